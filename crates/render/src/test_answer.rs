@@ -48,7 +48,11 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
     lines.push(labelled("bottleneck", &of_cell(limiter)));
     let (remedy, caveats) = (limiter.and_then(remedy), caveats(run));
     let used = lines.concat().lines().count() + caveats.concat().lines().count();
-    lines.extend(remedy.filter(|_| used < LINES));
+    // What disturbs every figure is to be stopped, however long the answer is.
+    let is_urgent = limiter
+        .and_then(ExplainedCell::verdict)
+        .is_some_and(|verdict| verdict.others.is_some());
+    lines.extend(remedy.filter(|_| is_urgent || used < LINES));
     lines.extend(caveats);
     lines.concat()
 }
@@ -56,8 +60,12 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
 /// What to change about the bottleneck, in one line: up to the first semicolon or brackets where all
 /// of it is longer. Absent where no limiter is known, or it differs within the run.
 fn remedy(cell: &ExplainedCell) -> Option<String> {
-    let verdict = cell.verdict().filter(|_| cell.shares().len() == 1)?;
-    let all = (!verdict.limiter().is_unknown()).then(|| verdict.remedy())?;
+    let verdict = cell.verdict()?;
+    if let Some(others) = &verdict.others {
+        return Some(labelled("remedy", &others.remedy()));
+    }
+    let is_one = cell.shares().len() == 1 && !verdict.limiter().is_unknown();
+    let all = is_one.then(|| verdict.remedy())?;
     let until = |mark: &str| all.split(mark).next().unwrap_or(all);
     let ways = [all, until("; "), until(" (")];
     let lines = ways.into_iter().map(|words| labelled("remedy", words));

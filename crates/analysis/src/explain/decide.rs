@@ -11,6 +11,7 @@ use crate::explain::in_effect::InEffect;
 use crate::explain::levels::Levels;
 use crate::explain::limiter::{Candidate, Confidence, Limiter, Step, Verdict};
 use crate::explain::limiters::{asked, candidates, unknown};
+use crate::explain::others::Others;
 use crate::explain::signals::{Signals, intervals};
 
 /// The margins from which a verdict has high, or at least medium, confidence.
@@ -31,6 +32,8 @@ pub fn explain_run(run: &RunView, cost: Option<PacketCost>) -> Vec<Verdict> {
 pub struct RunSignals {
     /// Whether other programs disturbed it.
     is_disturbed: bool,
+    /// Those of them that a verdict names first.
+    others: Option<Others>,
     in_effect: InEffect,
     evidence: Evidence,
 }
@@ -48,6 +51,7 @@ impl RunSignals {
     pub fn of(run: &RunView) -> RunSignals {
         RunSignals {
             is_disturbed: crate::metrics::disturbance(run).is_some(),
+            others: Others::of(run),
             in_effect: InEffect::of(run),
             evidence: evidence(run),
         }
@@ -64,6 +68,7 @@ impl RunSignals {
         };
         for verdict in &mut verdicts {
             self.in_effect.advise(verdict);
+            verdict.others.clone_from(&self.others);
         }
         if self.is_disturbed {
             verdicts.iter_mut().for_each(|verdict| {
@@ -213,5 +218,6 @@ fn sure(chosen: Candidate, candidates: &[Candidate]) -> Verdict {
         runner_up,
         share: 1.0,
         by_figures: false,
+        others: None,
     }
 }

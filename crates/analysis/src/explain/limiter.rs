@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use crate::explain::others::Others;
 use crate::explain::rivals::Rival;
 use crate::explain::signals::Signals;
 
@@ -273,6 +274,8 @@ pub struct Verdict {
     pub share: f64,
     /// Whether only figures were known, as for runs of other programs.
     pub by_figures: bool,
+    /// Other programs that took so much CPU time that they come first; absent where they did not.
+    pub others: Option<Others>,
 }
 
 impl Verdict {

@@ -18,6 +18,7 @@ mod limiter;
 mod limiters;
 mod modality;
 mod of_execution;
+mod others;
 mod queue_limits;
 mod rivals;
 mod series;
@@ -42,6 +43,7 @@ pub use limiter::{
 pub use limiters::LIMITERS;
 pub use modality::{Covariate, Modality, modality};
 pub use of_execution::explanation;
+pub use others::{OTHERS_PCT, Others};
 pub use queue_limits::{
     DropCaveat, QueueFinding, QueueLimits, QueueShare, QueueVerdict, ThroughputDrop, queue_limits,
 };

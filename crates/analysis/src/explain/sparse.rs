@@ -33,6 +33,7 @@ pub fn explain_figures(run: &RunFigures) -> Verdict {
             runner_up: next(Some(&found.limiter)),
             share: 1.0,
             by_figures: true,
+            others: None,
         },
         None => {
             let why = "its figures show no full CPU and no loss that a full CPU explains";

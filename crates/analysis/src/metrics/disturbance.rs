@@ -156,6 +156,15 @@ pub(crate) fn programs_cpus(run: &RunView, role: Role) -> Option<f64> {
     Some(load.cpu_ns as f64 / 1e9 / seconds(load) + stress_of(end))
 }
 
+/// CPU time of other programs on an endpoint's host, in per cent of one CPU, and the one that used
+/// most with its part; absent where the record has no clocks of other programs.
+pub fn foreign_load(run: &RunView, role: Role) -> Option<(f64, Option<(String, f64)>)> {
+    let load = foreign(run.end(role))?;
+    let largest = load.programs.first();
+    let largest = largest.map(|program| (program.name.clone(), percent(program.cpu_ns, load)));
+    Some((percent(load.cpu_ns, load), largest))
+}
+
 /// Whether the clocks of other programs are in the records.
 pub(crate) fn is_known(run: &RunView) -> bool {
     records(run).all(|end| foreign(end).is_some())

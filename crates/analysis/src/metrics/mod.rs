@@ -22,7 +22,9 @@ pub use attribution::{
     Attribution, CpuUse, FULL, Method, Unattributed, WireLoad, attribute, wire_load,
 };
 pub(crate) use disturbance::programs_cpus;
-pub use disturbance::{Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds};
+pub use disturbance::{
+    Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds, foreign_load,
+};
 pub use parts::{PartRun, parts};
 pub use path::{EmulatorTrouble, LATE_BOUND_US, QueueDrops, emulator_trouble, queue_drops};
 pub use quality::{BUSY_BEFORE_PCT, COARSE_PCT, Mark, Weak, marks};

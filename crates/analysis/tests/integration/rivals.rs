@@ -146,6 +146,21 @@ fn other_programs_are_to_be_stopped() {
 }
 
 #[test]
+fn a_tenth_of_a_cpu_of_other_programs_is_said_first() {
+    let of = |programs, shared| verdict(&waiting(0.6, programs), shared, &small_messages()).others;
+    let found = of(Some(0.45), false).unwrap();
+    assert_eq!(
+        found.to_string(),
+        "other programs took 45 % of a CPU of the receiver's host (most of it cc1)"
+    );
+    assert!(found.remedy().starts_with("stop the other programs first"));
+    assert_eq!(of(Some(0.45), true).unwrap().role, None);
+    for programs in [Some(0.08), None] {
+        assert_eq!(of(programs, true), None);
+    }
+}
+
+#[test]
 fn what_used_too_little_is_not_what_a_thread_waits_for() {
     let rivals = |programs, receive_work| {
         Some(Rivals {

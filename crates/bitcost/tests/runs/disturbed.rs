@@ -10,7 +10,8 @@ use crate::bench::Bench;
 use crate::server::Server;
 
 bitcost_testkit::trials! {
-    QuietHost: burner_is_named_and_the_run_is_not, both_ends_of_a_service_are_of_the_run;
+    QuietHost: burner_is_named_and_the_run_is_not, both_ends_of_a_service_are_of_the_run,
+        the_verdict_names_a_burner_first;
 }
 
 /// Works for 30 of every 100 ms, or does nothing.
@@ -137,5 +138,30 @@ fn both_ends_of_a_service_are_of_the_run() {
             .iter()
             .filter(|program| foreign.contains(&program.pid));
         of_bitcost.for_each(|program| assert_eq!(program.name, "bitcost"));
+    }
+}
+
+fn the_verdict_names_a_burner_first() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        bitcost_testkit::ignore("python3 is missing");
+    }
+    let _burner = Burner::start();
+    for workload in ["tcp", "rr"] {
+        let bench = Bench::new();
+        let done = bench.bitcost(&["test", workload, "-t", "1s", "-O", "100ms"]);
+        done.assert_code(0);
+        let _known = loads(&bench);
+        let verdict = done
+            .stdout
+            .lines()
+            .find(|line| line.starts_with("bottleneck"));
+        assert!(
+            verdict.is_some_and(|line| line.contains("other programs took")),
+            "{done:?}"
+        );
+        assert!(
+            done.stdout.contains("stop the other programs first"),
+            "{done:?}"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! What limited an execution, in words.
 
-use bitcost_analysis::explain::{ExplainedCell, Explanation};
+use bitcost_analysis::explain::{ExplainedCell, Explanation, OTHERS_PCT, Verdict};
 use bitcost_model::units::counted;
 
 /// `receiver's CPU in 4 cells, unknown in 2 cells`, the most frequent first. Where cells differ, which
@@ -39,7 +39,15 @@ pub(crate) fn of_cells(explanation: &Explanation) -> String {
             .collect(),
     };
     let has_comma = found.iter().any(|(limiter, _)| limiter.contains(", "));
-    parts.join(if has_comma { "; " } else { ", " })
+    let limiters = parts.join(if has_comma { "; " } else { ", " });
+    let disturbed = verdicts().filter(|verdict| verdict.others.is_some());
+    match (disturbed.clone().count(), explanation.cells.len()) {
+        (0, _) => limiters,
+        (1, 1) => disturbed.fold(limiters, |words, verdict| others_first(&verdict, words)),
+        (count, all) => format!(
+            "other programs took over {OTHERS_PCT} % of a CPU in {count} of {all} cells; {limiters}"
+        ),
+    }
 }
 
 /// `receiver's CPU (medium confidence): in the kernel, where its interface receives`.
@@ -52,7 +60,8 @@ pub(crate) fn of_cell(limiter: Option<&ExplainedCell>) -> String {
         let said = shares
             .iter()
             .map(|(limiter, share)| format!("{limiter} {:.0} %", 100.0 * share));
-        return said.collect::<Vec<_>>().join(", ");
+        let said = said.collect::<Vec<_>>().join(", ");
+        return others_first(&verdict, said);
     }
     let mut words = verdict.limiter().to_string();
     if !verdict.limiter().is_unknown() {
@@ -61,5 +70,13 @@ pub(crate) fn of_cell(limiter: Option<&ExplainedCell>) -> String {
     if !verdict.chosen.detail.is_empty() {
         words += &format!(": {}", verdict.chosen.detail);
     }
-    words
+    others_first(&verdict, words)
+}
+
+/// The words on a limiter, after the load of other programs where that is much.
+fn others_first(verdict: &Verdict, words: String) -> String {
+    match &verdict.others {
+        Some(others) => format!("{others}; {words}"),
+        None => words,
+    }
 }

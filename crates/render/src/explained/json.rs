@@ -2,9 +2,10 @@
 
 use bitcost_analysis::explain::{
     Bound, Candidate, CostModel, Covariate, Evidence, ExplainedCell, ExplainedRun, Explanation,
-    Limiter, Modality, Verdict, Warning,
+    Limiter, Modality, Others, Verdict, Warning,
 };
 use bitcost_analysis::statistics::{Interval, SeparatedRanges};
+use bitcost_model::record::Role;
 use serde_json::{Value, json};
 
 use super::cost::formula;
@@ -70,7 +71,7 @@ fn cell_json(cell: &ExplainedCell) -> Value {
 
 /// A verdict with its evidence.
 fn verdict_json(verdict: &Verdict) -> Value {
-    json!({
+    let mut document = json!({
         "limiter": verdict.limiter().name(),
         "words": verdict.limiter().to_string(),
         "detail": verdict.chosen.detail,
@@ -79,6 +80,21 @@ fn verdict_json(verdict: &Verdict) -> Value {
         "evidence": all(&verdict.chosen.evidence, evidence_json),
         "runner_up": verdict.runner_up.as_ref().map(candidate_json),
         "remedy": verdict.remedy(),
+    });
+    if let Some(others) = &verdict.others {
+        document["others"] = others_json(others);
+    }
+    document
+}
+
+/// CPU time of other programs; `remedy` is what to do before the verdict's own.
+fn others_json(others: &Others) -> Value {
+    json!({
+        "role": others.role.map(Role::name),
+        "pct_of_a_cpu": others.pct,
+        "most": others.most,
+        "words": others.to_string(),
+        "remedy": others.remedy(),
     })
 }
 

@@ -16,7 +16,11 @@ pub(super) fn verdicts_text(verdicts: &[Verdict]) -> String {
     let Some(first) = verdicts.first() else {
         return String::new();
     };
-    let mut lines = Vec::new();
+    let others = verdicts
+        .iter()
+        .filter_map(|verdict| verdict.others.as_ref());
+    let others = others.max_by(|a, b| a.pct.total_cmp(&b.pct));
+    let mut lines: Vec<String> = others.map(ToString::to_string).into_iter().collect();
     if !first.chosen.detail.is_empty() {
         lines.push(first.chosen.detail.clone());
     }
@@ -32,7 +36,8 @@ pub(super) fn verdicts_text(verdicts: &[Verdict]) -> String {
         .filter_map(|verdict| verdict.runner_up.as_ref())
         .max_by(|a, b| a.strength().total_cmp(&b.strength()));
     lines.extend(next.map(runner_up));
-    lines.push(format!("remedy: {}", first.remedy()));
+    let stop = others.map_or_else(String::new, |others| format!("{}; ", others.remedy()));
+    lines.push(format!("remedy: {stop}{}", first.remedy()));
     lines.iter().map(|line| format!("  {line}\n")).collect()
 }
 

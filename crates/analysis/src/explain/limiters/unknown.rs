@@ -25,5 +25,6 @@ pub fn verdict(why: impl Into<String>, runner_up: Option<Candidate>) -> Verdict 
         runner_up,
         share: 1.0,
         by_figures: false,
+        others: None,
     }
 }
