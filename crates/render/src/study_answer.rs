@@ -1,6 +1,7 @@
 //! The answer of a study on the last screen of a terminal: one table, one sentence, the
 //! bottlenecks, caveats, and the commands for more.
 
+use bitcost_analysis::caveat::Caveat;
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
@@ -367,31 +368,34 @@ fn cut(name: &str, most: usize) -> String {
     format!("{kept}…")
 }
 
-/// What changes the answer: runs that are not in it, noise, costs that are not known, warnings, and
-/// how many other warnings there are.
+/// What changes the answer, the most first: runs that are not in it, noise, costs that are not known,
+/// warnings; and how many other warnings there are.
 fn caveats(summary: &Summary, answer: &Answer) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found = answer.caveats.clone();
     let planned = summary.blocks as usize * summary.cells.len();
-    if !summary.excluded.is_empty() {
-        found.push(format!(
-            "{} of {planned} left out",
-            counted(summary.excluded.len(), "run")
-        ));
-    }
-    if !summary.incomplete.is_empty() {
-        found.push(format!(
-            "{} of {planned} not made",
-            counted(summary.incomplete.len(), "run")
-        ));
-    }
-    found.extend(summary.distances.as_ref().map(distances_caveat));
+    let mut missing = |count: usize, how: &str| {
+        if count > 0 {
+            let words = format!("{} of {planned} {how}", counted(count, "run"));
+            found.push(Caveat::new(count as f64 / planned.max(1) as f64, words));
+        }
+    };
+    missing(summary.excluded.len(), "left out");
+    missing(summary.incomplete.len(), "not made");
+    found.extend(summary.distances.as_ref().map(|distances| {
+        let runs = (distances.kept + distances.others).max(1);
+        let weight = distances.others as f64 / runs as f64;
+        Caveat::new(weight, distances_caveat(distances))
+    }));
     let noise = summary.noise.as_ref();
-    found.extend(noise.and_then(|noise| noise.detectable.as_ref().map(undetected_text)));
+    let detectable = noise.and_then(|noise| noise.detectable.as_ref());
+    found.extend(
+        detectable.map(|least| Caveat::new(least.difference_pct / 100.0, undetected_text(least))),
+    );
     let more = match answer.caveats.is_empty() {
         true => "warning",
         false => "more warning",
     };
-    found.extend(answer.caveats.iter().cloned());
+    let mut found = Caveat::by_weight(found);
     if answer.other_warnings > 0 {
         found.push(format!(
             "{}; see `bitcost explain`",

@@ -4,29 +4,42 @@ use bitcost_model::record::Role;
 use bitcost_model::units::{counted, plain};
 
 use super::in_effect::{cached_metrics, foreign_datagrams, not_in_effect, undelivered};
+use crate::caveat::Caveat;
 use crate::metrics::{RunView, disturbance, emulator_trouble, marks};
 
-/// What may change how the figures of a run are read, a sentence each.
+/// The weight of a setting that is not in effect: the run is another one than was requested.
+const NOT_IN_EFFECT: f64 = 0.5;
+
+/// The weight of a method of counting CPU time that is weak where it says so.
+const WEAK: f64 = 0.1;
+
+/// The weight of an event that the figures say already or leave out.
+const ASIDE: f64 = 0.01;
+
+/// What may change how the figures of a run are read, a sentence each, the one that can change them
+/// most first.
 pub fn caveats_of(run: &RunView) -> Vec<String> {
-    let mut found: Vec<String> = of_iperf3(run).into_iter().collect();
-    let settings = not_in_effect(run)
-        .into_iter()
-        .map(|setting| format!("not in effect: {setting}"));
-    found.extend(settings);
-    found.extend(disturbance(run).map(|disturbance| disturbance.to_string()));
-    found.extend(emulator_trouble(run).map(|trouble| trouble.to_string()));
+    let weighing = |weight| move |words| Caveat::new(weight, words);
+    let mut found: Vec<Caveat> = of_iperf3(run).map(weighing(ASIDE)).into_iter().collect();
+    let settings = not_in_effect(run).into_iter();
+    let settings = settings.map(|setting| format!("not in effect: {setting}"));
+    found.extend(settings.map(weighing(NOT_IN_EFFECT)));
+    let load = disturbance(run);
+    found.extend(load.map(|load| Caveat::new(load.pct() / 100.0, load.to_string())));
+    let emulator = emulator_trouble(run).map(|trouble| trouble.to_string());
+    found.extend(emulator.map(weighing(1.0)));
     let weak = marks(run);
     let weak = weak.iter().filter(|mark| mark.attributed);
-    found.extend(
-        weak.filter_map(|mark| Some(format!("{}: {}", mark.end?.name(), mark.weak.reason()))),
-    );
-    found.extend(
-        cached_metrics(run)
-            .into_iter()
-            .chain(foreign_datagrams(run))
-            .chain(undelivered(run)),
-    );
-    found
+    let weak =
+        weak.filter_map(|mark| Some(format!("{}: {}", mark.end?.name(), mark.weak.reason())));
+    found.extend(weak.map(weighing(WEAK)));
+    let aside = [
+        cached_metrics(run),
+        foreign_datagrams(run),
+        undelivered(run),
+    ];
+    found.extend(aside.into_iter().flatten().map(weighing(ASIDE)));
+    Caveat::by_weight(found)
 }
 
 /// What is known of the end that an iperf3 server played.

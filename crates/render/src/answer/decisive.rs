@@ -1,33 +1,30 @@
 //! What changes the answer of a study, for its first screen: costs that are not known, and warnings
 //! that say what the figures mean, the worst first.
 
+use bitcost_analysis::caveat::Caveat;
+use bitcost_analysis::explain::Warning;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::summary::{Summary, shown_metrics};
 
 use super::words::lowered;
 
+/// The weight of a figure that is absent, which misleads nobody.
+const ABSENT: f64 = 0.05;
+
 /// The most lines of warnings.
 const LINES: usize = 3;
 
-/// The warnings that change the answer, the worst first.
-const ORDER: [&str; 3] = ["emulator_trouble", "foreign_load", "wire_limits"];
-
 /// What changes the answer, one sentence each without a full stop and without what its first
 /// sentences already say; and the number of warnings of which none says anything.
-pub(super) fn decisive(findings: &Findings, said: &[String]) -> (Vec<String>, usize) {
+pub(super) fn decisive(findings: &Findings, said: &[String]) -> (Vec<Caveat>, usize) {
     let (summary, warnings) = (&findings.summary, &findings.explanation.warnings);
-    let of = |name: &&str| {
-        let named = warnings.iter().filter(move |warning| warning.name == *name);
-        named
-            .filter_map(|warning| warning.headline.clone())
-            .collect::<Vec<_>>()
-    };
-    let headlines: Vec<String> = ORDER.iter().flat_map(of).take(LINES).collect();
+    let of = |warning: &Warning| Some(Caveat::new(warning.weight, warning.headline.clone()?));
+    let headlines: Vec<Caveat> = warnings.iter().filter_map(of).take(LINES).collect();
     let others = warnings.len() - headlines.len();
     let lines = headlines
         .into_iter()
-        .chain(without_cost(summary, said))
+        .chain(without_cost(summary, said).map(|words| Caveat::new(ABSENT, words)))
         .collect();
     (lines, others)
 }

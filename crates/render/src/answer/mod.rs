@@ -8,6 +8,7 @@ mod own;
 mod words;
 
 use crate::number;
+use bitcost_analysis::caveat::Caveat;
 use bitcost_analysis::cells::{COVERED_FROM, CellSummary};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Better, Metric, metric};
@@ -26,7 +27,7 @@ pub(crate) struct Answer {
     /// What limited its cells.
     pub bottleneck: String,
     /// What changes the answer, the worst first.
-    pub caveats: Vec<String>,
+    pub caveats: Vec<Caveat>,
     /// Warnings of which no caveat says anything.
     pub other_warnings: usize,
 }

@@ -1,5 +1,6 @@
 //! What a chapter opens with: one sentence, three figures and one picture.
 
+use bitcost_analysis::caveat::Caveat;
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Better, Metric, metric};
@@ -29,8 +30,8 @@ pub(crate) fn opening(
         "answer"
     };
     page.element("p", class, &answer.sentence);
-    for line in &answer.caveats {
-        page.element("p", "caveat", &format!("Caveat: {line}."));
+    for words in Caveat::by_weight(answer.caveats.clone()) {
+        page.element("p", "caveat", &format!("Caveat: {words}."));
     }
     let figures = figures(execution);
     if !figures.is_empty() {

@@ -188,6 +188,7 @@ fn cells_with_one_verdict_are_one_entry_with_the_ranges_of_their_evidence() {
 fn a_warning_is_a_line_and_names_its_cells() {
     let warning = |cells: &[&str]| Warning {
         name: "few_runs",
+        weight: 0.5,
         cells: cells.iter().map(|cell| (*cell).to_owned()).collect(),
         found: "2 runs".into(),
         remedy: "make more",

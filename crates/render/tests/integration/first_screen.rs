@@ -85,6 +85,7 @@ fn long_caveats_leave_every_cell_of_an_embedded_study_its_row() {
             let long = format!("{name}: {}", "a long caveat about the figures ".repeat(8));
             execution.explanation.warnings.push(Warning {
                 name,
+                weight: 1.0,
                 cells: Vec::new(),
                 found: long.clone(),
                 remedy: "measure again",

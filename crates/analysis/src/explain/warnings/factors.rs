@@ -82,6 +82,7 @@ pub fn together(study: &Study) -> Vec<Warning> {
     let confounded = divisions.into_values().filter(|names| names.len() > 1);
     let warning = |names: Vec<&str>| Warning {
         name: "moved_together",
+        weight: 0.3,
         cells: Vec::new(),
         found: format!(
             "{} change in the same cells: their effects cannot be distinguished",
@@ -120,6 +121,7 @@ pub fn without_effect(study: &Study) -> Vec<Warning> {
     }
     vec![Warning {
         name: "no_effect",
+        weight: 0.3,
         cells: Vec::new(),
         found: format!(
             "{} is varied, and every run had the same active bits",

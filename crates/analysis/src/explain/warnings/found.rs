@@ -11,12 +11,15 @@ use crate::explain::figures::RunFigures;
 use crate::metrics::{EmulatorTrouble, RunView, wire_load};
 
 /// A warning about a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     /// Which check found it.
     pub name: &'static str,
     /// The names of its cells; empty where the warning concerns all of them.
     pub cells: Vec<String>,
+    /// How much it can change the answer: the share of the figures or of the runs that it concerns, an
+    /// estimate.
+    pub weight: f64,
     /// What was found, with its numbers.
     pub found: String,
     /// What to do.

@@ -18,6 +18,7 @@ pub fn governor(study: &Study) -> Vec<Warning> {
             .filter(|governor| *governor != STEADY)?;
         Some(Warning {
             name: "governor",
+            weight: 0.05,
             cells: Vec::new(),
             found: format!("the {}'s frequency governor is {governor}", end.role.name()),
             remedy: "ask for `--governor performance`, so that costs do not change with the load",
@@ -43,6 +44,7 @@ pub fn frequency(study: &Study) -> Vec<Warning> {
     let most = changes.iter().copied().fold(0.0, f64::max);
     vec![Warning {
         name: "frequency",
+        weight: most,
         cells: Vec::new(),
         found: format!(
             "the frequency of a CPU changed within {changed} of {} records, by up to {:.0} %",

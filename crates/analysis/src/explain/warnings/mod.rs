@@ -27,7 +27,9 @@ const CHECKS: [Check; 11] = [
     hosts::frequency,
 ];
 
-/// Every warning.
+/// Every warning, the one that can change the answer most first.
 pub fn warnings(study: &Study) -> Vec<Warning> {
-    CHECKS.iter().flat_map(|check| check(study)).collect()
+    let mut found: Vec<Warning> = CHECKS.iter().flat_map(|check| check(study)).collect();
+    found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    found
 }

@@ -48,6 +48,7 @@ pub fn drift(study: &Study) -> Vec<Warning> {
     }
     vec![Warning {
         name: "drift",
+        weight: change.abs(),
         cells: Vec::new(),
         found: format!(
             "{metric} drifted by {:+.0} % from the first run to the last (chance {:.3})",

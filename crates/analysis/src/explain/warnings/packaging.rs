@@ -17,6 +17,7 @@ pub fn nothing_to_merge(study: &Study) -> Vec<Warning> {
         .filter(|(_, segments)| *segments < FEW);
     let warning = |(cell, segments): (usize, f64)| Warning {
         name: "nothing_to_merge",
+        weight: 0.0,
         cells: vec![study.name(cell)],
         found: format!(
             "offloads are on, but packets carry {segments:.1} segments: nothing waits to be merged"

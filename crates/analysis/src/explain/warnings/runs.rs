@@ -30,6 +30,7 @@ pub fn too_few(study: &Study) -> Vec<Warning> {
         let remedy = "make more blocks (--blocks), 10 for an interval that is quoted";
         (!cells.is_empty()).then(|| Warning {
             name: "few_runs",
+            weight: 1.0 / (runs + 1) as f64,
             cells: study.names(&cells),
             found,
             remedy,
@@ -55,6 +56,7 @@ pub fn rate_missed(study: &Study) -> Vec<Warning> {
         let (count, all) = (missed.len(), study.runs[cell].len());
         Some(Warning {
             name: "rate_missed",
+            weight: worst.abs() / 100.0,
             cells: vec![study.name(cell)],
             found: format!(
                 "the rate is not the one that was asked for in {count} of {all} runs, worst {worst:+.1} %"
@@ -77,6 +79,12 @@ fn in_runs(study: &Study, is_true: fn(&RunFacts) -> bool) -> Option<(Vec<String>
     (count > 0).then(|| (study.names(&cells), format!("in {count} of {all} runs")))
 }
 
+/// The share of all runs of which this is true.
+fn share(study: &Study, is_true: fn(&RunFacts) -> bool) -> f64 {
+    let runs = || study.runs.iter().flatten();
+    runs().filter(|run| is_true(run)).count() as f64 / runs().count().max(1) as f64
+}
+
 /// Other programs took CPU time.
 pub fn foreign_load(study: &Study) -> Vec<Warning> {
     let found = in_runs(study, |run| run.is_disturbed);
@@ -90,6 +98,7 @@ pub fn foreign_load(study: &Study) -> Vec<Warning> {
     });
     let warning = |(cells, runs)| Warning {
         name: "foreign_load",
+        weight: disturbed as f64 / all.max(1) as f64,
         cells,
         found: format!("{} {runs}", crate::metrics::disturbance_bounds()),
         remedy: "measure on an idle machine, or leave these runs out",
@@ -101,8 +110,10 @@ pub fn foreign_load(study: &Study) -> Vec<Warning> {
 /// The wire of the lab filled an endpoint's CPU.
 pub fn limited_by_wire(study: &Study) -> Vec<Warning> {
     let found = in_runs(study, |run| run.is_limited_by_wire);
+    let share = share(study, |run| run.is_limited_by_wire);
     let warning = |(cells, runs)| Warning {
         name: "wire_limits",
+        weight: share,
         cells,
         headline: Some(format!(
             "{runs} the lab's wire filled an endpoint's CPU: the throughput is what this machine's lab carries"
@@ -122,6 +133,7 @@ pub fn emulator_trouble(study: &Study) -> Vec<Warning> {
             .filter_map(of_run)
             .collect::<Vec<_>>()
     };
+    let everything = study.runs.iter().flatten().count().max(1) as f64;
     let mut kinds: BTreeMap<String, Vec<(usize, u64, EmulatorTrouble)>> = BTreeMap::new();
     for found in (0..study.cells.len()).flat_map(of_cell) {
         kinds.entry(found.2.kind()).or_default().push(found);
@@ -138,6 +150,7 @@ pub fn emulator_trouble(study: &Study) -> Vec<Warning> {
             .max_by(|a, b| much(&a.2).total_cmp(&much(&b.2)))?;
         Some(Warning {
             name: "emulator_trouble",
+            weight: found.len() as f64 / everything,
             cells: study.names(&cells),
             found: format!(
                 "in {} of {all} runs {worst} (run {run}, the worst)",
