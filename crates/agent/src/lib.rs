@@ -49,8 +49,9 @@ pub use bitcost_probe::{Between, Node};
 /// Version of this program, as it is sent to the controller.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Messages of the controller that may be queued; more stay in the pipe.
-const WAITING_MAX: usize = 64;
+/// Messages of the controller that wait, besides one that is being read: more stay in the pipe. Each
+/// is as long as a frame at most.
+const WAITING_MAX: usize = 1;
 
 /// The interval at which it is checked that the watchdog is alive.
 const LOOK: Duration = Duration::from_millis(500);
@@ -75,13 +76,16 @@ pub enum AgentError {
     /// The process that restores the host when this agent dies has ended.
     #[error("the watchdog of this host's settings has ended; traffic stopped and host restored")]
     WatchdogLost,
+    /// The controller does not read this agent's messages.
+    #[error("the controller has read nothing for {} s; traffic stopped and host restored", Lease::LENGTH.as_secs())]
+    Unread,
 }
 
 /// Serves one controller until its input ends. This agent also reads the counters of the nodes
 /// between the endpoints that its `place` names.
 ///
 /// # Errors
-/// When the lease expires, or a message cannot be decoded. The host is restored in that case, too.
+/// When the lease expires, a message cannot be decoded, or the controller does not read. The host is restored in that case, too.
 pub fn serve(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -114,6 +118,9 @@ fn serve_to_end(
         match next(&inbox, &mut lease)? {
             Next::Message(message) => {
                 answer(message, &output, &mut run, journaling, place)?;
+                if output.is_unread() {
+                    return Err(AgentError::Unread);
+                }
                 journaling.renew();
             }
             Next::Nothing => {}
@@ -239,7 +246,8 @@ fn answer(
             *run = None;
             output.send(&FromAgent::Stopped);
         }
-        ToAgent::Renew => output.send(&FromAgent::Alive),
+        // A controller that has yet to read others knows from them that this agent lives.
+        ToAgent::Renew => output.offer(&FromAgent::Alive),
     }
     Ok(())
 }
@@ -277,7 +285,29 @@ fn forward(run: &mut Option<Run>, output: &Output, command: Command) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use bitcost_model::protocol::{FRAME_BYTES_MAX, encode};
+
     use super::*;
+
+    #[test]
+    fn messages_that_nobody_takes_are_not_read() {
+        let (input, mut output) = UnixStream::pair().expect("a connection");
+        output
+            .set_write_timeout(Some(Duration::from_secs(1)))
+            .expect("a time");
+        let inbox = read_messages(input);
+        let hello = encode(&ToAgent::Renew).expect("a short one");
+        output.write_all(&hello).expect("sent");
+        let longest = encode(&ToAgent::Describe {
+            device: "x".repeat(FRAME_BYTES_MAX - 100),
+        });
+        let longest = longest.expect("not too long");
+        let sent = (0..64).take_while(|_| output.write_all(&longest).is_ok());
+        assert!(sent.count() < 16);
+        drop(inbox);
+    }
 
     #[test]
     fn a_message_that_waits_renews_a_lease_that_has_expired() {

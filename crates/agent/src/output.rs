@@ -1,24 +1,29 @@
 //! The agent's messages to its controller: whole messages, from any of its threads.
 
 use std::io::Write;
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bitcost_model::protocol::{FromAgent, encode};
+use bitcost_model::protocol::{FromAgent, Lease, encode};
 
 use crate::refusal::Refusal;
 
 /// The time that writing the last messages may take.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Messages that may wait to be written. More are dropped: a controller that leaves this number
-/// unread no longer reads.
-const WAITING_MAX: usize = 1024;
+/// Bytes that may wait to be written before the next message waits, which may be as long as a
+/// message is.
+const WAITING_BYTES_MAX: usize = 1 << 20;
 
-/// Queues messages to the controller. Sending never blocks, even where the connection is dead.
+/// Bytes of one write.
+const PART: usize = 16 << 10;
+
+/// Queues messages to the controller.
 #[derive(Clone)]
 pub struct Output {
-    frames: SyncSender<Vec<u8>>,
+    frames: Sender<Vec<u8>>,
+    room: Arc<Room>,
 }
 
 /// The thread that writes the queued messages.
@@ -27,42 +32,114 @@ pub struct Writer {
     done: Receiver<()>,
 }
 
+/// Room for the messages that wait.
+#[derive(Default)]
+struct Room {
+    waiting: Mutex<Waiting>,
+    freed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    bytes: usize,
+    reader: Reader,
+}
+
+/// What is known of the controller.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Reader {
+    #[default]
+    Reads,
+    /// It left no room for the length of the lease.
+    Silent,
+    /// It has closed the agent's output.
+    Gone,
+}
+
 impl Output {
     /// A queue that is written to `output` in order, until every clone of it is dropped.
     pub fn new(mut output: impl Write + Send + 'static) -> (Output, Writer) {
-        let (frames, to_write) = mpsc::sync_channel::<Vec<u8>>(WAITING_MAX);
+        let (frames, to_write) = mpsc::channel::<Vec<u8>>();
+        let room = Arc::new(Room::default());
         let (running, done) = mpsc::channel();
+        let freed = room.clone();
         std::thread::spawn(move || {
             let _running: Sender<()> = running;
             for frame in to_write {
-                // Where the controller has ended, the input ends, too, and the agent with it.
-                if output
-                    .write_all(&frame)
-                    .and_then(|()| output.flush())
-                    .is_err()
-                {
-                    return;
+                for part in frame.chunks(PART) {
+                    // Where the controller has ended, the input ends, too, and the agent with it.
+                    if output.write_all(part).is_err() {
+                        return freed.end(Reader::Gone);
+                    }
+                    freed.free(part.len());
                 }
+                let _ = output.flush();
             }
         });
-        (Output { frames }, Writer { done })
+        (Output { frames, room }, Writer { done })
     }
 
-    /// Sends a message.
+    /// Sends a message. It waits for room, for as long as a lease: a controller that leaves none for
+    /// that time does not read, and [`Output::is_unread`] from then on.
     pub fn send(&self, message: &FromAgent) {
         let frame =
             encode(message).or_else(|error| encode(&Refusal::from(error.to_string()).message()));
         if let Ok(frame) = frame {
-            let _ = self.frames.try_send(frame);
+            self.queue(frame, Lease::LENGTH);
         }
     }
 
     /// Sends a message that the controller does not need. It is dropped where it is too long for a
-    /// frame.
+    /// frame, or there is no room.
     pub fn offer(&self, message: &FromAgent) {
         if let Ok(frame) = encode(message) {
-            let _ = self.frames.try_send(frame);
+            self.queue(frame, Duration::ZERO);
         }
+    }
+
+    /// Whether the controller does not read.
+    pub fn is_unread(&self) -> bool {
+        self.room.waiting().reader == Reader::Silent
+    }
+
+    fn queue(&self, frame: Vec<u8>, patience: Duration) {
+        if self.room.take(frame.len(), patience) {
+            let _ = self.frames.send(frame);
+        }
+    }
+}
+
+impl Room {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes room for a message; false where there is none in time.
+    fn take(&self, bytes: usize, patience: Duration) -> bool {
+        let is_full = |waiting: &mut Waiting| {
+            waiting.reader == Reader::Reads && waiting.bytes >= WAITING_BYTES_MAX
+        };
+        let waited = self
+            .freed
+            .wait_timeout_while(self.waiting(), patience, is_full);
+        let (mut waiting, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() && !patience.is_zero() {
+            waiting.reader = Reader::Silent;
+            self.freed.notify_all();
+        }
+        let has_room = !timeout.timed_out() && waiting.reader == Reader::Reads;
+        waiting.bytes += if has_room { bytes } else { 0 };
+        has_room
+    }
+
+    fn free(&self, bytes: usize) {
+        self.waiting().bytes -= bytes;
+        self.freed.notify_all();
+    }
+
+    fn end(&self, reader: Reader) {
+        self.waiting().reader = reader;
+        self.freed.notify_all();
     }
 }
 
@@ -70,5 +147,61 @@ impl Writer {
     /// Waits until everything is written, for at most a second.
     pub fn finish(self) {
         let _ = self.done.recv_timeout(LAST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use bitcost_model::protocol::Decoder;
+
+    use super::*;
+
+    #[test]
+    fn messages_that_nobody_reads_are_bounded_in_bytes() {
+        let (_reader, writer) = std::io::pipe().expect("a pipe");
+        let (output, _writer) = Output::new(writer);
+        let long = FromAgent::Failed {
+            reason: "x".repeat(100_000),
+            host_lacks: false,
+        };
+        for _ in 0..1000 {
+            output.offer(&long);
+        }
+        let waiting = output.room.waiting().bytes;
+        assert!(
+            (WAITING_BYTES_MAX..WAITING_BYTES_MAX + 101_000).contains(&waiting),
+            "{waiting}"
+        );
+    }
+
+    #[test]
+    fn a_message_waits_until_there_is_room() {
+        let (mut reader, writer) = std::io::pipe().expect("a pipe");
+        let (output, writer) = Output::new(writer);
+        let long = FromAgent::Failed {
+            reason: "x".repeat(100_000),
+            host_lacks: false,
+        };
+        let sending = std::thread::spawn(move || {
+            for _ in 0..100 {
+                output.send(&long);
+            }
+            output.is_unread()
+        });
+        let (mut decoder, mut bytes, mut count) = (Decoder::default(), vec![0; 1 << 16], 0);
+        let hello = encode(&FromAgent::Alive).expect("short");
+        decoder.push(&hello);
+        while let Ok(length @ 1..) = reader.read(&mut bytes) {
+            decoder.push(&bytes[..length]);
+            while let Some(FromAgent::Failed { .. } | FromAgent::Alive) =
+                decoder.take().expect("a message")
+            {
+                count += 1;
+            }
+        }
+        assert_eq!((count, sending.join().expect("it ends")), (101, false));
+        writer.finish();
     }
 }

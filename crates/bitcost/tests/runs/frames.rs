@@ -1,15 +1,18 @@
 //! Frames that no controller sends, to a real agent: it answers with an error or ends with one, and
 //! its host is restored.
 
+use std::io::Write;
 use std::net::UdpSocket;
 use std::ops::{Deref, DerefMut};
-use std::process::{Command, Output, Stdio};
+use std::process::{ChildStdin, Command, Output, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use bitcost_model::buffers::Buffers;
 use bitcost_model::conditions::{Conditions, Offloads, Workload};
-use bitcost_model::protocol::{FRAME_BYTES_MAX, FromAgent, Part, Prepare, Start, ToAgent, encode};
+use bitcost_model::protocol::{
+    FRAME_BYTES_MAX, FromAgent, PROTOCOL, Part, Prepare, Start, ToAgent, encode,
+};
 use bitcost_model::record::Role;
 use bitcost_netlink::{Rtnl, VethPair};
 use bitcost_study::host_settings;
@@ -19,14 +22,14 @@ use crate::agent_process::AgentProcess;
 use crate::bench::PATIENCE;
 
 bitcost_testkit::trials! {
-    PrivateNetwork: frame_with_values_out_of_range_is_refused, repeated_idle_requests_start_one_thread, oversized_frame_ends_the_agent_with_an_error, repeated_messages_take_no_memory, receiver_count_above_sent_fails_the_run, low_open_files_limit_is_reported;
+    PrivateNetwork: frame_with_values_out_of_range_is_refused, repeated_idle_requests_start_one_thread, oversized_frame_ends_the_agent_with_an_error, repeated_messages_take_no_memory, an_agent_that_is_not_read_ends, receiver_count_above_sent_fails_the_run, low_open_files_limit_is_reported;
 }
 
 /// Time between two requests for a sign of life.
 const ASK: Duration = Duration::from_millis(200);
 
 /// The most memory that an agent may use here, in KiB.
-const MEMORY_MAX_KIB: u64 = 200 << 10;
+const MEMORY_MAX_KIB: u64 = 64 << 10;
 
 /// An agent with a veth of this network.
 struct Agent {
@@ -302,6 +305,32 @@ fn repeated_messages_take_no_memory() {
     assert!(output.status.success(), "{output:?}");
 }
 
+fn an_agent_that_is_not_read_ends() {
+    let mtu_bytes = Agent::start(&[]).mtu_bytes;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bitcost"))
+        .args(["agent", "--in-lab"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let hello = ToAgent::Hello {
+        protocol: PROTOCOL,
+        version: "test".to_owned(),
+    };
+    let first = [&hello, &asking(|_| {})].map(|message| encode(message).unwrap());
+    input.write_all(&first.concat()).unwrap();
+    let questions = encode(&ToAgent::Clock).unwrap().repeat(10_000);
+    let is_taken = |input: &mut ChildStdin| input.write_all(&questions).is_ok();
+    assert!((0..100).any(|_| !is_taken(&mut input)), "it goes on");
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("has read nothing for 5 s"), "{said}");
+    assert!(output.stdout.len() < 2 << 20);
+    assert_eq!(mtu(), mtu_bytes, "the host is as before");
+}
+
 /// The test plays the sender: it sends 20 messages without numbers and reports that it sent 10.
 fn receiver_count_above_sent_fails_the_run() {
     let mut agent = Agent::start(&[]);
@@ -328,7 +357,10 @@ fn receiver_count_above_sent_fails_the_run() {
     });
     socket.send(&hello).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
-    assert_eq!(socket.recv(&mut [0; 64]).unwrap(), hello.len());
+    let mut cookie = [0; 64];
+    let length = socket.recv(&mut cookie).unwrap();
+    assert_eq!(length, hello.len());
+    socket.send(&cookie[..length]).unwrap();
     agent.until("ready", |message| *message == FromAgent::Ready);
     for _ in 0..20 {
         socket.send(&[7; 4]).unwrap();
