@@ -76,7 +76,6 @@ pub fn carry(
         tell,
         told: None,
         heard: Instant::now(),
-        held: Vec::new(),
     };
     let mut queues = Queues::default();
     if sides.answer(&text, &mut queues).is_err() {
@@ -99,7 +98,7 @@ fn failed(reason: String) -> Vec<u8> {
     })
 }
 
-/// What the service says before the control protocol begins, and what the controller says meanwhile.
+/// What the service says before the control protocol begins; what the controller says meanwhile is held.
 struct Front<'a> {
     at: String,
     /// Absent: the control protocol has begun.
@@ -107,7 +106,6 @@ struct Front<'a> {
     tell: &'a mut dyn FnMut(&str),
     told: Option<(Instant, String, u32)>,
     heard: Instant,
-    held: Vec<u8>,
 }
 
 impl Front<'_> {
@@ -126,7 +124,7 @@ impl Front<'_> {
             Ok(_) => {
                 let rest = self.frames.take().map(Frames::rest).unwrap_or_default();
                 queues.inward.extend_from_slice(&rest);
-                queues.outward.append(&mut self.held);
+                queues.outward.append(&mut queues.held);
                 Ok(())
             }
             Err(why) => self.end(format!("the service at {}: {why}", self.at), queues),
@@ -160,6 +158,9 @@ impl Front<'_> {
 
 impl Sides for Front<'_> {
     fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
         self.heard = Instant::now();
         let Some(frames) = &mut self.frames else {
             queues.inward.extend_from_slice(bytes);
@@ -182,7 +183,7 @@ impl Sides for Front<'_> {
     fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) {
         match self.frames {
             None => queues.outward.extend_from_slice(bytes),
-            Some(_) => self.held.extend_from_slice(bytes),
+            Some(_) => queues.held.extend_from_slice(bytes),
         }
     }
 

@@ -111,7 +111,7 @@ pub fn serve(socket: TcpStream, channel: UnixStream, key: &[u8]) -> io::Result<(
     channel.send(&frame(&said), until)?;
     let queues = Queues {
         inward: rest,
-        outward: Vec::new(),
+        ..Queues::default()
     };
     let socket = channel.socket();
     relay(&mut secure, socket, socket, &mut Through, queues);

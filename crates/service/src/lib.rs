@@ -9,7 +9,7 @@
 //! | confine, front | the process without privileges that speaks TLS with one client |
 //! | fronts, channel, proof | how the service starts these processes, and what it lets them say |
 //! | store, rules | the keys of a service, and what each may do |
-//! | knobs, policy | whether a message of a client may go to an agent |
+//! | knobs, policy, judge | whether a message of a client may go to an agent |
 //! | runs | what the runs of a session came to |
 //! | places, lobby, pending | which connections may wait without a proof |
 //! | service, shared, opening, queue, session, relay | the service, from its socket to an agent |
@@ -26,6 +26,7 @@ pub mod fingerprint;
 pub mod frames;
 mod front;
 mod fronts;
+mod judge;
 mod knobs;
 mod known;
 pub mod link;
@@ -56,8 +57,12 @@ mod trials;
 pub use agent_at::{Carried, carry};
 pub use front::{FRONT_VERB, main as front};
 pub use fronts::{Fronts, Give};
+#[doc(hidden)]
+pub use judge::{Fact, Judge, REFUSED_MAX};
 pub use known::{Client, Known};
 pub use own_key::OwnKey;
 pub use queue::Lengths;
+#[doc(hidden)]
+pub use relay::{End, Queues, WAITING_BYTES_MAX};
 pub use service::Service;
 pub use shared::AgentCommand;

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use crate::stream::{Stream, wait_any};
 
 /// Bytes that may wait for either side; no more is read meanwhile.
-const WAITING_BYTES_MAX: usize = 1 << 20;
+pub const WAITING_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes of one read.
 const PART: usize = 64 << 10;
@@ -28,14 +28,21 @@ pub struct Queues {
     pub inward: Vec<u8>,
     /// To the peer.
     pub outward: Vec<u8>,
+    /// To the peer, and not yet to be sent.
+    pub held: Vec<u8>,
 }
 
 impl Queues {
     /// Whether the peer may say more: what it says may be answered at once.
-    fn have_room(&self) -> bool {
+    pub fn have_room(&self) -> bool {
         [&self.inward, &self.outward]
             .iter()
             .all(|queue| queue.len() < WAITING_BYTES_MAX)
+    }
+
+    /// Whether the process may say more.
+    pub fn have_room_for_answers(&self) -> bool {
+        self.outward.len() + self.held.len() < WAITING_BYTES_MAX
     }
 }
 
@@ -54,7 +61,7 @@ pub enum End {
 
 /// What happens to the bytes of both sides.
 pub trait Sides {
-    /// Bytes of the peer arrived.
+    /// Bytes of the peer arrived; none where there is room again for those that came before.
     ///
     /// # Errors
     /// Why nothing more is passed on.
@@ -155,7 +162,7 @@ fn wait(
     of_peer.set(PollFlags::IN, queues.have_room());
     of_peer.set(PollFlags::OUT, stream.is_full());
     let mut fds = vec![PollFd::new(stream, of_peer)];
-    if queues.outward.len() < WAITING_BYTES_MAX {
+    if queues.have_room_for_answers() {
         fds.push(PollFd::new(input, PollFlags::IN));
     }
     if !queues.inward.is_empty() {
@@ -169,6 +176,8 @@ fn from_peer(
     sides: &mut impl Sides,
     queues: &mut Queues,
 ) -> Result<(), End> {
+    // What came before, and found no room, is said first.
+    sides.peer_says(&[], queues)?;
     if !queues.have_room() {
         return Ok(());
     }
@@ -188,7 +197,7 @@ fn from_process(
     sides: &mut impl Sides,
     queues: &mut Queues,
 ) -> Result<(), End> {
-    if queues.outward.len() >= WAITING_BYTES_MAX {
+    if !queues.have_room_for_answers() {
         return Ok(());
     }
     let mut bytes = [0; PART];

@@ -8,10 +8,10 @@ use rustls::ClientConnection;
 
 use super::{Served, agent, check, resolve, soon};
 use crate::frames::frame;
+use crate::judge::REFUSED_MAX;
 use crate::message::Answer;
 use crate::rules::Rules;
 use crate::secure::Secure;
-use crate::session::REFUSED_MAX;
 use crate::stream::Stream;
 use crate::tls;
 

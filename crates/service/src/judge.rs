@@ -1,0 +1,240 @@
+//! What passes between a client that has the host and its agent: each message is judged, and what a rule forbids does not
+//! reach the agent.
+
+use std::time::Duration;
+
+use bitcost_model::harmless;
+use bitcost_model::protocol::{FRAME_BYTES_MAX, FromAgent, ToAgent};
+use bitcost_monitor::counts::Tested;
+
+use crate::frames::{Boundary, Frames, frame};
+use crate::policy::Policy;
+use crate::relay::{End, Queues};
+use crate::runs::Runs;
+
+/// Most messages of a session that are refused; one more ends it.
+pub const REFUSED_MAX: u32 = 64;
+
+/// The most letters of a sentence about a message, which may quote what the client sent.
+const SENTENCE_LETTERS_MAX: usize = 500;
+
+/// What the service is to know of a session.
+#[derive(Debug)]
+pub enum Fact {
+    /// A message was refused, or a run ended, by this rule.
+    Refused(String),
+    /// A run is over.
+    Ran(Tested),
+    /// A run takes place for this time at least, or none does.
+    Runs(Option<Duration>),
+}
+
+/// Judges one session. All times are those of the agent's monotonic clock, in nanoseconds.
+pub struct Judge {
+    policy: Policy,
+    frames: Frames,
+    /// Where the service may say something between two messages of the agent.
+    boundary: Boundary,
+    /// What it has to say.
+    said: Vec<u8>,
+    session_until_ns: u64,
+    /// When the present run must be over.
+    run_until_ns: Option<u64>,
+    started: u32,
+    refused: u32,
+    runs: Runs,
+    facts: Vec<Fact>,
+    /// Why the service ended the session.
+    why: Option<String>,
+}
+
+/// This long after a time.
+fn after(now_ns: u64, length: Duration) -> u64 {
+    let length = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
+    now_ns.saturating_add(length)
+}
+
+/// The start of a sentence, where it is a long one.
+fn shortened(sentence: String) -> String {
+    match sentence.char_indices().nth(SENTENCE_LETTERS_MAX) {
+        Some((end, _)) => format!("{}…", &sentence[..end]),
+        None => sentence,
+    }
+}
+
+impl Judge {
+    /// Judges by this policy a session that begins now.
+    pub fn new(policy: Policy, now_ns: u64) -> Judge {
+        let length = Duration::from_secs(policy.rules.max_session_s.into());
+        Judge {
+            policy,
+            frames: Frames::new(FRAME_BYTES_MAX),
+            boundary: Boundary::default(),
+            said: Vec::new(),
+            session_until_ns: after(now_ns, length),
+            run_until_ns: None,
+            started: 0,
+            refused: 0,
+            runs: Runs::default(),
+            facts: Vec::new(),
+            why: None,
+        }
+    }
+
+    /// Judges bytes of the client, and those that came before them and found no room. A message that
+    /// finds none waits.
+    ///
+    /// # Errors
+    /// The session has ended, and the client is told why.
+    pub fn client_says(
+        &mut self,
+        bytes: &[u8],
+        queues: &mut Queues,
+        now_ns: u64,
+    ) -> Result<(), End> {
+        if self.why.is_some() {
+            return Err(End::Told);
+        }
+        self.frames.push(bytes);
+        while queues.have_room() {
+            match self.frames.take() {
+                Ok(Some(text)) => self.message(&text, queues, now_ns)?,
+                Ok(None) => break,
+                Err(long) => return self.finish(long.to_string(), queues),
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on bytes of the agent.
+    pub fn agent_says(&mut self, bytes: &[u8], queues: &mut Queues) {
+        self.boundary.pass(bytes);
+        let over = self.runs.agent_says(bytes);
+        self.facts.extend(over.into_iter().map(Fact::Ran));
+        self.facts.extend(self.runs.take_rule().map(Fact::Refused));
+        queues.outward.extend_from_slice(bytes);
+        self.say_now(queues);
+    }
+
+    /// Ends the session where its time, or that of its run, is over.
+    ///
+    /// # Errors
+    /// It has ended, and the client is told why.
+    pub fn look(&mut self, queues: &mut Queues, now_ns: u64) -> Result<(), End> {
+        let rules = &self.policy.rules;
+        if now_ns >= self.session_until_ns {
+            let why = format!("max-session is {} s", rules.max_session_s);
+            return self.finish(why, queues);
+        }
+        if self.run_until_ns.is_some_and(|until| now_ns >= until) {
+            let why = format!(
+                "max-duration is {} s, and the run is not over",
+                rules.max_duration_s
+            );
+            return self.finish(why, queues);
+        }
+        Ok(())
+    }
+
+    /// Ends the session, and tells the client why.
+    ///
+    /// # Errors
+    /// Always, so that what asked for it goes on with that.
+    pub fn finish(&mut self, why: String, queues: &mut Queues) -> Result<(), End> {
+        self.say(&format!("the service ends the session: {why}"), queues);
+        self.why = Some(why);
+        Err(End::Told)
+    }
+
+    /// The session is over, also where either side ended it: a run that takes place comes to no end.
+    pub fn ended(&mut self) {
+        self.facts.extend(self.runs.ended().map(Fact::Ran));
+    }
+
+    /// Why the service ended the session; absent where it did not.
+    pub fn why(&self) -> Option<&str> {
+        self.why.as_deref()
+    }
+
+    /// How many runs were started.
+    pub fn started(&self) -> u32 {
+        self.started
+    }
+
+    /// What has happened since this was last asked.
+    pub fn facts(&mut self) -> Vec<Fact> {
+        std::mem::take(&mut self.facts)
+    }
+
+    fn message(&mut self, text: &[u8], queues: &mut Queues, now_ns: u64) -> Result<(), End> {
+        let message: ToAgent = match serde_json::from_slice(text) {
+            Ok(message) => message,
+            Err(error) => {
+                let why = harmless(&format!(
+                    "not a control message of this version of bitcost: {error}"
+                ));
+                return self.finish(shortened(why), queues);
+            }
+        };
+        let message = match self.policy.judge(message, now_ns) {
+            Ok(message) => message,
+            Err(rule) => return self.refuse(shortened(rule), queues),
+        };
+        self.follow(&message, now_ns);
+        // The agent gets what was judged, not what was received.
+        queues.inward.extend_from_slice(&frame(&message));
+        Ok(())
+    }
+
+    /// Refuses a message by this rule.
+    fn refuse(&mut self, rule: String, queues: &mut Queues) -> Result<(), End> {
+        self.refused += 1;
+        if self.refused > REFUSED_MAX {
+            let why = format!("more than {REFUSED_MAX} messages were refused");
+            return self.finish(why, queues);
+        }
+        self.say(&format!("the service refuses it: {rule}"), queues);
+        self.facts.push(Fact::Refused(rule));
+        Ok(())
+    }
+
+    /// Notes until when the present run takes place.
+    fn follow(&mut self, message: &ToAgent, now_ns: u64) {
+        if matches!(message, ToAgent::Prepare(_) | ToAgent::Stop) {
+            self.ended();
+        }
+        if let ToAgent::Prepare(prepare) = message {
+            self.runs.prepared(prepare);
+        }
+        match message {
+            ToAgent::Start(start) => {
+                self.started += 1;
+                self.runs.started();
+                self.run_until_ns = Some(after(now_ns, self.policy.run_limit()));
+                let asked = Duration::from_nanos(start.stop_ns.saturating_sub(now_ns));
+                self.facts.push(Fact::Runs(Some(asked)));
+            }
+            ToAgent::Finish { .. } | ToAgent::Stop | ToAgent::Prepare(_) => {
+                self.run_until_ns = None;
+                self.facts.push(Fact::Runs(None));
+            }
+            _ => {}
+        }
+    }
+
+    /// Says something to the client, now or after the agent's present message.
+    fn say(&mut self, reason: &str, queues: &mut Queues) {
+        let message = FromAgent::Failed {
+            reason: reason.to_owned(),
+            host_lacks: false,
+        };
+        self.said.extend_from_slice(&frame(&message));
+        self.say_now(queues);
+    }
+
+    fn say_now(&mut self, queues: &mut Queues) {
+        if self.boundary.is_here() {
+            queues.outward.append(&mut self.said);
+        }
+    }
+}
