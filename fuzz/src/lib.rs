@@ -13,7 +13,10 @@ mod messages;
 mod monitor;
 mod peers;
 mod service;
+mod session;
 mod texts;
+
+pub use session::passed;
 
 /// A target: its name, which is also that of its corpus, and its function.
 pub type Target = (&'static str, fn(&[u8]));
@@ -41,6 +44,7 @@ pub const TARGETS: &[Target] = &[
     ("registry", messages::registry),
     ("link", service::link),
     ("service", service::service),
+    ("session", session::session),
     ("settings", texts::settings),
     ("study", texts::study),
     ("table", imported::table),

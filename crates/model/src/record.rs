@@ -145,9 +145,9 @@ pub struct Iperf3Peer {
 impl Eq for Iperf3Peer {}
 
 impl EndpointRecord {
-    /// Length of the measured window, in seconds.
+    /// Length of the measured window, in seconds; 0 where it ends before it starts.
     pub fn window_seconds(&self) -> f64 {
-        (self.window_end_ns - self.window_start_ns) as f64 / 1e9
+        self.window_end_ns.saturating_sub(self.window_start_ns) as f64 / 1e9
     }
 }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 #[path = "../../../../fuzz/src/lib.rs"]
-mod fuzz;
+pub mod fuzz;
 
 #[test]
 fn every_target_holds_on_its_corpus() {

@@ -12,6 +12,7 @@ mod quotations;
 mod report;
 mod rooms;
 mod screens;
+mod sessions;
 mod studies;
 mod terminal;
 mod unit_file;
