@@ -23,6 +23,12 @@ use crate::rules::Rules;
 /// How long a link can be used.
 pub const LINK_LIFE: Duration = Duration::from_secs(24 * 3600);
 
+/// Most keys that are served. All are read when a service starts.
+const KEYS_MAX: usize = 4096;
+
+/// Most links that can be used at the same time.
+const LINKS_MAX: usize = 1024;
+
 /// The longest of these files, in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 10;
 
@@ -125,8 +131,14 @@ impl Store {
     /// Makes a link.
     ///
     /// # Errors
-    /// A sentence with the file.
+    /// A sentence: there are too many, or the file.
     pub fn invite(&self, name: Option<&str>, rules: Rules) -> Result<LinkToken, String> {
+        if self.invitations()?.len() >= LINKS_MAX {
+            return Err(format!(
+                "at most {LINKS_MAX} links can be used at the same time, and there are as many; each ends {} h after it was made",
+                LINK_LIFE.as_secs() / 3600
+            ));
+        }
         let token = LinkToken(random()?);
         let invitation = Invitation {
             name: name.map(clean_name),
@@ -179,6 +191,12 @@ impl Store {
                 .to_owned()
         };
         let invitation: Invitation = read(&file).map_err(|_| spent())?;
+        let keys = fs::read_dir(self.folder.join("keys")).map_or(0, Iterator::count);
+        if keys >= KEYS_MAX && !self.has(key) {
+            return Err(format!(
+                "keys: at most {KEYS_MAX} are served, and as many are; the link stays valid until one is revoked (bitcost serve keys revoke)"
+            ));
+        }
         // Only one of several clients removes the file.
         fs::remove_file(&file).map_err(|_| spent())?;
         if now_s() >= invitation.until_s {
@@ -335,6 +353,33 @@ mod tests {
         assert_eq!(store.keys().expect("read").len(), 1);
         store.revoke(key).expect("revoked");
         assert!(!store.has(key) && store.keys().expect("read").is_empty());
+    }
+
+    #[test]
+    fn keys_and_links_are_bounded() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(folder.path()).expect("a store");
+        let token = store.invite(None, Rules::default()).expect("a link");
+        let key = |number: usize| Fingerprint::of(&number.to_be_bytes());
+        for number in 0..KEYS_MAX {
+            fs::write(store.key_file(key(number)), "{}").expect("written");
+        }
+        let refused = store.enrol(token, key(KEYS_MAX), "a");
+        let why = refused.expect_err("full");
+        assert!(why.contains("at most 4096 are served"), "{why}");
+        store.revoke(key(0)).expect("revoked");
+        store.enrol(token, key(KEYS_MAX), "a").expect("room");
+        let link = Invitation {
+            name: None,
+            until_s: u64::MAX,
+            rules: Rules::default(),
+        };
+        let text = serde_json::to_vec(&link).expect("a text");
+        for number in 0..LINKS_MAX {
+            fs::write(store.link_file(key(number)), &text).expect("written");
+        }
+        let why = store.invite(None, Rules::default()).expect_err("full");
+        assert!(why.contains("at most 1024 links"), "{why}");
     }
 
     #[test]
