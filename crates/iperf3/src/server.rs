@@ -322,3 +322,55 @@ impl Entry {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// What is told is taken by the thread that takes clients: no more of them are taken while it waits.
+    #[test]
+    fn clients_wait_for_events_that_nobody_takes() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let limits = Limits {
+            duration: Duration::from_secs(1),
+            bitrate: None,
+            clients: 1,
+            flows: 1,
+        };
+        let server = Server::open(&[([127, 0, 0, 1], 0).into()], limits, stop.clone());
+        let server = server.unwrap_or_else(|(address, error)| panic!("{address}: {error}"));
+        let address = server.entries[0].address;
+        let hold = Arc::<Mutex<()>>::default();
+        let (held, holding) = (hold.clone(), hold.lock().expect("no test failed"));
+        let serving = std::thread::spawn(move || {
+            let mut count = 0;
+            server.serve(|_| {
+                let _waited = held.lock().expect("no test failed");
+                count += 1;
+            });
+            count
+        });
+        // None of them has the cookie of a client.
+        let foreign = || {
+            let mut stream = TcpStream::connect(address).expect("connected");
+            stream.write_all(&[0xAB; 37]).expect("sent");
+            stream
+        };
+        let is_answered = |stream: &mut TcpStream, wait: Duration| {
+            stream.set_read_timeout(Some(wait)).expect("a time");
+            stream.read_exact(&mut [0; 9]).is_ok()
+        };
+        let mut first = foreign();
+        assert!(is_answered(&mut first, Duration::from_secs(10)));
+        let mut second = foreign();
+        assert!(!is_answered(&mut second, Duration::from_secs(1)));
+        drop(holding);
+        assert!(is_answered(&mut second, Duration::from_secs(10)));
+        stop.store(true, Relaxed);
+        assert_eq!(serving.join().expect("it ends"), 2);
+    }
+}

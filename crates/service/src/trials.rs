@@ -9,8 +9,8 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,8 @@ struct Served {
     key: Fingerprint,
     folder: tempfile::TempDir,
     stop: Arc<AtomicBool>,
+    /// While a test holds it, no event is taken.
+    hold: Arc<Mutex<()>>,
     serving: Option<JoinHandle<Vec<String>>>,
 }
 
@@ -59,9 +61,14 @@ impl Served {
         let service = service.map_err(|(why, _)| why).expect("a service");
         let address = service.address().expect("an address");
         let key = service.fingerprint();
+        let hold = Arc::<Mutex<()>>::default();
+        let held = hold.clone();
         let serving = std::thread::spawn(move || {
             let mut events = Vec::new();
-            let kept = |event: Event| events.push(format!("{event:?}"));
+            let kept = |event: Event| {
+                let _waited = held.lock().expect("no test failed");
+                events.push(format!("{event:?}"));
+            };
             service.serve(kept).expect("it serves");
             events
         });
@@ -73,6 +80,7 @@ impl Served {
             key,
             folder,
             stop,
+            hold,
             serving: Some(serving),
         }
     }

@@ -3,20 +3,28 @@
 use std::fs::File;
 use std::io::{Read, pipe};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::process::{Child, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use bitcost_model::protocol::{FromAgent, ToAgent, encode};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::bench::PATIENCE;
+use crate::confined::speaking;
+use crate::privileges::children;
 use crate::service::{Service, after, bitcost, metrics, said, test, wait_until};
 
 bitcost_testkit::trials! {
     PrivateNetwork: silent_connections_of_many_addresses_keep_nobody_out, output_on_a_full_disk_ends_no_test,
-        output_that_nobody_reads_any_more_ends_no_test;
+        output_that_nobody_reads_any_more_ends_no_test, refused_messages_take_no_memory, twenty_clients_vanish_at_once,
+        what_is_said_in_the_queue_is_bounded, what_a_client_leaves_unread_is_bounded;
 }
 
 /// The most memory that a service may take under an attack, in KiB.
@@ -25,18 +33,25 @@ const RESIDENT_KIB_MAX: u64 = 64 << 10;
 /// Most connections that an attacker tries to hold from one address.
 const OF_ADDRESS: usize = 40;
 
-/// The most memory that a process has had resident so far, in KiB (`VmHWM`, proc_pid_status(5)).
-fn resident_max(process: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    let mut words = line.unwrap().split_whitespace();
-    words.nth(1).unwrap().parse().unwrap()
+/// The most memory that a process has had resident so far, in KiB (`VmHWM`, proc_pid_status(5));
+/// absent where it has ended.
+fn resident_max(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Fails where the service has taken too much memory.
+/// Fails where the service, or what reads the words of its clients, has taken too much memory.
 fn assert_small(server: &Service) {
-    let resident = resident_max(server.id());
-    assert!(resident < RESIDENT_KIB_MAX, "{resident} KiB");
+    let fronts = children(server.id(), "serve-front");
+    let copies = fronts
+        .iter()
+        .flat_map(|front| children(*front, "serve-front"));
+    for process in [server.id()].into_iter().chain(copies) {
+        // A copy may have ended.
+        let resident = resident_max(process).unwrap_or_default();
+        assert!(resident < RESIDENT_KIB_MAX, "{process}: {resident} KiB");
+    }
 }
 
 /// A connection from this address, which says nothing.
@@ -99,6 +114,152 @@ fn silent_connections_of_many_addresses_keep_nobody_out() {
     assert_small(&server);
     let (_, errors) = server.stop();
     assert!(errors.contains("when its place was needed"), "{errors}");
+}
+
+/// A service and its client, whose key has these rules.
+fn enrolled(options: &[&str], rules: &[&str]) -> (Service, PathBuf) {
+    let server = Service::with(options);
+    let (client, link) = (server.client(), server.link_with(rules));
+    let output = test(&client, &format!("tcp {link} -n 1M"));
+    assert!(output.status.success(), "{}", said(&output));
+    (server, client)
+}
+
+fn refused_messages_take_no_memory() {
+    let (mut server, client) = enrolled(&[], &["--name", "mallory"]);
+    let path = encode(&ToAgent::Describe {
+        device: "../".repeat(10_000),
+    });
+    let refused = path.unwrap().repeat(100);
+    for _ in 0..10 {
+        let mut hostile = speaking(
+            &mut bitcost(&client),
+            (Ipv4Addr::LOCALHOST, server.port).into(),
+        );
+        (0..20).for_each(|_| hostile.write(&refused));
+        // The last sentence may be lost with what the service did not read.
+        let next = || hostile.output.recv_timeout(PATIENCE).ok();
+        let answers: Vec<FromAgent> = std::iter::from_fn(next).collect();
+        let is_refusal = |answer: &&FromAgent| matches!(answer, FromAgent::Failed { reason, .. } if reason.contains("interfaces: lo"));
+        assert!((1..=64).contains(&answers.iter().filter(is_refusal).count()));
+        assert_small(&server);
+        drop(hostile.input.take());
+        hostile.child.wait().unwrap();
+    }
+    let output = test(&client, "tcp 127.0.0.1 -n 1M");
+    assert!(output.status.success(), "{}", said(&output));
+    assert_small(&server);
+    let (_, errors) = server.stop();
+    assert!(
+        errors.contains("mallory") && errors.contains("interfaces: lo"),
+        "{errors}"
+    );
+}
+
+fn twenty_clients_vanish_at_once() {
+    let (mut server, client) = enrolled(&["--max-no-cost", "16"], &["--max-tests", "20"]);
+    let test_of_a_minute = || {
+        bitcost(&client)
+            .args([
+                "test",
+                "udp",
+                "127.0.0.1",
+                "-b",
+                "1M",
+                "-t",
+                "1min",
+                "--no-cost",
+                "--no-log",
+            ])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let mut clients: Vec<Child> = (0..20).map(|_| test_of_a_minute()).collect();
+    let agents = || children(server.id(), "agent").len();
+    wait_until("their tests take place", || agents() == 16);
+    clients.iter_mut().for_each(|client| client.kill().unwrap());
+    for mut client in clients {
+        client.wait().unwrap();
+    }
+    wait_until("their agents end", || agents() == 0);
+    let output = test(&client, "tcp 127.0.0.1 -n 1M");
+    assert!(output.status.success(), "{}", said(&output));
+    assert_small(&server);
+    server.stop();
+}
+
+/// How many bytes a process has taken of these, said again and again, when it takes no more for a second, or `most`. It has
+/// taken `before` already.
+fn taken(input: &ChildStdin, bytes: &[u8], before: usize, most: usize) -> usize {
+    let second = Timespec {
+        tv_sec: 1,
+        tv_nsec: 0,
+    };
+    let has_room = || {
+        let mut fds = [PollFd::new(input, PollFlags::OUT)];
+        poll(&mut fds, Some(&second)).unwrap();
+        fds[0].revents() == PollFlags::OUT
+    };
+    let mut taken = before;
+    while taken < most && has_room() {
+        taken += rustix::io::write(input, &bytes[taken % bytes.len()..]).unwrap();
+    }
+    taken
+}
+
+/// A client that says whatever comes on its standard input, which does not block, to this service.
+fn carrying(state: &Path, address: SocketAddr, output: Stdio) -> (Child, ChildStdin) {
+    let mut process = bitcost(state)
+        .args(["agent", "--service", &address.to_string()])
+        .stdin(Stdio::piped())
+        .stdout(output)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let input = process.stdin.take().unwrap();
+    let flags = fcntl_getfl(&input).unwrap();
+    fcntl_setfl(&input, flags | OFlags::NONBLOCK).unwrap();
+    (process, input)
+}
+
+fn what_is_said_in_the_queue_is_bounded() {
+    let (mut server, client) = enrolled(&[], &[]);
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
+    let first = speaking(&mut bitcost(&client), address);
+    let (mut second, input) = carrying(&client, address, Stdio::null());
+    let many = encode(&ToAgent::Renew).unwrap().repeat(1000);
+    let held = taken(&input, &many, 0, 8 << 20);
+    assert!(held < 8 << 20);
+    let resident = resident_max(second.id()).unwrap();
+    assert!(resident < RESIDENT_KIB_MAX, "{resident} KiB");
+    // It has the host next, and what it said is passed on.
+    drop(first.input);
+    let more = held + (1 << 20);
+    assert!(taken(&input, &many, held, more) >= more);
+    drop(input);
+    assert!(second.wait().unwrap().success());
+    assert_small(&server);
+    server.stop();
+}
+
+fn what_a_client_leaves_unread_is_bounded() {
+    let (mut server, client) = enrolled(&[], &[]);
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
+    let (mut hostile, input) = carrying(&client, address, Stdio::piped());
+    let questions = encode(&ToAgent::Clock).unwrap().repeat(1000);
+    assert!(taken(&input, &questions, 0, 64 << 20) < 64 << 20);
+    assert_small(&server);
+    for agent in children(server.id(), "agent") {
+        let resident = resident_max(agent).unwrap_or_default();
+        assert!(resident < RESIDENT_KIB_MAX, "{resident} KiB");
+    }
+    hostile.kill().unwrap();
+    hostile.wait().unwrap();
+    let output = test(&client, "tcp 127.0.0.1 -n 1M");
+    assert!(output.status.success(), "{}", said(&output));
+    server.stop();
 }
 
 /// A service whose output goes here, and its folder.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::server::Server;
 
 bitcost_testkit::trials! {
-    PrivateNetwork: stock_clients_are_served_at_the_same_time, rules_are_named, what_is_no_client_gets_nothing, monitoring_is_told;
+    PrivateNetwork: stock_clients_are_served_at_the_same_time, rules_are_named, what_is_no_client_gets_nothing, results_that_are_too_long_end_the_test, monitoring_is_told;
 }
 
 /// A server at a port that the kernel chose.
@@ -323,6 +323,25 @@ fn what_is_no_client_gets_nothing() {
         "{printed}"
     );
     assert!(said.contains("data connection of another host"), "{said}");
+}
+
+fn results_that_are_too_long_end_the_test() {
+    let mut server = Listening::start("");
+    let mut control = asking(&server, COOKIE, r#"{"tcp":true,"time":1}"#);
+    assert_eq!(read::<1>(&mut control), [10]);
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.write_all(COOKIE).unwrap();
+    assert_eq!(read::<2>(&mut control), [1, 2]);
+    control.write_all(&[4]).unwrap();
+    assert_eq!(read::<1>(&mut control), [13]);
+    let length = (256 << 10) + 1_u32;
+    control.write_all(&length.to_be_bytes()).unwrap();
+    let results = vec![b' '; length as usize];
+    let _ = control.write_all(&results);
+    let _ = control.read_to_end(&mut Vec::new());
+    let (printed, said) = server.stop();
+    let expected = "it announced results of 262145 bytes, 262144 are the most";
+    assert!([printed, said].concat().contains(expected));
 }
 
 /// The figures that a server tells monitoring at this port.

@@ -1,15 +1,19 @@
 //! Hostile clients that proved a key: what they send is bounded, and so is what they leave unread.
 
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bitcost_model::protocol::ToAgent;
 use rustls::ClientConnection;
+use rustls::sign::CertifiedKey;
 
 use super::{Served, agent, check, resolve, soon};
-use crate::frames::frame;
+use crate::frames::{Frames, frame};
 use crate::judge::REFUSED_MAX;
-use crate::message::Answer;
+use crate::message::{Answer, Hello, Wants};
+use crate::own_key::OwnKey;
 use crate::rules::Rules;
 use crate::secure::Secure;
 use crate::stream::Stream;
@@ -65,6 +69,61 @@ fn a_client_that_reads_nothing_is_read_no_further() {
     drop(opened);
     assert_eq!(check(&client, &known, &resolve), Ok(None));
     drop(served.stop());
+}
+
+#[test]
+fn a_key_is_not_proved_by_the_signature_of_another() {
+    let served = Served::start();
+    let (alice, known, _folder) = served.client("alice", Rules::default());
+    let (mallory, _, _other) = served.client("mallory", Rules::default());
+    let [alices, mallorys] = [&alice, &mallory].map(|client| client.own_key().expect("a key"));
+    let chain = alices.certified.cert.clone();
+    let forged = OwnKey {
+        certified: Arc::new(CertifiedKey::new(chain, mallorys.certified.key.clone())),
+        ..alices
+    };
+    let config = tls::of_client(&forged, served.key).expect("a configuration");
+    let tls = ClientConnection::new(config, tls::no_name()).expect("a client");
+    let socket = TcpStream::connect(served.address()).expect("connected");
+    let mut secure = Secure::new(socket, tls).expect("a connection");
+    // A client of TLS 1.3 has done its part before the service judges it.
+    let _ = secure.handshake(soon());
+    let _ = secure.send(&frame(&Hello::new(Wants::Agent)), soon());
+    let answer = secure.read_frame(&mut Frames::new(1 << 20), soon());
+    assert!(answer.is_err(), "{answer:?}");
+    assert_eq!(check(&alice, &known, &resolve), Ok(None));
+    let events = served.stop();
+    let is_failed = |event: &String| event.starts_with("Failed") && event.contains("ignature");
+    assert!(events.iter().any(is_failed), "{events:?}");
+    assert!(!events.iter().any(|event| event.starts_with("Began")));
+}
+
+#[test]
+fn connections_wait_for_events_that_nobody_takes() {
+    let served = Served::start();
+    let (client, known, _folder) = served.client("alice", Rules::default());
+    let hold = served.hold.clone();
+    let held = hold.lock().expect("no test failed");
+    let mut opened = 0;
+    let mut waiting = Vec::new();
+    // Each is an event once it has ended; when too many wait, no other connection is ended.
+    while waiting.is_empty() && opened < 4096 {
+        let mut socket = TcpStream::connect(served.address()).expect("connected");
+        opened += 1;
+        let _ = socket.write_all(&[0xAB; 600]);
+        let time = Some(Duration::from_secs(2));
+        socket.set_read_timeout(time).expect("a time");
+        match socket.read_to_end(&mut Vec::new()) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => waiting.push(socket),
+            _ => {}
+        }
+    }
+    assert!(opened < 1024, "events of {opened} connections wait");
+    drop((held, waiting));
+    assert_eq!(check(&client, &known, &resolve), Ok(None));
+    let events = served.stop();
+    let failed = events.iter().filter(|event| event.starts_with("Failed"));
+    assert_eq!(failed.count(), opened);
 }
 
 #[test]
