@@ -212,7 +212,7 @@ fn empty(
 }
 
 /// The runs of each cell.
-fn rows_by_cell<'a>(execution: &'a Findings) -> Vec<Vec<&'a RunRow>> {
+fn rows_by_cell(execution: &Findings) -> Vec<Vec<&RunRow>> {
     let mut rows = vec![Vec::new(); execution.summary.cells.len()];
     execution
         .summary

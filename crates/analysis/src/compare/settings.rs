@@ -67,7 +67,7 @@ fn sentence(words: &str, cells: &[String], all: usize) -> String {
 }
 
 /// The conditions of each cell's runs; absent where another program made them.
-fn conditions<'a>(execution: &'a Findings) -> Option<Vec<&'a Conditions>> {
+fn conditions(execution: &Findings) -> Option<Vec<&Conditions>> {
     let Summary {
         is_imported,
         planned,

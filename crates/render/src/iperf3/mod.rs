@@ -52,7 +52,7 @@ fn usage<T>(what: String) -> Result<T, ExportError> {
 }
 
 /// The run with this number, from 1; without a number, the only run.
-fn chosen<'a>(execution: &'a Findings, wanted: Option<u32>) -> Result<&'a RunRow, ExportError> {
+fn chosen(execution: &Findings, wanted: Option<u32>) -> Result<&RunRow, ExportError> {
     let name = &execution.name;
     let all = with_result(execution, "iperf3")?;
     let row: &RunRow = match (wanted, &all[..]) {

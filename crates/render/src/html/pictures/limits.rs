@@ -129,7 +129,7 @@ pub(crate) fn caption(limits: &[Limit]) -> String {
 
 /// The planned cells by their names; none if another program made the runs, because their packets
 /// are not known.
-fn planned<'a>(execution: &'a Findings) -> BTreeMap<String, &'a Cell> {
+fn planned(execution: &Findings) -> BTreeMap<String, &Cell> {
     let own = execution
         .summary
         .planned

@@ -6,7 +6,7 @@ use bitcost_analysis::findings::Findings;
 use bitcost_study::Picture;
 
 /// The execution with only the cells and metrics of the picture.
-pub(crate) fn narrowed<'a, 'b>(execution: &'b Findings, picture: &Picture) -> Cow<'b, Findings> {
+pub(crate) fn narrowed<'a>(execution: &'a Findings, picture: &Picture) -> Cow<'a, Findings> {
     if picture.of.is_empty() && picture.metrics.is_empty() {
         return Cow::Borrowed(execution);
     }
