@@ -51,7 +51,6 @@ fn used_runs(
     Ok(Exported {
         bytes: write(&table).into_bytes(),
         remarks,
-        ..Exported::default()
     })
 }
 

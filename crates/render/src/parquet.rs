@@ -37,7 +37,6 @@ fn write(table: &bitcost_analysis::frame::Table) -> Result<Exported, ExportError
     Ok(Exported {
         bytes,
         remarks: Vec::new(),
-        ..Exported::default()
     })
 }
 
