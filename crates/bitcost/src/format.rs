@@ -12,6 +12,7 @@ use bitcost_render::forms::{FORMS, form};
 use bitcost_render::layout::TextOptions;
 use bitcost_render::plots::Plots;
 use bitcost_render::provenance::{Maker, Source};
+use bitcost_render::text::repetitions_text;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::failure::Failure;
@@ -206,6 +207,17 @@ impl Look {
             .iter()
             .for_each(|remark| output::say(remark));
         output::form(&exported.bytes)
+    }
+
+    /// Prints a row for each repetition of a test, where the form is for people.
+    ///
+    /// # Errors
+    /// As [`output::print`].
+    pub fn print_repetitions(&self, execution: &Findings) -> Result<(), Failure> {
+        match repetitions_text(&execution.summary, look(TEXT)) {
+            Some(text) if self.is_for_people() => output::print(&(text + "\n")),
+            _ => Ok(()),
+        }
     }
 
     /// The plots that follow the tables.

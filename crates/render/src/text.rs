@@ -80,10 +80,9 @@ pub fn text(summary: &Summary, options: TextOptions) -> String {
             .iter()
             .for_each(|(place, lines)| page.table(place.as_deref(), lines));
     }
-    if let Some((title, lines)) = repetitions_table(summary) {
+    if let Some(repetitions) = repetitions_text(summary, options) {
         page.blank();
-        page.heading(&title);
-        page.table(None, &lines);
+        page.text.push_str(&repetitions);
     }
     for series in &summary.time_series {
         page.blank();
@@ -104,6 +103,18 @@ pub fn text(summary: &Summary, options: TextOptions) -> String {
     }
     statements(&mut page, summary);
     page.text
+}
+
+/// A row for each repetition under a heading; absent where runs were not repeated at an interval.
+pub fn repetitions_text(summary: &Summary, options: TextOptions) -> Option<String> {
+    let (title, lines) = repetitions_table(summary)?;
+    let mut page = Page {
+        options,
+        text: String::new(),
+    };
+    page.heading(&title);
+    page.table(None, &lines);
+    Some(page.text)
 }
 
 /// The sentences under the heading.

@@ -232,7 +232,7 @@ fn silence_of_the_other_agent_is_the_cause_of_an_end_and_of_a_failure() {
 fn late_answer_does_not_reach_the_next_run() {
     for role in BOTH {
         for (what, step) in steps() {
-            let late = Duration::from_secs(20);
+            let late = Duration::from_secs(45);
             let world = at_step(role, step, move || Act::Late(late));
             let (_, reason) = fails_once(&world, Duration::ZERO, what);
             assert!(reason.contains(what), "{reason}");

@@ -74,6 +74,7 @@ fn render(events: &[Event]) -> String {
 fn rendered(events: &[Event], change: impl FnOnce(&mut Summary)) -> String {
     let mut found = named(HOSTILE, events);
     change(&mut found.summary);
+    found.comparison = of_study(&found, 3.0);
     of(vec![found])
 }
 
