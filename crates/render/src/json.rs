@@ -78,7 +78,7 @@ fn records(findings: &Findings) -> Value {
 /// `host_constants` if they were measured, `core_to_core` if the endpoints' CPUs were not equally far from each other in all runs, `calibration` of a lab, `until_interval` or `blocks_auto` if the study has a stop rule, `checks` if it has
 /// statements of a document, `interval_s` and `repetitions` of runs at an interval, `comparison` if
 /// the study compares, `log`, and the origin of the log. Of a single cell also what
-/// [`first_run`] says, and of a single run `intervals` by metric ([`intervals_json`]).
+/// `first_run` says, and of a single run `intervals` by metric.
 ///
 /// Each entry of `cells` has `levels`, `runs`, `bottleneck`, and per metric
 /// `{median, low, high, runs, mean, standard_deviation, least, largest}` under the metric's name;
