@@ -10,7 +10,7 @@ use bitcost_lab::LabError;
 use bitcost_render::progress::say;
 
 /// Every exit code with its meaning.
-pub const EXIT_CODES: [(u8, &str); 6] = [
+pub const EXIT_CODES: [(u8, &str); 7] = [
     (
         0,
         "Everything was done. Of a study: every run has its place in the table. A document's \
@@ -33,6 +33,11 @@ pub const EXIT_CODES: [(u8, &str); 6] = [
          or standard output cannot be written.",
     ),
     (
+        4,
+        "`compare --fail-on` could not judge: the two sides were measured on different machines, or in \
+         no common state of one.",
+    ),
+    (
         130,
         "Ctrl-C stopped it; what was measured is kept. `bitcost serve`, which only that ends, \
          exits with 0.",
@@ -53,6 +58,8 @@ pub enum Failure {
     Usage(String),
     /// The host lacks something: 3.
     Environment(String),
+    /// The sides of a comparison cannot be compared: 4.
+    NotComparable(String),
     /// The user stopped it: 130, as a shell reports SIGINT.
     Interrupted,
     /// The user stopped a command that keeps no log: 130.
@@ -71,6 +78,7 @@ impl Failure {
             Failure::Check(message) => (message, 1),
             Failure::Usage(message) => (message, 2),
             Failure::Environment(message) => (message, 3),
+            Failure::NotComparable(message) => (message, 4),
             Failure::Interrupted => ("stopped; what was measured is kept".to_owned(), 130),
             Failure::InterruptedUnlogged => ("stopped".to_owned(), 130),
             Failure::Program(code) => return ExitCode::from(code),

@@ -9,7 +9,7 @@ use crate::markdown_table::{escape, markdown_table};
 use crate::number;
 use crate::titles::named;
 use bitcost_analysis::compare::{
-    Change, ComparedCell, Comparison, Pairing, Shift, Unmatched, Verdict,
+    BETWEEN_LEAST, Change, ComparedCell, Comparison, Pairing, Shift, Together, Unmatched, Verdict,
 };
 use bitcost_analysis::frame::{Table, Value};
 
@@ -19,19 +19,36 @@ pub(crate) const RUNS: &str = "runs";
 /// The comparison in Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     let (old, new) = &comparison.names;
+    let first: String = refusals(comparison)
+        .into_iter()
+        .chain(
+            moved_together(comparison)
+                .into_iter()
+                .map(|(_, words)| words),
+        )
+        .map(|words| format!("{}.\n\n", escape(&words)))
+        .collect();
     let lists = [
         comparison_remarks(comparison),
         comparison_unmatched(comparison),
     ];
     let lists: String = lists.iter().map(|all| list(all)).collect();
     format!(
-        "{} → {}\n\n{}\n\n{}\n{lists}{}\n",
+        "{} → {}\n\n{first}{}\n\n{}\n{lists}{}\n",
         escape(old),
         escape(new),
         comparison_tally(comparison),
         markdown_table(&table(comparison)),
         comparison_method(comparison)
     )
+}
+
+/// Why the sides cannot be compared, a sentence each.
+pub(crate) fn refusals(comparison: &Comparison) -> Vec<String> {
+    let reasons = comparison.not_comparable.iter();
+    reasons
+        .map(|why| format!("Not comparable: {why}"))
+        .collect()
 }
 
 /// A list in Markdown with an empty line after it; empty for an empty list.
@@ -119,27 +136,87 @@ pub fn comparison_unmatched(comparison: &Comparison) -> Vec<String> {
 pub fn comparison_method(comparison: &Comparison) -> String {
     let how = match (comparison.pairing, comparison.is_within) {
         (Pairing::Blocks, _) => {
-            let paired = comparison.changes().filter(|change| change.is_paired).count();
+            let paired = comparison
+                .changes()
+                .filter(|change| change.is_paired)
+                .count();
             format!(
                 "both sides in the same blocks; paired within them in {paired} of {}, which takes 5 blocks in which both sides vary together",
+                counted(comparison.changes().count(), "change")
+            )
+        }
+        (Pairing::Duet, _) => {
+            let paired = comparison
+                .changes()
+                .filter(|change| change.is_paired)
+                .count();
+            format!(
+                "the two runs of a block follow each other, and {paired} of {} are of such pairs, in which both were made in one state of the machine",
                 counted(comparison.changes().count(), "change")
             )
         }
         (Pairing::Apart, true) => {
             "runs of other programs, which were not interleaved: not paired".to_owned()
         }
+        (Pairing::Apart, false) => between_executions(comparison.executions),
+    };
+    let change = match (comparison.pairing, comparison.is_within) {
         (Pairing::Apart, false) => {
-            "two executions, runs not paired: a change also contains everything else that differed between them".to_owned()
+            "Change: of runs in one state of the machine, at equal speed of the CPUs"
         }
+        _ => "Change: the middle of the changes of every new run from every old one, or of pairs",
     };
     format!(
-        "Old and new are medians. Change: the middle of the changes of every new run from every old one, which can go the other way than the medians, with its 95 % interval (Student's with few runs, which is wide with 2). Threshold {} %; {how}. A verdict with `?` holds alone, and may be chance among all comparisons (Holm, 5 %).",
+        "Old and new are medians. {change}, which can go the other way than the medians, with its 95 % interval. Threshold {} %; {how}. A verdict is a change that is clear among all comparisons (Holm, 5 %).",
         comparison.threshold_pct
     )
 }
 
-/// The number of changes with each verdict, and how many of those to the worse hold among all:
-/// `2 worse, 24 same; of 26 comparisons together 1 is worse`.
+/// What the intervals contain of the differences between executions.
+fn between_executions((old, new): (usize, usize)) -> String {
+    match (old, new) {
+        (1, 1) => format!(
+            "one execution on each side: that executions differ by {} % and by half as much as their runs (standard deviation) is assumed; several on each side measure it (--old A B --new C D)",
+            100.0 * BETWEEN_LEAST
+        ),
+        _ => format!(
+            "{} and {}: the intervals contain how executions differ, measured here and moderated by an assumption",
+            counted(old, "old execution"),
+            counted(new, "new one")
+        ),
+    }
+}
+
+/// What most cells have in common, a sentence for each metric of which that is clear.
+pub(crate) fn moved_together(comparison: &Comparison) -> Vec<(Verdict, String)> {
+    let sentence = |found: &Together| {
+        let change = found.shift.change();
+        let verb = if change.value < 0.0 { "falls" } else { "rises" };
+        let (cells, alike) = found.cells;
+        let of_cells = match cells == alike {
+            true => format!("all {cells} cells"),
+            false => format!("{alike} of {cells} cells"),
+        };
+        let words = format!(
+            "{} {verb} in {of_cells}: {} on average{}",
+            found.metric.title,
+            number::signed(&change, "%", 1),
+            by_speed(Some(found.by_speed_pct))
+        );
+        (found.verdict, words)
+    };
+    comparison.moved_together().map(sentence).collect()
+}
+
+/// `; the CPUs' speed explains another -5.0 %`; empty for less than half a per cent.
+pub(crate) fn by_speed(pct: Option<f64>) -> String {
+    match pct.filter(|pct| pct.abs() >= 0.5) {
+        Some(pct) => format!("; the CPUs' speed explains another {pct:+.1} %"),
+        None => String::new(),
+    }
+}
+
+/// The number of changes with each verdict: `2 worse, 24 same`; and how many executions would decide the rest.
 pub fn comparison_tally(comparison: &Comparison) -> String {
     let counts = Verdict::ALL
         .into_iter()
@@ -148,19 +225,16 @@ pub fn comparison_tally(comparison: &Comparison) -> String {
         .filter(|(_, count)| *count > 0)
         .map(|(name, count)| format!("{count} {name}"))
         .collect();
-    let judged = comparison.judged_together();
-    let clear: Vec<String> = [Verdict::Worse, Verdict::Better]
-        .into_iter()
-        .filter(|verdict| comparison.count(*verdict) > 0)
-        .map(|verdict| format!("{} {}", comparison.count_holding(verdict), verdict.name()))
-        .collect();
-    match comparison.changes().count() {
-        0 => "nothing to compare".to_owned(),
-        _ if clear.is_empty() || judged < 2 => counts.join(", "),
-        _ => format!(
-            "{}; clear among {judged} comparisons: {}",
+    let needed = comparison
+        .changes()
+        .filter_map(|change| change.executions_needed);
+    match (comparison.changes().count(), needed.max()) {
+        (0, _) => "nothing to compare".to_owned(),
+        (_, None) => counts.join(", "),
+        (_, Some(needed)) => format!(
+            "{}; about {needed} executions on each side would decide every change of {} %",
             counts.join(", "),
-            clear.join(", ")
+            comparison.threshold_pct
         ),
     }
 }
@@ -191,7 +265,7 @@ fn table(comparison: &Comparison) -> Table {
         let others = [
             format!("{old_runs}, {new_runs}"),
             shown(change),
-            verdict(change),
+            change.verdict.name().to_owned(),
         ];
         words.into_iter().chain(others).map(Value::Text).collect()
     };
@@ -209,6 +283,7 @@ pub(crate) fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)>
         Verdict::Changed => 3,
         Verdict::CannotTell => 4,
         Verdict::Same => 5,
+        Verdict::NotComparable => 6,
     };
     let size = |change: &Change| {
         let shift = change.shift.map_or(0.0, |shift| shift.change().value);
@@ -220,15 +295,10 @@ pub(crate) fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)>
         .flat_map(|cell| cell.changes.iter().map(move |change| (cell, change)))
         .collect();
     all.sort_by(|(_, a), (_, b)| {
-        let is_ranked = matches!(
-            a.verdict,
-            Verdict::Worse | Verdict::Better | Verdict::Changed
-        );
+        let is_ranked = a.verdict.is_change();
         let by_size = || {
             let ((a_ratio, a_size), (b_ratio, b_size)) = (size(a), size(b));
-            (b.holds.cmp(&a.holds))
-                .then(a_ratio.cmp(&b_ratio))
-                .then(b_size.total_cmp(&a_size))
+            (a_ratio.cmp(&b_ratio)).then(b_size.total_cmp(&a_size))
         };
         place(a.verdict).cmp(&place(b.verdict)).then_with(|| {
             if is_ranked {
@@ -241,13 +311,6 @@ pub(crate) fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)>
     all
 }
 
-/// The verdict; with a question mark where it may be chance among all comparisons.
-fn verdict(change: &Change) -> String {
-    let is_clear = change.holds || !matches!(change.verdict, Verdict::Worse | Verdict::Better);
-    let mark = if is_clear { "" } else { "?" };
-    format!("{}{mark}", change.verdict.name())
-}
-
 /// `+5.1 % [+3.0, +7.2]`, or in the metric's unit where there is no ratio.
 pub(crate) fn shown(change: &Change) -> String {
     match &change.shift {
@@ -257,7 +320,8 @@ pub(crate) fn shown(change: &Change) -> String {
     }
 }
 
-/// The comparison as JSON: `old`, `new`, `same_blocks`, `threshold_pct`, `machine_differences`,
+/// The comparison as JSON: `old`, `new`, `same_blocks`, `old_executions`,
+/// `new_executions`, `not_comparable` (reasons), `together` (what all cells have in common), `threshold_pct`, `machine_differences`,
 /// `host_differences`, `constant_differences`, `setting_differences`, `known_to_one_side`,
 /// `run_remarks`, `cells` with `levels` and `changes`, `unmatched`. Absent values have no key.
 pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
@@ -277,7 +341,11 @@ pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
         "old": comparison.names.0,
         "new": comparison.names.1,
         "judged_together": comparison.judged_together(),
-        "same_blocks": comparison.pairing == Pairing::Blocks,
+        "same_blocks": comparison.pairing != Pairing::Apart,
+        "old_executions": comparison.executions.0,
+        "new_executions": comparison.executions.1,
+        "not_comparable": comparison.not_comparable,
+        "together": comparison.together.iter().map(together).collect::<Vec<_>>(),
         "threshold_pct": comparison.threshold_pct,
         "machine_differences": comparison.machine_differences,
         "host_differences": comparison.host_differences,
@@ -290,6 +358,20 @@ pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
     })
 }
 
+fn together(found: &Together) -> serde_json::Value {
+    let change = found.shift.change();
+    json!({
+        "metric": found.metric.name,
+        "cells": found.cells.0,
+        "cells_in_this_direction": found.cells.1,
+        "change_pct": change.value,
+        "low_pct": change.low,
+        "high_pct": change.high,
+        "explained_by_speed_pct": found.by_speed_pct,
+        "verdict": found.verdict.name().replace(' ', "_"),
+    })
+}
+
 fn entry(change: &Change) -> serde_json::Value {
     let mut entry = json!({
         "metric": change.metric.name,
@@ -297,10 +379,19 @@ fn entry(change: &Change) -> serde_json::Value {
         "new_runs": change.runs.1,
         "paired": change.is_paired,
         "verdict": change.verdict.name().replace(' ', "_"),
-        "clear": change.holds,
     });
-    if let Some(chance) = change.chance {
-        entry["chance"] = json!(chance);
+    let known = [
+        ("chance", change.chance),
+        ("explained_by_speed_pct", change.by_speed_pct),
+        (
+            "executions_needed",
+            change.executions_needed.map(|count| count as f64),
+        ),
+    ];
+    for (name, number) in known {
+        if let Some(number) = number {
+            entry[name] = json!(number);
+        }
     }
     let (old, new) = change.medians;
     let names = match &change.shift {

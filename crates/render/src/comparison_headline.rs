@@ -3,43 +3,27 @@
 use bitcost_analysis::compare::{Change, ComparedCell, Comparison, Verdict};
 use bitcost_model::units::counted;
 
-use crate::comparison::{in_order, shown};
+use crate::comparison::{in_order, moved_together, shown};
 use crate::number;
 
 /// The sentence. It names the largest change to the worse, without one the largest to the better,
 /// and says of the others how many there are.
 pub(crate) fn comparison_headline(comparison: &Comparison) -> String {
     let all = in_order(comparison);
-    let largest = |is_wanted: &dyn Fn(&Change) -> bool| {
-        let mut found = all.iter().filter(|(_, change)| is_wanted(change));
+    let largest = || {
+        let mut found = all.iter().filter(|(_, change)| change.verdict.is_change());
         found.next().copied()
     };
-    let words = match (largest(&is_clear), largest(&has_changed)) {
+    let words = match (&comparison.not_comparable[..], largest()) {
+        ([why, ..], _) => format!("Not comparable: {why}"),
         _ if all.is_empty() => "There is nothing to compare".to_owned(),
-        (Some(first), _) => {
-            let others = others(comparison);
-            format!("{}{others}", sentence(first))
-        }
-        (None, Some(first)) => format!(
-            "Nothing changed for certain: {}, which may be chance among {}",
-            sentence(first),
-            counted(comparison.judged_together(), "comparison")
-        ),
-        (None, None) => unchanged(comparison),
+        (_, Some(first)) => match moved_together(comparison).into_iter().next() {
+            Some((_, words)) => words,
+            None => format!("{}{}", sentence(first), others(comparison)),
+        },
+        (_, None) => unchanged(comparison),
     };
     format!("{words}{}.", missing(comparison))
-}
-
-fn has_changed(change: &Change) -> bool {
-    matches!(
-        change.verdict,
-        Verdict::Worse | Verdict::Better | Verdict::Changed
-    )
-}
-
-/// Whether a change is no chance among all comparisons.
-fn is_clear(change: &Change) -> bool {
-    has_changed(change) && (change.holds || change.verdict == Verdict::Changed)
 }
 
 /// `Throughput falls from 4600 to 3680 Mbit/s with 1024 · UDP (-20.0 % [-20.4, -19.6], worse)`.
@@ -70,8 +54,7 @@ fn sentence((cell, change): (&ComparedCell, &Change)) -> String {
 fn others(comparison: &Comparison) -> String {
     let all = comparison.changes().count();
     let of = |wanted: Verdict| {
-        let clear = comparison.changes().filter(|change| is_clear(change));
-        let count = clear.filter(|change| change.verdict == wanted).count();
+        let count = comparison.count(wanted);
         let verb = if count == 1 { "is" } else { "are" };
         (count > 0).then(|| format!("{count} {verb} {}", wanted.name()))
     };

@@ -7,8 +7,8 @@ use comfy_table::{CellAlignment, Table as Grid, presets};
 
 use crate::column_width::fit;
 use crate::comparison::{
-    RUNS, comparison_lines, comparison_method, comparison_remarks, comparison_tally,
-    comparison_unmatched, in_order, shown,
+    RUNS, by_speed, comparison_lines, comparison_method, comparison_remarks, comparison_tally,
+    comparison_unmatched, in_order, moved_together, refusals, shown,
 };
 use crate::layout::paragraph;
 use crate::lines::Lines;
@@ -32,25 +32,43 @@ pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
     let line = |mark: &str, words: &str| paragraph(mark, &one_line(words), columns);
     let (old, new) = &comparison.names;
     let mut text = line("", &format!("{old} → {new}")) + "\n";
-    let judged = comparison.judged_together();
+    let refused = refusals(comparison);
+    if !refused.is_empty() {
+        text += &(refused
+            .iter()
+            .map(|words| line("", words))
+            .collect::<String>()
+            + "\n");
+    }
+    let together = moved_together(comparison);
+    if !together.is_empty() {
+        let said = together.iter();
+        let said = said.map(|(verdict, words)| line(&format!("{:<LABEL$}", verdict.name()), words));
+        text += &(said.collect::<String>() + "\n");
+    }
     let changed = in_order(comparison)
         .into_iter()
-        .filter(|(_, change)| SAID.contains(&change.verdict));
+        .filter(|(_, change)| SAID.contains(&change.verdict) && !comparison.moves_with_all(change));
     let changed: String = changed
         .map(|(cell, change)| {
             let mark = format!("{:<LABEL$}", change.verdict.name());
-            line(&mark, &sentence(cell, change, judged))
+            line(&mark, &sentence(cell, change))
         })
         .collect();
     if !changed.is_empty() {
         text += &(changed + "\n");
     }
-    let all = comparison_lines(comparison);
-    for (heading, verdict) in [
-        ("cannot tell", Verdict::CannotTell),
-        ("the same", Verdict::Same),
-    ] {
-        text += &section(heading, verdict, &all, width);
+    let is_of = |verdict: Verdict| move |change: &Change| change.verdict == verdict;
+    let with_all =
+        |change: &Change| change.verdict.is_change() && comparison.moves_with_all(change);
+    let sections: [(&str, &dyn Fn(&Change) -> bool); 4] = [
+        ("as most cells", &with_all),
+        ("cannot tell", &is_of(Verdict::CannotTell)),
+        ("the same", &is_of(Verdict::Same)),
+        ("not comparable", &is_of(Verdict::NotComparable)),
+    ];
+    for (heading, is_wanted) in sections {
+        text += &section(heading, is_wanted, comparison, width);
     }
     let remarks = comparison_remarks(comparison).into_iter();
     let remarks: String = remarks
@@ -66,7 +84,7 @@ pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
 }
 
 /// `1024 · UDP: Throughput falls from 4600 to 3680 Mbit/s, by -20.0 % [-20.4, -19.6]`.
-fn sentence(cell: &ComparedCell, change: &Change, judged: usize) -> String {
+fn sentence(cell: &ComparedCell, change: &Change) -> String {
     let what = format!("{}: {}", cell.name(), change.metric.title);
     let unit = change.metric.unit;
     let median = |value: Option<f64>| value.map_or("no value".to_owned(), number::plain);
@@ -83,12 +101,7 @@ fn sentence(cell: &ComparedCell, change: &Change, judged: usize) -> String {
     // The middle of the changes of runs may go the other way than the medians.
     let medians = change.medians.1.zip(change.medians.0);
     let other_way = medians.is_some_and(|(new, old)| (new - old) * value < 0.0);
-    let caveat = match change.verdict {
-        Verdict::Worse | Verdict::Better if !change.holds => {
-            format!("; may be chance among {judged} comparisons")
-        }
-        _ => String::new(),
-    };
+    let caveat = by_speed(change.by_speed_pct);
     if other_way {
         return format!(
             "{what} {how} from run to run by {}, though the medians are {old} and {new} {unit}{caveat}",
@@ -101,15 +114,21 @@ fn sentence(cell: &ComparedCell, change: &Change, judged: usize) -> String {
     )
 }
 
-/// A heading and the table of the changes with this verdict; empty where there are none.
-fn section(heading: &str, verdict: Verdict, all: &Lines, width: Option<u16>) -> String {
-    let of_verdict = |row: &Vec<String>| row.last().is_some_and(|last| last == verdict.name());
-    let rows = all.rows.iter().filter(|(_, row)| of_verdict(row));
+/// A heading and the table of the changes that are wanted; empty where there are none.
+fn section(
+    heading: &str,
+    is_wanted: &dyn Fn(&Change) -> bool,
+    comparison: &Comparison,
+    width: Option<u16>,
+) -> String {
+    let all = comparison_lines(comparison);
     let without_verdict = |row: &Vec<String>| row[..row.len() - 1].to_vec();
+    let rows = all.rows.iter().zip(in_order(comparison));
     let lines = Lines {
         header: without_verdict(&all.header),
         rows: rows
-            .map(|(is_marked, row)| (*is_marked, without_verdict(row)))
+            .filter(|(_, (_, change))| is_wanted(change))
+            .map(|((is_marked, row), _)| (*is_marked, without_verdict(row)))
             .collect(),
     };
     if lines.rows.is_empty() {

@@ -17,7 +17,7 @@ use crate::ranks::{Ranks, rank_sums, signed_ranks};
 use crate::spread::{mean, squares};
 
 /// The probability that an interval does not contain the true value.
-const MISSES: f64 = 0.05;
+pub(crate) const MISSES: f64 = 0.05;
 
 /// The most values of a side that are used; of more, this number is chosen evenly by rank, since the shift needs every pair.
 const MOST: usize = 200;
@@ -89,7 +89,20 @@ pub fn paired_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Estimate> {
     if correlation(&old, &new) <= least {
         return None;
     }
-    let differences = thinned(old.iter().zip(&new).map(|(old, new)| new - old).collect());
+    of_pairs(&old, &new, scale)
+}
+
+/// The change of two sides of which each pair of runs was made one after the other, from the change in each pair. Absent
+/// with fewer than two pairs, or where a value is not on the scale.
+pub fn duet_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Estimate> {
+    let (old, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let (old, new) = (scale.values(&old)?, scale.values(&new)?);
+    (old.len() > 1).then(|| of_pairs(&old, &new, scale))?
+}
+
+/// The change of values on the scale, which are pairs by their places.
+fn of_pairs(old: &[f64], new: &[f64], scale: Scale) -> Option<Estimate> {
+    let differences = thinned(old.iter().zip(new).map(|(old, new)| new - old).collect());
     let mut means = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
     for (place, a) in differences.iter().enumerate() {
         means.extend(differences[place..].iter().map(|b| (a + b) / 2.0));

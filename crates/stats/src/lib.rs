@@ -4,6 +4,7 @@ mod batches;
 mod bootstrap;
 mod change;
 mod detect;
+mod effects;
 mod estimate;
 mod modes;
 mod outlook;
@@ -18,8 +19,9 @@ pub use batches::{batch_length, batch_means_half_width};
 pub use bootstrap::{
     Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval,
 };
-pub use change::{Estimate, Scale, change, paired_change};
+pub use change::{Estimate, Scale, change, duet_change, paired_change};
 pub use detect::{Residual, residual};
+pub use effects::{BETWEEN_LEAST, Effect, Effects, Point, Prior, Sides, effects};
 pub use estimate::estimate_interval;
 pub use modes::{MODES_FROM, SeparatedRanges, TwoModes, separated_ranges, two_modes};
 pub use outlook::{LOOKED, Outlook, outlook_of_bounds, outlook_of_width};

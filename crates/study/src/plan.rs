@@ -3,7 +3,7 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::plan::{Lengths, Plan, PlannedRun};
-use bitcost_model::study::Cell;
+use bitcost_model::study::{Cell, Label};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
@@ -29,7 +29,8 @@ impl From<Length> for Lengths {
 const RUNS_MOST: u64 = 10_000_000;
 
 impl Study {
-    /// The plan of a study: each block holds every cell once, in an order drawn from the seed.
+    /// The plan of a study: each block holds every cell once, in an order drawn from the seed. Where the study compares
+    /// two levels, the two runs of a comparison follow each other, in turn the old and the new one first.
     ///
     /// The order of a block depends on the seed and the block's number only, so a longer plan
     /// begins with the shorter one. The generator is ChaCha8 with the block as its stream.
@@ -39,10 +40,18 @@ impl Study {
         cells
             .iter_mut()
             .for_each(|cell| apply(lengths, &mut cell.conditions));
+        let units = self.units(&cells);
         let order = (0..blocks).flat_map(|block| {
-            shuffled(cells.len(), seed, block)
+            let in_turn = |unit: usize| -> Vec<usize> {
+                match (block as usize + unit) % 2 {
+                    0 => units[unit].clone(),
+                    _ => units[unit].iter().rev().copied().collect(),
+                }
+            };
+            let order = shuffled(units.len(), seed, block)
                 .into_iter()
-                .map(move |cell| (block, cell))
+                .flat_map(in_turn);
+            order.map(|cell| (block, cell)).collect::<Vec<_>>()
         });
         let runs = order
             .zip(0..)
@@ -55,6 +64,31 @@ impl Study {
             cells,
             runs,
         }
+    }
+
+    /// The cells whose runs are made one after the other: each alone, but both sides of a comparison together.
+    fn units(&self, cells: &[Cell]) -> Vec<Vec<usize>> {
+        let sides = |cell: &Cell| -> Option<Vec<(String, Label)>> {
+            let compared = self.compare.as_ref()?;
+            let is_side = |(factor, label): &&(String, Label)| {
+                *factor == compared.factor && [&compared.old, &compared.new].contains(&label)
+            };
+            let side = cell.levels.iter().find(is_side)?;
+            let rest = cell.levels.iter().filter(|level| *level != side);
+            Some(rest.cloned().collect())
+        };
+        let mut units: Vec<(Option<Vec<(String, Label)>>, Vec<usize>)> = Vec::new();
+        for (place, cell) in cells.iter().enumerate() {
+            let rest = sides(cell);
+            let known = units
+                .iter_mut()
+                .find(|(of, _)| rest.is_some() && *of == rest);
+            match known {
+                Some((_, unit)) => unit.push(place),
+                None => units.push((rest, vec![place])),
+            }
+        }
+        units.into_iter().map(|(_, unit)| unit).collect()
     }
 
     /// Checks that a plan of this length is small enough to be made.

@@ -12,7 +12,7 @@ pub(crate) use cell::Places;
 pub use cell::{ALONE, CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, has};
 pub use coverage::{COVERED_FROM, coverage_pct};
 pub use distance::Distances;
-pub(crate) use distance::ONE_DISTANCE;
+pub(crate) use distance::{ONE_DISTANCE, round_trip};
 pub use row::{RunRow, Status};
 pub use runs::ExcludedRun;
 pub(crate) use runs::{CellRuns, Runs};

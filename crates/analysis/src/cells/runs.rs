@@ -170,6 +170,7 @@ impl Runs {
             block,
             cell,
             status,
+            is_at_other_distance: false,
             reason: None,
             host_lacks: false,
             began_at: None,
@@ -224,6 +225,7 @@ impl Runs {
         }
         let row = self.row(planned, status);
         let method = run.method.as_ref().ok().copied();
+        row.is_at_other_distance = reason.is_some() && run.left_out.is_none();
         (row.figures, row.method, row.reason) = (run.figures, method, reason);
         (row.is_disturbed, row.kept) = (run.is_disturbed, run.kept);
         (row.not_in_effect, row.caveats) = (run.not_in_effect.clone(), run.caveats);

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_stats::{Estimate, Interval, Scale};
+use bitcost_stats::{Effect, Estimate, Interval, Scale};
 
+use super::state::{pairs_of_one_state, used};
 use super::verdict::Verdict;
 use crate::cells::RunRow;
 use crate::metrics::{Better, Metric};
@@ -17,6 +18,8 @@ pub const SHARE_POINTS: f64 = 0.1;
 pub enum Pairing {
     /// The runs are of one execution and interleaved: what a block does to both sides cancels.
     Blocks,
+    /// The two runs of a block were made one after the other: each pair has its own change.
+    Duet,
     /// The runs are of two executions, or of other programs.
     Apart,
 }
@@ -26,8 +29,12 @@ pub fn pct(ratio: f64) -> f64 {
     100.0 * (ratio - 1.0)
 }
 
+/// The ratio of the loop's times from which another program or processor may be the cause: a debug
+/// build takes 16 times as long.
+pub(super) const OTHER_PROGRAM_RATIO: f64 = 3.0;
+
 /// The least number of runs on each side from which a change can be determined.
-const RUNS: usize = 2;
+pub(super) const RUNS: usize = 2;
 
 /// By how much a metric changed, with a 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,16 +71,19 @@ pub struct Change {
     pub runs: (usize, usize),
     /// By how much the metric changed; absent where a side has no value.
     pub shift: Option<Shift>,
+    /// What the change of the CPUs' speed explains in addition to the shift, in per cent; absent
+    /// where the shift does not account for it.
+    pub by_speed_pct: Option<f64>,
+    /// Executions on each side that decide a change of the threshold; absent where they are enough,
+    /// or it is not known.
+    pub executions_needed: Option<usize>,
     /// Whether the change is estimated from the changes within blocks.
     pub is_paired: bool,
     /// The probability of a change at least this clear where there is none (two-sided p-value);
     /// absent where the runs do not decide it.
     pub chance: Option<f64>,
-    /// The verdict on the change, judged alone.
+    /// The verdict on the change, among all changes of the comparison.
     pub verdict: Verdict,
-    /// Whether the change holds among all changes of the comparison
-    /// (Holm's procedure, `hold_together`).
-    pub holds: bool,
 }
 
 impl Change {
@@ -85,10 +95,57 @@ impl Change {
             self.metric.unit
         }
     }
+
+    /// Sets the verdict on the shift, of these values of the old and the new side.
+    fn judge(&mut self, (old, new): (&Values, &Values), pairing: Pairing, threshold_pct: f64) {
+        let (Some(shift), Some(first)) = (self.shift, old.first()) else {
+            return;
+        };
+        let medians = [self.medians.0, self.medians.1].into_iter().flatten();
+        let larger = medians.map(f64::abs).fold(0.0, f64::max);
+        let threshold = match shift {
+            Shift::Ratio(_) => threshold_pct,
+            Shift::Difference(_) => threshold_pct / 100.0 * larger,
+        };
+        let is_constant = old.iter().chain(new).all(|(_, value)| *value == first.1);
+        self.verdict = match is_constant {
+            true => Verdict::Same,
+            false => Verdict::of(&shift.change(), self.metric.better, threshold),
+        };
+        if self.metric.unit == "%"
+            && let Some((points, _)) = estimate(old, new, pairing, Scale::Difference)
+        {
+            self.verdict = of_share(self.verdict, points.interval);
+        }
+    }
+
+    /// The change without a verdict on it, because the sides were measured in different states.
+    pub(super) fn not_comparable(mut self) -> Change {
+        self.verdict = Verdict::NotComparable;
+        (self.chance, self.executions_needed) = (None, None);
+        self
+    }
+
+    /// Replaces the shift by that of executions, each of which differs from the others.
+    pub(super) fn of_executions(
+        &mut self,
+        effect: &Effect,
+        (old, new): (&Values, &Values),
+        threshold_pct: f64,
+    ) {
+        self.shift = Some(Shift::Ratio(effect.estimate.interval));
+        self.by_speed_pct = Some(pct(effect.explained));
+        self.chance = effect.estimate.chance;
+        self.verdict = Verdict::CannotTell;
+        self.judge((old, new), Pairing::Apart, threshold_pct);
+        if self.verdict == Verdict::CannotTell {
+            self.executions_needed = effect.executions_for(threshold_pct / 100.0);
+        }
+    }
 }
 
 /// The values of one side with their blocks.
-type Values = [(u32, f64)];
+pub(super) type Values = [(u32, f64)];
 
 /// The change of one metric; absent where no side has a value.
 pub(super) fn change(
@@ -99,14 +156,32 @@ pub(super) fn change(
     threshold_pct: f64,
 ) -> Option<Change> {
     let values = |rows: &[&RunRow]| -> Vec<(u32, f64)> {
-        rows.iter()
-            .filter_map(|row| Some((row.block, row.used_value(metric)?)))
+        let rows = rows.iter();
+        rows.filter_map(|row| Some((row.block, row.value(metric)?)))
             .collect()
     };
-    let (old, new) = (values(old), values(new));
+    let (old, new) = match pairing {
+        Pairing::Duet => pairs_of_one_state(old, new),
+        Pairing::Blocks | Pairing::Apart => (used(old), used(new)),
+    };
+    change_of_values(
+        (&values(&old), &values(&new)),
+        metric,
+        pairing,
+        threshold_pct,
+    )
+}
+
+/// The change from one set of values with their blocks to another.
+pub(super) fn change_of_values(
+    (old, new): (&Values, &Values),
+    metric: &'static Metric,
+    pairing: Pairing,
+    threshold_pct: f64,
+) -> Option<Change> {
     let medians = (
-        bitcost_stats::median(&numbers(&old)),
-        bitcost_stats::median(&numbers(&new)),
+        bitcost_stats::median(&numbers(old)),
+        bitcost_stats::median(&numbers(new)),
     );
     let runs = (old.len(), new.len());
     let mut change = Change {
@@ -114,12 +189,13 @@ pub(super) fn change(
         medians,
         runs,
         shift: None,
+        by_speed_pct: None,
+        executions_needed: None,
         is_paired: false,
         chance: None,
         verdict: Verdict::CannotTell,
-        holds: false,
     };
-    let (old_median, new_median) = match medians {
+    match medians {
         (None, None) => return None,
         (None, Some(_)) => return Some(change),
         (Some(_), None) => {
@@ -128,9 +204,9 @@ pub(super) fn change(
                 ..change
             });
         }
-        (Some(old), Some(new)) => (old, new),
-    };
-    let Some((shift, chance, is_paired)) = shift(&old, &new, pairing) else {
+        (Some(_), Some(_)) => {}
+    }
+    let Some((shift, chance, is_paired)) = shift(old, new, pairing) else {
         return Some(change);
     };
     (change.shift, change.is_paired) = (Some(shift), is_paired);
@@ -138,27 +214,7 @@ pub(super) fn change(
         return Some(change);
     }
     change.chance = chance;
-    let larger = old_median.abs().max(new_median.abs());
-    change.verdict = match shift {
-        _ if old
-            .iter()
-            .chain(&new)
-            .all(|(_, value)| *value == old_median) =>
-        {
-            Verdict::Same
-        }
-        Shift::Ratio(_) => Verdict::of(&shift.change(), metric.better, threshold_pct),
-        Shift::Difference(_) => Verdict::of(
-            &shift.change(),
-            metric.better,
-            threshold_pct / 100.0 * larger,
-        ),
-    };
-    if metric.unit == "%"
-        && let Some((points, _)) = estimate(&old, &new, pairing, Scale::Difference)
-    {
-        change.verdict = of_share(change.verdict, points.interval);
-    }
+    change.judge((old, new), pairing, threshold_pct);
     Some(change)
 }
 
@@ -192,9 +248,13 @@ fn estimate(
 ) -> Option<(Estimate, bool)> {
     let (all_old, all_new) = (numbers(old), numbers(new));
     // If not all values can be put on the scale, pairs of them cannot either.
-    let paired = (pairing == Pairing::Blocks && is_whole(&all_old, &all_new, scale))
-        .then(|| bitcost_stats::paired_change(&by_block(old, new), scale))
-        .flatten();
+    let of_pairs = match pairing {
+        _ if !is_whole(&all_old, &all_new, scale) => None,
+        Pairing::Blocks => Some(bitcost_stats::paired_change as fn(&[_], _) -> _),
+        Pairing::Duet => Some(bitcost_stats::duet_change as _),
+        Pairing::Apart => None,
+    };
+    let paired = of_pairs.and_then(|of| of(&by_block(old, new), scale));
     let apart =
         || bitcost_stats::change(&all_old, &all_new, scale).map(|estimate| (estimate, false));
     paired.map(|estimate| (estimate, true)).or_else(apart)

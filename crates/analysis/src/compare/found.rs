@@ -4,8 +4,9 @@ use bitcost_model::study::{Label, phrase};
 use bitcost_stats::hold_together;
 
 use super::change::{Change, Pairing};
+use super::executions::Together;
 use super::verdict::Verdict;
-use crate::metrics::Better;
+use crate::metrics::{Better, Metric};
 
 /// The change in per cent from which a metric is better or worse, unless another threshold is
 /// named.
@@ -58,6 +59,12 @@ pub struct Comparison {
     pub known_to_one: Vec<String>,
     /// What became of runs that are not in the figures, or are disturbed: a sentence per execution.
     pub run_remarks: Vec<String>,
+    /// Why the sides cannot be compared, a sentence each; empty where they can.
+    pub not_comparable: Vec<String>,
+    /// The number of executions of the old and of the new side.
+    pub executions: (usize, usize),
+    /// What all cells have in common, one entry per metric of three cells or more.
+    pub together: Vec<Together>,
     /// The cells that both sides have.
     pub cells: Vec<ComparedCell>,
     /// Cells that only one side has.
@@ -88,27 +95,69 @@ impl Comparison {
             .count()
     }
 
-    /// How many changes have this verdict and hold among all of them.
-    pub fn count_holding(&self, verdict: Verdict) -> usize {
-        self.changes()
-            .filter(|change| change.holds && change.verdict == verdict)
-            .count()
-    }
-
     /// The number of changes that were judged together: those with a better side and enough runs.
     pub fn judged_together(&self) -> usize {
-        self.changes().filter(|change| is_judged(change)).count()
+        let chances = self
+            .changes()
+            .filter(|change| change.metric.better != Better::Neither);
+        chances.filter(|change| change.chance.is_some()).count()
     }
 
-    /// Judges all changes together, by Holm's procedure: the probability that any of those that
-    /// then hold is none is at most 5 %.
+    /// What most cells of a metric have in common, where that is clear.
+    pub fn moved_together(&self) -> impl Iterator<Item = &Together> {
+        let is_said = |found: &&Together| {
+            let (cells, alike) = found.cells;
+            found.verdict.is_change() && 3 * alike >= 2 * cells
+        };
+        self.together.iter().filter(is_said)
+    }
+
+    /// Whether a change is that of most cells of its metric, which is said of all of them at once.
+    pub fn moves_with_all(&self, change: &Change) -> bool {
+        let mut together = self.moved_together();
+        let all = together.find(|found| found.metric.name == change.metric.name);
+        all.zip(change.shift).is_some_and(|(all, shift)| {
+            let own = shift.change();
+            let bounds = own.low.zip(own.high);
+            bounds.is_some_and(|(low, high)| (low..=high).contains(&all.shift.change().value))
+        })
+    }
+
+    /// Keeps the verdicts on changes that are clear among all, by Holm's procedure: the probability that any of
+    /// those that then hold is none is at most 5 %. Metrics with a better side are judged apart from those without.
     pub(super) fn hold_together(&mut self) {
-        let changes = self.cells.iter_mut().flat_map(|cell| &mut cell.changes);
-        let judged: Vec<&mut Change> = changes.filter(|change| is_judged(change)).collect();
-        let chances: Vec<f64> = judged.iter().filter_map(|change| change.chance).collect();
-        let hold = hold_together(&chances, FALSE_ALARMS);
-        for (change, hold) in judged.into_iter().zip(hold) {
-            change.holds = hold;
+        for has_better in [true, false] {
+            let is_of = |metric: &Metric| (metric.better != Better::Neither) == has_better;
+            let changes = self.cells.iter_mut().flat_map(|cell| &mut cell.changes);
+            let changes = changes
+                .filter(|change| is_of(change.metric))
+                .map(|change| (change.chance, &mut change.verdict));
+            let together = self.together.iter_mut().filter(|found| is_of(found.metric));
+            let together = together.map(|found| (found.chance, &mut found.verdict));
+            let judged: Vec<_> = changes
+                .chain(together)
+                .filter_map(|(chance, verdict)| Some((chance?, verdict)))
+                .collect();
+            let chances: Vec<f64> = judged.iter().map(|(chance, _)| *chance).collect();
+            for ((_, verdict), holds) in judged
+                .into_iter()
+                .zip(hold_together(&chances, FALSE_ALARMS))
+            {
+                if verdict.is_change() && !holds {
+                    *verdict = Verdict::CannotTell;
+                }
+            }
+        }
+    }
+
+    /// Takes every verdict back where the sides cannot be compared.
+    pub(super) fn refuse(&mut self) {
+        if self.not_comparable.is_empty() {
+            return;
+        }
+        self.together.clear();
+        for change in self.cells.iter_mut().flat_map(|cell| &mut cell.changes) {
+            *change = change.clone().not_comparable();
         }
     }
 
@@ -125,8 +174,4 @@ impl Comparison {
     pub fn side(&self, is_old: bool) -> &str {
         if is_old { &self.names.0 } else { &self.names.1 }
     }
-}
-
-fn is_judged(change: &Change) -> bool {
-    change.chance.is_some() && change.metric.better != Better::Neither
 }

@@ -1,6 +1,8 @@
 //! What differs between the hosts and labs of two executions, in words.
 
 use bitcost_model::event::EndpointDescription;
+use bitcost_model::harmless;
+use bitcost_model::units::counted;
 use serde_json::json;
 
 use super::differences::differences;
@@ -22,6 +24,35 @@ pub(super) fn host_differences(old: &Findings, new: &Findings) -> Vec<String> {
         let role = was.role.name();
         let told = first(end_differences(was, is), "of this end");
         found.extend(told.into_iter().map(|words| format!("{role}: {words}")));
+    }
+    found
+}
+
+/// What makes the hosts other machines, whose figures cannot be compared.
+pub(super) fn other_machines(old: &Findings, new: &Findings) -> Vec<String> {
+    let mut found = Vec::new();
+    for was in &old.summary.ends {
+        let same_end = |end: &&EndpointDescription| end.role == was.role;
+        let Some(is) = new.summary.ends.iter().find(same_end) else {
+            continue;
+        };
+        let (was, is, role) = (&was.host, &is.host, was.role.name());
+        if let (Some(before), Some(now)) = (&was.cpu_model, &is.cpu_model)
+            && before != now
+        {
+            found.push(format!(
+                "the {role}'s CPU was {}, is {}",
+                harmless(before),
+                harmless(now)
+            ));
+        }
+        if was.cpus.len() != is.cpus.len() {
+            let [before, now] = [was, is].map(|host| host.cpus.len());
+            found.push(format!(
+                "the {role} had {}, has {now}",
+                counted(before, "CPU")
+            ));
+        }
     }
     found
 }

@@ -4,15 +4,11 @@
 use bitcost_model::constants::ConstantFigure;
 use bitcost_stats::{Scale, change, median, two_modes};
 
-use super::change::pct;
+use super::change::{OTHER_PROGRAM_RATIO, pct};
 use super::found::THRESHOLD_PCT;
 use crate::cells::{ONE_DISTANCE, RunRow};
 use crate::findings::Findings;
 use crate::metrics::{CORE_TO_CORE, SPEED, metric};
-
-/// The ratio of the loop's times from which another program or processor may be the cause: a debug
-/// build takes 16 times as long.
-const OTHER_PROGRAM_RATIO: f64 = 3.0;
 
 /// The least difference between the shares of runs in which a CPU was moved.
 const SHARE: f64 = 0.1;
@@ -21,18 +17,22 @@ const SHARE: f64 = 0.1;
 type Sides = [Vec<f64>; 2];
 
 /// The runs of a cell on both sides, the old one first.
-pub(super) type Runs<'a> = [&'a [&'a RunRow]; 2];
+pub(super) type Runs<'a> = [Vec<&'a RunRow>; 2];
 
-/// What differs, a sentence each, by the runs of the cells that both executions have.
-pub(super) fn machine_differences(old: &Findings, new: &Findings, cells: &[Runs]) -> Vec<String> {
-    let names = [old, new].map(|side| side.name.as_str());
-    let machine = if has_two_machines(old) || has_two_machines(new) {
-        "the machines were"
-    } else {
-        "the machine was"
+/// What differs between the sides of these names, a sentence each, by the runs of the cells that both
+/// have.
+pub(super) fn machine_differences(
+    names: [&str; 2],
+    executions: &[Findings],
+    cells: &[Runs],
+) -> Vec<String> {
+    let machine = match executions.iter().any(has_two_machines) {
+        true => "the machines were",
+        false => "the machine was",
     };
+    let seed = executions.first().map_or(0, |first| first.summary.seed);
     let speed = speed(&values(cells, SPEED), names, machine);
-    let distance = distance(&values(cells, CORE_TO_CORE), names, new.summary.seed);
+    let distance = distance(&values(cells, CORE_TO_CORE), names, seed);
     speed.into_iter().chain(distance).collect()
 }
 
@@ -46,12 +46,11 @@ fn values(cells: &[Runs], name: &str) -> Vec<Sides> {
     let Some(metric) = metric(name) else {
         return Vec::new();
     };
-    let of = |runs: &[&RunRow]| {
-        runs.iter()
-            .filter_map(|run| run.used_value(metric))
-            .collect()
+    let of = |runs: &Vec<&RunRow>| {
+        let values = runs.iter().map(|run| run.value(metric));
+        values.flatten().collect()
     };
-    cells.iter().map(|cell| cell.map(of)).collect()
+    cells.iter().map(|cell| cell.each_ref().map(of)).collect()
 }
 
 /// All cells together.

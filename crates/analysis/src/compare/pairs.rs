@@ -6,13 +6,15 @@ use bitcost_model::study::Label;
 
 use super::change::{Pairing, change};
 use super::constants::constant_differences;
+use super::executions::{changes, has_common_state};
 use super::found::{ComparedCell, Comparison, Unmatched};
-use super::hosts::host_differences;
+use super::hosts::{host_differences, other_machines};
 use super::machine::{Runs, machine_differences};
 use super::matching::matched;
 use super::runs::runs_in_words;
 use super::settings::setting_differences;
 use super::softirqs::softirq_differences;
+use super::state::{Executions, used};
 use crate::cells::{CellSummary, RunRow};
 use crate::findings::Findings;
 use crate::metrics::Metric;
@@ -49,62 +51,108 @@ impl Side {
     }
 }
 
-/// Compares two executions, cell by cell. Cells correspond where no level known to both differs.
+/// Compares two sides, each of one execution or several, cell by cell. Cells correspond where no level
+/// known to both differs; those of the first old execution are compared.
 pub fn across(
-    old: &Findings,
-    new: &Findings,
+    old: &[Findings],
+    new: &[Findings],
     metrics: &[&'static Metric],
     threshold_pct: f64,
 ) -> Comparison {
-    let matched = matched(old, new);
-    let mut comparison = empty(
-        (old.name.clone(), new.name.clone()),
-        Pairing::Apart,
-        false,
-        threshold_pct,
-    );
-    comparison.host_differences = host_differences(old, new);
-    comparison.constant_differences = constant_differences(old, new);
-    comparison.setting_differences = setting_differences(old, new, &matched.pairs);
+    let names = (side_name(old), side_name(new));
+    let mut comparison = empty(names, Pairing::Apart, false, threshold_pct);
+    comparison.executions = (old.len(), new.len());
+    let ([first, ..], [other, ..]) = (old, new) else {
+        return comparison;
+    };
+    let matched = matched(first, other);
+    comparison.host_differences = host_differences(first, other);
+    comparison.constant_differences = constant_differences(first, other);
+    comparison.setting_differences = setting_differences(first, other, &matched.pairs);
     let cells: Vec<_> = matched
         .pairs
         .iter()
-        .map(|(was, is)| (&old.summary.cells[*was], &new.summary.cells[*is]))
+        .map(|(was, is)| (&first.summary.cells[*was], &other.summary.cells[*is]))
         .collect();
     comparison
         .setting_differences
         .extend(softirq_differences(&cells));
-    comparison.known_to_one = matched.known_to_one;
-    comparison.run_remarks = [old, new]
-        .into_iter()
+    comparison.run_remarks = (old.iter().chain(new))
         .filter_map(|side| remark(&side.name, side))
         .collect();
-    let (old_rows, new_rows) = (rows_by_cell(old), rows_by_cell(new));
-    let pairs = matched.pairs.iter();
-    let runs: Vec<Runs> = pairs
-        .map(|(was, is)| [&old_rows[*was][..], &new_rows[*is][..]])
+    let executions = executions(&matched.pairs, old, new);
+    let runs: Vec<Runs> = executions
+        .iter()
+        .map(|cell| cell.each_ref().map(|side| used(&side.concat())))
         .collect();
-    comparison.machine_differences = machine_differences(old, new, &runs);
-    for (was, is) in matched.pairs {
-        let mut levels = old.summary.cells[was].levels.clone();
-        let further = new.summary.cells[is].levels.iter();
-        levels.extend(
-            further
-                .filter(|(factor, _)| old.summary.study.factor(factor).is_none())
-                .cloned(),
-        );
-        let rows = (&old_rows[was][..], &new_rows[is][..]);
-        comparison.cells.push(compared(
-            levels,
-            rows,
-            metrics,
-            Pairing::Apart,
-            threshold_pct,
-        ));
-    }
+    let both = [first.clone(), other.clone()];
+    comparison.machine_differences =
+        machine_differences([&comparison.names.0, &comparison.names.1], &both, &runs);
+    let (changes, together) = changes(&executions, metrics, threshold_pct);
+    let levels = cells.iter().map(|(was, is)| levels(first, was, is));
+    comparison.cells = levels
+        .zip(changes)
+        .map(|(levels, changes)| ComparedCell { levels, changes })
+        .collect();
+    (comparison.together, comparison.known_to_one) = (together, matched.known_to_one);
     comparison.unmatched = matched.unmatched;
+    comparison.not_comparable = other_machines(first, other);
+    if !has_common_state(&executions) {
+        comparison.not_comparable.push(NO_STATE.to_owned());
+    }
+    comparison.refuse();
     comparison.hold_together();
     comparison
+}
+
+/// Why no run of one side can be compared with one of the other.
+const NO_STATE: &str = "the endpoints' CPUs were never equally far from each other on both sides; measure one side again";
+
+/// The names of the executions of a side.
+fn side_name(executions: &[Findings]) -> String {
+    let names: Vec<&str> = executions.iter().map(|one| one.name.as_str()).collect();
+    match &names[..] {
+        [first, second, third, others @ ..] if !others.is_empty() => {
+            format!("{first}, {second}, {third} and {} more", others.len())
+        }
+        _ => names.join(", "),
+    }
+}
+
+/// The levels of both cells, those of the old one first.
+fn levels(old: &Findings, was: &CellSummary, is: &CellSummary) -> Vec<(String, Label)> {
+    let is_new = |level: &&(String, Label)| old.summary.study.factor(&level.0).is_none();
+    let further = is.levels.iter().filter(is_new);
+    was.levels.iter().chain(further).cloned().collect()
+}
+
+/// The runs of each pair of cells in each execution of both sides.
+fn executions<'a>(
+    pairs: &[(usize, usize)],
+    old: &'a [Findings],
+    new: &'a [Findings],
+) -> Vec<Executions<'a>> {
+    let mut found: Vec<Executions> = vec![[Vec::new(), Vec::new()]; pairs.len()];
+    for (side, executions, place) in [
+        (0, old, (|pair| pair.0) as fn(&(usize, usize)) -> usize),
+        (1, new, |pair| pair.1),
+    ] {
+        for (number, execution) in executions.iter().enumerate() {
+            let rows = rows_by_cell(execution);
+            let same = match number {
+                0 => Vec::new(),
+                _ => matched(&executions[0], execution).pairs,
+            };
+            let cell_of = |cell: usize| match number {
+                0 => Some(cell),
+                _ => same.iter().find(|(was, _)| *was == cell).map(|(_, is)| *is),
+            };
+            for (cell, pair) in found.iter_mut().zip(pairs) {
+                cell[side].extend(cell_of(place(pair)).map(|cell| rows[cell].clone()));
+            }
+        }
+    }
+    found
 }
 
 /// Compares two sets of cells of one execution, pairing cells with the same levels of the factors
@@ -126,10 +174,10 @@ pub fn within(
             .cloned()
             .collect()
     };
-    let pairing = if execution.summary.is_imported {
-        Pairing::Apart
-    } else {
-        Pairing::Blocks
+    let pairing = match &execution.summary.study.compare {
+        _ if execution.summary.is_imported => Pairing::Apart,
+        Some(compared) if named(&compared.factor) => Pairing::Duet,
+        _ => Pairing::Blocks,
     };
     let mut comparison = empty(
         (old_side.name(), new_side.name()),
@@ -206,6 +254,9 @@ fn empty(
         setting_differences: Vec::new(),
         known_to_one: Vec::new(),
         run_remarks: Vec::new(),
+        not_comparable: Vec::new(),
+        executions: (1, 1),
+        together: Vec::new(),
         cells: Vec::new(),
         unmatched: Vec::new(),
     }

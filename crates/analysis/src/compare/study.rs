@@ -1,5 +1,7 @@
 //! What a study compares, and the metrics of a comparison.
 
+use std::slice::from_ref;
+
 use bitcost_model::study::Label;
 
 use super::found::Comparison;
@@ -52,7 +54,7 @@ pub fn with_first(executions: &[Findings], threshold_pct: f64) -> Vec<Comparison
     let metrics = |new: &Findings| compared_metrics(&[&old.summary, &new.summary]);
     let compared = others
         .iter()
-        .map(|new| across(old, new, &metrics(new), threshold_pct));
+        .map(|new| across(from_ref(old), from_ref(new), &metrics(new), threshold_pct));
     compared
         .filter(|comparison| !comparison.cells.is_empty())
         .collect()

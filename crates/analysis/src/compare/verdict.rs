@@ -21,17 +21,20 @@ pub enum Verdict {
     Missing,
     /// The runs do not decide it.
     CannotTell,
+    /// The sides were measured on different machines, or in different states of one.
+    NotComparable,
 }
 
 impl Verdict {
     /// All verdicts, in the order in which they are counted.
-    pub const ALL: [Verdict; 6] = [
+    pub const ALL: [Verdict; 7] = [
         Verdict::Better,
         Verdict::Worse,
         Verdict::Same,
         Verdict::Changed,
         Verdict::Missing,
         Verdict::CannotTell,
+        Verdict::NotComparable,
     ];
 
     /// The words for people.
@@ -43,7 +46,13 @@ impl Verdict {
             Verdict::Changed => "changed",
             Verdict::Missing => "missing",
             Verdict::CannotTell => "cannot tell",
+            Verdict::NotComparable => "not comparable",
         }
+    }
+
+    /// Whether it says that something changed.
+    pub fn is_change(self) -> bool {
+        matches!(self, Verdict::Better | Verdict::Worse | Verdict::Changed)
     }
 
     /// The verdict on a change that is 0 where nothing changed; the threshold has the change's

@@ -29,13 +29,18 @@ impl Judging {
     ///
     /// # Errors
     /// Check, if the user asked for it: a metric is worse, the new side lacks values or cells of
-    /// the old one, or nothing could be judged.
+    /// the old one, or nothing could be judged. Not comparable, if the sides cannot be compared.
     pub fn check(&self, comparison: &Comparison) -> Result<(), Failure> {
         if self.fail_on.is_none() {
             return Ok(());
         }
+        if let Some(why) = comparison.not_comparable.first() {
+            return Err(Failure::NotComparable(format!("not comparable: {why}")));
+        }
+        let together = comparison.moved_together();
+        let together = together.filter(|found| found.verdict == Verdict::Worse);
         let (worse, missing) = (
-            comparison.count_holding(Verdict::Worse),
+            comparison.count(Verdict::Worse) + together.count(),
             comparison.count(Verdict::Missing),
         );
         let lost = comparison.lost_cells();
@@ -104,6 +109,9 @@ mod tests {
             setting_differences: Vec::new(),
             known_to_one: Vec::new(),
             run_remarks: Vec::new(),
+            not_comparable: Vec::new(),
+            executions: (1, 1),
+            together: Vec::new(),
             cells: Vec::new(),
             unmatched: vec![only(is_old)],
         };

@@ -1,6 +1,7 @@
 //! `bitcost compare`: the changes from one execution to another, or between cells of one.
 
 use std::path::Path;
+use std::slice::from_ref;
 
 use bitcost_analysis::compare;
 use bitcost_analysis::compare::{Comparison, Side};
@@ -26,8 +27,15 @@ const COLUMNS: u16 = 80;
 pub struct Arguments {
     /// Folders of executions, of which each is compared with the first; or one folder and two of its
     /// cells, each as factor=level: `FOLDER offloads=on offloads=off`
-    #[arg(required = true, num_args = 2.., value_names = ["OLD", "NEW"])]
+    #[arg(required_unless_present = "old", num_args = 2.., value_names = ["OLD", "NEW"])]
     sides: Vec<String>,
+    /// Executions of the old side, all of one plan; with --new. What differs between them becomes
+    /// part of every interval
+    #[arg(long, value_name = "FOLDER", num_args = 1.., requires = "new", conflicts_with = "sides")]
+    old: Vec<String>,
+    /// Executions of the new side
+    #[arg(long, value_name = "FOLDER", num_args = 1.., requires = "old")]
+    new: Vec<String>,
     #[command(flatten)]
     judging: Judging,
     /// Metrics to compare, by name, separated by commas [default: those of the study's table]
@@ -47,9 +55,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         [folder, old, new] if !is_execution(old) && !is_execution(new) => {
             print(arguments, &cells(arguments, folder, [old, new])?)
         }
-        [old, new] => print(arguments, &executions(arguments, [old, new])?),
+        [old, new] => print(
+            arguments,
+            &executions(arguments, from_ref(old), from_ref(new))?,
+        ),
         [old, others @ ..] => each(arguments, old, others),
-        [] => Err(Failure::Usage("two folders are compared".into())),
+        [] => print(
+            arguments,
+            &executions(arguments, &arguments.old, &arguments.new)?,
+        ),
     }
 }
 
@@ -60,7 +74,7 @@ fn is_execution(side: &str) -> bool {
 
 /// Compares each of several executions with the first. The exit code is that of the first comparison
 /// that fails its check; all are printed before.
-fn each(arguments: &Arguments, old: &str, others: &[String]) -> Result<(), Failure> {
+fn each(arguments: &Arguments, old: &String, others: &[String]) -> Result<(), Failure> {
     if arguments.format == "json" {
         return Err(Failure::Usage(format!(
             "--format json is one document about two executions, and {} were named; compare them in pairs",
@@ -72,7 +86,10 @@ fn each(arguments: &Arguments, old: &str, others: &[String]) -> Result<(), Failu
         if place > 0 {
             output::print("\n")?;
         }
-        match print(arguments, &executions(arguments, [old, new])?) {
+        match print(
+            arguments,
+            &executions(arguments, from_ref(old), from_ref(new))?,
+        ) {
             Err(Failure::Check(why)) => failed.push(format!("{new}: {why}")),
             other => other?,
         }
@@ -124,25 +141,39 @@ fn cells(arguments: &Arguments, folder: &str, words: [&str; 2]) -> Result<Compar
     ))
 }
 
-/// Two executions.
-fn executions(arguments: &Arguments, folders: [&str; 2]) -> Result<Comparison, Failure> {
-    let open = |folder: &str| opened::open(Path::new(folder), arguments.reading);
-    let old = open(folders[0])?;
-    let new = open(folders[1]).map_err(|failure| one_side(&old, folders).unwrap_or(failure))?;
-    let mut both = [old, new];
-    opened::name_apart(&mut both);
-    opened::say_caveats(&both);
-    let [old, new] = both;
-    if opened::whole_path(&old) == opened::whole_path(&new) {
-        return Err(Failure::Usage(format!(
-            "{} is both sides; name two executions, or cells of one: bitcost compare FOLDER factor=level factor=level",
-            old.name
-        )));
+/// Two sides of one execution or several.
+fn executions(
+    arguments: &Arguments,
+    old: &[String],
+    new: &[String],
+) -> Result<Comparison, Failure> {
+    let open = |folder: &String| opened::open(Path::new(folder), arguments.reading);
+    let mut all = old.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    for folder in new {
+        let one_side = |failure| one_side(&all[0], [&old[0], folder]).unwrap_or(failure);
+        let opened = open(folder).map_err(one_side)?;
+        all.push(opened);
     }
-    let metrics = metrics(arguments, &[&old.summary, &new.summary])?;
+    opened::name_apart(&mut all);
+    opened::say_caveats(&all);
+    for (place, one) in all.iter().enumerate() {
+        let path = opened::whole_path(one);
+        if all[..place]
+            .iter()
+            .any(|known| opened::whole_path(known) == path)
+        {
+            return Err(Failure::Usage(format!(
+                "{} is named twice; name different executions, or cells of one: bitcost compare FOLDER factor=level factor=level",
+                one.name
+            )));
+        }
+    }
+    let summaries: Vec<&Summary> = all.iter().map(|one| &one.summary).collect();
+    let metrics = metrics(arguments, &summaries)?;
+    let (old, new) = all.split_at(old.len());
     Ok(compare::across(
-        &old,
-        &new,
+        old,
+        new,
         &metrics,
         arguments.judging.threshold,
     ))

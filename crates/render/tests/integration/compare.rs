@@ -4,11 +4,11 @@
 // The test harness reads what a test prints.
 #![allow(clippy::disallowed_macros)]
 
-use crate::common::{Did, Made, STUDY, ended, findings, is, log, plain};
-use bitcost_analysis::compare::{Shift, Side, Verdict, across, within};
+use crate::common::{Did, Made, STUDY, across, ended, findings, is, log, plain};
+use bitcost_analysis::compare::{Shift, Side, Verdict, within};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Better, metric};
-use bitcost_model::counters::CpuSpeed;
+use bitcost_model::counters::{CoreToCore, CpuSpeed};
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::study::Label;
 use bitcost_render::comparison::{comparison_json, comparison_markdown};
@@ -211,11 +211,11 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
     let text = comparison_text(&found, None);
     let (hosts, first) = (
         text.find("hosts differ: sender: kernel"),
-        text.find("worse    1024 · UDP: Throughput falls from"),
+        text.find("worse    Throughput falls in all 4 cells: -20.0 %"),
     );
     assert!(first.is_some() && first < hosts, "{text}");
     assert!(
-        text.contains("-20.0") && text.ends_with("4 worse; clear among 4 comparisons: 4 worse\n"),
+        text.contains("as most cells") && text.ends_with("\n4 worse\n"),
         "{text}"
     );
     let json = comparison_json(&found);
@@ -264,6 +264,103 @@ fn a_slower_machine_is_the_first_caveat_in_every_form() {
     assert_eq!(first, Some(&*format!("- {said}")), "{text}");
     assert!(comparison_markdown(&found).contains(said));
     assert_eq!(compared(&old, &old).machine_differences, [""; 0]);
+}
+
+/// Adds the core-to-core round trip of each run, by its block.
+fn with_round_trip(mut events: Vec<Event>, trip_ns: impl Fn(u32) -> u32) -> Vec<Event> {
+    let blocks: Vec<u32> = plan_of(&events);
+    for event in &mut events {
+        if let Event::RunEnded { run, sender, .. } = event {
+            sender.core_to_core = Some(CoreToCore {
+                round_trip_ns: vec![trip_ns(blocks[*run as usize])],
+                ..CoreToCore::default()
+            });
+        }
+    }
+    events
+}
+
+/// The block of each planned run.
+fn plan_of(events: &[Event]) -> Vec<u32> {
+    let runs = events.iter().find_map(|event| match event {
+        Event::Planned { plan } => Some(plan.runs.iter().map(|run| run.block).collect()),
+        _ => None,
+    });
+    runs.expect("a plan")
+}
+
+#[test]
+fn runs_are_compared_with_runs_of_the_same_state() {
+    let metrics = [metric("throughput_mbps").expect("a metric")];
+    // Near runs are 20 % faster; each side keeps those of which it has most.
+    let with_near = |near: fn(u32) -> bool| {
+        let events = log(STUDY, 5, move |cell, planned| {
+            let faster = if near(planned.block) { 1.2 } else { 1.0 };
+            let did = plain(cell, planned);
+            let did = Did {
+                received_mbps: did.received_mbps * faster,
+                sent_mbps: did.sent_mbps * faster,
+                ..did
+            };
+            ended(cell, &did)
+        });
+        with_round_trip(events, move |block| if near(block) { 44 } else { 370 })
+    };
+    let (mostly, seldom) = (with_near(|block| block < 3), with_near(|block| block < 2));
+    let of = |old: &[Event], new: &[Event]| {
+        across(
+            &execution("old", old),
+            &execution("new", new),
+            &metrics,
+            3.0,
+        )
+    };
+    let found = of(&mostly, &seldom);
+    assert_eq!(found.not_comparable, [""; 0]);
+    for change in found.changes() {
+        let shift = change.shift.expect("a ratio").change().value;
+        assert!(shift.abs() < 2.0 && change.runs == (2, 3), "{change:?}");
+    }
+    let (near, far) = (with_near(|_| true), with_near(|_| false));
+    let found = of(&near, &far);
+    assert_eq!(found.count(Verdict::NotComparable), found.changes().count());
+    assert!(found.changes().count() > 0 && found.not_comparable.len() == 1);
+    let text = comparison_text(&found, None);
+    assert!(
+        text.contains("\nNot comparable: the endpoints' CPUs were never"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_change_that_the_speed_explains_is_no_verdict() {
+    let (old, new) = (with_loop(made(1.0), 4000), with_loop(made(0.8), 5000));
+    let metrics = [metric("throughput_mbps").expect("a metric")];
+    let found = across(
+        &execution("old", &old),
+        &execution("new", &new),
+        &metrics,
+        3.0,
+    );
+    assert_eq!(
+        found.count(Verdict::Worse),
+        0,
+        "{}",
+        comparison_text(&found, None)
+    );
+    let on = |mut events: Vec<Event>, cpu: &str| {
+        for event in &mut events {
+            if let Event::Prepared { endpoints, .. } = event {
+                endpoints[0].host.cpu_model = Some(cpu.into());
+            }
+        }
+        execution("side", &events)
+    };
+    let found = across(&on(old, "one"), &on(new, "another"), &metrics, 3.0);
+    assert_eq!(
+        found.not_comparable,
+        ["the sender's CPU was one, is another"]
+    );
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{Made, STUDY, ended, findings, is, log, plain, text};
-use bitcost_analysis::compare::{Pairing, Side, across, within};
+use crate::common::{Made, STUDY, across, ended, findings, is, log, plain, text};
+use bitcost_analysis::compare::{Pairing, Side, within};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_model::counters::SoftirqTime;

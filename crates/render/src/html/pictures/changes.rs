@@ -193,7 +193,7 @@ fn look(verdict: Verdict) -> (&'static str, Sign) {
         Verdict::Same => ("same", Sign::Circle),
         Verdict::Changed => ("changed", Sign::Diamond),
         Verdict::Missing => ("missing", Sign::Cross),
-        Verdict::CannotTell => ("unsure", Sign::OpenCircle),
+        Verdict::CannotTell | Verdict::NotComparable => ("unsure", Sign::OpenCircle),
     }
 }
 

@@ -3,8 +3,9 @@
 
 pub mod chart;
 
-use bitcost_analysis::compare::of_study;
+use bitcost_analysis::compare::{self, Comparison, of_study};
 use bitcost_analysis::findings::Findings;
+use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::summary::Summary;
 use bitcost_import::{Found, Head};
 use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind};
@@ -296,4 +297,19 @@ pub fn text(events: &[Event]) -> String {
 
 pub fn json(events: &[Event]) -> serde_json::Value {
     serde_json::from_str(&bitcost_render::json::json_text(&findings(events))).expect("JSON")
+}
+
+/// What changed from one execution to another.
+pub fn across(
+    old: &Findings,
+    new: &Findings,
+    metrics: &[&'static Metric],
+    threshold_pct: f64,
+) -> Comparison {
+    compare::across(
+        std::slice::from_ref(old),
+        std::slice::from_ref(new),
+        metrics,
+        threshold_pct,
+    )
 }

@@ -1,0 +1,167 @@
+//! The changes from the executions of one side to those of the other: of every cell, and of all cells together.
+
+use bitcost_stats::{Effect, Point, Prior, Sides, effects};
+
+use super::change::{Change, OTHER_PROGRAM_RATIO, Pairing, RUNS, Shift, change_of_values, pct};
+use super::state::{Executions, in_common, states};
+use super::verdict::Verdict;
+use crate::cells::RunRow;
+use crate::metrics::{Better, Metric, SPEED, metric};
+
+/// What most cells of a metric have in common.
+#[derive(Clone, Debug)]
+pub struct Together {
+    /// The metric.
+    pub metric: &'static Metric,
+    /// The mean change of the cells.
+    pub shift: Shift,
+    /// What the change of the CPUs' speed explains in addition, in per cent.
+    pub by_speed_pct: f64,
+    /// The number of cells, and how many of them change in this direction.
+    pub cells: (usize, usize),
+    /// The probability of a mean change at least this clear where there is none.
+    pub chance: Option<f64>,
+    /// Better, worse, or changed; [`Verdict::CannotTell`] where it does not hold among all changes.
+    pub verdict: Verdict,
+}
+
+/// The changes of each cell, one list for each cell, and those of all cells together.
+pub(super) type Found = (Vec<Vec<Change>>, Vec<Together>);
+
+/// The changes of these metrics.
+pub(super) fn changes(
+    cells: &[Executions],
+    metrics: &[&'static Metric],
+    threshold_pct: f64,
+) -> Found {
+    let states = states(cells.iter().flatten().flatten().flatten().copied());
+    let chosen: Vec<Option<Executions>> =
+        cells.iter().map(|cell| in_common(cell, &states)).collect();
+    let mut found: Found = (vec![Vec::new(); cells.len()], Vec::new());
+    for metric in metrics {
+        let (changes, together) = of_metric((cells, &chosen), metric, threshold_pct);
+        for (all, change) in found.0.iter_mut().zip(changes) {
+            all.extend(change);
+        }
+        found.1.extend(together);
+    }
+    found
+}
+
+/// Whether the runs of each cell, if it has any, were made in a state that the sides have in common.
+pub(super) fn has_common_state(cells: &[Executions]) -> bool {
+    let states = states(cells.iter().flatten().flatten().flatten().copied());
+    cells.is_empty() || cells.iter().any(|cell| in_common(cell, &states).is_some())
+}
+
+type OfMetric = (Vec<Option<Change>>, Option<Together>);
+
+fn of_metric(
+    (cells, chosen): (&[Executions], &[Option<Executions>]),
+    metric: &'static Metric,
+    threshold_pct: f64,
+) -> OfMetric {
+    let has_speed = has_speed(chosen, metric);
+    let nothing = || [Vec::new(), Vec::new()];
+    let points = |cell: &Option<Executions>| {
+        let cell = cell.as_ref();
+        cell.and_then(|cell| points(cell, metric, has_speed))
+            .unwrap_or_else(nothing)
+    };
+    let sides: Vec<Sides> = chosen.iter().map(points).collect();
+    let found = effects(&sides, prior(metric));
+    let changes: Vec<Option<Change>> = (cells.iter().zip(chosen))
+        .zip(&found.cells)
+        .map(|((all, chosen), effect)| match chosen {
+            Some(cell) => of_cell(cell, metric, effect.as_ref(), threshold_pct),
+            None => of_cell(all, metric, None, threshold_pct).map(Change::not_comparable),
+        })
+        .collect();
+    let together = found
+        .common
+        .map(|effect| together(metric, &effect, &found.cells, threshold_pct));
+    (changes, together)
+}
+
+fn of_cell(
+    cell: &Executions,
+    metric: &'static Metric,
+    effect: Option<&Effect>,
+    threshold_pct: f64,
+) -> Option<Change> {
+    let [old, new] = cell.each_ref().map(|side| {
+        let rows = side.iter().flatten();
+        rows.filter_map(|row| Some((row.block, row.value(metric)?)))
+            .collect::<Vec<_>>()
+    });
+    let mut change = change_of_values((&old, &new), metric, Pairing::Apart, threshold_pct)?;
+    if let (Some(effect), Some(Shift::Ratio(_))) = (effect, change.shift)
+        && change.runs.0.min(change.runs.1) >= RUNS
+    {
+        change.of_executions(effect, (&old, &new), threshold_pct);
+    }
+    Some(change)
+}
+
+/// A slower machine makes a figure worse, by at most as much as it is slower.
+fn prior(metric: &Metric) -> Prior {
+    match metric.better {
+        Better::Higher => (-0.5, 0.5),
+        Better::Lower => (0.5, 0.5),
+        Better::Neither => (0.0, 0.5),
+    }
+}
+
+/// Whether every run that has the metric has the speed of its CPUs, measured by the same loop.
+fn has_speed(cells: &[Option<Executions>], of: &Metric) -> bool {
+    let rows = cells.iter().flatten().flatten().flatten().flatten();
+    let mut speeds = rows
+        .filter(|row| row.value(of).is_some())
+        .map(|row| speed(row));
+    let Some(Some(first)) = speeds.next() else {
+        return false;
+    };
+    let range = speeds.try_fold((first, first), |(least, most), speed| {
+        speed.map(|speed| (speed.min(least), speed.max(most)))
+    });
+    range.is_some_and(|(least, most)| most < OTHER_PROGRAM_RATIO * least)
+}
+
+/// The time of the fixed loop.
+fn speed(row: &RunRow) -> Option<f64> {
+    row.value(metric(SPEED)?).filter(|speed| *speed > 0.0)
+}
+
+/// The logarithms of speed and value of each run; absent where a value has none.
+fn points(cell: &Executions, metric: &Metric, has_speed: bool) -> Option<Sides> {
+    let point = |row: &&RunRow| -> Option<Option<Point>> {
+        let value = row.value(metric)?;
+        let speed = if has_speed { speed(row)? } else { 1.0 };
+        Some((value > 0.0).then(|| (speed.ln(), value.ln())))
+    };
+    let side = |side: &Vec<Vec<&RunRow>>| -> Option<Vec<Vec<Point>>> {
+        let runs = |runs: &Vec<&RunRow>| runs.iter().filter_map(point).collect::<Option<Vec<_>>>();
+        side.iter().map(runs).collect()
+    };
+    Some([side(&cell[0])?, side(&cell[1])?])
+}
+
+fn together(
+    metric: &'static Metric,
+    effect: &Effect,
+    cells: &[Option<Effect>],
+    threshold_pct: f64,
+) -> Together {
+    let shift = Shift::Ratio(effect.estimate.interval);
+    let of = |effect: &Effect| effect.estimate.interval.value > 1.0;
+    let known = cells.iter().flatten();
+    let alike = known.clone().filter(|cell| of(cell) == of(effect)).count();
+    Together {
+        metric,
+        shift,
+        by_speed_pct: pct(effect.explained),
+        cells: (known.count(), alike),
+        chance: effect.estimate.chance,
+        verdict: Verdict::of(&shift.change(), metric.better, threshold_pct),
+    }
+}
