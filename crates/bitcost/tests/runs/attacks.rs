@@ -33,6 +33,9 @@ const RESIDENT_KIB_MAX: u64 = 64 << 10;
 /// Most connections that an attacker tries to hold from one address.
 const OF_ADDRESS: usize = 40;
 
+/// Most that it tries to hold from all: half of the files that a process may have open by default.
+const HELD: usize = 512;
+
 /// The most memory that a process has had resident so far, in KiB (`VmHWM`, proc_pid_status(5));
 /// absent where it has ended.
 fn resident_max(process: u32) -> Option<u64> {
@@ -81,7 +84,7 @@ fn hold(port: u16, addresses: u8, stop: Arc<AtomicBool>) -> JoinHandle<()> {
         while !stop.load(Ordering::Relaxed) {
             for (number, of_address) in held.iter_mut().enumerate() {
                 of_address.retain_mut(is_open);
-                if of_address.len() < OF_ADDRESS {
+                if of_address.len() < OF_ADDRESS.min(HELD / usize::from(addresses)) {
                     let from = Ipv4Addr::new(127, 9, 0, number as u8 + 1);
                     of_address.extend(silent(from, port));
                 }

@@ -554,11 +554,11 @@ fn of_two_executions_the_changes_stand_first() {
             "Throughput rises from 1001 to 1501 Mbit/s with 2048 (+50.0 % [+45.3, +54.8], better); of 2 figures 1 is better."
         )
     );
+    assert!(html.contains("2 figures: 1 better, 1 same"), "how many");
     assert!(
-        html.contains("2 figures: 1 better, 1 same"),
-        "how many"
+        html.contains("one execution on each side"),
+        "how it was compared"
     );
-    assert!(html.contains("one execution on each side"), "how it was compared");
     assert_eq!(titles(&html)[0], "Throughput, change.");
     let points = chart(&html, 0);
     let of_verdict = |name: &str| {
