@@ -1,9 +1,11 @@
 //! The interval of a figure of one run: what varied within the run, by batch means, and what varies
 //! between runs, which one run cannot show.
 
+use bitcost_model::counters::SoftirqTime;
 use bitcost_model::record::{Counts, EndpointRecord, PhaseCounts};
 use bitcost_stats::{Interval, batch_length, batch_means_half_width};
 
+use crate::metrics::softirqs::spans;
 use crate::metrics::table::{Metric, metric};
 use crate::metrics::view::RunView;
 
@@ -80,7 +82,13 @@ fn between(
     first: usize,
     last: usize,
 ) -> EndpointRecord {
-    let (begin, finish) = (&end.samples[first], &end.samples[last]);
+    let (mut begin, mut finish) = (end.samples[first].clone(), end.samples[last].clone());
+    if let [edge, .., other] = &end.samples[..] {
+        let window = other.at_ns.saturating_sub(edge.at_ns).max(1);
+        let share = finish.at_ns.saturating_sub(begin.at_ns) as f64 / window as f64;
+        begin.softirqs = Vec::new();
+        finish.softirqs = evenly(&spans(&edge.softirqs, &other.softirqs), share);
+    }
     EndpointRecord {
         window_start_ns: begin.at_ns,
         window_end_ns: finish.at_ns,
@@ -88,9 +96,19 @@ fn between(
             outside: Counts::default(),
             measured: finish.counts.since(&begin.counts),
         },
-        samples: vec![begin.clone(), finish.clone()],
+        samples: vec![begin, finish],
         ..bare.clone()
     }
+}
+
+/// Soft interrupts, which are read at the edges of the window alone, as if this share of them had
+/// occurred; what one of them takes is known of all that were timed.
+fn evenly(all: &[SoftirqTime], share: f64) -> Vec<SoftirqTime> {
+    let part = |span: &SoftirqTime| SoftirqTime {
+        count: (span.count as f64 * share).round() as u64,
+        ..span.clone()
+    };
+    all.iter().map(part).collect()
 }
 
 fn without_samples(end: &EndpointRecord) -> EndpointRecord {

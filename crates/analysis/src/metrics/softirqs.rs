@@ -115,7 +115,7 @@ fn sum<'a>(spans: impl Iterator<Item = &'a SoftirqTime>) -> SoftirqTime {
 
 /// What was counted of each kind on each CPU between two readings. A kind that the first reading
 /// lacks had not occurred.
-fn spans(first: &[SoftirqTime], last: &[SoftirqTime]) -> Vec<SoftirqTime> {
+pub(crate) fn spans(first: &[SoftirqTime], last: &[SoftirqTime]) -> Vec<SoftirqTime> {
     let none = SoftirqTime::default();
     let span = |after: &SoftirqTime| {
         let is_same = |before: &&SoftirqTime| before.cpu == after.cpu && before.kind == after.kind;

@@ -2,7 +2,10 @@
 
 use bitcost_analysis::metrics::{BETWEEN_RUNS, RunView, SingleRun, metric, single_run};
 use bitcost_model::conditions::Conditions;
-use bitcost_model::record::{Counts, CpuTicks, EndpointRecord, PhaseCounts, Role, Sample};
+use bitcost_model::counters::SoftirqTime;
+use bitcost_model::record::{
+    Counts, CpuTicks, EndpointRecord, InEffect, PhaseCounts, RECEIVE_CPUS, Role, Sample,
+};
 
 /// Steps of 100 ms in a window.
 const STEPS: u64 = 100;
@@ -51,17 +54,21 @@ fn found(
     bytes_of: impl Fn(u64) -> u64 + Copy,
     keep: impl Fn(usize) -> bool + Copy,
 ) -> Option<SingleRun> {
-    let [sender, receiver] = [Role::Sender, Role::Receiver].map(|role| {
+    let ends = [Role::Sender, Role::Receiver].map(|role| {
         let mut record = record(role, bytes_of);
         let mut place = 0..;
         record.samples.retain(|_| place.next().is_some_and(keep));
         record
     });
+    interval(name, &ends, false)
+}
+
+fn interval(name: &str, ends: &[EndpointRecord; 2], shared_cpus: bool) -> Option<SingleRun> {
     let run = RunView {
-        sender: &sender,
-        receiver: &receiver,
+        sender: &ends[0],
+        receiver: &ends[1],
         conditions: &Conditions::default(),
-        shared_cpus: false,
+        shared_cpus,
         napi_threaded: false,
         capacity_mbps: None,
     };
@@ -71,6 +78,41 @@ fn found(
         assert_eq!(Some(interval.interval.value), value);
     }
     interval
+}
+
+/// Soft interrupts are read at the edges of the window alone.
+#[test]
+fn the_cost_on_own_cpus_has_an_interval() {
+    let mut cpu = 0..;
+    let ends = [Role::Sender, Role::Receiver].map(|role| {
+        let cpu = cpu.next().expect("a CPU");
+        let mut record = record(role, |_| 1 << 20);
+        record.pinned_cpus = vec![cpu];
+        record.in_effect.push(InEffect {
+            name: RECEIVE_CPUS.into(),
+            requested: None,
+            actual: Some(cpu.to_string()),
+        });
+        for sample in &mut record.samples {
+            sample.cpus[0].cpu = cpu;
+        }
+        if role == Role::Sender {
+            let times = |cpu, count| SoftirqTime {
+                cpu,
+                kind: "NET_RX".into(),
+                count,
+                timed: count / 10,
+                sum_ns: count * 100,
+                squares_ns2: count * 100_000,
+            };
+            record.samples[0].softirqs = vec![times(0, 10), times(1, 10)];
+            record.samples[STEPS as usize].softirqs = vec![times(0, 10_000), times(1, 10_000)];
+        }
+        record
+    });
+    let name = "send_service_demand_us_per_kib";
+    let found = interval(name, &ends, true).expect("an interval");
+    assert!(found.within_pct < 0.1, "{found:?}");
 }
 
 const METRICS: [&str; 2] = ["throughput_mbps", "send_service_demand_us_per_kib"];
