@@ -232,7 +232,7 @@ pub fn comparison_tally(comparison: &Comparison) -> String {
         (0, _) => "nothing to compare".to_owned(),
         (_, None) => counts.join(", "),
         (_, Some(needed)) => format!(
-            "{}; about {needed} executions on each side would decide every change of {} %",
+            "{}; about {needed} executions on each side would tell a change of {} % in half of the undecided cells",
             counts.join(", "),
             comparison.threshold_pct
         ),

@@ -61,14 +61,13 @@ pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
     let is_of = |verdict: Verdict| move |change: &Change| change.verdict == verdict;
     let with_all =
         |change: &Change| change.verdict.is_change() && comparison.moves_with_all(change);
-    let sections: [(&str, &dyn Fn(&Change) -> bool); 4] = [
-        ("as most cells", &with_all),
-        ("cannot tell", &is_of(Verdict::CannotTell)),
-        ("the same", &is_of(Verdict::Same)),
-        ("not comparable", &is_of(Verdict::NotComparable)),
-    ];
-    for (heading, is_wanted) in sections {
-        text += &section(heading, is_wanted, comparison, width);
+    text += &section("as most cells", &with_all, comparison, width);
+    for (heading, verdict) in [
+        ("cannot tell", Verdict::CannotTell),
+        ("the same", Verdict::Same),
+        ("not comparable", Verdict::NotComparable),
+    ] {
+        text += &section(heading, &is_of(verdict), comparison, width);
     }
     let remarks = comparison_remarks(comparison).into_iter();
     let remarks: String = remarks

@@ -68,7 +68,8 @@ impl Study {
 
     /// The cells whose runs are made one after the other: each alone, but both sides of a comparison together.
     fn units(&self, cells: &[Cell]) -> Vec<Vec<usize>> {
-        let sides = |cell: &Cell| -> Option<Vec<(String, Label)>> {
+        type Rest = Vec<(String, Label)>;
+        let rest_of_side = |cell: &Cell| -> Option<Rest> {
             let compared = self.compare.as_ref()?;
             let is_side = |(factor, label): &&(String, Label)| {
                 *factor == compared.factor && [&compared.old, &compared.new].contains(&label)
@@ -77,9 +78,9 @@ impl Study {
             let rest = cell.levels.iter().filter(|level| *level != side);
             Some(rest.cloned().collect())
         };
-        let mut units: Vec<(Option<Vec<(String, Label)>>, Vec<usize>)> = Vec::new();
+        let mut units: Vec<(Option<Rest>, Vec<usize>)> = Vec::new();
         for (place, cell) in cells.iter().enumerate() {
-            let rest = sides(cell);
+            let rest = rest_of_side(cell);
             let known = units
                 .iter_mut()
                 .find(|(of, _)| rest.is_some() && *of == rest);

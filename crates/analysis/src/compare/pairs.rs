@@ -86,8 +86,11 @@ pub fn across(
         .map(|cell| cell.each_ref().map(|side| used(&side.concat())))
         .collect();
     let both = [first.clone(), other.clone()];
-    comparison.machine_differences =
-        machine_differences([&comparison.names.0, &comparison.names.1], &both, &runs);
+    let sides = match (old.len(), new.len()) {
+        (1, 1) => [first.name.as_str(), other.name.as_str()],
+        _ => ["the old executions", "the new executions"],
+    };
+    comparison.machine_differences = machine_differences(sides, &both, &runs);
     let (changes, together) = changes(&executions, metrics, threshold_pct);
     let levels = cells.iter().map(|(was, is)| levels(first, was, is));
     comparison.cells = levels

@@ -45,9 +45,16 @@ fn what_cannot_be_compared_is_said_with_what_can() {
     refused(
         place,
         &["a", "a"],
-        &["a is both sides", "bitcost compare FOLDER"],
+        &["a is named twice", "bitcost compare FOLDER"],
     );
-    refused(place, &["a", "./a/"], &["is both sides"]);
+    refused(place, &["a", "./a/"], &["is named twice"]);
+    refused(
+        place,
+        &["--old", "a", "b", "--new", "b"],
+        &["b is named twice"],
+    );
+    refused(place, &["--old", "a"], &["--new"]);
+    refused(place, &["a", "b", "--old", "a", "--new", "b"], &["--old"]);
     refused(
         place,
         &["a", "single"],
