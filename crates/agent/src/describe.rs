@@ -16,6 +16,7 @@ pub fn host(device: &str) -> Result<HostDescription, String> {
     description.device = DeviceDescription {
         name: facts.device,
         driver: facts.driver.or(facts.kind),
+        firmware: facts.firmware,
         mtu_bytes: facts.mtu_bytes,
         features: facts
             .features

@@ -15,6 +15,8 @@ pub struct DeviceFacts {
     pub index: u32,
     /// The name of its driver; `None` when it has none.
     pub driver: Option<String>,
+    /// The version of its firmware; `None` when its driver reports none.
+    pub firmware: Option<String>,
     /// The kind of a virtual device, such as "veth"; `None` for hardware and loopback.
     pub kind: Option<String>,
     /// Its MTU in bytes.
@@ -45,7 +47,7 @@ pub fn describe(device: &str) -> Result<DeviceFacts, HostError> {
     let mut rtnl = Rtnl::open()?;
     let link = rtnl.link(device)?;
     let up = link.is_up();
-    let driver = bitcost_sys::ethtool::driver_name(device).map_err(|source| HostError::Driver {
+    let driver = bitcost_sys::ethtool::driver(device).map_err(|source| HostError::Driver {
         device: device.to_owned(),
         source,
     })?;
@@ -53,7 +55,8 @@ pub fn describe(device: &str) -> Result<DeviceFacts, HostError> {
     Ok(DeviceFacts {
         device: link.name,
         index: link.index,
-        driver,
+        driver: driver.name,
+        firmware: driver.firmware,
         kind: link.kind,
         mtu_bytes: link.mtu_bytes,
         up,

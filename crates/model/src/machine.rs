@@ -13,6 +13,9 @@ pub struct DeviceDescription {
     pub name: String,
     /// The driver, as the kernel names it; absent where the device does not report one.
     pub driver: Option<String>,
+    /// The version of its firmware, as the driver reports it; absent where it reports none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
     /// MTU in bytes.
     pub mtu_bytes: u32,
     /// Every feature bit by kernel name: active or not.
@@ -32,6 +35,13 @@ pub struct DeviceDescription {
 pub struct HostDescription {
     /// Kernel release and version.
     pub kernel: String,
+    /// The kernel's command line (`/proc/cmdline`); absent where it cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_command_line: Option<String>,
+    /// How the kernel mitigates each vulnerability of the CPUs, by name (kernel doc:
+    /// ABI/testing/sysfs-devices-system-cpu); empty where it does not report it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mitigations: BTreeMap<String, String>,
     /// Machine architecture.
     pub architecture: String,
     /// Host name.
@@ -80,6 +90,11 @@ impl HostDescription {
         let list = |numbers: &[u32]| format!("{numbers:?}");
         let maybe = |text: &Option<String>| text.clone().unwrap_or_else(|| "absent".into());
         compare("kernel", other.kernel.clone(), self.kernel.clone());
+        // Older logs have neither command lines nor mitigations.
+        let lines = [other, self].map(|host| host.kernel_command_line.clone());
+        if let [Some(was), Some(is)] = lines {
+            compare("kernel command line", was, is);
+        }
         compare(
             "architecture",
             other.architecture.clone(),
@@ -96,6 +111,9 @@ impl HostDescription {
         let (was, is) = (&other.device, &self.device);
         compare("interface", was.name.clone(), is.name.clone());
         compare("driver", maybe(&was.driver), maybe(&is.driver));
+        if let (Some(was), Some(is)) = (&was.firmware, &is.firmware) {
+            compare("firmware", was.clone(), is.clone());
+        }
         compare("MTU", was.mtu_bytes.to_string(), is.mtu_bytes.to_string());
         compare("qdiscs", was.qdiscs.join(" "), is.qdiscs.join(" "));
         let switch = |on: Option<bool>| {
@@ -110,6 +128,10 @@ impl HostDescription {
         compare("receive work", maybe(&was.receives), maybe(&is.receives));
         compare_maps("feature", &was.features, &is.features, &mut found);
         compare_maps("sysctl", &other.sysctls, &self.sysctls, &mut found);
+        let (was, is) = (&other.mitigations, &self.mitigations);
+        if !was.is_empty() && !is.is_empty() {
+            compare_maps("mitigation", was, is, &mut found);
+        }
         found
     }
 }
@@ -174,6 +196,29 @@ mod tests {
             ]
         );
         assert!(before.differences(&before).is_empty());
+    }
+
+    #[test]
+    fn what_an_older_log_does_not_have_is_no_difference() {
+        let host = |line: &str, mitigation: &str| HostDescription {
+            kernel_command_line: Some(line.into()),
+            mitigations: [("retbleed".to_owned(), mitigation.to_owned())].into(),
+            device: DeviceDescription {
+                firmware: Some(line.into()),
+                ..DeviceDescription::default()
+            },
+            ..HostDescription::default()
+        };
+        let (was, is) = (host("quiet", "Not affected"), host("nosmt", "Vulnerable"));
+        assert_eq!(
+            is.differences(&was),
+            [
+                "kernel command line: was quiet, is nosmt",
+                "firmware: was quiet, is nosmt",
+                "mitigation retbleed: was Not affected, is Vulnerable"
+            ]
+        );
+        assert_eq!(is.differences(&HostDescription::default()), [""; 0]);
     }
 
     #[test]

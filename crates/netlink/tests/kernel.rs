@@ -271,8 +271,8 @@ fn napi_of_a_veth_with_gro_is_listed() {
 
 fn the_driver_of_a_veth_is_veth() {
     pair(&mut Rtnl::open().unwrap(), 1500, None);
-    let driver = bitcost_sys::ethtool::driver_name("a0").unwrap();
-    assert_eq!(driver.as_deref(), Some("veth"));
-    let missing = bitcost_sys::ethtool::driver_name("no-such").unwrap_err();
+    let driver = bitcost_sys::ethtool::driver("a0").unwrap();
+    assert_eq!(driver.name.as_deref(), Some("veth"));
+    let missing = bitcost_sys::ethtool::driver("no-such").unwrap_err();
     assert_eq!(missing.raw_os_error(), Some(19));
 }

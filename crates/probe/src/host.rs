@@ -62,6 +62,8 @@ pub fn describe() -> HostDescription {
     let cpus = cpus();
     HostDescription {
         kernel: format!("{} {}", word(name.release()), word(name.version())),
+        kernel_command_line: read::text("/proc/cmdline"),
+        mitigations: mitigations(),
         architecture: word(name.machine()),
         host_name: word(name.nodename()),
         boot_id: boot_id(),
@@ -80,6 +82,17 @@ pub fn describe() -> HostDescription {
 pub fn sysctls() -> BTreeMap<String, String> {
     let read = |name: &&str| Some(((*name).to_owned(), sysctl(name)?));
     SYSCTLS.iter().filter_map(read).collect()
+}
+
+/// How the kernel mitigates each vulnerability of the CPUs, by the names of its files.
+fn mitigations() -> BTreeMap<String, String> {
+    let folder = "/sys/devices/system/cpu/vulnerabilities";
+    let files = std::fs::read_dir(folder).into_iter().flatten();
+    let names = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
+    names
+        .filter_map(|name| Some((read::text(&format!("{folder}/{name}"))?, name)))
+        .map(|(text, name)| (name, text))
+        .collect()
 }
 
 /// One sysctl by dotted name; absent if it does not exist or cannot be read.

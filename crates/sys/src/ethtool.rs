@@ -30,12 +30,21 @@ struct DriverInfo {
     counts: [u32; 5],
 }
 
-/// The name of the driver of `device` in the caller's network namespace (ETHTOOL_GDRVINFO).
+/// The driver of an interface, as it reports itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Driver {
+    /// Its name; `None` when the device has no driver to name.
+    pub name: Option<String>,
+    /// The version of the device's firmware; `None` when it has none, and with some virtual devices.
+    pub firmware: Option<String>,
+}
+
+/// The driver of `device` in the caller's network namespace (ETHTOOL_GDRVINFO).
 ///
-/// `None` when the device has no driver to name (`EOPNOTSUPP`, as loopback on old kernels).
+/// Nothing is known of a device without one (`EOPNOTSUPP`, as loopback on old kernels).
 /// # Errors
 /// `ENODEV` when there is no such device, `InvalidInput` for a name that cannot be one.
-pub fn driver_name(device: &str) -> io::Result<Option<String>> {
+pub fn driver(device: &str) -> io::Result<Driver> {
     let socket = socket_with(
         AddressFamily::INET,
         SocketType::DGRAM,
@@ -44,12 +53,20 @@ pub fn driver_name(device: &str) -> io::Result<Option<String>> {
     )?;
     let info = match driver_info(&socket, device) {
         Ok(info) => info,
-        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => return Ok(None),
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+            return Ok(Driver::default());
+        }
         Err(error) => return Err(error),
     };
-    let name = CStr::from_bytes_until_nul(&info.driver).unwrap_or_default();
-    let name = name.to_string_lossy().into_owned();
-    Ok(Some(name).filter(|name| !name.is_empty()))
+    let word = |bytes: &[u8]| {
+        let word = CStr::from_bytes_until_nul(bytes).unwrap_or_default();
+        let word = word.to_string_lossy().into_owned();
+        Some(word).filter(|word| !word.is_empty())
+    };
+    Ok(Driver {
+        name: word(&info.driver),
+        firmware: word(&info.firmware_version),
+    })
 }
 
 /// The counters of the driver of `device`, in its order and by its names (ETHTOOL_GSTATS, ETHTOOL_GSTRINGS): what
