@@ -9,6 +9,7 @@ pub mod evenly;
 pub mod explain;
 pub mod findings;
 pub mod frame;
+pub mod history;
 pub mod ledger;
 pub mod log;
 pub mod metrics;

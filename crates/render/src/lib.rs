@@ -18,6 +18,7 @@ mod figure;
 mod first_run;
 pub mod forms;
 mod grid;
+pub mod history;
 pub mod html;
 mod imported;
 pub mod iperf3;

@@ -12,7 +12,7 @@ use crate::findings::Findings;
 const RATIO_LEAST: f64 = 1.1;
 
 /// The constants that differ, endpoint by endpoint, a sentence each.
-pub(super) fn constant_differences(old: &Findings, new: &Findings) -> Vec<String> {
+pub(crate) fn constant_differences(old: &Findings, new: &Findings) -> Vec<String> {
     let names = [old.name.as_str(), new.name.as_str()];
     let (old, new) = (&old.summary.constants, &new.summary.constants);
     let differ = |role| of_role(old, role).zip(of_role(new, role));

@@ -12,7 +12,7 @@ use crate::findings::Findings;
 const TOLD: usize = 12;
 
 /// What differs: the labs first, then endpoint by endpoint.
-pub(super) fn host_differences(old: &Findings, new: &Findings) -> Vec<String> {
+pub(crate) fn host_differences(old: &Findings, new: &Findings) -> Vec<String> {
     let mut found = first(
         differences("lab", &json!(old.summary.lab), &json!(new.summary.lab)),
         "in the lab",

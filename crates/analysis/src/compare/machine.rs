@@ -1,6 +1,8 @@
 //! What differs between the machines of two executions during their runs: their speed, and how far
 //! the endpoints' CPUs were from each other.
 
+use std::borrow::Borrow;
+
 use bitcost_model::constants::ConstantFigure;
 use bitcost_stats::{Scale, change, median, two_modes};
 
@@ -21,16 +23,18 @@ pub(super) type Runs<'a> = [Vec<&'a RunRow>; 2];
 
 /// What differs between the sides of these names, a sentence each, by the runs of the cells that both
 /// have.
-pub(super) fn machine_differences(
+pub(crate) fn machine_differences(
     names: [&str; 2],
-    executions: &[Findings],
+    executions: &[impl Borrow<Findings>],
     cells: &[Runs],
 ) -> Vec<String> {
-    let machine = match executions.iter().any(has_two_machines) {
+    let machine = match executions.iter().any(|one| has_two_machines(one.borrow())) {
         true => "the machines were",
         false => "the machine was",
     };
-    let seed = executions.first().map_or(0, |first| first.summary.seed);
+    let seed = executions
+        .first()
+        .map_or(0, |first| first.borrow().summary.seed);
     let speed = speed(&values(cells, SPEED), names, machine);
     let distance = distance(&values(cells, CORE_TO_CORE), names, seed);
     speed.into_iter().chain(distance).collect()

@@ -22,7 +22,7 @@ const TOLD_WHY: usize = 50;
 type Known = BTreeMap<String, String>;
 
 /// The cells of two executions, matched with each other.
-pub(super) struct Matched {
+pub(crate) struct Matched {
     /// Indices of both cells, in the order of the old execution.
     pub pairs: Vec<(usize, usize)>,
     /// The cells without a partner, those of the old execution first.
@@ -32,7 +32,7 @@ pub(super) struct Matched {
 }
 
 /// Matches all cells.
-pub(super) fn matched(old: &Findings, new: &Findings) -> Matched {
+pub(crate) fn matched(old: &Findings, new: &Findings) -> Matched {
     let with_settings = old.summary.is_imported || new.summary.is_imported;
     let (olds, news) = (known(old, with_settings), known(new, with_settings));
     let (of_old, of_new) = (agreeing(&olds, &news), agreeing(&news, &olds));

@@ -4,6 +4,7 @@ mod agent;
 mod compare;
 mod completions;
 mod explain;
+mod history;
 pub mod host;
 mod import;
 mod import_lab;
@@ -40,6 +41,8 @@ pub enum Verb {
     Show(show::Arguments),
     /// Compare two executions, or two cells of one, with confidence intervals and verdicts
     Compare(compare::Arguments),
+    /// Find the executions between which a metric of a study changed, and what changed on the hosts
+    History(history::Arguments),
     /// Import results of netperf, iperf3, nuttcp, nttcp and flent as an execution
     Import(import::Arguments),
     /// Write executions as one HTML file with tables and charts that loads nothing from the network
@@ -82,6 +85,7 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Study(action) => study::run(&action),
         Verb::Show(arguments) => show::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
+        Verb::History(arguments) => history::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Test(arguments) => test::run(&arguments),

@@ -5,6 +5,7 @@ mod changes;
 mod contents;
 mod explained;
 mod fold;
+mod history;
 mod hosts;
 mod losses;
 mod opening;
@@ -21,6 +22,7 @@ mod writer;
 
 use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::findings::Findings;
+use bitcost_analysis::history::History;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::units::counted;
 
@@ -74,6 +76,22 @@ pub fn page(
         let name = (executions.len() > 1).then_some(execution.name.as_str());
         contents::chapter(&mut page, body, number, name);
     }
+    end(page, maker)
+}
+
+/// The page of a history.
+pub fn history_page(history: &History, maker: &Maker) -> String {
+    let mut page = Html::default();
+    head(
+        &mut page,
+        &format!("History of {} executions", history.executions.len()),
+    );
+    history::chapter(&mut page, history);
+    end(page, maker)
+}
+
+/// The page, after its end.
+fn end(mut page: Html, maker: &Maker) -> String {
     foot(&mut page, maker);
     page.raw("</main>\n");
     page.raw("<script>")

@@ -44,7 +44,7 @@ impl Draw {
 }
 
 /// Name and values of each recorded series.
-fn recorded() -> Vec<(String, Vec<f64>)> {
+pub(crate) fn recorded() -> Vec<(String, Vec<f64>)> {
     let mut lines = NOISE
         .lines()
         .map(|line| line.split(',').collect::<Vec<_>>());

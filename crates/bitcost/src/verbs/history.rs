@@ -1,0 +1,119 @@
+//! `bitcost history`: executions in order of time, the points at which metrics change, and what changed on the hosts.
+
+use std::path::{Path, PathBuf};
+
+use bitcost_analysis::compare::{THRESHOLD_PCT, compared_metrics};
+use bitcost_analysis::findings::Findings;
+use bitcost_analysis::history::{History, history};
+use bitcost_analysis::metrics::Metric;
+use bitcost_render::history::{history_json, history_markdown, history_text};
+use bitcost_render::html::history_page;
+
+use crate::failure::Failure;
+use crate::format::maker;
+use crate::opened::{self, Reading};
+use crate::options::judging::threshold;
+use crate::options::repeats::metric_option;
+use crate::terminal::columns;
+use crate::{files, output};
+
+/// Columns of text where standard output is no terminal.
+const COLUMNS: u16 = 100;
+
+/// Which executions, and how they are judged.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Folders of at least 3 executions of one plan, in any order: they are put in the order of the
+    /// times at which they began
+    #[arg(required = true, value_name = "FOLDER")]
+    folders: Vec<PathBuf>,
+    /// Smallest change that counts, in per cent
+    #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
+    threshold: f64,
+    /// Exit with status 1 if the last change of any metric in any cell is to the worse
+    #[arg(long, value_name = "VERDICT", value_parser = ["worse"])]
+    fail_on: Option<String>,
+    /// Metrics, by name, separated by commas [default: those of the study's table]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    metric: Vec<String>,
+    /// Output format
+    #[arg(long, value_name = "FORM", value_parser = ["text", "md", "json"], default_value = "text")]
+    format: String,
+    /// Also write the history as one HTML file with charts
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// Prints the history; with `--fail-on worse` a series whose last change is to the worse is a failure.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let executions = opened::open_all(&arguments.folders, arguments.reading)?;
+    if let Some(twice) = named_twice(&executions) {
+        return Err(Failure::Usage(format!(
+            "{} was named twice; name each execution once",
+            twice.display()
+        )));
+    }
+    let metrics = metrics(arguments, &executions)?;
+    let found = history(&executions, &metrics, arguments.threshold)
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    opened::say_caveats(&executions);
+    if let Some(file) = &arguments.report {
+        let page = history_page(&found, &maker());
+        files::write(file, page.as_bytes(), "--report FILE")?;
+    }
+    output::print(&match arguments.format.as_str() {
+        "json" => format!("{:#}\n", history_json(&found)),
+        "md" => history_markdown(&found),
+        _ => history_text(&found, columns().unwrap_or(COLUMNS)),
+    })?;
+    check(arguments, &found)
+}
+
+/// A folder that was named twice.
+fn named_twice(executions: &[Findings]) -> Option<&Path> {
+    let whole: Vec<PathBuf> = executions.iter().map(opened::whole_path).collect();
+    let twice = (1..whole.len()).find(|place| whole[..*place].contains(&whole[*place]))?;
+    Some(opened::folder(&executions[twice]))
+}
+
+fn metrics(
+    arguments: &Arguments,
+    executions: &[Findings],
+) -> Result<Vec<&'static Metric>, Failure> {
+    if arguments.metric.is_empty() {
+        let summaries: Vec<_> = executions.iter().map(|one| &one.summary).collect();
+        return Ok(compared_metrics(&summaries));
+    }
+    let mut found: Vec<&'static Metric> = Vec::new();
+    for name in &arguments.metric {
+        let metric = metric_option(name)?;
+        if found.iter().all(|known| known.name != metric.name) {
+            found.push(metric);
+        }
+    }
+    Ok(found)
+}
+
+fn check(arguments: &Arguments, history: &History) -> Result<(), Failure> {
+    if arguments.fail_on.is_none() {
+        return Ok(());
+    }
+    if history.judged() == 0 {
+        return Err(Failure::Check(
+            "nothing to judge: no series has 4 values that can be used".into(),
+        ));
+    }
+    let worse = history.worse();
+    let Some((first, _)) = worse.first() else {
+        return Ok(());
+    };
+    Err(Failure::Check(format!(
+        "the last change is to the worse in {} of {} series, the first: {} of {}",
+        worse.len(),
+        history.judged(),
+        first.metric.title,
+        first.cell()
+    )))
+}
