@@ -15,6 +15,7 @@ mod harmless;
 pub mod host_settings;
 pub mod imported;
 pub mod machine;
+pub mod machine_state;
 pub mod metric_names;
 pub mod modes;
 pub mod near;
