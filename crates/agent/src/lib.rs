@@ -10,6 +10,7 @@ mod cached_metrics;
 mod connect;
 mod constants;
 mod describe;
+mod distance;
 mod events;
 mod idle;
 mod journaling;
@@ -221,17 +222,15 @@ fn answer(
         ToAgent::Clock => output.send(&FromAgent::Clock {
             now_ns: monotonic_ns(),
         }),
-        ToAgent::Idle { length_ms } => {
-            if let Err(reason) = idle::measure(length_ms, output.clone()) {
-                output.send(&Refusal::from(reason).message());
-            }
-        }
+        ToAgent::Idle { length_ms } => refused(idle::measure(length_ms, output.clone()), output),
         ToAgent::Constants { cpus } => {
             // A prepared run would compete with the measurement.
             *run = None;
-            if let Err(reason) = constants::measure(cpus, output.clone()) {
-                output.send(&Refusal::from(reason).message());
-            }
+            refused(constants::measure(cpus, output.clone()), output);
+        }
+        ToAgent::Distance { cpus } => {
+            *run = None;
+            refused(distance::measure(cpus, output.clone()), output);
         }
         ToAgent::Prepare(prepare) => {
             *run = None;
@@ -278,7 +277,12 @@ fn forward(run: &mut Option<Run>, output: &Output, command: Command) {
         Some(run) => run.forward(command),
         None => Err("no run is prepared at this endpoint".to_owned()),
     };
-    if let Err(reason) = forwarded {
+    refused(forwarded, output);
+}
+
+/// Reports a request that was refused.
+fn refused(result: Result<(), String>, output: &Output) {
+    if let Err(reason) = result {
         output.send(&Refusal::from(reason).message());
     }
 }

@@ -12,6 +12,7 @@ mod process;
 mod run;
 mod series;
 mod session;
+mod state;
 mod transport;
 
 pub use crate::endpoint::{Bootstrap, Endpoint, Endpoints, Explain, Start, agent_in_lab};
@@ -19,4 +20,5 @@ pub use crate::error::ControllerError;
 pub use crate::process::{OUTPUT_ENDED, Processes};
 pub use crate::run::Sink;
 pub use crate::session::{Ending, PathControl, Session, now};
+pub use crate::state::{STATE_SHARE, StateLimits};
 pub use crate::transport::{AgentId, Incoming, Link, Transport};

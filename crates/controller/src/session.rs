@@ -1,5 +1,7 @@
 //! The runs of a plan, one after the other, on two agents that are restarted where they are lost.
 
+mod repeat;
+
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +21,7 @@ use crate::pair::Pair;
 use crate::process::Processes;
 use crate::run::{self, Sink};
 use crate::series::Series;
+use crate::state::{StateLimits, Watch};
 use crate::transport::Transport;
 
 /// The way in which an execution ended.
@@ -51,6 +54,7 @@ pub struct Session<'a> {
     stop: &'a AtomicBool,
     /// The last run failed: both agents must be idle before the next one.
     is_upset: bool,
+    watch: Watch,
 }
 
 impl<'a> Session<'a> {
@@ -79,7 +83,13 @@ impl<'a> Session<'a> {
             path: None,
             stop,
             is_upset: false,
+            watch: Watch::default(),
         })
+    }
+
+    /// From now on runs are repeated that were made in another state of the machine.
+    pub fn repeat_in_one_state(&mut self, limits: StateLimits) {
+        self.watch.limit(limits, self.pair.now());
     }
 
     /// Sets the network between the endpoints before each run, as the run requests.
@@ -173,12 +183,18 @@ impl<'a> Session<'a> {
     ) -> Result<Ending, ControllerError> {
         let mut block = None;
         let mut enough_blocks = None;
+        self.watch.begin();
         let series = Series::new(plan, self.pair.now());
         for planned in plan.runs.iter().filter(|run| !done.contains(&run.index)) {
             if self.stop.load(Ordering::Relaxed) {
-                return stopped(plan, planned, sink);
+                return self.stopped(plan, planned, sink);
             }
             let before = block.replace(planned.block);
+            let is_next = before.is_some_and(|before| before != planned.block);
+            if is_next {
+                self.watch.fix();
+                self.repeat(plan, &self.watch.pending(), false, sink)?;
+            }
             if before != Some(planned.block) {
                 if enough(planned.block).map_err(ControllerError::Sink)? {
                     enough_blocks = Some(planned.block);
@@ -186,7 +202,6 @@ impl<'a> Session<'a> {
                 }
                 self.pair.idle = None;
             }
-            let is_next = before.is_some_and(|before| before != planned.block);
             let ending = match self.ready(series.as_ref().filter(|_| is_next), sink) {
                 Ok(()) => self.try_run(plan, planned, sink)?,
                 Err(ControllerError::Stopped) => Ending::Interrupted,
@@ -196,12 +211,40 @@ impl<'a> Session<'a> {
                 Err(error) => return Err(error),
             };
             if ending == Ending::Interrupted {
-                return stopped(plan, planned, sink);
+                return self.stopped(plan, planned, sink);
             }
+            self.repeat(plan, &[*planned], false, sink)?;
+        }
+        self.repeat(plan, &self.watch.pending(), true, sink)?;
+        self.end(enough_blocks, sink)
+    }
+
+    /// The last events of an execution that is complete.
+    fn end(
+        &mut self,
+        enough_blocks: Option<u32>,
+        sink: &mut Sink,
+    ) -> Result<Ending, ControllerError> {
+        if let Some(repeats) = self.watch.met() {
+            emit(sink, Event::StatesMet { repeats })?;
         }
         let at = now();
         emit(sink, Event::ExecutionEnded { at, enough_blocks })?;
         Ok(Ending::Complete)
+    }
+
+    /// The end of an execution that the user stopped before this run had a result: complete where
+    /// the plan has no other end.
+    fn stopped(
+        &mut self,
+        plan: &Plan,
+        planned: &PlannedRun,
+        sink: &mut Sink,
+    ) -> Result<Ending, ControllerError> {
+        if !plan.is_open_ended() || planned.block == 0 {
+            return Ok(Ending::Interrupted);
+        }
+        self.end(Some(planned.block), sink)
     }
 
     /// Waits for the time of the next block of a series, and makes both agents idle.
@@ -254,6 +297,8 @@ impl<'a> Session<'a> {
         let mut host_lacks = false;
         let (kind, reason) = match self.measure(plan, run, conditions, sink) {
             Ok(ended) => {
+                let time = plan.run_time(planned.cell);
+                self.watch.take(planned, &ended, time);
                 emit(sink, ended)?;
                 return Ok(Ending::Complete);
             }
@@ -327,20 +372,6 @@ impl<'a> Session<'a> {
         }
         Ok(ended)
     }
-}
-
-/// The end of an execution that the user stopped before this run had a result: complete where the
-/// plan has no other end.
-fn stopped(plan: &Plan, planned: &PlannedRun, sink: &mut Sink) -> Result<Ending, ControllerError> {
-    if !plan.is_open_ended() || planned.block == 0 {
-        return Ok(Ending::Interrupted);
-    }
-    let ended = Event::ExecutionEnded {
-        at: now(),
-        enough_blocks: Some(planned.block),
-    };
-    emit(sink, ended)?;
-    Ok(Ending::Complete)
 }
 
 fn emit(sink: &mut Sink, event: Event) -> Result<(), ControllerError> {

@@ -16,6 +16,7 @@ use bitcost_study::Study;
 use crate::error::ExecuteError;
 use crate::findings::of_log;
 use crate::progress::Progress;
+use crate::states::States;
 use crate::store::{StoreError, Writer};
 use crate::window::Window;
 
@@ -44,7 +45,7 @@ impl Target {
         match self {
             Target::Disk(writer) => writer.append(event),
             Target::Memory(events) => {
-                if !matches!(event, Event::Progress { .. }) {
+                if !matches!(event, Event::Progress { .. } | Event::StateAwaited { .. }) {
                     events.push(event.clone());
                 }
                 Ok(events.len().saturating_sub(1))
@@ -182,12 +183,15 @@ impl<'a> Recorder<'a> {
     pub fn execute(
         mut self,
         session: &mut Session,
-        study: &Study,
-        plan: &Plan,
+        (study, plan): (&Study, &Plan),
         done: &BTreeSet<u32>,
+        states: States,
     ) -> Executed {
         self.spent_before = plan.time_of(done);
         self.runs_began = Instant::now();
+        let missing = plan.total_time().saturating_sub(self.spent_before);
+        let spent = self.spent_before + self.began.elapsed();
+        session.repeat_in_one_state(states.limits((study, plan), missing, spent));
         let recorder = RefCell::new(self);
         let mut sink = |event| {
             let mut recorder = recorder.borrow_mut();

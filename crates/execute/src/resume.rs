@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use bitcost_analysis::summary::states_of;
 use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_study::Study;
 
@@ -16,6 +17,7 @@ use crate::machines::{as_seen_locally, check_same};
 use crate::programs::{self, Programs};
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder, Target};
+use crate::states::States;
 use crate::store::{End, Writer};
 use crate::trust;
 
@@ -67,7 +69,8 @@ impl Resume {
     }
 
     /// Makes the missing runs. With `trust`, the programs that the log names are started even if
-    /// somebody else may have written it.
+    /// somebody else may have written it. The runs are to have the state of the machine that those
+    /// had that are there, unless another one is wanted.
     ///
     /// # Errors
     /// When a host or a program is not the one of the execution, or cannot be prepared, or when the
@@ -75,7 +78,7 @@ impl Resume {
     pub fn execute(
         self,
         destination: &Destination,
-        (calibration, trust): (Extent, bool),
+        (calibration, trust, mut states): (Extent, bool, States),
         command_line: Vec<String>,
         stop: &AtomicBool,
         progress: &mut dyn Progress,
@@ -122,7 +125,10 @@ impl Resume {
                 recorder.record(&event)?;
             }
         }
-        Ok(recorder.execute(&mut prepared.session, study, plan, done))
+        if states.wanted.is_empty() {
+            states.wanted = states_of(logged.reader.clone());
+        }
+        Ok(recorder.execute(&mut prepared.session, (study, plan), done, states))
     }
 }
 

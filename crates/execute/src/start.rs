@@ -15,6 +15,7 @@ use crate::error::ExecuteError;
 use crate::programs::Programs;
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder, Target};
+use crate::states::States;
 use crate::store::{StoreError, Writer};
 
 /// The runs for which the disk must have room before an execution without an end.
@@ -35,6 +36,8 @@ pub struct Start<'a> {
     pub out: Option<&'a Path>,
     /// The command line, for the log.
     pub command_line: Vec<String>,
+    /// How runs in other states of the machine are repeated.
+    pub states: States,
 }
 
 impl Start<'_> {
@@ -93,6 +96,11 @@ impl Start<'_> {
         if let Some(event) = calibrated {
             recorder.record(&event)?;
         }
-        Ok(recorder.execute(&mut prepared.session, study, plan, &BTreeSet::new()))
+        Ok(recorder.execute(
+            &mut prepared.session,
+            (study, plan),
+            &BTreeSet::new(),
+            self.states,
+        ))
     }
 }

@@ -66,6 +66,7 @@ mod tests {
             others_ns: (116.0, 454.0),
             others: 16,
             is_selected,
+            states: Vec::new(),
         }
     }
 

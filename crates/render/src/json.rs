@@ -5,6 +5,7 @@ use crate::distance::distances_json;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport};
 use crate::imported::imported_json;
 use crate::noise::noise_json;
+use crate::states::repeats_json;
 use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::statistics::Interval;
@@ -75,7 +76,7 @@ fn records(findings: &Findings) -> Value {
 /// The document: `format` ([`FORMAT`]), `study`, `question`, `seed`, `blocks`, `runs` (the number of
 /// those with figures), `cells`, `bottleneck`, `improvements`, `excluded`, `notes`, `caveats`,
 /// `hosts` by role, `incomplete_runs`,
-/// `host_constants` if they were measured, `core_to_core` if the endpoints' CPUs were not equally far from each other in all runs, `calibration` of a lab, `until_interval` or `blocks_auto` if the study has a stop rule, `checks` if it has
+/// `host_constants` if they were measured, `core_to_core` if the endpoints' CPUs were not equally far from each other in all runs, `states` if some were made in another state of the machine, `calibration` of a lab, `until_interval` or `blocks_auto` if the study has a stop rule, `checks` if it has
 /// statements of a document, `interval_s` and `repetitions` of runs at an interval, `comparison` if
 /// the study compares, `log`, and the origin of the log. Of a single cell also what
 /// `first_run` says, and of a single run `intervals` by metric.
@@ -181,6 +182,9 @@ fn of_summary(summary: &Summary) -> Value {
     }
     if let Some(found) = &summary.distances {
         document["core_to_core"] = distances_json(found);
+    }
+    if let Some(repeats) = &summary.repeats {
+        document["states"] = repeats_json(repeats);
     }
     if let Some(noise) = &summary.noise {
         document["noise"] = noise_json(noise);

@@ -48,6 +48,7 @@ mod several;
 pub mod single;
 mod single_run;
 mod statements;
+mod states;
 pub mod stop_rule;
 pub mod study_answer;
 mod tables;

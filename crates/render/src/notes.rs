@@ -10,6 +10,7 @@ use crate::constants::constants_remarks;
 use crate::distance::distances_text;
 use crate::noise::noise_text;
 use crate::statements::statement_lines;
+use crate::states::repeats_text;
 use crate::stop_rule::stop_rule_text;
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::cells::Tally;
@@ -55,6 +56,9 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
         .for_each(|words| add("calibration: ", words));
     if let Some(found) = &summary.distances {
         add("core-to-core: ", distances_text(found));
+    }
+    if let Some(repeats) = &summary.repeats {
+        add("state: ", repeats_text(repeats));
     }
     if let Some(noise) = &summary.noise {
         add("noise: ", noise_text(noise));

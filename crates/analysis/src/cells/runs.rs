@@ -3,11 +3,12 @@
 use crate::metrics::{METRICS, Method, Metric, SoftirqMeans};
 use bitcost_model::event::FailureKind;
 use bitcost_model::harmless;
+use bitcost_model::machine_state::DistanceState;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
 
 use super::cell::CellSummary;
-use super::distance::{Distances, round_trip};
+use super::distance::{Distances, Placed, kept_states};
 use super::row::{RunRow, Status};
 use super::tally::Tally;
 use crate::log::{Imported, Log, Outcome, Reduced, TimeSeries, Unfinished};
@@ -119,6 +120,8 @@ pub(crate) struct Runs {
     pub rows: Vec<RunRow>,
     /// Present where the endpoints' CPUs were not equally far from each other in all runs.
     pub distances: Option<Distances>,
+    /// The distance of each two CPUs of the endpoints that the figures are of, where it was measured.
+    pub states: Vec<DistanceState>,
 }
 
 impl Runs {
@@ -128,13 +131,15 @@ impl Runs {
         let cells = plan.cells.iter().map(|_| CellRuns::new()).collect();
         let (excluded, notes, incomplete, rows) =
             (Vec::new(), Tally::default(), Vec::new(), Vec::new());
+        let (distances, states) = distances(plan, log);
         let mut runs = Runs {
             cells,
             excluded,
             notes,
             incomplete,
             rows,
-            distances: distances(plan, log),
+            distances,
+            states,
         };
         for planned in &plan.runs {
             let Some(cell) = plan.cells.get(planned.cell) else {
@@ -212,7 +217,7 @@ impl Runs {
 
     fn ended(&mut self, planned: &PlannedRun, cell: &Cell, run: Reduced) {
         let distances = self.distances.as_ref();
-        let is_far = distances.and_then(|distances| distances.refusal(&run.figures));
+        let is_far = distances.and_then(|distances| distances.refusal(planned.cell, &run.state));
         let reason = run.left_out.clone().or(is_far);
         let status = if reason.is_some() {
             Status::LeftOut
@@ -264,16 +269,19 @@ impl Runs {
     }
 }
 
-/// How far the endpoints' CPUs were from each other in the runs of which there are figures.
-fn distances(plan: &Plan, log: &Log) -> Option<Distances> {
-    let runs = plan.runs.iter().filter_map(|planned| {
-        let (_, outcome) = log.outcomes.get(&planned.index)?;
-        match outcome {
-            Outcome::Ended(run) if run.left_out.is_none() => {
-                Some((planned, round_trip(&run.figures)?))
-            }
-            _ => None,
+/// How far the endpoints' CPUs were from each other in the runs of which there are figures, and at
+/// which distances.
+fn distances(plan: &Plan, log: &Log) -> (Option<Distances>, Vec<DistanceState>) {
+    let placed = |planned: &PlannedRun| match &log.outcomes.get(&planned.index)?.1 {
+        Outcome::Ended(run) if run.left_out.is_none() => {
+            let (cpus, times) = run.state.distance?;
+            let cell = planned.cell;
+            Some(Placed { cell, cpus, times })
         }
-    });
-    Distances::of(runs.collect(), plan.cells.len())
+        _ => None,
+    };
+    let runs: Vec<Placed> = plan.runs.iter().filter_map(placed).collect();
+    let study = log.repeats.as_ref().map_or(&[][..], |met| &met.states);
+    let distances = Distances::of(&runs, plan.cells.len(), study);
+    (distances, kept_states(&runs, study))
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
-use bitcost_model::event::{EndpointDescription, Event, FailureKind};
+use bitcost_model::event::{EndpointDescription, Event, FailureKind, Repeats};
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::EndpointRecord;
@@ -28,6 +28,17 @@ pub(crate) enum Outcome {
     Failed(Unfinished),
     /// Another program's figures.
     Imported(Imported),
+}
+
+impl Outcome {
+    /// Whether its figures are in a cell, as far as the run itself says.
+    fn is_used(&self) -> bool {
+        match self {
+            Outcome::Ended(run) => run.left_out.is_none(),
+            Outcome::Failed(_) => false,
+            Outcome::Imported(_) => true,
+        }
+    }
 }
 
 /// A run without a result.
@@ -87,6 +98,10 @@ pub struct Log {
     pub(crate) calibration: Option<Box<Calibration>>,
     /// The last outcome of each run, with the place of its event.
     pub(crate) outcomes: BTreeMap<u32, (usize, Outcome)>,
+    /// The outcome before of each run that is repeated and has no other yet, and when that began.
+    repeated: BTreeMap<u32, ((usize, Outcome), Option<String>)>,
+    /// What was done about runs in other states of the machine; absent where there was none.
+    pub(crate) repeats: Option<Repeats>,
     /// When each run began.
     pub(crate) began: BTreeMap<u32, String>,
     /// Blocks after which the stop rule was met.
@@ -124,7 +139,9 @@ impl Reader {
     /// If they do not hold a study and exactly one plan, or contradict each other.
     pub fn finish(self) -> Result<(Log, Plan), LogError> {
         let log = self.error.map_or(Ok(self.log), Err)?;
-        let log = log.ok_or(LogError::NoStudy)?;
+        let mut log = log.ok_or(LogError::NoStudy)?;
+        let unfinished: Vec<u32> = log.repeated.keys().copied().collect();
+        unfinished.into_iter().for_each(|run| log.keep(run));
         Ok((log, self.plan.ok_or(LogError::NoPlan)?))
     }
 }
@@ -163,6 +180,8 @@ impl Log {
             constants: Vec::new(),
             calibration: None,
             outcomes: BTreeMap::new(),
+            repeated: BTreeMap::new(),
+            repeats: None,
             began: BTreeMap::new(),
             enough_blocks: None,
             first_run: None,
@@ -218,11 +237,9 @@ impl Log {
                 let ImportedRun { figures, notes, .. } = &**imported;
                 return self.end(*run, place, Outcome::Imported(Imported::of(figures, notes)));
             }
-            Event::RunBegan { run, at } => {
-                self.outcomes.remove(run);
-                self.first_run.take_if(|first| first.run == *run);
-                self.began.insert(*run, at.clone());
-            }
+            Event::RunRepeated { run, .. } => self.repeat(*run),
+            Event::RunBegan { run, at } => self.begin(*run, at),
+            Event::StatesMet { repeats } => self.repeats = Some(repeats.clone()),
             Event::ExecutionEnded { enough_blocks, .. } => {
                 self.is_ended = true;
                 self.enough_blocks = *enough_blocks;
@@ -231,7 +248,8 @@ impl Log {
             | Event::Resumed { .. }
             | Event::Summarized { .. }
             | Event::Progress { .. }
-            | Event::Reconnecting { .. } => {}
+            | Event::Reconnecting { .. }
+            | Event::StateAwaited { .. } => {}
         }
         Ok(())
     }
@@ -292,7 +310,8 @@ impl Log {
     /// Keeps the records of the first run that is used, or of the first one where none is.
     fn keep_first(&mut self, run: u32, reduced: &Reduced, view: &RunView, place: PlaceFacts) {
         let is_left_out = reduced.left_out.is_some();
-        let is_better = |known: &Rc<FirstRun>| known.is_left_out && !is_left_out;
+        let is_better =
+            |known: &Rc<FirstRun>| !is_left_out && (known.is_left_out || known.run == run);
         if self.first_run.as_ref().is_none_or(is_better) {
             self.first_run = Some(Rc::new(FirstRun {
                 run,
@@ -306,9 +325,37 @@ impl Log {
     }
 
     fn end(&mut self, run: u32, place: usize, outcome: Outcome) -> Result<(), LogError> {
-        match self.outcomes.insert(run, (place, outcome)) {
-            Some(_) => Err(LogError::SecondResult { run }),
-            None => Ok(()),
+        let is_used = outcome.is_used();
+        if self.outcomes.insert(run, (place, outcome)).is_some() {
+            return Err(LogError::SecondResult { run });
+        }
+        match is_used {
+            true => self.repeated.remove(&run).map_or((), drop),
+            false => self.keep(run),
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, run: u32, at: &str) {
+        self.outcomes.remove(&run);
+        let is_repeated = self.repeated.contains_key(&run);
+        self.first_run
+            .take_if(|first| first.run == run && !is_repeated);
+        self.began.insert(run, at.to_owned());
+    }
+
+    fn repeat(&mut self, run: u32) {
+        if let Some(outcome) = self.outcomes.remove(&run) {
+            let began = self.began.remove(&run);
+            self.repeated.insert(run, (outcome, began));
+        }
+    }
+
+    /// Keeps the outcome before of a run whose repetition gave none that can be used.
+    fn keep(&mut self, run: u32) {
+        if let Some((outcome, began)) = self.repeated.remove(&run) {
+            self.outcomes.insert(run, outcome);
+            self.began.extend(began.map(|began| (run, began)));
         }
     }
 }

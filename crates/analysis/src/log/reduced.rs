@@ -8,6 +8,7 @@ use crate::metrics::{
     METRICS, Method, Metric, RunView, SoftirqMeans, Weak, WireLoad, attribute, why_untimed,
     wire_load,
 };
+use bitcost_model::machine_state::MachineState;
 use bitcost_model::record::Role;
 use bitcost_model::study::Label;
 
@@ -21,6 +22,8 @@ use super::time_series::TimeSeries;
 pub(crate) struct Reduced {
     /// The metrics that it has, in the order of [`METRICS`].
     pub figures: Vec<(&'static Metric, f64)>,
+    /// The state of the machine in which it was made.
+    pub state: MachineState,
     /// Why it is left out of its cell.
     pub left_out: Option<String>,
     /// How CPU time was attributed, or why it was not.
@@ -87,6 +90,7 @@ impl Reduced {
         Reduced {
             kept: is_kept.then(kept),
             figures,
+            state: MachineState::of(view.sender, view.receiver),
             left_out: exclude::reason(view),
             method: attribution
                 .map(|found| found.method)

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
-use bitcost_model::event::{EndpointDescription, Event};
+use bitcost_model::event::{EndpointDescription, Event, Repeats};
+use bitcost_model::machine_state::DistanceState;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, LabSpec, Label};
 use bitcost_study::Study;
@@ -95,6 +96,11 @@ pub struct Summary {
     pub precision: Option<Precision>,
     /// Present where the endpoints' CPUs were not equally far from each other in all runs.
     pub distances: Option<Distances>,
+    /// The distance of each two CPUs of the endpoints that the figures are of, where it was measured.
+    pub states: Vec<DistanceState>,
+    /// What the execution did about runs in another state of the machine than its own; absent where
+    /// there was none.
+    pub repeats: Option<Repeats>,
     /// How noisy the machine was; absent where nothing is known of it.
     pub noise: Option<Noise>,
     /// Planned runs without a result that did not fail: not begun, aborted or interrupted.
@@ -102,6 +108,13 @@ pub struct Summary {
     /// Every planned run, in order.
     pub runs: Vec<RunRow>,
     places: Places,
+}
+
+/// The distances of the runs that a reader has taken so far, of each two CPUs of the endpoints; empty
+/// where none was measured.
+pub fn states_of(reader: Reader) -> Vec<DistanceState> {
+    let read = reader.finish();
+    read.map_or_else(|_| Vec::new(), |(log, plan)| Summary::of(log, plan).states)
 }
 
 impl Summary {
@@ -175,6 +188,8 @@ impl Summary {
             notes: runs.notes.0.into_iter().map(note).collect(),
             incomplete: runs.incomplete,
             distances: runs.distances,
+            states: runs.states,
+            repeats: log.repeats,
             runs: runs.rows,
             places,
         };

@@ -9,4 +9,5 @@ pub mod repeats;
 pub mod services;
 pub mod settings;
 pub mod slow;
+pub mod states;
 pub mod whole;

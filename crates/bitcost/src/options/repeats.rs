@@ -10,6 +10,7 @@ use bitcost_model::study::UntilInterval;
 use bitcost_model::units::{parse_duration, show_duration};
 use bitcost_study::BLOCKS_MOST;
 
+use super::states::state_budget;
 use super::whole::whole;
 use crate::failure::Failure;
 
@@ -33,6 +34,10 @@ pub struct Repeats {
     /// Number of repetitions with --repeat [default: until Ctrl-C]
     #[arg(long, value_name = "N", requires = "repeat", value_parser = whole::<u32>(1..=BLOCKS_MOST))]
     pub blocks: Option<u32>,
+    /// Time for waiting for the first runs' state of the machine, and for repeating runs made in
+    /// another one; with 0 none is repeated [default: a quarter of the time of the runs]
+    #[arg(long, value_name = "TIME", value_parser = state_budget)]
+    pub state_budget: Option<Duration>,
 }
 
 /// Reads a share such as `5%`, in per cent.

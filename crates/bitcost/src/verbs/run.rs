@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use bitcost_analysis::compare::of_study;
+use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_execute::store::USUAL_PARENT;
 use bitcost_execute::{Destination, Executed, Extent, Resume, Start};
@@ -19,6 +20,7 @@ use crate::options::lab::{Backend, say_warnings};
 use crate::options::order::{Order, new_seed};
 use crate::options::services::Asked;
 use crate::options::slow::refuse_slow;
+use crate::options::states::StateOptions;
 use crate::outcome::{check, say_answer};
 use crate::progress::Live;
 use crate::signals::stop_on_signals;
@@ -36,6 +38,8 @@ pub struct Arguments {
     judging: Judging,
     #[command(flatten)]
     order: Order,
+    #[command(flatten)]
+    states: StateOptions,
     #[command(flatten)]
     hosts: StudyHosts,
     /// Parent of the folder that is created for the execution
@@ -76,12 +80,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         Some(folder) => resume(folder, &arguments, &stop)?,
         None => start(&arguments, &stop)?,
     };
-    let folder = executed.folder.unwrap_or_default();
-    let ending = executed
-        .ending
-        .inspect_err(|_| say_how_to_resume(&folder))?;
-    let mut findings = executed.findings?;
-    findings.comparison = of_study(&findings, arguments.judging.threshold);
+    let (folder, findings, ending) = ended(executed, &arguments)?;
     let printed = arguments.look.print(std::slice::from_ref(&findings));
     say_answer(&findings, &arguments.look);
     if ending == Ending::Interrupted {
@@ -89,12 +88,31 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     }
     // If standard output cannot be written, the lines above still name the log, which is complete.
     printed?;
+    judged(&findings, ending, &arguments.judging)
+}
+
+/// The folder of an execution, what it shows, and how it ended.
+fn ended(
+    executed: Executed,
+    arguments: &Arguments,
+) -> Result<(PathBuf, Findings, Ending), Failure> {
+    let folder = executed.folder.unwrap_or_default();
+    let ending = executed
+        .ending
+        .inspect_err(|_| say_how_to_resume(&folder))?;
+    let mut findings = executed.findings?;
+    findings.comparison = of_study(&findings, arguments.judging.threshold);
+    Ok((folder, findings, ending))
+}
+
+/// Fails if the execution was stopped, or if what it shows fails its check.
+fn judged(findings: &Findings, ending: Ending, judging: &Judging) -> Result<(), Failure> {
     if ending == Ending::Interrupted {
         return Err(Failure::Interrupted);
     }
-    check(&findings)?;
+    check(findings)?;
     let comparison = findings.comparison.as_ref();
-    comparison.map_or(Ok(()), |comparison| arguments.judging.check(comparison))
+    comparison.map_or(Ok(()), |comparison| judging.check(comparison))
 }
 
 /// Refuses --fail-on for a study that compares nothing.
@@ -121,6 +139,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     check_compares(&study, &arguments.judging)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
     let destination = arguments.hosts.destination(&mut study, Asked::reach)?;
+    let states = arguments.states.states(&destination)?;
     let is_running = study.lab.running.is_some();
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
@@ -146,6 +165,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
         calibration: arguments.calibration(),
         out: Some(&arguments.out),
         command_line: output::command_line(),
+        states,
     };
     Ok(start.execute(stop, &mut Live::new())?)
 }
@@ -164,7 +184,8 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
     }
     check_compares(resumed.study(), &arguments.judging)?;
     let destination = resumed.destination(arguments.hosts.named(Asked::reach)?)?;
-    let how = (arguments.calibration(), arguments.trust);
+    let states = arguments.states.states(&destination)?;
+    let how = (arguments.calibration(), arguments.trust, states);
     Ok(resumed.execute(
         &destination,
         how,

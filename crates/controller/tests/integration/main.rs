@@ -8,4 +8,5 @@ mod order;
 mod processes;
 mod recovery;
 mod series;
+mod states;
 mod world;

@@ -123,7 +123,11 @@ impl Writer {
     /// # Errors
     /// When it cannot be written.
     pub fn append(&mut self, event: &Event) -> Result<usize, StoreError> {
-        if matches!(event, Event::Progress { .. } | Event::Reconnecting { .. }) {
+        let is_live_only = matches!(
+            event,
+            Event::Progress { .. } | Event::Reconnecting { .. } | Event::StateAwaited { .. }
+        );
+        if is_live_only {
             return Ok(self.lines);
         }
         self.lines += 1;
@@ -148,7 +152,9 @@ impl Writer {
         self.file.write_all(&line)?;
         match event {
             // Imported data can be imported again.
-            Event::RunBegan { .. } | Event::RunImported { .. } => Ok(()),
+            Event::RunBegan { .. } | Event::RunImported { .. } | Event::RunRepeated { .. } => {
+                Ok(())
+            }
             _ => self.file.sync_data(),
         }
     }

@@ -123,6 +123,11 @@ fn answer(message: ToAgent, server: SocketAddr, output: &Output, running: &mut O
             std::thread::sleep(Duration::from_millis(length_ms.min(1000).into()));
             return output.send(&FromAgent::Idle(Box::<IdleBaseline>::default()));
         }
+        ToAgent::Distance { .. } => {
+            return output.send(&FromAgent::Distance {
+                round_trip_ns: None,
+            });
+        }
         ToAgent::Constants { .. } => {
             let reason = "an iperf3 server does not measure its host".to_owned();
             return output.send(&FromAgent::Failed {

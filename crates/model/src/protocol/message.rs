@@ -168,6 +168,11 @@ pub enum ToAgent {
         /// agent chooses.
         cpus: Vec<u32>,
     },
+    /// Asks the agent how far two CPUs of its host are now from each other: [`FromAgent::Distance`].
+    Distance {
+        /// The CPUs.
+        cpus: [u32; 2],
+    },
     /// Asks the agent to prepare an endpoint: [`FromAgent::Listening`].
     Prepare(Box<Prepare>),
     /// Reports where the other endpoint listens, so that both can connect: [`FromAgent::Ready`].
@@ -222,6 +227,12 @@ pub enum FromAgent {
     Idle(Box<IdleBaseline>),
     /// The constants of the host.
     Constants(Box<HostConstants>),
+    /// The distance of two CPUs.
+    Distance {
+        /// The median round trip of a cache line between them, in ns; absent where it could not be
+        /// measured.
+        round_trip_ns: Option<u32>,
+    },
     /// The addresses on which the endpoint listens.
     Listening {
         /// Its addresses.

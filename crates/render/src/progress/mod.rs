@@ -6,6 +6,7 @@
 
 mod say;
 mod seconds;
+mod state_line;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 pub use say::{say, say_whole};
 pub use seconds::Seconds;
+pub use state_line::state_line;
 
 /// The view of one execution.
 pub struct View {
@@ -26,6 +28,8 @@ pub struct View {
     plan: Option<Plan>,
     left: Duration,
     run: u32,
+    /// Whether the present run was counted before, and is repeated.
+    is_repeated: bool,
     last: BTreeMap<Role, Sample>,
     bar: ProgressBar,
 }
@@ -38,6 +42,7 @@ impl View {
             plan: None,
             left: Duration::ZERO,
             run: 0,
+            is_repeated: false,
             last: BTreeMap::new(),
             bar: ProgressBar::hidden(),
         }
@@ -45,8 +50,16 @@ impl View {
 
     /// Shows an event.
     pub fn show(&mut self, event: &Event) {
+        if let Some(line) = state_line(event) {
+            match event {
+                Event::StatesMet { .. } => self.always(&line),
+                _ => self.line(&line),
+            }
+            self.bar.set_message(line);
+        }
         match event {
             Event::Planned { plan } => self.begin(plan),
+            Event::RunRepeated { .. } => self.is_repeated = true,
             Event::RunBegan { run, .. } => self.run_began(*run),
             Event::Progress {
                 role: Role::Receiver,
@@ -146,8 +159,7 @@ impl View {
     }
 
     fn run_ended(&mut self, run: u32, sender: &EndpointRecord, receiver: &EndpointRecord) {
-        self.count_off(run);
-        self.bar.inc(1);
+        self.count(run);
         // Bytes of a UDP receiver are counted by the sender's phases, so they belong to the
         // sender's window.
         let window = if receiver.sequence.is_some() {
@@ -160,13 +172,20 @@ impl View {
     }
 
     fn run_failed(&mut self, run: u32, reason: &str) {
-        self.count_off(run);
-        self.bar.inc(1);
+        self.count(run);
         self.always(&format!(
             "{} · no result: {}",
             self.title(run),
             harmless(reason)
         ));
+    }
+
+    /// Counts a run as made, once.
+    fn count(&mut self, run: u32) {
+        if !std::mem::take(&mut self.is_repeated) {
+            self.count_off(run);
+            self.bar.inc(1);
+        }
     }
 
     /// A line that stays, on a terminal too.

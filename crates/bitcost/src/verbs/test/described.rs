@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use bitcost_execute::{Destination, Executed, Extent, Start, labs};
+use bitcost_execute::{Destination, Executed, Extent, Start, States, labs};
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::{LabSpec, UntilInterval};
 use bitcost_study::mode_search::{ModeSearch, TRIES};
@@ -144,6 +144,10 @@ impl Test<'_> {
             calibration: Extent::Never,
             out: (!self.arguments.no_log).then_some(&*self.arguments.out),
             command_line: output::command_line(),
+            states: States {
+                budget: self.arguments.repeats.state_budget,
+                ..States::default()
+            },
         };
         Ok(start.execute(stop, lines)?)
     }

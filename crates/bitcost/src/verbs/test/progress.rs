@@ -10,7 +10,7 @@ use bitcost_execute::Progress;
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::plan::Plan;
 use bitcost_model::units::counted;
-use bitcost_render::progress::Seconds;
+use bitcost_render::progress::{Seconds, state_line};
 use bitcost_render::stop_rule::stop_rule_text;
 
 use super::repetition::Repetition;
@@ -97,6 +97,9 @@ impl Progress for Lines {
         let repeated = self.repeated.as_mut();
         if let Some(line) = repeated.and_then(|found| found.line(event, self.plan.as_ref())) {
             self.print(&line);
+        }
+        if let Some(line) = state_line(event) {
+            output::say(&line);
         }
         match event {
             Event::Planned { plan } => self.plan = Some(plan.clone()),

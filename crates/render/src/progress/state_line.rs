@@ -1,0 +1,25 @@
+//! Lines about runs that are made again because the machine was in another state.
+
+use std::time::Duration;
+
+use bitcost_model::event::Event;
+use bitcost_model::harmless;
+use bitcost_model::units::show_duration;
+
+use crate::states::repeats_text;
+
+/// The line of an event about the state of the machine; absent for other events.
+pub fn state_line(event: &Event) -> Option<String> {
+    match event {
+        Event::RunRepeated { run, reason } => {
+            Some(format!("run {} is repeated: {}", run + 1, harmless(reason)))
+        }
+        Event::StateAwaited { run, at_most_ms } => Some(format!(
+            "the study's state of the machine is awaited for {} at most, to repeat run {}",
+            show_duration(Duration::from_millis(*at_most_ms)),
+            run + 1
+        )),
+        Event::StatesMet { repeats } => Some(repeats_text(repeats)),
+        _ => None,
+    }
+}
