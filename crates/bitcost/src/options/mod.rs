@@ -1,6 +1,7 @@
 //! Groups of options that several verbs have.
 
 pub mod against;
+pub mod executions;
 pub mod hosts;
 pub mod judging;
 pub mod lab;

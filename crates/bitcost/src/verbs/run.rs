@@ -12,8 +12,9 @@ use bitcost_study::Study;
 
 use crate::failure::Failure;
 use crate::format::Look;
-use crate::opened::report_cut;
+use crate::opened::{name_apart, report_cut};
 use crate::options::against;
+use crate::options::executions::{Executions, say_folders};
 use crate::options::hosts::StudyHosts;
 use crate::options::judging::Judging;
 use crate::options::lab::{Backend, say_warnings};
@@ -38,6 +39,8 @@ pub struct Arguments {
     judging: Judging,
     #[command(flatten)]
     order: Order,
+    #[command(flatten)]
+    executions: Executions,
     #[command(flatten)]
     states: StateOptions,
     #[command(flatten)]
@@ -72,10 +75,13 @@ impl Arguments {
     }
 }
 
-/// Runs the study, or its missing runs.
+/// Runs the study, or its missing runs, or the study several times.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     arguments.look.check()?;
     let stop = stop_on_signals()?;
+    if let Some(number) = arguments.executions.several() {
+        return several(&arguments, number, &stop);
+    }
     let executed = match &arguments.resume {
         Some(folder) => resume(folder, &arguments, &stop)?,
         None => start(&arguments, &stop)?,
@@ -113,6 +119,41 @@ fn judged(findings: &Findings, ending: Ending, judging: &Judging) -> Result<(), 
     check(findings)?;
     let comparison = findings.comparison.as_ref();
     comparison.map_or(Ok(()), |comparison| judging.check(comparison))
+}
+
+/// Executes the study this often, and prints all of it at the end. One that cannot be executed or is
+/// stopped is the last; one that fails its check is not.
+fn several(arguments: &Arguments, number: u32, stop: &AtomicBool) -> Result<(), Failure> {
+    let (mut folders, mut found, mut result) = (Vec::new(), Vec::new(), Ok(()));
+    for number in 1..=number {
+        if arguments.executions.is_stopped_before(number, stop) {
+            result = Err(Failure::Interrupted);
+            break;
+        }
+        let executed = start(arguments, stop).and_then(|executed| ended(executed, arguments));
+        let (folder, findings, ending) = match executed {
+            Ok(executed) => executed,
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
+        };
+        result = result.and(judged(&findings, ending, &arguments.judging));
+        found.push(findings);
+        if ending == Ending::Interrupted {
+            say_how_to_resume(&folder);
+            result = Err(Failure::Interrupted);
+            break;
+        }
+        folders.push(folder);
+    }
+    name_apart(&mut found);
+    let printed = match found.is_empty() {
+        true => Ok(()),
+        false => arguments.look.print(&found),
+    };
+    say_folders(&folders);
+    printed.and(result)
 }
 
 /// Refuses --fail-on for a study that compares nothing.

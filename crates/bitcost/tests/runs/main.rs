@@ -44,6 +44,7 @@ mod result;
 mod resume;
 mod server;
 mod service;
+mod several;
 mod softirqs;
 mod spoofed;
 mod squatted;
@@ -104,6 +105,7 @@ fn main() {
         result::TRIALS,
         resume::TRIALS,
         service::TRIALS,
+        several::TRIALS,
         softirqs::TRIALS,
         spoofed::TRIALS,
         squatted::TRIALS,

@@ -1,0 +1,83 @@
+//! A study that one command executes several times.
+
+use std::path::{Path, PathBuf};
+
+use rustix::process::Signal;
+
+use crate::bench::{Bench, PATIENCE, SMALL, log_file};
+use bitcost_testkit::process::eventually;
+
+bitcost_testkit::trials! {
+    Host: a_study_is_executed_several_times, an_interrupted_pause_keeps_what_is_done,
+          the_state_of_an_execution_is_asked_for;
+}
+
+/// The folders of all executions.
+fn executions(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder.join("bitcost-runs"));
+    let entries = entries.into_iter().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    found
+}
+
+fn a_study_is_executed_several_times() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    let words = "run small.toml --executions 2 --pause 10ms --no-calibration --blocks 1 --json";
+    let done = bench.bitcost(&words.split(' ').collect::<Vec<_>>());
+    done.assert_code(0);
+    let folders = executions(bench.path());
+    assert_eq!(folders.len(), 2);
+    assert!(folders.iter().all(|folder| log_file(folder).exists()));
+    let documents = done.json();
+    assert_eq!(documents.as_array().map(Vec::len), Some(2), "{documents}");
+    let read = done.stderr.lines().last().unwrap();
+    assert!(read.starts_with("read: bitcost history "), "{read}");
+    for folder in &folders {
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        assert!(read.contains(name), "{read}");
+    }
+    bench.assert_nothing_left();
+}
+
+fn an_interrupted_pause_keeps_what_is_done() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    let words = "run small.toml --executions 3 --pause 1h --no-calibration --blocks 1";
+    let running = bench.start(&words.split(' ').collect::<Vec<_>>());
+    eventually(PATIENCE, "the pause", || {
+        running.stderr().contains("pause of").then_some(())
+    });
+    running.signal(Signal::INT);
+    let done = running.finish(PATIENCE);
+    done.assert_code(130);
+    assert!(
+        done.stdout.contains("Throughput (Mbit/s"),
+        "{}",
+        done.stdout
+    );
+    assert!(
+        done.stderr.contains("read: bitcost history "),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(executions(bench.path()).len(), 1);
+    bench.assert_nothing_left();
+}
+
+fn the_state_of_an_execution_is_asked_for() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    let run = "run small.toml --no-calibration --blocks 1";
+    let words: Vec<&str> = run.split(' ').collect();
+    bench.bitcost(&words).assert_code(0);
+    let first = bench.execution();
+    let log = std::fs::read_to_string(log_file(&first)).unwrap();
+    let done = bench.bitcost(&[&words[..], &["--state-of", first.to_str().unwrap()]].concat());
+    // On a single CPU the endpoints' CPUs have no distance.
+    let is_measured = log.contains("\"core_to_core\"");
+    done.assert_code(if is_measured { 0 } else { 2 });
+    assert_eq!(executions(bench.path()).len(), 1 + usize::from(is_measured));
+    bench.assert_nothing_left();
+}
