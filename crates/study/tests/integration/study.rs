@@ -1,11 +1,12 @@
 //! Studies as people write them: the embedded one can be read, and each error is reported with its
 //! line.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::Label;
-use bitcost_study::Study;
+use bitcost_study::{Against, Study};
 
 const TEXT: &str = include_str!("../../../../studies/not-all-mbits.toml");
 
@@ -176,6 +177,31 @@ mod order {
             let plan = |blocks| study.plan(seed, Lengths { blocks: Some(blocks), ..Lengths::default() });
             let (short, long) = (plan(blocks), plan(blocks + 3));
             prop_assert_eq!(&short.runs[..], &long.runs[..short.runs.len()]);
+        }
+    }
+
+    #[test]
+    fn both_sides_of_a_comparison_follow_each_other_in_turn() {
+        let against = Against::Setting {
+            key: "congestion_control".into(),
+            value: "cubic".into(),
+        };
+        let study = study().against(&against).expect("a variant");
+        let plan = study.plan(7, Lengths::default());
+        let rest = |cell: usize| {
+            let levels = plan.cells[cell].levels.iter();
+            let others = levels.filter(|(factor, _)| factor != "congestion_control");
+            others.map(|level| format!("{level:?}")).collect::<String>()
+        };
+        let mut first = BTreeMap::new();
+        for pair in plan.runs.chunks(2) {
+            let [was, is] = pair else {
+                panic!("a pair: {pair:?}")
+            };
+            assert_eq!((was.block, rest(was.cell)), (is.block, rest(is.cell)));
+            assert_ne!(was.cell, is.cell);
+            let before = first.insert(rest(was.cell), was.cell);
+            assert_ne!(before, Some(was.cell), "the same side first in two blocks");
         }
     }
 
