@@ -66,7 +66,7 @@ fn few_transactions_point_to_their_latency() {
     let words: Vec<&str> = done.stdout.split_whitespace().collect();
     let words = words.join(" ");
     assert!(
-        words.contains("bottleneck unknown") && words.contains("latency of transactions"),
+        words.contains("unknown:") && words.contains("latency of transactions"),
         "{}",
         done.stdout
     );
