@@ -109,7 +109,7 @@ pub fn across(
 }
 
 /// Why no run of one side can be compared with one of the other.
-const NO_STATE: &str = "the endpoints' CPUs were never equally far from each other on both sides; measure one side again";
+const NO_STATE: &str = "the endpoints' CPUs were never equally far from each other on both sides, or other programs disturbed the runs; measure again";
 
 /// The names of the executions of a side.
 fn side_name(executions: &[Findings]) -> String {

@@ -69,9 +69,31 @@ pub(super) fn pairs_of_one_state<'a>(
 /// The runs of each execution of both sides of a cell, the old side first.
 pub(super) type Executions<'a> = [Vec<Vec<&'a RunRow>>; 2];
 
+/// The runs that no other program disturbed; absent where a side has too few of them, because what the others took is
+/// different each time.
+fn undisturbed<'a>(cell: &Executions<'a>) -> Option<Executions<'a>> {
+    let calm = cell.each_ref().map(|side| {
+        let runs = side.iter().map(|runs| {
+            let calm = runs.iter().copied().filter(|row| !row.is_disturbed);
+            calm.collect::<Vec<_>>()
+        });
+        runs.collect::<Vec<_>>()
+    });
+    let has_calm = calm
+        .each_ref()
+        .map(|side| side.iter().map(Vec::len).sum::<usize>() >= RUNS_LEAST);
+    let is_disturbed = |side: &Vec<Vec<&RunRow>>| side.iter().flatten().any(|row| row.is_disturbed);
+    match has_calm {
+        [true, true] => Some(calm),
+        _ if !cell.iter().any(is_disturbed) => Some(cell.clone()),
+        _ => None,
+    }
+}
+
 /// The runs that were made in the state of which the side with fewer has most; absent where the sides have no state in
 /// common. Where no state was measured on a side, its used runs are taken as they are.
 pub(super) fn in_common<'a>(cell: &Executions<'a>, states: &[Range]) -> Option<Executions<'a>> {
+    let cell = &undisturbed(cell)?;
     let of = |is_wanted: &dyn Fn(&RunRow) -> bool| -> Executions<'a> {
         let runs =
             |runs: &Vec<&'a RunRow>| runs.iter().copied().filter(|row| is_wanted(row)).collect();
