@@ -216,7 +216,8 @@ pub(crate) fn by_speed(pct: Option<f64>) -> String {
     }
 }
 
-/// The number of changes with each verdict: `2 worse, 24 same`; and how many executions would decide the rest.
+/// The number of changes with each verdict: `2 worse, 24 same`; and how many executions would
+/// tell a change of the threshold in half of the comparisons that are not decided.
 pub fn comparison_tally(comparison: &Comparison) -> String {
     let counts = Verdict::ALL
         .into_iter()
@@ -228,11 +229,13 @@ pub fn comparison_tally(comparison: &Comparison) -> String {
     let needed = comparison
         .changes()
         .filter_map(|change| change.executions_needed);
-    match (comparison.changes().count(), needed.max()) {
+    let mut needed: Vec<usize> = needed.collect();
+    needed.sort_unstable();
+    match (comparison.changes().count(), needed.get(needed.len() / 2)) {
         (0, _) => "nothing to compare".to_owned(),
         (_, None) => counts.join(", "),
         (_, Some(needed)) => format!(
-            "{}; about {needed} executions on each side would tell a change of {} % in half of the undecided cells",
+            "{}; about {needed} executions on each side would tell a change of {} % in half of the undecided comparisons",
             counts.join(", "),
             comparison.threshold_pct
         ),

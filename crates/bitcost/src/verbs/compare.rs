@@ -72,8 +72,8 @@ fn is_execution(side: &str) -> bool {
     Path::new(side).exists()
 }
 
-/// Compares each of several executions with the first. The exit code is that of the first comparison
-/// that fails its check; all are printed before.
+/// Compares each of several executions with the first; all are printed. A failed check comes before
+/// sides that cannot be compared.
 fn each(arguments: &Arguments, old: &String, others: &[String]) -> Result<(), Failure> {
     if arguments.format == "json" {
         return Err(Failure::Usage(format!(
@@ -81,7 +81,7 @@ fn each(arguments: &Arguments, old: &String, others: &[String]) -> Result<(), Fa
             1 + others.len()
         )));
     }
-    let mut failed = Vec::new();
+    let (mut failed, mut not_comparable) = (Vec::new(), Vec::new());
     for (place, new) in others.iter().enumerate() {
         if place > 0 {
             output::print("\n")?;
@@ -91,12 +91,15 @@ fn each(arguments: &Arguments, old: &String, others: &[String]) -> Result<(), Fa
             &executions(arguments, from_ref(old), from_ref(new))?,
         ) {
             Err(Failure::Check(why)) => failed.push(format!("{new}: {why}")),
+            Err(Failure::NotComparable(why)) => not_comparable.push(format!("{new}: {why}")),
             other => other?,
         }
     }
-    match failed.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Check(failed.join("\nbitcost: "))),
+    let all = |why: Vec<String>| why.join("\nbitcost: ");
+    match (failed.is_empty(), not_comparable.is_empty()) {
+        (false, _) => Err(Failure::Check(all(failed))),
+        (true, false) => Err(Failure::NotComparable(all(not_comparable))),
+        (true, true) => Ok(()),
     }
 }
 
