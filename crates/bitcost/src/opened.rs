@@ -39,6 +39,13 @@ pub fn folder(findings: &Findings) -> &Path {
     log.map_or(Path::new(""), LogPlace::folder)
 }
 
+/// An execution that is among those before it.
+pub fn named_twice(executions: &[Findings]) -> Option<&Findings> {
+    let whole: Vec<PathBuf> = executions.iter().map(whole_path).collect();
+    let twice = (1..whole.len()).find(|place| whole[..*place].contains(&whole[*place]))?;
+    Some(&executions[twice])
+}
+
 /// The absolute path of its folder.
 pub fn whole_path(findings: &Findings) -> PathBuf {
     let folder = folder(findings);

@@ -134,22 +134,16 @@ pub fn comparison_unmatched(comparison: &Comparison) -> Vec<String> {
 
 /// The method of a comparison's figures, and whether runs were paired: two sentences.
 pub fn comparison_method(comparison: &Comparison) -> String {
+    let paired = comparison.changes().filter(|change| change.is_paired);
+    let paired = paired.count();
     let how = match (comparison.pairing, comparison.is_within) {
         (Pairing::Blocks, _) => {
-            let paired = comparison
-                .changes()
-                .filter(|change| change.is_paired)
-                .count();
             format!(
                 "both sides in the same blocks; paired within them in {paired} of {}, which takes 5 blocks in which both sides vary together",
                 counted(comparison.changes().count(), "change")
             )
         }
         (Pairing::Duet, _) => {
-            let paired = comparison
-                .changes()
-                .filter(|change| change.is_paired)
-                .count();
             format!(
                 "the two runs of a block follow each other, and {paired} of {} are of such pairs, in which both were made in one state of the machine",
                 counted(comparison.changes().count(), "change")

@@ -3,7 +3,7 @@
 use bitcost_analysis::compare::{Change, ComparedCell, Comparison, Verdict};
 use bitcost_model::units::counted;
 
-use crate::comparison::{in_order, moved_together, shown};
+use crate::comparison::{in_order, moved_together, refusals, shown};
 use crate::number;
 
 /// The sentence. It names the largest change to the worse, without one the largest to the better,
@@ -14,8 +14,8 @@ pub(crate) fn comparison_headline(comparison: &Comparison) -> String {
         let mut found = all.iter().filter(|(_, change)| change.verdict.is_change());
         found.next().copied()
     };
-    let words = match (&comparison.not_comparable[..], largest()) {
-        ([why, ..], _) => format!("Not comparable: {why}"),
+    let words = match (refusals(comparison).into_iter().next(), largest()) {
+        (Some(refusal), _) => refusal,
         _ if all.is_empty() => "There is nothing to compare".to_owned(),
         (_, Some(first)) => match moved_together(comparison).into_iter().next() {
             Some((_, words)) => words,

@@ -61,13 +61,20 @@ pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
     let is_of = |verdict: Verdict| move |change: &Change| change.verdict == verdict;
     let with_all =
         |change: &Change| change.verdict.is_change() && comparison.moves_with_all(change);
-    text += &section("as most cells", &with_all, comparison, width);
+    let all = comparison_lines(comparison);
+    let of = |heading: &str, is_wanted: &dyn Fn(&Change) -> bool| {
+        let is_wanted = in_order(comparison)
+            .into_iter()
+            .map(|(_, change)| is_wanted(change));
+        section(heading, is_wanted, &all, width)
+    };
+    text += &of("as most cells", &with_all);
     for (heading, verdict) in [
         ("cannot tell", Verdict::CannotTell),
         ("the same", Verdict::Same),
         ("not comparable", Verdict::NotComparable),
     ] {
-        text += &section(heading, &is_of(verdict), comparison, width);
+        text += &of(heading, &is_of(verdict));
     }
     let remarks = comparison_remarks(comparison).into_iter();
     let remarks: String = remarks
@@ -113,20 +120,19 @@ fn sentence(cell: &ComparedCell, change: &Change) -> String {
     )
 }
 
-/// A heading and the table of the changes that are wanted; empty where there are none.
+/// A heading and the table of the lines that are wanted; empty where there are none.
 fn section(
     heading: &str,
-    is_wanted: &dyn Fn(&Change) -> bool,
-    comparison: &Comparison,
+    is_wanted: impl Iterator<Item = bool>,
+    all: &Lines,
     width: Option<u16>,
 ) -> String {
-    let all = comparison_lines(comparison);
     let without_verdict = |row: &Vec<String>| row[..row.len() - 1].to_vec();
-    let rows = all.rows.iter().zip(in_order(comparison));
+    let rows = all.rows.iter().zip(is_wanted);
     let lines = Lines {
         header: without_verdict(&all.header),
         rows: rows
-            .filter(|(_, (_, change))| is_wanted(change))
+            .filter(|(_, is_wanted)| *is_wanted)
             .map(|((is_marked, row), _)| (*is_marked, without_verdict(row)))
             .collect(),
     };

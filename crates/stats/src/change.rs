@@ -103,10 +103,7 @@ pub fn duet_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Estimate> {
 /// The change of values on the scale, which are pairs by their places.
 fn of_pairs(old: &[f64], new: &[f64], scale: Scale) -> Option<Estimate> {
     let differences = thinned(old.iter().zip(new).map(|(old, new)| new - old).collect());
-    let mut means = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
-    for (place, a) in differences.iter().enumerate() {
-        means.extend(differences[place..].iter().map(|b| (a + b) / 2.0));
-    }
+    let means = pair_means(&differences);
     let count = differences.len();
     let ranks = Ranks::new(&signed_ranks(count), 2_f64.powi(count as i32));
     estimate(means, Some(&ranks), scale, || {
@@ -132,6 +129,16 @@ pub fn change(old: &[f64], new: &[f64], scale: Scale) -> Option<Estimate> {
     let ranks = (fewer >= RANKS_FROM && 100 * more <= RANKS_RATIO_PCT * fewer)
         .then(|| ranks_of(old.len(), new.len()));
     estimate(differences, ranks.as_deref(), scale, || welch(&old, &new))
+}
+
+/// The means of all pairs of values, each value with itself too (Walsh 1949); their median is the location of Hodges and
+/// Lehmann (1963).
+pub(crate) fn pair_means(values: &[f64]) -> Vec<f64> {
+    let mut means = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
+    for (place, a) in values.iter().enumerate() {
+        means.extend(values[place..].iter().map(|b| (a + b) / 2.0));
+    }
+    means
 }
 
 /// Distributions that were computed before, by the counts of both sides.

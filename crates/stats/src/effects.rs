@@ -9,7 +9,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::bootstrap::Interval;
-use crate::change::{Estimate, MISSES};
+use crate::change::{Estimate, MISSES, pair_means};
 use crate::quantile::quantile_in_place;
 use crate::spread::{mean, squares};
 
@@ -85,14 +85,12 @@ struct Adjusted {
 
 /// The changes of cells, with one slope that differs a little from cell to cell, and one variance between executions.
 pub fn effects(cells: &[Sides], prior: Prior) -> Effects {
-    let executions = |sides: &'_ Sides| sides.iter().flatten().cloned().collect::<Vec<_>>();
-    let all: Vec<Vec<Point>> = cells.iter().flat_map(executions).collect();
-    let pooled = combined(prior, slope(&all));
+    let pooled = combined(prior, slope(cells.iter().flatten().flatten()));
     let of_cells = (pooled.0, pooled.1.hypot(CELLS));
     let adjusted: Vec<Option<Adjusted>> = cells
         .iter()
         .map(|sides| {
-            let slope = combined(of_cells, slope(&executions(sides)));
+            let slope = combined(of_cells, slope(sides.iter().flatten()));
             adjusted(sides, slope)
         })
         .collect();
@@ -108,9 +106,9 @@ pub fn effects(cells: &[Sides], prior: Prior) -> Effects {
 }
 
 /// The slope within executions, and its standard error; absent where nothing can be fitted.
-fn slope(executions: &[Vec<Point>]) -> Option<(f64, f64)> {
+fn slope<'a>(executions: impl Iterator<Item = &'a Vec<Point>>) -> Option<(f64, f64)> {
     let (mut xx, mut xy, mut yy, mut freedom) = (0.0, 0.0, 0.0, -1.0);
-    for runs in executions.iter().filter(|runs| runs.len() > 1) {
+    for runs in executions.filter(|runs| runs.len() > 1) {
         let (x, y): (Vec<f64>, Vec<f64>) = runs.iter().copied().unzip();
         let (mean_x, mean_y) = (mean(&x), mean(&y));
         xy += runs
@@ -142,7 +140,7 @@ fn adjusted(sides: &Sides, (slope, slope_error): (f64, f64)) -> Option<Adjusted>
     let (mut squared, mut freedom) = (0.0, 0.0);
     let mut place = |runs: &Vec<Point>| -> Option<(f64, f64)> {
         let values: Vec<f64> = runs.iter().map(|(x, y)| y - slope * x).collect();
-        let place = location(&values)?;
+        let place = quantile_in_place(&mut pair_means(&values), 0.5)?;
         squared += squares(&values);
         freedom += values.len() as f64 - 1.0;
         Some((place, values.len() as f64))
@@ -170,15 +168,6 @@ fn adjusted(sides: &Sides, (slope, slope_error): (f64, f64)) -> Option<Adjusted>
         },
         freedom,
     })
-}
-
-/// The median of the means of all pairs of values (Hodges and Lehmann 1963).
-fn location(values: &[f64]) -> Option<f64> {
-    let mut means = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
-    for (place, a) in values.iter().enumerate() {
-        means.extend(values[place..].iter().map(|b| (a + b) / 2.0));
-    }
-    quantile_in_place(&mut means, 0.5)
 }
 
 /// The variance between executions as a multiple of the assumed one, and its degrees of freedom.

@@ -5,7 +5,7 @@
 //! many of each a cell happens to have. CPUs that differ by design have their own distances.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bitcost_model::machine_state::{DistanceState, GAP, MachineState, Times};
 
@@ -102,18 +102,11 @@ fn classes(runs: &[Placed]) -> Vec<DistanceState> {
 
 /// How many runs at this distance the cell with the fewest has, of the cells with these CPUs.
 fn least(runs: &[Placed], state: &DistanceState) -> usize {
-    let cells: BTreeSet<usize> = runs
-        .iter()
-        .filter(|run| run.cpus == state.cpus)
-        .map(|run| run.cell)
-        .collect();
-    let of_cell = |cell: usize| {
-        let here = runs
-            .iter()
-            .filter(|run| run.cell == cell && run.is_in(state));
-        here.count()
-    };
-    cells.into_iter().map(of_cell).min().unwrap_or_default()
+    let mut cells: BTreeMap<usize, usize> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.cpus == state.cpus) {
+        *cells.entry(run.cell).or_default() += usize::from(run.is_in(state));
+    }
+    cells.into_values().min().unwrap_or_default()
 }
 
 impl Distances {

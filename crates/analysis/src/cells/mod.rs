@@ -15,5 +15,5 @@ pub use distance::Distances;
 pub(crate) use distance::{ONE_DISTANCE, round_trip};
 pub use row::{RunRow, Status};
 pub use runs::ExcludedRun;
-pub(crate) use runs::{CellRuns, Runs};
+pub(crate) use runs::{CellRuns, Runs, distances};
 pub use tally::Tally;

@@ -271,7 +271,7 @@ impl Runs {
 
 /// How far the endpoints' CPUs were from each other in the runs of which there are figures, and at
 /// which distances.
-fn distances(plan: &Plan, log: &Log) -> (Option<Distances>, Vec<DistanceState>) {
+pub(crate) fn distances(plan: &Plan, log: &Log) -> (Option<Distances>, Vec<DistanceState>) {
     let placed = |planned: &PlannedRun| match &log.outcomes.get(&planned.index)?.1 {
         Outcome::Ended(run) if run.left_out.is_none() => {
             let (cpus, times) = run.state.distance?;

@@ -25,8 +25,15 @@ pub struct Together {
     pub verdict: Verdict,
 }
 
-/// The changes of each cell, one list for each cell, and those of all cells together.
-pub(super) type Found = (Vec<Vec<Change>>, Vec<Together>);
+/// What was found of all cells.
+pub(super) struct Found {
+    /// The changes of each cell.
+    pub cells: Vec<Vec<Change>>,
+    /// Those of all cells together.
+    pub together: Vec<Together>,
+    /// Whether the runs of any cell were made in a state that the sides have in common; true without a cell.
+    pub has_common_state: bool,
+}
 
 /// The changes of these metrics.
 pub(super) fn changes(
@@ -37,21 +44,19 @@ pub(super) fn changes(
     let states = states(cells.iter().flatten().flatten().flatten().copied());
     let chosen: Vec<Option<Executions>> =
         cells.iter().map(|cell| in_common(cell, &states)).collect();
-    let mut found: Found = (vec![Vec::new(); cells.len()], Vec::new());
+    let mut found = Found {
+        cells: vec![Vec::new(); cells.len()],
+        together: Vec::new(),
+        has_common_state: cells.is_empty() || chosen.iter().any(Option::is_some),
+    };
     for metric in metrics {
         let (changes, together) = of_metric((cells, &chosen), metric, threshold_pct);
-        for (all, change) in found.0.iter_mut().zip(changes) {
+        for (all, change) in found.cells.iter_mut().zip(changes) {
             all.extend(change);
         }
-        found.1.extend(together);
+        found.together.extend(together);
     }
     found
-}
-
-/// Whether the runs of each cell, if it has any, were made in a state that the sides have in common.
-pub(super) fn has_common_state(cells: &[Executions]) -> bool {
-    let states = states(cells.iter().flatten().flatten().flatten().copied());
-    cells.is_empty() || cells.iter().any(|cell| in_common(cell, &states).is_some())
 }
 
 type OfMetric = (Vec<Option<Change>>, Option<Together>);

@@ -21,7 +21,9 @@ pub(crate) use constants::constant_differences;
 pub(crate) use hosts::host_differences;
 pub(crate) use machine::machine_differences;
 pub(crate) use matching::matched;
+pub(crate) use pairs::rows_by_cell;
 pub(crate) use settings::setting_differences;
+pub(crate) use state::used;
 
 pub use change::{Change, Pairing, SHARE_POINTS, Shift, pct};
 pub use executions::Together;

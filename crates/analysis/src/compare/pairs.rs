@@ -6,7 +6,7 @@ use bitcost_model::study::Label;
 
 use super::change::{Pairing, change};
 use super::constants::constant_differences;
-use super::executions::{changes, has_common_state};
+use super::executions::changes;
 use super::found::{ComparedCell, Comparison, Unmatched};
 use super::hosts::{host_differences, other_machines};
 use super::machine::{Runs, machine_differences};
@@ -85,22 +85,21 @@ pub fn across(
         .iter()
         .map(|cell| cell.each_ref().map(|side| used(&side.concat())))
         .collect();
-    let both = [first.clone(), other.clone()];
     let sides = match (old.len(), new.len()) {
         (1, 1) => [first.name.as_str(), other.name.as_str()],
         _ => ["the old executions", "the new executions"],
     };
-    comparison.machine_differences = machine_differences(sides, &both, &runs);
-    let (changes, together) = changes(&executions, metrics, threshold_pct);
+    comparison.machine_differences = machine_differences(sides, &[first, other], &runs);
+    let found = changes(&executions, metrics, threshold_pct);
     let levels = cells.iter().map(|(was, is)| levels(first, was, is));
     comparison.cells = levels
-        .zip(changes)
+        .zip(found.cells)
         .map(|(levels, changes)| ComparedCell { levels, changes })
         .collect();
-    (comparison.together, comparison.known_to_one) = (together, matched.known_to_one);
+    (comparison.together, comparison.known_to_one) = (found.together, matched.known_to_one);
     comparison.unmatched = matched.unmatched;
     comparison.not_comparable = other_machines(first, other);
-    if !has_common_state(&executions) {
+    if !found.has_common_state {
         comparison.not_comparable.push(NO_STATE.to_owned());
     }
     comparison.refuse();
@@ -142,16 +141,16 @@ fn executions<'a>(
     ] {
         for (number, execution) in executions.iter().enumerate() {
             let rows = rows_by_cell(execution);
-            let same = match number {
-                0 => Vec::new(),
-                _ => matched(&executions[0], execution).pairs,
-            };
-            let cell_of = |cell: usize| match number {
-                0 => Some(cell),
-                _ => same.iter().find(|(was, _)| *was == cell).map(|(_, is)| *is),
+            // The place of each cell of the side's first execution.
+            let places: BTreeMap<usize, usize> = match number {
+                0 => (0..rows.len()).map(|cell| (cell, cell)).collect(),
+                _ => matched(&executions[0], execution)
+                    .pairs
+                    .into_iter()
+                    .collect(),
             };
             for (cell, pair) in found.iter_mut().zip(pairs) {
-                cell[side].extend(cell_of(place(pair)).map(|cell| rows[cell].clone()));
+                cell[side].extend(places.get(&place(pair)).map(|cell| rows[*cell].clone()));
             }
         }
     }
@@ -266,7 +265,7 @@ fn empty(
 }
 
 /// The runs of each cell.
-fn rows_by_cell(execution: &Findings) -> Vec<Vec<&RunRow>> {
+pub(crate) fn rows_by_cell(execution: &Findings) -> Vec<Vec<&RunRow>> {
     let mut rows = vec![Vec::new(); execution.summary.cells.len()];
     execution
         .summary

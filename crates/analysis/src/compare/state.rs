@@ -43,7 +43,7 @@ fn is_in(trip: f64, (least, most): Range) -> bool {
 }
 
 /// The runs that are used in their cells.
-pub(super) fn used<'a>(rows: &[&'a RunRow]) -> Vec<&'a RunRow> {
+pub(crate) fn used<'a>(rows: &[&'a RunRow]) -> Vec<&'a RunRow> {
     let used = rows.iter().filter(|row| row.status == Status::Used);
     used.copied().collect()
 }

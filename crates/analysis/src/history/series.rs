@@ -3,8 +3,8 @@
 use bitcost_stats::{Interval, median};
 
 use super::speed::{Cells, Speed};
-use crate::cells::{RunRow, Status};
-use crate::compare::matched;
+use crate::cells::RunRow;
+use crate::compare::{matched, rows_by_cell, used};
 use crate::findings::Findings;
 use crate::metrics::Metric;
 
@@ -45,11 +45,8 @@ pub(super) fn cells<'a>(executions: &[&'a Findings], places: &Places) -> Vec<Cel
     let rows: Vec<Vec<Vec<&RunRow>>> = executions
         .iter()
         .map(|execution| {
-            let mut rows = vec![Vec::new(); execution.summary.cells.len()];
-            let used = execution.summary.runs.iter();
-            used.filter(|row| row.status == Status::Used)
-                .for_each(|row| rows[row.cell].push(row));
-            rows
+            let rows = rows_by_cell(execution);
+            rows.iter().map(|rows| used(rows)).collect()
         })
         .collect();
     let of_cell = |places: &Vec<Option<usize>>| {

@@ -329,9 +329,10 @@ impl Log {
         if self.outcomes.insert(run, (place, outcome)).is_some() {
             return Err(LogError::SecondResult { run });
         }
-        match is_used {
-            true => self.repeated.remove(&run).map_or((), drop),
-            false => self.keep(run),
+        if is_used {
+            self.repeated.remove(&run);
+        } else {
+            self.keep(run);
         }
         Ok(())
     }

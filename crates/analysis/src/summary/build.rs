@@ -16,7 +16,9 @@ use super::answered::{Answered, answered};
 use super::improvement::{ImprovementSummary, improvements};
 use super::noise::Noise;
 use super::precision::{Measured, Precision};
-use crate::cells::{CellRuns, CellSummary, Distances, ExcludedRun, Places, RunRow, Runs, has};
+use crate::cells::{
+    CellRuns, CellSummary, Distances, ExcludedRun, Places, RunRow, Runs, distances, has,
+};
 use crate::checks::{self, CheckSummary};
 use crate::log::{Log, LogError, Reader, TimeSeries};
 
@@ -114,7 +116,7 @@ pub struct Summary {
 /// where none was measured.
 pub fn states_of(reader: Reader) -> Vec<DistanceState> {
     let read = reader.finish();
-    read.map_or_else(|_| Vec::new(), |(log, plan)| Summary::of(log, plan).states)
+    read.map_or_else(|_| Vec::new(), |(log, plan)| distances(&plan, &log).1)
 }
 
 impl Summary {

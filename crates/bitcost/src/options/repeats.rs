@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use bitcost_analysis::compare::compared_metrics;
 use bitcost_analysis::metrics::{METRICS, Metric, metric};
+use bitcost_analysis::summary::Summary;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::plan::Plan;
@@ -73,6 +75,27 @@ pub fn metric_option(name: &str) -> Result<&'static Metric, Failure> {
             "--metric: `{name}` is not a metric{hint}; docs/reference/metrics.md lists them"
         ))
     })
+}
+
+/// The metrics of these names, each once; those that the executions' tables show where none is named.
+///
+/// # Errors
+/// As [`metric_option`].
+pub fn compared_options(
+    names: &[String],
+    summaries: &[&Summary],
+) -> Result<Vec<&'static Metric>, Failure> {
+    if names.is_empty() {
+        return Ok(compared_metrics(summaries));
+    }
+    let mut found: Vec<&'static Metric> = Vec::new();
+    for name in names {
+        let metric = metric_option(name)?;
+        if found.iter().all(|known| known.name != metric.name) {
+            found.push(metric);
+        }
+    }
+    Ok(found)
 }
 
 impl Repeats {

@@ -6,7 +6,6 @@ use std::slice::from_ref;
 use bitcost_analysis::compare;
 use bitcost_analysis::compare::{Comparison, Side};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::study::Label;
@@ -15,7 +14,7 @@ use bitcost_model::units::counted;
 use crate::failure::Failure;
 use crate::opened::{self, Reading};
 use crate::options::judging::Judging;
-use crate::options::repeats::metric_option;
+use crate::options::repeats::compared_options;
 use crate::output;
 use crate::terminal::columns;
 
@@ -134,7 +133,7 @@ fn cells(arguments: &Arguments, folder: &str, words: [&str; 2]) -> Result<Compar
             "`{old}` and `{new}` are the same cells; name another level on one side: a side has the other's levels of factors that it does not name"
         )));
     }
-    let metrics = metrics(arguments, &[&execution.summary])?;
+    let metrics = compared_options(&arguments.metric, &[&execution.summary])?;
     Ok(compare::within(
         &execution,
         &old,
@@ -159,20 +158,14 @@ fn executions(
     }
     opened::name_apart(&mut all);
     opened::say_caveats(&all);
-    for (place, one) in all.iter().enumerate() {
-        let path = opened::whole_path(one);
-        if all[..place]
-            .iter()
-            .any(|known| opened::whole_path(known) == path)
-        {
-            return Err(Failure::Usage(format!(
-                "{} is named twice; name different executions, or cells of one: bitcost compare FOLDER factor=level factor=level",
-                one.name
-            )));
-        }
+    if let Some(twice) = opened::named_twice(&all) {
+        return Err(Failure::Usage(format!(
+            "{} is named twice; name different executions, or cells of one: bitcost compare FOLDER factor=level factor=level",
+            twice.name
+        )));
     }
     let summaries: Vec<&Summary> = all.iter().map(|one| &one.summary).collect();
-    let metrics = metrics(arguments, &summaries)?;
+    let metrics = compared_options(&arguments.metric, &summaries)?;
     let (old, new) = all.split_at(old.len());
     Ok(compare::across(
         old,
@@ -238,20 +231,6 @@ fn nothing_in_common(comparison: &Comparison) -> Failure {
     Failure::Usage(format!(
         "{old} and {new} have no cell in common: two cells match if they have the same level of every factor that both executions have{alone}"
     ))
-}
-
-fn metrics(arguments: &Arguments, summaries: &[&Summary]) -> Result<Vec<&'static Metric>, Failure> {
-    if arguments.metric.is_empty() {
-        return Ok(compare::compared_metrics(summaries));
-    }
-    let mut found: Vec<&'static Metric> = Vec::new();
-    for name in &arguments.metric {
-        let metric = metric_option(name)?;
-        if found.iter().all(|known| known.name != metric.name) {
-            found.push(metric);
-        }
-    }
-    Ok(found)
 }
 
 /// The parts of a side, which commas separate. A level may have commas too: the longest level that

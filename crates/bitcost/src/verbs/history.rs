@@ -1,11 +1,10 @@
 //! `bitcost history`: executions in order of time, the points at which metrics change, and what changed on the hosts.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use bitcost_analysis::compare::{THRESHOLD_PCT, compared_metrics};
-use bitcost_analysis::findings::Findings;
+use bitcost_analysis::compare::THRESHOLD_PCT;
 use bitcost_analysis::history::{History, history};
-use bitcost_analysis::metrics::Metric;
+use bitcost_analysis::summary::Summary;
 use bitcost_render::history::{history_json, history_markdown, history_text};
 use bitcost_render::html::history_page;
 
@@ -13,7 +12,7 @@ use crate::failure::Failure;
 use crate::format::maker;
 use crate::opened::{self, Reading};
 use crate::options::judging::threshold;
-use crate::options::repeats::metric_option;
+use crate::options::repeats::compared_options;
 use crate::terminal::columns;
 use crate::{files, output};
 
@@ -49,13 +48,14 @@ pub struct Arguments {
 /// Prints the history; with `--fail-on worse` a series whose last change is to the worse is a failure.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let executions = opened::open_all(&arguments.folders, arguments.reading)?;
-    if let Some(twice) = named_twice(&executions) {
+    if let Some(twice) = opened::named_twice(&executions) {
         return Err(Failure::Usage(format!(
             "{} was named twice; name each execution once",
-            twice.display()
+            opened::folder(twice).display()
         )));
     }
-    let metrics = metrics(arguments, &executions)?;
+    let summaries: Vec<&Summary> = executions.iter().map(|one| &one.summary).collect();
+    let metrics = compared_options(&arguments.metric, &summaries)?;
     let found = history(&executions, &metrics, arguments.threshold)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     opened::say_caveats(&executions);
@@ -69,31 +69,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         _ => history_text(&found, columns().unwrap_or(COLUMNS)),
     })?;
     check(arguments, &found)
-}
-
-/// A folder that was named twice.
-fn named_twice(executions: &[Findings]) -> Option<&Path> {
-    let whole: Vec<PathBuf> = executions.iter().map(opened::whole_path).collect();
-    let twice = (1..whole.len()).find(|place| whole[..*place].contains(&whole[*place]))?;
-    Some(opened::folder(&executions[twice]))
-}
-
-fn metrics(
-    arguments: &Arguments,
-    executions: &[Findings],
-) -> Result<Vec<&'static Metric>, Failure> {
-    if arguments.metric.is_empty() {
-        let summaries: Vec<_> = executions.iter().map(|one| &one.summary).collect();
-        return Ok(compared_metrics(&summaries));
-    }
-    let mut found: Vec<&'static Metric> = Vec::new();
-    for name in &arguments.metric {
-        let metric = metric_option(name)?;
-        if found.iter().all(|known| known.name != metric.name) {
-            found.push(metric);
-        }
-    }
-    Ok(found)
 }
 
 fn check(arguments: &Arguments, history: &History) -> Result<(), Failure> {
