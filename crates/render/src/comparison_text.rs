@@ -10,6 +10,7 @@ use crate::comparison::{
     RUNS, by_speed, comparison_lines, comparison_method, comparison_remarks, comparison_tally,
     comparison_unmatched, in_order, moved_together, refusals, shown,
 };
+use crate::comparison_headline::comparison_headline;
 use crate::layout::paragraph;
 use crate::lines::Lines;
 use crate::number;
@@ -26,7 +27,8 @@ const SAID: [Verdict; 4] = [
 ];
 
 /// The comparison for people, at most `width` columns wide where a width is given: what changed, a
-/// sentence each; tables of the other changes; what else differs; the number of each verdict.
+/// sentence each; tables of the other changes; what else differs; last the
+/// answer in a sentence, and the number of each verdict.
 pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
     let columns = width.map_or(usize::MAX, usize::from);
     let line = |mark: &str, words: &str| paragraph(mark, &one_line(words), columns);
@@ -68,7 +70,7 @@ pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
             .map(|(_, change)| is_wanted(change));
         section(heading, is_wanted, &all, width)
     };
-    text += &of("as most cells", &with_all);
+    text += &of("changed as most cells did", &with_all);
     for (heading, verdict) in [
         ("cannot tell", Verdict::CannotTell),
         ("the same", Verdict::Same),
@@ -86,6 +88,7 @@ pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
     }
     text + &line("", &comparison_method(comparison))
         + "\n"
+        + &line("", &comparison_headline(comparison))
         + &line("", &comparison_tally(comparison))
 }
 

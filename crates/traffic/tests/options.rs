@@ -670,11 +670,11 @@ fn counts_the_headers_of_fragments(conditions: &Conditions) {
     let of_message = u64::from(conditions.wire_bytes(MTU));
     let headers = of_message - 8192;
     assert!((200..600).contains(&headers), "{headers}");
-    // The greeting, its cookies and their answers are small packets, and no more than 1000 bytes.
+    // The greeting, its cookies and their answers are small packets, and less than 800 bytes.
     let rest = on_the_wire
         .checked_sub(20 * of_message)
         .expect("all of them");
-    assert!(rest < 1000, "{on_the_wire} for 20 messages of {of_message}");
+    assert!(rest < 800, "{on_the_wire} for 20 messages of {of_message}");
     let interval_ns = of_message * 8 * 1_000_000_000 / 13_107_200;
     assert!(played.elapsed >= Duration::from_nanos(19 * interval_ns));
 }

@@ -5,7 +5,7 @@
 #![allow(clippy::disallowed_macros)]
 
 use crate::common::{Did, Made, STUDY, across, ended, findings, is, log, plain};
-use bitcost_analysis::compare::{Shift, Side, Verdict, within};
+use bitcost_analysis::compare::{Comparison, Shift, Side, Verdict, within};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Better, metric};
 use bitcost_model::counters::{CoreToCore, CpuSpeed};
@@ -196,13 +196,7 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
             ends[0].host.kernel = "7.0".into();
         }
     }
-    let metrics = [metric("throughput_mbps").expect("a metric")];
-    let found = across(
-        &execution("old", &old),
-        &execution("new", &new),
-        &metrics,
-        3.0,
-    );
+    let found = throughput_change(&old, &new);
     assert_eq!(
         (found.cells.len(), found.count(Verdict::Worse)),
         (4, 4),
@@ -220,18 +214,24 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
     );
     let json = comparison_json(&found);
     assert_eq!(json["cells"][0]["changes"][0]["verdict"], "worse");
-    let same = across(
-        &execution("old", &old),
-        &execution("new", &old),
-        &metrics,
-        3.0,
-    );
+    let same = throughput_change(&old, &old);
     assert_eq!(
         same.count(Verdict::Same),
         4,
         "{}",
         comparison_text(&same, None)
     );
+}
+
+/// What became of the throughput from one execution to another.
+fn throughput_change(old: &[Event], new: &[Event]) -> Comparison {
+    let metrics = [metric("throughput_mbps").expect("a metric")];
+    across(
+        &execution("old", old),
+        &execution("new", new),
+        &metrics,
+        3.0,
+    )
 }
 
 /// Adds the times of the fixed loop to each run: about this many ns.
@@ -250,12 +250,7 @@ fn with_loop(mut events: Vec<Event>, loop_ns: u32) -> Vec<Event> {
 #[test]
 fn a_slower_machine_is_the_first_caveat_in_every_form() {
     let (old, new) = (with_loop(made(1.0), 4000), with_loop(made(0.8), 5000));
-    let metrics = [metric("throughput_mbps").expect("a metric")];
-    let compared = |old: &[Event], new: &[Event]| {
-        let (old, new) = (execution("old", old), execution("new", new));
-        across(&old, &new, &metrics, 3.0)
-    };
-    let found = compared(&old, &new);
+    let found = throughput_change(&old, &new);
     let said = "the fixed loop took 25 % longer in new (median 5.00 µs) than in old (4.00 µs): the machine was slower";
     assert_eq!(found.machine_differences, [said]);
     assert_eq!(comparison_json(&found)["machine_differences"][0], said);
@@ -263,7 +258,7 @@ fn a_slower_machine_is_the_first_caveat_in_every_form() {
     let first = text.lines().find(|line| line.starts_with("- "));
     assert_eq!(first, Some(&*format!("- {said}")), "{text}");
     assert!(comparison_markdown(&found).contains(said));
-    assert_eq!(compared(&old, &old).machine_differences, [""; 0]);
+    assert_eq!(throughput_change(&old, &old).machine_differences, [""; 0]);
 }
 
 /// Adds the core-to-core round trip of each run, by its block.
@@ -336,12 +331,7 @@ fn runs_are_compared_with_runs_of_the_same_state() {
 fn a_change_that_the_speed_explains_is_no_verdict() {
     let (old, new) = (with_loop(made(1.0), 4000), with_loop(made(0.8), 5000));
     let metrics = [metric("throughput_mbps").expect("a metric")];
-    let found = across(
-        &execution("old", &old),
-        &execution("new", &new),
-        &metrics,
-        3.0,
-    );
+    let found = throughput_change(&old, &new);
     assert_eq!(
         found.count(Verdict::Worse),
         0,
