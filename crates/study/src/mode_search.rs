@@ -8,6 +8,8 @@ use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::modes::{MODES, Mode};
 use bitcost_model::record::Role;
 
+use crate::varied::Varied;
+
 /// Measured window of a try and its warm-up, in milliseconds.
 pub const WINDOW_MS: u32 = 200;
 const WARMUP_MS: u32 = 50;
@@ -140,8 +142,19 @@ impl ModeSearch {
         ]
     }
 
+    /// The study of these pairs.
+    pub fn varied(&self, workload: Workload) -> Varied {
+        let test = workload.info().short_name;
+        Varied {
+            name: format!("test-{test}-modes"),
+            title: format!("bitcost test {test}"),
+            question: "Which pair of modes is the fastest?",
+            factors: self.factors(),
+        }
+    }
+
     /// The factors of a study of these pairs, and the pairs that it leaves out.
-    pub(crate) fn factors(&self) -> String {
+    fn factors(&self) -> String {
         let all = || {
             let possible = self.candidates.iter();
             let possible = possible.map(|found| (found.send_mode, found.receive_mode));

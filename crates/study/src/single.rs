@@ -1,5 +1,5 @@
-//! One run that options describe instead of a study file: it is a study of one cell, as text that
-//! reads back.
+//! One run that options describe instead of a study file: it is a study of one cell, or of cells that
+//! vary it, as text that reads back.
 
 use std::fmt::Write as _;
 
@@ -8,9 +8,9 @@ use bitcost_model::study::{LabSpec, UntilInterval};
 
 use crate::definition::Study;
 use crate::error::StudyError;
-use crate::mode_search::ModeSearch;
 use crate::settings::{Kind, Setting, background_to_toml};
 use crate::topology::{Preset, to_toml};
+use crate::varied::Varied;
 
 /// The MTU of a study between named hosts, whose own interfaces are checked when they are
 /// connected, in bytes.
@@ -35,22 +35,30 @@ pub struct Single<'a> {
     pub runs: u32,
     /// The rule until which runs are repeated; absent: exactly `runs`.
     pub until: Option<&'a UntilInterval>,
-    /// The pairs of modes to compare instead of one cell.
-    pub modes: Option<&'a ModeSearch>,
+    /// What varies the run; absent: the study has one cell.
+    pub varied: Option<&'a Varied>,
+}
+
+/// One cell.
+fn alone(workload: Workload) -> Varied {
+    let test = workload.info().short_name;
+    Varied {
+        name: format!("test-{test}"),
+        title: format!("bitcost test {test}"),
+        question: "What does a run with these settings cost?",
+        factors: format!("\n[[factor]]\nname = \"test\"\nlevels = [{{ label = \"{test}\" }}]\n"),
+    }
 }
 
 impl Single<'_> {
-    /// The study with one cell, or with one for each pair of modes.
+    /// The study with one cell, or with those that vary it.
     ///
     /// # Errors
     /// When the settings are not possible together, or not in the lab.
     pub fn study(&self) -> Result<Study, StudyError> {
-        let test = self.workload.info().short_name;
-        let name = match self.modes {
-            Some(_) => format!("test-{test}-modes"),
-            None => format!("test-{test}"),
-        };
-        let mut study = Study::parse(&format!("{name}.toml"), &self.text())?;
+        let alone = alone(self.workload);
+        let varied = self.varied.unwrap_or(&alone);
+        let mut study = Study::parse(&format!("{}.toml", varied.name), &self.text(varied))?;
         match self.lab {
             Some(lab) => study.lab = lab.clone(),
             None => study.lab.network = None,
@@ -58,14 +66,9 @@ impl Single<'_> {
         Ok(study)
     }
 
-    fn text(&self) -> String {
-        let test = self.workload.info().short_name;
-        let modes = self.modes;
-        let question = match modes {
-            Some(_) => "Which pair of modes is the fastest?",
-            None => "What does a run with these settings cost?",
-        };
-        let mut text = format!("title = \"bitcost test {test}\"\nquestion = \"{question}\"\n");
+    fn text(&self, varied: &Varied) -> String {
+        let (title, question) = (&varied.title, varied.question);
+        let mut text = format!("title = \"{title}\"\nquestion = \"{question}\"\n");
         text += &self.lab_text();
         let _ = write!(
             text,
@@ -84,11 +87,7 @@ impl Single<'_> {
         if self.workload.is_transactional() {
             text += TRANSACTIONS_TABLE;
         }
-        text += &match modes {
-            Some(modes) => modes.factors(),
-            None => format!("\n[[factor]]\nname = \"test\"\nlevels = [{{ label = \"{test}\" }}]\n"),
-        };
-        text
+        text + &varied.factors
     }
 
     fn lab_text(&self) -> String {
@@ -140,7 +139,7 @@ mod tests {
     use bitcost_model::conditions::{Conditions, Direction};
 
     use super::*;
-    use crate::mode_search::Named;
+    use crate::mode_search::{ModeSearch, Named};
     use crate::settings::{SETTINGS, set_text};
     use crate::topology::parse;
 
@@ -162,7 +161,7 @@ mod tests {
             lab,
             runs: 1,
             until: None,
-            modes: None,
+            varied: None,
         }
     }
 
@@ -205,8 +204,9 @@ mod tests {
     fn every_possible_pair_of_modes_is_a_cell() {
         let conditions = Conditions::of(Workload::TcpStream);
         let modes = ModeSearch::new(&conditions, Named::default(), ANY_MTU_BYTES);
+        let varied = modes.varied(Workload::TcpStream);
         let single = Single {
-            modes: Some(&modes),
+            varied: Some(&varied),
             runs: 3,
             ..single(&[], None)
         };

@@ -98,13 +98,15 @@ impl Test<'_> {
             Some(modes) => self.typed.for_modes(modes),
             None => self.typed.settings.clone(),
         };
+        let workload = self.typed.conditions.workload;
+        let varied = modes.map(|modes| modes.varied(workload));
         let single = Single {
-            workload: self.typed.conditions.workload,
+            workload,
             settings: &settings,
             lab: self.lab.as_ref(),
             runs: modes.map_or(self.least_runs, |_| TRIES),
             until: self.until.as_ref().filter(|_| modes.is_none()),
-            modes,
+            varied: varied.as_ref(),
         };
         single
             .study()
