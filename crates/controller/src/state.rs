@@ -16,6 +16,10 @@ pub const STATE_SHARE: u32 = 4;
 /// lost.
 const STOLEN_MORE: f64 = 0.1;
 
+/// The share of the first runs between two CPUs of which more must have a distance before it can be the
+/// study's: a distance that was seen only for a moment would have nearly every run repeated in vain.
+const OFTEN: f64 = 0.25;
+
 /// Runs that are repeated because the machine was in another state, and for how long.
 #[derive(Clone, Debug, Default)]
 pub struct StateLimits {
@@ -24,7 +28,7 @@ pub struct StateLimits {
     /// The time after which nothing is repeated, from now.
     pub within: Option<Duration>,
     /// The distances of an earlier execution that the runs are to have; for CPUs that are not among
-    /// them the nearest that the first runs have.
+    /// them the nearest that over a quarter of the first runs have.
     pub states: Vec<DistanceState>,
 }
 
@@ -36,8 +40,10 @@ pub struct Watch {
     ends: Option<Duration>,
     /// The study's state.
     states: Vec<DistanceState>,
-    /// Whether runs that are made now are among the first, whose nearest state is the study's.
+    /// Whether runs that are made now are among the first, of which one state is the study's.
     is_first: bool,
+    /// The CPUs and the round trips of the first runs, in ns.
+    first: Vec<([u32; 2], f64)>,
     /// The longest time of the fixed loop in the study's state, in each cell for each endpoint.
     slowest: BTreeMap<(usize, Role), f64>,
     /// The least share of time stolen from each endpoint.
@@ -69,6 +75,7 @@ impl Watch {
             limits: self.limits.take(),
             ends: self.ends,
             states: std::mem::take(&mut self.states),
+            first: std::mem::take(&mut self.first),
             is_first: true,
             ..Watch::default()
         };
@@ -115,17 +122,19 @@ impl Watch {
         let given = self.limits.iter().flat_map(|limits| &limits.states);
         let is_given = given.into_iter().any(|given| given.cpus == cpus);
         let trip = times.median_ns;
-        let new = DistanceState {
-            cpus,
-            round_trip_ns: (trip, trip),
-        };
-        match self.states.iter_mut().find(|known| known.cpus == cpus) {
-            None => self.states.push(new),
-            Some(known) if known.has(trip) => known.widen(trip),
-            Some(known) if self.is_first && !is_given && trip < known.round_trip_ns.0 => {
-                *known = new;
+        if self.is_first && !is_given {
+            self.first.push((cpus, trip));
+            self.states.retain(|known| known.cpus != cpus);
+            self.states.extend(nearest_often(cpus, &self.first));
+        } else if let Some(known) = self.states.iter_mut().find(|known| known.cpus == cpus) {
+            if known.has(trip) {
+                known.widen(trip);
             }
-            Some(_) => {}
+        } else {
+            self.states.push(DistanceState {
+                cpus,
+                round_trip_ns: (trip, trip),
+            });
         }
     }
 
@@ -216,6 +225,14 @@ impl Watch {
             allowed_ms: self.allowed().as_millis() as u64,
         })
     }
+}
+
+/// The nearest distance between these CPUs that more than [`OFTEN`] of their runs have.
+fn nearest_often(cpus: [u32; 2], runs: &[([u32; 2], f64)]) -> Option<DistanceState> {
+    let trips = || runs.iter().filter(|run| run.0 == cpus).copied();
+    let enough = OFTEN * trips().count() as f64;
+    let mut classes = DistanceState::classes(trips()).into_iter();
+    classes.find(|class| trips().filter(|run| class.has(run.1)).count() as f64 > enough)
 }
 
 fn by_role(state: &MachineState) -> impl Iterator<Item = (Role, CpuState)> {

@@ -12,8 +12,8 @@ use bitcost_study::Study;
 pub struct States {
     /// The time that waiting and repeating may take; absent: a quarter of the time of the runs.
     pub budget: Option<Duration>,
-    /// The distances between the endpoints' CPUs that the runs are to have; empty: the nearest of
-    /// the calibration and the first block.
+    /// The distances between the endpoints' CPUs that the runs are to have; empty: the nearest that
+    /// over a quarter of the calibration and the first block have.
     pub wanted: Vec<DistanceState>,
 }
 

@@ -17,7 +17,7 @@ pub struct StateOptions {
     #[arg(long, value_name = "TIME", value_parser = state_budget)]
     state_budget: Option<Duration>,
     /// Make the runs in the state of the machine that the execution in this folder had: at the same
-    /// distance of the endpoints' CPUs [default: the nearest of calibration and first block]
+    /// distance of the endpoints' CPUs [default: the nearest that over a quarter of the first runs have]
     #[arg(long, value_name = "FOLDER", conflicts_with = "resume")]
     state_of: Option<PathBuf>,
 }

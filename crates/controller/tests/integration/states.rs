@@ -198,6 +198,21 @@ fn the_nearest_state_of_the_first_block_is_the_studys() {
 }
 
 #[test]
+fn a_state_that_was_seen_for_a_moment_is_not_the_studys() {
+    let steady = machine(|_| false);
+    steady.execute(&study());
+    let heard = steady.heard().into_iter();
+    let mut starts = heard.filter(|(_, _, message)| matches!(message, ToAgent::Start(_)));
+    let (second, _, _) = starts.nth(2).expect("two runs of two endpoints");
+    let world = machine(move |at| at >= second);
+    let outcome = execute(&world, quarter());
+    let trips = last_trips(&outcome);
+    assert!(trips.values().all(|trip| *trip == Some(370.0)), "{trips:?}");
+    assert_eq!(repeated(&outcome), [0]);
+    assert!(met(&outcome).is_some_and(|met| met.left.is_empty()));
+}
+
+#[test]
 fn the_state_of_an_earlier_execution_is_wanted() {
     let world = machine(|at| at > seconds(5.0));
     let wanted = StateLimits {
