@@ -14,14 +14,15 @@ pub(crate) fn comparison_headline(comparison: &Comparison) -> String {
         let mut found = all.iter().filter(|(_, change)| change.verdict.is_change());
         found.next().copied()
     };
-    let words = match (refusals(comparison).into_iter().next(), largest()) {
-        (Some(refusal), _) => refusal,
-        _ if all.is_empty() => "There is nothing to compare".to_owned(),
-        (_, Some(first)) => match moved_together(comparison).into_iter().next() {
-            Some((_, words)) => words,
-            None => format!("{}{}", sentence(first), others(comparison)),
+    let refused = refusals(comparison).into_iter().next();
+    let together = || moved_together(comparison).into_iter().next();
+    let words = match refused.or_else(|| together().map(|(_, words)| words)) {
+        Some(words) => words,
+        None if all.is_empty() => "There is nothing to compare".to_owned(),
+        None => match largest() {
+            Some(first) => format!("{}{}", sentence(first), others(comparison)),
+            None => unchanged(comparison),
         },
-        (_, None) => unchanged(comparison),
     };
     format!("{words}{}.", missing(comparison))
 }

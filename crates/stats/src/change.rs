@@ -100,6 +100,39 @@ pub fn duet_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Estimate> {
     (old.len() > 1).then(|| of_pairs(&old, &new, scale))?
 }
 
+/// The mean change of cells, from the changes in the pairs of each as [`duet_change`] takes them: the mean of the cells'
+/// changes, with the error that the spread of the pairs within each cell gives it (degrees of freedom by Satterthwaite
+/// 1946). Absent with fewer than three cells that have a change.
+pub fn duet_change_of_cells(cells: &[Vec<(f64, f64)>]) -> Option<Estimate> {
+    let of_cell = |pairs: &Vec<(f64, f64)>| -> Option<(f64, f64, f64)> {
+        let of = |pair: &(f64, f64)| (pair.0 > 0.0 && pair.1 > 0.0).then(|| (pair.1 / pair.0).ln());
+        let ratios = pairs.iter().map(of).collect::<Option<Vec<f64>>>()?;
+        let count = ratios.len() as f64;
+        let place = quantile_in_place(&mut pair_means(&ratios), 0.5)?;
+        (count > 1.0).then(|| (place, variance(&ratios) / count, count - 1.0))
+    };
+    let known: Vec<_> = cells.iter().filter_map(of_cell).collect();
+    let count = known.len() as f64;
+    let sum: f64 = known.iter().map(|(_, variance, _)| variance).sum();
+    let squared: f64 = known.iter().map(|(_, v, freedom)| v * v / freedom).sum();
+    if known.len() < 3 || sum <= 0.0 {
+        return None;
+    }
+    let change = known.iter().map(|(place, _, _)| place).sum::<f64>() / count;
+    let spread = Spread {
+        error: sum.sqrt() / count,
+        freedom: sum * sum / squared,
+    };
+    let reach = spread.reach()?;
+    let interval = Interval {
+        value: change.exp(),
+        low: Some((change - reach).exp()),
+        high: Some((change + reach).exp()),
+    };
+    let chance = Some(spread.chance(change));
+    Some(Estimate { interval, chance })
+}
+
 /// The change of values on the scale, which are pairs by their places.
 fn of_pairs(old: &[f64], new: &[f64], scale: Scale) -> Option<Estimate> {
     let differences = thinned(old.iter().zip(new).map(|(old, new)| new - old).collect());
@@ -274,6 +307,26 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_together_show_what_each_alone_does_not() {
+        let noise = [0.12, -0.09, 0.03, -0.11, 0.08];
+        let cell = |turn: usize| -> Vec<(f64, f64)> {
+            let noise = noise.iter().cycle().skip(turn).take(5);
+            noise.map(|noise| (50.0, 55.0 * f64::exp(*noise))).collect()
+        };
+        let cells: Vec<_> = (0..4).map(cell).collect();
+        let alone = duet_change(&cells[0], Scale::Ratio).expect("a change");
+        assert!(
+            alone.chance.is_some_and(|chance| chance > 0.05),
+            "{alone:?}"
+        );
+        let found = duet_change_of_cells(&cells).expect("a change");
+        assert!((found.interval.value - 1.1).abs() < 0.02, "{found:?}");
+        assert!(found.interval.low.is_some_and(|low| low > 1.0), "{found:?}");
+        assert!(found.chance.is_some_and(|chance| chance < 0.05));
+        assert_eq!(duet_change_of_cells(&cells[..2]), None);
+    }
 
     #[test]
     fn paired_change_cancels_block_effects() {

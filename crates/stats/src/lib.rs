@@ -20,7 +20,7 @@ pub use batches::{batch_length, batch_means_half_width};
 pub use bootstrap::{
     Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval,
 };
-pub use change::{Estimate, Scale, change, duet_change, paired_change};
+pub use change::{Estimate, Scale, change, duet_change, duet_change_of_cells, paired_change};
 pub use change_points::{ChangePoint, SIDE_LEAST, Series, change_points};
 pub use detect::{Residual, residual};
 pub use effects::{BETWEEN_LEAST, Effect, Effects, Point, Prior, Sides, effects};

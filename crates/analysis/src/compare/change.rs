@@ -155,17 +155,12 @@ pub(super) fn change(
     pairing: Pairing,
     threshold_pct: f64,
 ) -> Option<Change> {
-    let values = |rows: &[&RunRow]| -> Vec<(u32, f64)> {
-        let rows = rows.iter();
-        rows.filter_map(|row| Some((row.block, row.value(metric)?)))
-            .collect()
-    };
     let (old, new) = match pairing {
         Pairing::Duet => pairs_of_one_state(old, new),
         Pairing::Blocks | Pairing::Apart => (used(old), used(new)),
     };
     change_of_values(
-        (&values(&old), &values(&new)),
+        (&values(&old, metric), &values(&new, metric)),
         metric,
         pairing,
         threshold_pct,
@@ -258,6 +253,22 @@ fn estimate(
     let apart =
         || bitcost_stats::change(&all_old, &all_new, scale).map(|estimate| (estimate, false));
     paired.map(|estimate| (estimate, true)).or_else(apart)
+}
+
+/// Old and new value of each pair of runs that were made one after the other in one state of the machine.
+pub(super) fn duet_values(
+    old: &[&RunRow],
+    new: &[&RunRow],
+    metric: &'static Metric,
+) -> Vec<(f64, f64)> {
+    let (old, new) = pairs_of_one_state(old, new);
+    by_block(&values(&old, metric), &values(&new, metric))
+}
+
+fn values(rows: &[&RunRow], metric: &'static Metric) -> Vec<(u32, f64)> {
+    let rows = rows.iter();
+    rows.filter_map(|row| Some((row.block, row.value(metric)?)))
+        .collect()
 }
 
 fn is_whole(old: &[f64], new: &[f64], scale: Scale) -> bool {

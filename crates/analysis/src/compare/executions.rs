@@ -1,8 +1,13 @@
 //! The changes from the executions of one side to those of the other: of every cell, and of all cells together.
 
-use bitcost_stats::{Effect, Point, Prior, Sides, effects};
+use bitcost_stats::{
+    Effect, Estimate, Interval, Point, Prior, Scale, Sides, duet_change, duet_change_of_cells,
+    effects,
+};
 
-use super::change::{Change, OTHER_PROGRAM_RATIO, Pairing, RUNS, Shift, change_of_values, pct};
+use super::change::{
+    Change, OTHER_PROGRAM_RATIO, Pairing, RUNS, Shift, change_of_values, duet_values, pct,
+};
 use super::state::{Executions, in_common, states};
 use super::verdict::Verdict;
 use crate::cells::RunRow;
@@ -157,16 +162,47 @@ fn together(
     cells: &[Option<Effect>],
     threshold_pct: f64,
 ) -> Together {
-    let shift = Shift::Ratio(effect.estimate.interval);
-    let of = |effect: &Effect| effect.estimate.interval.value > 1.0;
-    let known = cells.iter().flatten();
-    let alike = known.clone().filter(|cell| of(cell) == of(effect)).count();
+    let cells = cells.iter().flatten().map(|cell| cell.estimate.interval);
     Together {
-        metric,
-        shift,
         by_speed_pct: pct(effect.explained),
-        cells: (known.count(), alike),
-        chance: effect.estimate.chance,
-        verdict: Verdict::of(&shift.change(), metric.better, threshold_pct),
+        ..Together::of(metric, effect.estimate, cells, threshold_pct)
+    }
+}
+
+/// What the cells, each with the runs of both sides in pairs, have in common.
+pub(super) fn duet_together(
+    cells: &[(&[&RunRow], &[&RunRow])],
+    metric: &'static Metric,
+    threshold_pct: f64,
+) -> Option<Together> {
+    let pairs: Vec<_> = (cells.iter())
+        .map(|(old, new)| duet_values(old, new, metric))
+        .collect();
+    let mean = duet_change_of_cells(&pairs)?;
+    let of_cells = (pairs.iter())
+        .filter_map(|pairs| duet_change(pairs, Scale::Ratio))
+        .map(|cell| cell.interval);
+    Some(Together::of(metric, mean, of_cells, threshold_pct))
+}
+
+impl Together {
+    /// A mean change, and the changes of the cells, as ratios.
+    pub(super) fn of(
+        metric: &'static Metric,
+        mean: Estimate,
+        cells: impl Iterator<Item = Interval>,
+        threshold_pct: f64,
+    ) -> Together {
+        let shift = Shift::Ratio(mean.interval);
+        let is_alike = |cell: Interval| (cell.value > 1.0) == (mean.interval.value > 1.0);
+        let alike: Vec<bool> = cells.map(is_alike).collect();
+        Together {
+            metric,
+            shift,
+            by_speed_pct: 0.0,
+            cells: (alike.len(), alike.iter().filter(|alike| **alike).count()),
+            chance: mean.chance,
+            verdict: Verdict::of(&shift.change(), metric.better, threshold_pct),
+        }
     }
 }

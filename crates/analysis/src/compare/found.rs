@@ -97,10 +97,13 @@ impl Comparison {
 
     /// The number of changes that were judged together: those with a better side and enough runs.
     pub fn judged_together(&self) -> usize {
-        let chances = self
-            .changes()
-            .filter(|change| change.metric.better != Better::Neither);
-        chances.filter(|change| change.chance.is_some()).count()
+        let changes = self.changes().map(|change| (change.metric, change.chance));
+        let together = self.together.iter();
+        let all = changes.chain(together.map(|found| (found.metric, found.chance)));
+        let judged = |(metric, chance): &(&Metric, Option<f64>)| {
+            metric.better != Better::Neither && chance.is_some()
+        };
+        all.filter(judged).count()
     }
 
     /// What most cells of a metric have in common, where that is clear.

@@ -6,7 +6,7 @@ use bitcost_model::study::Label;
 
 use super::change::{Pairing, change};
 use super::constants::constant_differences;
-use super::executions::changes;
+use super::executions::{changes, duet_together};
 use super::found::{ComparedCell, Comparison, Unmatched};
 use super::hosts::{host_differences, other_machines};
 use super::machine::{Runs, machine_differences};
@@ -201,15 +201,14 @@ pub fn within(
         .filter_map(|(levels, old)| Some((&cells[*old], &cells[*news.get(levels)?])))
         .collect();
     comparison.setting_differences = softirq_differences(&pairs);
-    for (place, cell) in cells
-        .iter()
-        .enumerate()
-        .filter(|(_, cell)| old_side.has(cell))
-    {
+    let mut sides = Vec::new();
+    let of_old = cells.iter().enumerate();
+    for (place, cell) in of_old.filter(|(_, cell)| old_side.has(cell)) {
         let levels = rest(cell);
         match news.get(&levels) {
             Some(other) => {
                 let rows = (&rows[place][..], &rows[*other][..]);
+                sides.push(rows);
                 comparison
                     .cells
                     .push(compared(levels, rows, metrics, pairing, threshold_pct));
@@ -223,6 +222,10 @@ pub fn within(
     comparison
         .unmatched
         .extend(only_new.map(|cell| alone(cell, false)));
+    if pairing == Pairing::Duet {
+        let of_metric = |metric: &&'static Metric| duet_together(&sides, metric, threshold_pct);
+        comparison.together = metrics.iter().filter_map(of_metric).collect();
+    }
     comparison.hold_together();
     comparison
 }
