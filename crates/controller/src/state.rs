@@ -17,7 +17,7 @@ pub const STATE_SHARE: u32 = 4;
 const STOLEN_MORE: f64 = 0.1;
 
 /// The share of the first runs between two CPUs of which more must have a distance before it can be the
-/// study's: a distance that was seen only for a moment would have nearly every run repeated in vain.
+/// study's: a distance that was seen only for a moment would have nearly every run repeated without success.
 const OFTEN: f64 = 0.25;
 
 /// Runs that are repeated because the machine was in another state, and for how long.
