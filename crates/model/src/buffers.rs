@@ -1,6 +1,7 @@
 //! The program's own part in each message: its buffers, whether each message is written anew, and
 //! the CPU time that it works on a message.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The most memory that the buffers of one endpoint may take, in bytes.
@@ -8,7 +9,7 @@ const MEMORY_MAX: u64 = 1 << 30;
 
 /// The properties that a run asks of the buffers of its plain send and receive calls, and the work
 /// that the program does between these calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Buffers {
     /// Each buffer starts at a multiple of this value plus the offset, in bytes, a power of two;

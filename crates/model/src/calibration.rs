@@ -1,13 +1,14 @@
 //! Calibration: the capacity of a lab's path before a study's runs, setting by setting, and its
 //! idle round trip.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::Conditions;
 use crate::ping::Pings;
 
 /// The measurements of the lab's path that were made before the first run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
     /// The reason why nothing was measured; absent where something was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -21,7 +22,7 @@ pub struct Calibration {
 }
 
 /// The capacity of the path with one setting.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Capacity {
     /// The cells that have the setting, by their place in the plan.
     pub cells: Vec<usize>,
@@ -41,7 +42,7 @@ pub struct Capacity {
 
 /// A saturation run: the traffic that is sent to find the capacity of a path, and what it stands
 /// for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Saturation {
     /// The run.
     pub conditions: Conditions,
@@ -67,7 +68,7 @@ impl Saturation {
 }
 
 /// The data that the receiver took between its first and its last reading of the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Received {
     /// Bytes of the saturation run's payload.
     pub bytes: u64,

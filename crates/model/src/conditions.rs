@@ -8,6 +8,7 @@ mod threads;
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::buffers::Buffers;
@@ -25,7 +26,7 @@ pub use impossible::Impossible;
 
 /// The direction of the messages or requests of a part. The two hosts are called sender and
 /// receiver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// From the host called sender.
@@ -58,7 +59,7 @@ impl Direction {
 }
 
 /// The user data of one TCP segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mss {
     /// The size of a message, so that one segment carries one message.
@@ -68,7 +69,7 @@ pub enum Mss {
 }
 
 /// Stateless offloads (`tso gso gro`, and `lro` where it is offered) of both hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Offloads {
     /// All on.
@@ -81,7 +82,7 @@ pub enum Offloads {
 }
 
 /// The way in which a receiver waits for data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Waiting {
     /// It blocks in the receive call.
@@ -92,7 +93,7 @@ pub enum Waiting {
 }
 
 /// The buffer size of one receive call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiveSize {
     /// TCP: [`AUTO_RECEIVE_BYTES`] or a message, whichever is larger. UDP: a message.
@@ -125,7 +126,7 @@ fn receive_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReceiveSiz
 pub const AUTO_RECEIVE_BYTES: u32 = 256 << 10;
 
 /// Which bytes a rate counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RateOf {
     /// User data.
@@ -136,7 +137,7 @@ pub enum RateOf {
 }
 
 /// The part of the system that delays messages to keep a rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
     /// The kernel for UDP where the interface has `fq`, else the sender.
@@ -150,7 +151,7 @@ pub enum Pacing {
 
 /// The conditions of one run. Every cell of a study has one of these. A log that was written before
 /// a setting existed reads as that setting's default.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Conditions {
     /// The kind of traffic.

@@ -1,12 +1,13 @@
 //! Host constants: the costs of the elementary operations of a machine, which are measured before
 //! the runs of an execution.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Role;
 
 /// An elementary operation whose cost is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Constant {
     /// Reading the monotonic clock.
@@ -153,7 +154,7 @@ impl Constant {
 }
 
 /// A measured constant: the middle of its samples and their spread.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConstantFigure {
     /// Median of the samples.
     pub median_ns: f64,
@@ -177,7 +178,7 @@ impl ConstantFigure {
 }
 
 /// One constant of a host.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredConstant {
     /// Which one.
     pub constant: Constant,
@@ -190,7 +191,7 @@ pub struct MeasuredConstant {
 }
 
 /// The constants of a host.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostConstants {
     /// The CPU on which everything was measured, then the one on which threads were woken; absent
     /// where there was no such CPU.
@@ -200,7 +201,7 @@ pub struct HostConstants {
 }
 
 /// The constants of one machine, with the endpoints on it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineConstants {
     /// The endpoints on the machine.
     pub roles: Vec<Role>,

@@ -5,11 +5,12 @@
 //! meaning. Counters that the kernel keeps in 32 bits are `u32` here, and continue from 0 when they
 //! are full (`wrapping_sub`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A socket's memory and what it dropped (`SO_MEMINFO`, linux/sock_diag.h, Linux 4.12). Bytes are
 /// those of the kernel's own accounting, with its overhead for each packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SocketMemory {
     /// Received and not yet taken.
     pub receive_queue_bytes: u32,
@@ -29,7 +30,7 @@ pub struct SocketMemory {
 
 /// The work of one CPU's soft interrupt for received packets (`/proc/net/softnet_stat`,
 /// net/core/net-procfs.c).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Softnet {
     /// CPU number; before Linux 5.10 the line's number, which is the same where every CPU is
     /// online.
@@ -49,7 +50,7 @@ pub struct Softnet {
 }
 
 /// An interface's counters (`/proc/net/dev`; the meanings: linux/if_link.h, `rtnl_link_stats64`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interface {
     /// The node of the lab between the endpoints that has it; absent: the endpoint's own host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +76,7 @@ pub struct Interface {
 }
 
 /// A queueing discipline's counters (`TCA_STATS2`, linux/gen_stats.h).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Queue {
     /// The node of the lab between the endpoints where it is; absent: the endpoint's own host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,7 +110,7 @@ pub struct Queue {
 }
 
 /// A number of packets, of their segments on the wire, and of their bytes with all headers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Amount {
     /// Packets as they come; a super-packet is one.
     pub packets: u64,
@@ -120,7 +121,7 @@ pub struct Amount {
 }
 
 /// One direction of a link emulator, by the device that hands it packets.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LinkEmulator {
     /// The device, such as `s1-eth2`.
@@ -161,7 +162,7 @@ impl LinkEmulator {
 
 /// Throttling by the CPU quotas of the endpoint's control groups (`cpu.stat`; kernel doc:
 /// admin-guide/cgroup-v2, scheduler/sched-bwc): the sum over its own group and all groups above it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Throttling {
     /// Periods that passed while something ran.
     pub periods: u64,
@@ -172,7 +173,7 @@ pub struct Throttling {
 }
 
 /// Interrupts that one CPU took (`/proc/interrupts`, `/proc/softirqs`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuInterrupts {
     /// CPU number.
     pub cpu: u32,
@@ -192,7 +193,7 @@ pub struct CpuInterrupts {
 /// Soft interrupts of one kind on one CPU: all are counted (`/proc/softirqs`), and those that began
 /// in short random times were timed (trace points `softirq_entry` and `softirq_exit`; kernel doc:
 /// trace/tracepoints). An interrupt that hits a soft interrupt is in its time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SoftirqTime {
     /// CPU number.
     pub cpu: u32,
@@ -210,7 +211,7 @@ pub struct SoftirqTime {
 
 /// The frequency of one CPU at the reading (`scaling_cur_freq`; kernel doc:
 /// admin-guide/pm/cpufreq).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Frequency {
     /// CPU number.
     pub cpu: u32,
@@ -219,7 +220,7 @@ pub struct Frequency {
 }
 
 /// CPU time of programs that are no part of the run, by the clocks of their processes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForeignLoad {
     /// The earlier reading of all processes, before the traffic.
     pub start_ns: u64,
@@ -233,7 +234,7 @@ pub struct ForeignLoad {
 }
 
 /// One of the programs of a [`ForeignLoad`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForeignProgram {
     /// The name of its process, as the kernel keeps it: at most 15 bytes.
     pub name: String,
@@ -245,7 +246,7 @@ pub struct ForeignProgram {
 
 /// How far the CPUs of two endpoints on one machine were from each other during a run: the round trip
 /// of a cache line between them, up to ten times a second.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreToCore {
     /// The CPU of this endpoint and that of the other one.
     pub cpus: [u32; 2],
@@ -255,7 +256,7 @@ pub struct CoreToCore {
 }
 
 /// How fast one CPU was during a run, by a fixed loop ten times a second.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuSpeed {
     /// CPU number.
     pub cpu: u32,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::rc::Rc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
@@ -20,6 +21,11 @@ pub const FORMAT: u32 = 10;
 
 /// From this format on each line ends with a checksum of itself and of all lines before it.
 pub const FORMAT_WITH_CHECKSUMS: u32 = 4;
+
+/// The JSON Schema of a line of the log.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Event).to_value()
+}
 
 /// The events of an execution that are stored outside memory and read each time that they are asked
 /// for.
@@ -72,7 +78,7 @@ impl From<Vec<Event>> for Events {
 }
 
 /// The reason why a run has no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
     /// An endpoint died, hung, or could not do what was asked.
@@ -84,7 +90,7 @@ pub enum FailureKind {
 }
 
 /// The part of a run that was over when the user stopped it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoppedRun {
     /// The first and the last reading of the sender.
     pub sender: Vec<Sample>,
@@ -93,7 +99,7 @@ pub struct StoppedRun {
 }
 
 /// One endpoint of the path: its place and its host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EndpointDescription {
     /// Which endpoint.
     pub role: Role,
@@ -104,7 +110,7 @@ pub struct EndpointDescription {
 }
 
 /// Hosts as the user named them, and how they are reached.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedHosts {
     /// The sender's.
     pub sender: NamedHost,
@@ -121,7 +127,7 @@ pub struct NamedHosts {
 }
 
 /// One named host.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedHost {
     /// `local`, or `ssh:` and the destination that is given to ssh.
     pub place: String,
@@ -130,7 +136,7 @@ pub struct NamedHost {
 }
 
 /// A program at the endpoints of runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramUsed {
     /// The name by which runs request it ([`crate::conditions::Conditions::program`]); absent: the
     /// one that runs the study.
@@ -145,7 +151,7 @@ pub struct ProgramUsed {
 }
 
 /// What an execution did about runs in another state of the machine than the study's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Repeats {
     /// The study's state: the distance of each two CPUs of the endpoints.
     pub states: Vec<DistanceState>,
@@ -160,7 +166,7 @@ pub struct Repeats {
 }
 
 /// A median over the runs of a cell, with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SummarizedFigure {
     /// The median.
     pub median: f64,
@@ -173,7 +179,7 @@ pub struct SummarizedFigure {
 }
 
 /// The figures of a cell, as the version of bitcost that made its runs computed them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SummarizedCell {
     /// Level by factor.
     pub levels: BTreeMap<String, Label>,
@@ -185,7 +191,7 @@ pub struct SummarizedCell {
 }
 
 /// One line of the log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The first line of the log.

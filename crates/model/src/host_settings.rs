@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Role;
@@ -28,7 +29,7 @@ pub const STRESS: &str = "stress";
 pub const WORKERS_MAX: u32 = 1024;
 
 /// The request of a run for one setting of a host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingRequest {
     /// The host that is asked, by what it is called, whichever way the data flows; absent: both.
     #[serde(default, alias = "end")]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::metric_names::current_name;
@@ -13,7 +14,7 @@ use crate::study::Label;
 pub const NOT_SAID: &str = "not said";
 
 /// One run of another program. Everything that its file does not say is absent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedRun {
     /// The program: `netperf`, `iperf3`.
     pub tool: String,
@@ -58,7 +59,7 @@ fn with_current_names<'de, D: Deserializer<'de>>(
 }
 
 /// One interval of a run at one endpoint.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedInterval {
     /// The endpoint that reported it.
     pub end: Role,

@@ -4,6 +4,7 @@
 //! A hypervisor may move a virtual CPU to another core, or let another guest run on it, at any time.
 //! Runs in different states are runs of two machines.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::counters::CoreToCore;
@@ -116,7 +117,7 @@ fn stolen(end: &EndpointRecord) -> Option<f64> {
 }
 
 /// Runs of one distance: two CPUs, and the round trips between them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DistanceState {
     /// The CPUs, the lower number first.
     pub cpus: [u32; 2],

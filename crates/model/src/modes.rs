@@ -3,13 +3,14 @@
 //! `plain` is the default: one call per message. Every other mode is a fast path of the kernel, and
 //! every record names the modes in effect.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Role;
 use crate::workload::Workload;
 
 /// One way to hand over or to take messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// One call per message.

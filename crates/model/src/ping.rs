@@ -2,10 +2,11 @@
 
 use std::net::IpAddr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The replies to a number of echo requests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pings {
     /// The destination.
     pub to: IpAddr,
@@ -16,7 +17,7 @@ pub struct Pings {
 }
 
 /// The figures of ping(8), in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RttFigures {
     /// The shortest.
     pub min_us: f64,
@@ -51,7 +52,7 @@ impl Pings {
 }
 
 /// The comparison of the measured round trip with the requested one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RttCheck {
     /// The sum of the delays there and back, in microseconds.
     #[serde(alias = "asked_us")]

@@ -4,12 +4,13 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Role;
 
 /// A version of the Internet Protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum IpVersion {
     /// IPv4 (RFC 791).
     #[serde(rename = "4")]
@@ -59,7 +60,7 @@ impl IpVersion {
 pub const IPV6_MTU_MIN: u32 = 1280;
 
 /// How the kernel schedules a thread (sched(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheduling {
     /// `SCHED_OTHER`.
@@ -79,7 +80,7 @@ impl Scheduling {
 }
 
 /// A range of ports, first and last included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ports {
     /// The first.
     pub first: u16,
@@ -117,7 +118,7 @@ impl fmt::Display for Ports {
 }
 
 /// The request of a run for the place of one endpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct EndpointPlace {
     /// Its own address; absent: that of its interface towards the peer.
@@ -133,7 +134,7 @@ pub struct EndpointPlace {
 }
 
 /// The request of a run for the places of both endpoints.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Places {
     /// The version of IP; absent: that of the first address of the receiver's host.

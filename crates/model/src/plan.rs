@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::Conditions;
 use crate::study::Cell;
 
 /// The changes of a study's lengths by the command line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lengths {
     /// Blocks, instead of the study's.
     pub blocks: Option<u32>,
@@ -25,7 +26,7 @@ pub struct Lengths {
 }
 
 /// One run of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedRun {
     /// Its place in the order, from 0.
     pub index: u32,
@@ -36,7 +37,7 @@ pub struct PlannedRun {
 }
 
 /// Every run of an execution, in order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The seed of the order.
     pub seed: u64,

@@ -11,6 +11,7 @@ mod sample;
 mod times;
 mod whole;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::counts::{Arrivals, Counts, PhaseCounts, Sequence};
@@ -29,7 +30,7 @@ pub use crate::tcp_info::TcpInfo;
 
 /// The state of the CPUs of an endpoint's host before the block of a run, while bitcost made no
 /// traffic.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleBaseline {
     /// The start of the measurement.
     #[serde(alias = "begin_ns")]
@@ -60,7 +61,7 @@ impl IdleBaseline {
 
 /// Everything that one endpoint knows about a run. The fields about traffic describe the run's
 /// first part; the other parts are in [`EndpointRecord::background`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EndpointRecord {
     /// The role of the endpoint in the run's first part.
     pub role: Role,
@@ -130,7 +131,7 @@ pub struct EndpointRecord {
 }
 
 /// An iperf3 server's own figures of a test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Iperf3Peer {
     /// CPU time of the server's process in the test, in percent of one CPU: in all, in user mode, in
     /// the kernel. Work that the kernel does for it elsewhere is not included.

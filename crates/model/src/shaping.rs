@@ -1,6 +1,7 @@
 //! The shaping of one direction of a link: rate, delay, jitter, loss, order, copies, and the size
 //! of its queue.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Millionths in a whole: a probability of 1 % is 10 000 of them.
@@ -12,7 +13,7 @@ pub const PPM: u32 = 1_000_000;
 /// A *packet* is the unit that the device is handed: with segmentation offload a super-packet of up
 /// to 64 KiB counts once, as netem counts it. A loss or a copy is drawn for each packet,
 /// independently (tc-netem(8)).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shaping {
     /// Most bits of frames per second, from the destination address on, without checksum, preamble
@@ -41,7 +42,7 @@ pub struct Shaping {
 }
 
 /// Which of the kernel's shapers keeps a rate without delay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shaper {
     /// The token bucket filter. It cuts super-packets that are longer than its burst.
@@ -52,7 +53,7 @@ pub enum Shaper {
 }
 
 /// The program that delays, loses, copies and reorders packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DelayBackend {
     /// netem where the kernel has it, else the link emulator.
@@ -84,7 +85,7 @@ impl DelayBackend {
 }
 
 /// The size of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueLimit {
     /// A number of packets; a super-packet counts once, as in netem and pfifo.

@@ -9,6 +9,7 @@ use std::fmt;
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::parse_bytes;
@@ -26,7 +27,7 @@ const SIZE_MAX: u64 = 1 << 24;
 pub const ALLOWED: &str = "a list such as \"64,1024,8192\" (in turn) or \"64@3,8192@1\" (by weight), \"uniform:64-1472\", or \"bimodal:64@0.9,8192@0.1\"";
 
 /// A distribution of message sizes. A record keeps it as it was written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct Sizes {
     text: String,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::conditions::Conditions;
@@ -11,7 +12,9 @@ use crate::topology::{Napi, Path, Topology};
 
 /// A level as tables and JSON show it: a number or a word, which is displayed as
 /// [`crate::harmless()`] returns it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(untagged)]
 pub enum Label {
     /// A whole number, in the unit that the factor's name ends in.
@@ -31,7 +34,7 @@ impl fmt::Display for Label {
 
 /// Adds blocks until the 95 % interval of the median of a metric is narrow enough, or with a budget
 /// until the study's question is answered.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UntilInterval {
     /// The metric.
     pub metric: String,
@@ -45,7 +48,7 @@ pub struct UntilInterval {
 }
 
 /// One combination of levels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// Factor and level, in the study's order of factors.
     pub levels: Vec<(String, Label)>,
@@ -78,7 +81,7 @@ pub fn phrase(levels: &[(String, Label)]) -> String {
 }
 
 /// The lab of a study when no hosts are named.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LabSpec {
     /// The preset that it is made from, or `own`.
     pub topology: String,

@@ -1,6 +1,7 @@
 //! The size of TCP buffers that a run requests at both endpoints: in bytes, or as a multiple of the
 //! path's bandwidth-delay product.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::parse_bytes;
@@ -12,7 +13,7 @@ pub const ALLOWED: &str = "a multiple of the path's bandwidth-delay product such
 const MOST: u64 = (1 << 31) - 1;
 
 /// The most bytes that the kernel's autotuning may give a TCP socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TcpBuffers {
     /// A number of bytes.

@@ -2,6 +2,7 @@
 
 use std::ops::Add;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A field that older logs do not have and that is left out where the kernel does not report it.
@@ -9,7 +10,7 @@ macro_rules! tcp_info {
     ($($(#[$doc:meta])* $name:ident: $kind:ty,)*) => {
         /// `TCP_INFO` of one endpoint (linux/tcp.h); fields that the kernel does not report are
         /// absent.
-        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub struct TcpInfo {
             $($(#[$doc])* #[serde(default, skip_serializing_if = "Option::is_none")] pub $name: Option<$kind>,)*
         }

@@ -8,11 +8,8 @@ use bitcost_model::constants::{
 use bitcost_model::harmless;
 use serde_json::{Value, json};
 
-use crate::layout::paragraph;
+use crate::layout::{WIDTH, paragraph};
 use crate::number;
-
-/// Columns of a terminal that nobody has widened.
-const WIDTH: usize = 80;
 
 /// The columns of the table.
 const HEADER: [&str; 5] = ["constant", "median", "5 %", "95 %", "unit"];

@@ -1,69 +1,134 @@
-//! The first run of a single cell in JSON.
+//! The first run of a single cell in its document.
+
+use std::collections::BTreeMap;
 
 use bitcost_analysis::log::settings_not_in_effect;
 use bitcost_analysis::metrics::{
     Mark, Metric, PartRun, RunView, SoftirqMeans, attribute, marks, metric, parts,
 };
+use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{EndpointRecord, Role};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::losses;
 use crate::single::shown;
 
-/// What is said of the first run of a single cell: `conditions`, `congestion_control`, `in_effect`,
-/// `not_in_effect`, `seconds`, `bytes`, `attribution`, `softirqs`, `losses`, `weak` and, where several
-/// workloads ran at once, `parts`.
-pub(crate) fn first_run(run: &RunView) -> Map<String, Value> {
-    let in_effect = |end: &EndpointRecord| -> Map<String, Value> {
-        let settings = end.in_effect.iter();
-        let actual = settings.map(|setting| (setting.name.clone(), json!(setting.actual)));
-        actual.collect()
-    };
-    let both = |of: &dyn Fn(&EndpointRecord) -> Value| json!({ "sender": of(run.sender), "receiver": of(run.receiver) });
-    let bytes = |role| run.measured(role).bytes;
-    let attribution = attribute(run).ok();
-    let softirqs = attribution.as_ref().and_then(|found| found.softirqs);
-    let mut said = Map::from_iter([
-        ("conditions".to_owned(), json!(run.conditions)),
-        ("in_effect".to_owned(), both(&|end| json!(in_effect(end)))),
-        (
-            "not_in_effect".to_owned(),
-            both(&|end| json!(settings_not_in_effect(end))),
-        ),
-        (
-            "seconds".to_owned(),
-            json!(run.window_seconds(Role::Receiver)),
-        ),
-        (
-            "bytes".to_owned(),
-            json!({ "sent": bytes(Role::Sender), "received": bytes(Role::Receiver) }),
-        ),
-        (
-            "attribution".to_owned(),
-            json!(attribution.map(|found| found.method.name())),
-        ),
-        (
-            "softirqs".to_owned(),
-            json!(softirqs.map(SoftirqMeans::name)),
-        ),
-        ("losses".to_owned(), losses::json(run)),
-        ("weak".to_owned(), marks(run).iter().map(mark).collect()),
-    ]);
-    if let Some(control) = in_effect(run.sender).get("congestion_control") {
-        said.insert("congestion_control".to_owned(), control.clone());
-    }
-    if !run.is_alone() {
-        said.insert(
-            "parts".to_owned(),
-            parts(run).iter().map(|of| part(of, run)).collect(),
-        );
-    }
-    said
+/// What is said of the first run of a single cell.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FirstRun {
+    /// Its conditions.
+    conditions: Conditions,
+    /// The congestion control of the sender's socket.
+    congestion_control: Option<String>,
+    /// The settings as the endpoints read them back, by name.
+    in_effect: Ends<BTreeMap<String, Option<String>>>,
+    /// Requested settings that are not in effect, a sentence each.
+    not_in_effect: Ends<Vec<String>>,
+    /// Length of the measured window of the receiver.
+    seconds: Option<f64>,
+    /// User data of the measured window, in bytes.
+    bytes: Bytes,
+    /// How CPU time was attributed.
+    attribution: Option<&'static str>,
+    /// By which means the time of soft interrupts is known.
+    softirqs: Option<&'static str>,
+    /// What became of lost and retransmitted packets.
+    losses: Value,
+    /// Marks on its CPU figures.
+    weak: Vec<Weak>,
+    /// Each of several workloads that ran at once.
+    parts: Option<Vec<Part>>,
 }
 
-/// One of several workloads that ran at once; of its conditions workload, direction, and what is
-/// otherwise than the first one's.
-fn part(part: &PartRun, run: &RunView) -> Value {
+/// Something of both endpoints.
+#[derive(Serialize, JsonSchema)]
+struct Ends<T> {
+    sender: T,
+    receiver: T,
+}
+
+/// User data in bytes.
+#[derive(Serialize, JsonSchema)]
+struct Bytes {
+    sent: u64,
+    received: u64,
+}
+
+/// A mark on CPU figures.
+#[derive(Serialize, JsonSchema)]
+struct Weak {
+    /// Its name.
+    mark: &'static str,
+    /// The endpoint.
+    end: Option<&'static str>,
+    /// How much, in per cent.
+    pct: f64,
+    /// Whether it concerns the figures of the `end` or of the whole `host`.
+    concerns: &'static str,
+    /// Why the figures are weak.
+    reason: String,
+}
+
+/// One of several workloads that ran at once.
+#[derive(Serialize, JsonSchema)]
+struct Part {
+    /// Workload, direction, and the conditions that differ from the first one's.
+    conditions: Value,
+    /// Its figures, by metric.
+    metrics: BTreeMap<&'static str, f64>,
+    /// As of the first run.
+    not_in_effect: Ends<Vec<String>>,
+}
+
+impl<T> Ends<T> {
+    fn of(
+        sender: &EndpointRecord,
+        receiver: &EndpointRecord,
+        of: fn(&EndpointRecord) -> T,
+    ) -> Ends<T> {
+        Ends {
+            sender: of(sender),
+            receiver: of(receiver),
+        }
+    }
+}
+
+impl FirstRun {
+    /// What is said of a run.
+    pub fn of(run: &RunView) -> FirstRun {
+        let bytes = |role| run.measured(role).bytes;
+        let attribution = attribute(run).ok();
+        let softirqs = attribution.as_ref().and_then(|found| found.softirqs);
+        let parts_of = || parts(run).iter().map(|of| part(of, run)).collect();
+        FirstRun {
+            conditions: run.conditions.clone(),
+            congestion_control: in_effect(run.sender).remove("congestion_control").flatten(),
+            in_effect: Ends::of(run.sender, run.receiver, in_effect),
+            not_in_effect: Ends::of(run.sender, run.receiver, settings_not_in_effect),
+            seconds: run.window_seconds(Role::Receiver),
+            bytes: Bytes {
+                sent: bytes(Role::Sender),
+                received: bytes(Role::Receiver),
+            },
+            attribution: attribution.map(|found| found.method.name()),
+            softirqs: softirqs.map(SoftirqMeans::name),
+            losses: losses::json(run),
+            weak: marks(run).iter().map(weak).collect(),
+            parts: (!run.is_alone()).then(parts_of),
+        }
+    }
+}
+
+fn in_effect(end: &EndpointRecord) -> BTreeMap<String, Option<String>> {
+    let settings = end.in_effect.iter();
+    settings
+        .map(|setting| (setting.name.clone(), setting.actual.clone()))
+        .collect()
+}
+
+fn part(part: &PartRun, run: &RunView) -> Part {
     let first = json!(run.conditions);
     let mut conditions = json!(part.conditions);
     if let Value::Object(entries) = &mut conditions {
@@ -72,22 +137,21 @@ fn part(part: &PartRun, run: &RunView) -> Value {
         });
     }
     let view = part.view();
-    let value = |metric: &Metric| Some((metric.name.to_owned(), json!((metric.compute)(&view)?)));
+    let value = |metric: &'static Metric| Some((metric.name, (metric.compute)(&view)?));
     let throughput = metric("throughput_mbps");
-    let metrics: Map<String, Value> = shown(&view).chain(throughput).filter_map(value).collect();
-    json!({
-        "conditions": conditions,
-        "metrics": metrics,
-        "not_in_effect": { "sender": settings_not_in_effect(&part.sender), "receiver": settings_not_in_effect(&part.receiver) },
-    })
+    Part {
+        conditions,
+        metrics: shown(&view).chain(throughput).filter_map(value).collect(),
+        not_in_effect: Ends::of(&part.sender, &part.receiver, settings_not_in_effect),
+    }
 }
 
-fn mark(mark: &Mark) -> Value {
-    json!({
-        "mark": mark.weak.name(),
-        "end": mark.end.map(Role::name),
-        "pct": mark.pct,
-        "concerns": if mark.attributed { "end" } else { "host" },
-        "reason": mark.weak.reason(),
-    })
+fn weak(mark: &Mark) -> Weak {
+    Weak {
+        mark: mark.weak.name(),
+        end: mark.end.map(Role::name),
+        pct: mark.pct,
+        concerns: if mark.attributed { "end" } else { "host" },
+        reason: mark.weak.reason().to_owned(),
+    }
 }

@@ -12,6 +12,7 @@ pub mod constants;
 mod coverage;
 pub mod csv;
 mod distance;
+pub mod document;
 pub mod explained;
 pub mod export;
 mod figure;

@@ -187,13 +187,9 @@ pub(crate) fn repetitions_table(summary: &Summary) -> Option<(String, Lines)> {
     Some((title, lines))
 }
 
-/// Adds `interval_s` and `repetitions` to a document: each with `run`, `began_at`, `status`, the
-/// `reason` of one that is not used, and its metrics by name. Nothing is added where runs were not
-/// repeated at an interval.
-pub(crate) fn add_repetitions(document: &mut Value, summary: &Summary) {
-    let Some(interval) = summary.interval else {
-        return;
-    };
+/// The repetitions of a run, each with `run`, `began_at`, `status`, the `reason` of one that is not
+/// used, and its metrics by name.
+pub(crate) fn repetitions_json(summary: &Summary) -> Value {
     let rows = tried(summary);
     let columns = columns(&rows);
     let entry = |row: &&RunRow| {
@@ -214,8 +210,7 @@ pub(crate) fn add_repetitions(document: &mut Value, summary: &Summary) {
         }
         Value::Object(entry)
     };
-    document["interval_s"] = json!(interval.as_secs_f64());
-    document["repetitions"] = rows.iter().map(entry).collect();
+    rows.iter().map(entry).collect()
 }
 
 #[cfg(test)]

@@ -13,15 +13,11 @@ use bitcost_study::check::Levels;
 use crate::answer::{Answer, stacked};
 use crate::distance::distances_caveat;
 use crate::figure::{figure, figure_alone, figure_marked};
-use crate::layout::paragraph;
+use crate::layout::{WIDTH, labelled, paragraph};
 use crate::noise::undetected_text;
 
-/// Columns and lines of a terminal that nobody has widened, less the line of the next prompt.
-const WIDTH: usize = 80;
+/// Lines of a terminal that nobody has widened, less the line of the next prompt.
 const LINES: usize = 23;
-
-/// Columns of the labels at the left.
-const LABEL: usize = 13;
 
 /// The fewest and the most columns of a cell's name.
 const NAME: std::ops::RangeInclusive<usize> = 8..=32;
@@ -155,10 +151,6 @@ fn first_line(paragraph: &str) -> String {
         false => first,
     };
     format!("{} …\n", whole.trim_end_matches([',', ';', ':']))
-}
-
-fn labelled(label: &str, words: &str) -> String {
-    paragraph(&format!("{label:<LABEL$}"), words, WIDTH)
 }
 
 /// The metrics of the table: throughput, those of the study's sentences, and the cost at both

@@ -10,7 +10,7 @@ use bitcost_model::record::{Role, Sample};
 use bitcost_model::units::counted;
 
 use crate::answer::bottleneck::of_cell;
-use crate::layout::paragraph;
+use crate::layout::{WIDTH, labelled, paragraph};
 use crate::losses::sentence;
 use crate::number;
 use crate::single_run::{throughput, what_intervals_hold, with_interval};
@@ -20,12 +20,6 @@ const CAVEATS: usize = 3;
 
 /// The most lines of an answer that has a remedy.
 const LINES: usize = 12;
-
-/// Columns of a terminal that nobody has widened.
-const WIDTH: usize = 80;
-
-/// Columns of the labels at the left.
-const LABEL: usize = 13;
 
 /// Why a run of several parts has no cost.
 const TOGETHER: &str = "not known: each host's CPU time is for all that runs at the same time, and cannot be divided between directions or workloads; test one alone";
@@ -70,11 +64,6 @@ fn remedy(cell: &ExplainedCell) -> Option<String> {
     let ways = [all, until("; "), until(" (")];
     let lines = ways.into_iter().map(|words| labelled("remedy", words));
     lines.into_iter().find(|line| line.lines().count() == 1)
-}
-
-/// `throughput   10.5 Gbit/s`, broken at the width of a terminal.
-fn labelled(label: &str, words: &str) -> String {
-    paragraph(&format!("{label:<LABEL$}"), words, WIDTH)
 }
 
 /// `TCP stream, 131072-byte messages, cubic, 10 s, h1 to h2 in lab wire`.

@@ -11,7 +11,7 @@ use bitcost_model::harmless_page;
 use bitcost_model::study::Label;
 use bitcost_model::units::counted;
 
-use crate::layout::{TextOptions, folded_text, heading, paragraph};
+use crate::layout::{LABEL, TextOptions, folded_text, heading, paragraph};
 use crate::lines::Lines;
 use crate::notes::notes;
 use crate::queue_limits::queue_limits_text;
@@ -24,10 +24,6 @@ use bitcost_analysis::summary::Summary;
 
 /// The least width of a column of figures, in characters.
 const COLUMN: u16 = 9;
-
-/// Indent of further lines of the answer of one cell, where the terminal is narrow: that of its
-/// labels.
-const HANGING: usize = 13;
 
 /// `--format text`.
 pub(crate) const FORM: Form = Form {
@@ -49,7 +45,7 @@ fn whole(execution: &Findings, input: &Input) -> String {
     if let Some(single) = execution.single() {
         let text = one_cell(execution, &single, input.verbose);
         return match input.columns {
-            Some(width) => folded_text(&text, width, HANGING),
+            Some(width) => folded_text(&text, width, LABEL),
             None => text,
         };
     }

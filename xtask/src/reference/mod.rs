@@ -2,7 +2,6 @@
 //! the code.
 
 mod log_keys;
-mod log_types;
 mod tables;
 
 use std::path::{Path, PathBuf};
@@ -49,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     };
     let folder = root.join("docs/reference");
     let mut is_current = true;
-    for page in pages(&root, &program)? {
+    for page in pages(&program)? {
         let path = folder.join(page.file);
         if arguments.check {
             if std::fs::read_to_string(&path).unwrap_or_default() != page.whole() {
@@ -68,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 /// Every page.
-fn pages(root: &Path, program: &Path) -> Result<Vec<Page>> {
+fn pages(program: &Path) -> Result<Vec<Page>> {
     let page = |file, source, text| Page { file, source, text };
     Ok(vec![
         page(
@@ -100,7 +99,7 @@ fn pages(root: &Path, program: &Path) -> Result<Vec<Page>> {
         page(
             "log-keys.md",
             "`model::event::Event` and the types in it",
-            log_keys::page(&root.join("crates/model/src"))?,
+            log_keys::page()?,
         ),
     ])
 }

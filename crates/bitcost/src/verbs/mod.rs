@@ -15,6 +15,7 @@ mod ping;
 mod plan;
 pub mod report;
 mod run;
+mod schema;
 mod serve;
 mod show;
 mod studies;
@@ -39,6 +40,8 @@ pub enum Verb {
     Study(study::Action),
     /// Print the results of an execution from its log
     Show(show::Arguments),
+    /// Print the JSON Schema of a log or of the document that --json prints
+    Schema(schema::Arguments),
     /// Compare two executions, or two cells of one, with confidence intervals and verdicts
     Compare(compare::Arguments),
     /// Find the executions between which a metric of a study changed, and what changed on the hosts
@@ -84,6 +87,7 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Studies(arguments) => studies::run(&arguments),
         Verb::Study(action) => study::run(&action),
         Verb::Show(arguments) => show::run(&arguments),
+        Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::History(arguments) => history::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),

@@ -115,6 +115,28 @@ fn assert_same_document(bench: &Bench, folder: &Path, printed: &Value) {
     assert_eq!(&embedded(&page.stdout), printed);
 }
 
+/// Asserts that a document, and each line of the log that it is of, are as their schemas say.
+fn assert_as_described(bench: &Bench, folder: &Path, document: &Value) {
+    let validator = |of| {
+        let schema = bench.bitcost(&["schema", of]);
+        schema.assert_code(0);
+        jsonschema::validator_for(&schema.json()).expect("a schema")
+    };
+    let mistakes = |validator: &jsonschema::Validator, value: &Value| -> Vec<String> {
+        let found = validator.iter_errors(value);
+        found
+            .map(|mistake| format!("{}: {mistake}", mistake.instance_path()))
+            .collect()
+    };
+    assert_eq!(mistakes(&validator("result"), document), [""; 0]);
+    let log = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
+    let of_a_line = validator("log");
+    for line in log.lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(mistakes(&of_a_line, &event), [""; 0], "{line:.200}");
+    }
+}
+
 fn every_verb_has_the_document_of_a_test() {
     for workload in WORKLOADS {
         let bench = Bench::new();
@@ -125,6 +147,7 @@ fn every_verb_has_the_document_of_a_test() {
         assert!(printed["bottleneck"]["words"].is_string(), "{printed:#}");
         assert_eq!(printed["bottleneck"], printed["cells"][0]["bottleneck"]);
         assert_same_document(&bench, &bench.execution(), &printed);
+        assert_as_described(&bench, &bench.execution(), &printed);
     }
 }
 
@@ -138,4 +161,5 @@ fn every_verb_has_the_document_of_a_study() {
         assert!(cell["bottleneck"]["limiter"].is_string(), "{cell:#}");
     }
     assert_same_document(&bench, &bench.execution(), &printed);
+    assert_as_described(&bench, &bench.execution(), &printed);
 }

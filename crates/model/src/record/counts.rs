@@ -1,9 +1,10 @@
 //! The counts of a traffic loop, and the results of sequence numbers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The counts of a traffic loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// Send or receive calls that moved data.
     pub calls: u64,
@@ -76,7 +77,7 @@ impl Counts {
 
 /// The counts of a run, divided by the sender's clock, whose phase each datagram carries; a TCP
 /// receiver divides them by its own clock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseCounts {
     /// Before and after the measured window.
     pub outside: Counts,
@@ -102,7 +103,7 @@ impl PhaseCounts {
 
 /// The results of the sequence numbers of a UDP flow at the receiver. They need messages of 8 bytes
 /// or more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sequence {
     /// Datagrams of the measured window that were sent, by the sender's count.
     pub measured_sent: u64,
@@ -129,7 +130,7 @@ pub struct Sequence {
 }
 
 /// Datagrams of the measured window that did not come in order and in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Arrivals {
     /// Datagrams that came after a later one.
     pub reordered: u64,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DelayVariation, InEffect, Latency, Pacing, PhaseCounts, Role, Sequence};
@@ -9,7 +10,7 @@ use crate::tcp_info::TcpInfo;
 
 /// Sizes of a flow's socket at one time; a size that the kernel does not report is absent. For
 /// workloads that make a connection for each transaction the socket is the one that stays open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SocketSizes {
     /// Send buffer, in bytes as they are requested: half of the kernel's value (socket(7)).
     pub send_buffer_bytes: Option<u32>,
@@ -20,7 +21,7 @@ pub struct SocketSizes {
 }
 
 /// The record of one flow of an endpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowRecord {
     /// The counts of its loop in each phase.
     pub counts: PhaseCounts,
@@ -90,7 +91,7 @@ impl FlowRecord {
 
 /// The record of one endpoint about a part of the run after the first. Its window is that of the
 /// endpoint.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PartRecord {
     /// The endpoint's role in it.
     pub role: Role,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The name of the entry of [`InEffect`] for the initial state of TCP connections: the metrics that
@@ -24,7 +25,7 @@ pub const SOFTIRQ_TIME: &str = "softirq_time";
 pub const SOFTIRQS_TIMED: &str = "timed";
 
 /// A setting as it was requested and as it was read back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InEffect {
     /// Its name, with the unit last.
     pub name: String,
@@ -36,7 +37,7 @@ pub struct InEffect {
 }
 
 /// The offload bits of one endpoint during a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OffloadsInEffect {
     /// Interface that was set.
     pub device: String,

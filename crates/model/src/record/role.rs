@@ -1,9 +1,12 @@
 //! The role of an endpoint.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The role of an endpoint in a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Makes the traffic.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Counts;
@@ -13,7 +14,7 @@ use crate::tcp_info::TcpInfo;
 
 /// One CPU's times from `/proc/stat`, in ticks of [`super::EndpointRecord::ticks_per_second`]
 /// (kernel doc: proc, 1.7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTicks {
     /// CPU number.
     pub cpu: u32,
@@ -50,7 +51,7 @@ impl CpuTicks {
 }
 
 /// The purpose of a thread, in a [`ThreadTime`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadKind {
     /// Sends or receives the messages.
@@ -65,7 +66,7 @@ pub enum ThreadKind {
 ///
 /// `run_ns` of the agent's own threads is their CPU clock and exact; that of a kernel thread that
 /// runs at the time of the reading may be as old as the last tick (4 ms at 250 Hz).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadTime {
     /// The purpose of the thread.
     pub kind: ThreadKind,
@@ -85,7 +86,7 @@ pub struct ThreadTime {
 }
 
 /// Context switches of a thread (`/proc/PID/task/TID/status`, getrusage(2)).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Switches {
     /// The thread slept: each of these is followed by a wakeup.
     pub voluntary: u64,
@@ -102,7 +103,7 @@ fn is_first(part: &u32) -> bool {
 /// The readings of a window are the first at its start, the last at its end, and those between.
 /// Fields that are marked *edges* are only in the first and the last, because reading them takes
 /// long or every 100 ms adds little (`probe::PROBES`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// The time at which the reading started.
     pub at_ns: u64,
@@ -178,7 +179,7 @@ impl Sample {
 }
 
 /// The reading of a part after the first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PartSample {
     /// The total counts of its loops.
     pub counts: Counts,

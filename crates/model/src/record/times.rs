@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Times of the answered transactions of the measured window, or of a stream's send calls: an
 /// HdrHistogram of three significant digits, from 1 ns to 60 s.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// Sum of all times, exact, in ns.
     pub sum_ns: u64,
@@ -39,7 +40,7 @@ impl Latency {
 }
 
 /// The differences of one-way delays from datagram to datagram, in the measured window.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DelayVariation {
     /// Absolute differences of delay between datagrams that were sent and received consecutively
     /// (RFC 3393).
@@ -61,7 +62,7 @@ impl DelayVariation {
 }
 
 /// The measurements of a sender that paces itself, over the whole run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pacing {
     /// Messages in one burst.
     pub burst_messages: u64,
@@ -120,7 +121,7 @@ impl Pacing {
 
 /// The cost of the engine's own loop without the kernel, measured separately from the traffic: the
 /// fastest of several batches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SelfCost {
     /// Messages of the batch, or receive calls of a TCP receiver.
     pub messages: u64,

@@ -6,6 +6,7 @@ mod path;
 
 use std::net::IpAddr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::shaping::{DelayBackend, Shaping};
@@ -14,7 +15,7 @@ pub use check::{At, Problem, check_count, is_node_name};
 pub use path::Path;
 
 /// An emulated network, complete: every device has its name, and every address and route is given.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
     /// Its nodes, each a network namespace.
@@ -34,7 +35,7 @@ pub struct Topology {
 }
 
 /// A node of a topology.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
     /// Its name, such as "h1".
@@ -47,7 +48,7 @@ pub struct Node {
 }
 
 /// The kind of a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
     /// A host, which can play a role in a run.
@@ -84,7 +85,7 @@ impl NodeKind {
 }
 
 /// A link between two nodes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// Its two ends.
@@ -94,7 +95,7 @@ pub struct Link {
 }
 
 /// One end of a link: a device of a node.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct End {
     /// The node's name.
@@ -112,7 +113,9 @@ pub struct End {
 }
 
 /// An address with the length of its network's prefix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Address {
     /// The address.
@@ -122,7 +125,7 @@ pub struct Address {
 }
 
 /// A route to a network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
     /// The network; a prefix length of 0 is everything.
@@ -132,7 +135,7 @@ pub struct Route {
 }
 
 /// The context in which the receive work of a host's veth device is done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Napi {
     /// In a kernel thread of the receiving interface, wherever the link uses NAPI, so that it can

@@ -1,5 +1,6 @@
 //! Why runs were not faster, for people and for programs.
 
+mod bottleneck;
 mod cells;
 mod cost;
 mod in_all;
@@ -14,6 +15,6 @@ pub use json::explanation_json;
 pub use text::{explanation_folded, explanation_lines, explanation_text};
 pub use verdict::verdict_text;
 
+pub(crate) use bottleneck::{Bottleneck, Share};
 pub(crate) use cost::{cost_text, formula};
-pub(crate) use json::{bottleneck, shares_json};
 pub(crate) use text::warning_line;

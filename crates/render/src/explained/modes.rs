@@ -2,6 +2,7 @@
 
 use bitcost_analysis::explain::{Covariate, Modality};
 use bitcost_analysis::statistics::{SeparatedRanges, TwoModes};
+use serde_json::{Value, json};
 
 /// The modes, several lines.
 pub(super) fn modes_text(modality: &Modality) -> String {
@@ -74,4 +75,23 @@ fn number(value: f64) -> String {
     } else {
         format!("{value:.2}")
     }
+}
+
+/// Two modes of a cell.
+pub(super) fn modes_json(modality: &Modality) -> Value {
+    let covariate = |covariate: &Covariate| {
+        let SeparatedRanges { low, high } = covariate.apart;
+        json!({
+            "name": covariate.name, "low": [low.0, low.1], "high": [high.0, high.1], "full_in_one_mode": covariate.is_full_in_one(),
+        })
+    };
+    let modes = &modality.modes;
+    json!({
+        "metric": modality.metric,
+        "low": { "mean": modes.low_mean, "runs": modality.low_runs },
+        "high": { "mean": modes.high_mean, "runs": modality.high_runs },
+        "separation": modes.separation,
+        "chance": modes.chance,
+        "covariates": modality.covariates.iter().map(covariate).collect::<Vec<_>>(),
+    })
 }

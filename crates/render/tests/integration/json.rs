@@ -1,6 +1,7 @@
 //! The document that programs read, and which runs are in its cells.
 
 use crate::common::{Made, STUDY, ended, findings, is, json, log, plain, summary};
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::LogError;
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::record::{Arrivals, Counts, EndpointRecord, Sequence};
@@ -281,8 +282,7 @@ fn cells_without_runs_have_no_figures() {
 #[test]
 fn a_log_without_its_first_event_says_so() {
     let events = log(STUDY, 1, |_, _| Made::Missing);
-    let read =
-        |events: &[Event]| bitcost_analysis::summary::Summary::from_events(events).unwrap_err();
+    let read = |events: &[Event]| Findings::of_events("x".into(), events.to_vec()).unwrap_err();
     assert_eq!(read(&[]), LogError::NoStudy);
     assert_eq!(read(&events[1..]), LogError::NoStudy);
     assert_eq!(read(&events[..1]), LogError::NoPlan);
@@ -424,7 +424,7 @@ fn events_that_do_not_belong_together_are_refused() {
     let said = |change: &dyn Fn(&mut Vec<Event>)| {
         let mut events = events.clone();
         change(&mut events);
-        bitcost_analysis::summary::Summary::from_events(&events)
+        Findings::of_events("x".into(), events.clone())
             .map(drop)
             .unwrap_err()
             .to_string()

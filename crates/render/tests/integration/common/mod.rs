@@ -248,7 +248,7 @@ pub fn plain(cell: &Cell, planned: &PlannedRun) -> Did {
 }
 
 pub fn summary(events: &[Event]) -> Summary {
-    Summary::from_events(events).expect("a whole log")
+    findings(events).summary
 }
 
 /// The log of imported runs.
