@@ -84,7 +84,8 @@ struct Adjusted {
 }
 
 /// The changes of cells, with one slope that differs a little from cell to cell, and one variance between executions.
-pub fn effects(cells: &[Sides], prior: Prior) -> Effects {
+/// `doubt` is the standard deviation of what else differs between the sides, as a part of the value.
+pub fn effects(cells: &[Sides], prior: Prior, doubt: f64) -> Effects {
     let pooled = combined(prior, slope(cells.iter().flatten().flatten()));
     let of_cells = (pooled.0, pooled.1.hypot(CELLS));
     let adjusted: Vec<Option<Adjusted>> = cells
@@ -95,9 +96,9 @@ pub fn effects(cells: &[Sides], prior: Prior) -> Effects {
         })
         .collect();
     let (factor, freedom) = factor(&adjusted);
-    let part = |cell: &Adjusted| cell.effect(factor, freedom);
+    let part = |cell: &Adjusted| cell.effect((factor, freedom), doubt);
     Effects {
-        common: common(&adjusted, (factor, freedom), pooled.1),
+        common: common(&adjusted, (factor, freedom), (pooled.1, doubt)),
         cells: adjusted
             .iter()
             .map(|cell| cell.as_ref().map(part))
@@ -191,8 +192,8 @@ struct Variance {
     between: (f64, f64),
     /// The differences between runs, and their degrees of freedom.
     runs: (f64, f64),
-    /// The error of the slope.
-    slope: f64,
+    /// The error of the slope, and what else differs between the sides.
+    sides: f64,
 }
 
 impl Variance {
@@ -201,9 +202,9 @@ impl Variance {
         let Variance {
             between: (between, freedom),
             runs: (runs, of_runs),
-            slope,
+            sides,
         } = *self;
-        let sum = (between + runs + slope).max(LEAST);
+        let sum = (between + runs + sides).max(LEAST);
         let inverse = (between + runs).powi(2) / of_runs + between.powi(2) / freedom;
         (sum, (sum * sum / inverse).clamp(1.0, 1e6))
     }
@@ -264,7 +265,7 @@ impl Adjusted {
         self.places.iter().map(side).sum()
     }
 
-    fn effect(&self, factor: f64, freedom: f64) -> Effect {
+    fn effect(&self, (factor, freedom): (f64, f64), doubt: f64) -> Effect {
         let explained = self.slope * self.covariate;
         let between = factor * self.assumed();
         let found = effect(
@@ -272,7 +273,7 @@ impl Adjusted {
             &Variance {
                 between: (between * self.executions(), freedom),
                 runs: (self.by_runs(), self.freedom.max(1.0)),
-                slope: (self.slope_error * self.covariate).powi(2),
+                sides: (self.slope_error * self.covariate).powi(2) + doubt.powi(2),
             },
             explained,
             self.executions(),
@@ -298,7 +299,7 @@ impl Adjusted {
 fn common(
     cells: &[Option<Adjusted>],
     (factor, freedom): (f64, f64),
-    slope_error: f64,
+    (slope_error, doubt): (f64, f64),
 ) -> Option<Effect> {
     let known: Vec<&Adjusted> = cells
         .iter()
@@ -320,7 +321,7 @@ fn common(
         &Variance {
             between: (between * mean_of(&Adjusted::executions), freedom),
             runs: (by_runs, of_runs),
-            slope: (slope_error * covariate).powi(2),
+            sides: (slope_error * covariate).powi(2) + doubt.powi(2),
         },
         mean_of(&|cell| cell.slope * cell.covariate),
         mean_of(&Adjusted::executions),

@@ -1,7 +1,8 @@
-//! Host constants that differ between two executions by more than their spread allows.
+//! Host constants that differ between executions: by more than their spread allows, and what that leaves
+//! in doubt.
 
 use bitcost_model::constants::{
-    CONSTANTS, ConstantFigure, ConstantRow, HostConstants, MachineConstants,
+    CONSTANTS, Constant, ConstantFigure, ConstantRow, HostConstants, MachineConstants,
 };
 use bitcost_model::record::Role;
 
@@ -31,6 +32,30 @@ pub(crate) fn constant_differences(old: &Findings, new: &Findings) -> Vec<String
     of(Role::Sender, sender)
         .chain(of(Role::Receiver, receiver))
         .collect()
+}
+
+/// The constants of the CPU alone, in which the kernel has no part: where they differ, other guests use the
+/// same cores, or the clock rate is another.
+const OF_CPU: [Constant; 2] = [Constant::ClockRead, Constant::CopyInCache];
+
+/// How far the speed of the sides' CPUs may differ in addition to what the fixed loop tells, as a part of a
+/// figure: the largest difference of the logarithms of a constant of a CPU, each the mean of a side's
+/// executions. 0 where none was measured on both sides.
+pub(super) fn doubt(old: &[Findings], new: &[Findings]) -> f64 {
+    let logarithm = |side: &[Findings], role, constant| {
+        let of = |one: &Findings| {
+            let figure = of_role(&one.summary.constants, role)?.figure(constant)?;
+            (figure.median_ns > 0.0).then(|| figure.median_ns.ln())
+        };
+        let known: Vec<f64> = side.iter().filter_map(of).collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    };
+    let roles = [Role::Sender, Role::Receiver].into_iter();
+    let all = roles.flat_map(|role| OF_CPU.map(|constant| (role, constant)));
+    let apart = |(role, constant)| {
+        Some((logarithm(new, role, constant)? - logarithm(old, role, constant)?).abs())
+    };
+    all.filter_map(apart).fold(0.0, f64::max)
 }
 
 fn of_role(machines: &[MachineConstants], role: Role) -> Option<&HostConstants> {
@@ -68,7 +93,7 @@ fn are_apart(was: ConstantFigure, is: ConstantFigure) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use bitcost_model::constants::{Constant, MeasuredConstant};
+    use bitcost_model::constants::MeasuredConstant;
 
     use super::*;
 

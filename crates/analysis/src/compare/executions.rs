@@ -40,10 +40,11 @@ pub(super) struct Found {
     pub has_common_state: bool,
 }
 
-/// The changes of these metrics.
+/// The changes of these metrics, where the sides' CPUs differ by `doubt` in addition to what the loop tells.
 pub(super) fn changes(
     cells: &[Executions],
     metrics: &[&'static Metric],
+    doubt: f64,
     threshold_pct: f64,
 ) -> Found {
     let states = states(cells.iter().flatten().flatten().flatten().copied());
@@ -55,7 +56,7 @@ pub(super) fn changes(
         has_common_state: cells.is_empty() || chosen.iter().any(Option::is_some),
     };
     for metric in metrics {
-        let (changes, together) = of_metric((cells, &chosen), metric, threshold_pct);
+        let (changes, together) = of_metric((cells, &chosen), metric, (doubt, threshold_pct));
         for (all, change) in found.cells.iter_mut().zip(changes) {
             all.extend(change);
         }
@@ -69,7 +70,7 @@ type OfMetric = (Vec<Option<Change>>, Option<Together>);
 fn of_metric(
     (cells, chosen): (&[Executions], &[Option<Executions>]),
     metric: &'static Metric,
-    threshold_pct: f64,
+    (doubt, threshold_pct): (f64, f64),
 ) -> OfMetric {
     let has_speed = has_speed(chosen, metric);
     let nothing = || [Vec::new(), Vec::new()];
@@ -79,7 +80,7 @@ fn of_metric(
             .unwrap_or_else(nothing)
     };
     let sides: Vec<Sides> = chosen.iter().map(points).collect();
-    let found = effects(&sides, prior(metric));
+    let found = effects(&sides, prior(metric), doubt);
     let changes: Vec<Option<Change>> = (cells.iter().zip(chosen))
         .zip(&found.cells)
         .map(|((all, chosen), effect)| match chosen {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bitcost_model::study::Label;
 
 use super::change::{Pairing, change};
-use super::constants::constant_differences;
+use super::constants::{constant_differences, doubt};
 use super::executions::{changes, duet_together};
 use super::found::{ComparedCell, Comparison, Unmatched};
 use super::hosts::{host_differences, other_machines};
@@ -90,7 +90,7 @@ pub fn across(
         _ => ["the old executions", "the new executions"],
     };
     comparison.machine_differences = machine_differences(sides, &[first, other], &runs);
-    let found = changes(&executions, metrics, threshold_pct);
+    let found = changes(&executions, metrics, doubt(old, new), threshold_pct);
     let levels = cells.iter().map(|(was, is)| levels(first, was, is));
     comparison.cells = levels
         .zip(found.cells)

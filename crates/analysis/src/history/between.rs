@@ -8,7 +8,7 @@ use crate::compare::{
 };
 use crate::findings::Findings;
 
-/// What differs, a sentence each: versions and settings of programs, hosts and labs first, then what operations take.
+/// What differs, a sentence each: the kernel, then other versions and settings of programs, hosts and labs, then what operations take.
 pub(super) fn differences(
     executions: &[&Findings],
     places: &Places,
@@ -22,7 +22,8 @@ pub(super) fn differences(
     if was != is {
         found.push(format!("bitcost: was {was}, is {is}"));
     }
-    let hosts = host_differences(old, new);
+    let mut hosts = host_differences(old, new);
+    hosts.sort_by_key(|words| !words.contains("kernel: was "));
     let is_new = |words: &String| was == is || !words.contains("bitcost version: ");
     found.extend(once(hosts.into_iter().filter(is_new).collect()));
     found.extend(setting_differences(old, new, &pairs));

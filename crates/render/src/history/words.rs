@@ -132,7 +132,7 @@ fn cause(point: &Point) -> String {
     format!("between the two executions{skipped}: {what}; {machine}")
 }
 
-/// `kernel 6.12.41 → 6.12.44` of `kernel: was 6.12.41 #1 SMP, is 6.12.44 #1 SMP`; the name alone where values are long.
+/// `kernel 6.12.41 → 6.12.44` of `kernel: was 6.12.41 #1 SMP, is 6.12.44 #1 SMP`; the name alone where other values are long.
 fn short(difference: &str) -> String {
     let parts = difference
         .split_once(": was ")
@@ -142,10 +142,9 @@ fn short(difference: &str) -> String {
     };
     let release = |words: &'_ str| words.split(' ').next().unwrap_or_default().to_owned();
     let releases = (release(was), release(is));
-    let (was, is) = match name.ends_with("kernel") && releases.0 != releases.1 {
-        true => releases,
-        false => (was.to_owned(), is.to_owned()),
-    };
+    if name.ends_with("kernel") && releases.0 != releases.1 {
+        return format!("{name} {} → {}", releases.0, releases.1);
+    }
     match was.chars().count() + is.chars().count() <= VALUES {
         true => format!("{name} {was} → {is}"),
         false => name.to_owned(),
@@ -231,6 +230,10 @@ mod tests {
         assert_eq!(
             short("kernel: was 6.12.41 #1 SMP PREEMPT_DYNAMIC, is 6.12.44 #1 SMP PREEMPT_DYNAMIC"),
             "kernel 6.12.41 → 6.12.44"
+        );
+        assert_eq!(
+            short("kernel: was 6.1.0-50-cloud-amd64 #1 SMP, is 6.12.117+deb13-cloud-amd64 #1 SMP"),
+            "kernel 6.1.0-50-cloud-amd64 → 6.12.117+deb13-cloud-amd64"
         );
         assert_eq!(short("MTU: was 1500, is 9000"), "MTU 1500 → 9000");
         let long =

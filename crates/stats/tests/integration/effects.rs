@@ -50,7 +50,7 @@ impl Planted {
                 }
             }
         }
-        effects(&cells, PRIOR)
+        effects(&cells, PRIOR, 0.0)
     }
 
     /// The share of the cells whose interval leaves out no change, and the median change, of many simulations.
@@ -132,7 +132,7 @@ fn what_the_speed_explains_is_no_change() {
             })
             .collect()
     };
-    let found = effects(&vec![[vec![runs(0.0)], vec![runs(0.1)]]; 3], PRIOR);
+    let found = effects(&vec![[vec![runs(0.0)], vec![runs(0.1)]]; 3], PRIOR, 0.0);
     for effect in found.cells.into_iter().flatten().chain(found.common) {
         assert!(
             (effect.estimate.interval.value - 1.0).abs() < 0.01,
@@ -144,13 +144,17 @@ fn what_the_speed_explains_is_no_change() {
 
 #[test]
 fn one_run_on_each_side_has_no_interval() {
-    let found = effects(&[[vec![vec![(0.0, 1.0)]], vec![vec![(0.0, 1.1)]]]], PRIOR);
+    let found = effects(
+        &[[vec![vec![(0.0, 1.0)]], vec![vec![(0.0, 1.1)]]]],
+        PRIOR,
+        0.0,
+    );
     let effect = found.cells[0].expect("a change");
     assert_eq!(
         (effect.estimate.interval.low, effect.estimate.chance),
         (None, None)
     );
-    let nothing = effects(&[[vec![vec![(0.0, 1.0)]], vec![]]], PRIOR);
+    let nothing = effects(&[[vec![vec![(0.0, 1.0)]], vec![]]], PRIOR, 0.0);
     assert_eq!(nothing.cells, [None]);
     assert_eq!(nothing.common, None);
 }

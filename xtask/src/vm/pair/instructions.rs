@@ -24,33 +24,34 @@ const STUDY: &str = "not-all-mbits --blocks 2 --duration 100ms --seed 1 --no-cal
 /// The kernels of near and far, 6.1 and 6.12.
 const NAMES: [&str; 2] = ["near", "far"];
 /// How often each kernel runs it.
-const TIMES: usize = 2;
-/// The largest difference of two times on one kernel.
+const TIMES: usize = 3;
+/// The largest difference of any times on one kernel.
 const EQUAL: f64 = 0.001;
 /// Service demand of the whole host, which both endpoints share.
 const FIGURE: &str = "sender_host_service_demand_us_per_kib";
 
-/// Prints the instructions per KiB of each cell on each kernel, and what `compare` says of both
-/// kernels. Returns whether each kernel needed the same every time.
+/// Prints the instructions per KiB of each cell on each kernel, what `compare` says of both kernels, and
+/// what `history` says of all executions. Returns whether each kernel needed the same every time, and
+/// `history` names the kernel between the last execution on the one and the first on the other.
 ///
 /// # Errors
 /// When a machine does not finish, or left no figures.
 pub fn count(cache: &Path, kernels: &[Kernel; 2], bitcost: &Path, limit: Duration) -> Result<bool> {
     let place = |name: &str, time: usize| cache.join(format!("instructions-{name}-{time}"));
-    for time in 0..TIMES {
+    for (name, kernel) in NAMES.iter().zip(kernels) {
         let began = Instant::now();
-        let places = NAMES.map(|name| place(name, time));
         thread::scope(|scope| {
-            let pairs = kernels.iter().zip(&places);
-            let running: Vec<_> = pairs
-                .map(|(kernel, place)| scope.spawn(|| run(kernel, bitcost, place, limit)))
-                .collect();
+            let start = |time| {
+                let place = place(name, time);
+                scope.spawn(move || run(kernel, bitcost, &place, limit))
+            };
+            let running: Vec<_> = (0..TIMES).map(start).collect();
             let ended = running.into_iter().map(thread::ScopedJoinHandle::join);
             ended
                 .map(|one| one.unwrap_or_else(|_| bail!("a thread died")))
                 .collect::<Result<Vec<()>>>()
         })?;
-        println!("both kernels: {:.0} s", began.elapsed().as_secs_f64());
+        println!("{name}: {:.0} s", began.elapsed().as_secs_f64());
     }
     let mut equal = true;
     for name in NAMES {
@@ -66,7 +67,27 @@ pub fn count(cache: &Path, kernels: &[Kernel; 2], bitcost: &Path, limit: Duratio
         .output()?;
     println!("{}", String::from_utf8_lossy(&compared.stdout));
     eprint!("{}", String::from_utf8_lossy(&compared.stderr));
-    Ok(equal)
+    let all = NAMES
+        .iter()
+        .flat_map(|name| (0..TIMES).map(move |time| (*name, time)));
+    let history = output(
+        Command::new(bitcost)
+            .arg("history")
+            .args(all.map(|(name, time)| place(name, time)))
+            .args(["--metric", FIGURE]),
+    )?;
+    println!("{history}");
+    Ok(equal && is_named(&history, kernels))
+}
+
+/// Whether a line of this history names the change from the one kernel to the other.
+fn is_named(history: &str, kernels: &[Kernel; 2]) -> bool {
+    let [old, new] = kernels.each_ref().map(|kernel| {
+        let name = kernel.image.file_name().unwrap_or_default();
+        name.to_string_lossy().replacen("vmlinuz-", "", 1)
+    });
+    let words: Vec<&str> = history.split_whitespace().collect();
+    words.join(" ").contains(&format!("kernel {old} → {new}"))
 }
 
 /// Boots the machine for the study and unpacks into `place` what it wrote.
