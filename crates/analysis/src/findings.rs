@@ -9,6 +9,7 @@ use bitcost_model::study::Cell;
 use bitcost_stats::Interval;
 use bitcost_study::mode_search::ModeSearch;
 
+use crate::bill::{Bill, bill};
 use crate::cells::{CellSummary, RunRow, Status};
 use crate::compare::Comparison;
 use crate::explain::{ExplainedCell, Explanation, explanation};
@@ -31,6 +32,8 @@ pub struct Findings {
     pub explanation: Explanation,
     /// The comparison that its study asks for, once it was made ([`crate::compare::of_study`]).
     pub comparison: Option<Comparison>,
+    /// What the cost is spent on, where the study is a bill.
+    pub bill: Option<Bill>,
     /// The first run of the only cell.
     pub first_run: Option<Rc<FirstRun>>,
     /// The search for the fastest modes that was made before it.
@@ -92,6 +95,7 @@ impl Findings {
         let summary = Summary::of(log, plan);
         Ok(Findings {
             explanation: explanation(&name, &summary),
+            bill: bill(&summary),
             name,
             log: None,
             events,

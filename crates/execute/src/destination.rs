@@ -60,7 +60,7 @@ impl Destination {
     ) -> Result<Prepared<'a>, ExecuteError> {
         match self {
             Destination::Lab => {
-                let is_pinged = calibration != Extent::Never;
+                let is_pinged = !matches!(calibration, Extent::Never | Extent::Constants);
                 Ok(embedded::build(&study.lab, programs, is_pinged)?.prepare(stop)?)
             }
             Destination::Hosts(named) => {

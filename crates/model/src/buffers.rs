@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The most memory that the buffers of one endpoint may take, in bytes.
-const MEMORY_MAX: u64 = 1 << 30;
+pub const MEMORY_MAX: u64 = 1 << 30;
 
 /// The properties that a run asks of the buffers of its plain send and receive calls, and the work
 /// that the program does between these calls.

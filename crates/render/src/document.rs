@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::answer::bottleneck::of_cells;
+use crate::bill::bill_json;
 use crate::calibration::calibration_json;
 use crate::comparison::comparison_json;
 use crate::constants::machines_json;
@@ -112,6 +113,10 @@ pub struct Document {
     repetitions: Option<Value>,
     /// Facts about runs of other programs.
     imported_runs: Option<Value>,
+    /// What the CPU time of a KiB or transaction is spent on, of `bitcost bill`: `of`, and for each of
+    /// `ends` by role `whole`, `parts` in the order of subtraction, `unexplained` and `would_add`, in
+    /// µs with bounds, or `not_measured` with the reason.
+    bill: Option<Value>,
     /// The search for the fastest modes.
     mode_search: Option<Value>,
     /// The raw records of every run with all samples (`--samples`): `run`, `sender`, `receiver`.
@@ -308,6 +313,7 @@ impl Document {
             interval_s: summary.interval.map(|interval| interval.as_secs_f64()),
             repetitions: summary.interval.map(|_| repetitions_json(summary)),
             imported_runs: summary.is_imported.then(|| imported_json(&findings.events)),
+            bill: findings.bill.as_ref().map(bill_json),
             mode_search: findings.mode_search.as_ref().map(mode_search_json),
             records: None,
             intervals: single

@@ -1,8 +1,10 @@
 //! Summaries and tables in Markdown, for pull requests.
 
+use crate::bill::{bill_lines, bill_paragraphs, bill_sentences};
 use crate::comparison::comparison_markdown;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
 use crate::markdown_table::{escape, markdown_table};
+use bitcost_analysis::bill::Bill;
 use bitcost_analysis::findings::Findings;
 use std::fmt::Write;
 
@@ -37,7 +39,11 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
             }
             return text;
         }
-        let mut all = markdown_summary(&execution.summary);
+        let mut all = execution
+            .bill
+            .as_ref()
+            .map_or_else(String::new, markdown_bill);
+        all += &markdown_summary(&execution.summary);
         if let Some(comparison) = &execution.comparison {
             all += &format!("\n{}", comparison_markdown(comparison));
         }
@@ -81,6 +87,16 @@ pub fn markdown_summary(summary: &Summary) -> String {
             .for_each(|line| text += &format!("- {}\n", escape(line.trim())));
     }
     text
+}
+
+/// The answer of a bill, its table, and what was not measured.
+fn markdown_bill(bill: &Bill) -> String {
+    let mut text = format!("{}\n\n", escape(&bill_sentences(bill).join(" ")));
+    words_table(&mut text, &bill_lines(bill));
+    for words in bill_paragraphs(bill) {
+        let _ = write!(text, "\n{}\n", escape(&words));
+    }
+    text + "\n"
 }
 
 fn words_table(text: &mut String, lines: &Lines) {

@@ -1,5 +1,6 @@
 //! A summary as plain text: the paper's table, one block per metric, and its caveats and notes.
 
+use crate::bill::bill_text;
 use crate::comparison_text::comparison_text;
 use crate::coverage;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
@@ -49,7 +50,14 @@ fn whole(execution: &Findings, input: &Input) -> String {
             None => text,
         };
     }
-    let mut all = text(&execution.summary, input.text);
+    let mut all = match &execution.bill {
+        Some(bill) => bill_text(bill, &execution.summary.study.title, input.text),
+        None => String::new(),
+    };
+    if !all.is_empty() && !input.verbose {
+        return all;
+    }
+    all += &text(&execution.summary, input.text);
     if let Some(comparison) = &execution.comparison {
         all += &format!("\n{}", comparison_text(comparison, input.columns));
     }

@@ -11,6 +11,7 @@ mod agent_process;
 mod agents;
 mod attacks;
 mod bench;
+mod bill;
 mod broken_off;
 mod cached_metrics;
 mod calibration;
@@ -68,6 +69,7 @@ fn main() {
     bitcost_testkit::main_of_modules(&[
         // The longest first, so that the others run meanwhile.
         chaos::TRIALS,
+        bill::TRIALS,
         tables::TRIALS,
         nobody_reads::TRIALS,
         accounting::TRIALS,

@@ -1,6 +1,7 @@
 //! From executions to one self-contained HTML file: the answer, tables, pictures, and how it was
 //! measured.
 
+mod bill;
 mod changes;
 mod contents;
 mod explained;
@@ -119,6 +120,7 @@ fn head(page: &mut Html, title: &str) {
 fn chapter(page: &mut Html, execution: &Findings, source: &Source, drawn: &mut usize) {
     let (summary, explanation) = (&execution.summary, &execution.explanation);
     header(page, summary);
+    bill::section(page, execution, drawn);
     let hero = pictures::hero(execution, explanation, *drawn);
     let rest = opening::opening(page, execution, hero.as_ref());
     time_series::why(page, summary);

@@ -7,7 +7,8 @@ use bitcost_execute::{Destination, Executed, Extent, Start, States, labs};
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::{LabSpec, UntilInterval};
 use bitcost_study::mode_search::{ModeSearch, TRIES};
-use bitcost_study::{BLOCKS_MOST, Single, Study};
+use bitcost_study::settings::Setting;
+use bitcost_study::{BLOCKS_MOST, Single, Study, Varied};
 
 use super::arguments::Arguments;
 use super::conditions::Typed;
@@ -28,7 +29,7 @@ pub struct Test<'a> {
     /// The settings of the run.
     pub typed: Typed,
     /// Least number of runs.
-    least_runs: u32,
+    pub least_runs: u32,
     /// The rule that ends the repeats; absent for one run.
     pub until: Option<UntilInterval>,
 }
@@ -94,19 +95,36 @@ impl Test<'_> {
     /// # Errors
     /// Usage, when the settings are not possible together.
     pub fn study(&self, modes: Option<&ModeSearch>) -> Result<Study, Failure> {
-        let settings = match modes {
-            Some(modes) => self.typed.for_modes(modes),
-            None => self.typed.settings.clone(),
+        let Some(modes) = modes else {
+            return self.varied(
+                &self.typed.settings,
+                self.least_runs,
+                self.until.as_ref(),
+                None,
+            );
         };
-        let workload = self.typed.conditions.workload;
-        let varied = modes.map(|modes| modes.varied(workload));
+        let varied = modes.varied(self.typed.conditions.workload);
+        self.varied(&self.typed.for_modes(modes), TRIES, None, Some(&varied))
+    }
+
+    /// The study of a run with these settings, or of cells that vary it.
+    ///
+    /// # Errors
+    /// Usage, when the settings are not possible together.
+    pub fn varied(
+        &self,
+        settings: &[(&'static Setting, String)],
+        runs: u32,
+        until: Option<&UntilInterval>,
+        varied: Option<&Varied>,
+    ) -> Result<Study, Failure> {
         let single = Single {
-            workload,
-            settings: &settings,
+            workload: self.typed.conditions.workload,
+            settings,
             lab: self.lab.as_ref(),
-            runs: modes.map_or(self.least_runs, |_| TRIES),
-            until: self.until.as_ref().filter(|_| modes.is_none()),
-            varied: varied.as_ref(),
+            runs,
+            until,
+            varied,
         };
         single
             .study()

@@ -2,6 +2,7 @@
 //! study of one cell, executed and logged as every other.
 
 mod arguments;
+pub mod bill;
 mod conditions;
 mod described;
 mod modes;

@@ -155,7 +155,7 @@ fn traces(cells: &[&CellSummary], metrics: &[&'static Metric]) -> Vec<Trace> {
 }
 
 /// The values to which the marks reach.
-fn reach(traces: &[Trace]) -> Vec<f64> {
+pub(super) fn reach(traces: &[Trace]) -> Vec<f64> {
     let marks = traces.iter().flat_map(|trace| match &trace.marks {
         Marks::Bars(marks) | Marks::Points(marks) => &marks[..],
         _ => &[],

@@ -24,8 +24,8 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::history::History;
 use bitcost_study::{Picture as Wanted, PictureKind as Kind};
 
-use crate::html::svg::Chart;
-use drawing::Drawn;
+use crate::html::svg::{Chart, Trace};
+pub(crate) use drawing::Drawn;
 use narrow::narrowed;
 
 /// One picture with the numbers behind it.
@@ -125,7 +125,13 @@ pub(crate) fn of_history(history: &History) -> Vec<Picture> {
         .collect()
 }
 
-fn finish(number: usize, heading: &'static str, drawn: Drawn) -> Picture {
+/// A picture of bars in a band for each name, from 0 on.
+pub(crate) fn bars(label: &str, unit: &str, names: Vec<String>, traces: Vec<Trace>) -> Chart {
+    let axis = drawing::from_zero(&hero::reach(&traces));
+    drawing::rows(label, (axis, unit), names, traces)
+}
+
+pub(crate) fn finish(number: usize, heading: &'static str, drawn: Drawn) -> Picture {
     let Drawn {
         file,
         title,

@@ -1,0 +1,211 @@
+//! A bill as text, Markdown and JSON: what a KiB or a transaction costs at each endpoint, and what of.
+
+use bitcost_analysis::bill::{Bill, Cost, EndBill, Entry};
+use bitcost_analysis::statistics::Interval;
+use bitcost_model::record::Role;
+use bitcost_model::units::{DIGITS, decimals};
+use serde_json::{Map, Value, json};
+
+use crate::layout::{TextOptions, heading, paragraph};
+use crate::lines::Lines;
+use crate::number;
+
+/// How the parts were found, below the table.
+const ORDER: &str = "Parts are subtracted in this order, each without those above it that a setting can take away; what interacts is in unexplained.";
+
+/// The mark of what the run does not pay.
+const ADDED: &str = "+ ";
+
+/// What the mark means, below the table.
+const ADDS: &str = "+ is what this run does not pay, and what that would add to the whole.";
+
+/// The words for what an endpoint does.
+pub(crate) fn does(bill: &Bill, end: Role) -> &'static str {
+    match (bill.of, end) {
+        ("transaction", Role::Sender) => "at the client",
+        ("transaction", Role::Receiver) => "at the server",
+        (_, Role::Sender) => "to send",
+        (_, Role::Receiver) => "to receive",
+    }
+}
+
+/// The answer: the cost at each endpoint, and the largest part of each.
+pub fn bill_sentences(bill: &Bill) -> Vec<String> {
+    let of = |end: &EndBill| {
+        let whole = end.whole.as_ref().ok()?;
+        Some((number::known(whole), does(bill, end.end)))
+    };
+    let costs: Vec<(String, &str)> = bill.ends.iter().filter_map(of).collect();
+    let mut said = vec![match &costs[..] {
+        [] => format!("The CPU time of a {} is not known.", bill.of),
+        [(cost, does), others @ ..] => {
+            let other = |(cost, does): &(String, &str)| format!(" and {cost} µs {does}");
+            let others: String = others.iter().map(other).collect();
+            format!("A {} takes {cost} µs of CPU time {does}{others}.", bill.of)
+        }
+    }];
+    said.extend(bill.ends.iter().filter_map(|end| largest(bill, end)));
+    said
+}
+
+/// `The largest part to receive: copies, 37 %.`
+fn largest(bill: &Bill, end: &EndBill) -> Option<String> {
+    let whole = end.whole.as_ref().ok()?;
+    let rest = end
+        .unexplained
+        .as_ref()
+        .map(|rest| ("unexplained", rest.value));
+    let parts = end.paid().map(|(entry, cost)| (entry.title, cost.value));
+    let (title, value) = parts.chain(rest).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let share = 100.0 * value / whole.value;
+    Some(format!(
+        "The largest part {}: {title}, {share:.0} %.",
+        does(bill, end.end)
+    ))
+}
+
+/// The table: the whole, its parts, the rest, and what the run does not pay.
+pub(crate) fn bill_lines(bill: &Bill) -> Lines {
+    let unit = format!("µs/{}", bill.of);
+    let [send, receive] = bill.ends.each_ref().map(|end| does(bill, end.end));
+    let mut rows = vec![row("whole".to_owned(), bill, "", |end| {
+        end.whole.as_ref().ok()
+    })];
+    let entries = bill.ends[0].entries.iter().enumerate();
+    let (paid, added): (Vec<_>, Vec<_>) = entries.partition(|(_, entry)| entry.is_paid);
+    let of_entry = |(place, entry): &(usize, &Entry)| {
+        let costs = bill.ends.iter().map(|end| known(&end.entries[*place]));
+        costs.flatten().next()?;
+        let title = match entry.is_paid {
+            true => entry.title.to_owned(),
+            false => format!("{ADDED}{}", entry.title),
+        };
+        Some(row(title, bill, &entry.by, |end| {
+            known(&end.entries[*place])
+        }))
+    };
+    rows.extend(paid.iter().filter_map(of_entry));
+    rows.push(row("unexplained".to_owned(), bill, "the rest", |end| {
+        end.unexplained.as_ref()
+    }));
+    rows.extend(added.iter().filter_map(of_entry));
+    Lines {
+        header: vec![unit, send.to_owned(), receive.to_owned(), "by".to_owned()],
+        rows: rows.into_iter().map(|row| (false, row)).collect(),
+    }
+}
+
+fn known(entry: &Entry) -> Option<&Interval> {
+    match &entry.cost {
+        Cost::Known(cost) => Some(cost),
+        Cost::OfOtherEnd | Cost::Missing(_) => None,
+    }
+}
+
+fn row<'a>(
+    title: String,
+    bill: &'a Bill,
+    by: &str,
+    of: impl Fn(&'a EndBill) -> Option<&'a Interval>,
+) -> Vec<String> {
+    let figure = |end: &'a EndBill| {
+        let places = end
+            .whole
+            .as_ref()
+            .map_or(DIGITS, |whole| decimals(whole.value, DIGITS));
+        of(end).map_or_else(|| "-".to_owned(), |cost| cost.with_places(places))
+    };
+    let [send, receive] = bill.ends.each_ref().map(figure);
+    vec![title, send, receive, by.to_owned()]
+}
+
+/// `not measured: copies: UDP has no mode without copies` for each part without a figure.
+fn missing(bill: &Bill) -> Vec<String> {
+    let [send, receive] = &bill.ends;
+    let why = |end: &EndBill, place: usize| match &end.entries[place].cost {
+        Cost::Missing(why) => Some(why.clone()),
+        Cost::Known(_) | Cost::OfOtherEnd => None,
+    };
+    let wholes = bill.ends.iter().filter_map(|end| {
+        let why = end.whole.as_ref().err()?;
+        Some(format!("not measured: cost {}: {why}", does(bill, end.end)))
+    });
+    let mut said: Vec<String> = wholes.collect();
+    for (place, entry) in send.entries.iter().enumerate() {
+        match (why(send, place), why(receive, place)) {
+            (Some(one), Some(other)) if one == other => {
+                said.push(format!("not measured: {}: {one}", entry.title));
+            }
+            (one, other) => {
+                let ends = [(one, send), (other, receive)];
+                said.extend(ends.into_iter().filter_map(|(why, end)| {
+                    let (title, does) = (entry.title, does(bill, end.end));
+                    Some(format!("not measured: {title} {does}: {}", why?))
+                }));
+            }
+        }
+    }
+    said
+}
+
+/// The bill as text.
+pub fn bill_text(bill: &Bill, title: &str, options: TextOptions) -> String {
+    let width = usize::from(options.width);
+    let mut text = heading(title, options);
+    text += &paragraph("", &bill_sentences(bill).join(" "), width);
+    text.push('\n');
+    for line in bill_lines(bill).table(options.width).lines() {
+        text += &format!("{}\n", line.trim_end());
+    }
+    for line in bill_paragraphs(bill) {
+        text += &paragraph("", &line, width);
+    }
+    text
+}
+
+/// The lines below the table: what it means, and what was not measured.
+pub(crate) fn bill_paragraphs(bill: &Bill) -> Vec<String> {
+    let order = [ORDER, ADDS].map(str::to_owned);
+    order.into_iter().chain(missing(bill)).collect()
+}
+
+/// The bill as JSON: `of`, and for each of `ends` (`sender`, `receiver`) `whole`, `parts` in the order
+/// of subtraction, `unexplained` and `would_add`, in µs with bounds. A part that was not measured has
+/// `not_measured` with the reason.
+pub fn bill_json(bill: &Bill) -> Value {
+    let mut ends = Map::new();
+    for end in &bill.ends {
+        let list = |is_paid: bool| {
+            let entries = end.entries.iter().filter(|entry| entry.is_paid == is_paid);
+            Value::Array(entries.filter_map(entry_json).collect())
+        };
+        let document = json!({
+            "whole": figure_json(end.whole.as_ref()),
+            "parts": list(true),
+            "unexplained": end.unexplained.as_ref().map(|rest| figure_json(Ok(rest))),
+            "would_add": list(false),
+        });
+        ends.insert(end.end.name().to_owned(), document);
+    }
+    json!({ "of": bill.of, "unit": "us", "ends": ends })
+}
+
+fn entry_json(entry: &Entry) -> Option<Value> {
+    let mut document = match &entry.cost {
+        Cost::Known(cost) => figure_json(Ok(cost)),
+        Cost::Missing(why) => figure_json(Err(why)),
+        Cost::OfOtherEnd => return None,
+    };
+    document["part"] = entry.name.into();
+    if !entry.by.is_empty() {
+        document["by"] = entry.by.clone().into();
+    }
+    Some(document)
+}
+
+fn figure_json(figure: Result<&Interval, &String>) -> Value {
+    match figure {
+        Ok(Interval { value, low, high }) => json!({ "us": value, "low": low, "high": high }),
+        Err(why) => json!({ "not_measured": why }),
+    }
+}
