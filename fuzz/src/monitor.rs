@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-use bitcost_monitor::counts::{Counts, Peer, Tested};
-use bitcost_monitor::http::response;
-use bitcost_monitor::text::text as figures;
+use bitcost_service::monitor::counts::{Counts, Peer, Tested};
+use bitcost_service::monitor::http::response;
+use bitcost_service::monitor::text::text as figures;
 
 /// Any request is answered in HTTP; the figures are given to whole requests for them alone, and hold
 /// their format whatever a client calls itself.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use bitcost_monitor::counts::Tested;
+use crate::monitor::counts::Tested;
 
 use crate::fingerprint::Fingerprint;
 

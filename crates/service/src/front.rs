@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bitcost_monitor::http::answer;
+use crate::monitor::http::answer;
 use bitcost_sys::copies::{Now, OneThread};
 use bitcost_sys::passing::{receive, take_standard_input};
 use bitcost_sys::privileges::{close_inherited, limit_resources};

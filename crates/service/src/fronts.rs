@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bitcost_monitor::http::DEADLINE;
+use crate::monitor::http::DEADLINE;
 use bitcost_sys::passing::{pair, send};
 use bitcost_sys::process::wait_readable;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};

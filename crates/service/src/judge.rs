@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use crate::monitor::counts::Tested;
 use bitcost_model::harmless;
 use bitcost_model::protocol::{FRAME_BYTES_MAX, FromAgent, ToAgent};
-use bitcost_monitor::counts::Tested;
 
 use crate::frames::{Boundary, Frames, frame};
 use crate::policy::Policy;

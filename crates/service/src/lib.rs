@@ -13,6 +13,7 @@
 //! | runs | what the runs of a session came to |
 //! | places, lobby, pending | which connections may wait without a proof |
 //! | service, shared, opening, queue, session, relay | the service, from its socket to an agent |
+//! | monitor | what the service tells monitoring: counts and last results, in Prometheus's text format over HTTP |
 //! | known, client, again, agent_at | a client: the services that it knows, and its way to an agent there |
 
 pub mod address;
@@ -32,6 +33,7 @@ mod known;
 pub mod link;
 mod lobby;
 pub mod message;
+pub mod monitor;
 mod opening;
 mod own_key;
 mod pending;

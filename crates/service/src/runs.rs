@@ -1,10 +1,10 @@
 //! What the runs of a session came to, from the messages that pass between client and agent.
 
+use crate::monitor::counts::Tested;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::harmless;
 use bitcost_model::protocol::{FromAgent, Prepare, RECORD_BYTES_MAX};
 use bitcost_model::record::{EndpointRecord, Role};
-use bitcost_monitor::counts::Tested;
 
 use crate::frames::Frames;
 use crate::rules::name_of;
@@ -181,8 +181,8 @@ mod tests {
                 Some("max-rate is 1 bit/s; ended"),
             ),
             (
-                "flow 2 of 3: data are taken only",
-                Some("data are taken only"),
+                "flow 2 of 3: data is received only",
+                Some("data is received only"),
             ),
             ("no data was transferred", None),
         ] {

@@ -20,10 +20,10 @@ use bitcost_iperf3::rules::Limits;
 use bitcost_iperf3::server::Server;
 use bitcost_model::harmless;
 use bitcost_model::units::{counted, parse_duration, parse_rate};
-use bitcost_monitor::counts::{Counts, Peer, Tested};
-use bitcost_monitor::http;
-use bitcost_monitor::text::text;
 use bitcost_service::confine::confine;
+use bitcost_service::monitor::counts::{Counts, Peer, Tested};
+use bitcost_service::monitor::http;
+use bitcost_service::monitor::text::text;
 use bitcost_sys::privileges::NOBODY;
 use bitcost_sys::process::effective_uid;
 use bitcost_sys::seccomp::Also;
@@ -48,23 +48,23 @@ pub struct Arguments {
     /// authentication
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "", value_parser = addresses, conflicts_with_all = ["address", "link_host", "state", "max_no_cost"])]
     iperf3: Option<Addresses>,
-    /// Longest test, with the time that it omits; a number alone is in seconds
+    /// Maximum duration of a test, including the time that it omits; a number alone is in seconds
     #[arg(long, value_name = "TIME", requires = "iperf3", default_value = "1h", value_parser = parse_duration)]
     max_duration: Duration,
-    /// Highest rate of a test in one direction, over all of its flows; clients must then name a
+    /// Maximum rate of a test in one direction, summed over its flows; clients must then request a
     /// rate with -b
     #[arg(long, value_name = "RATE", requires = "iperf3", value_parser = parse_rate)]
     max_rate: Option<u64>,
-    /// Most tests at the same time
+    /// Maximum number of concurrent tests
     #[arg(long, value_name = "N", requires = "iperf3", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
     max_clients: u16,
-    /// Most flows of all tests together; each has its own thread
+    /// Maximum number of flows of all tests together; each flow has its own thread
     #[arg(long, value_name = "N", requires = "iperf3", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
     max_flows: u16,
     #[command(flatten)]
     metrics: monitoring::Metrics,
-    /// Print the privileges of the process that reads what clients send, as the kernel shows them,
-    /// and serve nobody; the exit code is 3 if it is not confined as it should be
+    /// Print the privileges of the process that reads what clients send, as the kernel reports
+    /// them, and exit; the exit code is 3 if it is not confined as it should be
     #[arg(long)]
     check: bool,
 }
@@ -75,7 +75,7 @@ const SERVICE: &str = "iperf3";
 /// What to do instead of serving.
 #[derive(clap::Subcommand)]
 enum Action {
-    /// List the keys that are served, make a link that enrols another, or revoke one
+    /// List the keys of clients, create an enrolment link, or revoke a key
     Keys(keys::Arguments),
 }
 

@@ -11,10 +11,10 @@ use std::sync::atomic::Ordering;
 
 use bitcost_model::harmless;
 use bitcost_model::units::{counted, show_duration};
-use bitcost_monitor::counts::{Counts, Peer, Queue};
-use bitcost_monitor::text::text;
 use bitcost_service::address::{HostPort, PORT};
 use bitcost_service::event::Event;
+use bitcost_service::monitor::counts::{Counts, Peer, Queue};
+use bitcost_service::monitor::text::text;
 use bitcost_service::rules::{Rules, name_of};
 use bitcost_service::{FRONT_VERB, Fronts, Give, Lengths, Service};
 
@@ -31,16 +31,17 @@ const SERVICE: &str = "bitcost";
 /// Where the service listens.
 #[derive(clap::Args)]
 pub struct Place {
-    /// Serve tests of enrolled bitcosts at ADDR: an address, a port, or both, such as `10.0.0.1`,
+    /// Serve enrolled bitcost clients at ADDR: an address, a port, or both, such as `10.0.0.1`,
     /// `:7000` or `[::]:7351` [default: port 7351 of every address of this host]
     #[arg(value_name = "ADDR", value_parser = address)]
     address: Option<SocketAddr>,
-    /// Host that links name, if clients reach this one by another name [default: the address if it
-    /// is one of this host, else the host's name]
+    /// Host name to put into enrolment links, if clients reach this host by another name [default:
+    /// the address if it is one of this host, else the host's name]
     #[arg(long, value_name = "HOST")]
     link_host: Option<String>,
-    /// Most tests that measure no cost (`test --no-cost`) at the same time, next to each other and to
-    /// the one test that measures cost, whose runs they may disturb; 0: they wait as all others
+    /// Maximum number of concurrent tests that do not measure cost (`test --no-cost`). They run at
+    /// the same time as the one test that measures cost, and may disturb it; with 0, they wait
+    /// their turn like all other tests
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(0..=64))]
     max_no_cost: u16,
     #[command(flatten)]

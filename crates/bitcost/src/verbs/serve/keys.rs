@@ -30,9 +30,9 @@ pub struct Arguments {
 enum Action {
     /// List the keys: name, fingerprint, when enrolled and last used, and rules
     List(Folder),
-    /// Make a link that enrols one more client, and the rules of its key
+    /// Create a link that enrols one client, with the rules for its key
     Add(Box<Add>),
-    /// Serve a key no longer; its present test ends within seconds
+    /// Revoke a key; a test that it is running ends within seconds
     Revoke {
         /// Name of the key, or the start of its fingerprint
         key: String,
@@ -44,31 +44,31 @@ enum Action {
 /// The rules of a key.
 #[derive(clap::Args)]
 struct Add {
-    /// Name under which the key is listed [default: the host name that the client says]
+    /// Name under which the key is listed [default: the host name that the client reports]
     #[arg(long)]
     name: Option<String>,
     /// Settings of this host that its tests may change, such as offloads,mtu_bytes [default: none]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = knob)]
     knobs: Vec<String>,
-    /// Interfaces that it may use [default: the one on the way to the client]
+    /// Interfaces that it may use [default: the one that routes to the client]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     interfaces: Vec<String>,
-    /// Highest rate of a test over all of its flows; its tests must then name a rate
+    /// Maximum rate of a test, summed over its flows; its tests must then request a rate
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     max_rate: Option<u64>,
-    /// Longest run with its warm-up; a number alone is in seconds
+    /// Maximum duration of a run, including its warm-up; a number alone is in seconds
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = parse_duration)]
     max_duration: Duration,
-    /// Most flows of a run
+    /// Maximum number of flows in a run
     #[arg(long, value_name = "N", default_value_t = Rules::default().max_flows)]
     max_flows: u32,
-    /// Most tests at the same time, with those that wait for their turn
+    /// Maximum number of tests at the same time, including those that wait their turn
     #[arg(long, value_name = "N", default_value_t = Rules::default().max_tests)]
     max_tests: u32,
-    /// Longest time for which the key may have this host for itself
+    /// Maximum time for which the key may use this host exclusively
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = parse_duration)]
     max_session: Duration,
-    /// Host and port that the link names [default: where the service listens]
+    /// Host and port to put into the link [default: where the service listens]
     #[arg(long, value_name = "HOST:PORT", value_parser = at)]
     at: Option<HostPort>,
     #[command(flatten)]
@@ -192,7 +192,7 @@ fn revoke(asked: &str, folder: &Folder) -> Result<(), Failure> {
     match &found[..] {
         [(key, enrolled)] => {
             store.revoke(*key).map_err(Failure::Environment)?;
-            output::line(&format!("{} is served no longer, key {key}", enrolled.name))
+            output::line(&format!("{} is revoked, key {key}", enrolled.name))
         }
         [] => Err(Failure::Usage(format!(
             "no key `{asked}`; there are: {}",

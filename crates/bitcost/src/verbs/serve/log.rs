@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bitcost_model::harmless_page;
 use bitcost_model::units::counted;
-use bitcost_monitor::counts::Counts;
+use bitcost_service::monitor::counts::Counts;
 
 use crate::failure::Failure;
 

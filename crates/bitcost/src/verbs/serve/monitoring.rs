@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
-use bitcost_monitor::http::{Answer, Responder};
+use bitcost_service::monitor::http::{Answer, Responder};
 
 use super::listening::{cannot_listen, place};
 use crate::failure::Failure;
@@ -14,9 +14,9 @@ use crate::output::say;
 /// Where it asks.
 #[derive(clap::Args)]
 pub struct Metrics {
-    /// Answer HTTP requests for `/metrics` at ADDR with tests, refusals, the queue and the last
-    /// result of each client, in Prometheus's text format: a port such as `:9752`, which is at the
-    /// loopback, or an address with a port, whose every client gets an answer
+    /// Serve metrics in Prometheus's text format at http://ADDR/metrics: tests, refusals, the
+    /// queue, and the last result of each client. A port alone, such as `:9752`, listens on the
+    /// loopback; an address with a port answers everybody who reaches it
     #[arg(long, value_name = "ADDR", value_parser = metrics_address)]
     metrics: Option<SocketAddr>,
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread::{self, Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::text::MEDIA_TYPE;
+use crate::monitor::text::MEDIA_TYPE;
 
 /// The most connections at the same time; one more is closed without an answer.
 const MOST_CONNECTIONS: usize = 16;

@@ -4,7 +4,7 @@
 use std::fmt::{Display, Write as _};
 use std::time::UNIX_EPOCH;
 
-use crate::counts::{Counts, Last, Queue, Told, Totals};
+use crate::monitor::counts::{Counts, Last, Queue, Told, Totals};
 
 /// The media type of the format.
 pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -179,7 +179,7 @@ mod tests {
     use std::net::IpAddr;
 
     use super::*;
-    use crate::counts::{Peer, Tested};
+    use crate::monitor::counts::{Peer, Tested};
 
     #[test]
     fn figures_that_were_not_measured_are_absent() {
