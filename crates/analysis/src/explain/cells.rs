@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::metrics::RunView;
-
-use crate::explain::decide::explain_run;
 use crate::explain::figures::RunFigures;
 use crate::explain::limiter::{Confidence, Limiter, Verdict};
 use crate::explain::modality::{Modality, modality};
@@ -37,15 +34,6 @@ pub struct ExplainedCell {
 }
 
 impl ExplainedCell {
-    /// What limited each of several runs of one kind, without a plan.
-    pub fn of_views(name: &str, views: &[RunView]) -> ExplainedCell {
-        let run = |(number, view): (u64, &RunView)| ExplainedRun {
-            figures: RunFigures::of(number, view),
-            verdicts: explain_run(view, None),
-        };
-        ExplainedCell::new(name.to_owned(), (1..).zip(views).map(run).collect(), 0)
-    }
-
     /// A cell of these runs.
     pub fn new(name: String, runs: Vec<ExplainedRun>, seed: u64) -> ExplainedCell {
         let figures: Vec<RunFigures> = runs.iter().map(|run| run.figures.clone()).collect();

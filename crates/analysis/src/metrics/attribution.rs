@@ -151,7 +151,7 @@ const HIDDEN_THREADS: &str = "the receiver's interface receives in kernel thread
 const WITH_SERVER: &str = "the iperf3 server works on the CPUs of this host, too, and its work in the kernel cannot be separated; test a server on another host";
 
 /// Why there is no CPU time of a run without cost.
-const NO_COST: &str = "the test was asked to measure none (--no-cost)";
+const NO_COST: &str = "the test requested no measurement of CPU time (--no-cost)";
 
 /// The CPU time of the two endpoints, by the first method that the records allow.
 ///

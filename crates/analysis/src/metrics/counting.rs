@@ -93,12 +93,6 @@ pub fn system_calls(run: &RunView, role: Role) -> Option<f64> {
     }
 }
 
-pub fn short_sends(run: &RunView) -> Option<f64> {
-    let counts = run.measured(Role::Sender);
-    quotient(100.0 * counts.short_calls as f64, counts.calls as f64)
-        .filter(|_| run.conditions.workload.is_byte_stream())
-}
-
 pub fn failed_sends(run: &RunView) -> Option<f64> {
     let counts = run.measured(Role::Sender);
     let datagrams = run.conditions.workload.is_datagram();
@@ -136,22 +130,12 @@ pub fn segments_per_message(run: &RunView) -> Option<f64> {
     Some(grown(run.sender, |info| info.data_segs_out)? / messages_per_second(run, Role::Sender)?)
 }
 
-/// Segments without data per data segment, in the direction of the run's data: as the receiver sent
-/// them, or as they arrived at the sender.
-pub fn acks_per_segment(run: &RunView, role: Role) -> Option<f64> {
-    let of = |counter| grown(run.end(role), counter);
-    let [all, data_with_them, data] = match role {
-        Role::Receiver => [
-            of(|info| info.segs_out)?,
-            of(|info| info.data_segs_out)?,
-            of(|info| info.data_segs_in)?,
-        ],
-        Role::Sender => [
-            of(|info| info.segs_in)?,
-            of(|info| info.data_segs_in)?,
-            of(|info| info.data_segs_out)?,
-        ],
-    };
+/// Segments without data that the receiver sent per data segment that it received.
+pub fn acks_per_segment(run: &RunView) -> Option<f64> {
+    let of = |counter| grown(run.end(Role::Receiver), counter);
+    let all = of(|info| info.segs_out)?;
+    let data_with_them = of(|info| info.data_segs_out)?;
+    let data = of(|info| info.data_segs_in)?;
     quotient((all - data_with_them).max(0.0), data)
 }
 

@@ -260,38 +260,6 @@ pub const METRICS: &[Metric] = &[
         |run| host_demand(run, Role::Receiver),
     ),
     row(
-        "sender_host_service_demand_above_idle_us_per_kib",
-        "Service demand of the sender's host, above idle",
-        "µs/KiB",
-        Better::Lower,
-        "(busy time − that of the same host before the block, while bitcost was idle) ÷ KiB received",
-        |run| demand_above_idle(run, Role::Sender),
-    ),
-    row(
-        "receiver_host_service_demand_above_idle_us_per_kib",
-        "Service demand of the receiver's host, above idle",
-        "µs/KiB",
-        Better::Lower,
-        "(busy time − that of the same host before the block, while bitcost was idle) ÷ KiB received",
-        |run| demand_above_idle(run, Role::Receiver),
-    ),
-    row(
-        "sender_idle_cpu_pct",
-        "CPU use of the sender's host before the block",
-        "%",
-        Better::Neither,
-        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs, while bitcost was idle",
-        |run| idle_util(run, Role::Sender),
-    ),
-    row(
-        "receiver_idle_cpu_pct",
-        "CPU use of the receiver's host before the block",
-        "%",
-        Better::Neither,
-        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs, while bitcost was idle",
-        |run| idle_util(run, Role::Receiver),
-    ),
-    row(
         "sender_thread_cpu_us_per_kib",
         "CPU time of the sending thread",
         "µs/KiB",
@@ -568,7 +536,7 @@ pub const METRICS: &[Metric] = &[
         "Latency, mean",
         "µs",
         Better::Lower,
-        "sum of the times ÷ completed transactions of the measured window; from the end of the one before, or from the intended time where a rate was asked",
+        "sum of the times ÷ completed transactions of the measured window; from the end of the one before, or from the intended time where a rate was requested",
         |run| timing::mean_us(timing::latency(run)?),
     )
     .shown_in(&[Shown::Transactions]),
@@ -724,14 +692,6 @@ pub const METRICS: &[Metric] = &[
         |run| counting::system_calls(run, Role::Receiver),
     ),
     row(
-        "short_sends_pct",
-        "Send calls that took less than a message",
-        "%",
-        Better::Neither,
-        "short send calls ÷ send calls of a TCP stream",
-        counting::short_sends,
-    ),
-    row(
         "failed_sends_pct",
         "Send calls that failed",
         "%",
@@ -756,17 +716,9 @@ pub const METRICS: &[Metric] = &[
         "per segment",
         Better::Neither,
         "segments without data that the receiver sent ÷ data segments that it received, between the first and the last sample (TCP_INFO)",
-        |run| counting::acks_per_segment(run, Role::Receiver),
+        counting::acks_per_segment,
     )
     .shown_in(&[Shown::Streams, Shown::Transactions]),
-    row(
-        "acks_received_per_segment",
-        "ACKs received per data segment sent",
-        "per segment",
-        Better::Neither,
-        "segments without data that the sender received ÷ data segments that it sent, between the first and the last sample (TCP_INFO)",
-        |run| counting::acks_per_segment(run, Role::Sender),
-    ),
     row(
         "sender_segments_per_packet",
         "Segments per packet in the sender's stack",
@@ -952,14 +904,6 @@ pub const METRICS: &[Metric] = &[
     )
     .shown_in(&[Shown::Streams]),
     row(
-        "delay_variation_p50_us",
-        "Delay variation, median",
-        "µs",
-        Better::Lower,
-        DELAY_DOC,
-        |run| timing::delay_variation(run, |times| timing::quantile_us(times, 500)),
-    ),
-    row(
         "delay_variation_p99_us",
         "Delay variation, 99 %",
         "µs",
@@ -1008,34 +952,6 @@ pub const METRICS: &[Metric] = &[
         },
     )
     .shown_in(&[Shown::Streams]),
-    row(
-        "pacing_gap_min_us",
-        "Time between bursts, minimum",
-        "µs",
-        Better::Neither,
-        "of the whole run, at the sender that paces itself",
-        |run| timing::gap_us(run, |pacing| pacing.gap_min_ns as f64),
-    ),
-    row(
-        "pacing_gap_max_us",
-        "Time between bursts, maximum",
-        "µs",
-        Better::Neither,
-        "of the whole run, at the sender that paces itself",
-        |run| timing::gap_us(run, |pacing| pacing.gap_max_ns as f64),
-    ),
-    row(
-        "pacing_late_mean_us",
-        "Burst lateness, mean",
-        "µs",
-        Better::Lower,
-        "time of a burst after its scheduled time, over the whole run",
-        |run| {
-            timing::lateness_us(run, |pacing| {
-                pacing.late_total_ns as f64 / pacing.bursts as f64
-            })
-        },
-    ),
     row(
         "pacing_late_max_us",
         "Burst lateness, maximum",
@@ -1241,16 +1157,6 @@ fn netperf_demand(run: &RunView, role: Role) -> Option<f64> {
 /// CPU seconds per second of a whole host.
 fn host_cpus(run: &RunView, role: Role) -> Option<f64> {
     cpu::busy_cpus(run.end(role))
-}
-
-fn demand_above_idle(run: &RunView, role: Role) -> Option<f64> {
-    let cpus = cpu::cpus_above_idle(run.end(role)).filter(|_| run.is_alone())?;
-    Some(cpus * 1e6 / run.kib_per_second(Role::Receiver)?)
-}
-
-fn idle_util(run: &RunView, role: Role) -> Option<f64> {
-    let count = cpu::cpus(run.end(role))?.len() as f64;
-    Some(100.0 * cpu::idle_cpus(run.end(role))? / count)
 }
 
 fn host_demand(run: &RunView, role: Role) -> Option<f64> {

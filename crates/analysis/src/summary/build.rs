@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
-use bitcost_model::event::{EndpointDescription, Event, Repeats};
+use bitcost_model::event::{EndpointDescription, Repeats};
 use bitcost_model::machine_state::DistanceState;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, LabSpec, Label};
@@ -20,7 +20,7 @@ use crate::cells::{
     CellRuns, CellSummary, Distances, ExcludedRun, Places, RunRow, Runs, distances, has,
 };
 use crate::checks::{self, CheckSummary};
-use crate::log::{Log, LogError, Reader, TimeSeries};
+use crate::log::{Log, Reader, TimeSeries};
 
 /// The caveat on a log without a description of its hosts.
 const NOT_PLACED: &str = "the log does not describe the hosts (no `prepared` event before its runs): CPU time is attributed as \
@@ -120,21 +120,7 @@ pub fn states_of(reader: Reader) -> Vec<DistanceState> {
 }
 
 impl Summary {
-    /// Reads a log. If a run was tried more than once, the last outcome counts.
-    ///
-    /// # Errors
-    /// As [`Reader::finish`].
-    pub fn from_events<'a>(
-        events: impl IntoIterator<Item = &'a Event>,
-    ) -> Result<Summary, LogError> {
-        let mut reader = Reader::default();
-        events
-            .into_iter()
-            .enumerate()
-            .for_each(|(place, event)| reader.take(place, event));
-        reader.finish().map(|(log, plan)| Summary::of(log, plan))
-    }
-
+    /// The figures of the runs. If a run was tried more than once, the last outcome counts.
     pub(crate) fn of(mut log: Log, plan: Plan) -> Summary {
         let planned = match plan.is_open_ended() {
             true => begun_blocks(&plan, &log),

@@ -1,6 +1,7 @@
 //! Executions made of events: verdicts with cost models, and warnings about the result.
 
 use bitcost_analysis::explain::{CostModel, Explainer, Explanation, Spent, Unit};
+use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::RunView;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::conditions::{Conditions, Offloads, Workload};
@@ -437,10 +438,15 @@ fn a_link_emulator_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() 
     assert_eq!(said(losing), "path loss");
 }
 
+fn summary(events: &[Event]) -> Summary {
+    let found = Findings::of_events("test".into(), events.to_vec());
+    found.expect("a log").summary
+}
+
 /// The summary of an execution of two cells in which a cache line's round trip between the endpoints'
 /// CPUs took this long in the runs of each block, in ns.
 fn summary_with_round_trips(trips: &[u32]) -> Summary {
-    Summary::from_events(&events_with_round_trips(trips)).expect("a log")
+    summary(&events_with_round_trips(trips))
 }
 
 fn events_with_round_trips(trips: &[u32]) -> Vec<Event> {
@@ -502,7 +508,7 @@ fn the_last_result_of_a_repeated_run_counts() {
             ..Repeats::default()
         },
     });
-    let summary = Summary::from_events(&events).expect("a log");
+    let summary = summary(&events);
     let distances = summary
         .distances
         .expect("the other run of the last block is far");
@@ -525,7 +531,7 @@ fn a_repetition_without_a_result_leaves_the_one_before() {
     let whole = [&before[..], &[repeated.clone(), began.clone(), failed]].concat();
     let cut = [&before[..], &[repeated, began]].concat();
     for events in [whole, cut] {
-        let summary = Summary::from_events(&events).expect("a log");
+        let summary = summary(&events);
         assert!(summary.incomplete.is_empty() && summary.excluded.is_empty());
         assert!(summary.cells.iter().all(|cell| cell.runs == 3));
     }
@@ -534,7 +540,7 @@ fn a_repetition_without_a_result_leaves_the_one_before() {
 #[test]
 fn the_studys_state_counts_where_it_has_enough_runs() {
     let mut events = events_with_round_trips(&[88, 85, 90, 370, 366, 372, 371]);
-    let far = Summary::from_events(&events).expect("a log");
+    let far = summary(&events);
     assert_eq!(far.states[0].round_trip_ns, (366.0, 372.0));
     let states = vec![DistanceState {
         cpus: [0, 1],
@@ -546,7 +552,7 @@ fn the_studys_state_counts_where_it_has_enough_runs() {
             ..Repeats::default()
         },
     });
-    let near = Summary::from_events(&events).expect("a log");
+    let near = summary(&events);
     assert_eq!(near.states[0].round_trip_ns, (85.0, 90.0));
     assert!(near.cells.iter().all(|cell| cell.runs == 3));
 }

@@ -799,12 +799,8 @@ fn segments_of_a_stream_are_those_between_the_samples() {
     };
     grow(&mut run.receiver, [5100, 10_000, 600]);
     assert_close(run.figure("acks_per_segment"), 0.5);
-    grow(&mut run.sender, [10_000, 4000, 10_000]);
-    assert_close(run.figure("acks_received_per_segment"), 0.04);
     run.receiver.counts.measured.empty_calls = 2 * 76_800;
     assert_close(run.figure("receiver_empty_calls_per_message"), 1.0);
-    run.sender.counts.measured.short_calls = run.sender.counts.measured.calls / 4;
-    assert_close(run.figure("short_sends_pct"), 25.0);
 }
 
 /// A stream of which each endpoint's counters grew by these: those of the connections (segments,
@@ -1036,7 +1032,6 @@ fn times_of_single_messages_have_their_figures() {
         ("send_call_p999_us", 30.0),
         ("send_call_max_us", 41.0),
         ("delay_variation_mean_us", 15.111),
-        ("delay_variation_p50_us", 10.0),
         ("delay_variation_p99_us", 20.0),
         ("delay_variation_max_us", 41.0),
         ("jitter_us", 7.5),
@@ -1072,9 +1067,6 @@ fn pacing_is_told_with_its_error_and_its_cost() {
     for (name, wanted) in [
         ("rate_error_pct", 2.4),
         ("pacing_gap_spread_us", 3.0),
-        ("pacing_gap_min_us", 80.0),
-        ("pacing_gap_max_us", 120.0),
-        ("pacing_late_mean_us", 2.0),
         ("pacing_late_max_us", 9.0),
         ("pacing_cpu_pct", 3.0),
     ] {

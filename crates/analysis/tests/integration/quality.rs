@@ -127,11 +127,6 @@ fn what_the_host_did_before_is_taken_off() {
     // 1.5 s of CPU time in 2 s; before, 0.2 s in 1 s.
     let run = Run::new(false, [100, 50]);
     assert_eq!(attribute(&run.view()).expect("told").method, Method::Hosts);
-    assert_eq!(
-        run.figure("sender_host_service_demand_above_idle_us_per_kib"),
-        None
-    );
-    assert_eq!(run.figure("sender_idle_cpu_pct"), None);
     let run = run.rested([20, 0]);
     let close = |found: Option<f64>, expected: f64| {
         assert!(
@@ -139,18 +134,9 @@ fn what_the_host_did_before_is_taken_off() {
             "{found:?} {expected}"
         );
     };
-    close(run.figure("sender_idle_cpu_pct"), 10.0);
     close(
         run.figure("sender_host_service_demand_us_per_kib"),
         1.5e6 / KIB,
-    );
-    close(
-        run.figure("sender_host_service_demand_above_idle_us_per_kib"),
-        1.1e6 / KIB,
-    );
-    close(
-        run.figure("receiver_host_service_demand_above_idle_us_per_kib"),
-        1.1e6 / KIB,
     );
     assert_eq!(
         attribute(&run.view()).expect("told").method,
@@ -162,10 +148,6 @@ fn what_the_host_did_before_is_taken_off() {
 #[test]
 fn a_host_that_was_as_busy_before_tells_nothing_of_the_run() {
     let run = Run::new(false, [20, 20]).rested([10, 10]);
-    assert_eq!(
-        run.figure("sender_host_service_demand_above_idle_us_per_kib"),
-        None
-    );
     assert_eq!(attribute(&run.view()).expect("told").method, Method::Hosts);
 }
 

@@ -47,13 +47,6 @@ impl Lateness {
         at.map(upper_ns)
     }
 
-    /// The share of packets that were later than this, from 0 to 1; absent if there were none.
-    pub fn share_above(&self, late_ns: u64) -> Option<f64> {
-        let total = self.total();
-        let above: u64 = self.counts[bucket(late_ns) + 1..].iter().sum();
-        (total > 0).then(|| above as f64 / total as f64)
-    }
-
     /// The packets that were counted after `before`.
     pub fn since(&self, before: &Lateness) -> Lateness {
         let mut left = self.clone();
@@ -122,7 +115,6 @@ mod tests {
         assert!((50_000..=56_250).contains(&p95), "{p95}");
         let most = late.quantile_ns(1.0).unwrap();
         assert!((2_000_000..=2_250_000).contains(&most), "{most}");
-        assert_eq!(late.share_above(1_000_000), Some(0.01));
     }
 
     #[test]
