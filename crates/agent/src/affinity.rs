@@ -81,7 +81,7 @@ fn pin(cpus: &[u32]) -> Result<Vec<u32>, String> {
         Ok(pinned)
     } else {
         Err(format!(
-            "asked to run on CPUs {asked:?}, the kernel allows {pinned:?}"
+            "requested CPUs {asked:?}, but the kernel allows {pinned:?}"
         ))
     }
 }

@@ -208,7 +208,7 @@ impl<'a> Threads<'a> {
                     .spawn(move || worker.work(&request, begin_ns, &out, &release));
                 spawned.map_err(|error| {
                     format!(
-                        "start thread {}: {error}; ask for fewer (--threads), or raise ulimit -u",
+                        "start thread {}: {error}; request fewer (--threads), or raise ulimit -u",
                         count + 1
                     )
                 })?;

@@ -67,11 +67,11 @@ pub enum Rows {
 /// Which plots follow the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Plot {
-    /// How the runs of each metric spread, and the first metric against size
+    /// Spread of the runs for each metric, and the first metric against size
     Short,
-    /// As short, and every metric against size
+    /// Same as `short`, with every metric against size
     All,
-    /// How the runs of each metric spread
+    /// Spread of the runs for each metric
     Quantiles,
     /// Every metric against size
     Curve,
@@ -82,12 +82,12 @@ pub enum Plot {
 /// How a result is printed.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Look {
-    /// Print one JSON document; same as --format json. Throughput is
-    /// `.cells[0].throughput_mbps.median`, what limited it `.bottleneck`
+    /// Print one JSON document; same as --format json. The throughput is
+    /// `.cells[0].throughput_mbps.median`, the bottleneck `.bottleneck`
     #[arg(short = 'J', long, conflicts_with = "format")]
     json: bool,
-    /// Output format; in each but `text` the lines that report progress go to standard error
-    /// [default: text]
+    /// Output format; with any format but `text`, progress is printed to standard error [default:
+    /// text]
     #[arg(long, value_name = "FORM", value_parser = format_parser())]
     format: Option<Format>,
     /// Print one row per run, or per interval of 100 ms, instead of the figures
@@ -96,14 +96,15 @@ pub struct Look {
     /// Plots after the tables of --format text [default: short in a terminal, else none]
     #[arg(long, value_name = "WHAT", value_enum)]
     plot: Option<Plot>,
-    /// Run that --format iperf3 prints, counted from 1 [default: the only run]
+    /// Number of the run to print with --format iperf3, starting at 1 [default: the only run]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=u32::MAX))]
     run: Option<u32>,
-    /// Print with --json also the raw records of every run, with all samples: some 100 KB a second
+    /// With --json, also print the raw records of every run, with all samples (about 100 KB per
+    /// second)
     #[arg(long)]
     samples: bool,
-    /// Of a test, print all figures of the run, its settings, and the evidence for the bottleneck,
-    /// before the answer
+    /// Print all figures of a test, its settings, and the evidence for the bottleneck before the
+    /// answer
     #[arg(short, visible_short_alias = 'V', long)]
     pub verbose: bool,
 }

@@ -11,8 +11,8 @@ use crate::{output, own_json};
 /// How a log is read.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Reading {
-    /// Leave out lines of a log that do not match their checksums or cannot be read, and say which,
-    /// instead of refusing the log
+    /// Skip and list lines of a log that cannot be read or do not match their checksums, instead of
+    /// refusing the log
     #[arg(long)]
     damaged: bool,
 }

@@ -27,7 +27,7 @@ pub fn refused(path: &Path) -> Option<Failure> {
     };
     let gone = match folder.exists() {
         true => "",
-        false => ", which is not on this machine any more",
+        false => ", which no longer exists on this machine",
     };
     Some(Failure::Usage(format!(
         "{shown} {what}; name the execution's folder: {}{gone}",

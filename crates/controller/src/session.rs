@@ -355,7 +355,7 @@ impl<'a> Session<'a> {
         let in_effect = match &mut self.path {
             Some(path) => path.set(conditions).map_err(RunError::Failed)?,
             None if conditions.emulator_queue_limit.is_some() => {
-                let cannot = "emulator_queue_limit needs a lab: between these hosts is no link emulator of bitcost";
+                let cannot = "emulator_queue_limit needs a lab: these hosts have no bitcost link emulator between them";
                 return Err(RunError::Failed(cannot.to_owned()));
             }
             None if conditions.moderation_us.is_some() => {

@@ -208,7 +208,7 @@ fn check_emulated(conditions: &Conditions, lab: &LabSpec) -> Result<(), String> 
 fn check_without_lab(conditions: &Conditions) -> Result<(), String> {
     if conditions.emulator_queue_limit.is_some() {
         return Err(
-            "emulator_queue_limit needs a lab: between named hosts is no link emulator of bitcost"
+            "emulator_queue_limit needs a lab: named hosts have no bitcost link emulator between them"
                 .to_owned(),
         );
     }

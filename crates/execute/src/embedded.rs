@@ -117,7 +117,7 @@ fn inline_notes(lab: &Lab, spec: &LabSpec) -> Vec<String> {
             && endpoints.contains(&&host.name)
         {
             notes.push(format!(
-                "{}: threaded NAPI was asked for, it receives inline: {reason}",
+                "{}: threaded NAPI was requested, but it receives inline: {reason}",
                 host.name
             ));
         }
@@ -247,7 +247,7 @@ fn check_rtt(
             Ok((Some(check), Some(pings)))
         }
         Some(problem) => Err(ExecuteError::Check(format!(
-            "the lab {} does not do what it was asked, and no run is started: {problem}",
+            "the lab {} does not have the requested delays, so no run was started: {problem}",
             spec.topology
         ))),
     }

@@ -79,7 +79,7 @@ impl Programs {
 
     fn find(&self, asked: &str) -> Result<&Program, String> {
         let found = self.others.iter().find(|program| program.asked == asked);
-        found.ok_or_else(|| format!("the program {asked} is not one of this execution"))
+        found.ok_or_else(|| format!("the program {asked} does not belong to this execution"))
     }
 
     /// The path of a program's open file as the process `pid`, or `self`, sees it.
@@ -215,7 +215,7 @@ impl Program {
         let line = said.lines().next().unwrap_or_default().to_owned();
         if !line.starts_with("bitcost ") || line.split(' ').count() != 4 {
             return Err(
-                "it does not say that it is a bitcost (`agent --identify`); allowed: another bitcost, not older than that option"
+                "it does not identify itself as bitcost (`agent --identify`); allowed: another bitcost that has this option"
                     .to_owned(),
             );
         }

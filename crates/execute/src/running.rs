@@ -60,7 +60,7 @@ fn host_named(topology: &Topology, asked: &str) -> Result<String, ExecuteError> 
     }
     let hint = did_you_mean(name, hosts.iter().copied());
     Err(ExecuteError::Usage(format!(
-        "`{asked}` is no host of the running lab{hint}; there are: {}. Hosts outside of the lab cannot be reached from its nodes",
+        "`{asked}` is not a host of the running lab{hint}; there are: {}. Hosts outside of the lab cannot be reached from its nodes",
         hosts.join(", ")
     )))
 }
@@ -76,7 +76,7 @@ pub fn inside(spec: &LabSpec) -> Result<Option<Inside>, ExecuteError> {
     match Inside::find()? {
         Some(inside) if inside.lab == *name => Ok(Some(inside)),
         _ => Err(ExecuteError::Usage(format!(
-            "this execution is one of the running lab {name}; start it in a node of that lab: bitcost lab exec --lab {name} {} -- bitcost …",
+            "this execution belongs to the running lab {name}; resume it in a node of that lab: bitcost lab exec --lab {name} {} -- bitcost …",
             spec.sender
         ))),
     }

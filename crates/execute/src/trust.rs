@@ -55,7 +55,7 @@ pub fn check(
         return Ok(());
     }
     Err(ExecuteError::Usage(format!(
-        "{}; nothing was started: resuming starts, with the rights of user {}, {}; if you trust who wrote that, add --trust",
+        "{}; nothing was started. Resuming starts, with the privileges of user {}, {}; if you trust the author of the log, add --trust",
         foreign.join("; "),
         effective_uid(),
         started.join("; ")

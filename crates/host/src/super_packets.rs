@@ -37,7 +37,7 @@ pub struct SuperPackets {
 
 /// The knob "gso_max_segs".
 pub const GSO_MAX_SEGS: SuperPackets = SuperPackets {
-    about: "most segments of a packet that TCP hands to a device",
+    about: "maximum segments per packet that TCP hands to a device",
     limit: Limit::GsoSegments,
     ipv4: None,
     least: 1,
@@ -47,7 +47,7 @@ pub const GSO_MAX_SEGS: SuperPackets = SuperPackets {
 
 /// The knob "gso_max_size".
 pub const GSO_MAX_SIZE: SuperPackets = SuperPackets {
-    about: "most bytes of a packet that TCP hands to a device",
+    about: "maximum size of a packet that TCP hands to a device",
     limit: Limit::GsoSize,
     ipv4: Some(Limit::GsoIpv4Size),
     least: GSO_SIZE_LEAST,
@@ -57,7 +57,7 @@ pub const GSO_MAX_SIZE: SuperPackets = SuperPackets {
 
 /// The knob "gro_max_size".
 pub const GRO_MAX_SIZE: SuperPackets = SuperPackets {
-    about: "most bytes of a packet that GRO makes of those that a device receives",
+    about: "maximum size of a packet that GRO merges from received ones",
     limit: Limit::GroSize,
     ipv4: Some(Limit::GroIpv4Size),
     least: 1,

@@ -62,7 +62,7 @@ impl Meter {
             let seconds = most.as_secs();
             let rule = match course.params.seconds {
                 0 => format!("a test longer than --max-duration, {seconds} s"),
-                _ => format!("a test longer than it asked for: {seconds} s have passed"),
+                _ => format!("a test longer than requested: {seconds} s have passed"),
             };
             return Err(Refusal::new(code::EXPIRED, rule));
         }

@@ -73,7 +73,7 @@ fn set_buffers(socket: impl AsFd, params: &Params) -> Result<(), Refusal> {
     let value = i32::try_from(window).map_err(|_| {
         Refusal::new(
             code::SET_BUFFER,
-            format!("{asked}; 2147483647 are the most"),
+            format!("{asked}; the maximum is 2147483647"),
         )
     })?;
     for option in [SO_SNDBUF, SO_RCVBUF] {

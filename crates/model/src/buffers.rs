@@ -63,7 +63,7 @@ impl Buffers {
         {
             let near = alignment.next_power_of_two();
             return Err(format!(
-                "an alignment of {alignment} bytes is no power of two; allowed: {}, {near}",
+                "an alignment of {alignment} bytes is not a power of two; allowed: {}, {near}",
                 near / 2
             ));
         }

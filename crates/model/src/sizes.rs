@@ -71,7 +71,7 @@ impl Sizes {
     /// A sentence that says what was found and what is allowed.
     pub fn parse(text: &str) -> Result<Sizes, String> {
         let kind = kind(text).ok_or_else(|| {
-            format!("`{text}` is no distribution of message sizes; allowed: {ALLOWED}")
+            format!("`{text}` is not a distribution of message sizes; allowed: {ALLOWED}")
         })?;
         let sizes = Sizes {
             text: text.to_owned(),

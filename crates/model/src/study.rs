@@ -132,7 +132,7 @@ impl LabSpec {
             Some(name) => {
                 let hint = did_you_mean(name, names.iter().copied());
                 Err(format!(
-                    "the {role} `{name}` is no host of the lab{hint}; there are: {}",
+                    "the {role} `{name}` is not a host of the lab{hint}; there are: {}",
                     names.join(", ")
                 ))
             }

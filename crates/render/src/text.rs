@@ -130,7 +130,7 @@ pub fn head(summary: &Summary) -> Vec<String> {
     } else if summary.cells.iter().all(|cell| cell.runs == 0) {
         "No run has a result, so there are no figures.".to_owned()
     } else {
-        "One run says nothing about the spread, so there are no intervals.".to_owned()
+        "A single run says nothing about the spread, so there are no intervals.".to_owned()
     };
     let order = format!("{}; seed {}.", runs_per_cell(summary), summary.seed);
     let document = study

@@ -28,7 +28,7 @@ impl HostPort {
         let wrong = || {
             let shown: String = text.chars().take(64).collect();
             format!(
-                "{shown:?} is no host of a service; allowed: `web`, `web:{PORT}`, `192.0.2.7`, `[2001:db8::7]:{PORT}`"
+                "{shown:?} is not a host of a service; allowed: `web`, `web:{PORT}`, `192.0.2.7`, `[2001:db8::7]:{PORT}`"
             )
         };
         let (host, port) = parts(text).ok_or_else(wrong)?;

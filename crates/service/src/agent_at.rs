@@ -190,7 +190,10 @@ impl Sides for Front<'_> {
     fn look(&mut self, queues: &mut Queues) -> Result<(), End> {
         if self.frames.is_some() && self.heard.elapsed() > SILENCE {
             let silence = SILENCE.as_secs();
-            let reason = format!("the service at {} says nothing for {silence} s", self.at);
+            let reason = format!(
+                "the service at {} has not answered for {silence} s",
+                self.at
+            );
             return self.end(reason, queues);
         }
         Ok(())

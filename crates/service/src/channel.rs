@@ -61,7 +61,7 @@ pub fn failure(error: &io::Error) -> String {
         ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
             "it ended before it proved a key".to_owned()
         }
-        _ => format!("it is no client of this version of bitcost: {error}"),
+        _ => format!("it is not a client of this version of bitcost: {error}"),
     }
 }
 

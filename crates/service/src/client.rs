@@ -228,11 +228,11 @@ fn unproved(at: &HostPort, error: &io::Error, pinned: Fingerprint) -> Unreached 
         .is_some_and(|error| matches!(error, rustls::Error::InvalidCertificate(_)));
     let why = match error.kind() {
         _ if is_other_key => format!(
-            "it has not the key {pinned} that this host knows: another service answers there, or its key was made anew; ask for a new link only if you know why"
+            "its key is not {pinned}, the one that this host knows: another service answers there, or its key was replaced; request a new link only if you know why"
         ),
         _ if is_end(error) => return busy(at),
         ErrorKind::TimedOut => format!("it proved no key within {} s", STEP.as_secs()),
-        _ => format!("it is no service of this version of bitcost: {error}"),
+        _ => format!("it is not a service of this version of bitcost: {error}"),
     };
     refused(at, why)
 }

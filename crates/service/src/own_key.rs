@@ -51,7 +51,7 @@ impl OwnKey {
                     .mode();
                 if mode & 0o077 != 0 {
                     return Err(format!(
-                        "other users may read or write the key {}: chmod 600 it, or remove it to have another made, which all peers must then be told of",
+                        "other users may read or write the key {}: chmod 600 it, or remove it to have another made, which you must then distribute to all peers",
                         path.display()
                     ));
                 }
@@ -61,7 +61,7 @@ impl OwnKey {
                     .map_err(|error| failed("read", error))?;
                 OwnKey::of_pkcs8(&bytes).map_err(|why| {
                     format!(
-                        "{} is no key that bitcost made: {why}; remove it to have another made",
+                        "{} is not a key that bitcost made: {why}; remove it to have another made",
                         path.display()
                     )
                 })

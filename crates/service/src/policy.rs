@@ -106,7 +106,7 @@ impl Policy {
         }
         let shown: String = device.chars().take(15).collect();
         Err(format!(
-            "interfaces: {}; asked for {shown:?}",
+            "interfaces: {}; requested {shown:?}",
             allowed.join(", ")
         ))
     }
@@ -116,7 +116,7 @@ impl Policy {
             return Ok(());
         }
         Err(format!(
-            "routes are told to {} and {} alone; asked for {to}",
+            "routes are reported only to {} and {}; requested {to}",
             self.peer, self.local
         ))
     }
@@ -127,7 +127,7 @@ impl Policy {
             return Ok(());
         }
         Err(format!(
-            "data go only to the address at which the client proved its key, {}; asked for {address}",
+            "data is sent only to the address at which the client proved its key, {}; requested {address}",
             self.peer
         ))
     }
@@ -135,16 +135,16 @@ impl Policy {
     fn prepare(&self, prepare: &Prepare) -> Result<(), String> {
         self.interface(&prepare.device)?;
         if prepare.receiving.is_some() {
-            return Err("knobs: how a lab's interface receives; this is no lab".to_owned());
+            return Err("knobs: how a lab's interface receives; this is not a lab".to_owned());
         }
         if prepare.peer_cpu.is_some() || !prepare.softirq_cpus.is_empty() {
             return Err(
-                "what is measured on the CPUs of both endpoints of a lab; this is no lab"
+                "what is measured on the CPUs of both endpoints of a lab; this is not a lab"
                     .to_owned(),
             );
         }
         if !prepare.peer.is_bitcost() {
-            return Err("the other endpoint is a bitcost; asked for an iperf3 server".to_owned());
+            return Err("the other endpoint is a bitcost; requested an iperf3 server".to_owned());
         }
         for part in &prepare.parts {
             self.knobs(part)?;
@@ -162,7 +162,7 @@ impl Policy {
             .sum();
         if flows > self.rules.max_flows.into() {
             return Err(format!(
-                "max-flows is {}; asked for {}",
+                "max-flows is {}; requested {}",
                 self.rules.max_flows,
                 counted(flows as usize, "flow")
             ));
@@ -171,7 +171,7 @@ impl Policy {
         let bytes = bytes.fold(0, u64::saturating_add);
         if bytes > BUFFERS_BYTES_MAX {
             return Err(format!(
-                "buffers of a run take at most {BUFFERS_BYTES_MAX} bytes; asked for {bytes}"
+                "buffers of a run take at most {BUFFERS_BYTES_MAX} bytes; requested {bytes}"
             ));
         }
         self.rate(prepare)
@@ -195,12 +195,12 @@ impl Policy {
             [] => "none".to_owned(),
             names => names.join(", "),
         };
-        format!("knobs: {allowed}; asked for {shown:?}")
+        format!("knobs: {allowed}; requested {shown:?}")
     }
 
     fn conditions(&self, conditions: &Conditions) -> Result<(), String> {
         if !conditions.background.is_empty() || conditions.program.is_some() {
-            return Err("the parts of a run are plain; asked for parts inside of a part, or for another program".to_owned());
+            return Err("the parts of a run may not have parts; requested parts inside of a part, or for another program".to_owned());
         }
         // What a study's plan may ask for; the MTU of the path is known to the planner alone.
         conditions
@@ -217,7 +217,7 @@ impl Policy {
             return Ok(());
         }
         Err(format!(
-            "max-duration is {} s; asked for {} s",
+            "max-duration is {} s; requested {} s",
             most.as_secs(),
             asked.as_secs_f64()
         ))
@@ -241,13 +241,13 @@ impl Policy {
             .map_or(Ok(()), |device| self.interface(device))?;
         if let Some(address) = part.listen_on.filter(|on| on.to_canonical() != self.local) {
             return Err(format!(
-                "data are taken only at the address that the client reached, {}; asked for {address}",
+                "data is received only at the address that the client reached, {}; requested {address}",
                 self.local
             ));
         }
         if let Some(address) = own.address.filter(|own| own.to_canonical() != self.local) {
             return Err(format!(
-                "data are sent only from the address that the client reached, {}; asked for {address}",
+                "data is sent only from the address that the client reached, {}; requested {address}",
                 self.local
             ));
         }
@@ -257,7 +257,7 @@ impl Policy {
             .filter_map(first);
         match ports.find(|port| *port < FIRST_PORT) {
             Some(port) => Err(format!(
-                "ports are {FIRST_PORT} and above; asked for {port}"
+                "ports are {FIRST_PORT} and above; requested {port}"
             )),
             None => Ok(()),
         }
@@ -275,13 +275,13 @@ impl Policy {
         let mut sum = 0.0;
         for Part { conditions, .. } in &prepare.parts {
             sum += rate_bps(conditions).ok_or_else(|| {
-                format!("max-rate is {most} bit/s; asked for a test without a rate (-b)")
+                format!("max-rate is {most} bit/s; requested a test without a rate (-b)")
             })?;
             let length = conditions.window_limit().min(self.duration()).max(BURST);
             let burst_bytes = conditions.burst_bytes();
             if burst_bytes as f64 * 8.0 > most as f64 * length.as_secs_f64() {
                 return Err(format!(
-                    "max-rate is {most} bit/s; asked for {burst_bytes} bytes at once, which take longer than the test; send smaller messages or bursts"
+                    "max-rate is {most} bit/s; requested {burst_bytes} bytes at once, which take longer than the test; send smaller messages or bursts"
                 ));
             }
         }
@@ -289,7 +289,7 @@ impl Policy {
             return Ok(());
         }
         Err(format!(
-            "max-rate is {most} bit/s over all flows; asked for {sum:.0} bit/s"
+            "max-rate is {most} bit/s over all flows; requested {sum:.0} bit/s"
         ))
     }
 
@@ -297,7 +297,7 @@ impl Policy {
         let between = |from: u64, to: u64| Duration::from_nanos(to.saturating_sub(from));
         if between(now_ns, start.begin_ns) > BEFORE_BEGIN {
             return Err(format!(
-                "a run begins within {} s; asked for {} s",
+                "a run begins within {} s; requested {} s",
                 BEFORE_BEGIN.as_secs(),
                 between(now_ns, start.begin_ns).as_secs()
             ));
@@ -334,7 +334,7 @@ fn buffers(conditions: &Conditions) -> u64 {
 
 fn announced(asked: &str) -> String {
     format!(
-        "a test that was announced with --no-cost measures no cost and changes no setting of the service's host; asked for {asked}"
+        "a test that was announced with --no-cost measures no cost and changes no setting of the service's host; requested {asked}"
     )
 }
 
@@ -343,7 +343,7 @@ fn idle(asked: Duration) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "an idle host is measured for at most {} s; asked for {} s",
+        "an idle host is measured for at most {} s; requested {} s",
         IDLE_MAX.as_secs(),
         asked.as_secs_f64()
     ))

@@ -80,7 +80,7 @@ fn the_other_endpoint_is_a_bitcost() {
         ..prepare(|_| {})
     };
     let error = judged(Rules::default(), to_iperf3).expect_err("refused");
-    assert!(error.contains("asked for an iperf3 server"), "{error}");
+    assert!(error.contains("requested an iperf3 server"), "{error}");
 }
 
 #[test]
@@ -95,20 +95,20 @@ fn what_needs_both_endpoints_of_a_lab_is_not_measured() {
     };
     for asked in [timed, near] {
         let error = judged(Rules::default(), asked).expect_err("refused");
-        assert!(error.contains("this is no lab"), "{error}");
+        assert!(error.contains("this is not a lab"), "{error}");
     }
 }
 
 #[test]
 fn no_setting_of_the_host_is_changed_unless_it_is_named() {
     let offloads = |conditions: &mut Conditions| conditions.offloads = Offloads::Off;
-    assert_eq!(asked(offloads), r#"knobs: none; asked for "offloads""#);
+    assert_eq!(asked(offloads), r#"knobs: none; requested "offloads""#);
     let sysctl = |endpoint| {
         move |conditions: &mut Conditions| {
             conditions.host_settings = vec![setting("sysctl", endpoint)];
         }
     };
-    assert!(asked(sysctl(None)).contains(r#"asked for "sysctl""#));
+    assert!(asked(sysctl(None)).contains(r#"requested "sysctl""#));
     assert!(asked(sysctl(Some(Role::Receiver))).contains("sysctl"));
     // It is the other host that is changed.
     assert_eq!(
@@ -121,13 +121,13 @@ fn no_setting_of_the_host_is_changed_unless_it_is_named() {
     };
     assert_eq!(judged(rules.clone(), prepare(offloads)), Ok(()));
     let error = judged(rules, prepare(sysctl(None))).expect_err("refused");
-    assert_eq!(error, r#"knobs: offloads; asked for "sysctl""#);
+    assert_eq!(error, r#"knobs: offloads; requested "sysctl""#);
 }
 
 #[test]
 fn length_flows_and_rate_are_limited() {
     assert!(
-        asked(|c| c.duration_ms = 600_000).starts_with("max-duration is 600 s; asked for 600.")
+        asked(|c| c.duration_ms = 600_000).starts_with("max-duration is 600 s; requested 600.")
     );
     assert!(
         asked(|c| (c.buffers.ring, c.flows) = (1024, 8))
@@ -136,7 +136,7 @@ fn length_flows_and_rate_are_limited() {
     assert!(
         asked(|c| c.message_size_bytes = u32::MAX).contains("message_size_bytes is 4294967295")
     );
-    assert!(asked(|c| c.flows = 129).starts_with("max-flows is 128; asked for 129 flows"));
+    assert!(asked(|c| c.flows = 129).starts_with("max-flows is 128; requested 129 flows"));
     let rules = Rules {
         max_rate_bps: Some(1_000_000),
         ..Rules::default()
@@ -173,7 +173,7 @@ fn interfaces_addresses_and_ports_are_limited() {
     let mut other = prepare(|_| {});
     other.device = "eth1".to_owned();
     let error = judged(Rules::default(), other.clone()).expect_err("another interface");
-    assert_eq!(error, r#"interfaces: eth0; asked for "eth1""#);
+    assert_eq!(error, r#"interfaces: eth0; requested "eth1""#);
     let named = Rules {
         interfaces: vec!["eth1".to_owned()],
         ..Rules::default()
@@ -190,7 +190,7 @@ fn interfaces_addresses_and_ports_are_limited() {
         first: 22,
         last: 22,
     };
-    assert!(asked(|c| c.places.receiver.ports = Some(port)).contains("asked for 22"));
+    assert!(asked(|c| c.places.receiver.ports = Some(port)).contains("requested 22"));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn every_interface_and_address_of_this_host_is_judged() {
                 ..setting(knob, None)
             }];
         };
-        assert_eq!(refused(&named), r#"interfaces: eth0; asked for "eth1""#);
+        assert_eq!(refused(&named), r#"interfaces: eth0; requested "eth1""#);
         // The other host is its client's.
         let elsewhere = |c: &mut Conditions| {
             named(c);
@@ -243,11 +243,11 @@ fn every_interface_and_address_of_this_host_is_judged() {
         assert_eq!(judged(rules.clone(), prepare(elsewhere)), Ok(()));
     }
     let bound = |c: &mut Conditions| c.places.receiver.device = Some("eth1".to_owned());
-    assert_eq!(refused(&bound), r#"interfaces: eth0; asked for "eth1""#);
+    assert_eq!(refused(&bound), r#"interfaces: eth0; requested "eth1""#);
     let mut sends = prepare(|c| c.places.sender.address = Some([198, 51, 100, 1].into()));
     (sends.parts[0].role, sends.parts[0].listen_on) = (Role::Sender, None);
     let error = judged(rules, sends).expect_err("refused");
-    assert!(error.starts_with("data are sent only from"), "{error}");
+    assert!(error.starts_with("data is sent only from"), "{error}");
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn data_go_to_the_proved_peer_alone() {
     assert_eq!(check(&policy, &meet("[::ffff:192.0.2.1]:9"), 0), Ok(()));
     let error = check(&policy, &meet("192.0.2.3:9"), 0).expect_err("a third party");
     assert!(
-        error.starts_with("data go only to the address at which"),
+        error.starts_with("data is sent only to the address at which"),
         "{error}"
     );
     assert!(check(&policy, &ToAgent::Route { to: PEER }, 0).is_ok());

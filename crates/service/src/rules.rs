@@ -49,9 +49,9 @@ pub struct Rules {
     pub max_rate_bps: Option<u64>,
     /// Longest run with its warm-up, in seconds.
     pub max_duration_s: u32,
-    /// Most flows of a run.
+    /// Maximum number of flows in a run.
     pub max_flows: u32,
-    /// Most tests at the same time, with those that wait.
+    /// Maximum number of concurrent tests, with those that wait.
     pub max_tests: u32,
     /// Longest time for which the key may have the host for itself, in seconds.
     pub max_session_s: u32,

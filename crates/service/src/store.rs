@@ -83,7 +83,7 @@ impl Store {
             private_folder(&part)?;
             let facts = fs::symlink_metadata(&part);
             if !facts.is_ok_and(|facts| facts.is_dir()) {
-                return Err(format!("{} is no folder", part.display()));
+                return Err(format!("{} is not a folder", part.display()));
             }
             hand_over(&part);
         }

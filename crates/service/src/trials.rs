@@ -226,7 +226,7 @@ fn a_service_with_another_key_gets_no_token() {
     let mut link = served.link(Rules::default());
     link.at = other.at.clone();
     let why = refusal(enrol(&client, &link, "alice", &resolve));
-    assert!(why.contains("has not the key"), "{why}");
+    assert!(why.contains("its key is not"), "{why}");
     assert_eq!(served.store().invitations().expect("links").len(), 1);
     drop((served.stop(), other.stop()));
 }
@@ -251,7 +251,7 @@ fn messages_reach_the_agent_and_refused_ones_do_not() {
     };
     let refused = next();
     assert!(
-        refused.contains("failed") && refused.contains("interfaces: lo; asked for"),
+        refused.contains("failed") && refused.contains("interfaces: lo; requested"),
         "{refused}"
     );
     assert_eq!(next().as_bytes(), &frame(&ToAgent::Renew)[4..]);

@@ -115,7 +115,7 @@ impl Grammar {
             "receiver" => Ok((Some(Role::Receiver), value)),
             "both" => Ok((None, value)),
             other => Err(format!(
-                "`{other}` is no endpoint{}; allowed: sender, receiver, both",
+                "`{other}` is not an endpoint{}; allowed: sender, receiver, both",
                 did_you_mean(other, ["sender", "receiver", "both"])
             )),
         }
@@ -261,7 +261,7 @@ pub const LIMIT_OUTPUT: Grammar = Grammar {
         let bytes = units::parse_bytes(text)
             .ok()
             .filter(|bytes| (4096..=1 << 30).contains(bytes))
-            .ok_or_else(|| format!("`{text}` is no number of bytes that is allowed"))?;
+            .ok_or_else(|| format!("`{text}` is not a number of bytes that is allowed"))?;
         Ok(sysctl(
             "net.ipv4.tcp_limit_output_bytes",
             &bytes.to_string(),
@@ -279,7 +279,7 @@ pub const MIN_TSO_SEGS: Grammar = Grammar {
             .parse()
             .ok()
             .filter(|count| *count > 0)
-            .ok_or_else(|| format!("`{text}` is no number of segments that is allowed"))?;
+            .ok_or_else(|| format!("`{text}` is not a number of segments that is allowed"))?;
         Ok(sysctl("net.ipv4.tcp_min_tso_segs", &count.to_string()))
     },
 };
@@ -290,7 +290,7 @@ fn name(text: &str) -> Result<&str, String> {
     let is_name = !text.is_empty() && text.chars().all(is_letter);
     is_name
         .then_some(text)
-        .ok_or_else(|| format!("`{text}` is no name"))
+        .ok_or_else(|| format!("`{text}` is not a name"))
 }
 
 fn sysctl(name: &str, value: &str) -> Vec<Parsed> {
@@ -352,7 +352,7 @@ fn parse_offloads(text: &str) -> Result<Vec<Parsed>, String> {
     let is_pair = |pair: &&[&str]| pair.len() == 2 && ["on", "off"].contains(&pair[1]);
     if pairs.is_empty() || !pairs.iter().all(is_pair) {
         return Err(format!(
-            "`{text}` is no set of offloads{}",
+            "`{text}` is not a set of offloads{}",
             did_you_mean(text, OFFLOAD_SETS)
         ));
     }
@@ -384,7 +384,7 @@ fn parse_numbers(text: &str) -> Result<Vec<Parsed>, String> {
         );
     }
     if values.is_empty() {
-        return Err("nothing is asked".to_owned());
+        return Err("nothing is requested".to_owned());
     }
     Ok(vec![(None, values)])
 }
@@ -399,7 +399,7 @@ fn parse_sysctl(text: &str) -> Result<Vec<Parsed>, String> {
         let value: Vec<&str> = value.split_ascii_whitespace().collect();
         if !name.starts_with("net.") || value.is_empty() {
             return Err(format!(
-                "`{}` is no name under net. with a value{}",
+                "`{}` is not a name under net. with a value{}",
                 pair.trim(),
                 names::parameters_like(&name)
             ));
@@ -487,7 +487,7 @@ const QDISCS: &[(&str, &[Parameter])] = &[
 
 fn parse_qdisc(text: &str) -> Result<Vec<Parsed>, String> {
     let words = words(text);
-    let (kind, rest) = words.split_first().ok_or("nothing is asked")?;
+    let (kind, rest) = words.split_first().ok_or("nothing is requested")?;
     let kinds = QDISCS.iter().map(|(kind, _)| *kind);
     let Some((_, known)) = QDISCS.iter().find(|(known, _)| known == kind) else {
         let all: Vec<&str> = kinds.clone().collect();
@@ -514,7 +514,7 @@ fn parse_qdisc(text: &str) -> Result<Vec<Parsed>, String> {
         let value = pair.get(1).copied().unwrap_or_default();
         let number = unit
             .read(value)
-            .ok_or_else(|| format!("`{value}` is no value of {}", pair[0]))?;
+            .ok_or_else(|| format!("`{value}` is not a value of {}", pair[0]))?;
         values.insert((*name).to_owned(), number.to_string());
     }
     Ok(vec![(None, values)])
@@ -558,13 +558,14 @@ fn parse_stress(text: &str) -> Result<Vec<Parsed>, String> {
             values.insert("flavour".to_owned(), word.to_owned());
         } else if let Some(load) = word.strip_suffix('%') {
             let load = in_range(load.parse().ok(), 100)
-                .ok_or_else(|| format!("`{word}` is no load; 1% to 100%"))?;
+                .ok_or_else(|| format!("`{word}` is not a load; 1% to 100%"))?;
             values.insert("load_percent".to_owned(), load.to_string());
         } else {
             let hint = did_you_mean(word, STRESS_FLAVOURS);
             let workers = in_range(word.parse().ok(), WORKERS_MAX);
-            let workers = workers
-                .ok_or_else(|| format!("`{word}` is no number of workers and no flavour{hint}"))?;
+            let workers = workers.ok_or_else(|| {
+                format!("`{word}` is neither a number of workers nor a flavour{hint}")
+            })?;
             values.insert("workers".to_owned(), workers.to_string());
         }
     }
@@ -573,7 +574,7 @@ fn parse_stress(text: &str) -> Result<Vec<Parsed>, String> {
     }
     if let Some(cpus) = cpus {
         let list = parse_cpu_list(cpus)
-            .ok_or_else(|| format!("`{cpus}` is no list of CPUs such as 0,2-3"))?;
+            .ok_or_else(|| format!("`{cpus}` is not a list of CPUs such as 0,2-3"))?;
         let list: Vec<String> = list.iter().map(u32::to_string).collect();
         values.insert("cpus".to_owned(), list.join(","));
     }
@@ -681,7 +682,7 @@ mod tests {
             (
                 &OFFLOADS,
                 "tsoo off",
-                "`tsoo` is no feature of an interface; did you mean `tso`",
+                "`tsoo` is not a feature of an interface; did you mean `tso`",
             ),
             (&OFFLOADS, "receiver: rx-gro on, grro off", "`gro`"),
             (&OFFLOADS, "sendr: on", "did you mean `sender`"),
@@ -695,9 +696,9 @@ mod tests {
             (&IDLE, "pol", "did you mean `poll`"),
             (&QDISC, "netemm delay 1ms", "did you mean `netem`"),
             (&QDISC, "tbf rat 1G", "did you mean `rate`"),
-            (&QDISC, "tbf rate fast", "`fast` is no value of rate"),
-            (&QDISC, "tbf rate", "no value of rate"),
-            (&QDISC, "", "nothing is asked"),
+            (&QDISC, "tbf rate fast", "`fast` is not a value of rate"),
+            (&QDISC, "tbf rate", "is not a value of rate"),
+            (&QDISC, "", "nothing is requested"),
             (&SYSCTL, "kernel.panic=1", "under net."),
             (&SYSCTL, "tcp_rmemm=1", "did you mean `net.ipv4.tcp_rmem`"),
             (
@@ -714,7 +715,7 @@ mod tests {
             ),
             (&STRESS, "2 50%", "names no flavour"),
             (&STRESS, "cpu 0%", "1% to 100%"),
-            (&STRESS, "cpu on 3-1", "no list of CPUs"),
+            (&STRESS, "cpu on 3-1", "is not a list of CPUs"),
             (&CHANNELS, "rx", "without a number"),
         ] {
             let error = grammar.read(text).expect_err(text);

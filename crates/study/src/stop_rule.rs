@@ -75,7 +75,7 @@ impl Study {
     fn with_run(&self, change: impl FnOnce(&mut dyn TableLike)) -> Result<Study, String> {
         let mut document: DocumentMut = self.text.parse().map_err(|error| format!("{error}"))?;
         let run = document.entry("run").or_insert_with(table);
-        change(run.as_table_like_mut().ok_or("`run` is no table")?);
+        change(run.as_table_like_mut().ok_or("`run` is not a table")?);
         Study::parse(&format!("{}.toml", self.name), &document.to_string())
             .map_err(|StudyError { message, .. }| message)
     }

@@ -169,7 +169,7 @@ pub fn no_sender(
     TrafficError::Peer(match only {
         None => format!("{missing} at {address} within {patience:?}: {error}"),
         Some(only) => format!(
-            "data are taken only from the address at which the client proved its key, {only}: {missing} from there at {address} within {patience:?}: {error}"
+            "data is received only from the address at which the client proved its key, {only}: {missing} from there at {address} within {patience:?}: {error}"
         ),
     })
 }

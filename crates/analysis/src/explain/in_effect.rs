@@ -113,7 +113,9 @@ impl InEffect {
             .filter_map(|(is_set, way)| (!is_set).then_some(way))
             .collect();
         verdict.chosen.remedy = Some(match open.is_empty() {
-            true => "all that could be set against it is set; a faster CPU is left".to_owned(),
+            true => {
+                "every setting that would help is already in effect; use a faster CPU".to_owned()
+            }
             false => open.join("; "),
         });
     }
@@ -180,7 +182,7 @@ impl InEffect {
                 (false, "find where segments are lost"),
                 (
                     self.bbr,
-                    "try a congestion control that forgives loss (bbr)",
+                    "try a congestion control that tolerates loss (bbr)",
                 ),
             ];
         }

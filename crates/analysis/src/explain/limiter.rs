@@ -286,7 +286,7 @@ impl Verdict {
         }
         match self.limiter() {
             limiter if limiter.is_unknown() && self.by_figures => {
-                "these figures tell no more; make one such run with bitcost, and explain that"
+                "these figures do not say more; repeat the run with bitcost, and explain that"
             }
             limiter => limiter.row.remedy,
         }

@@ -132,7 +132,7 @@ impl History {
         2 * point.changes.len() > self.judged()
     }
 
-    /// The series whose last change is to the worse.
+    /// The series whose last change is for the worse.
     pub fn worse(&self) -> Vec<(&Series, &Shifted)> {
         let last = |series: &'_ Series| {
             series

@@ -22,7 +22,7 @@ pub struct Bdp {
     pub rate_bps: u64,
     /// Its round-trip time.
     pub rtt: Duration,
-    /// Largest IP packet, in bytes.
+    /// Maximum size of an IP packet, in bytes.
     pub mtu_bytes: u32,
 }
 

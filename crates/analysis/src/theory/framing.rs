@@ -36,7 +36,7 @@ pub struct Framing {
     pub transport: Transport,
     /// True where frames carry an IEEE 802.1Q tag.
     pub vlan: bool,
-    /// Largest IP packet, in bytes.
+    /// Maximum size of an IP packet, in bytes.
     pub mtu_bytes: u32,
     /// The part of a frame that counts.
     pub counted: Counted,

@@ -56,7 +56,7 @@ impl Pacing {
         self.rate_bps
     }
 
-    /// Largest IP packet, in bytes.
+    /// Maximum size of an IP packet, in bytes.
     pub fn mtu_bytes(&self) -> u32 {
         self.mtu_bytes
     }

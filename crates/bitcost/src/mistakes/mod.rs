@@ -120,7 +120,7 @@ impl Mistake<'_> {
             };
         }
         if !found.starts_with('-') {
-            return format!("`{found}` is a word too many; {}", self.usage(&name));
+            return format!("unexpected argument `{found}`; {}", self.usage(&name));
         }
         if path.len() == 1 && has_option(verb, &["test"], &found) {
             return format!("`{found}` is an option of `{name} test`: `{name} test tcp {found}`");

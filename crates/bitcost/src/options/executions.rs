@@ -19,11 +19,11 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often a study is executed.
 #[derive(clap::Args)]
 pub struct Executions {
-    /// Execute the study N times, each with its own folder and order of runs, for `bitcost history`
-    /// and for comparisons of several executions
+    /// Run the whole study N times, each time with its own folder and random order, for `bitcost
+    /// history` and for `bitcost compare --old … --new …`
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=EXECUTIONS_MOST), conflicts_with = "resume")]
     executions: Option<u32>,
-    /// With --executions: time between two of them, such as 10m [default: none]
+    /// With --executions: time to wait between them, such as 10m [default: none]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "executions")]
     pause: Option<Duration>,
 }

@@ -19,10 +19,10 @@ pub type Way = fn(&Asked) -> Result<Host, Failure>;
 /// The two hosts.
 #[derive(clap::Args)]
 pub struct HostOptions {
-    /// Host of the receiver: `local`; a host with a service of bitcost (`bitcost serve`), by the link
-    /// that enrols this one, later by its name; or what ssh reaches, such as user@host; in a node of
-    /// a running lab another host of the lab, by name or address [default: local if --sender is
-    /// given, else the embedded lab]
+    /// Host of the receiver: `local`; an ssh destination, such as user@host; a host that runs
+    /// `bitcost serve`, given by its enrolment link the first time and by its name afterwards; or,
+    /// in a node of a running lab, another host of that lab, by name or address [default: local if
+    /// --sender is given, else the embedded lab]
     #[arg(long, short_aliases = ['c', 'H'], alias = "client", value_name = "HOST", value_parser = Asked::parse, help_heading = "Hosts")]
     receiver: Option<Asked>,
     /// Host of the sender, written as for --receiver [default: local if --receiver is given, else
@@ -37,8 +37,8 @@ pub struct HostOptions {
     /// to [default: that of its route to the sender]
     #[arg(long, value_name = "DEVICE", help_heading = "Hosts")]
     receiver_dev: Option<String>,
-    /// Path of bitcost on the hosts that ssh reaches [default: the one in their PATH if it is the
-    /// same build, else a copy of this one, which leaves no file]
+    /// Path of bitcost on the hosts that ssh reaches [default: bitcost in their PATH if it is the
+    /// same build, otherwise a copy of this program, which leaves no file behind]
     #[arg(long, value_name = "PATH", value_parser = parse_program, help_heading = "Hosts")]
     remote_program: Option<String>,
     /// Configuration file for ssh, as its option -F

@@ -11,8 +11,9 @@ pub struct Judging {
     /// Smallest change that counts as better or worse, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
     pub threshold: f64,
-    /// Exit with status 1 if a metric of a cell got worse, clearly so among all comparisons (Holm's
-    /// procedure: at most 5 % false alarms), or the new side lacks cells or values of the old one
+    /// Exit with code 1 if a metric of any cell got worse (corrected for the number of comparisons
+    /// by Holm's procedure, with at most 5 % false alarms), or if the new side lacks cells or
+    /// values of the old one
     #[arg(long, value_name = "VERDICT", value_parser = ["worse"])]
     pub fail_on: Option<String>,
 }
@@ -21,7 +22,7 @@ pub struct Judging {
 pub fn threshold(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
     let possible = number.filter(|number: &f64| (0.1..=100.0).contains(number));
-    possible.ok_or_else(|| format!("`{text}` is no threshold; allowed: 0.1 to 100 (per cent)"))
+    possible.ok_or_else(|| format!("`{text}` is not a threshold; allowed: 0.1 to 100 (per cent)"))
 }
 
 impl Judging {
@@ -54,12 +55,12 @@ impl Judging {
             ),
             (
                 missing,
-                format!("{missing} missing: values of the old side that the new one has none of"),
+                format!("{missing} missing: values that the old side has and the new side lacks"),
             ),
             (
                 lost,
                 format!(
-                    "{} of the old side that the new one does not have",
+                    "{} that the old side has and the new side lacks",
                     counted(lost, "cell")
                 ),
             ),

@@ -12,21 +12,20 @@ use crate::failure::Failure;
 /// How long a study takes, and in which order its runs come.
 #[derive(clap::Args)]
 pub struct Order {
-    /// Number of blocks; each runs every cell once, in random order. With auto, blocks are added
-    /// until each statement of the study passes or fails, or without statements until each ratio
-    /// that it compares, or else each cell, is known --within this much [default: as the study says]
+    /// Number of blocks; each block runs every cell once, in random order. `auto` adds blocks until
+    /// every statement of the study passes or fails; in a study without statements, until its
+    /// confidence intervals are as narrow as --within requests [default: as the study says]
     #[arg(long, value_name = "N|auto", value_parser = parse_blocks)]
     blocks: Option<Blocks>,
-    /// With --blocks auto: how narrow the 95 % confidence intervals of a study without statements
-    /// must be, as a share of the median [default: 10%]
+    /// With --blocks auto, in a study without statements: stop when the 95 % confidence intervals
+    /// are narrower than this percentage of the median [default: 10%]
     #[arg(long, visible_alias = "until-interval", value_name = "PERCENT", value_parser = percent)]
     within: Option<f64>,
     /// Measured time of each run, such as 2s or 500ms [default: as the study says]
     #[arg(long, value_name = "TIME", value_parser = parse_window)]
     duration: Option<Duration>,
-    /// Total time, such as 10m: make as many blocks as fit into it, or with --blocks auto at most
-    /// that many [default with auto: four times that of the study's own blocks, which halves
-    /// intervals]
+    /// Maximum total time, such as 10m: run as many blocks as fit into it, with --blocks auto at
+    /// most that many [default with auto: four times the time of the study's own blocks]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     budget: Option<Duration>,
     /// Use the durations and counts of the document that the study reproduces

@@ -29,15 +29,15 @@ pub struct Repeats {
     /// Minimum and maximum number of runs with --until-interval
     #[arg(long, value_name = "MIN-MAX", requires = "until_interval", value_parser = range, default_value = "5-30")]
     repeats: (u32, u32),
-    /// Repeat the run at this interval, such as 5m, from start to start, in one log, until Ctrl-C;
-    /// it prints a line for each repetition
+    /// Repeat the run at this interval, such as 5m, until Ctrl-C, and print a line for each
+    /// repetition; one log holds all of them
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["until_interval", "no_log"])]
     pub repeat: Option<Duration>,
     /// Number of repetitions with --repeat [default: until Ctrl-C]
     #[arg(long, value_name = "N", requires = "repeat", value_parser = whole::<u32>(1..=BLOCKS_MOST))]
     pub blocks: Option<u32>,
-    /// Time for waiting for the first runs' state of the machine, and for repeating runs made in
-    /// another one; with 0 none is repeated [default: a quarter of the time of the runs]
+    /// Maximum time to wait for the state of the machine of the first runs and to repeat runs that
+    /// were made in another state; 0 disables both [default: a quarter of the time of the runs]
     #[arg(long, value_name = "TIME", value_parser = state_budget)]
     pub state_budget: Option<Duration>,
 }

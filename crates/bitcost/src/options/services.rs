@@ -113,7 +113,7 @@ fn enrol(link: &Link) -> Result<Host, Failure> {
     if is_new {
         let at = &link.at;
         say(&format!(
-            "enrolled at the service at {at}; from now on it is reached as `{}`",
+            "enrolled at the service at {at}; from now on, use `{}` as its name",
             at.host
         ));
     }
@@ -130,7 +130,7 @@ pub fn carry(service: &str, no_cost: bool) -> Result<(), Failure> {
     let known = client.find(service).map_err(Failure::Environment)?;
     let known = known.ok_or_else(|| {
         Failure::Environment(format!(
-            "this host is enrolled at no service at {service}; ask for a link (bitcost serve keys add)"
+            "this host is not enrolled at {service}; request a link from its administrator (bitcost serve keys add)"
         ))
     })?;
     let carried = bitcost_service::carry(&client, &known, no_cost, &addresses, &mut say);

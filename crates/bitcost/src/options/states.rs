@@ -12,12 +12,13 @@ use crate::opened::{self, Reading};
 /// The state in which the runs of a study are made.
 #[derive(clap::Args)]
 pub struct StateOptions {
-    /// Time for waiting for the study's state of the machine, and for repeating runs made in another
-    /// one, such as 30s; with 0 none is repeated [default: a quarter of the time of the runs]
+    /// Maximum time to wait for the study's state of the machine and to repeat runs that were made
+    /// in another state, such as 30s; 0 disables both [default: a quarter of the time of the runs]
     #[arg(long, value_name = "TIME", value_parser = state_budget)]
     state_budget: Option<Duration>,
-    /// Make the runs in the state of the machine that the execution in this folder had: at the same
-    /// distance of the endpoints' CPUs [default: the nearest that over a quarter of the first runs have]
+    /// Run in the same state of the machine as the execution in this folder: at the same distance
+    /// between the endpoints' CPUs [default: the nearest state that over a quarter of the first
+    /// runs have]
     #[arg(long, value_name = "FOLDER", conflicts_with = "resume")]
     state_of: Option<PathBuf>,
 }

@@ -28,8 +28,8 @@ pub struct Arguments {
     /// cells, each as factor=level: `FOLDER offloads=on offloads=off`
     #[arg(required_unless_present = "old", num_args = 2.., value_names = ["OLD", "NEW"])]
     sides: Vec<String>,
-    /// Executions of the old side, all of one plan; with --new. What differs between them becomes
-    /// part of every interval
+    /// Executions of the old side, all of the same plan; requires --new. Differences between them
+    /// widen every interval
     #[arg(long, value_name = "FOLDER", num_args = 1.., requires = "new", conflicts_with = "sides")]
     old: Vec<String>,
     /// Executions of the new side

@@ -22,14 +22,14 @@ const COLUMNS: u16 = 100;
 /// Which executions, and how they are judged.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folders of at least 3 executions of one plan, in any order: they are put in the order of the
-    /// times at which they began
+    /// Folders of at least 3 executions of the same plan, in any order; they are sorted by start
+    /// time
     #[arg(required = true, value_name = "FOLDER")]
     folders: Vec<PathBuf>,
     /// Smallest change that counts, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
     threshold: f64,
-    /// Exit with status 1 if the last change of any metric in any cell is to the worse
+    /// Exit with code 1 if the last change of any metric in any cell is for the worse
     #[arg(long, value_name = "VERDICT", value_parser = ["worse"])]
     fail_on: Option<String>,
     /// Metrics, by name, separated by commas [default: those of the study's table]
@@ -45,7 +45,7 @@ pub struct Arguments {
     reading: Reading,
 }
 
-/// Prints the history; with `--fail-on worse` a series whose last change is to the worse is a failure.
+/// Prints the history; with `--fail-on worse` a series whose last change is for the worse is a failure.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let executions = opened::open_all(&arguments.folders, arguments.reading)?;
     if let Some(twice) = opened::named_twice(&executions) {
@@ -77,7 +77,7 @@ fn check(arguments: &Arguments, history: &History) -> Result<(), Failure> {
     }
     if history.judged() == 0 {
         return Err(Failure::Check(
-            "nothing to judge: no series has 4 values that can be used".into(),
+            "nothing to judge: no series has 4 usable values".into(),
         ));
     }
     let worse = history.worse();
@@ -85,7 +85,7 @@ fn check(arguments: &Arguments, history: &History) -> Result<(), Failure> {
         return Ok(());
     };
     Err(Failure::Check(format!(
-        "the last change is to the worse in {} of {} series, the first: {} of {}",
+        "the last change is for the worse in {} of {} series, the first: {} of {}",
         worse.len(),
         history.judged(),
         first.metric.title,

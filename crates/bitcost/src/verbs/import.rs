@@ -99,7 +99,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Found>, Failure> {
         wrong.insert(
             0,
             format!(
-                "nothing was imported: {} of {} files cannot be",
+                "nothing was imported: {} of {} files cannot be read",
                 wrong.len(),
                 files.len()
             ),

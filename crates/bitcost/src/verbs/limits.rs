@@ -18,22 +18,22 @@ use crate::output;
 /// Which limit.
 #[derive(clap::Subcommand)]
 pub enum Question {
-    /// Maximum user data rate of a link, with the header arithmetic and the curve over message
-    /// sizes
+    /// Compute the maximum rate of user data over a link, with the header arithmetic and the curve
+    /// over message sizes
     Goodput(GoodputArguments),
-    /// Rate of a pacing queue that gives this rate of user data
+    /// Compute the rate of a pacing queue that results in a given rate of user data
     Pacing(PacingArguments),
-    /// Bandwidth-delay product, and buffers in multiples of it
+    /// Compute the bandwidth-delay product, and buffers in multiples of it
     Bdp(BdpArguments),
 }
 
 /// What every question has.
 #[derive(clap::Args)]
 pub struct Path {
-    /// Rate, such as 2.5G (bit/s): of the link; with `limits pacing`, of the user data
+    /// Rate of the link in bit/s, such as 2.5G; with `limits pacing`, rate of the user data
     #[arg(long, value_parser = slow::link_rate)]
     rate: u64,
-    /// Largest IP packet, in bytes
+    /// Maximum size of an IP packet, in bytes
     #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = bytes)]
     mtu: u32,
     /// Print one JSON document
@@ -46,23 +46,23 @@ pub struct Path {
 pub struct GoodputArguments {
     #[command(flatten)]
     path: Path,
-    /// Frames with an IEEE 802.1Q tag
+    /// Count an IEEE 802.1Q tag in each frame
     #[arg(long)]
     vlan: bool,
     /// IPv6
     #[arg(long)]
     ipv6: bool,
-    /// TCP without timestamps
+    /// Use TCP without timestamps
     #[arg(long, conflicts_with = "udp")]
     no_timestamps: bool,
-    /// UDP instead of TCP
+    /// Use UDP instead of TCP
     #[arg(long)]
     udp: bool,
-    /// The link of a lab: its emulator counts the Ethernet header, but no preamble, check sequence
-    /// or gap
+    /// Calculate for an emulated link of a lab, which counts the Ethernet header but not the
+    /// preamble, frame check sequence and interframe gap
     #[arg(long)]
     emulated: bool,
-    /// Also print messages of this size, in bytes
+    /// Also print the figures for messages of this size, in bytes
     #[arg(short = 'l', long, value_name = "BYTES", value_parser = bytes)]
     message_size: Option<u32>,
 }
@@ -75,7 +75,7 @@ pub struct PacingArguments {
     /// Message size, in bytes
     #[arg(short = 'l', long, value_name = "BYTES", value_parser = bytes)]
     message_size: u32,
-    /// UDP instead of TCP
+    /// Use UDP instead of TCP
     #[arg(long)]
     udp: bool,
     /// IPv6

@@ -58,7 +58,7 @@ pub enum Verb {
     /// not explain has its own row. The options are those of `test`, for tcp, udp and rr; each
     /// of the runs, in 12 blocks, takes 0.25 s unless --time says otherwise.
     Bill(Box<test::Arguments>),
-    /// Serve tests of enrolled bitcosts as a service, or stock iperf3 clients
+    /// Serve tests for enrolled bitcost clients, or for stock iperf3 clients
     Serve(serve::Arguments),
     /// Act as the sender or receiver for a controller on standard input and output
     Agent(agent::Arguments),

@@ -36,16 +36,17 @@ pub struct Arguments {
     /// Time to wait for the last answer; a number alone is in seconds
     #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = parse_duration)]
     wait: Duration,
-    /// Time after which it ends in any case; a number alone is in seconds
+    /// Time after which ping exits, regardless of how many replies have arrived; a number alone is
+    /// in seconds
     #[arg(short = 'w', long, value_name = "TIME", value_parser = parse_duration)]
     deadline: Option<Duration>,
     /// Data in each request, in bytes
     #[arg(short, long, default_value_t = 56, value_parser = whole::<u16>(0..=65_000))]
     size: u16,
-    /// Print the summary alone, without a line for each reply
+    /// Print only the summary, without a line for each reply
     #[arg(short, long)]
     quiet: bool,
-    /// Print addresses instead of names; accepted for scripts, because names are never printed
+    /// Accepted for compatibility with ping; names are never printed
     #[arg(short, long)]
     numeric: bool,
     /// Use an IPv4 address of the host
@@ -54,8 +55,7 @@ pub struct Arguments {
     /// Use an IPv6 address of the host
     #[arg(short = '6', long)]
     ipv6: bool,
-    /// Address of this host, or network interface, that the requests leave from [default: that of
-    /// the route]
+    /// Source address or network interface of the requests [default: that of the route]
     #[arg(short = 'I', long, value_name = "ADDR|DEVICE", value_parser = source)]
     interface: Option<Source>,
     /// Print one JSON document instead of text

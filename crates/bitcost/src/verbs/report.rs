@@ -17,23 +17,23 @@ use crate::{files, output};
 /// Which executions, and where to.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The execution's folder; several become chapters of one file, and the first is compared with
-    /// each other one [default: the newest execution in bitcost-runs]
+    /// Folder of the execution; several folders become chapters of one file, and the first is
+    /// compared with each of the others [default: the newest execution in bitcost-runs]
     #[arg(value_name = "FOLDER")]
     folders: Vec<PathBuf>,
-    /// The file; `-` is standard output [default: report.html in the first folder, or of several
-    /// compare-with-NAME.html there, where NAME is the second's]
+    /// Output file; `-` is standard output [default: report.html in the first folder; for several
+    /// folders compare-with-NAME.html there, where NAME is that of the second]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Open the file with the desktop's program for it (xdg-open)
+    /// Open the file with the desktop's default program (xdg-open)
     #[arg(long)]
     open: bool,
-    /// Rate of the link in bit/s, such as 10G: it and the goodput that it allows are drawn over the
+    /// Rate of the link in bit/s, such as 10G, to draw with the goodput that it allows over the
     /// curve of throughput against message size [default: the rate of the lab's narrowest link,
     /// where it has one]
     #[arg(long, value_name = "RATE", value_parser = slow::link_rate)]
     link_rate: Option<u64>,
-    /// Change from which on a metric is better or worse, in per cent, where executions are compared
+    /// Smallest change that counts as better or worse where executions are compared, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
     threshold: f64,
     #[command(flatten)]

@@ -48,15 +48,15 @@ pub struct Arguments {
     /// Parent of the folder that is created for the execution
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     out: PathBuf,
-    /// Resume the execution in this folder: make the runs that are missing
+    /// Resume the interrupted execution in this folder, and run only what is missing
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "within", "duration", "budget", "like_the_document", "ci", "seed", "out"])]
     resume: Option<PathBuf>,
-    /// With --resume: trust a log that another user owns or may write, or that names a program or
-    /// an ssh configuration of another user. What the log names is started with your rights
+    /// With --resume: accept a log that another user owns or can write, or that names another
+    /// user's program or ssh configuration. Programs named in the log are started with your
+    /// privileges
     #[arg(long, requires = "resume")]
     trust: bool,
-    /// Skip the measurements before the first run: the constants of the hosts, and the capacity of
-    /// the lab's path
+    /// Do not measure host constants and the capacity of the lab's path before the first run
     #[arg(long)]
     no_calibration: bool,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use crate::output;
 /// Which schema.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// What is described
+    /// What to describe
     #[arg(value_enum)]
     of: Described,
 }

@@ -135,7 +135,7 @@ fn an_execution_without_results_fails_where_worse_does() {
     );
     assert_eq!(code, Some(1), "{stdout}\n{stderr}");
     assert!(
-        stderr.contains(" missing: values of the old side"),
+        stderr.contains(" missing: values that the old side has"),
         "{stderr}"
     );
     assert!(

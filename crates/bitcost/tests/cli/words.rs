@@ -335,7 +335,7 @@ fn files_that_cannot_be_imported_are_all_named() {
     let (code, stdout, stderr) = bitcost(folder.path(), &files);
     assert_eq!((code, stdout.as_str()), (Some(2), ""));
     for part in [
-        "nothing was imported: 3 of 4 files cannot be\n",
+        "nothing was imported: 3 of 4 files cannot be read\n",
         "cut.json: looks like iperf3 -J, but its JSON cannot be read",
         "notes.txt: not a known output; it begins with \"milk\"",
         "cannot read none.json: No such file",
@@ -450,7 +450,7 @@ fn a_study_against_something_is_planned_or_refused_like_it_is_run() {
             "it is not executable; allowed: another bitcost",
         ),
         // This is known only after the program was started, and a plan does not start it.
-        ("run", "/bin/true", "not older than that option"),
+        ("run", "/bin/true", "another bitcost that has this option"),
     ] {
         let (code, stdout, stderr) = bitcost(
             folder.path(),

@@ -189,7 +189,7 @@ fn impossible_comparison_is_refused() {
         ("nodelay=perhaps", 2, "allowed: true or false"),
         ("tso", 2, "a setting with its value, such as tso=off"),
         ("./nothing", 2, "cannot read the program"),
-        ("/bin/true", 2, "does not say that it is a bitcost"),
+        ("/bin/true", 2, "does not identify itself as bitcost"),
         ("./no-bitcost", 2, "allowed: another bitcost"),
         ("mss=32767", 2, "does not fit the MTU"),
     ] {

@@ -203,7 +203,7 @@ fn other_interfaces_and_addresses_are_refused() {
     };
     let mut bound = plain();
     bound.places.receiver.device = Some("a0".to_owned());
-    let interface = r#"interfaces: lo; asked for "a0""#;
+    let interface = r#"interfaces: lo; requested "a0""#;
     for conditions in [
         subject("mtu_bytes", "value", "1400"),
         subject("offloads", "set", "off"),
@@ -217,7 +217,7 @@ fn other_interfaces_and_addresses_are_refused() {
     (sending.parts[0].role, sending.parts[0].listen_on) = (Role::Sender, None);
     sending.parts[0].conditions.places.sender.address = Some([10, 9, 0, 9].into());
     let refusal = served.2.refusal(&ToAgent::Prepare(Box::new(sending)));
-    let address = "data are sent only from the address that the client reached";
+    let address = "data is sent only from the address that the client reached";
     assert!(refusal.contains(address), "{refusal}");
     assert_goes_on(served, &[interface, address]);
     let link = Rtnl::open().unwrap().link("a0").unwrap();

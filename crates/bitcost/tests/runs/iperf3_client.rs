@@ -194,8 +194,8 @@ fn what_is_no_server_is_named() {
     assert!(said.contains("nothing listens there"), "{said}");
     for (answer, named) in [
         (&b"\xff"[..], "is busy with another client"),
-        (b"SSH-2.0-OpenSSH\r\n", "is no iperf3 server"),
-        (b"", "is no iperf3 server"),
+        (b"SSH-2.0-OpenSSH\r\n", "is not an iperf3 server"),
+        (b"", "is not an iperf3 server"),
         (b"\x09\xfe\0\0\0\x1b\0\0\0\0", "iperf3's error 27"),
         (b"\x09\x0a\x01\x02\x0b", "was stopped in the middle"),
         (b"\x09\x0a\x63", "not expected here"),
@@ -233,7 +233,7 @@ fn what_needs_bitcost_is_refused() {
         ("tcp 127.0.0.1 --receiver-cpus 0", "--receiver-cpus"),
         ("tcp 127.0.0.1 -O 1", "-O"),
         ("tcp", "--peer iperf3 needs the host"),
-        ("tcp 127.0.0.1:x", "no place of an iperf3 server"),
+        ("tcp 127.0.0.1:x", "does not name an iperf3 server"),
         ("tcp 127.0.0.1 --sender local", "--sender"),
     ] {
         let (code, _, said) = bitcost(options);

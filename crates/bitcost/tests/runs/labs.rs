@@ -392,7 +392,9 @@ fn refusals(yard: &Yard, name: &str) {
     let nobody = yard.exec(name, "h1", &["bitcost", "test", "tcp", "h3"]);
     nobody.assert_code(2);
     assert!(
-        nobody.stderr.contains("`h3` is no host of the running lab"),
+        nobody
+            .stderr
+            .contains("`h3` is not a host of the running lab"),
         "{nobody:?}"
     );
 }

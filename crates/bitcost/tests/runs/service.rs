@@ -210,32 +210,32 @@ fn each_rule_is_named() {
     for (options, rule) in [
         (
             "tcp -t 300ms",
-            "max-rate is 10000000 bit/s; asked for a test without a rate",
+            "max-rate is 10000000 bit/s; requested a test without a rate",
         ),
-        ("udp -t 300ms -b 6M -P 2", "asked for 12000000 bit/s"),
+        ("udp -t 300ms -b 6M -P 2", "requested 12000000 bit/s"),
         (
             "tcp -t 3s -b 1M -l 1000",
-            "max-duration is 2 s; asked for 3.25 s",
+            "max-duration is 2 s; requested 3.25 s",
         ),
         (
             "tcp -t 300ms -b 1M -P 3 -l 1000",
-            "max-flows is 2; asked for 3 flows",
+            "max-flows is 2; requested 3 flows",
         ),
         (
             "tcp -t 300ms -b 9M --offloads off",
-            r#"knobs: mtu_bytes; asked for "offloads""#,
+            r#"knobs: mtu_bytes; requested "offloads""#,
         ),
         (
             "tcp -t 300ms -b 9M --sysctl net.core.somaxconn=5000",
-            r#"asked for "sysctl""#,
+            r#"requested "sysctl""#,
         ),
         (
             "udp -t 300ms -b 1M -p 700",
-            "ports are 1024 and above; asked for 700",
+            "ports are 1024 and above; requested 700",
         ),
         (
             "tcp -t 300ms -b 9M --receiver-dev eth9",
-            r#"interfaces: lo; asked for "eth9""#,
+            r#"interfaces: lo; requested "eth9""#,
         ),
     ] {
         let (workload, rest) = options.split_once(' ').unwrap();
@@ -356,7 +356,7 @@ fn tests_without_cost_do_not_wait() {
     let refused = said(&output);
     assert!(!output.status.success(), "{refused}");
     assert!(
-        refused.contains(r#"asked for the setting "offloads""#),
+        refused.contains(r#"requested the setting "offloads""#),
         "{refused}"
     );
     assert!(first.wait().unwrap().success());

@@ -151,7 +151,7 @@ fn plan_starts_no_program() {
     }
     let done = traps.marking(&["run", "named.toml"]);
     assert!(
-        done.code == Some(2) && done.stderr.contains("does not say that it is a bitcost"),
+        done.code == Some(2) && done.stderr.contains("does not identify itself as bitcost"),
         "{}",
         done.stderr
     );

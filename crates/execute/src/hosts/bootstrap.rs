@@ -94,7 +94,7 @@ impl bitcost_controller::Bootstrap for Bootstrap {
         }
         if !identity::runs_on(machine) {
             return Err(format!(
-                "{host} has another kind of CPU ({machine}) than this program is made for ({}): build bitcost for it, copy it there and name it: --remote-program PATH",
+                "{host} has a CPU of another kind ({machine}) than this program was built for ({}); build bitcost for it, copy it there, and give its path with --remote-program PATH",
                 std::env::consts::ARCH
             ));
         }
@@ -104,7 +104,7 @@ impl bitcost_controller::Bootstrap for Bootstrap {
         match copied.strip_prefix("copied ") {
             Some(copied) if copied == own => say(input, "run\n"),
             _ => Err(format!(
-                "the copy of this program at {host} is not the same: sent {own}, it says {copied}"
+                "the copy of this program at {host} differs: sent {own}, received {copied}"
             )),
         }
     }
@@ -129,7 +129,7 @@ impl Bootstrap {
         let ready = line(output)?;
         if ready != "ready" {
             return Err(format!(
-                "{} was to take a copy of this program and says {ready:?}",
+                "{} did not accept a copy of this program and printed {ready:?}",
                 self.host
             ));
         }

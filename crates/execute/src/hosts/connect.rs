@@ -36,7 +36,7 @@ const TURN: Duration = Duration::from_secs(24 * 3600);
 const REMEDIES: &[(&str, &str)] = &[
     (
         "Host key verification failed",
-        "its key is not the one that known_hosts has, or there is none yet: connect once by hand, and compare the key",
+        "its host key differs from the one in known_hosts, or is not there yet: connect once with ssh, and check the key",
     ),
     (
         "Connection refused",
@@ -48,7 +48,7 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
     (
         "Permission denied",
-        "it takes no key of yours: ssh-add -l lists what ssh offers, ssh-copy-id brings a key there",
+        "it accepts none of your keys: ssh-add -l lists the keys that ssh offers, ssh-copy-id installs one there",
     ),
     (
         "Connection timed out",

@@ -41,7 +41,7 @@ pub fn endpoint(host: &Host, programs: Arc<Programs>) -> Endpoint {
 fn address(host: &Host, version: Option<IpVersion>) -> Result<SocketAddr, ExecuteError> {
     let Host::Iperf3(name, port) = host else {
         return Err(ExecuteError::Usage(format!(
-            "{} is no iperf3 server",
+            "{} is not an iperf3 server",
             host.place()
         )));
     };

@@ -85,7 +85,7 @@ impl Host {
         match port.filter(|port| *port > 0 && is_name(host) && !host.contains(':')) {
             Some(port) => Ok(Host::Iperf3(host.to_owned(), port)),
             None => Err(format!(
-                "`{text}` is no place of an iperf3 server; allowed: a host name or an address, with a port other than {IPERF3_PORT} after a colon, such as `web`, `10.0.0.2:5202` or `[fd00::2]:5202`"
+                "`{text}` does not name an iperf3 server; allowed: a host name or an address, with a port other than {IPERF3_PORT} after a colon, such as `web`, `10.0.0.2:5202` or `[fd00::2]:5202`"
             )),
         }
     }

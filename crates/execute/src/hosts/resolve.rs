@@ -34,7 +34,7 @@ fn by_getent(name: &str) -> Result<Vec<IpAddr>, String> {
         .stdin(Stdio::null())
         .output();
     let output = asked.map_err(|error| {
-        format!("this bitcost is static and asks getent, which does not start: {error}")
+        format!("this static bitcost resolves names with getent, which cannot be started: {error}")
     })?;
     match output.status.code() {
         Some(0) => Ok(listed(&String::from_utf8_lossy(&output.stdout))),

@@ -91,7 +91,7 @@ impl Named {
         let another = programs.others().next();
         if let (Some(program), Some(remote)) = (another, &self.spec.remote_program) {
             return Err(ExecuteError::Usage(format!(
-                "--remote-program {remote} is started for every run, and some are to be made by {program}; leave one of them out"
+                "--remote-program {remote} applies to every run, but some runs use {program}; leave one of them out"
             )));
         }
         if self.hosts.contains(&Host::Local) && !self.spec.sudo {

@@ -199,7 +199,7 @@ impl<'a> About<'a> {
     pub(super) fn note(&self) -> Option<String> {
         let units = self.rate_units;
         self.is_assumed.then(|| {
-            format!("the units of its rates are not told: netperf's own were taken ({units})")
+            format!("the file does not state the units of its rates; netperf's default units are assumed ({units})")
         })
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     };
     let series = document["results"]
         .as_object()
-        .ok_or("`results` is no object")?;
+        .ok_or("`results` is not an object")?;
     let times: Vec<f64> = document["x_values"]
         .as_array()
         .into_iter()

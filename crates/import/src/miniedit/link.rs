@@ -120,7 +120,8 @@ impl Reader {
         let Some(value) = opts.get(key).filter(|value| text(value).is_some()) else {
             return Ok(None);
         };
-        let number = number(value).ok_or_else(|| format!("{at}: {key}: {value} is no number"))?;
+        let number =
+            number(value).ok_or_else(|| format!("{at}: {key}: {value} is not a number"))?;
         if number < 0.0 || number > most {
             self.warn(format!(
                 "{at}: {key}: {number} is not from 0 to {most}; ignored, as Mininet does"
@@ -160,7 +161,9 @@ impl Reader {
             .map(|number| number * scale)
             .filter(|us| (0.0..=MOST_US).contains(us));
         let us = number.ok_or_else(|| {
-            format!("{at}: {key}: `{shown}` is no time; allowed: such as \"20ms\", up to a minute")
+            format!(
+                "{at}: {key}: `{shown}` is not a time; allowed: such as \"20ms\", up to a minute"
+            )
         })?;
         if digits.len() == time.len() && us > 0.0 {
             self.warn(format!(

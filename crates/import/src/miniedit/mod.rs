@@ -141,7 +141,7 @@ impl Reader {
         };
         parse_network(&base).ok_or_else(|| {
             format!(
-                "application.ipBase: `{}` is no network; allowed: such as \"10.0.0.0/8\"",
+                "application.ipBase: `{}` is not a network; allowed: such as \"10.0.0.0/8\"",
                 base.escape_debug()
             )
         })

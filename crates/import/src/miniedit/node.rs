@@ -31,7 +31,7 @@ impl Reader {
                 let via = via.trim_start_matches("via ").trim();
                 let gateway = via.parse().map_err(|_| {
                     format!(
-                        "{at} {name}: defaultRoute: `{}` is no address",
+                        "{at} {name}: defaultRoute: `{}` is not an address",
                         via.escape_debug()
                     )
                 })?;
@@ -148,7 +148,7 @@ impl Reader {
             )),
             // Later sentences name the node by this name.
             None if !is_node_name(&name) => Err(format!(
-                "{at}: `{}` is no name of a node; allowed: letters, digits, - _ and .",
+                "{at}: `{}` is not a name of a node; allowed: letters, digits, - _ and .",
                 name.escape_debug()
             )),
             None => Ok(name),
@@ -222,7 +222,7 @@ fn host_address(
 ) -> Result<Address, String> {
     if let Some(own) = word(opts, "ip") {
         let (ip, prefix_length) = parse_network(&own)
-            .ok_or_else(|| format!("ip: `{}` is no address", own.escape_debug()))?;
+            .ok_or_else(|| format!("ip: `{}` is not an address", own.escape_debug()))?;
         return Ok(Address {
             ip: ip.into(),
             prefix_length,

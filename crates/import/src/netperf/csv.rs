@@ -150,7 +150,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     let mut found: Vec<Found> = rows.runs.iter().map(|run| one(file, run)).collect();
     if let (Some(last), false) = (found.last_mut(), strange.is_empty()) {
         last.run.notes.push(format!(
-            "{file}: lines that are no row were left out: {}",
+            "{file}: lines that are not rows were left out: {}",
             strange.join(", ")
         ));
     }

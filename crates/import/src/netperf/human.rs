@@ -115,7 +115,7 @@ fn bare(found: &mut Found, banner: &Banner, lines: &[&str]) -> bool {
     };
     found.figure(metric, positive(value));
     found.run.notes.push(format!(
-        "the units of its rates are not told: netperf's own were taken ({units})"
+        "the file does not state the units of its rates; netperf's default units are assumed ({units})"
     ));
     true
 }

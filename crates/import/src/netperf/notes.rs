@@ -39,7 +39,7 @@ pub(super) fn confidence_note<'a>(lines: impl Iterator<Item = &'a str>) -> Optio
     let widths: Vec<String> = lines.filter_map(confidence).collect();
     let note = || {
         format!(
-            "netperf did not achieve the confidence that was asked for: widths {}",
+            "netperf did not reach the requested confidence: widths {}",
             widths.join(", ")
         )
     };

@@ -213,7 +213,7 @@ impl Test {
             match control.byte() {
                 Ok(Some(byte)) => return Ok(byte),
                 Ok(None) if Instant::now() < until => {}
-                Ok(None) => return Err(format!("it says nothing for {patience:?}")),
+                Ok(None) => return Err(format!("it has not answered for {patience:?}")),
                 Err(Lost::Closed(why)) => return Err(why),
                 Err(lost) => return Err(self.lost(&lost)),
             }
@@ -250,7 +250,7 @@ impl Test {
 
     fn no_server(&self, why: &str) -> String {
         format!(
-            "what answers at {} is no iperf3 server, or one that is busy: {why}",
+            "what answers at {} is not an iperf3 server, or is busy: {why}",
             self.server
         )
     }

@@ -30,7 +30,7 @@ pub enum FrameError {
     TooLong(usize),
     /// The first bytes are not a greeting.
     #[error(
-        "the other side does not speak bitcost's control protocol, it begins with {0:?} (a login message, perhaps: let the shell's start-up files there print nothing where there is no terminal)"
+        "the other side does not speak bitcost's control protocol, it begins with {0:?} (a login message, perhaps: change the shell's start-up files there so that they print nothing without a terminal)"
     )]
     Foreign(String),
     /// Not a message of this version.

@@ -17,7 +17,7 @@ pub enum NoLine {
     Ended,
     /// More than [`NOISE_BYTES`] came before the line.
     #[error(
-        "its shell prints more than {NOISE_BYTES} bytes before it does what it is told; let its start-up files print nothing where there is no terminal"
+        "its shell prints more than {NOISE_BYTES} bytes before it runs the command; change its start-up files so that they print nothing without a terminal"
     )]
     Noise,
     /// The output cannot be read.

@@ -97,7 +97,9 @@ impl Topology {
                 let name = name.escape_debug();
                 return problem(
                     at(),
-                    format!("`{name}` is no name of a node; allowed: letters, digits, - _ and ."),
+                    format!(
+                        "`{name}` is not a name of a node; allowed: letters, digits, - _ and ."
+                    ),
                 );
             }
             if !seen.insert(name) {
@@ -164,7 +166,7 @@ impl Topology {
         let device = device.escape_debug();
         problem(
             at.clone(),
-            format!("`{device}` is no name of a device; allowed: {why}"),
+            format!("`{device}` is not a name of a device; allowed: {why}"),
         )
     }
 

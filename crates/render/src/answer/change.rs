@@ -190,7 +190,7 @@ fn told(mut changes: Vec<&Change>) -> String {
     changes.sort_by(|one, other| one.ratio.total_cmp(&other.ratio));
     let (least, most) = (changes[0], changes[changes.len() - 1]);
     format!(
-        "to {} at least and {} at most, in {} cases",
+        "to at least {} and at most {}, in {} cases",
         bare(least),
         bare(most),
         changes.len()

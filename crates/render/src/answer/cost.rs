@@ -91,7 +91,7 @@ pub(super) fn costs(summary: &Summary) -> Option<String> {
     let what = metrics[0].unit.rsplit('/').next().unwrap_or("KiB");
     let [most, least] = [high.value, low.value].map(number::plain);
     Some(format!(
-        "To send and to receive one {what} costs {most} µs of CPU time with {} and {least} µs with {}: ×{} between them.",
+        "Sending and receiving one {what} costs {most} µs of CPU time with {} and {least} µs with {}, a factor of {}.",
         joined(dear),
         joined(cheap),
         number::plain(high.value / low.value)

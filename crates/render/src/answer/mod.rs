@@ -167,7 +167,7 @@ fn apart(summary: &Summary, metric: &Metric) -> String {
         (worst, best)
     };
     let factor = if *less > 0.0 {
-        format!(", ×{} between them", number::plain(more / less))
+        format!(", a factor of {}", number::plain(more / less))
     } else {
         String::new()
     };
@@ -236,7 +236,7 @@ fn trust(summary: &Summary, metric: Option<&'static Metric>) -> String {
         |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let cells = some(summary.cells.len(), "cell");
     let mut sentence = format!(
-        "This rests on {} of {all} planned in {cells}",
+        "This is based on {} of {all} planned in {cells}",
         some(used, "run")
     );
     if left_out > 0 {
@@ -258,7 +258,7 @@ fn trust(summary: &Summary, metric: Option<&'static Metric>) -> String {
         };
         sentence += &format!("; the widest {kind} of {title} is {width} % of its median{place}");
     } else if summary.cells.iter().map(|cell| cell.runs).max() == Some(1) && used > 1 {
-        sentence += "; one run each says nothing about the spread";
+        sentence += "; one run per cell says nothing about the spread";
     }
     sentence + "."
 }

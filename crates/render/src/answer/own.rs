@@ -94,7 +94,7 @@ fn why_not(summary: &Summary, sentence: &Sentence) -> Why {
     };
     let why = sides.filter_map(lacking).next();
     why.unwrap_or_else(|| Why {
-        words: "a cell that it is about has no run that can be used".to_owned(),
+        words: "one of its cells has no usable run".to_owned(),
         is_of_cpu_time: false,
     })
 }

@@ -67,8 +67,8 @@ fn of_point(history: &History, point: &Point) -> Said {
         .filter(|(_, change)| change.verdict == Verdict::Worse);
     let ways = match (worse.count(), changes.len()) {
         (0, _) => "all to the better".to_owned(),
-        (worse, all) if worse == all => "all to the worse".to_owned(),
-        (worse, all) => format!("{worse} to the worse and {} to the better", all - worse),
+        (worse, all) if worse == all => "all for the worse".to_owned(),
+        (worse, all) => format!("{worse} for the worse and {} for the better", all - worse),
     };
     let (count, judged) = (changes.len(), history.judged());
     let named = changes.iter().take(NAMED);
@@ -185,7 +185,7 @@ pub(crate) fn remarks(history: &History) -> Vec<String> {
     let unjudged = history.series.len() - history.judged();
     let unjudged = (unjudged > 0 && history.judged() > 0).then(|| {
         format!(
-            "no change point was looked for in {unjudged} of {} series, which have fewer than 4 usable values, a value of 0, or a metric without a better side",
+            "change points were not searched in {unjudged} of {} series, which have fewer than 4 usable values, a value of 0, or a metric without a better side",
             history.series.len()
         )
     });

@@ -53,7 +53,7 @@ fn arithmetic(goodput: &Goodput, rate_words: &str) -> Vec<(&'static str, String)
             format!("{payload} ÷ {wire} = {:.2} %", 100.0 * goodput.efficiency()),
         ),
         (
-            "most goodput",
+            "maximum goodput",
             format!(
                 "{rate_words} × {payload} ÷ {wire} = {}",
                 rate(goodput.goodput_bps())
@@ -85,9 +85,9 @@ fn of_message(goodput: &Goodput, size: u32) -> Vec<(&'static str, String)> {
         "on the wire",
         format!("{bytes} B, {share:.2} % of it user data"),
     ));
-    rows.push(("most goodput, each separately", rate(point.goodput_bps)));
+    rows.push(("maximum goodput, each separately", rate(point.goodput_bps)));
     let coalesced = point.coalesced_goodput_bps;
-    rows.extend(coalesced.map(|bps| ("most goodput, coalesced", rate(bps))));
+    rows.extend(coalesced.map(|bps| ("maximum goodput, coalesced", rate(bps))));
     rows.push((
         "packets, each separately",
         format!("{:.0} per second", point.packets_per_second),

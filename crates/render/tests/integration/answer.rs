@@ -163,9 +163,9 @@ fn without_a_word_of_the_study_it_is_about_two_kinds_of_figures() {
         1,
         "offered and delivered are one kind: {answer}"
     );
-    assert!(answer.contains("×2.00 between them. Re"), "{answer}");
+    assert!(answer.contains("a factor of 2.00. Re"), "{answer}");
     assert!(
-        answer.ends_with("; one run each says nothing about the spread."),
+        answer.ends_with("; one run per cell says nothing about the spread."),
         "{answer}"
     );
 }

@@ -155,7 +155,7 @@ fn of_another_program_s_run_nothing_is_advised_that_it_cannot_do() {
     let found = explained(&[datagrams(1, 64.0, &[("send_throughput_mbps", 900.0)])]);
     let text = explanation_text(&found, false);
     assert!(
-        text.contains("unknown") && text.contains("make one such run with bitcost"),
+        text.contains("unknown") && text.contains("repeat the run with bitcost"),
         "{text}"
     );
     assert!(

@@ -190,7 +190,7 @@ fn a_single_run_and_failures_alone_have_a_page() {
     let one = render(&log(vec![run(1024, 900.0)], "one"));
     assert!(
         one.contains("Throughput is 900 Mbit/s")
-            && one.contains("One run says nothing about the spread")
+            && one.contains("A single run says nothing about the spread")
     );
     let failed = Found {
         error: Some("no route".into()),

@@ -122,7 +122,7 @@ fn one_block_has_no_intervals() {
         &text,
         &[
             "1 run per cell; seed 7.",
-            "One run says nothing about the spread, so there are no intervals.",
+            "A single run says nothing about the spread, so there are no intervals.",
             "| 1024                     |  1024 |  1024 |",
             "| improvement, 1024 → 8192 | ×2.00 | ×2.00 |",
         ],
@@ -376,7 +376,7 @@ fn an_execution_without_a_result_says_so() {
             text.contains("No run has a result, so there are no figures."),
             "{text}"
         );
-        assert!(!text.contains("One run says nothing"), "{text}");
+        assert!(!text.contains("A single run says nothing"), "{text}");
     }
 }
 

@@ -74,7 +74,7 @@ pub(super) fn check_feature(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "`{name}` is no feature of an interface{}",
+        "`{name}` is not a feature of an interface{}",
         did_you_mean(name, known())
     ))
 }

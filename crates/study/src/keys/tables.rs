@@ -157,7 +157,7 @@ macro_rules! shaping_keys {
             key("loss", Form::Quantity(SHARE), "Share of packets that are dropped (default: none)."),
             key("reorder", Form::Quantity(SHARE), "Share of packets that are sent at once (default: none)."),
             key("duplicate", Form::Quantity(SHARE), "Share of packets that are sent twice (default: none)."),
-            key("queue_limit", Form::Quantity(LIMIT), "Largest queue, delayed packets included (default: 1000 packets where packets are delayed)."),
+            key("queue_limit", Form::Quantity(LIMIT), "Maximum queue length, delayed packets included (default: 1000 packets where packets are delayed)."),
         ]
     };
 }
@@ -231,12 +231,12 @@ pub(crate) const RUN: Table = Table {
         key(
             "max_blocks",
             BLOCKS,
-            "The most blocks of such a rule (default: 30).",
+            "Maximum number of blocks for such a rule (default: 30).",
         ),
         key(
             "budget_s",
             Form::Share(f64::INFINITY),
-            "The most seconds with `blocks = \"auto\"` (default: four times those of the study's own blocks).",
+            "Maximum time in seconds with `blocks = \"auto\"` (default: four times those of the study's own blocks).",
         ),
     ],
 };

@@ -54,7 +54,7 @@ pub fn from_text(text: &str) -> Result<Conditions, String> {
             .collect();
         let hint = did_you_mean(name, names.iter().copied());
         return Err(format!(
-            "`{name}` is no workload{hint}; allowed: {}, then options",
+            "`{name}` is not a workload{hint}; allowed: {}, then options",
             names.join(", ")
         ));
     };
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn mistakes_name_what_is_allowed_and_what_resembles_it() {
         for (text, wanted) in [
-            ("", "`` is no workload; allowed: tcp_stream"),
+            ("", "`` is not a workload; allowed: tcp_stream"),
             ("tcp_rt", "did you mean `tcp_rr`"),
             ("rr request-sise=1", "did you mean `request-size`"),
             (

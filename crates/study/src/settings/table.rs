@@ -276,19 +276,19 @@ pub const SETTINGS: &[Setting] = &[
         "gso_max_segs",
         flag("gso-max-segs"),
         Kind::Host(&GSO_MAX_SEGS),
-        "Most segments of a packet that TCP hands to the interface, whatever its offloads are; 1: every segment goes through the stack alone (default: unchanged)",
+        "Maximum number of segments per packet that TCP hands to the interface, whatever its offloads are; with 1, every segment passes through the stack alone (default: unchanged)",
     ),
     row(
         "gso_max_size",
         flag("gso-max-size"),
         Kind::Host(&GSO_MAX_SIZE),
-        "Most bytes of a packet that TCP hands to the interface, with headers (default: unchanged)",
+        "Maximum size of a packet that TCP hands to the interface, in bytes, with headers (default: unchanged)",
     ),
     row(
         "gro_max_size",
         flag("gro-max-size"),
         Kind::Host(&GRO_MAX_SIZE),
-        "Most bytes of a packet that GRO makes of those that the interface receives; 1: nothing is merged (default: unchanged)",
+        "Maximum size of a packet that GRO merges from received ones, in bytes; with 1, nothing is merged (default: unchanged)",
     ),
     row(
         "emulator_queue_limit",
@@ -342,13 +342,13 @@ pub const SETTINGS: &[Setting] = &[
         "tcp_limit_output_bytes",
         flag("tcp-limit-output"),
         Kind::Host(&LIMIT_OUTPUT),
-        "Most bytes of a connection in the sender's queues below TCP: net.ipv4.tcp_limit_output_bytes (default: unchanged)",
+        "Maximum number of bytes of a connection in the sender's queues below TCP: net.ipv4.tcp_limit_output_bytes (default: unchanged)",
     ),
     row(
         "tcp_min_tso_segs",
         flag("tcp-min-tso-segs"),
         Kind::Host(&MIN_TSO_SEGS),
-        "Least segments of a packet that paced TCP makes: net.ipv4.tcp_min_tso_segs (default: unchanged)",
+        "Minimum number of segments per packet that paced TCP makes: net.ipv4.tcp_min_tso_segs (default: unchanged)",
     ),
     row(
         "idle",
@@ -673,7 +673,7 @@ pub const SETTINGS: &[Setting] = &[
         "no_cost",
         flag("no-cost"),
         Kind::Switch(|c, on| c.no_cost = on),
-        "Measure no CPU time; at a service the test then need not wait for tests that do, and may change no setting of its host (default: false)",
+        "Do not measure CPU time; a service then runs the test without waiting for tests that do, and the test may not change settings of its host (default: false)",
     ),
     row(
         "idle_baseline_s",

@@ -367,7 +367,7 @@ impl Draft {
                 let allowed =
                     "`default`, or a network of the router's IP version such as \"10.1.0.0/16\"";
                 let to = network.ok_or_else(|| {
-                    own.error_at(to, format!("`{to}` is no network; allowed: {allowed}"))
+                    own.error_at(to, format!("`{to}` is not a network; allowed: {allowed}"))
                 })?;
                 routes.push(Route {
                     to: to.network(),

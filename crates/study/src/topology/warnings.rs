@@ -289,8 +289,8 @@ fn pacing(conditions: &Conditions) -> Option<Warning> {
     });
     let is_ineffective =
         conditions.pacing == Pacing::Kernel && conditions.workload.is_datagram() && !has_fq;
-    let message = "the kernel paces datagrams only by the queueing discipline fq, which is not asked for, and says \
-                   nothing where it cannot: ask qdisc = \"sender: fq\", or pacing = \"sender\"";
+    let message = "the kernel paces datagrams only by the queueing discipline fq, which is not requested, and reports \
+                   nothing where it cannot: request qdisc = \"sender: fq\", or pacing = \"sender\"";
     is_ineffective.then(|| Warning {
         name: "pacing-without-fq",
         message: message.to_owned(),

@@ -184,7 +184,7 @@ fn a_study_changes_a_preset_or_has_its_own_lab() {
     for (lab, says) in [
         (
             "topology = \"pair\"\nsender = \"h3\"",
-            "the sender `h3` is no host of the lab",
+            "the sender `h3` is not a host of the lab",
         ),
         (
             "topology = \"lab15\"\n[lab.egress.s1-eth2]\ndelay = \"x\"",

@@ -26,13 +26,13 @@ fn paced(signals: &Signals) -> Vec<Candidate> {
     let mut found = Vec::new();
     if let Some(kept) = signals.rate_kept {
         let evidence = share(
-            "rate handed over, under the rate asked for by",
+            "rate handed over, below the requested rate by",
             (1.0 - kept).max(0.0),
             AtMost(RATE_KEPT),
         );
         found.push(candidate(
             ROW.limiter(),
-            "the rate that was asked for is kept",
+            "the requested rate is kept",
             vec![evidence],
         ));
     }

@@ -10,7 +10,7 @@ use crate::explain::signals::Tcp;
 pub static ROW: LimiterRow = LimiterRow {
     name: "congestion_window_loss",
     title: "congestion window (loss)",
-    remedy: "find where segments are lost, or try a congestion control that forgives loss (bbr)",
+    remedy: "find where segments are lost, or try a congestion control that tolerates loss (bbr)",
     questions: &[Question {
         step: Step::Congestion,
         about: "",

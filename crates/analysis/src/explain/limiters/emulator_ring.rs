@@ -11,7 +11,7 @@ use crate::explain::signals::Signals;
 pub static ROW: LimiterRow = LimiterRow {
     name: "emulator_ring",
     title: "link emulator's ring",
-    remedy: "send in smaller bursts, ask for a lower rate, or leave the machine idle: this is the emulation and not the path",
+    remedy: "send in smaller bursts, request a lower rate, or leave the machine idle: this is the emulation and not the path",
     questions: &[
         Question {
             step: Step::Loss,

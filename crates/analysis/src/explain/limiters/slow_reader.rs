@@ -14,7 +14,7 @@ const SLOW_READER: f64 = 0.3;
 pub static ROW: LimiterRow = LimiterRow {
     name: "slow_reader",
     title: "reader too slow",
-    remedy: "let the receiving program read sooner; buffers only put it off",
+    remedy: "make the receiving program read sooner; larger buffers only delay the loss",
     questions: &[
         Question {
             step: Step::Loss,

@@ -21,7 +21,7 @@ pub fn governor(study: &Study) -> Vec<Warning> {
             weight: 0.05,
             cells: Vec::new(),
             found: format!("the {}'s frequency governor is {governor}", end.role.name()),
-            remedy: "ask for `--governor performance`, so that costs do not change with the load",
+            remedy: "use `--governor performance`, so that costs do not change with the load",
             headline: None,
         })
     };

@@ -59,9 +59,9 @@ pub fn rate_missed(study: &Study) -> Vec<Warning> {
             weight: worst.abs() / 100.0,
             cells: vec![study.name(cell)],
             found: format!(
-                "the rate is not the one that was asked for in {count} of {all} runs, worst {worst:+.1} %"
+                "the rate differs from the requested one in {count} of {all} runs, worst {worst:+.1} %"
             ),
-            remedy: "compare it with what the limiter allows, or ask for less",
+            remedy: "compare it with what the limiter allows, or request a lower rate",
             headline: None,
         })
     };
@@ -156,7 +156,7 @@ pub fn emulator_trouble(study: &Study) -> Vec<Warning> {
                 "in {} of {all} runs {worst} (run {run}, the worst)",
                 found.len()
             ),
-            remedy: "these runs show this machine and not the path: leave it idle, ask for a lower rate, or leave them out",
+            remedy: "these runs show this machine and not the path: leave it idle, request a lower rate, or leave them out",
             headline: Some(format!(
                 "in {} of {all} runs {}: these figures show this machine, not the path",
                 found.len(),

@@ -24,8 +24,8 @@ pub struct Arguments {
     pub lab: Option<String>,
     /// Node, such as h1 or s1
     pub node: String,
-    /// Program to run, with its arguments; names of nodes stand for their addresses [default: your
-    /// shell]
+    /// Program to run, with its arguments; names of nodes are replaced by their addresses [default:
+    /// your shell]
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub command: Vec<OsString>,
 }
@@ -88,7 +88,7 @@ fn words(command: &[OsString]) -> Result<Vec<OsString>, Failure> {
             std::env::var_os("SHELL").unwrap_or_else(|| SHELL.into()),
         ]),
         Some(word) if word.to_string_lossy().starts_with('-') => Err(Failure::Usage(format!(
-            "{} is no program; options of `lab exec` are written before the node: bitcost lab exec [--lab LAB] NODE PROGRAM",
+            "{} is not a program; options of `lab exec` are written before the node: bitcost lab exec [--lab LAB] NODE PROGRAM",
             word.to_string_lossy()
         ))),
         Some(_) => Ok(command.to_vec()),

@@ -26,7 +26,7 @@ pub enum Action {
     Shell(shell::Arguments),
     /// Change rate, delay, loss and queue of a device of a running lab
     Set(set::Arguments),
-    /// Draw a running lab as it now is, with its changes
+    /// Draw the present state of a running lab, with its changes
     Show(show::Arguments),
     /// List the running labs, or draw one
     #[command(alias = "list")]

@@ -30,12 +30,12 @@ pub struct Arguments {
     change: Change,
     #[command(flatten)]
     backend: Backend,
-    /// Build it with nothing set on its links: no rate, delay, loss or queue; `bitcost lab set` sets
-    /// them while it is running
+    /// Build the lab without rates, delays, losses or queues on its links; `bitcost lab set` can
+    /// set them later
     #[arg(long)]
     bare: bool,
-    /// Give the links of these devices bitcost's link emulator where the kernel has no netem, so
-    /// that `bitcost lab set` can delay there; `all` for every link [default: links that the lab
+    /// Use bitcost's link emulator on the links of these devices where the kernel has no netem, so
+    /// that `bitcost lab set` can delay them; `all` selects every link [default: links that the lab
     /// delays]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     emulate: Vec<String>,
@@ -209,7 +209,7 @@ fn say_notes(lab: &Lab) {
         } = &host.napi
         {
             output::say(&format!(
-                "note: {}: threaded NAPI was asked for, it receives inline: {reason}",
+                "note: {}: threaded NAPI was requested, but it receives inline: {reason}",
                 host.name
             ));
         }

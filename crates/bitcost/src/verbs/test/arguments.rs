@@ -41,7 +41,7 @@ fn a_second(text: &str) -> Result<(), String> {
 fn no_option(text: &str) -> Result<String, String> {
     match text.starts_with('-') {
         true => Err(format!(
-            "`{text}` is no host; options are written before `--`"
+            "`{text}` is not a host; options are written before `--`"
         )),
         false => Ok(text.to_owned()),
     }
@@ -70,9 +70,9 @@ pub struct Arguments {
     /// kept [default: honest]
     #[arg(long, value_parser = ["honest", "auto"])]
     pub mode: Option<String>,
-    /// Send from the receiver to the sender; same as --direction reverse. Hosts keep their names:
-    /// `receiver: …` in --qdisc and other settings of hosts, --receiver-cpus and
-    /// --receiver-address are of the host that --receiver names, which then sends
+    /// Send from the receiver to the sender; same as --direction reverse. Options keep referring to
+    /// the same hosts: --receiver-cpus, --receiver-address, and `receiver: …` in --qdisc and other
+    /// host settings apply to the host that --receiver names, which then sends
     #[arg(short = 'R', long, conflicts_with_all = ["both", "direction"])]
     pub reverse: bool,
     /// Send in both directions at once; same as --direction both
@@ -88,8 +88,8 @@ pub struct Arguments {
     /// Time between two lines of the run: a second, for command lines of iperf3
     #[arg(short, long, value_name = "TIME", hide = true, value_parser = a_second)]
     pub interval: Option<()>,
-    /// What plays the endpoint at HOST: `bitcost`, which ssh starts, or `iperf3`, a stock server that
-    /// runs there: `iperf3 -s`, at the port that HOST names after a colon [default: bitcost]
+    /// Program at HOST: `bitcost`, which is started over ssh, or `iperf3`, a server that is already
+    /// running there (`iperf3 -s`); HOST:PORT selects its port [default: bitcost]
     #[arg(long, value_name = "PROGRAM", value_parser = ["bitcost", "iperf3"], conflicts_with_all = ["topology", "mtu", "mode"])]
     pub peer: Option<String>,
     #[command(flatten)]
@@ -108,7 +108,7 @@ pub struct Arguments {
     /// Parent of the folder that is created for the log of the test
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     pub out: PathBuf,
-    /// Keep no log; `show`, `explain`, `report` and `compare` cannot read the test later
+    /// Do not keep a log; `show`, `explain`, `report` and `compare` then cannot read the test
     #[arg(long, conflicts_with = "out")]
     pub no_log: bool,
     #[command(flatten)]

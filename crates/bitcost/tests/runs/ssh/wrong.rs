@@ -99,7 +99,7 @@ fn ssh_errors_name_cause_and_remedy() {
         &to,
         &[
             "ssh has no connection to other-key",
-            "known_hosts has",
+            "in known_hosts",
             "compare the key",
         ],
     );
@@ -107,7 +107,7 @@ fn ssh_errors_name_cause_and_remedy() {
         &field,
         "unknown-key",
         &to,
-        &["Host key verification failed", "connect once by hand"],
+        &["Host key verification failed", "connect once with ssh"],
     );
     refused(
         &field,

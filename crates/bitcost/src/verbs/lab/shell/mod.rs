@@ -24,8 +24,8 @@ At the prompt: h1 ping -c 3 h2 runs a program in a node, set s1-eth2 delay=20ms 
 help lists the rest. Lines from a pipe or file are a script: it ends at the first line that fails,
 with that line's exit code; empty lines and lines that begin with # are skipped.")]
 pub struct Arguments {
-    /// Name of the lab, or a node of one, whose own shell is opened as by `lab exec` [default: the
-    /// only lab that is running]
+    /// Name of the lab; or a node, whose shell is then opened as with `lab exec` [default: the only
+    /// lab that is running]
     #[arg(value_name = "LAB|NODE")]
     name: Option<String>,
 }
