@@ -212,6 +212,9 @@ fn check_without_lab(conditions: &Conditions) -> Result<(), String> {
                 .to_owned(),
         );
     }
+    if conditions.path_change.is_some() {
+        return Err("path_change is of a lab's links; there are none between named hosts".into());
+    }
     if conditions.moderation_us.is_some() {
         return Err("moderation is of a lab's interfaces; between named hosts set coalesce".into());
     }

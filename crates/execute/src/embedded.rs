@@ -9,11 +9,13 @@ use std::sync::Arc;
 use bitcost_controller::{Endpoint, Endpoints, PathControl, agent_in_lab};
 use bitcost_lab::{Host, Lab, LabError, NapiState};
 use bitcost_model::conditions::Conditions;
+use bitcost_model::path_change::PathChange;
 use bitcost_model::ping::{Pings, RttCheck};
 use bitcost_model::protocol::Receiving;
 use bitcost_model::record::InEffect;
 use bitcost_model::shaping::{QueueLimit, show_limit};
 use bitcost_model::study::LabSpec;
+use bitcost_model::topology::Topology;
 use bitcost_sys::process::effective_uid;
 
 use crate::error::ExecuteError;
@@ -71,7 +73,12 @@ pub fn build(
     let machine = inside.as_ref().map(|inside| inside.state.machine.clone());
     let path: Box<dyn PathControl> = match inside {
         Some(inside) => Box::new(RunningPath::new(inside)),
-        None => Box::new(QueueLimits { lab, is_emulating }),
+        None => Box::new(LabPath {
+            lab,
+            topology: topology.clone(),
+            is_emulating,
+            is_changed: false,
+        }),
     };
     Ok(BuiltLab {
         ends,
@@ -135,14 +142,19 @@ pub const NO_EMULATOR: &str =
     "emulator_queue_limit has no effect: nothing in this lab delays packets";
 
 /// Sets the queue limit that a run requests for the link emulators before that run, and restarts
-/// their random numbers.
-struct QueueLimits {
+/// their random numbers; and changes the links as a run requests.
+struct LabPath {
     lab: Arc<Lab>,
+    /// The lab as it was built.
+    topology: Topology,
     is_emulating: bool,
+    /// Whether its links are changed for a run.
+    is_changed: bool,
 }
 
-impl PathControl for QueueLimits {
+impl PathControl for LabPath {
     fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, String> {
+        self.change(conditions.path_change)?;
         let Some(limit) = conditions.emulator_queue_limit else {
             if self.is_emulating {
                 self.limit(None)?;
@@ -162,7 +174,24 @@ impl PathControl for QueueLimits {
     }
 }
 
-impl QueueLimits {
+impl LabPath {
+    /// Without a change the links are as the lab was built. The lab reads back what it sets.
+    fn change(&mut self, change: Option<PathChange>) -> Result<(), String> {
+        if change.is_none() && !self.is_changed {
+            return Ok(());
+        }
+        let shaped = self.topology.ends().map(|end| {
+            let egress = change.map_or_else(|| end.egress.clone(), |change| change.of(&end.egress));
+            (end.device.clone(), egress)
+        });
+        let wanted: Vec<_> = shaped.collect();
+        self.is_changed = true;
+        let set = self.lab.set(&bitcost_controller::now(), &wanted);
+        set.map_err(|error| error.to_string())?;
+        self.is_changed = change.is_some();
+        Ok(())
+    }
+
     /// Without a limit the queues have the limit of the lab.
     fn limit(&self, limit: Option<QueueLimit>) -> Result<(), String> {
         let limited = self.lab.limit_queues(limit);

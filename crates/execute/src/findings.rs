@@ -5,12 +5,17 @@ use std::rc::Rc;
 
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::Reader;
+use bitcost_analysis::prove;
 use bitcost_model::event::Events;
 
 use crate::error::ExecuteError;
-use crate::store::{Damaged, End, LogFile};
+use crate::store::{Damaged, End, LOG_NAME, LogFile};
 
-/// Reads the log in a folder once. Returns also how it ends.
+/// The folder, in that of a test, of the log of the experiments on its verdict; the log of their second stage is in
+/// `prove-2`.
+pub const PROOF: &str = "prove";
+
+/// Reads the log in a folder once, and the logs of experiments on its verdict in it. Returns also how it ends.
 ///
 /// # Errors
 /// Usage, when there is no log, or it cannot be read or verified; within, when it holds no study or
@@ -22,7 +27,28 @@ pub fn read(
     let mut log = LogFile::open(folder, damaged)?;
     let mut reader = Reader::default();
     let end = log.read(&mut |place, event| reader.take(place, &event))?;
-    Ok((of_log(log, end.caveats(), reader), end))
+    let mut found = of_log(log, end.caveats(), reader);
+    if let Ok(found) = &mut found {
+        add_proof(found, folder, damaged);
+    }
+    Ok((found, end))
+}
+
+/// Adds what the logs of experiments in a test's folder show; one that cannot be read is a caveat.
+fn add_proof(found: &mut Findings, folder: &Path, damaged: Damaged) {
+    let stages = [folder.join(PROOF), folder.join(format!("{PROOF}-2"))];
+    let logs = stages.iter().filter(|stage| stage.join(LOG_NAME).is_file());
+    let stages: Result<Vec<Findings>, ExecuteError> =
+        logs.map(|stage| read(stage, damaged)?.0).collect();
+    match stages {
+        Ok(stages) if stages.is_empty() => {}
+        Ok(stages) => prove::apply(found, &stages, None),
+        Err(error) => {
+            let caveat =
+                format!("the log of the experiments on the verdict cannot be read: {error}");
+            found.summary.caveats.push(caveat);
+        }
+    }
 }
 
 /// What a reader took of a log with these caveats.

@@ -31,6 +31,15 @@ pub struct Executed {
     pub ending: Result<Ending, ExecuteError>,
 }
 
+/// What ends an execution, instead of the rule of its study.
+#[derive(Clone, Copy)]
+pub struct Until<'a> {
+    /// Most time from the first run on.
+    pub budget: Duration,
+    /// Whether what the blocks so far show is enough.
+    pub is_enough: &'a dyn Fn(&Findings) -> bool,
+}
+
 /// Where events are written.
 pub enum Target {
     /// A file.
@@ -83,6 +92,7 @@ pub struct Recorder<'a> {
     /// What the runs show, once they are over.
     findings: Option<Findings>,
     window: Window,
+    until: Option<Until<'a>>,
     progress: &'a mut dyn Progress,
     /// When this part of the execution began.
     began: Instant,
@@ -101,6 +111,7 @@ impl<'a> Recorder<'a> {
             caveats: Vec::new(),
             findings: None,
             window: Window::default(),
+            until: None,
             progress,
             began: Instant::now(),
             runs_began: Instant::now(),
@@ -112,6 +123,12 @@ impl<'a> Recorder<'a> {
     /// caveats.
     pub fn after(mut self, reader: Reader, caveats: Vec<String>) -> Recorder<'a> {
         (self.reader, self.caveats) = (reader, caveats);
+        self
+    }
+
+    /// Ends the execution by this instead of the rule of its study.
+    pub fn until(mut self, until: Option<Until<'a>>) -> Recorder<'a> {
+        self.until = until;
         self
     }
 
@@ -136,6 +153,12 @@ impl<'a> Recorder<'a> {
     /// The stop rule of a study: whether `blocks` are enough, because the least number is reached
     /// and more would not be worth their time, or because the next would exceed the budget.
     fn is_enough(&mut self, study: &Study, blocks: u32) -> Result<bool, String> {
+        if let Some(until) = self.until.filter(|_| blocks > 0) {
+            let spent = self.runs_began.elapsed();
+            let found = Findings::of(String::new(), Vec::new().into(), self.reader.clone());
+            let found = found.map_err(|error| error.to_string())?;
+            return Ok(spent + spent / blocks > until.budget || (until.is_enough)(&found));
+        }
         let Some(rule) = study.until.as_ref().filter(|_| blocks > 0) else {
             return Ok(false);
         };

@@ -136,6 +136,12 @@ impl PathControl for RunningPath {
                 self.inside.lab
             ));
         }
+        if conditions.path_change.is_some() {
+            return Err(format!(
+                "path_change is for labs that bitcost builds for a run; change the running lab: bitcost lab set {} DEVICE …",
+                self.inside.lab
+            ));
+        }
         self.before = self.now()?;
         Ok(differences(&self.inside.state.topology, &self.before))
     }

@@ -14,7 +14,7 @@ use crate::destination::Destination;
 use crate::error::ExecuteError;
 use crate::programs::Programs;
 use crate::progress::Progress;
-use crate::recorder::{Executed, Recorder, Target};
+use crate::recorder::{Executed, Recorder, Target, Until};
 use crate::states::States;
 use crate::store::{StoreError, Writer};
 
@@ -34,6 +34,10 @@ pub struct Start<'a> {
     /// The parent of the folder that is created for the log; if it is absent, the log is kept in
     /// memory alone.
     pub out: Option<&'a Path>,
+    /// The name of that folder; absent: the time and the study's name.
+    pub folder: Option<&'a str>,
+    /// What ends it, instead of the rule of its study.
+    pub until: Option<Until<'a>>,
     /// The command line, for the log.
     pub command_line: Vec<String>,
     /// How runs in other states of the machine are repeated.
@@ -47,7 +51,8 @@ impl Start<'_> {
             return Ok(Target::Memory(Vec::new()));
         };
         let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S");
-        let name = format!("{stamp}-{}", self.study.name);
+        let usual = || format!("{stamp}-{}", self.study.name);
+        let name = self.folder.map_or_else(usual, str::to_owned);
         // The blocks of an execution without an end are the most that there can be.
         let runs = match self.plan.is_open_ended() {
             true => self.plan.runs.len().min(ROOM_RUNS),
@@ -71,7 +76,7 @@ impl Start<'_> {
         let programs = Programs::open(plan)?;
         let mut prepared = destination.prepare(study, programs, self.calibration, stop)?;
         destination.report_notes(&prepared.notes, progress);
-        let mut recorder = Recorder::new(self.target()?, progress);
+        let mut recorder = Recorder::new(self.target()?, progress).until(self.until);
         recorder.record(&Event::ExecutionBegan {
             format: FORMAT,
             bitcost_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::buffers::Buffers;
 use crate::host_settings::{self, SettingRequest};
 use crate::modes::Mode;
+use crate::path_change::PathChange;
 use crate::place::{IpVersion, Places};
 use crate::probes::Probes;
 use crate::record::Role;
@@ -189,6 +190,9 @@ pub struct Conditions {
     /// the lab's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moderation_us: Option<u32>,
+    /// A change of the lab's links for the run; absent: as the lab requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_change: Option<PathChange>,
     /// TCP congestion control, set per socket; absent: the host's default.
     pub congestion_control: Option<String>,
     /// `SO_SNDBUF` to ask for, in bytes; absent: the host's default or auto-tuning.
@@ -305,6 +309,7 @@ impl Default for Conditions {
             program: None,
             emulator_queue_limit: None,
             moderation_us: None,
+            path_change: None,
             congestion_control: None,
             send_buffer_bytes: None,
             receive_buffer_bytes: None,

@@ -20,6 +20,7 @@ pub mod metric_names;
 pub mod modes;
 pub mod near;
 pub mod one_host;
+pub mod path_change;
 pub mod ping;
 pub mod place;
 pub mod plan;

@@ -10,6 +10,7 @@ use bitcost_model::record::{Role, Sample};
 use bitcost_model::units::counted;
 
 use crate::answer::bottleneck::of_cell;
+use crate::explained::proof_sentence;
 use crate::layout::{WIDTH, labelled, paragraph};
 use crate::losses::sentence;
 use crate::number;
@@ -40,6 +41,8 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
         lines.extend(total_cost(run));
     }
     lines.push(labelled("bottleneck", &of_cell(limiter)));
+    let proof = limiter.and_then(|cell| cell.proof.as_ref());
+    lines.extend(proof.map(|proof| labelled("experiment", &proof_sentence(proof))));
     let (remedy, caveats) = (limiter.and_then(remedy), caveats(run));
     let used = lines.concat().lines().count() + caveats.concat().lines().count();
     // What disturbs every figure is to be stopped, however long the answer is.

@@ -17,6 +17,7 @@ pub fn knobs(part: &Part) -> BTreeSet<&str> {
         host_settings: asked,
         emulator_queue_limit,
         moderation_us,
+        path_change,
         tcp_buffers,
         // Traffic, sockets and the program's own memory and threads.
         workload: _, background: _, program: _, send_mode: _, receive_mode: _,
@@ -43,6 +44,9 @@ pub fn knobs(part: &Part) -> BTreeSet<&str> {
     }
     if moderation_us.is_some() {
         knobs.insert("moderation");
+    }
+    if path_change.is_some() {
+        knobs.insert("path_change");
     }
     if emulator_queue_limit.is_some() {
         knobs.insert("emulator_queue_limit");

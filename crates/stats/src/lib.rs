@@ -6,6 +6,7 @@ mod change;
 mod change_points;
 mod detect;
 mod effects;
+mod elasticity;
 mod estimate;
 mod modes;
 mod outlook;
@@ -24,6 +25,7 @@ pub use change::{Estimate, Scale, change, duet_change, duet_change_of_cells, pai
 pub use change_points::{ChangePoint, SIDE_LEAST, Series, change_points};
 pub use detect::{Residual, residual};
 pub use effects::{BETWEEN_LEAST, Effect, Effects, Point, Prior, Sides, effects};
+pub use elasticity::{Elasticity, elasticity};
 pub use estimate::estimate_interval;
 pub use modes::{MODES_FROM, SeparatedRanges, TwoModes, separated_ranges, two_modes};
 pub use outlook::{LOOKED, Outlook, outlook_of_bounds, outlook_of_width};

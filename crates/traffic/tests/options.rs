@@ -420,6 +420,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "bitcost/tests/runs/accounting.rs",
         "moderation_us",
     ),
+    ("path_change", "bitcost/tests/runs/prove.rs", "path_rate"),
     ("flows", "bitcost/tests/runs/one_run.rs", "-P"),
     ("direction", "bitcost/tests/runs/parts.rs", "is_reverse"),
     (

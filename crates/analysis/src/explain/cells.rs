@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::explain::figures::RunFigures;
 use crate::explain::limiter::{Confidence, Limiter, Verdict};
 use crate::explain::modality::{Modality, modality};
+use crate::explain::proof::Proof;
 
 /// Shares that differ by less are the same.
 const TIE: f64 = 1e-6;
@@ -31,6 +32,8 @@ pub struct ExplainedCell {
     pub runs: Vec<ExplainedRun>,
     /// Its modes, if it has two.
     pub modality: Option<Modality>,
+    /// What experiments say of it, where there were any.
+    pub proof: Option<Proof>,
 }
 
 impl ExplainedCell {
@@ -41,6 +44,7 @@ impl ExplainedCell {
             name,
             modality: modality(&figures, seed),
             runs,
+            proof: None,
         }
     }
 

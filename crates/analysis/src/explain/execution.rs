@@ -15,6 +15,7 @@ use crate::explain::cost::{CostModel, cost_models, no_cost_model, packet_cost};
 use crate::explain::decide::RunSignals;
 use crate::explain::explanation::Explanation;
 use crate::explain::figures::RunFigures;
+use crate::explain::load::Load;
 use crate::explain::warnings::{self, RunFacts, Study};
 
 /// Executions with more runs than this are explained by figures alone.
@@ -38,6 +39,8 @@ pub(crate) struct Kept {
     figures: RunFigures,
     facts: RunFacts,
     signals: RunSignals,
+    /// What it had of each resource.
+    pub(crate) load: Load,
 }
 
 impl<'a> Explainer<'a> {
@@ -140,6 +143,7 @@ impl Kept {
             figures,
             facts: RunFacts::of(number, view),
             signals: RunSignals::of(view),
+            load: Load::of(view),
         }
     }
 

@@ -217,6 +217,9 @@ pub enum Confidence {
     Medium,
     /// The evidence is far from its bounds, and no other limiter comes near.
     High,
+    /// The throughput followed the limiter's resource when that was changed
+    /// ([`crate::explain::Proof`]).
+    Proved,
 }
 
 impl Confidence {
@@ -226,6 +229,15 @@ impl Confidence {
             Confidence::Low => "low",
             Confidence::Medium => "medium",
             Confidence::High => "high",
+            Confidence::Proved => "proved",
+        }
+    }
+
+    /// `high confidence`, or `proved by experiment`.
+    pub fn words(self) -> String {
+        match self {
+            Confidence::Proved => "proved by experiment".to_owned(),
+            other => format!("{} confidence", other.name()),
         }
     }
 }

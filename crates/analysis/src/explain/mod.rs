@@ -16,9 +16,11 @@ mod in_effect;
 mod levels;
 mod limiter;
 mod limiters;
+mod load;
 mod modality;
 mod of_execution;
 mod others;
+mod proof;
 mod queue_limits;
 mod rivals;
 mod series;
@@ -41,9 +43,11 @@ pub use limiter::{
     Bound, Candidate, Confidence, Evidence, Limiter, LimiterRow, Question, Step, Verdict,
 };
 pub use limiters::LIMITERS;
+pub use load::Load;
 pub use modality::{Covariate, Modality, modality};
 pub use of_execution::explanation;
 pub use others::{OTHERS_PCT, Others};
+pub use proof::{Decision, Outcome, Proof, Tried, Untried};
 pub use queue_limits::{
     DropCaveat, QueueFinding, QueueLimits, QueueShare, QueueVerdict, ThroughputDrop, queue_limits,
 };

@@ -20,10 +20,10 @@ const SAMPLES: u64 = 13;
 
 /// What an endpoint did in each tenth of a second.
 #[derive(Clone, Copy)]
-struct Pace {
-    bytes: u64,
-    run_ns: u64,
-    busy_ticks: u64,
+pub struct Pace {
+    pub bytes: u64,
+    pub run_ns: u64,
+    pub busy_ticks: u64,
 }
 
 fn record(role: Role, pace: Pace, size: u64, active: bool) -> EndpointRecord {
@@ -131,6 +131,11 @@ fn events(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -> V
         cells,
         runs: runs.collect(),
     };
+    events_of(&plan, pace)
+}
+
+/// The events of the runs of a plan.
+pub fn events_of(plan: &Plan, pace: impl Fn(u32, &Cell) -> Pace) -> Vec<Event> {
     let host = HostDescription {
         governor: Some("powersave".into()),
         ..HostDescription::default()

@@ -200,6 +200,8 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
         say_warnings(&destination.warnings(&study, &plan));
     }
     let start = Start {
+        folder: None,
+        until: None,
         study: &study,
         plan: &plan,
         destination: &destination,

@@ -41,6 +41,7 @@ mod one_run;
 mod parts;
 mod ping;
 mod privileges;
+mod prove;
 mod result;
 mod resume;
 mod server;
@@ -104,6 +105,7 @@ fn main() {
         parts::TRIALS,
         ping::TRIALS,
         privileges::TRIALS,
+        prove::TRIALS,
         result::TRIALS,
         resume::TRIALS,
         service::TRIALS,

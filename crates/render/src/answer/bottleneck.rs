@@ -65,7 +65,7 @@ pub(crate) fn of_cell(limiter: Option<&ExplainedCell>) -> String {
     }
     let mut words = verdict.limiter().to_string();
     if !verdict.limiter().is_unknown() {
-        words += &format!(" ({} confidence)", verdict.confidence.name());
+        words += &format!(" ({})", verdict.confidence.words());
     }
     if !verdict.chosen.detail.is_empty() {
         words += &format!(": {}", verdict.chosen.detail);

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::modes::modes_json;
+use super::proof::proof_json;
 
 /// What limited a cell, or where only `words` and `shares` are there, several cells.
 #[derive(Default, Serialize, JsonSchema)]
@@ -21,7 +22,7 @@ pub(crate) struct Bottleneck {
     pub detail: Option<String>,
     /// The share of the time for which it was the limiter, from 0 to 1.
     pub share: Option<f64>,
-    /// `low`, `medium` or `high`.
+    /// `low`, `medium`, `high` or `proved`.
     pub confidence: Option<&'static str>,
     /// The evidence for it.
     pub evidence: Option<Vec<Counted>>,
@@ -38,6 +39,9 @@ pub(crate) struct Bottleneck {
     /// The two modes of the runs, where they have two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modes: Option<Value>,
+    /// What the experiments of `--prove` show of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Value>,
 }
 
 /// The value of a counter, and the bound that it must keep.
@@ -103,6 +107,7 @@ impl Bottleneck {
         Some(Bottleneck {
             shares: (shares.len() > 1).then(|| Share::all(&shares)),
             modes: cell.modality.as_ref().map(modes_json),
+            proof: cell.proof.as_ref().map(proof_json),
             ..Bottleneck::of_verdict(&cell.verdict()?)
         })
     }
@@ -125,6 +130,7 @@ impl Bottleneck {
             others: verdict.others.as_ref().map(OthersTime::of),
             shares: None,
             modes: None,
+            proof: None,
         }
     }
 }

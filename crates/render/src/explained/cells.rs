@@ -5,6 +5,7 @@ use bitcost_model::units::counted;
 
 use super::modes::modes_text;
 use super::names::names_in_line;
+use super::proof::lines;
 use super::verdict::{sure, verdict_text, verdicts_text};
 
 /// One line: the cells of a group and what limited them.
@@ -63,7 +64,9 @@ pub(super) fn group_text(group: &[&ExplainedCell]) -> String {
     }
     let verdicts: Vec<_> = group.iter().filter_map(|cell| cell.verdict()).collect();
     let modes = group.iter().filter_map(|cell| cell.modality.as_ref());
-    let head = format!("{}\n{}", group_line(group), verdicts_text(&verdicts));
+    let proofs = group.iter().filter_map(|cell| cell.proof.as_ref());
+    let mut head = format!("{}\n{}", group_line(group), verdicts_text(&verdicts));
+    head.extend(proofs.flat_map(lines).map(|line| format!("  {line}\n")));
     modes.fold(head, |text, modes| text + &modes_text(modes))
 }
 

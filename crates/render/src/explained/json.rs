@@ -10,6 +10,7 @@ use super::bottleneck::{Bottleneck, Share};
 use super::cost::formula;
 use super::modes::modes_json;
 use super::names::names_in_line;
+use super::proof::proof_json;
 
 /// The explanation.
 pub fn explanation_json(explanation: &Explanation) -> Value {
@@ -34,14 +35,18 @@ fn all<T>(items: &[T], json: impl Fn(&T) -> Value) -> Value {
 /// A cell with the verdicts of its runs.
 fn cell_json(cell: &ExplainedCell) -> Value {
     let run = |run: &ExplainedRun| json!({ "run": run.figures.run, "verdicts": all(&run.verdicts, verdict_json) });
-    json!({
+    let mut document = json!({
         "cell": cell.name,
         "limiters": cell.leading().iter().map(|(limiter, _)| limiter.name()).collect::<Vec<_>>(),
         "verdict": cell.verdict().as_ref().map(verdict_json),
         "shares": Share::all(&cell.shares()),
         "modes": cell.modality.as_ref().map(modes_json),
         "runs": all(&cell.runs, run),
-    })
+    });
+    if let Some(proof) = &cell.proof {
+        document["proof"] = proof_json(proof);
+    }
+    document
 }
 
 /// A verdict with its evidence.

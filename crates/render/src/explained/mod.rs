@@ -7,6 +7,7 @@ mod in_all;
 mod json;
 mod modes;
 mod names;
+mod proof;
 mod text;
 mod verdict;
 
@@ -17,4 +18,5 @@ pub use verdict::verdict_text;
 
 pub(crate) use bottleneck::{Bottleneck, Share};
 pub(crate) use cost::{cost_text, formula};
+pub(crate) use proof::sentence as proof_sentence;
 pub(crate) use text::warning_line;

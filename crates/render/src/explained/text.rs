@@ -100,9 +100,9 @@ fn run_line(run: &ExplainedRun) -> String {
             format!(" ({})", verdict.chosen.detail)
         };
         format!(
-            "{}{share}{detail}, {} confidence",
+            "{}{share}{detail}, {}",
             verdict.limiter(),
-            verdict.confidence.name()
+            verdict.confidence.words()
         )
     };
     let parts: Vec<String> = run.verdicts.iter().map(part).collect();

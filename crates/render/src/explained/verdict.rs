@@ -46,7 +46,7 @@ pub(super) fn sure(verdict: &Verdict) -> String {
     if verdict.limiter().is_unknown() {
         String::new()
     } else {
-        format!(", {} confidence", verdict.confidence.name())
+        format!(", {}", verdict.confidence.words())
     }
 }
 

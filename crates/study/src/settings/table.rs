@@ -6,6 +6,7 @@ use bitcost_model::conditions::{
 };
 use bitcost_model::cpu_list::parse_cpu_list;
 use bitcost_model::modes::{Mode, RECEIVE_WORDS, SEND_WORDS};
+use bitcost_model::path_change::PathChange;
 use bitcost_model::place::{IpVersion, Ports, Scheduling};
 use bitcost_model::probes::Probes;
 use bitcost_model::record::Role;
@@ -307,6 +308,15 @@ pub const SETTINGS: &[Setting] = &[
             Some(())
         }),
         "Interrupt moderation of the lab's interfaces that receive a stream: the time between two polls, in place of the lab's (default: the lab's)",
+    ),
+    run_row(
+        "path_change",
+        None,
+        form!("WHAT SHARE", PathChange::ALLOWED, |c, text| {
+            c.path_change = Some(PathChange::parse(text)?);
+            Some(())
+        }),
+        "Rate, delay or loss of the lab's links, in per cent of what the lab requests (default: 100%)",
     ),
     row(
         "mtu_bytes",

@@ -101,6 +101,13 @@ pub struct Arguments {
     /// or a MiniEdit file (.mn) [default: wire; in a node of a running lab that lab]
     #[arg(long, conflicts_with_all = ["sender", "receiver", "host"])]
     pub topology: Option<String>,
+    /// Prove the verdict by experiment: after the test, short runs with a little less of one suspected
+    /// resource after the other, interleaved with unchanged ones
+    #[arg(long, conflicts_with = "repeat")]
+    pub prove: bool,
+    /// Most time of the experiments of --prove
+    #[arg(long, value_name = "TIME", requires = "prove", default_value = "30s", value_parser = parse_duration)]
+    pub budget: Duration,
     #[command(flatten)]
     pub repeats: Repeats,
     #[command(flatten)]

@@ -76,6 +76,8 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         destination: &test.destination,
         calibration: Extent::Constants,
         out: (!arguments.no_log).then_some(&*arguments.out),
+        folder: None,
+        until: None,
         command_line: output::command_line(),
         states: States {
             budget: arguments.repeats.state_budget,

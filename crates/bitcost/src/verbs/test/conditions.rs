@@ -4,7 +4,6 @@
 use bitcost_iperf3::client::request;
 use bitcost_model::conditions::{Conditions, Impossible, Workload};
 use bitcost_model::study::LabSpec;
-use bitcost_study::mode_search::ModeSearch;
 use bitcost_study::settings::{SETTINGS, Setting, set_text};
 use bitcost_study::size_tcp_buffers;
 
@@ -19,6 +18,9 @@ const USUAL_DURATION: &str = "10s";
 
 /// Bytes of a UDP and an IPv4 header (RFC 768, RFC 791).
 const UDP_HEADERS_BYTES: u32 = 28;
+
+/// Settings, each with its value as it is typed.
+type Pairs = Vec<(&'static Setting, String)>;
 
 /// The settings of a test.
 pub struct Typed {
@@ -86,20 +88,14 @@ impl Typed {
         self.settings.extend(setting(name, value));
     }
 
-    /// The settings of short runs that compare these pairs of modes.
-    pub fn for_modes(&self, modes: &ModeSearch) -> Vec<(&'static Setting, String)> {
-        let is_kept = |name: &str| {
-            !name.starts_with("stop_") && !["send_mode", "receive_mode"].contains(&name)
-        };
+    /// The settings of short runs: these, and the test's own without those that bound it and `without`.
+    pub fn short(&self, short: &[(&'static str, String)], without: &[&str]) -> Pairs {
+        let is_kept = |name: &str| !name.starts_with("stop_") && !without.contains(&name);
         let kept = self
             .settings
             .iter()
             .filter(|(setting, _)| is_kept(setting.name));
-        let short = modes.settings();
-        let short = short
-            .iter()
-            .filter_map(|(name, value)| setting(name, value));
-        kept.cloned().chain(short).collect()
+        kept.cloned().chain(settings(short)).collect()
     }
 }
 
@@ -152,7 +148,16 @@ fn shorthands(arguments: &Arguments) -> impl Iterator<Item = (&'static Setting, 
         .filter_map(|(name, value)| setting(name, value?))
 }
 
-fn setting(name: &str, value: &str) -> Option<(&'static Setting, String)> {
+/// Settings by name.
+pub fn settings(named: &[(&'static str, String)]) -> Pairs {
+    let found = named.iter();
+    found
+        .filter_map(|(name, value)| setting(name, value))
+        .collect()
+}
+
+/// The setting of this name with a value.
+pub fn setting(name: &str, value: &str) -> Option<(&'static Setting, String)> {
     let setting = SETTINGS.iter().find(|setting| setting.name == name)?;
     Some((setting, value.to_owned()))
 }

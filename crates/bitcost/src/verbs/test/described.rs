@@ -104,7 +104,10 @@ impl Test<'_> {
             );
         };
         let varied = modes.varied(self.typed.conditions.workload);
-        self.varied(&self.typed.for_modes(modes), TRIES, None, Some(&varied))
+        let settings = self
+            .typed
+            .short(&modes.settings(), &["send_mode", "receive_mode"]);
+        self.varied(&settings, TRIES, None, Some(&varied))
     }
 
     /// The study of a run with these settings, or of cells that vary it.
@@ -163,6 +166,8 @@ impl Test<'_> {
             destination: &self.destination,
             calibration: Extent::Never,
             out: (!self.arguments.no_log).then_some(&*self.arguments.out),
+            folder: None,
+            until: None,
             command_line: output::command_line(),
             states: States {
                 budget: self.arguments.repeats.state_budget,

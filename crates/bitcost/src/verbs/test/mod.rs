@@ -7,6 +7,7 @@ mod conditions;
 mod described;
 mod modes;
 mod progress;
+mod prove;
 mod repetition;
 
 use std::io::IsTerminal;
@@ -55,13 +56,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     lines.repeated = is_repeated.then(Repetition::default);
     let executed = test.execute(&study, None, &stop, &mut lines)?;
     let folder = executed.folder;
-    let ending = executed
+    let mut ending = executed
         .ending
         .inspect_err(|_| say_log(folder.as_deref()))?;
     let mut findings = executed.findings?;
     findings.mode_search = search;
     if ending == Ending::Interrupted && !lines.has_run && lines.printed.is_ok() {
         return Err(stopped(&findings, lines.so_far()));
+    }
+    if arguments.prove && ending == Ending::Complete && has_measured(&findings) {
+        ending = test.prove(&mut findings, folder.as_deref(), arguments.budget, &stop)?;
     }
     let is_unprinted = lines.printed.is_err();
     let printed = lines.printed.and_then(|()| print(&findings, look));

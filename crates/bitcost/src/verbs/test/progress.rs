@@ -24,6 +24,8 @@ const HANGING: usize = 9;
 pub struct Lines {
     is_text: bool,
     is_verbose: bool,
+    /// Whether nothing is printed.
+    pub is_silent: bool,
     stop: Arc<AtomicBool>,
     plan: Option<Plan>,
     seconds: Option<Seconds>,
@@ -43,6 +45,7 @@ impl Lines {
         Lines {
             is_text,
             is_verbose,
+            is_silent: false,
             stop,
             plan: None,
             seconds: None,
@@ -94,6 +97,9 @@ fn brief(note: &str) -> &str {
 
 impl Progress for Lines {
     fn event(&mut self, event: &Event) {
+        if self.is_silent {
+            return;
+        }
         let repeated = self.repeated.as_mut();
         if let Some(line) = repeated.and_then(|found| found.line(event, self.plan.as_ref())) {
             self.print(&line);

@@ -233,9 +233,8 @@ fn bottlenecks(cells: &[&CellSummary], explanation: &Explanation) -> Option<Colu
         let verdict = explained
             .and_then(ExplainedCell::verdict)
             .zip(words.as_ref());
-        let title = verdict.map(|(verdict, words)| {
-            format!("{name}: {words}, {} confidence", verdict.confidence.name())
-        });
+        let title = verdict
+            .map(|(verdict, words)| format!("{name}: {words}, {}", verdict.confidence.words()));
         ColumnCell {
             value: None,
             title: title.unwrap_or_default(),

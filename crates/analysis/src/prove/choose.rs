@@ -1,0 +1,54 @@
+//! Which perturbations are tried: first those of the verdict, of what comes next, and of the CPUs; then all others.
+
+use super::ordinary::Ordinary;
+use super::perturbation::{Perturbation, Settings};
+use super::perturbations::{PERTURBATIONS, RECEIVER_CPU, SENDER_CPU};
+use crate::explain::Untried;
+
+/// What is tried, and what is not.
+#[derive(Debug, Default)]
+pub struct Chosen {
+    /// Perturbations with their settings.
+    pub tried: Vec<(&'static Perturbation, Settings)>,
+    /// Those that cannot be tried.
+    pub untried: Vec<Untried>,
+}
+
+/// The perturbations to try that are not among those `done` before. `possible` says why settings are not possible in
+/// this test.
+pub fn choose(
+    ordinary: &Ordinary,
+    done: &[&str],
+    possible: &dyn Fn(&Settings) -> Result<(), String>,
+) -> Chosen {
+    let is_suspected = |row: &Perturbation| {
+        let named = ordinary.named.iter().chain(&ordinary.next);
+        let is_control = [SENDER_CPU.name, RECEIVER_CPU.name].contains(&row.name);
+        is_control || named.into_iter().any(|limiter| (row.is_of)(limiter))
+    };
+    let has_own = PERTURBATIONS.iter().any(|row| is_of(ordinary, row));
+    let mut chosen = Chosen::default();
+    for row in PERTURBATIONS {
+        if done.contains(&row.name) || (done.is_empty() && has_own && !is_suspected(row)) {
+            continue;
+        }
+        let settings = (row.settings)(&ordinary.before());
+        match settings.and_then(|settings| possible(&settings).map(|()| settings)) {
+            Ok(settings) => chosen.tried.push((row, settings)),
+            Err(reason) => chosen.untried.push(Untried {
+                name: row.name,
+                resource: row.resource,
+                reason,
+            }),
+        }
+    }
+    chosen
+}
+
+/// Whether a perturbation is of the resource that the counters name.
+pub(super) fn is_of(ordinary: &Ordinary, row: &Perturbation) -> bool {
+    ordinary
+        .named
+        .as_ref()
+        .is_some_and(|named| (row.is_of)(named))
+}

@@ -1,0 +1,336 @@
+//! From the runs of a study of perturbations to what they prove.
+
+use std::time::Duration;
+
+use bitcost_model::plan::{Lengths, RUN_OVERHEAD};
+use bitcost_stats::{Interval, LOOKED, elasticity, median, outlook_of_bounds, trend};
+
+use super::choose::is_of;
+use super::ordinary::{Ordinary, load, rate_metric};
+use super::perturbation::{Before, Perturbation, Told};
+use super::perturbations::{PATH_RATE, PERTURBATIONS, RECEIVER_CPU, SENDER_CPU};
+use super::{FACTOR, UNCHANGED};
+use crate::cells::RunRow;
+use crate::explain::{Candidate, Confidence, Decision, Outcome, Proof, Tried, Untried, Verdict};
+use crate::findings::Findings;
+
+/// A resource limits where the throughput follows more of its change than this share; two that share a limit have about
+/// a half each, and what does not limit has none.
+const LIMITS_FROM: f64 = 0.3;
+
+/// Without wake-ups, the throughput rises at least by this factor where they limit.
+const RISES_FROM: f64 = 1.05;
+
+/// The factor by which the unchanged short runs may differ from the test, to either side.
+const LIKE_THE_TEST: f64 = 1.33;
+
+/// The unchanged runs drift where their trend is less likely by chance than this …
+const DRIFT_CHANCE: f64 = 0.01;
+
+/// … and changes them by more than this share from the first to the last.
+const DRIFT: f64 = 0.1;
+
+/// What the runs of these studies, one for each stage, show of a test's verdict; `refused` is what was not tried. Where
+/// `is_looked`, more blocks may follow, and an interval must be clear of the bound by a margin.
+pub fn judge(
+    ordinary: &Ordinary,
+    refused: &[Untried],
+    stages: &[&Findings],
+    is_looked: bool,
+) -> Proof {
+    let (mut tried, mut untried) = (Vec::new(), refused.to_vec());
+    for (row, stage) in PERTURBATIONS
+        .iter()
+        .flat_map(|row| stages.iter().map(move |stage| (*row, *stage)))
+    {
+        match Stage::of(ordinary, stage).and_then(|stage| stage.tried(row, is_looked)) {
+            Some(Ok(found)) => tried.push(found),
+            Some(Err(reason)) => untried.push(Untried {
+                name: row.name,
+                resource: row.resource,
+                reason,
+            }),
+            None => {}
+        }
+    }
+    let limits = |row: &Perturbation, tried: &[Tried]| {
+        let mut found = tried.iter();
+        found.any(|one| one.name == row.name && one.decision == Decision::Limits)
+    };
+    // Datagrams in the background take CPU time as well.
+    let is_confounded = limits(&SENDER_CPU, &tried) || limits(&RECEIVER_CPU, &tried);
+    if is_confounded
+        && ordinary
+            .lab
+            .as_ref()
+            .is_none_or(|lab| lab.running.is_some())
+    {
+        tried.retain(|one| one.name != PATH_RATE.name);
+    }
+    tried.sort_by_key(|one| one.decision != Decision::Limits);
+    let unsound = unsound(ordinary, stages);
+    let is_sound = unsound.is_none();
+    let outcome = match unsound {
+        Some(why) => Outcome::Undecided(why),
+        None => outcome(ordinary, &tried, &untried),
+    };
+    let blocks = stages.iter().map(|stage| stage.summary.runs.iter());
+    let blocks = blocks.map(|runs| {
+        let used = runs.filter(|row| load(row).is_some());
+        used.map(|row| row.block + 1).max().unwrap_or(0)
+    });
+    Proof {
+        named: ordinary.named.clone(),
+        is_sound,
+        outcome,
+        blocks: blocks.sum(),
+        tried,
+        untried,
+    }
+}
+
+/// The runs of one stage.
+struct Stage<'a> {
+    ordinary: &'a Ordinary,
+    findings: &'a Findings,
+    /// The cell that is not changed.
+    unchanged: usize,
+}
+
+impl<'a> Stage<'a> {
+    fn of(ordinary: &'a Ordinary, findings: &'a Findings) -> Option<Stage<'a>> {
+        Some(Stage {
+            unchanged: cell_of(findings, UNCHANGED)?,
+            ordinary,
+            findings,
+        })
+    }
+
+    fn runs(&self, cell: usize) -> impl Iterator<Item = &'a RunRow> {
+        let runs = self.findings.summary.runs.iter();
+        runs.filter(move |row| row.cell == cell)
+    }
+
+    fn rate(&self, row: &RunRow) -> Option<f64> {
+        row.used_value(rate_metric(&self.ordinary.conditions)?)
+    }
+
+    /// What a perturbation shows, or why it was not tried; absent where the stage does not have it, or no run of it yet.
+    fn tried(&self, row: &'static Perturbation, is_looked: bool) -> Option<Result<Tried, String>> {
+        let cell = cell_of(self.findings, row.name)?;
+        let planned = &self.findings.summary.planned;
+        let (mut rates, mut left) = (Vec::new(), Vec::new());
+        let mut failed = None;
+        for run in self.runs(cell) {
+            failed = failed.or(run.reason.clone());
+            let mut same = self.runs(self.unchanged);
+            let Some(before) = same.find(|other| other.block == run.block) else {
+                continue;
+            };
+            let side = |run: &'a RunRow| {
+                Some(Before {
+                    conditions: &planned.get(run.cell)?.conditions,
+                    load: load(run)?,
+                    lab: self.ordinary.lab.as_ref(),
+                })
+            };
+            let (Some(a), Some(b)) = (self.rate(before), self.rate(run)) else {
+                continue;
+            };
+            rates.push((a, b));
+            left.extend(
+                side(before)
+                    .zip(side(run))
+                    .and_then(|(a, b)| (row.left)(&a, &b)),
+            );
+        }
+        if rates.is_empty() {
+            return failed.map(Err);
+        }
+        // Where the resource has no size, the ratio alone counts.
+        let left = median(&left).filter(|_| !matches!(row.told, Told::Without));
+        let size = match row.told {
+            Told::Without => Some(1.0),
+            Told::Less | Told::More => left.map(f64::ln).filter(|size| *size < 0.0),
+        };
+        Some(match size.and_then(|size| elasticity(&rates, size)) {
+            None => Err("its change was not seen in the counters".to_owned()),
+            Some(found) => {
+                let of = left.map(|_| found.elasticity);
+                Ok(self.decided(row, (left, found.ratio, of), rates.len(), is_looked))
+            }
+        })
+    }
+
+    fn decided(
+        &self,
+        row: &'static Perturbation,
+        (left, ratio, elasticity): (Option<f64>, Interval, Option<Interval>),
+        blocks: usize,
+        is_looked: bool,
+    ) -> Tried {
+        let (interval, bound) = match elasticity {
+            Some(elasticity) => (elasticity, LIMITS_FROM),
+            None => (ratio, RISES_FROM),
+        };
+        let seen = interval.widened(if is_looked { LOOKED } else { 1.0 });
+        let decision = match (seen.low, seen.high) {
+            (Some(low), _) if low > bound => Decision::Limits,
+            (_, Some(high)) if high < bound => Decision::DoesNot,
+            _ => Decision::Open,
+        };
+        let outlook =
+            outlook_of_bounds(&interval, (bound, f64::INFINITY), LOOKED, (blocks, blocks));
+        let more = outlook.blocks.map(|needed| {
+            let more = u32::try_from(needed.saturating_sub(blocks)).unwrap_or(u32::MAX);
+            self.block_time() * more
+        });
+        Tried {
+            name: row.name,
+            changed: row.changed(left),
+            ratio,
+            elasticity,
+            decision,
+            blocks,
+            more: more.filter(|_| decision == Decision::Open),
+        }
+    }
+
+    fn block_time(&self) -> Duration {
+        let one = Lengths {
+            blocks: Some(1),
+            ..Lengths::default()
+        };
+        let plan = self.findings.summary.study.plan(0, one);
+        plan.total_time().max(RUN_OVERHEAD)
+    }
+}
+
+fn cell_of(findings: &Findings, label: &str) -> Option<usize> {
+    let mut cells = findings.summary.planned.iter();
+    cells.position(|cell| {
+        let level = cell.level(FACTOR);
+        level.is_some_and(|level| level.to_string() == label)
+    })
+}
+
+/// Why the unchanged runs are no base of a proof.
+fn unsound(ordinary: &Ordinary, stages: &[&Findings]) -> Option<String> {
+    let stages = stages.iter().filter_map(|one| Stage::of(ordinary, one));
+    let rates: Vec<f64> = stages
+        .flat_map(|stage| {
+            let runs = stage.runs(stage.unchanged);
+            runs.filter_map(|row| stage.rate(row)).collect::<Vec<_>>()
+        })
+        .collect();
+    let Some(middle) = median(&rates) else {
+        return Some("no unchanged run has a result".to_owned());
+    };
+    let points: Vec<(f64, f64)> = (0..).map(f64::from).zip(rates.iter().copied()).collect();
+    let drift = trend(&points, 0).filter(|found| found.chance < DRIFT_CHANCE);
+    let moved = drift.map_or(0.0, |found| found.slope * (rates.len() - 1) as f64 / middle);
+    if moved.abs() > DRIFT {
+        return Some(format!(
+            "the unchanged runs drift by {:+.0} % from the first to the last: something else changes meanwhile",
+            100.0 * moved
+        ));
+    }
+    let ratio = middle / ordinary.rate;
+    (!(1.0 / LIKE_THE_TEST..=LIKE_THE_TEST).contains(&ratio)).then(|| {
+        format!(
+            "short runs carry {:.0} % of what the test carried, so they may have another bottleneck",
+            100.0 * ratio
+        )
+    })
+}
+
+fn outcome(ordinary: &Ordinary, tried: &[Tried], untried: &[Untried]) -> Outcome {
+    let row = |name: &str| PERTURBATIONS.into_iter().find(|row| row.name == name);
+    let is_own = |name: &str| row(name).is_some_and(|row| is_of(ordinary, row));
+    let limits = |one: &&Tried| one.decision == Decision::Limits;
+    let own: Vec<&Tried> = tried.iter().filter(|one| is_own(one.name)).collect();
+    if own.iter().any(limits) {
+        return Outcome::Proved;
+    }
+    let strength = |one: &&Tried| {
+        let of = one.elasticity.map_or(0.0, |found| found.value);
+        if of.is_finite() { of } else { 0.0 }
+    };
+    let others = tried.iter().filter(limits).filter(|one| !is_own(one.name));
+    let found = others
+        .max_by(|a, b| strength(a).total_cmp(&strength(b)))
+        .and_then(|one| (row(one.name)?.finds)(&ordinary.conditions));
+    let is_open = |one: &Tried| one.decision == Decision::Open;
+    let Some(named) = &ordinary.named else {
+        return match found {
+            Some(found) => Outcome::Found(found),
+            None if tried.iter().any(is_open) => Outcome::Undecided(TOO_WIDE.to_owned()),
+            None => Outcome::Undecided(nothing(tried)),
+        };
+    };
+    let refused = || {
+        let own = untried.iter().find(|one| is_own(one.name));
+        let why = own.map_or(String::new(), |one| format!(": {}", one.reason));
+        format!("the resource of {named} could not be changed{why}")
+    };
+    match found {
+        Some(found) if !own.is_empty() && own.iter().all(|one| !is_open(one)) => {
+            Outcome::Refuted(found)
+        }
+        Some(found) if own.is_empty() => {
+            Outcome::Undecided(format!("{}; throughput follows that of {found}", refused()))
+        }
+        _ if own.is_empty() => Outcome::Undecided(refused()),
+        _ if tried.iter().any(is_open) => Outcome::Undecided(TOO_WIDE.to_owned()),
+        _ => Outcome::Undecided(nothing(tried)),
+    }
+}
+
+/// What is said where intervals do not decide.
+const TOO_WIDE: &str = "the intervals are too wide to tell";
+
+fn nothing(tried: &[Tried]) -> String {
+    match tried {
+        [] => "nothing could be changed".to_owned(),
+        _ => "throughput follows nothing of what could be changed from here".to_owned(),
+    }
+}
+
+/// Findings of a test with what experiments say of its verdict: a verdict that is proved says so, and one that is refuted
+/// is replaced.
+pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
+    let Some(cell) = findings.explanation.cells.first_mut() else {
+        return;
+    };
+    let found = match &proof.outcome {
+        Outcome::Refuted(found) | Outcome::Found(found) => Some(found.clone()),
+        Outcome::Proved | Outcome::Undecided(_) => None,
+    };
+    for run in &mut cell.runs {
+        if let (Some(found), Some(first)) = (&found, run.verdicts.first()) {
+            let instead = proof
+                .named
+                .as_ref()
+                .map(|named| format!("not {named}, which the counters name"));
+            run.verdicts = vec![Verdict {
+                chosen: Candidate {
+                    limiter: found.clone(),
+                    detail: instead.unwrap_or_default(),
+                    evidence: Vec::new(),
+                    remedy: None,
+                    rival: None,
+                },
+                confidence: Confidence::Proved,
+                share: 1.0,
+                ..first.clone()
+            }];
+        }
+        if proof.outcome == Outcome::Proved {
+            let proved = run.verdicts.iter_mut();
+            proved
+                .filter(|verdict| proof.named.as_ref() == Some(verdict.limiter()))
+                .for_each(|verdict| verdict.confidence = Confidence::Proved);
+        }
+    }
+    cell.proof = Some(proof);
+}

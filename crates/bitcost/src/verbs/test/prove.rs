@@ -1,0 +1,203 @@
+//! `--prove`: after the test, short runs in which a little of one resource after the other is taken away, interleaved with
+//! unchanged ones.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use bitcost_analysis::explain::{Decision, Untried};
+use bitcost_analysis::findings::Findings;
+use bitcost_analysis::prove::{
+    Chosen, FACTOR, Ordinary, Settings, UNCHANGED, apply, choose, judge,
+};
+use bitcost_controller::Ending;
+use bitcost_execute::{ExecuteError, Extent, PROOF, Start, States, Until};
+use bitcost_iperf3::client::request;
+use bitcost_model::plan::Lengths;
+use bitcost_model::units::{counted, show_duration};
+use bitcost_study::settings::set_text;
+use bitcost_study::{Single, Study, Varied};
+
+use super::conditions::{setting, settings};
+use super::described::Test;
+use super::progress::Lines;
+use crate::failure::Failure;
+use crate::options::order::new_seed;
+use crate::output;
+
+/// The name and the question of a study of perturbations.
+const STUDY: (&str, &str) = (
+    "prove",
+    "Which resource does the throughput follow when a little of it is taken away?",
+);
+
+/// The experiments on the verdict of a test.
+struct Experiments<'a, 'b> {
+    test: &'a Test<'b>,
+    ordinary: Ordinary,
+    /// The folder of the test's log; absent where it is kept in memory alone.
+    folder: Option<&'a Path>,
+    stop: &'a Arc<AtomicBool>,
+    until: Instant,
+    stages: Vec<Findings>,
+    untried: Vec<Untried>,
+}
+
+impl Test<'_> {
+    /// Makes experiments on the verdict of the test within the budget, and adds what they show to its findings. What
+    /// prevents them is said, and costs the proof alone. Returns whether the user stopped them.
+    ///
+    /// # Errors
+    /// Environment, when the kernel gives no random number.
+    pub fn prove(
+        &self,
+        findings: &mut Findings,
+        folder: Option<&Path>,
+        budget: Duration,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Ending, Failure> {
+        let Some(ordinary) = Ordinary::of(findings) else {
+            output::say("not proved: no run of the test has a result that can be explained");
+            return Ok(Ending::Complete);
+        };
+        let mut experiments = Experiments {
+            test: self,
+            ordinary,
+            folder,
+            stop,
+            until: Instant::now() + budget,
+            stages: Vec::new(),
+            untried: Vec::new(),
+        };
+        let ending = experiments.make()?;
+        apply(findings, &experiments.stages, Some(experiments.untried));
+        Ok(ending)
+    }
+}
+
+impl Experiments<'_, '_> {
+    /// The suspects first; where the throughput follows none of them, all other resources.
+    fn make(&mut self) -> Result<Ending, Failure> {
+        let mut done: Vec<&str> = Vec::new();
+        for folder in [PROOF.to_owned(), format!("{PROOF}-2")] {
+            let chosen = choose(&self.ordinary, &done, &|settings| self.possible(settings));
+            self.untried.extend(chosen.untried.iter().cloned());
+            done.extend(chosen.tried.iter().map(|(row, _)| row.name));
+            done.extend(chosen.untried.iter().map(|one| one.name));
+            if chosen.tried.is_empty() {
+                continue;
+            }
+            match self.stage(&chosen, &folder)? {
+                Ok(Ending::Complete) => {}
+                Ok(Ending::Interrupted) => return Ok(Ending::Interrupted),
+                Err(error) => {
+                    output::say(&format!("experiments failed: {error}"));
+                    break;
+                }
+            }
+            let stages: Vec<&Findings> = self.stages.iter().collect();
+            let proof = judge(&self.ordinary, &[], &stages, false);
+            let is_open = proof.tried.iter().any(|one| one.decision == Decision::Open);
+            if proof.limiter().is_some() || !proof.is_sound || is_open {
+                break;
+            }
+        }
+        Ok(Ending::Complete)
+    }
+
+    /// One study of these perturbations, in blocks until the intervals decide or the time is over.
+    fn stage(
+        &mut self,
+        chosen: &Chosen,
+        folder: &str,
+    ) -> Result<Result<Ending, ExecuteError>, Failure> {
+        let study = self.study(chosen)?;
+        let plan = study.plan(
+            new_seed()?,
+            Lengths {
+                blocks: Some(BLOCKS_PLANNED),
+                ..Lengths::default()
+            },
+        );
+        let budget = self.until.saturating_duration_since(Instant::now());
+        output::say(&format!(
+            "experiments on the verdict: {}, at most {}",
+            counted(chosen.tried.len(), "perturbation"),
+            show_duration(Duration::from_secs(budget.as_secs().max(1)))
+        ));
+        let is_enough = |found: &Findings| {
+            let proof = judge(&self.ordinary, &[], &[found], true);
+            let mut tried = proof.tried.iter();
+            tried.all(|one| one.decision != Decision::Open)
+        };
+        let start = Start {
+            study: &study,
+            plan: &plan,
+            destination: &self.test.destination,
+            calibration: Extent::Never,
+            out: self.folder,
+            folder: Some(folder),
+            until: Some(Until {
+                budget,
+                is_enough: &is_enough,
+            }),
+            command_line: output::command_line(),
+            states: States {
+                budget: Some(Duration::ZERO),
+                ..States::default()
+            },
+        };
+        let mut lines = Lines::new(false, false, self.stop.clone());
+        lines.is_silent = true;
+        Ok(match start.execute(self.stop, &mut lines) {
+            Ok(executed) => {
+                self.stages.extend(executed.findings.ok());
+                executed.ending
+            }
+            Err(error) => Err(error),
+        })
+    }
+
+    fn study(&self, chosen: &Chosen) -> Result<Study, Failure> {
+        let own = self.test.typed.short(&self.ordinary.short_runs(), &[]);
+        let levels = chosen.tried.iter();
+        let levels: Vec<_> = levels
+            .map(|(row, set)| (row.name.to_owned(), settings(set)))
+            .collect();
+        let workload = self.ordinary.conditions.workload;
+        let varied = Varied::one_factor(workload, STUDY, (FACTOR, UNCHANGED), &levels);
+        let single = Single {
+            workload,
+            settings: &own,
+            lab: self.test.lab.as_ref(),
+            runs: BLOCKS_PLANNED,
+            until: None,
+            varied: Some(&varied),
+        };
+        let study = single.study();
+        study.map_err(|error| Failure::Usage(error.message))
+    }
+
+    /// Why a run with these settings is not possible.
+    fn possible(&self, changed: &Settings) -> Result<(), String> {
+        let mut conditions = self.test.typed.conditions.clone();
+        for (name, value) in self.ordinary.short_runs().iter().chain(changed) {
+            let (setting, value) =
+                setting(name, value).ok_or_else(|| format!("there is no setting {name}"))?;
+            set_text(setting, &mut conditions, &value)?;
+        }
+        (conditions.stop_bytes, conditions.stop_messages) = (None, None);
+        conditions.stop_transactions = None;
+        let lab = self.test.lab.as_ref();
+        let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
+        conditions.check(mtu_bytes).map_err(|why| why.to_string())?;
+        match self.test.arguments.is_with_iperf3() {
+            true => request::check(&conditions),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The most blocks of a stage, of which the budget allows fewer.
+const BLOCKS_PLANNED: u32 = 60;

@@ -1,0 +1,123 @@
+//! `bitcost test --prove`: the experiments on a verdict, in the test's own folder.
+
+use bitcost_execute::store::LOG_NAME;
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+bitcost_testkit::trials! {
+    Host: rate_of_a_link_is_changed_and_its_verdict_proved, experiments_are_read_again_from_the_log, impossible_perturbations_are_named_with_their_reason;
+}
+
+/// Two hosts and a link of 20 Mbit/s.
+const LAB: &str = r#"hosts = ["h1", "h2"]
+[[link]]
+ends = ["h1", "h2"]
+[egress.h1-eth0]
+rate = "20M"
+"#;
+
+/// The experiments of a perturbation.
+fn tried<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let all = document["bottleneck"]["proof"]["tried"].as_array();
+    let mut found = all.expect("experiments").iter();
+    found
+        .find(|one| one["perturbation"] == name)
+        .unwrap_or_else(|| panic!("no {name}: {document:#}"))
+}
+
+/// The links are slower in the runs of one perturbation, and the throughput follows them.
+fn rate_of_a_link_is_changed_and_its_verdict_proved() {
+    let bench = Bench::new();
+    bench.write("lab.toml", LAB);
+    let words = [
+        "test",
+        "tcp",
+        "--topology",
+        "lab.toml",
+        "-t",
+        "1",
+        "--prove",
+        "--json",
+    ];
+    let done = bench.bitcost(&words);
+    done.assert_code(0);
+    let document = done.json();
+    let proof = &document["bottleneck"]["proof"];
+    if proof["tried"]
+        .as_array()
+        .is_some_and(|tried| tried.iter().all(|one| one["perturbation"] != "path_rate"))
+    {
+        bitcost_testkit::ignore("this host was too busy for the link to be the suspect");
+    }
+    let ratio = &tried(&document, "path_rate")["throughput_ratio"]["value"];
+    let ratio = ratio.as_f64().expect("a ratio");
+    assert!((0.7..0.9).contains(&ratio), "{ratio}: {proof:#}");
+    let proved = document["bottleneck"]["confidence"] == "proved";
+    assert_eq!(proved, !proof["limiter"].is_null(), "{proof:#}");
+    bench.assert_nothing_left();
+}
+
+/// What the test said of its experiments is what its log says.
+fn experiments_are_read_again_from_the_log() {
+    let bench = Bench::new();
+    let words = [
+        "test",
+        "udp",
+        "--send-work",
+        "20us",
+        "-t",
+        "1",
+        "--prove",
+        "--budget",
+        "8s",
+        "--json",
+    ];
+    let done = bench.bitcost(&words);
+    done.assert_code(0);
+    let document = done.json();
+    let folder = bench.execution();
+    assert!(folder.join("prove").join(LOG_NAME).is_file());
+    let again = bench.bitcost(&["show", folder.to_str().unwrap(), "--json"]);
+    again.assert_code(0);
+    let proof = &document["bottleneck"]["proof"];
+    assert_eq!(again.json()["bottleneck"]["proof"], *proof);
+    tried(&document, "sender_cpu");
+    let explained = bench.bitcost(&["explain", folder.to_str().unwrap()]);
+    assert!(
+        explained.stdout.contains("experiment: "),
+        "{}",
+        explained.stdout
+    );
+    // The log of a test without experiments has none.
+    std::fs::remove_dir_all(folder.join("prove")).unwrap();
+    let _ = std::fs::remove_dir_all(folder.join("prove-2"));
+    let without = bench.bitcost(&["show", folder.to_str().unwrap(), "--json"]);
+    assert!(without.json()["bottleneck"]["proof"].is_null());
+    bench.assert_nothing_left();
+}
+
+fn impossible_perturbations_are_named_with_their_reason() {
+    let bench = Bench::new();
+    let words = [
+        "test", "rr", "-t", "1", "--prove", "--budget", "8s", "--no-log", "--json",
+    ];
+    let done = bench.bitcost(&words);
+    done.assert_code(0);
+    let document = done.json();
+    let proof = &document["bottleneck"]["proof"];
+    let refused = proof["not_tried"].as_array().expect("a list");
+    let sender = refused
+        .iter()
+        .find(|one| one["perturbation"] == "sender_cpu");
+    let reason = sender.expect("the client")["reason"].as_str();
+    assert_eq!(
+        reason,
+        Some("a client of transactions cannot be given work")
+    );
+    tried(&document, "receiver_cpu");
+    bench.assert_nothing_left();
+    bench
+        .bitcost(&["test", "tcp", "--budget", "5s"])
+        .assert_code(2);
+}

@@ -1,0 +1,117 @@
+//! What experiments say of a verdict.
+
+use std::time::Duration;
+
+use bitcost_analysis::explain::{Decision, Outcome, Proof, Tried};
+use bitcost_analysis::statistics::Interval;
+use bitcost_model::units::show_duration;
+use serde_json::{Value, json};
+
+/// Perturbations of a sentence: the one that limits, and the next, as its contrast.
+const TOLD: usize = 2;
+
+/// The proof in one sentence: `proved: with 20 % less CPU time for the receiver, throughput falls by 19.8 % [19.0, 20.5];
+/// with 20 % less CPU time for the sender by 0.3 % [-0.6, 1.2]`.
+pub(crate) fn sentence(proof: &Proof) -> String {
+    let begin = match &proof.outcome {
+        Outcome::Proved => "proved".to_owned(),
+        Outcome::Refuted(found) => {
+            let named = proof.named.as_ref().map(ToString::to_string);
+            format!("{} is refuted, {found} found", named.unwrap_or_default())
+        }
+        Outcome::Found(found) => format!("found {found}"),
+        Outcome::Undecided(why) => return format!("not proved: {why}"),
+    };
+    let told = proof.tried.iter().take(TOLD).map(effect);
+    format!("{begin}: {}", told.collect::<Vec<_>>().join("; "))
+}
+
+/// The proof with every perturbation, a line each.
+pub(super) fn lines(proof: &Proof) -> Vec<String> {
+    let outcome = match &proof.outcome {
+        Outcome::Undecided(_) => sentence(proof),
+        _ => sentence(proof).split(": ").take(1).collect(),
+    };
+    let tried = proof.tried.iter().map(|one| {
+        let more = one
+            .more
+            .map(|more| format!("; {} more would tell", rounded(more)));
+        format!(
+            "{}{}: {}{}",
+            effect(one),
+            elasticity(one),
+            one.decision.name(),
+            more.unwrap_or_default()
+        )
+    });
+    let untried = proof.untried.iter();
+    let untried = untried.map(|one| format!("not tried: {}: {}", one.resource, one.reason));
+    let all = std::iter::once(outcome).chain(tried).chain(untried);
+    all.map(|line| format!("experiment: {line}")).collect()
+}
+
+/// `with 20 % less CPU time for the sender, throughput falls by 19.8 % [19.0, 20.5]`.
+fn effect(one: &Tried) -> String {
+    let pct = |ratio: f64| 100.0 * (ratio - 1.0);
+    let Interval { value, low, high } = one.ratio;
+    let (verb, change) = match value > 1.0 {
+        true => ("rises", (pct(value), low.map(pct), high.map(pct))),
+        false => (
+            "falls",
+            (-pct(value), high.map(|r| -pct(r)), low.map(|r| -pct(r))),
+        ),
+    };
+    let (value, low, high) = change;
+    let change = Interval { value, low, high }.with_places(1);
+    let (number, bounds) = change.split_once(' ').unwrap_or((&change, ""));
+    let by = format!("{number} % {bounds}");
+    format!(
+        "with {}, throughput {verb} by {}",
+        one.changed,
+        by.trim_end()
+    )
+}
+
+fn elasticity(one: &Tried) -> String {
+    let found = one.elasticity.map(|found| found.with_places(2));
+    found.map_or(String::new(), |found| format!(", elasticity {found}"))
+}
+
+fn rounded(time: Duration) -> String {
+    show_duration(Duration::from_secs(time.as_secs().max(1)))
+}
+
+/// The proof in JSON.
+pub(super) fn proof_json(proof: &Proof) -> Value {
+    let interval = |of: &Interval| json!({ "value": of.value, "low": of.low, "high": of.high });
+    let tried = |one: &Tried| {
+        json!({
+            "perturbation": one.name,
+            "changed": one.changed,
+            "throughput_ratio": interval(&one.ratio),
+            "elasticity": one.elasticity.as_ref().map(interval),
+            "limits": match one.decision {
+                Decision::Limits => Some(true),
+                Decision::DoesNot => Some(false),
+                Decision::Open => None,
+            },
+            "blocks": one.blocks,
+            "more_s": one.more.map(|more| more.as_secs_f64()),
+        })
+    };
+    let why = match &proof.outcome {
+        Outcome::Undecided(why) => Some(why),
+        _ => None,
+    };
+    json!({
+        "outcome": proof.outcome.name(),
+        "why": why,
+        "named": proof.named.as_ref().map(|named| named.name()),
+        "limiter": proof.limiter().map(|found| found.name()),
+        "blocks": proof.blocks,
+        "tried": proof.tried.iter().map(tried).collect::<Vec<_>>(),
+        "not_tried": proof.untried.iter().map(|one| json!({
+            "perturbation": one.name, "resource": one.resource, "reason": one.reason,
+        })).collect::<Vec<_>>(),
+    })
+}
