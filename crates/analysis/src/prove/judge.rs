@@ -7,9 +7,8 @@ use bitcost_stats::{Interval, LOOKED, elasticity, median, outlook_of_bounds, tre
 
 use super::choose::is_of;
 use super::ordinary::{Ordinary, load, rate_metric};
-use super::perturbation::{Before, Perturbation, Told};
+use super::perturbation::{Before, FACTOR, Perturbation, Told, UNCHANGED};
 use super::perturbations::{PATH_RATE, PERTURBATIONS, RECEIVER_CPU, SENDER_CPU};
-use super::{FACTOR, UNCHANGED};
 use crate::cells::RunRow;
 use crate::explain::{Candidate, Confidence, Decision, Outcome, Proof, Tried, Untried, Verdict};
 use crate::findings::Findings;

@@ -15,14 +15,8 @@ use crate::findings::Findings;
 pub use choose::{Chosen, choose};
 pub use judge::judge;
 pub use ordinary::Ordinary;
-pub use perturbation::{Before, LEFT, Perturbation, Settings};
+pub use perturbation::{Before, FACTOR, LEFT, Perturbation, Settings, UNCHANGED};
 pub use perturbations::PERTURBATIONS;
-
-/// The factor of a study of perturbations.
-pub const FACTOR: &str = "perturbation";
-
-/// The level of that factor which changes nothing.
-pub const UNCHANGED: &str = "none";
 
 /// Adds to the findings of a test what these studies of perturbations, in the order in which they were made, show of its
 /// verdict. Where it is absent what was not tried is found again, as it was chosen then.

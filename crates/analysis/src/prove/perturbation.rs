@@ -6,6 +6,12 @@ use bitcost_model::study::LabSpec;
 
 use crate::explain::{LIMITERS, Limiter, Load};
 
+/// The factor of a study of perturbations.
+pub const FACTOR: &str = "perturbation";
+
+/// The level of that factor which changes nothing.
+pub const UNCHANGED: &str = "none";
+
 /// What a perturbation leaves of a resource: small enough that the run stays what it is, large
 /// enough for the noise of short runs.
 pub const LEFT: f64 = 0.8;

@@ -35,7 +35,7 @@ fn settings(before: &Before) -> Result<Settings, String> {
             Err("transactions leave most of the path's rate unused".to_owned())
         }
         _ if !conditions.background.is_empty() => {
-            Err("the test has background workloads of its own".to_owned())
+            Err("the test has its own background workloads".to_owned())
         }
         _ => {
             let delivered = before.load.delivered_bps.ok_or("nothing was delivered")?;
