@@ -26,6 +26,7 @@ use crate::imported::imported_json;
 use crate::mode_search::mode_search_json;
 use crate::noise::noise_json;
 use crate::queue_limits::queue_limits_json;
+use crate::regimes::{self, RegimeOfCell};
 use crate::repetitions::repetitions_json;
 use crate::single_run::intervals_json;
 use crate::statements::statements_json;
@@ -162,6 +163,8 @@ struct Cell {
     levels: BTreeMap<String, Label>,
     /// Number of runs that the figures come from.
     runs: usize,
+    /// Both regimes, where its runs had two; the figures are of the runs of the one that has more.
+    regimes: Option<Vec<RegimeOfCell>>,
     /// What limited its runs.
     bottleneck: Option<Bottleneck>,
     /// The author's figures, by metric.
@@ -384,6 +387,7 @@ fn cell(cell: &CellSummary, limiter: Option<&ExplainedCell>) -> Cell {
     Cell {
         levels: levels(&cell.levels),
         runs: cell.runs,
+        regimes: cell.regimes.as_ref().map(regimes::of_cell),
         bottleneck: limiter.and_then(Bottleneck::of),
         expected: expected(&cell.expected),
         attribution: cell

@@ -51,6 +51,7 @@ mod tests {
         let cell = |runs| CellSummary {
             levels: Vec::new(),
             runs,
+            regimes: None,
             figures: vec![("x", interval)],
             spreads: vec![("x", spread(&[0.4, 0.6]).expect("two values"))],
             expected: Vec::new(),

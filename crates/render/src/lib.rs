@@ -45,6 +45,7 @@ pub mod plots;
 pub mod progress;
 pub mod provenance;
 mod queue_limits;
+mod regimes;
 pub mod repetitions;
 mod several;
 pub mod single;

@@ -14,6 +14,7 @@ use crate::states::repeats_text;
 use crate::stop_rule::stop_rule_text;
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::cells::Tally;
+use bitcost_analysis::explain::Regimes;
 use bitcost_analysis::summary::Summary;
 use bitcost_analysis::summary::shown_metrics;
 use bitcost_model::study::phrase;
@@ -54,6 +55,16 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
     calibration_text(summary)
         .into_iter()
         .for_each(|words| add("calibration: ", words));
+    for cell in &summary.cells {
+        let found = cell.regimes.as_ref().map(Regimes::sentence);
+        let place = match summary.cells.len() {
+            1 => String::new(),
+            _ => format!("{}: ", phrase(&cell.levels)),
+        };
+        found
+            .into_iter()
+            .for_each(|words| add("regimes: ", format!("{place}{words}")));
+    }
     if let Some(found) = &summary.distances {
         add("core-to-core: ", distances_text(found));
     }

@@ -84,6 +84,9 @@ fn medians(findings: &Findings, single: &Single) -> String {
             let _ = writeln!(text, "{:<42} {interval:>24} {}", metric.title, metric.unit);
         }
     }
+    if let Some(found) = &single.cell.regimes {
+        let _ = writeln!(text, "{}", found.sentence());
+    }
     let disturbed = findings.shown_runs().filter(|row| row.is_disturbed).count();
     if disturbed > 0 {
         let _ = writeln!(

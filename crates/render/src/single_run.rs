@@ -1,11 +1,23 @@
 //! The figures of one run with their intervals, as text and as JSON.
 
-use bitcost_analysis::metrics::{BETWEEN_RUNS, RunView, WITH_INTERVAL, metric, single_run};
+use bitcost_analysis::explain::{Regimes, regimes};
+use bitcost_analysis::metrics::{BETWEEN_RUNS, RunView, SingleRun, WITH_INTERVAL, metric};
 use bitcost_analysis::statistics::Interval;
 use serde_json::{Map, Value, json};
 
 use crate::number;
 use crate::progress::show_rate;
+
+/// The two regimes of a run; absent where it has one.
+pub(crate) fn two_regimes(run: &RunView) -> Option<Regimes> {
+    Regimes::of(&[(1, regimes(run))])
+}
+
+/// A figure with its interval; absent where the run shows none, or had two regimes.
+fn single_run(run: &RunView, name: &str) -> Option<SingleRun> {
+    let found = bitcost_analysis::metrics::single_run(run, name)?;
+    two_regimes(run).is_none().then_some(found)
+}
 
 /// `0.37 µs/KiB [0.27, 0.50]`: a figure with as many digits as its interval allows, `unit` after it;
 /// with three and without brackets where one run shows no interval. Absent where it was not measured.

@@ -14,7 +14,7 @@ use crate::explained::proof_sentence;
 use crate::layout::{WIDTH, labelled, paragraph};
 use crate::losses::sentence;
 use crate::number;
-use crate::single_run::{throughput, what_intervals_hold, with_interval};
+use crate::single_run::{throughput, two_regimes, what_intervals_hold, with_interval};
 
 /// Caveats that are printed; the others are counted.
 const CAVEATS: usize = 3;
@@ -31,6 +31,7 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
     let mut lines = vec![headline(run, place)];
     if run.is_alone() {
         lines.extend(figures(run));
+        lines.extend(two_regimes(run).map(|found| labelled("two regimes", &found.said())));
         lines.extend(losses(run));
         lines.extend(cost(run).map_or_else(|| no_cost(run), |cost| vec![cost]));
         lines.extend(what_intervals_hold(run).map(|words| labelled("interval", &words)));

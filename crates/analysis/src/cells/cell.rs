@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use bitcost_model::study::{Label, phrase};
 use bitcost_stats::{Interval, Spread};
 
+use crate::explain::Regimes;
 use crate::metrics::{Method, SoftirqMeans};
 
 /// Name of the receive service demand by bytes received.
@@ -23,6 +24,8 @@ pub struct CellSummary {
     pub levels: Vec<(String, Label)>,
     /// Number of runs that the figures come from.
     pub runs: usize,
+    /// Present where the runs had two regimes: the figures are of the runs of the main one.
+    pub regimes: Option<Regimes>,
     /// Metric name, median over runs and its interval; metrics without values are absent.
     pub figures: Vec<(&'static str, Interval)>,
     /// Metric name and the spread of its values over runs, for the metrics of `figures`.

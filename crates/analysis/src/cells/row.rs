@@ -59,6 +59,11 @@ pub struct RunRow {
     pub method: Option<Method>,
     /// Whether other programs took much of the CPUs' time ([`crate::metrics::disturbance()`]).
     pub is_disturbed: bool,
+    /// Whether its packets were full, by what its cell's runs have in common, or by its regime where the
+    /// cell has two; absent where that is not known, or it had both regimes.
+    pub has_full_packets: Option<bool>,
+    /// Whether its cell's figures are of its regime.
+    pub is_of_main_regime: bool,
     /// The metrics that it has, in the order of [`METRICS`](crate::metrics::METRICS).
     pub figures: Vec<(&'static Metric, f64)>,
     /// The place of the event that holds its outcome ([`bitcost_model::event::Events::each`]).
@@ -72,6 +77,29 @@ pub struct RunRow {
 }
 
 impl RunRow {
+    /// The row of a run with this place in the order, block and cell, still without figures.
+    pub(crate) fn new(run: u32, block: u32, cell: usize, status: Status) -> RunRow {
+        RunRow {
+            run,
+            block,
+            cell,
+            status,
+            is_at_other_distance: false,
+            reason: None,
+            host_lacks: false,
+            began_at: None,
+            method: None,
+            is_disturbed: false,
+            has_full_packets: None,
+            is_of_main_regime: true,
+            figures: Vec::new(),
+            event: None,
+            not_in_effect: Vec::new(),
+            caveats: Vec::new(),
+            kept: None,
+        }
+    }
+
     /// The value of a metric.
     pub fn value(&self, metric: &Metric) -> Option<f64> {
         self.figures

@@ -1,11 +1,13 @@
 //! The runs of a plan, each in its cell or among the excluded ones.
 
-use crate::metrics::{METRICS, Method, Metric, SoftirqMeans};
+use crate::explain::{Regime, Regimes};
+use crate::metrics::{FULL_PACKETS, METRICS, Method, Metric, SoftirqMeans};
 use bitcost_model::event::FailureKind;
 use bitcost_model::harmless;
 use bitcost_model::machine_state::DistanceState;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
+use bitcost_stats::Interval;
 
 use super::cell::CellSummary;
 use super::distance::{Distances, Placed, kept_states};
@@ -24,14 +26,22 @@ pub(crate) struct CellRuns {
     unattributed: Tally<String>,
     disturbed: usize,
     emulator_troubled: usize,
+    regimes: Option<Regimes>,
+    /// Whether most runs had full packets.
+    has_full_packets: Option<bool>,
     /// Throughput and time series of each run.
     time_series: Vec<(f64, TimeSeries)>,
 }
 
 impl CellRuns {
-    fn new() -> CellRuns {
+    /// The cell of runs, each given by its number from 1 and its regimes, still without them.
+    fn new(runs: &[(u64, Vec<Regime>)]) -> CellRuns {
+        let parts: Vec<&Regime> = runs.iter().flat_map(|(_, parts)| parts).collect();
+        let full = parts.iter().filter(|part| part.is_full).count();
         CellRuns {
             values: vec![Vec::new(); METRICS.len()],
+            regimes: Regimes::of(runs),
+            has_full_packets: (!parts.is_empty()).then_some(2 * full > parts.len()),
             ..CellRuns::default()
         }
     }
@@ -65,6 +75,22 @@ impl CellRuns {
         }
     }
 
+    /// Whether the cell's figures are of this run's regime.
+    fn is_of_main_regime(&self, run: u32) -> bool {
+        let main = |regimes: &Regimes| {
+            let main = regimes.main()?;
+            Some(main.runs.contains(&(u64::from(run) + 1)))
+        };
+        self.regimes.as_ref().and_then(main).unwrap_or(true)
+    }
+
+    fn has_full_packets(&self, run: u32) -> Option<bool> {
+        match &self.regimes {
+            Some(regimes) => regimes.is_full(u64::from(run) + 1),
+            None => self.has_full_packets,
+        }
+    }
+
     fn add_method(&mut self, method: Result<Method, String>) {
         match method {
             Ok(method) => self.methods.add(method),
@@ -72,19 +98,34 @@ impl CellRuns {
         }
     }
 
+    /// The interval without bounds where each run had both regimes of its cell.
+    fn of_one_regime(&self, found: Interval) -> Interval {
+        let is_mixed = self
+            .regimes
+            .as_ref()
+            .is_some_and(|both| both.main().is_none());
+        let (low, high) = match is_mixed {
+            true => (None, None),
+            false => (found.low, found.high),
+        };
+        Interval { low, high, ..found }
+    }
+
     pub fn summary(&self, cell: &Cell, seed: u64) -> CellSummary {
         let (mut figures, mut spreads) = (Vec::new(), Vec::new());
         for (metric, values) in METRICS.iter().zip(&self.values) {
             let values: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
-            figures.extend(
-                bitcost_stats::median_interval(&values, seed)
-                    .map(|interval| (metric.name, interval)),
-            );
+            let found = match metric.name == FULL_PACKETS {
+                true => mean(&values),
+                false => bitcost_stats::median_interval(&values, seed),
+            };
+            figures.extend(found.map(|found| (metric.name, self.of_one_regime(found))));
             spreads.extend(bitcost_stats::spread(&values).map(|spread| (metric.name, spread)));
         }
         CellSummary {
             levels: cell.levels.clone(),
             runs: self.runs,
+            regimes: self.regimes.clone(),
             figures,
             spreads,
             expected: Vec::new(),
@@ -95,6 +136,16 @@ impl CellRuns {
             emulator_troubled: self.emulator_troubled,
         }
     }
+}
+
+/// The mean without an interval, for a share that is nearly all or nothing in each run.
+fn mean(values: &[f64]) -> Option<Interval> {
+    let spread = bitcost_stats::spread(values)?;
+    Some(Interval {
+        value: spread.mean,
+        low: None,
+        high: None,
+    })
 }
 
 /// A run that is in no cell.
@@ -128,10 +179,10 @@ impl Runs {
     /// `blocks` is the number of blocks to be run: the stop rule may have been met before the
     /// plan's end.
     pub fn sort(plan: &Plan, log: &mut Log, blocks: u32) -> Runs {
-        let cells = plan.cells.iter().map(|_| CellRuns::new()).collect();
         let (excluded, notes, incomplete, rows) =
             (Vec::new(), Tally::default(), Vec::new(), Vec::new());
         let (distances, states) = distances(plan, log);
+        let cells = regimes(plan, log, distances.as_ref());
         let mut runs = Runs {
             cells,
             excluded,
@@ -170,23 +221,7 @@ impl Runs {
             block,
             cell,
         } = *planned;
-        self.rows.push(RunRow {
-            run,
-            block,
-            cell,
-            status,
-            is_at_other_distance: false,
-            reason: None,
-            host_lacks: false,
-            began_at: None,
-            method: None,
-            is_disturbed: false,
-            figures: Vec::new(),
-            event: None,
-            not_in_effect: Vec::new(),
-            caveats: Vec::new(),
-            kept: None,
-        });
+        self.rows.push(RunRow::new(run, block, cell, status));
         let last = self.rows.len() - 1;
         &mut self.rows[last]
     }
@@ -225,14 +260,21 @@ impl Runs {
             Status::Used
         };
         let is_used = reason.is_none();
-        if is_used {
-            self.cells[planned.cell].add(planned.block, &run.figures);
+        let cell_runs = &mut self.cells[planned.cell];
+        let has_full_packets = cell_runs.has_full_packets(planned.index);
+        let is_of_main_regime = cell_runs.is_of_main_regime(planned.index);
+        if is_used && is_of_main_regime {
+            cell_runs.add(planned.block, &run.figures);
+        } else if is_used {
+            let share = run.figures.iter().filter(|(of, _)| of.name == FULL_PACKETS);
+            cell_runs.add(planned.block, &share.copied().collect::<Vec<_>>());
         }
         let row = self.row(planned, status);
         let method = run.method.as_ref().ok().copied();
         row.is_at_other_distance = reason.is_some() && run.left_out.is_none();
         (row.figures, row.method, row.reason) = (run.figures, method, reason);
         (row.is_disturbed, row.kept) = (run.is_disturbed, run.kept);
+        (row.has_full_packets, row.is_of_main_regime) = (has_full_packets, is_of_main_regime);
         (row.not_in_effect, row.caveats) = (run.not_in_effect.clone(), run.caveats);
         if let Some(reason) = run.left_out {
             return self.exclude(planned, cell, reason);
@@ -267,6 +309,24 @@ impl Runs {
             reason,
         });
     }
+}
+
+/// The cells without runs, each with its two regimes if the runs that are to be used have two.
+fn regimes(plan: &Plan, log: &Log, distances: Option<&Distances>) -> Vec<CellRuns> {
+    let mut found: Vec<Vec<(u64, Vec<Regime>)>> = vec![Vec::new(); plan.cells.len()];
+    for planned in &plan.runs {
+        let Some((_, Outcome::Ended(run))) = log.outcomes.get(&planned.index) else {
+            continue;
+        };
+        let is_far = distances.and_then(|found| found.refusal(planned.cell, &run.state));
+        if let Some(cell) = found.get_mut(planned.cell)
+            && run.left_out.is_none()
+            && is_far.is_none()
+        {
+            cell.push((u64::from(planned.index) + 1, run.regimes.clone()));
+        }
+    }
+    found.iter().map(|runs| CellRuns::new(runs)).collect()
 }
 
 /// How far the endpoints' CPUs were from each other in the runs of which there are figures, and at

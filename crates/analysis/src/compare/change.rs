@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bitcost_stats::{Effect, Estimate, Interval, Scale};
 
+use super::regime;
 use super::state::{pairs_of_one_state, used};
 use super::verdict::Verdict;
 use crate::cells::RunRow;
@@ -155,6 +156,7 @@ pub(super) fn change(
     pairing: Pairing,
     threshold_pct: f64,
 ) -> Option<Change> {
+    let [old, new] = &regime::of_one_regime([old, new], metric);
     let (old, new) = match pairing {
         Pairing::Duet => pairs_of_one_state(old, new),
         Pairing::Blocks | Pairing::Apart => (used(old), used(new)),
@@ -261,6 +263,7 @@ pub(super) fn duet_values(
     new: &[&RunRow],
     metric: &'static Metric,
 ) -> Vec<(f64, f64)> {
+    let [old, new] = &regime::of_one_regime([old, new], metric);
     let (old, new) = pairs_of_one_state(old, new);
     by_block(&values(&old, metric), &values(&new, metric))
 }

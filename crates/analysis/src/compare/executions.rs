@@ -8,10 +8,11 @@ use bitcost_stats::{
 use super::change::{
     Change, OTHER_PROGRAM_RATIO, Pairing, RUNS, Shift, change_of_values, duet_values, pct,
 };
+use super::regime::of_common;
 use super::state::{Executions, in_common, states};
 use super::verdict::Verdict;
 use crate::cells::RunRow;
-use crate::metrics::{Better, Metric, SPEED, metric};
+use crate::metrics::{Better, FULL_PACKETS, Metric, SPEED, metric};
 
 /// What most cells of a metric have in common.
 #[derive(Clone, Debug)]
@@ -41,22 +42,29 @@ pub(super) struct Found {
 }
 
 /// The changes of these metrics, where the sides' CPUs differ by `doubt` in addition to what the loop tells.
-pub(super) fn changes(
-    cells: &[Executions],
+pub(super) fn changes<'a>(
+    cells: &[Executions<'a>],
     metrics: &[&'static Metric],
     doubt: f64,
     threshold_pct: f64,
 ) -> Found {
     let states = states(cells.iter().flatten().flatten().flatten().copied());
-    let chosen: Vec<Option<Executions>> =
-        cells.iter().map(|cell| in_common(cell, &states)).collect();
+    let of_states = |cells: &[Executions<'a>]| -> Vec<Option<Executions<'a>>> {
+        cells.iter().map(|cell| in_common(cell, &states)).collect()
+    };
+    let of_regime: Vec<Executions> = cells.iter().map(of_common).collect();
+    let (all, chosen) = (of_states(cells), of_states(&of_regime));
     let mut found = Found {
         cells: vec![Vec::new(); cells.len()],
         together: Vec::new(),
         has_common_state: cells.is_empty() || chosen.iter().any(Option::is_some),
     };
     for metric in metrics {
-        let (changes, together) = of_metric((cells, &chosen), metric, (doubt, threshold_pct));
+        let sides = match metric.name == FULL_PACKETS {
+            true => (cells, &all[..]),
+            false => (&of_regime[..], &chosen[..]),
+        };
+        let (changes, together) = of_metric(sides, metric, (doubt, threshold_pct));
         for (all, change) in found.cells.iter_mut().zip(changes) {
             all.extend(change);
         }

@@ -27,11 +27,15 @@ pub struct ComparedCell {
 impl ComparedCell {
     /// The levels in words; `all` where both sides are one cell each.
     pub fn name(&self) -> String {
-        if self.levels.is_empty() {
-            "all".to_owned()
-        } else {
-            phrase(&self.levels)
-        }
+        name_of(&self.levels)
+    }
+}
+
+/// Levels in words; `all` without any.
+pub(super) fn name_of(levels: &[(String, Label)]) -> String {
+    match levels.is_empty() {
+        true => "all".to_owned(),
+        false => phrase(levels),
     }
 }
 

@@ -10,6 +10,7 @@ mod hosts;
 mod machine;
 mod matching;
 mod pairs;
+mod regime;
 mod runs;
 mod settings;
 mod softirqs;

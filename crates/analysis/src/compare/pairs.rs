@@ -7,10 +7,11 @@ use bitcost_model::study::Label;
 use super::change::{Pairing, change};
 use super::constants::{constant_differences, doubt};
 use super::executions::{changes, duet_together};
-use super::found::{ComparedCell, Comparison, Unmatched};
+use super::found::{ComparedCell, Comparison, Unmatched, name_of};
 use super::hosts::{host_differences, other_machines};
 use super::machine::{Runs, machine_differences};
 use super::matching::matched;
+use super::regime::remark as remark_on_regimes;
 use super::runs::runs_in_words;
 use super::settings::setting_differences;
 use super::softirqs::softirq_differences;
@@ -92,7 +93,14 @@ pub fn across(
     comparison.machine_differences = machine_differences(sides, &[first, other], &runs);
     let found = changes(&executions, metrics, doubt(old, new), threshold_pct);
     let levels = cells.iter().map(|(was, is)| levels(first, was, is));
+    let levels: Vec<_> = levels.collect();
+    let remarks = levels
+        .iter()
+        .zip(&runs)
+        .filter_map(|(levels, [old, new])| remark_on_regimes(&name_of(levels), old, new));
+    comparison.run_remarks.extend(remarks);
     comparison.cells = levels
+        .into_iter()
         .zip(found.cells)
         .map(|(levels, changes)| ComparedCell { levels, changes })
         .collect();
@@ -209,6 +217,8 @@ pub fn within(
             Some(other) => {
                 let rows = (&rows[place][..], &rows[*other][..]);
                 sides.push(rows);
+                let remark = remark_on_regimes(&name_of(&levels), rows.0, rows.1);
+                comparison.run_remarks.extend(remark);
                 comparison
                     .cells
                     .push(compared(levels, rows, metrics, pairing, threshold_pct));

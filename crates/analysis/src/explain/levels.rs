@@ -23,28 +23,14 @@ pub enum Levels {
 impl Levels {
     /// The levels of a run's rate; absent where it has one.
     pub fn of(run: &RunView) -> Option<Levels> {
-        let all: Vec<usize> = (0..intervals(run)).collect();
-        let rates = Series::of(run.receiver, &all).rates();
-        let signals = |part: &[usize]| {
-            let mut part = part.to_vec();
-            part.sort_unstable();
-            (
-                part.len() as f64 / rates.len() as f64,
-                Signals::of(run, &part),
-            )
-        };
-        if let Some(modes) = two_modes(&rates, 0)
-            && are_apart(
-                (modes.low.len(), modes.low_mean),
-                (modes.high.len(), modes.high_mean),
-            )
-            && changes(&modes.low, rates.len()) <= CHANGES_MAX
-        {
-            return Some(Levels::Modes([signals(&modes.low), signals(&modes.high)]));
-        }
-        let moment = change(&rates)?;
-        let (before, after) = all.split_at(moment);
-        Some(Levels::Change([signals(before), signals(after)]))
+        let (is_change, parts) = split(run)?;
+        let all: usize = parts.iter().map(Vec::len).sum();
+        let signals = |part: Vec<usize>| (part.len() as f64 / all as f64, Signals::of(run, &part));
+        let parts = parts.map(signals);
+        Some(match is_change {
+            true => Levels::Change(parts),
+            false => Levels::Modes(parts),
+        })
     }
 
     /// The same with other signals.
@@ -55,6 +41,26 @@ impl Levels {
             Levels::Change(both) => Levels::Change(parts(both)),
         }
     }
+}
+
+/// The intervals of both levels of a run's rate, in order, and whether one level follows the other;
+/// absent where the rate has one level.
+pub fn split(run: &RunView) -> Option<(bool, [Vec<usize>; 2])> {
+    let all: Vec<usize> = (0..intervals(run)).collect();
+    let rates = Series::of(run.receiver, &all).rates();
+    if let Some(mut modes) = two_modes(&rates, 0)
+        && are_apart(
+            (modes.low.len(), modes.low_mean),
+            (modes.high.len(), modes.high_mean),
+        )
+        && changes(&modes.low, rates.len()) <= CHANGES_MAX
+    {
+        modes.low.sort_unstable();
+        modes.high.sort_unstable();
+        return Some((false, [modes.low, modes.high]));
+    }
+    let (before, after) = all.split_at(change(&rates)?);
+    Some((true, [before.to_vec(), after.to_vec()]))
 }
 
 /// True where each part, given by its number of intervals and mean rate, is long enough to be named,

@@ -22,6 +22,8 @@ mod of_execution;
 mod others;
 mod proof;
 mod queue_limits;
+mod regime;
+mod regimes;
 mod rivals;
 mod series;
 mod signals;
@@ -51,6 +53,8 @@ pub use proof::{Decision, Outcome, Proof, Tried, Untried};
 pub use queue_limits::{
     DropCaveat, QueueFinding, QueueLimits, QueueShare, QueueVerdict, ThroughputDrop, queue_limits,
 };
+pub use regime::{Regime, regimes};
+pub use regimes::{Group, Regimes};
 pub use rivals::{Rival, Rivals};
 pub use signals::{EndTimes, Loss, Signals, Tcp, intervals};
 pub use sparse::explain_figures;

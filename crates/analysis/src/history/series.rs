@@ -40,13 +40,17 @@ pub(super) fn places(executions: &[&Findings]) -> (Places, Vec<usize>) {
     (places, alone)
 }
 
-/// The used runs of each cell.
+/// The used runs of each cell, of the regime that its figures are of.
 pub(super) fn cells<'a>(executions: &[&'a Findings], places: &Places) -> Vec<Cells<'a>> {
     let rows: Vec<Vec<Vec<&RunRow>>> = executions
         .iter()
         .map(|execution| {
             let rows = rows_by_cell(execution);
-            rows.iter().map(|rows| used(rows)).collect()
+            let of_main = |rows: &Vec<&'a RunRow>| {
+                let used = used(rows).into_iter();
+                used.filter(|row| row.is_of_main_regime).collect()
+            };
+            rows.iter().map(of_main).collect()
         })
         .collect();
     let of_cell = |places: &Vec<Option<usize>>| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::explain::{Kept, RunFigures};
+use crate::explain::{Kept, Regime, RunFigures, regimes};
 use crate::metrics::{
     METRICS, Method, Metric, RunView, SoftirqMeans, Weak, WireLoad, attribute, why_untimed,
     wire_load,
@@ -46,6 +46,8 @@ pub(crate) struct Reduced {
     pub caveats: Vec<String>,
     /// Its seconds, if the study's table asks for them.
     pub time_series: Option<Box<TimeSeries>>,
+    /// What its packets carried, in one regime or two.
+    pub regimes: Vec<Regime>,
     /// What explains it.
     pub kept: Option<Rc<Kept>>,
 }
@@ -109,6 +111,7 @@ impl Reduced {
                 by_ticks.into_iter().collect(),
             ]
             .concat(),
+            regimes: regimes(view),
             time_series: each_second.then(|| Box::new(TimeSeries::of(levels, run, view))),
         }
     }

@@ -65,6 +65,11 @@ pub fn wakeups(run: &RunView, role: Role) -> Option<f64> {
     )
 }
 
+pub fn wakeups_per_mib(run: &RunView, role: Role) -> Option<f64> {
+    let mib = run.kib_per_second(role)? / 1024.0;
+    Some(switches_per_second(run, role, |switches| switches.voluntary)? / mib)
+}
+
 pub fn involuntary_switches(run: &RunView, role: Role) -> Option<f64> {
     switches_per_second(run, role, |switches| switches.involuntary)
 }
@@ -121,6 +126,12 @@ pub fn segments_per_second(run: &RunView, role: Role) -> Option<f64> {
         (false, Role::Sender) => grown(run.sender, |info| info.data_segs_out),
         (false, Role::Receiver) => grown(run.receiver, |info| info.data_segs_in),
     }
+}
+
+/// User data per data segment of the sender's whole connections, in bytes.
+pub fn segment_size(run: &RunView) -> Option<f64> {
+    let info = run.sender.tcp_info.as_ref()?;
+    quotient(info.bytes_sent? as f64, f64::from(info.data_segs_out?))
 }
 
 pub fn segments_per_message(run: &RunView) -> Option<f64> {

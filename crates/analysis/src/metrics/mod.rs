@@ -25,13 +25,15 @@ pub(crate) use disturbance::programs_cpus;
 pub use disturbance::{
     Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds, foreign_load,
 };
+pub(crate) use packaging::{bytes_between, full_from, interface_shows_packets};
 pub use parts::{PartRun, parts};
 pub use path::{EmulatorTrouble, LATE_BOUND_US, QueueDrops, emulator_trouble, queue_drops};
 pub use quality::{BUSY_BEFORE_PCT, COARSE_PCT, Mark, Weak, marks};
 pub use seconds::{Second, seconds};
+pub(crate) use single_run::between_samples;
 pub use single_run::{BETWEEN_RUNS, SingleRun, WITH_INTERVAL, single_run};
 pub use softirqs::SoftirqMeans;
 pub(crate) use softirqs::why_untimed;
 pub(crate) use table::OF_CAPACITY;
-pub use table::{Better, CORE_TO_CORE, METRICS, Metric, SPEED, Shown, metric};
+pub use table::{Better, CORE_TO_CORE, FULL_PACKETS, METRICS, Metric, SPEED, Shown, metric};
 pub use view::RunView;

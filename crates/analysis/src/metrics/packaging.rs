@@ -6,6 +6,7 @@
 //! and are read at almost the same moment. `TCP_INFO` says how many segments were the run's; where
 //! those of others are notable, there is no figure.
 
+use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
 use crate::metrics::counting;
@@ -73,14 +74,20 @@ impl<'a> Edges<'a> {
         Some(f64::from(of(self.last)?.wrapping_sub(of(self.first)?)))
     }
 
-    /// Packets that the endpoint's interface took to send.
-    fn sent_by_interface(&self) -> Option<f64> {
-        let of = |sample: &Sample| {
-            let mut own = sample.interfaces.iter().filter(|own| own.node.is_none());
-            own.next().map(|own| own.tx_packets)
-        };
+    /// How much a time of the connections grew, in µs.
+    fn tcp_64(&self, time: fn(&TcpInfo) -> Option<u64>) -> Option<f64> {
+        let of = |sample: &Sample| time(sample.tcp_info.as_ref()?);
         Some(of(self.last)?.checked_sub(of(self.first)?)? as f64)
     }
+}
+
+/// Packets that the endpoint's interface took to send between two samples.
+fn sent_by_interface(before: &Sample, after: &Sample) -> Option<f64> {
+    let of = |sample: &Sample| {
+        let mut own = sample.interfaces.iter().filter(|own| own.node.is_none());
+        own.next().map(|own| own.tx_packets)
+    };
+    Some(of(after)?.checked_sub(of(before)?)? as f64)
 }
 
 /// Segments per packet, unless others' segments are too many.
@@ -112,7 +119,7 @@ pub fn at_the_senders_interface(run: &RunView) -> Option<f64> {
         return None;
     }
     let edges = Edges::of(run.sender)?;
-    of_stream(run, &edges, edges.sent_by_interface()?)
+    of_stream(run, &edges, sent_by_interface(edges.first, edges.last)?)
 }
 
 /// The sender's data segments per packet of these, both without its acknowledgements.
@@ -123,6 +130,81 @@ fn of_stream(run: &RunView, edges: &Edges, packets: f64) -> Option<f64> {
     let datagrams = edges.grown(&["Udp.OutDatagrams", "Udp6.OutDatagrams"]);
     let others = (all - own).max(0.0) + datagrams.unwrap_or(0.0);
     per_packet(all - acks, packets - acks, others).filter(|_| keeps_connections(run))
+}
+
+/// User data of each packet in an endpoint's stack, in bytes.
+pub fn bytes_per_packet(run: &RunView, role: Role) -> Option<f64> {
+    let segments = match role {
+        Role::Sender => in_the_senders_stack(run)?,
+        Role::Receiver => in_the_receivers_stack(run)?,
+    };
+    let counts = run.measured(Role::Sender);
+    let segment_bytes = match run.conditions.workload.is_datagram() {
+        true => counts.bytes as f64 / counts.messages as f64,
+        false => counting::segment_size(run)?,
+    };
+    Some(segments * segment_bytes).filter(|bytes| bytes.is_finite())
+}
+
+/// Bytes of user data from which a packet of a stream counts as full: more than one message, or half
+/// of the largest packet that the stack makes (64 KiB, `GSO_MAX_SIZE` in
+/// include/linux/netdevice.h).
+pub fn full_from(conditions: &Conditions) -> f64 {
+    (1.5 * conditions.mean_message_bytes()).min(32_768.0)
+}
+
+/// Bytes of user data per packet that the sender's interface was given between pairs of samples.
+pub fn bytes_between<'a>(pairs: impl Iterator<Item = [&'a Sample; 2]>) -> Option<f64> {
+    let (mut bytes, mut packets) = (0.0, 0.0);
+    for [before, after] in pairs {
+        packets += sent_by_interface(before, after)?;
+        bytes += after.counts.bytes.checked_sub(before.counts.bytes)? as f64;
+    }
+    (packets > 0.0).then(|| bytes / packets)
+}
+
+/// Whether the packets of the sender's interface are those of its stack, so that its samples tell
+/// when packets were full.
+pub fn interface_shows_packets(run: &RunView) -> bool {
+    let both = at_the_senders_interface(run).zip(in_the_senders_stack(run));
+    both.is_some_and(|(interface, stack)| (0.9..=1.1).contains(&(interface / stack)))
+}
+
+/// Share of the time between samples in which packets of a stream were full, in per cent; where the
+/// interface makes other packets than the stack, all of the window or none of it.
+pub fn full_packets_pct(run: &RunView) -> Option<f64> {
+    if run.conditions.workload != Workload::TcpStream {
+        return None;
+    }
+    let full = full_from(run.conditions);
+    if !interface_shows_packets(run) {
+        let is_full = bytes_per_packet(run, Role::Sender)? >= full;
+        return Some(if is_full { 100.0 } else { 0.0 });
+    }
+    let (mut all, mut in_full) = (0, 0);
+    for pair in run.sender.samples.windows(2) {
+        let [before, after] = pair else { continue };
+        let ns = after.at_ns.saturating_sub(before.at_ns);
+        all += ns;
+        if bytes_between(std::iter::once([before, after]))? >= full {
+            in_full += ns;
+        }
+    }
+    (all > 0).then(|| 100.0 * in_full as f64 / all as f64)
+}
+
+/// Share of the connections' busy time, between the first and the last sample, in per cent.
+pub fn of_busy_time(run: &RunView, part: fn(&TcpInfo) -> Option<u64>) -> Option<f64> {
+    let edges = Edges::of(run.sender)?;
+    let busy = edges.tcp_64(|info| info.busy_time_us)?;
+    (keeps_connections(run) && busy > 0.0).then_some(())?;
+    Some(100.0 * edges.tcp_64(part)? / busy)
+}
+
+/// The busy time that neither window nor send buffer limited.
+pub fn in_neither(info: &TcpInfo) -> Option<u64> {
+    info.busy_time_us?
+        .checked_sub(info.rwnd_limited_us? + info.sndbuf_limited_us?)
 }
 
 /// Segments per packet that the receiver's IP delivers to the transport, after GRO.

@@ -85,6 +85,9 @@ pub const SPEED: &str = "speed_loop_us";
 /// The name of the metric of the distance between the endpoints' CPUs.
 pub const CORE_TO_CORE: &str = "core_to_core_round_trip_ns";
 
+/// The name of the metric of the share of time in which packets are full.
+pub const FULL_PACKETS: &str = "full_packets_pct";
+
 /// The name of the metric that is relative to what calibration found.
 pub(crate) const OF_CAPACITY: &str = "throughput_of_capacity_pct";
 
@@ -374,7 +377,7 @@ pub const METRICS: &[Metric] = &[
         "bytes",
         Better::Neither,
         "the sender's bytes ÷ data segments of the whole connection, retransmitted ones included (TCP_INFO)",
-        segment_size,
+        counting::segment_size,
     )
     .shown_in(&[Shown::Streams, Shown::Transactions]),
     row(
@@ -620,6 +623,22 @@ pub const METRICS: &[Metric] = &[
     )
     .shown_in(&[Shown::Streams, Shown::Transactions]),
     row(
+        "sender_wakeups_per_mib",
+        "Wakeups of the sending thread",
+        "per MiB",
+        Better::Lower,
+        "voluntary switches of the traffic thread per second ÷ MiB sent per second",
+        |run| counting::wakeups_per_mib(run, Role::Sender),
+    ),
+    row(
+        "receiver_wakeups_per_mib",
+        "Wakeups of the receiving thread",
+        "per MiB",
+        Better::Lower,
+        "voluntary switches of the traffic thread per second ÷ MiB received per second",
+        |run| counting::wakeups_per_mib(run, Role::Receiver),
+    ),
+    row(
         "sender_involuntary_switches_per_second",
         "Sender involuntary context switches",
         "1/s",
@@ -746,6 +765,54 @@ pub const METRICS: &[Metric] = &[
         packaging::in_the_receivers_stack,
     )
     .shown_in(&[Shown::Streams]),
+    row(
+        "sender_bytes_per_packet",
+        "User data per packet in the sender's stack",
+        "bytes",
+        Better::Neither,
+        "segments per packet in the sender's stack × user data per segment; a super-packet is one packet",
+        |run| packaging::bytes_per_packet(run, Role::Sender),
+    ),
+    row(
+        "receiver_bytes_per_packet",
+        "User data per packet in the receiver's stack",
+        "bytes",
+        Better::Neither,
+        "segments per packet in the receiver's stack, after GRO × user data per segment",
+        |run| packaging::bytes_per_packet(run, Role::Receiver),
+    ),
+    row(
+        FULL_PACKETS,
+        "Time with full packets",
+        "%",
+        Better::Neither,
+        "share of the time between samples in which the sender's packets carry more than 1.5 messages, or 32 KiB",
+        packaging::full_packets_pct,
+    ),
+    row(
+        "receive_window_limited_pct",
+        "Busy time limited by the receive window",
+        "%",
+        Better::Neither,
+        "growth of tcpi_rwnd_limited ÷ growth of tcpi_busy_time, between the first and the last sample",
+        |run| packaging::of_busy_time(run, |info| info.rwnd_limited_us),
+    ),
+    row(
+        "send_buffer_limited_pct",
+        "Busy time limited by the send buffer",
+        "%",
+        Better::Neither,
+        "growth of tcpi_sndbuf_limited ÷ growth of tcpi_busy_time, between the first and the last sample",
+        |run| packaging::of_busy_time(run, |info| info.sndbuf_limited_us),
+    ),
+    row(
+        "neither_limited_pct",
+        "Busy time limited by neither",
+        "%",
+        Better::Neither,
+        "the rest of the growth of tcpi_busy_time, between the first and the last sample",
+        |run| packaging::of_busy_time(run, packaging::in_neither),
+    ),
     row(
         "segments_sent_per_second",
         "Segments sent",
@@ -1205,9 +1272,4 @@ fn loss(run: &RunView) -> Option<f64> {
         100.0 * sequence.measured_lost as f64,
         sequence.measured_sent as f64,
     )
-}
-
-fn segment_size(run: &RunView) -> Option<f64> {
-    let info = run.sender.tcp_info.as_ref()?;
-    quotient(info.bytes_sent? as f64, f64::from(info.data_segs_out?))
 }

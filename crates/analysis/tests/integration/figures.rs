@@ -619,6 +619,7 @@ fn names_are_unique_and_end_in_their_unit() {
         "_per_message",
         "_per_segment",
         "_per_packet",
+        "_per_mib",
     ];
     assert!(
         names
@@ -852,6 +853,30 @@ fn segments_per_packet_count_a_super_packet_once() {
     assert_close(run.figure("sender_segments_per_packet"), 40.0);
     assert_close(run.figure("receiver_segments_per_packet"), 20.0);
     assert_close(run.figure("sender_interface_segments_per_packet"), 1.0);
+}
+
+#[test]
+fn bytes_per_packet_and_limits_are_those_of_the_connection() {
+    let mut run = packaged();
+    run.sender.tcp_info = Some(TcpInfo {
+        bytes_sent: Some(10_000),
+        data_segs_out: Some(10),
+        ..TcpInfo::default()
+    });
+    assert_close(run.figure("sender_bytes_per_packet"), 40_000.0);
+    assert_close(run.figure("receiver_bytes_per_packet"), 20_000.0);
+    // The interface makes other packets than the stack, so that the whole run counts.
+    assert_close(run.figure("full_packets_pct"), 100.0);
+    assert_eq!(run.figure("receive_window_limited_pct"), None);
+    for (sample, grown) in run.sender.samples.iter_mut().zip([0, 1]) {
+        let info = sample.tcp_info.as_mut().expect("set above");
+        info.busy_time_us = Some(5000 + grown * 100_000);
+        info.rwnd_limited_us = Some(7 + grown * 60_000);
+        info.sndbuf_limited_us = Some(grown * 10_000);
+    }
+    assert_close(run.figure("receive_window_limited_pct"), 60.0);
+    assert_close(run.figure("send_buffer_limited_pct"), 10.0);
+    assert_close(run.figure("neither_limited_pct"), 30.0);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use bitcost_model::study::Cell;
 
 use crate::explain::cells::ExplainedCell;
 use crate::explain::figures::RunFigures;
+use crate::explain::regime::{Regime, regimes};
 use crate::metrics::{EmulatorTrouble, RunView, wire_load};
 
 /// A warning about a result.
@@ -42,6 +43,8 @@ pub struct RunFacts {
     pub(super) is_disturbed: bool,
     /// Whether most of the work on an endpoint's full CPU was the wire's.
     pub(super) is_limited_by_wire: bool,
+    /// What its packets carried, in one regime or two.
+    pub(super) regimes: Vec<Regime>,
     /// What went wrong in the lab's link emulators.
     pub(super) emulator_trouble: Option<EmulatorTrouble>,
 }
@@ -58,6 +61,7 @@ impl RunFacts {
             is_limited_by_wire: [Role::Sender, Role::Receiver]
                 .into_iter()
                 .any(|role| wire_load(view, role).is_some_and(|load| load.limits())),
+            regimes: regimes(view),
             emulator_trouble: crate::metrics::emulator_trouble(view),
         }
     }

@@ -6,6 +6,7 @@ mod hosts;
 mod order;
 mod packaging;
 mod runs;
+mod two_regimes;
 
 pub use found::{RunFacts, Study, Warning};
 
@@ -13,7 +14,7 @@ pub use found::{RunFacts, Study, Warning};
 type Check = fn(&Study) -> Vec<Warning>;
 
 /// Every check.
-const CHECKS: [Check; 11] = [
+const CHECKS: [Check; 12] = [
     runs::too_few,
     order::drift,
     factors::together,
@@ -23,6 +24,7 @@ const CHECKS: [Check; 11] = [
     runs::emulator_trouble,
     runs::limited_by_wire,
     packaging::nothing_to_merge,
+    two_regimes::found,
     hosts::governor,
     hosts::frequency,
 ];
