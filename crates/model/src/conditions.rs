@@ -97,10 +97,11 @@ pub enum Waiting {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiveSize {
-    /// TCP: [`AUTO_RECEIVE_BYTES`] or a message, whichever is larger. UDP: a message.
-    #[default]
+    /// TCP: [`AUTO_RECEIVE_BYTES`] or a message, whichever is larger, with a low-water mark that the
+    /// receiver sets itself ([`Conditions::chooses_low_water`]). UDP: a message.
     Auto,
     /// One message.
+    #[default]
     Message,
     /// This many bytes.
     Bytes(u32),
@@ -123,7 +124,7 @@ fn receive_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReceiveSiz
 }
 
 /// Buffer size of a TCP receive call, and the highest low-water mark, of a receiver that chooses
-/// them itself: the fastest at every message size up to 128 KiB (`cargo xtask bench-defaults`).
+/// them itself.
 pub const AUTO_RECEIVE_BYTES: u32 = 256 << 10;
 
 /// Which bytes a rate counts.
@@ -204,7 +205,7 @@ pub struct Conditions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_buffers: Option<TcpBuffers>,
     /// `SO_RCVLOWAT`, in bytes: a TCP receiver is blocked until this much has arrived; absent: the
-    /// receiver of a stream chooses, see [`Conditions::chooses_low_water`].
+    /// kernel's mark of one byte, but see [`Conditions::chooses_low_water`].
     pub receive_low_water_bytes: Option<u32>,
     /// `TCP_NODELAY` at both endpoints.
     pub nodelay: bool,
@@ -302,7 +303,7 @@ impl Default for Conditions {
             send_mode: Mode::Plain,
             receive_mode: Mode::Plain,
             message_size_bytes: Workload::default().info().message_size_bytes,
-            receive_size_bytes: ReceiveSize::Auto,
+            receive_size_bytes: ReceiveSize::Message,
             mss: None,
             offloads: Offloads::AsFound,
             host_settings: Vec::new(),
@@ -577,8 +578,8 @@ impl Conditions {
         }
     }
 
-    /// True where the receiver sets its low-water mark itself: on a TCP stream without a rate
-    /// limit, with messages that are not larger than the highest mark, and with a separate thread
+    /// True where the receiver sets its low-water mark itself ([`ReceiveSize::Auto`]): on a TCP stream
+    /// without a rate limit, with messages that are not larger than the highest mark, and with a separate thread
     /// for each flow.
     pub fn chooses_low_water(&self) -> bool {
         self.workload.is_byte_stream()

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::cases::Case;
 use super::field::{Field, Setup};
 use super::figure::Figure;
-use super::flavours::{BY_MESSAGE, DEFAULT, FLAVOURS, Flavour};
+use super::flavours::{FLAVOURS, Flavour};
 use super::peers::Rival;
 use super::{ours, peers};
 
@@ -46,17 +46,6 @@ impl Contender<'_> {
         match self {
             Contender::Ours(flavour) => flavour.name,
             Contender::Rival(rival) => rival.name,
-        }
-    }
-
-    /// The name of our contender that it is compared with, among those of the case.
-    pub fn counterpart(&self, all: &[Contender]) -> &'static str {
-        let by_message = matches!(self, Contender::Rival(rival) if rival.by_message);
-        let is_there = all.iter().any(|contender| contender.name() == BY_MESSAGE);
-        if by_message && is_there {
-            BY_MESSAGE
-        } else {
-            DEFAULT
         }
     }
 

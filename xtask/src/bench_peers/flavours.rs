@@ -9,9 +9,8 @@ use super::field::Setup;
 
 /// bitcost with the engine's defaults.
 pub const DEFAULT: &str = "bitcost";
-/// A TCP receiver that takes one message per call and wakes for every byte, as the C loop and
-/// netperf do.
-pub const BY_MESSAGE: &str = "bitcost, one message";
+/// A TCP receiver with large calls that sets its low-water mark itself.
+pub const LOW_WATER: &str = "bitcost, low-water mark";
 /// The fast modes.
 pub const FAST: &str = "bitcost, fast";
 /// Both endpoints of a transaction repeat their calls instead of sleeping.
@@ -42,18 +41,15 @@ pub struct Flavour {
 pub const FLAVOURS: &[Flavour] = &[
     Flavour {
         name: DEFAULT,
-        about: "the engine's defaults",
+        about: "the engine's defaults; TCP: a receive call takes a message, low-water mark of 1 byte",
         fits: |_, _| true,
         change: |_| {},
     },
     Flavour {
-        name: BY_MESSAGE,
-        about: "a receive call takes a message, low-water mark of 1 byte",
+        name: LOW_WATER,
+        about: "a receive call takes up to 256 KiB, and waits for what arrives in 1 ms",
         fits: |case, _| case.traffic == Traffic::Tcp && case.rate_bps.is_none(),
-        change: |conditions| {
-            conditions.receive_size_bytes = ReceiveSize::Message;
-            conditions.receive_low_water_bytes = Some(1);
-        },
+        change: |conditions| conditions.receive_size_bytes = ReceiveSize::Auto,
     },
     Flavour {
         name: FAST,

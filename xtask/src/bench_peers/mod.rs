@@ -213,7 +213,7 @@ impl Bench {
         let contenders = contenders::of(&case, setup, &self.rivals, &self.with);
         let entry = |contender: &contenders::Contender| Entry {
             name: contender.name(),
-            counterpart: contender.counterpart(&contenders),
+            counterpart: flavours::DEFAULT,
             series: Series::default(),
         };
         let mut entries: Vec<Entry> = contenders.iter().map(entry).collect();

@@ -26,9 +26,6 @@ pub struct Rival {
     rate: fn(&Case, &str) -> Option<f64>,
     /// Whether it counts whole seconds only.
     whole_seconds: bool,
-    /// Whether its receiver takes one message per call, so that it is compared with a contender
-    /// that does the same.
-    pub by_message: bool,
 }
 
 const PORT: &str = "5999";
@@ -56,7 +53,6 @@ pub fn all(c_loop: &Path) -> Vec<Rival> {
             client: loop_client,
             rate: loop_rate,
             whole_seconds: false,
-            by_message: true,
         },
         Rival {
             name: "netperf",
@@ -66,7 +62,6 @@ pub fn all(c_loop: &Path) -> Vec<Rival> {
             client: netperf,
             rate: netperf_rate,
             whole_seconds: true,
-            by_message: true,
         },
         Rival {
             name: "iperf3",
@@ -76,7 +71,6 @@ pub fn all(c_loop: &Path) -> Vec<Rival> {
             client: iperf3,
             rate: iperf3_rate,
             whole_seconds: true,
-            by_message: false,
         },
         Rival {
             name: "iperf3 -Z",
@@ -86,7 +80,6 @@ pub fn all(c_loop: &Path) -> Vec<Rival> {
             client: iperf3_sendfile,
             rate: iperf3_rate,
             whole_seconds: true,
-            by_message: false,
         },
         Rival {
             name: "nuttcp",
@@ -96,7 +89,6 @@ pub fn all(c_loop: &Path) -> Vec<Rival> {
             client: nuttcp,
             rate: nuttcp_rate,
             whole_seconds: true,
-            by_message: false,
         },
         Rival {
             name: "iperf2",
@@ -106,7 +98,6 @@ pub fn all(c_loop: &Path) -> Vec<Rival> {
             client: iperf2,
             rate: iperf2_rate,
             whole_seconds: true,
-            by_message: false,
         },
     ]
 }

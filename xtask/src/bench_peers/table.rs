@@ -60,7 +60,7 @@ pub fn head(head: &Head) -> Vec<String> {
         [
             "rate: messages or transactions per second at the sender; CPU: µs per KiB, or per transaction, of the whole machine (wall clock less idle, within the run)",
             "ratio: ours ÷ theirs, of medians, with its 95 % bootstrap interval over rounds",
-            "ours: for the C loop and netperf in TCP streams \"bitcost, one message\", which makes the same calls; else \"bitcost\"",
+            "ours: \"bitcost\"",
         ]
         .map(str::to_owned),
     );

@@ -32,9 +32,7 @@ type Variant = (&'static str, fn(&mut Conditions));
 const VARIANTS: &[Variant] = &[
     ("default", |_| {}),
     ("spin", |c| c.waiting = Waiting::Spin),
-    ("one message", |c| {
-        c.receive_size_bytes = ReceiveSize::Message
-    }),
+    ("auto", |c| c.receive_size_bytes = ReceiveSize::Auto),
     ("64K/128K", |c| wait_for(c, 64, 128)),
     ("128K/128K", |c| wait_for(c, 128, 128)),
     ("128K/256K", |c| wait_for(c, 128, 256)),

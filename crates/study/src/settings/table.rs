@@ -255,7 +255,7 @@ pub const SETTINGS: &[Setting] = &[
             ],
             |c, n| c.receive_size_bytes = ReceiveSize::Bytes(small(n)),
         ),
-        "Buffer size of a receive call, in bytes; `message`: one message; `auto`: at least 256KiB with TCP, one message with UDP (default: auto)",
+        "Buffer size of a receive call, in bytes; `message`: one message; `auto`: at least 256KiB with TCP, and a low-water mark of what arrives in 1 ms, at most 256KiB; one message with UDP (default: message)",
     ),
     row(
         "mss",
@@ -430,7 +430,7 @@ pub const SETTINGS: &[Setting] = &[
         Kind::Number(&bounds::RECEIVE_LOW_WATER_BYTES, &[], |c, n| {
             c.receive_low_water_bytes = Some(small(n));
         }),
-        "Bytes that must have arrived before a TCP receive call returns (SO_RCVLOWAT; default: what arrives in 1 ms, at most 256KiB)",
+        "Bytes that must have arrived before a TCP receive call returns (SO_RCVLOWAT; default: 1, or with --receive-size auto what arrives in 1 ms)",
     ),
     row(
         "nodelay",
