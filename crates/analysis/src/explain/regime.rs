@@ -18,7 +18,7 @@ const APART: f64 = 1.5;
 /// From this share of the busy time, window or send buffer is named.
 const LIMITED: f64 = 0.25;
 
-/// A message that is not smaller fills packets by itself, in bytes.
+/// A message of this many bytes fills packets alone.
 const LARGE: f64 = 32_768.0;
 
 /// Rate and cost, which two regimes have apart.
