@@ -84,8 +84,8 @@ struct Adjusted {
 }
 
 /// The changes of cells, with one slope that differs a little from cell to cell, and one variance between executions.
-/// `doubt` is the standard deviation of what else differs between the sides, as a part of the value.
-pub fn effects(cells: &[Sides], prior: Prior, doubt: f64) -> Effects {
+/// `unexplained` is the standard deviation of what else differs between the sides, as a part of the value.
+pub fn effects(cells: &[Sides], prior: Prior, unexplained: f64) -> Effects {
     let pooled = combined(prior, slope(cells.iter().flatten().flatten()));
     let of_cells = (pooled.0, pooled.1.hypot(CELLS));
     let adjusted: Vec<Option<Adjusted>> = cells
@@ -96,9 +96,9 @@ pub fn effects(cells: &[Sides], prior: Prior, doubt: f64) -> Effects {
         })
         .collect();
     let (factor, freedom) = factor(&adjusted);
-    let part = |cell: &Adjusted| cell.effect((factor, freedom), doubt);
+    let part = |cell: &Adjusted| cell.effect((factor, freedom), unexplained);
     Effects {
-        common: common(&adjusted, (factor, freedom), (pooled.1, doubt)),
+        common: common(&adjusted, (factor, freedom), (pooled.1, unexplained)),
         cells: adjusted
             .iter()
             .map(|cell| cell.as_ref().map(part))
@@ -265,7 +265,7 @@ impl Adjusted {
         self.places.iter().map(side).sum()
     }
 
-    fn effect(&self, (factor, freedom): (f64, f64), doubt: f64) -> Effect {
+    fn effect(&self, (factor, freedom): (f64, f64), unexplained: f64) -> Effect {
         let explained = self.slope * self.covariate;
         let between = factor * self.assumed();
         let found = effect(
@@ -273,7 +273,7 @@ impl Adjusted {
             &Variance {
                 between: (between * self.executions(), freedom),
                 runs: (self.by_runs(), self.freedom.max(1.0)),
-                sides: (self.slope_error * self.covariate).powi(2) + doubt.powi(2),
+                sides: (self.slope_error * self.covariate).powi(2) + unexplained.powi(2),
             },
             explained,
             self.executions(),
@@ -299,7 +299,7 @@ impl Adjusted {
 fn common(
     cells: &[Option<Adjusted>],
     (factor, freedom): (f64, f64),
-    (slope_error, doubt): (f64, f64),
+    (slope_error, unexplained): (f64, f64),
 ) -> Option<Effect> {
     let known: Vec<&Adjusted> = cells
         .iter()
@@ -321,7 +321,7 @@ fn common(
         &Variance {
             between: (between * mean_of(&Adjusted::executions), freedom),
             runs: (by_runs, of_runs),
-            sides: (slope_error * covariate).powi(2) + doubt.powi(2),
+            sides: (slope_error * covariate).powi(2) + unexplained.powi(2),
         },
         mean_of(&|cell| cell.slope * cell.covariate),
         mean_of(&Adjusted::executions),

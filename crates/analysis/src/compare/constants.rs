@@ -1,5 +1,5 @@
 //! Host constants that differ between executions: by more than their spread allows, and what that leaves
-//! in doubt.
+//! unexplained.
 
 use bitcost_model::constants::{
     CONSTANTS, Constant, ConstantFigure, ConstantRow, HostConstants, MachineConstants,
@@ -41,7 +41,7 @@ const OF_CPU: [Constant; 2] = [Constant::ClockRead, Constant::CopyInCache];
 /// How far the speed of the sides' CPUs may differ in addition to what the fixed loop tells, as a part of a
 /// figure: the largest difference of the logarithms of a constant of a CPU, each the mean of a side's
 /// executions. 0 where none was measured on both sides.
-pub(super) fn doubt(old: &[Findings], new: &[Findings]) -> f64 {
+pub(super) fn unexplained(old: &[Findings], new: &[Findings]) -> f64 {
     let logarithm = |side: &[Findings], role, constant| {
         let of = |one: &Findings| {
             let figure = of_role(&one.summary.constants, role)?.figure(constant)?;

@@ -41,11 +41,11 @@ pub(super) struct Found {
     pub has_common_state: bool,
 }
 
-/// The changes of these metrics, where the sides' CPUs differ by `doubt` in addition to what the loop tells.
+/// The changes of these metrics, where the sides' CPUs differ by `unexplained` in addition to what the loop tells.
 pub(super) fn changes<'a>(
     cells: &[Executions<'a>],
     metrics: &[&'static Metric],
-    doubt: f64,
+    unexplained: f64,
     threshold_pct: f64,
 ) -> Found {
     let states = states(cells.iter().flatten().flatten().flatten().copied());
@@ -64,7 +64,7 @@ pub(super) fn changes<'a>(
             true => (cells, &all[..]),
             false => (&of_regime[..], &chosen[..]),
         };
-        let (changes, together) = of_metric(sides, metric, (doubt, threshold_pct));
+        let (changes, together) = of_metric(sides, metric, (unexplained, threshold_pct));
         for (all, change) in found.cells.iter_mut().zip(changes) {
             all.extend(change);
         }
@@ -78,7 +78,7 @@ type OfMetric = (Vec<Option<Change>>, Option<Together>);
 fn of_metric(
     (cells, chosen): (&[Executions], &[Option<Executions>]),
     metric: &'static Metric,
-    (doubt, threshold_pct): (f64, f64),
+    (unexplained, threshold_pct): (f64, f64),
 ) -> OfMetric {
     let has_speed = has_speed(chosen, metric);
     let nothing = || [Vec::new(), Vec::new()];
@@ -88,7 +88,7 @@ fn of_metric(
             .unwrap_or_else(nothing)
     };
     let sides: Vec<Sides> = chosen.iter().map(points).collect();
-    let found = effects(&sides, prior(metric), doubt);
+    let found = effects(&sides, prior(metric), unexplained);
     let changes: Vec<Option<Change>> = (cells.iter().zip(chosen))
         .zip(&found.cells)
         .map(|((all, chosen), effect)| match chosen {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bitcost_model::study::Label;
 
 use super::change::{Pairing, change};
-use super::constants::{constant_differences, doubt};
+use super::constants::{constant_differences, unexplained};
 use super::executions::{changes, duet_together};
 use super::found::{ComparedCell, Comparison, Unmatched, name_of};
 use super::hosts::{host_differences, other_machines};
@@ -91,7 +91,7 @@ pub fn across(
         _ => ["the old executions", "the new executions"],
     };
     comparison.machine_differences = machine_differences(sides, &[first, other], &runs);
-    let found = changes(&executions, metrics, doubt(old, new), threshold_pct);
+    let found = changes(&executions, metrics, unexplained(old, new), threshold_pct);
     let levels = cells.iter().map(|(was, is)| levels(first, was, is));
     let levels: Vec<_> = levels.collect();
     let remarks = levels

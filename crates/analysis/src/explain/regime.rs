@@ -1,7 +1,7 @@
 //! The regimes of a stream of TCP: how much its packets carried, at which rate and cost, and what the
 //! kernel says that limited it meanwhile.
 //!
-//! The same calls may have each message pushed through both stacks as a packet of its own, or have
+//! The same calls may have each message pushed through both stacks as a separate packet, or have
 //! messages gather behind a full window and leave as full packets. A run may go from one to the other.
 
 use bitcost_model::conditions::{Conditions, Workload};

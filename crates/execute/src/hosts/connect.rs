@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn an_end_is_told_with_what_to_do() {
         for (code, said, means) in [
-            (255, "Host key verification failed.", "compare the key"),
+            (255, "Host key verification failed.", "check the key"),
             (255, "kex_exchange_identification", "BatchMode=yes web true"),
             (1, "sudo: a password is required", "NOPASSWD"),
             (1, "guest is not in the sudoers file", "NOPASSWD"),

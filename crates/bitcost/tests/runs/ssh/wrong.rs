@@ -100,7 +100,7 @@ fn ssh_errors_name_cause_and_remedy() {
         &[
             "ssh has no connection to other-key",
             "in known_hosts",
-            "compare the key",
+            "check the key",
         ],
     );
     refused(
