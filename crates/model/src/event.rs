@@ -17,7 +17,7 @@ use crate::record::{EndpointRecord, Role, Sample};
 use crate::study::{LabSpec, Label};
 
 /// Version of the log format; a reader refuses a higher one.
-pub const FORMAT: u32 = 10;
+pub const FORMAT: u32 = 11;
 
 /// From this format on each line ends with a checksum of itself and of all lines before it.
 pub const FORMAT_WITH_CHECKSUMS: u32 = 4;

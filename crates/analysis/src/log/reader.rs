@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
-use bitcost_model::event::{EndpointDescription, Event, FailureKind, Repeats};
+use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind, Repeats};
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::EndpointRecord;
@@ -82,6 +82,8 @@ impl Unfinished {
 pub struct Log {
     pub(crate) study: Study,
     pub(crate) bitcost_version: String,
+    /// The version of the log format.
+    format: u32,
     pub(crate) began_at: String,
     pub(crate) command_line: Vec<String>,
     pub(crate) lab: Option<Box<LabSpec>>,
@@ -149,6 +151,7 @@ impl Reader {
 impl Log {
     fn new(first: &Event) -> Result<Log, LogError> {
         let Event::ExecutionBegan {
+            format,
             bitcost_version,
             at,
             command_line,
@@ -166,6 +169,7 @@ impl Log {
         Ok(Log {
             study: study_read,
             bitcost_version: bitcost_version.clone(),
+            format: *format,
             began_at: at.clone(),
             command_line: command_line.clone(),
             lab: None,
@@ -255,18 +259,18 @@ impl Log {
     }
 
     /// Checks that the plan is the one that study and seed give. The plan of another version of
-    /// bitcost may differ, which is a caveat.
+    /// bitcost or of the log may differ, as defaults do, which is a caveat.
     fn check_plan(&mut self, plan: &Plan) -> Result<(), LogError> {
         let difference = plan.lengths.and_then(|_| self.study.plan_difference(plan));
         let Some(what) = difference else {
             return Ok(());
         };
-        if self.bitcost_version == env!("CARGO_PKG_VERSION") {
+        if self.bitcost_version == env!("CARGO_PKG_VERSION") && self.format == FORMAT {
             return Err(LogError::OtherPlan(what));
         }
         self.caveats.push(format!(
-            "bitcost {} made the plan in the log, and this version makes another one of its study and seed: {what}",
-            self.bitcost_version
+            "bitcost {}, with format {} of the log, made its plan, and this one makes another of its study and seed: {what}",
+            self.bitcost_version, self.format
         ));
         Ok(())
     }

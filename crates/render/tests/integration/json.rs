@@ -457,6 +457,21 @@ fn events_that_do_not_belong_together_are_refused() {
         (plan.runs[0].cell, plan.runs[1].cell) = (plan.runs[1].cell, plan.runs[0].cell);
     };
     assert!(said(&swapped).contains("run 1 is `"), "{}", said(&swapped));
+    // A log of an earlier format may have other defaults in its plan.
+    let mut earlier = events.clone();
+    slower(&mut earlier);
+    let Event::ExecutionBegan { format, .. } = &mut earlier[0] else {
+        panic!("a beginning")
+    };
+    *format -= 1;
+    let found = Findings::of_events("x".into(), earlier).expect("findings");
+    let caveats = found.summary.caveats.iter();
+    assert_eq!(
+        caveats
+            .filter(|words| words.contains("made its plan"))
+            .count(),
+        1
+    );
 }
 
 /// The page has the document too, with what limited every cell of each embedded study.
