@@ -74,14 +74,14 @@ pub(crate) fn bill_lines(bill: &Bill) -> Lines {
     let entries = bill.ends[0].entries.iter().enumerate();
     let (paid, added): (Vec<_>, Vec<_>) = entries.partition(|(_, entry)| entry.is_paid);
     let of_entry = |(place, entry): &(usize, &Entry)| {
-        let costs = bill.ends.iter().map(|end| known(&end.entries[*place]));
+        let costs = bill.ends.iter().map(|end| end.entries[*place].known());
         costs.flatten().next()?;
         let title = match entry.is_paid {
             true => entry.title.to_owned(),
             false => format!("{ADDED}{}", entry.title),
         };
         Some(row(title, bill, &entry.by, |end| {
-            known(&end.entries[*place])
+            end.entries[*place].known()
         }))
     };
     rows.extend(paid.iter().filter_map(of_entry));
@@ -92,13 +92,6 @@ pub(crate) fn bill_lines(bill: &Bill) -> Lines {
     Lines {
         header: vec![unit, send.to_owned(), receive.to_owned(), "by".to_owned()],
         rows: rows.into_iter().map(|row| (false, row)).collect(),
-    }
-}
-
-fn known(entry: &Entry) -> Option<&Interval> {
-    match &entry.cost {
-        Cost::Known(cost) => Some(cost),
-        Cost::OfOtherEnd | Cost::Missing(_) => None,
     }
 }
 
@@ -148,11 +141,10 @@ fn missing(bill: &Bill) -> Vec<String> {
     said
 }
 
-/// The bill as text.
+/// The bill as text. The answer comes last, where it stays on the screen.
 pub fn bill_text(bill: &Bill, title: &str, options: TextOptions) -> String {
     let width = usize::from(options.width);
     let mut text = heading(title, options);
-    text += &paragraph("", &bill_sentences(bill).join(" "), width);
     text.push('\n');
     for line in bill_lines(bill).table(options.width).lines() {
         text += &format!("{}\n", line.trim_end());
@@ -160,7 +152,8 @@ pub fn bill_text(bill: &Bill, title: &str, options: TextOptions) -> String {
     for line in bill_paragraphs(bill) {
         text += &paragraph("", &line, width);
     }
-    text
+    text.push('\n');
+    text + &paragraph("", &bill_sentences(bill).join(" "), width)
 }
 
 /// The lines below the table: what it means, and what was not measured.

@@ -105,7 +105,7 @@ impl EndBill {
                 cost: cost(summary, part, parts, observed),
             })
             .collect();
-        let known = |entry: &Entry| entry.is_paid && matches!(entry.cost, Cost::Known(_));
+        let known = |entry: &Entry| entry.is_paid && entry.known().is_some();
         let measured: Vec<&Planned> = parts
             .iter()
             .zip(&entries)
@@ -126,10 +126,17 @@ impl EndBill {
     /// The parts of the whole that were measured, with what they cost.
     pub fn paid(&self) -> impl Iterator<Item = (&Entry, &Interval)> {
         let entries = self.entries.iter().filter(|entry| entry.is_paid);
-        entries.filter_map(|entry| match &entry.cost {
-            Cost::Known(cost) => Some((entry, cost)),
+        entries.filter_map(|entry| Some((entry, entry.known()?)))
+    }
+}
+
+impl Entry {
+    /// What the part costs, where it was measured at this endpoint.
+    pub fn known(&self) -> Option<&Interval> {
+        match &self.cost {
+            Cost::Known(cost) => Some(cost),
             Cost::OfOtherEnd | Cost::Missing(_) => None,
-        })
+        }
     }
 }
 
@@ -200,9 +207,6 @@ fn missing(summary: &Summary, observed: &Observed, label: &str) -> String {
         true => unattributed,
         false => failed,
     };
-    let end = match observed.end {
-        Role::Sender => "sender",
-        Role::Receiver => "receiver",
-    };
+    let end = observed.end.name();
     found.unwrap_or_else(|| format!("no run of `{label}` has the CPU time of the {end}"))
 }
