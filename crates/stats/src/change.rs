@@ -105,11 +105,12 @@ pub fn duet_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Estimate> {
 /// 1946). Absent with fewer than three cells that have a change.
 pub fn duet_change_of_cells(cells: &[Vec<(f64, f64)>]) -> Option<Estimate> {
     let of_cell = |pairs: &Vec<(f64, f64)>| -> Option<(f64, f64, f64)> {
-        let of = |pair: &(f64, f64)| (pair.0 > 0.0 && pair.1 > 0.0).then(|| (pair.1 / pair.0).ln());
-        let ratios = pairs.iter().map(of).collect::<Option<Vec<f64>>>()?;
-        let count = ratios.len() as f64;
-        let place = quantile_in_place(&mut pair_means(&ratios), 0.5)?;
-        (count > 1.0).then(|| (place, variance(&ratios) / count, count - 1.0))
+        let (old, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let (old, new) = (Scale::Ratio.values(&old)?, Scale::Ratio.values(&new)?);
+        let changes: Vec<f64> = old.iter().zip(&new).map(|(old, new)| new - old).collect();
+        let count = changes.len() as f64;
+        let place = quantile_in_place(&mut pair_means(&changes), 0.5)?;
+        (count > 1.0).then(|| (place, variance(&changes) / count, count - 1.0))
     };
     let known: Vec<_> = cells.iter().filter_map(of_cell).collect();
     let count = known.len() as f64;
@@ -123,14 +124,7 @@ pub fn duet_change_of_cells(cells: &[Vec<(f64, f64)>]) -> Option<Estimate> {
         error: sum.sqrt() / count,
         freedom: sum * sum / squared,
     };
-    let reach = spread.reach()?;
-    let interval = Interval {
-        value: change.exp(),
-        low: Some((change - reach).exp()),
-        high: Some((change + reach).exp()),
-    };
-    let chance = Some(spread.chance(change));
-    Some(Estimate { interval, chance })
+    estimate(vec![change], None, Scale::Ratio, || Some(spread))
 }
 
 /// The change of values on the scale, which are pairs by their places.

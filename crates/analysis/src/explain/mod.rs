@@ -44,7 +44,7 @@ pub use hops::Hop;
 pub use limiter::{
     Bound, Candidate, Confidence, Evidence, Limiter, LimiterRow, Question, Step, Verdict,
 };
-pub use limiters::LIMITERS;
+pub use limiters::{LIMITERS, quota_of};
 pub use load::Load;
 pub use modality::{Covariate, Modality, modality};
 pub use of_execution::explanation;

@@ -4,7 +4,7 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
 use bitcost_model::study::LabSpec;
 
-use crate::explain::{LIMITERS, Limiter, Load};
+use crate::explain::{LIMITERS, Limiter, Load, quota_of};
 
 /// The factor of a study of perturbations.
 pub const FACTOR: &str = "perturbation";
@@ -88,7 +88,7 @@ pub(super) fn limiter(name: &str, place: &str) -> Option<Limiter> {
 
 /// Whether a limiter is the CPU quota of the endpoint with this role.
 pub(super) fn is_quota_of(limiter: &Limiter, role: Role) -> bool {
-    limiter.name() == "cpu_quota" && limiter.to_string().ends_with(role.name())
+    *limiter == quota_of(role)
 }
 
 /// What another amount of work for each message leaves of the CPU time of an endpoint.
@@ -116,6 +116,46 @@ pub(super) fn more_work(before: &Before, role: Role) -> Result<String, String> {
 /// A number scaled to what a perturbation leaves, at least 1.
 pub(super) fn less(number: f64) -> String {
     format!("{:.0}", (number * LEFT).max(1.0))
+}
+
+/// A buffer of a socket.
+pub(super) struct Buffer {
+    /// The end that has it.
+    pub end: Role,
+    /// The setting of its size.
+    pub setting: &'static str,
+    /// The sysctl of its least, first and greatest size with TCP's autotuning.
+    pub sysctl: &'static str,
+    /// Its first size, in bytes (kernel doc: networking/ip-sysctl).
+    pub start_bytes: f64,
+}
+
+/// The settings that leave a buffer, which has this many bytes, smaller; where TCP tunes it, its
+/// greatest size is what is changed. `is_requested`: the run requests its size.
+///
+/// # Errors
+/// Where its size is not known, and for transactions, which need little of it.
+pub(super) fn smaller_buffer(
+    before: &Before,
+    has_bytes: Option<f64>,
+    is_requested: bool,
+    buffer: &Buffer,
+) -> Result<Settings, String> {
+    let conditions = before.conditions;
+    if conditions.workload.is_transactional() {
+        return Err("transactions need little of it".to_owned());
+    }
+    let has = has_bytes.ok_or("its size is not known")?;
+    let is_tuned =
+        !conditions.workload.is_datagram() && !is_requested && conditions.tcp_buffers.is_none();
+    if !is_tuned {
+        return Ok(vec![(buffer.setting, less(has))]);
+    }
+    let most = 2.0 * has * LEFT;
+    let host = conditions.direction.role_of(buffer.end).name();
+    let first = most.min(buffer.start_bytes);
+    let tuned = format!("{host}: {}=4096 {first:.0} {most:.0}", buffer.sysctl);
+    Ok(vec![("sysctl", tuned)])
 }
 
 /// The ratio of a value in the changed run to that in the unchanged one.

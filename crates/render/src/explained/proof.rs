@@ -13,25 +13,28 @@ const TOLD: usize = 2;
 /// The proof in one sentence: `proved: with 20 % less CPU time for the receiver, throughput falls by 19.8 % [19.0, 20.5];
 /// with 20 % less CPU time for the sender by 0.3 % [-0.6, 1.2]`.
 pub(crate) fn sentence(proof: &Proof) -> String {
-    let begin = match &proof.outcome {
+    let told: Vec<String> = proof.tried.iter().take(TOLD).map(effect).collect();
+    match &proof.outcome {
+        Outcome::Undecided(_) => outcome(proof),
+        _ => format!("{}: {}", outcome(proof), told.join("; ")),
+    }
+}
+
+/// What is proved: `proved`, `found receiver's CPU`, `not proved: the intervals are too wide to tell`.
+fn outcome(proof: &Proof) -> String {
+    match &proof.outcome {
         Outcome::Proved => "proved".to_owned(),
         Outcome::Refuted(found) => {
             let named = proof.named.as_ref().map(ToString::to_string);
             format!("{} is refuted, {found} found", named.unwrap_or_default())
         }
         Outcome::Found(found) => format!("found {found}"),
-        Outcome::Undecided(why) => return format!("not proved: {why}"),
-    };
-    let told = proof.tried.iter().take(TOLD).map(effect);
-    format!("{begin}: {}", told.collect::<Vec<_>>().join("; "))
+        Outcome::Undecided(why) => format!("not proved: {why}"),
+    }
 }
 
 /// The proof with every perturbation, a line each.
 pub(super) fn lines(proof: &Proof) -> Vec<String> {
-    let outcome = match &proof.outcome {
-        Outcome::Undecided(_) => sentence(proof),
-        _ => sentence(proof).split(": ").take(1).collect(),
-    };
     let tried = proof.tried.iter().map(|one| {
         let more = one
             .more
@@ -46,7 +49,7 @@ pub(super) fn lines(proof: &Proof) -> Vec<String> {
     });
     let untried = proof.untried.iter();
     let untried = untried.map(|one| format!("not tried: {}: {}", one.resource, one.reason));
-    let all = std::iter::once(outcome).chain(tried).chain(untried);
+    let all = std::iter::once(outcome(proof)).chain(tried).chain(untried);
     all.map(|line| format!("experiment: {line}")).collect()
 }
 

@@ -4,7 +4,7 @@ use bitcost_model::record::Role;
 
 use super::evidence::{candidate, share};
 use crate::explain::limiter::Bound::AtLeast;
-use crate::explain::limiter::{Candidate, LimiterRow, Question, Step};
+use crate::explain::limiter::{Candidate, Limiter, LimiterRow, Question, Step};
 use crate::explain::signals::Signals;
 
 /// From this share of the time, a quota held the endpoint back.
@@ -23,6 +23,11 @@ pub static ROW: LimiterRow = LimiterRow {
     }],
 };
 
+/// The quota of the endpoint with this role.
+pub fn quota_of(role: Role) -> Limiter {
+    ROW.placed(format!("of the {}", role.name()))
+}
+
 fn throttled(signals: &Signals) -> Vec<Candidate> {
     let ends = [Role::Sender, Role::Receiver]
         .into_iter()
@@ -37,8 +42,7 @@ fn throttled(signals: &Signals) -> Vec<Candidate> {
                 throttled,
                 AtLeast(THROTTLED),
             );
-            let limiter = ROW.placed(format!("of the {}", end.name()));
-            candidate(limiter, "", vec![evidence])
+            candidate(quota_of(end), "", vec![evidence])
         })
         .collect();
     found.sort_by(|a, b| b.strength().total_cmp(&a.strength()));

@@ -26,6 +26,7 @@ use crate::explain::limiter::{Candidate, LimiterRow, Step};
 use crate::explain::signals::Signals;
 
 pub use congestion_loss::ROW as CONGESTION_LOSS;
+pub use cpu_quota::quota_of;
 pub use packets_per_second::ROW as PACKETS_PER_SECOND;
 pub use receiver_cpu::ROW as RECEIVER_CPU;
 pub use sender_cpu::ROW as SENDER_CPU;

@@ -2,11 +2,15 @@
 
 use bitcost_model::record::Role;
 
-use crate::prove::perturbation::{LEFT, Perturbation, Told, less, limiter, ratio};
+use crate::prove::perturbation::{Buffer, Perturbation, Told, limiter, ratio, smaller_buffer};
 
-/// The receive buffer with which TCP starts where autotuning allows it, in bytes
-/// (`net.ipv4.tcp_rmem`; kernel doc: networking/ip-sysctl).
-const START: f64 = 131_072.0;
+/// Its settings; TCP starts with 131 072 bytes where autotuning allows it.
+const BUFFER: Buffer = Buffer {
+    end: Role::Receiver,
+    setting: "receive_buffer_bytes",
+    sysctl: "net.ipv4.tcp_rmem",
+    start_bytes: 131_072.0,
+};
 
 /// The row.
 pub static ROW: Perturbation = Perturbation {
@@ -19,27 +23,9 @@ pub static ROW: Perturbation = Perturbation {
         false => limiter("receive_buffer", ""),
     },
     settings: |before| {
-        let conditions = before.conditions;
-        if conditions.workload.is_transactional() {
-            return Err("transactions need little of it".to_owned());
-        }
-        let has = before
-            .load
-            .receive_buffer_bytes
-            .ok_or("its size is not known")?;
-        let is_tuned = !conditions.workload.is_datagram()
-            && conditions.receive_buffer_bytes.is_none()
-            && conditions.tcp_buffers.is_none();
-        if !is_tuned {
-            return Ok(vec![("receive_buffer_bytes", less(has))]);
-        }
-        let most = 2.0 * has * LEFT;
-        let host = conditions.direction.role_of(Role::Receiver).name();
-        let tuned = format!(
-            "{host}: net.ipv4.tcp_rmem=4096 {:.0} {most:.0}",
-            most.min(START)
-        );
-        Ok(vec![("sysctl", tuned)])
+        let has = before.load.receive_buffer_bytes;
+        let requested = before.conditions.receive_buffer_bytes.is_some();
+        smaller_buffer(before, has, requested, &BUFFER)
     },
     left: |before, after| match before.conditions.workload.is_datagram() {
         true => ratio(before, after, |load| load.receive_buffer_bytes),
