@@ -124,7 +124,7 @@ mod tests {
         let words = |words: &str| Failure::Check(words.into());
         assert_eq!(
             said(false, true),
-            words("1 cell of the old side that the new one does not have")
+            words("1 cell that the old side has and the new side lacks")
         );
         let nothing = words("nothing to compare: no run of either side has a value");
         assert_eq!(
