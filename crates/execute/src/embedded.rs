@@ -1,16 +1,14 @@
 //! The embedded lab: it is built, it is pinged, and agents are started in its two endpoints.
 
-use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::Arc;
 
 use bitcost_controller::{Endpoint, Endpoints, PathControl, agent_in_lab};
 use bitcost_lab::{Host, Lab, LabError, NapiState};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::path_change::PathChange;
-use bitcost_model::ping::{Pings, RttCheck};
 use bitcost_model::protocol::Receiving;
 use bitcost_model::record::InEffect;
 use bitcost_model::shaping::{QueueLimit, show_limit};
@@ -22,6 +20,7 @@ use crate::error::ExecuteError;
 use crate::local::{ONE_CPU, check_restored, separate_cpus};
 use crate::prepared::BuiltLab;
 use crate::programs::Programs;
+use crate::round_trip::{check_rtt, ping};
 use crate::running::{self, RunningPath};
 
 /// Builds the embedded lab and checks that the round-trip time between its endpoints is the
@@ -204,82 +203,6 @@ impl LabPath {
 struct Seen {
     nodes: Vec<(String, PathBuf)>,
     emulators: Option<PathBuf>,
-}
-
-/// Echo requests before the first run: their number, and the interval between them.
-const PINGS: [&str; 2] = ["10", "20ms"];
-
-/// How long to wait for an answer beyond the delays of the path, in milliseconds.
-const PING_WAIT_MS: u64 = 1000;
-
-/// Pings the receiver from the sender.
-///
-/// One request goes first and is not counted: it waits until the receiver's hardware address is
-/// resolved, and would delay those after it.
-fn ping(lab: &Lab, spec: &LabSpec) -> Result<Pings, ExecuteError> {
-    let failed = |why: &str| {
-        let (to, from) = (&spec.receiver, &spec.sender);
-        ExecuteError::Environment(format!("cannot ping {to} from {from}: {why}"))
-    };
-    ping_once(lab, spec, ["1", "1s"])?.map_err(|error| failed(&error.to_string()))?;
-    let output = ping_once(lab, spec, PINGS)?.map_err(|error| failed(&error.to_string()))?;
-    serde_json::from_slice(&output.stdout)
-        .map_err(|_| failed(String::from_utf8_lossy(&output.stderr).trim()))
-}
-
-/// Runs `bitcost ping` in the sender's namespace.
-fn ping_once(
-    lab: &Lab,
-    spec: &LabSpec,
-    [count, interval]: [&str; 2],
-) -> Result<io::Result<Output>, LabError> {
-    let rtt_ms = spec.path().map_or(0, |path| path.rtt_us().div_ceil(1000));
-    let mut command = Command::new("/proc/self/exe");
-    command
-        .args(["ping", "--json", "--count", count, "--interval", interval])
-        .arg("--wait")
-        .arg(format!("{}ms", PING_WAIT_MS + 2 * rtt_ms))
-        .arg(lab.host(&spec.receiver)?.address.to_string());
-    lab.command_in(&spec.sender, &mut command)?;
-    Ok(command.output())
-}
-
-/// How often the receiver is pinged at most until the shortest round trip is not too long: other
-/// programs on the CPUs make round trips longer, never shorter.
-const PING_ATTEMPTS: usize = 5;
-
-/// Compares round trips with the delays that the lab asks for.
-fn check_rtt(
-    spec: &LabSpec,
-    notes: &mut Vec<String>,
-    mut ping: impl FnMut() -> Result<Pings, ExecuteError>,
-) -> Result<(Option<RttCheck>, Option<Pings>), ExecuteError> {
-    let mut pings = ping()?;
-    let Some(path) = spec.path() else {
-        return Ok((None, Some(pings)));
-    };
-    let check = |pings: &Pings| RttCheck::new(path.rtt_us(), path.jitter_us(), pings.clone());
-    for _ in 1..PING_ATTEMPTS {
-        if !check(&pings).is_too_long() {
-            break;
-        }
-        pings = ping()?;
-    }
-    let check = check(&pings);
-    match check.problem() {
-        None => Ok((Some(check), Some(pings))),
-        // Its user may have set delays by other programs.
-        Some(problem) if spec.running.is_some() && !pings.rtts_us.is_empty() => {
-            notes.push(format!(
-                "the running lab has other delays than those that were set by bitcost: {problem}"
-            ));
-            Ok((Some(check), Some(pings)))
-        }
-        Some(problem) => Err(ExecuteError::Check(format!(
-            "the lab {} does not have the requested delays, so no run was started: {problem}",
-            spec.topology
-        ))),
-    }
 }
 
 /// How the interface of a host of the lab receives; absent where it does so in the sender's call.

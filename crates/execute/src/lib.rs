@@ -20,6 +20,7 @@ mod programs;
 mod progress;
 mod recorder;
 mod resume;
+mod round_trip;
 pub mod running;
 mod start;
 mod states;
