@@ -1,7 +1,7 @@
-"""DuckDB and Polars read the CSV and the Parquet of `bitcost show` as they are, and a query for the median throughput per
+"""DuckDB and Polars read the CSV of `bitcost show` as they are, and a query for the median throughput per
 cell equals ours.
 
-`python query.py BITCOST FOLDER`, with duckdb and polars from PyPI, and a bitcost that was built with `--features parquet`.
+`python query.py BITCOST FOLDER`, with duckdb and polars from PyPI.
 """
 
 import json
@@ -20,11 +20,11 @@ def show(*options):
     return subprocess.run([program, "show", folder, *options], check=True, capture_output=True).stdout
 
 
-def medians_of(path, read):
+def medians_of(path):
     """The median per cell by each of both programs."""
     names = ", ".join(f'"{factor}"' for factor in factors)
     query = f"select {names}, median(throughput_mbps) from '{path}' where status = 'used' group by all"
-    used = read(path).filter(polars.col("status") == "used")
+    used = polars.read_csv(path).filter(polars.col("status") == "used")
     medians = used.group_by(factors).agg(polars.col("throughput_mbps").median())
     rows = [("DuckDB", duckdb.sql(query).fetchall()), ("Polars", medians.rows())]
     return {name: {row[:-1]: row[-1] for row in found if row[-1] is not None} for name, found in rows}
@@ -35,18 +35,14 @@ factors = list(cells[0]["levels"])
 ours = {tuple(c["levels"][f] for f in factors): c["throughput_mbps"]["median"] for c in cells if "throughput_mbps" in c}
 counts = set()
 with tempfile.TemporaryDirectory() as place:
-    for form, read in [("csv", polars.read_csv), ("parquet", polars.read_parquet)]:
-        runs, stretches = (pathlib.Path(place, f"{rows}.{form}") for rows in ("runs", "intervals"))
-        runs.write_bytes(show("--format", form))
-        stretches.write_bytes(show("--format", form, "--rows", "intervals"))
-        for name, theirs in medians_of(runs, read).items():
-            assert theirs.keys() == ours.keys(), (form, name, theirs.keys(), ours.keys())
-            for cell, value in ours.items():
-                assert abs(theirs[cell] - value) <= 1e-9 * abs(value), (form, name, cell, theirs[cell], value)
-            print(f"{name}, {form}: equal medians in {len(ours)} cells")
-        counts.add(duckdb.sql(f"select count(*) from '{stretches}'").fetchall()[0][0])
-        counts.add(read(stretches).height)
-        if form == "parquet":
-            kinds = set(map(str, read(runs).schema.values())) | set(map(str, read(stretches).schema.values()))
-            print(f"types of columns: {', '.join(sorted(kinds))}")
-assert len(counts) == 1, f"both read every stretch of both files: {counts}"
+    runs, stretches = (pathlib.Path(place, f"{rows}.csv") for rows in ("runs", "intervals"))
+    runs.write_bytes(show("--format", "csv"))
+    stretches.write_bytes(show("--format", "csv", "--rows", "intervals"))
+    for name, theirs in medians_of(runs).items():
+        assert theirs.keys() == ours.keys(), (name, theirs.keys(), ours.keys())
+        for cell, value in ours.items():
+            assert abs(theirs[cell] - value) <= 1e-9 * abs(value), (name, cell, theirs[cell], value)
+        print(f"{name}: equal medians in {len(ours)} cells")
+    counts.add(duckdb.sql(f"select count(*) from '{stretches}'").fetchall()[0][0])
+    counts.add(polars.read_csv(stretches).height)
+assert len(counts) == 1, f"both read every interval of the file: {counts}"

@@ -15,7 +15,6 @@ use bitcost_render::json::table_json;
 use bitcost_render::layout::TextOptions;
 use bitcost_render::markdown_table::markdown_table;
 use bitcost_render::netperf::{netperf_keyval, netperf_table};
-use bitcost_render::plots::Plots;
 use bitcost_render::provenance::{Maker, Source};
 use tempfile::TempDir;
 
@@ -56,7 +55,6 @@ fn render(execution: &Findings) {
     for colour in [false, true] {
         let options = TextOptions { colour, width: 80 };
         let _ = bitcost_render::text::text(summary, options);
-        let _ = bitcost_render::plots::plots(summary, Plots::All, options);
     }
     let _ = bitcost_render::json::json_text(execution);
     let _ = bitcost_render::markdown::markdown_summary(summary);

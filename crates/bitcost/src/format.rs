@@ -1,7 +1,6 @@
 //! The forms in which results are printed, chosen on the command line.
 
 use std::fmt;
-use std::io::IsTerminal;
 
 use bitcost_analysis::compare::{THRESHOLD_PCT, with_first};
 use bitcost_analysis::findings::{Findings, LogPlace};
@@ -10,7 +9,6 @@ use bitcost_model::conditions::Conditions;
 use bitcost_render::export::{ExportError, Form, Input, RowSupport};
 use bitcost_render::forms::{FORMS, form};
 use bitcost_render::layout::TextOptions;
-use bitcost_render::plots::Plots;
 use bitcost_render::provenance::{Maker, Source};
 use bitcost_render::text::repetitions_text;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -23,9 +21,6 @@ use crate::terminal::columns;
 
 /// Most columns of text: wider text is hard to read.
 const TEXT: u16 = 100;
-
-/// Most columns of a plot: a wider one shows no more.
-const PLOT: u16 = 120;
 
 /// A form of output, by its row in [`FORMS`].
 #[derive(Clone, Copy)]
@@ -64,21 +59,6 @@ pub enum Rows {
     Intervals,
 }
 
-/// Which plots follow the tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Plot {
-    /// Spread of the runs for each metric, and the first metric against size
-    Short,
-    /// Same as `short`, with every metric against size
-    All,
-    /// Spread of the runs for each metric
-    Quantiles,
-    /// Every metric against size
-    Curve,
-    /// No plots
-    None,
-}
-
 /// How a result is printed.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Look {
@@ -93,9 +73,6 @@ pub struct Look {
     /// Print one row per run, or per interval of 100 ms, instead of the figures
     #[arg(long, value_name = "WHAT", value_enum)]
     rows: Option<Rows>,
-    /// Plots after the tables of --format text [default: short in a terminal, else none]
-    #[arg(long, value_name = "WHAT", value_enum)]
-    plot: Option<Plot>,
     /// Number of the run to print with --format iperf3, starting at 1 [default: the only run]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=u32::MAX))]
     run: Option<u32>,
@@ -123,7 +100,7 @@ impl Look {
     /// Checks the form before there is anything to print.
     ///
     /// # Errors
-    /// Usage, when options do not fit each other, this program, or the terminal.
+    /// Usage, when options do not fit each other.
     pub fn check(&self) -> Result<(), Failure> {
         let form = self.form();
         if self.rows.is_some() && form.rows == RowSupport::Never {
@@ -134,17 +111,12 @@ impl Look {
                 names.join(", ")
             )));
         }
-        let has_plots = self.plot.is_some_and(|plot| plot != Plot::None);
         let why = match form.name {
-            _ if has_plots && !self.is_for_people() => "--plot needs --format text, without --rows",
             other if self.run.is_some() && other != "iperf3" => "--run needs --format iperf3",
             other if self.samples && (other != "json" || self.rows.is_some()) => {
                 "--samples needs --json without --rows; `--format csv --rows intervals` prints samples as rows"
             }
-            _ => {
-                let refusal = (form.refusal)(std::io::stdout().is_terminal());
-                return refusal.map_or(Ok(()), |why| Err(Failure::Usage(why)));
-            }
+            _ => return Ok(()),
         };
         Err(Failure::Usage(why.to_owned()))
     }
@@ -198,7 +170,6 @@ impl Look {
             verbose: self.verbose,
             run: self.run,
             text: look(TEXT),
-            plots: self.plots().map(|which| (which, look(PLOT))),
             columns: columns(),
             sources: &sources,
             maker: &maker(),
@@ -218,22 +189,6 @@ impl Look {
         match repetitions_text(&execution.summary, look(TEXT)) {
             Some(text) if self.is_for_people() => output::print(&(text + "\n")),
             _ => Ok(()),
-        }
-    }
-
-    /// The plots that follow the tables.
-    fn plots(&self) -> Option<Plots> {
-        let usual = if std::io::stdout().is_terminal() {
-            Plot::Short
-        } else {
-            Plot::None
-        };
-        match self.plot.unwrap_or(usual) {
-            Plot::Short => Some(Plots::Short),
-            Plot::All => Some(Plots::All),
-            Plot::Quantiles => Some(Plots::Quantiles),
-            Plot::Curve => Some(Plots::Curve),
-            Plot::None => None,
         }
     }
 }

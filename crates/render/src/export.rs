@@ -6,7 +6,6 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, intervals_table, runs_table};
 
 use crate::layout::TextOptions;
-use crate::plots::Plots;
 use crate::provenance::{Maker, Source};
 
 /// A form of output.
@@ -21,8 +20,6 @@ pub struct Form {
     pub holds_caveats: bool,
     /// Whether it names the log of each execution, with its checksum.
     pub names_sources: bool,
-    /// Why it cannot be written, given whether standard output is a terminal; absent if it can.
-    pub refusal: fn(bool) -> Option<String>,
     /// Writes the executions, or says why they do not fit the form.
     pub export: fn(&Input) -> Result<Exported, ExportError>,
 }
@@ -40,7 +37,6 @@ impl Form {
             rows: RowSupport::Never,
             holds_caveats: false,
             names_sources: false,
-            refusal: |_| None,
             export,
         }
     }
@@ -92,8 +88,6 @@ pub struct Input<'a> {
     pub run: Option<u32>,
     /// How text for people looks.
     pub text: TextOptions,
-    /// Plots after the tables of text, and their options.
-    pub plots: Option<(Plots, TextOptions)>,
     /// Width of the terminal in columns; absent where output is no terminal.
     pub columns: Option<u16>,
     /// The logs of the executions, in their order; empty where the form does not name them.

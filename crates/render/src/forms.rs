@@ -3,11 +3,10 @@
 use crate::export::Form;
 
 /// Every form, in the order of the help.
-pub static FORMS: [Form; 9] = [
+pub static FORMS: [Form; 8] = [
     crate::text::FORM,
     crate::markdown::FORM,
     crate::csv::FORM,
-    crate::parquet::FORM,
     crate::json::FORM,
     crate::html::FORM,
     crate::netperf::FORM,

@@ -1,4 +1,4 @@
-//! Everything that people and programs read about an execution: text, Markdown, CSV, JSON, Parquet,
+//! Everything that people and programs read about an execution: text, Markdown, CSV, JSON,
 //! HTML, the formats of other programs, and progress.
 
 mod answer;
@@ -38,10 +38,6 @@ mod noise;
 pub mod notes;
 mod number;
 mod own_runs;
-pub mod parquet;
-#[cfg(feature = "parquet")]
-mod parquet_file;
-pub mod plots;
 pub mod progress;
 pub mod provenance;
 mod queue_limits;

@@ -5,7 +5,6 @@ use crate::comparison_text::comparison_text;
 use crate::coverage;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
 use crate::markdown_table::markdown_table;
-use crate::plots::plots;
 use bitcost_analysis::explain::queue_limits;
 use bitcost_analysis::findings::Findings;
 use bitcost_model::harmless_page;
@@ -40,8 +39,7 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
     Ok(each(input, |execution| whole(execution, input)))
 }
 
-/// The answer of one cell; of several, tables and the study's comparison. Plots follow where they
-/// are requested.
+/// The answer of one cell; of several, tables and the study's comparison.
 fn whole(execution: &Findings, input: &Input) -> String {
     if let Some(single) = execution.single() {
         let text = one_cell(execution, &single, input.verbose);
@@ -60,9 +58,6 @@ fn whole(execution: &Findings, input: &Input) -> String {
     all += &text(&execution.summary, input.text);
     if let Some(comparison) = &execution.comparison {
         all += &format!("\n{}", comparison_text(comparison, input.columns));
-    }
-    if let Some((which, options)) = input.plots {
-        all += &plots(&execution.summary, which, options);
     }
     all
 }

@@ -15,94 +15,16 @@ fn said(output: &Output) -> String {
 }
 
 #[test]
-fn parquet_is_a_file_where_it_was_built_and_else_says_how() {
-    for words in [
-        &["show", LOG, "--format", "parquet"][..],
-        &["run", "not-all-mbits", "--format", "parquet"],
-    ] {
-        if cfg!(feature = "parquet") && words[0] == "run" {
-            continue;
-        }
-        let output = bitcost(words);
-        if cfg!(feature = "parquet") {
-            assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-            let (begin, end) = (
-                &output.stdout[..4],
-                &output.stdout[output.stdout.len() - 4..],
-            );
-            assert_eq!((begin, end), (&b"PAR1"[..], &b"PAR1"[..]));
-        } else {
-            assert_eq!(output.status.code(), Some(2));
-            assert!(output.stdout.is_empty());
-            let said = said(&output);
-            assert!(
-                said.contains("built without it") && said.contains("--features parquet"),
-                "{said}"
-            );
-        }
-    }
-}
-
-#[test]
-fn parquet_of_intervals_is_chosen_as_csv_of_them_is() {
+fn rows_are_refused_by_forms_that_hold_none() {
     let output = bitcost(&["show", LOG, "--format", "netperf", "--rows", "intervals"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        said(&output).contains("--rows needs --format text, md, csv, parquet, json"),
+        said(&output).contains("--rows needs --format text, md, csv, json"),
         "{}",
         said(&output)
     );
     let csv = bitcost(&["show", LOG, "--format", "csv", "--rows", "intervals"]);
     assert_eq!(csv.status.code(), Some(0), "{}", said(&csv));
-    let parquet = bitcost(&["show", LOG, "--format", "parquet", "--rows", "intervals"]);
-    assert_eq!(
-        parquet.status.code(),
-        Some(if cfg!(feature = "parquet") { 0 } else { 2 }),
-        "{}",
-        said(&parquet)
-    );
-}
-
-#[test]
-fn plots_are_for_terminals_unless_they_are_asked_for() {
-    let place = tempfile::tempdir().unwrap();
-    let sweep = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/fixtures/udp-size-sweep.csv"
-    );
-    let imported = bitcost(&["import", sweep, "--out", place.path().to_str().unwrap()]);
-    assert_eq!(imported.status.code(), Some(0), "{}", said(&imported));
-    let folder = String::from_utf8(imported.stdout).unwrap();
-    let printed = |words: &[&str]| {
-        let output = bitcost(&[&["show", folder.trim()], words].concat());
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let piped = printed(&[]);
-    assert!(
-        !piped.contains("every run") && !piped.contains('\u{1b}'),
-        "{piped}"
-    );
-    assert_eq!(printed(&["--plot", "none"]), piped);
-    let all = printed(&["--plot", "all"]);
-    let plots = all
-        .strip_prefix(&piped)
-        .expect("the tables stand before the plots");
-    assert!(
-        plots.contains("Throughput (Mbit/s), every run")
-            && plots.contains("against message_size_bytes"),
-        "{plots}"
-    );
-    assert!(!all.contains('\u{1b}'));
-    for words in [["--format", "md"], ["--rows", "runs"]] {
-        let refused = bitcost(&[&["show", LOG, "--plot", "all"][..], &words].concat());
-        assert_eq!(refused.status.code(), Some(2));
-        assert!(
-            said(&refused).contains("--plot needs --format text, without --rows"),
-            "{}",
-            said(&refused)
-        );
-    }
 }
 
 /// The recorded execution, changed so that an offload of its run was not as requested. The folder

@@ -17,6 +17,5 @@ mod limits;
 mod page;
 mod peers;
 mod pictures;
-mod plots;
 mod screens;
 mod text;

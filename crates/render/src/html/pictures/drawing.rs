@@ -1,9 +1,9 @@
 //! Parts that all pictures share: axes, layouts, labels, and the cells that are drawn.
 
 use crate::coverage;
+use crate::html::svg::LOGARITHMIC;
 use crate::html::svg::{Axis, BAND, Chart, Legend, Panel, Scale, Trace, WIDTH};
 use crate::number;
-use crate::plots::LOGARITHMIC;
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::Table;

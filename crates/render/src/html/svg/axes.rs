@@ -1,10 +1,10 @@
 //! Grid, labels and titles of a panel.
 
+use super::axis::Axis;
 use super::chart::{LETTER, LINE, Panel, Scale};
 use super::plane::Plane;
+use super::short::short;
 use crate::html::writer::Html;
-use crate::plots::axis::Axis;
-use crate::plots::short;
 
 /// The most letters of a name next to its band.
 const NAME: usize = 36;

@@ -1,7 +1,7 @@
 //! What a chart consists of: panels, axes, traces and marks.
 
+use super::axis::Axis;
 use super::sign::Sign;
-use crate::plots::axis::Axis;
 
 /// Width of a chart in its own units, which are CSS pixels where there is room.
 pub(crate) const WIDTH: f64 = 800.0;

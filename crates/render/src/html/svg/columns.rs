@@ -3,8 +3,8 @@
 use super::axes::text;
 use super::chart::{Column, LETTER, LINE};
 use super::plane::Plane;
+use super::short::short;
 use crate::html::writer::Html;
-use crate::plots::short;
 
 /// Room left of a column.
 const GAP: f64 = 16.0;

@@ -2,15 +2,17 @@
 //! the colours; each mark carries its numbers as attributes and its words as a `title`.
 
 mod axes;
+mod axis;
 mod chart;
 mod columns;
 mod legend;
 mod marks;
 mod narrow;
 mod plane;
+mod short;
 mod sign;
 
-pub(crate) use crate::plots::axis::Axis;
+pub(crate) use axis::{Axis, LOGARITHMIC};
 pub(crate) use chart::*;
 pub(crate) use sign::Sign;
 

@@ -5,8 +5,8 @@ use super::axes::{self, text};
 use super::chart::{Chart, LETTER, LINE, Panel, Scale};
 use super::marks;
 use super::plane::{Bands, Plane};
+use super::short::short;
 use crate::html::writer::Html;
-use crate::plots::short;
 
 /// Width in the chart's own units, which are CSS pixels on a telephone.
 const WIDTH: f64 = 360.0;

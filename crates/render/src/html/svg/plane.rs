@@ -1,7 +1,7 @@
 //! From values to places in a chart.
 
+use super::axis::Axis;
 use super::chart::{Panel, Scale};
-use crate::plots::axis::Axis;
 
 /// Room between the last values and the ends of an axis, so that signs there are whole.
 const INSET: f64 = 8.0;

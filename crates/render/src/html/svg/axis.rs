@@ -1,6 +1,7 @@
 //! An axis: from values to places, and round numbers along it.
 
-use super::look::LOGARITHMIC;
+/// The ratio of the largest to the smallest value from which an axis is logarithmic.
+pub(crate) const LOGARITHMIC: f64 = 8.0;
 
 /// From a value to a place between 0 and 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,17 +14,6 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// An axis with about `ticks` round numbers, one at each end; logarithmic if the values span a
-    /// wide range.
-    pub fn round(values: &[f64], ticks: usize) -> Axis {
-        let (low, high) = range(values);
-        if is_log(low, high) {
-            Axis::logarithmic(low, high)
-        } else {
-            Axis::linear(low, high, ticks)
-        }
-    }
-
     /// An axis from the least to the greatest of the values, with each of them named.
     pub fn named(values: &[f64]) -> Axis {
         let (low, high) = range(values);
@@ -112,44 +102,7 @@ impl Axis {
             place.clamp(0.0, 1.0)
         }
     }
-
-    /// The column of a value, out of `columns`.
-    pub fn column(&self, value: f64, columns: usize) -> usize {
-        (self.place(value) * columns.saturating_sub(1) as f64).round() as usize
-    }
-
-    /// The axis as two lines under a plot with `columns` columns: a rule with marks, and the labels
-    /// for which there is room.
-    pub fn lines(&self, columns: usize) -> [String; 2] {
-        let mut rule = vec!['─'; columns];
-        let mut words = vec![' '; columns + WORD];
-        let mut free = 0;
-        for (value, word) in &self.ticks {
-            let column = self.column(*value, columns);
-            let length = word.chars().count();
-            let begin = column.saturating_sub(length / 2);
-            rule[column] = '┬';
-            if (free == 0 || begin > free) && begin + length <= words.len() {
-                words[begin..begin + length]
-                    .iter_mut()
-                    .zip(word.chars())
-                    .for_each(|(place, letter)| *place = letter);
-                free = begin + length;
-            }
-        }
-        let text = |letters: Vec<char>| {
-            letters
-                .into_iter()
-                .collect::<String>()
-                .trim_end()
-                .to_owned()
-        };
-        [rule.into_iter().collect(), text(words)]
-    }
 }
-
-/// Columns by which the last label of an axis may reach beyond it.
-pub(super) const WORD: usize = 4;
 
 fn is_log(low: f64, high: f64) -> bool {
     low > 0.0 && high / low >= LOGARITHMIC
@@ -177,6 +130,15 @@ fn step(least: f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// With about four round numbers; logarithmic if the values span a wide range.
+    fn round(values: &[f64]) -> Axis {
+        let (low, high) = range(values);
+        match is_log(low, high) {
+            true => Axis::logarithmic(low, high),
+            false => Axis::linear(low, high, 4),
+        }
+    }
+
     fn words(axis: &Axis) -> Vec<&str> {
         axis.ticks.iter().map(|(_, words)| words.as_str()).collect()
     }
@@ -184,18 +146,15 @@ mod tests {
     #[test]
     fn an_axis_ends_with_round_numbers() {
         assert_eq!(
-            words(&Axis::round(&[3120.0, 9800.0], 4)),
+            words(&round(&[3120.0, 9800.0])),
             ["2000", "4000", "6000", "8000", "10000"]
         );
         assert_eq!(
-            words(&Axis::round(&[0.31, 0.42], 4)),
+            words(&round(&[0.31, 0.42])),
             ["0.30", "0.35", "0.40", "0.45"]
         );
-        assert_eq!(
-            words(&Axis::round(&[0.31, 4.2], 4)),
-            ["0.2", "0.5", "1", "2", "5"]
-        );
-        assert_eq!(words(&Axis::round(&[1.0, 1_000_000.0], 4)).len(), 7);
+        assert_eq!(words(&round(&[0.31, 4.2])), ["0.2", "0.5", "1", "2", "5"]);
+        assert_eq!(words(&round(&[1.0, 1_000_000.0])).len(), 7);
         assert_eq!(
             words(&Axis::named(&[8192.0, 1024.0, 1024.0])),
             ["1024", "8192"]
@@ -205,29 +164,21 @@ mod tests {
     #[test]
     fn values_without_a_step_between_them_have_an_axis() {
         for values in [[0.0, 5e-324], [-f64::MAX, f64::MAX], [1e300, 1e300]] {
-            let axis = Axis::round(&values, 4);
+            let axis = round(&values);
             assert!(axis.ticks.len() < 10, "{axis:?}");
         }
     }
 
     #[test]
     fn every_value_has_a_place() {
-        let axis = Axis::round(&[7.0], 4);
+        let axis = round(&[7.0]);
         assert!(axis.place(7.0) > 0.0 && axis.place(7.0) < 1.0, "{axis:?}");
-        assert_eq!(Axis::round(&[0.0], 4).place(0.0), 0.5);
-        let log = Axis::round(&[1.0, 100.0], 4);
+        assert_eq!(round(&[0.0]).place(0.0), 0.5);
+        let log = round(&[1.0, 100.0]);
         assert_eq!(
             (log.place(1.0), log.place(10.0), log.place(100.0)),
             (0.0, 0.5, 1.0)
         );
         assert_eq!(log.place(0.0), 0.0);
-    }
-
-    #[test]
-    fn words_under_an_axis_leave_room_between_them() {
-        let axis = Axis::named(&[1.0, 2.0, 1024.0, 1025.0]);
-        let [rule, words] = axis.lines(41);
-        assert_eq!(rule.chars().count(), 41);
-        assert_eq!(words, "1   2                                 1024");
     }
 }
