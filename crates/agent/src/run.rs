@@ -376,6 +376,7 @@ impl Endpoint {
             speed: Vec::new(),
             core_to_core: None,
             whole: None,
+            profile: None,
             iperf3: None,
         })
     }

@@ -151,6 +151,7 @@ fn plan_of(capacities: &[Capacity]) -> Plan {
         seed: 0,
         blocks: 1,
         lengths: None,
+        profile_hz: None,
         cells: Vec::new(),
         runs: Vec::new(),
     };

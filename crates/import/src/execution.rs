@@ -71,6 +71,7 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
             seed: 0,
             blocks: cells.runs.into_iter().max().unwrap_or(0),
             lengths: None,
+            profile_hz: None,
             cells: cells.cells,
             runs,
         },

@@ -17,7 +17,7 @@ use crate::record::{EndpointRecord, Role, Sample};
 use crate::study::{LabSpec, Label};
 
 /// Version of the log format; a reader refuses a higher one.
-pub const FORMAT: u32 = 11;
+pub const FORMAT: u32 = 12;
 
 /// From this format on each line ends with a checksum of itself and of all lines before it.
 pub const FORMAT_WITH_CHECKSUMS: u32 = 4;
@@ -50,7 +50,9 @@ impl Events {
         match self {
             Events::InMemory(events) => {
                 let is_wanted = |event: &Event| match event {
-                    Event::RunEnded { run, .. } | Event::RunImported { run, .. } => wanted(*run),
+                    Event::RunEnded { run, .. }
+                    | Event::RunProfiled { run, .. }
+                    | Event::RunImported { run, .. } => wanted(*run),
                     _ => true,
                 };
                 let all = events.iter().enumerate();
@@ -309,6 +311,25 @@ pub enum Event {
         sender: Box<EndpointRecord>,
         /// The receiver's record.
         receiver: Box<EndpointRecord>,
+    },
+    /// A run was made once more while its CPUs were sampled. Its figures are not those of the run:
+    /// sampling takes CPU time, too.
+    RunProfiled {
+        /// The run.
+        run: u32,
+        /// As in [`Event::RunEnded`].
+        start_uncertainty_us: f64,
+        /// The sender's record, with the profile that its agent took.
+        sender: Box<EndpointRecord>,
+        /// The receiver's record, with the profile that its agent took.
+        receiver: Box<EndpointRecord>,
+    },
+    /// A run was to be made once more while its CPUs were sampled, and that failed.
+    RunNotProfiled {
+        /// The run.
+        run: u32,
+        /// The request, the failure, and the remedy.
+        reason: String,
     },
     /// A run has no result.
     RunFailed {

@@ -25,6 +25,7 @@ pub mod ping;
 pub mod place;
 pub mod plan;
 pub mod probes;
+pub mod profile;
 pub mod protocol;
 pub mod record;
 pub mod shaping;

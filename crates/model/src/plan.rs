@@ -47,6 +47,9 @@ pub struct Plan {
     /// and in plans that no study made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lengths: Option<Lengths>,
+    /// Samples of each CPU in a second, where each run is made once more to be profiled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_hz: Option<u32>,
     /// Every cell of the study.
     pub cells: Vec<Cell>,
     /// The runs in the order of execution.
@@ -72,6 +75,7 @@ impl Plan {
             seed: 0,
             blocks: 1,
             lengths: None,
+            profile_hz: None,
             cells,
             runs,
         }
@@ -104,15 +108,21 @@ impl Plan {
             + RUN_OVERHEAD
     }
 
+    /// The time that one run of a cell takes together with its profiled twin, if it has one.
+    fn time_with_twin(&self, cell: usize) -> Duration {
+        self.run_time(cell) * (1 + u32::from(self.profile_hz.is_some()))
+    }
+
     /// The time that these runs take.
     pub fn time_of(&self, runs: &BTreeSet<u32>) -> Duration {
         let of_them = self.runs.iter().filter(|run| runs.contains(&run.index));
-        of_them.map(|run| self.run_time(run.cell)).sum()
+        of_them.map(|run| self.time_with_twin(run.cell)).sum()
     }
 
     /// The time that all runs take, including the idle measurement before each block.
     pub fn total_time(&self) -> Duration {
-        let runs: Duration = self.runs.iter().map(|run| self.run_time(run.cell)).sum();
+        let runs = self.runs.iter().map(|run| self.time_with_twin(run.cell));
+        let runs: Duration = runs.sum();
         runs + self.idle_baseline() * self.blocks
     }
 

@@ -26,6 +26,7 @@ pub use self::sample::{CpuTicks, PartSample, Sample, Switches, ThreadKind, Threa
 pub use self::times::{DelayVariation, Latency, Pacing, SelfCost};
 pub use self::whole::WholeRun;
 use crate::counters::{CoreToCore, CpuSpeed, ForeignLoad};
+use crate::profile::Profile;
 pub use crate::tcp_info::TcpInfo;
 
 /// The state of the CPUs of an endpoint's host before the block of a run, while bitcost made no
@@ -124,6 +125,10 @@ pub struct EndpointRecord {
     /// played the endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Box<WholeRun>>,
+    /// What the CPUs of the host did in the window, where the run is profiled; where both endpoints
+    /// are on one machine, in the record of the endpoint that sampled them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Box<Profile>>,
     /// What an iperf3 server said of itself, where it played the endpoint. Everything else of its
     /// host is absent, and [`EndpointRecord::samples`] is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -61,6 +61,7 @@ impl Study {
             seed,
             blocks,
             lengths: Some(lengths),
+            profile_hz: None,
             cells,
             runs,
         }

@@ -250,6 +250,8 @@ impl Log {
             }
             Event::ExecutionBegan { .. }
             | Event::Resumed { .. }
+            | Event::RunProfiled { .. }
+            | Event::RunNotProfiled { .. }
             | Event::Summarized { .. }
             | Event::Progress { .. }
             | Event::Reconnecting { .. }

@@ -109,6 +109,7 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
         speed: Vec::new(),
         core_to_core: None,
         whole: None,
+        profile: None,
         iperf3: end.iperf3.clone(),
     })
 }

@@ -128,6 +128,7 @@ fn events(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -> V
         seed: 1,
         blocks,
         lengths: None,
+        profile_hz: None,
         cells,
         runs: runs.collect(),
     };

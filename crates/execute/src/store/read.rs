@@ -394,6 +394,9 @@ const ENDED: &[u8] = b"{\"event\":\"run_ended\",\"run\":";
 /// The first bytes of a line with the figures of another program's run.
 const IMPORTED: &[u8] = b"{\"event\":\"run_imported\",\"run\":";
 
+/// The first bytes of a line with the records of a profiled run.
+const PROFILED: &[u8] = b"{\"event\":\"run_profiled\",\"run\":";
+
 /// The fields of [`Event::RunEnded`]. A line that begins with [`ENDED`] is parsed into them
 /// directly; an event of any kind is first parsed into a tree of values, which takes twice the
 /// time.
@@ -427,7 +430,8 @@ fn parse(text: &[u8]) -> serde_json::Result<Event> {
 fn run_of_result(text: &[u8]) -> Option<(u32, &[u8])> {
     let rest = text
         .strip_prefix(ENDED)
-        .or_else(|| text.strip_prefix(IMPORTED))?;
+        .or_else(|| text.strip_prefix(IMPORTED))
+        .or_else(|| text.strip_prefix(PROFILED))?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, rest) = rest.split_at(digits);
     Some((std::str::from_utf8(number).ok()?.parse().ok()?, rest))
