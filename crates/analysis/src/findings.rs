@@ -15,6 +15,7 @@ use crate::compare::Comparison;
 use crate::explain::{ExplainedCell, Explanation, explanation};
 use crate::log::{FirstRun, LogError, PlaceFacts, Reader};
 use crate::metrics::{Metric, RunView};
+use crate::profile::{Profiled, profiled, spent};
 use crate::summary::Summary;
 
 /// All that is known of an execution.
@@ -34,6 +35,8 @@ pub struct Findings {
     pub comparison: Option<Comparison>,
     /// What the cost is spent on, where the study is a bill.
     pub bill: Option<Bill>,
+    /// Where the time goes, where runs were profiled.
+    pub profiled: Option<Profiled>,
     /// The first run of the only cell.
     pub first_run: Option<Rc<FirstRun>>,
     /// The search for the fastest modes that was made before it.
@@ -93,9 +96,15 @@ impl Findings {
         let (mut log, plan) = reader.finish()?;
         let first_run = log.first_run.take();
         let summary = Summary::of(log, plan);
+        let profiled = profiled(&summary);
+        let mut explanation = explanation(&name, &summary);
+        if let Some(profiled) = &profiled {
+            explanation.spent = spent(profiled, &explanation);
+        }
         Ok(Findings {
-            explanation: explanation(&name, &summary),
+            explanation,
             bill: bill(&summary),
+            profiled,
             name,
             log: None,
             events,

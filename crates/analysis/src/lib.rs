@@ -14,6 +14,7 @@ pub mod history;
 pub mod ledger;
 pub mod log;
 pub mod metrics;
+pub mod profile;
 pub mod prove;
 pub mod statistics;
 pub mod summary;

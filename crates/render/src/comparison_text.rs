@@ -14,6 +14,7 @@ use crate::comparison_headline::comparison_headline;
 use crate::layout::paragraph;
 use crate::lines::Lines;
 use crate::number;
+use crate::profile::layer_sentences;
 
 /// The columns of the words before a change.
 const LABEL: usize = 9;
@@ -59,6 +60,13 @@ pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
         .collect();
     if !changed.is_empty() {
         text += &(changed + "\n");
+    }
+    let layers: String = layer_sentences(comparison)
+        .iter()
+        .map(|words| line(&format!("{:<LABEL$}", "layers"), words))
+        .collect();
+    if !layers.is_empty() {
+        text += &(layers + "\n");
     }
     let is_of = |verdict: Verdict| move |change: &Change| change.verdict == verdict;
     let with_all =

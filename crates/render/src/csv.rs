@@ -17,8 +17,8 @@ pub(crate) const FORM: Form = Form {
 };
 
 fn export(input: &Input) -> Result<Exported, ExportError> {
-    if input.rows == Some(Rows::Intervals) {
-        return Ok(csv(&Rows::Intervals.table(input.executions)).into());
+    if let Some(rows @ (Rows::Intervals | Rows::Layers)) = input.rows {
+        return Ok(csv(&rows.table(input.executions)).into());
     }
     let rows = RunRows::new(input.executions);
     Ok(csv_of(&rows.columns, rows.iter()).into())

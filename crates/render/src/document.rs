@@ -25,6 +25,7 @@ use crate::first_run::FirstRun;
 use crate::imported::imported_json;
 use crate::mode_search::mode_search_json;
 use crate::noise::noise_json;
+use crate::profile::profile_json;
 use crate::queue_limits::queue_limits_json;
 use crate::regimes::{self, RegimeOfCell};
 use crate::repetitions::repetitions_json;
@@ -118,6 +119,10 @@ pub struct Document {
     /// `ends` by role `whole`, `parts` in the order of subtraction, `unexplained` and `would_add`, in
     /// µs with bounds, or `not_measured` with the reason.
     bill: Option<Value>,
+    /// Where the time goes, of runs that were profiled: for each of `cells` and each of its `ends` the
+    /// `layers` in ns with bounds, their `sum`, the time by the runs' own account (`accounted`), layers by
+    /// `activities`, and functions of no layer; `sampling` is profiled ÷ measured of each metric.
+    profile: Option<Value>,
     /// The search for the fastest modes.
     mode_search: Option<Value>,
     /// The raw records of every run with all samples (`--samples`): `run`, `sender`, `receiver`.
@@ -317,6 +322,7 @@ impl Document {
             repetitions: summary.interval.map(|_| repetitions_json(summary)),
             imported_runs: summary.is_imported.then(|| imported_json(&findings.events)),
             bill: findings.bill.as_ref().map(bill_json),
+            profile: findings.profiled.as_ref().map(profile_json),
             mode_search: findings.mode_search.as_ref().map(mode_search_json),
             records: None,
             intervals: single

@@ -38,6 +38,7 @@ mod noise;
 pub mod notes;
 mod number;
 mod own_runs;
+mod profile;
 pub mod progress;
 pub mod provenance;
 mod queue_limits;

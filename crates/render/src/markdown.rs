@@ -10,6 +10,7 @@ use std::fmt::Write;
 
 use crate::lines::Lines;
 use crate::notes::{notes, statements};
+use crate::profile::{profile_paragraphs, profile_tables};
 use crate::repetitions::repetitions_table;
 use crate::several::{evidence, figures_table};
 use crate::tables::{COLUMNS, MetricTables, tables};
@@ -31,6 +32,7 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
     let whole = |execution: &Findings| {
         if let Some(single) = execution.single() {
             let mut text = markdown_table(&figures_table(execution, &single));
+            text += &markdown_profile(execution);
             let evidence = evidence(&single);
             let caveats = execution.summary.caveats.iter();
             let caveats = caveats.map(|words| format!("caveat: {words}"));
@@ -44,6 +46,7 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
             .as_ref()
             .map_or_else(String::new, markdown_bill);
         all += &markdown_summary(&execution.summary);
+        all += &markdown_profile(execution);
         if let Some(comparison) = &execution.comparison {
             all += &format!("\n{}", comparison_markdown(comparison));
         }
@@ -97,6 +100,23 @@ fn markdown_bill(bill: &Bill) -> String {
         let _ = write!(text, "\n{}\n", escape(&words));
     }
     text + "\n"
+}
+
+/// Where the time goes; empty where nothing was profiled.
+fn markdown_profile(execution: &Findings) -> String {
+    let mut text = String::new();
+    let Some(profiled) = &execution.profiled else {
+        return text;
+    };
+    for (title, lines) in profile_tables(profiled, COLUMNS) {
+        let _ = write!(text, "\n### {}\n\n", escape(&title));
+        words_table(&mut text, &lines);
+    }
+    text.push('\n');
+    for words in profile_paragraphs(profiled) {
+        let _ = writeln!(text, "- {}", escape(&words));
+    }
+    text
 }
 
 fn words_table(text: &mut String, lines: &Lines) {

@@ -14,6 +14,7 @@ use bitcost_model::units::counted;
 use crate::layout::{LABEL, TextOptions, folded_text, heading, paragraph};
 use crate::lines::Lines;
 use crate::notes::notes;
+use crate::profile::profile_text;
 use crate::queue_limits::queue_limits_text;
 use crate::repetitions::repetitions_table;
 use crate::several::one_cell;
@@ -41,8 +42,13 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
 
 /// The answer of one cell; of several, tables and the study's comparison.
 fn whole(execution: &Findings, input: &Input) -> String {
+    let columns = usize::from(input.text.width / COLUMN);
+    let profile = execution.profiled.as_ref();
+    let profile = profile.map_or_else(String::new, |profiled| {
+        profile_text(profiled, columns, input.text)
+    });
     if let Some(single) = execution.single() {
-        let text = one_cell(execution, &single, input.verbose);
+        let text = profile + &one_cell(execution, &single, input.verbose);
         return match input.columns {
             Some(width) => folded_text(&text, width, LABEL),
             None => text,
@@ -56,6 +62,9 @@ fn whole(execution: &Findings, input: &Input) -> String {
         return all;
     }
     all += &text(&execution.summary, input.text);
+    if !profile.is_empty() {
+        all += &format!("\n{profile}");
+    }
     if let Some(comparison) = &execution.comparison {
         all += &format!("\n{}", comparison_text(comparison, input.columns));
     }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::explain::Kept;
 use crate::metrics::{Method, Metric};
+use crate::profile::ProfiledRun;
 
 /// What became of a planned run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +73,8 @@ pub struct RunRow {
     pub not_in_effect: Vec<String>,
     /// What may change how its figures are read, a sentence each.
     pub caveats: Vec<String>,
+    /// Its profiled twin.
+    pub profiled: Option<Rc<ProfiledRun>>,
     /// What explains it, unless there are very many runs.
     pub(crate) kept: Option<Rc<Kept>>,
 }
@@ -96,6 +99,7 @@ impl RunRow {
             event: None,
             not_in_effect: Vec::new(),
             caveats: Vec::new(),
+            profiled: None,
             kept: None,
         }
     }

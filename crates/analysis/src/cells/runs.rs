@@ -209,6 +209,7 @@ impl Runs {
             }
             if let Some(row) = runs.rows.last_mut() {
                 (row.event, row.began_at) = (event, log.began.remove(&planned.index));
+                row.profiled = log.profiled.remove(&planned.index);
             }
         }
         runs

@@ -19,13 +19,15 @@ use super::state::{Executions, used};
 use crate::cells::{CellSummary, RunRow};
 use crate::findings::Findings;
 use crate::metrics::Metric;
+use crate::profile::{EndChange, layer_changes};
 
 /// One side of a comparison within an execution: the levels that its cells have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side(pub Vec<(String, Label)>);
 
 impl Side {
-    fn has(&self, cell: &CellSummary) -> bool {
+    /// Whether a cell has these levels.
+    pub fn has(&self, cell: &CellSummary) -> bool {
         self.0.iter().all(|level| cell.levels.contains(level))
     }
 
@@ -102,7 +104,12 @@ pub fn across(
     comparison.cells = levels
         .into_iter()
         .zip(found.cells)
-        .map(|(levels, changes)| ComparedCell { levels, changes })
+        .zip(&matched.pairs)
+        .map(|((levels, changes), (was, is))| ComparedCell {
+            levels,
+            changes,
+            layers: layers((first, *was), (other, *is)),
+        })
         .collect();
     (comparison.together, comparison.known_to_one) = (found.together, matched.known_to_one);
     comparison.unmatched = matched.unmatched;
@@ -219,9 +226,9 @@ pub fn within(
                 sides.push(rows);
                 let remark = remark_on_regimes(&name_of(&levels), rows.0, rows.1);
                 comparison.run_remarks.extend(remark);
-                comparison
-                    .cells
-                    .push(compared(levels, rows, metrics, pairing, threshold_pct));
+                let mut cell = compared(levels, rows, metrics, pairing, threshold_pct);
+                cell.layers = layers((execution, place), (execution, *other));
+                comparison.cells.push(cell);
             }
             None => comparison.unmatched.push(alone(cell, true)),
         }
@@ -299,5 +306,16 @@ fn compared(
         .iter()
         .filter_map(|metric| change(old, new, metric, pairing, threshold_pct))
         .collect();
-    ComparedCell { levels, changes }
+    ComparedCell {
+        levels,
+        changes,
+        layers: Vec::new(),
+    }
+}
+
+/// What each end pays more by layer in the new cell; empty where one of them was not profiled.
+fn layers((old, was): (&Findings, usize), (new, is): (&Findings, usize)) -> Vec<EndChange> {
+    let sides = old.profiled.as_ref().zip(new.profiled.as_ref());
+    let cells = sides.and_then(|(old, new)| old.cell(was).zip(new.cell(is)));
+    cells.map_or_else(Vec::new, |(old, new)| layer_changes(old, new))
 }

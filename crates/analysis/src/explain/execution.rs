@@ -130,6 +130,7 @@ impl<'a> Explainer<'a> {
             title,
             cells: explained,
             costs,
+            spent: Vec::new(),
             warnings,
             remarks,
         }

@@ -92,6 +92,7 @@ fn by_figures(name: &str, summary: &Summary) -> Explanation {
         cells,
         costs,
         warnings: Vec::new(),
+        spent: Vec::new(),
         remarks,
     }
 }

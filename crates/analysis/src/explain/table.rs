@@ -43,6 +43,7 @@ pub fn explain_table(title: String, runs: &[RunFigures], seed: u64) -> Explanati
         title,
         cells: sizes.into_iter().map(cell).collect(),
         costs,
+        spent: Vec::new(),
         warnings: Vec::new(),
         remarks,
     }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind, Repeats};
+use bitcost_model::harmless;
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::EndpointRecord;
@@ -20,6 +21,7 @@ use super::reduced::{Imported, Reduced};
 use super::stopped::until_stopped_text;
 use crate::explain::MANY;
 use crate::metrics::RunView;
+use crate::profile::{Place, ProfiledRun, recorded};
 
 /// How a run ended.
 #[derive(Clone)]
@@ -110,6 +112,8 @@ pub struct Log {
     pub(crate) enough_blocks: Option<u32>,
     /// The first run of the only cell.
     pub(crate) first_run: Option<Rc<FirstRun>>,
+    /// The profiled twin of each run.
+    pub(crate) profiled: BTreeMap<u32, Rc<ProfiledRun>>,
 }
 
 /// Takes the events of an execution one after the other, and then gives the result.
@@ -189,6 +193,7 @@ impl Log {
             began: BTreeMap::new(),
             enough_blocks: None,
             first_run: None,
+            profiled: BTreeMap::new(),
         })
     }
 
@@ -231,6 +236,11 @@ impl Log {
                 let outcome = self.reduced(*run, [sender, receiver], plan.as_ref(), *facts)?;
                 return self.end(*run, place, Outcome::Ended(Box::new(outcome)));
             }
+            Event::RunProfiled { .. } => self.profile(event, plan.as_ref(), *facts),
+            Event::RunNotProfiled { run, reason } => {
+                let profiled = ProfiledRun::missing(harmless(reason));
+                self.profiled.insert(*run, Rc::new(profiled));
+            }
             Event::RunFailed { run, .. } => {
                 if let Some(failed) = Unfinished::of(event, plan.as_ref()) {
                     return self.end(*run, place, Outcome::Failed(failed));
@@ -250,8 +260,6 @@ impl Log {
             }
             Event::ExecutionBegan { .. }
             | Event::Resumed { .. }
-            | Event::RunProfiled { .. }
-            | Event::RunNotProfiled { .. }
             | Event::Summarized { .. }
             | Event::Progress { .. }
             | Event::Reconnecting { .. }
@@ -311,6 +319,22 @@ impl Log {
             self.keep_first(run, &reduced, &view, place.unwrap_or_default());
         }
         Ok(reduced)
+    }
+
+    /// Keeps the profiled twin of an event.
+    fn profile(&mut self, event: &Event, plan: Option<&Plan>, facts: Option<PlaceFacts>) {
+        let Some(found) = recorded(event) else { return };
+        let Some(conditions) = plan.and_then(|plan| plan.conditions_of(found.run)) else {
+            return;
+        };
+        let view = facts.unwrap_or_default().view(found.ends, conditions, None);
+        let place = |role| Place::of(role, self.shared_cpus, &self.ends);
+        let hosts = found.profiles.into_iter();
+        let hosts: Vec<_> = hosts
+            .map(|(role, profile)| (profile, place(role)))
+            .collect();
+        let profiled = ProfiledRun::of(&hosts, &view);
+        self.profiled.insert(found.run, Rc::new(profiled));
     }
 
     /// Keeps the records of the first run that is used, or of the first one where none is.

@@ -35,5 +35,7 @@ pub use single_run::{BETWEEN_RUNS, SingleRun, WITH_INTERVAL, single_run};
 pub use softirqs::SoftirqMeans;
 pub(crate) use softirqs::why_untimed;
 pub(crate) use table::OF_CAPACITY;
-pub use table::{Better, CORE_TO_CORE, FULL_PACKETS, METRICS, Metric, SPEED, Shown, metric};
+pub use table::{
+    Better, CORE_TO_CORE, FULL_PACKETS, METRICS, Metric, SPEED, Shown, metric, units_per_second,
+};
 pub use view::RunView;

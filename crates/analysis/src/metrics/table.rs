@@ -1172,6 +1172,15 @@ fn transactions(run: &RunView, role: Role) -> Option<f64> {
         .then(|| run.measured(role).messages as f64)
 }
 
+/// What the CPU time of an end is divided by, per second: its transactions, or its KiB.
+pub fn units_per_second(run: &RunView, role: Role) -> Option<f64> {
+    run.is_alone().then_some(())?;
+    match transactions(run, role) {
+        Some(count) => quotient(count, run.window_seconds(role)?).filter(|rate| *rate > 0.0),
+        None => run.kib_per_second(role),
+    }
+}
+
 /// The endpoints' CPU time; absent where several parts used it.
 fn alone(run: &RunView) -> Option<Attribution> {
     if run.is_alone() {

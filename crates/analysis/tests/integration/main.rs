@@ -9,6 +9,7 @@ mod executions;
 mod figures;
 mod ledger;
 mod parts;
+mod profile;
 mod prove;
 mod quality;
 mod rivals;

@@ -11,6 +11,7 @@ mod hosts;
 mod losses;
 mod opening;
 mod pictures;
+mod profile;
 mod runs;
 mod sampled;
 mod section;
@@ -146,6 +147,7 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source, drawn: &mut u
         explained::section(page, explanation);
     }
     section::pictures(page, &others);
+    profile::section(page, execution, drawn);
     time_series::seconds(page, summary);
     losses::section(page, execution);
     section::remarks(page, execution);

@@ -1,0 +1,249 @@
+//! One run's profile in, the CPU time of each end by layer out: the second account of it, next to
+//! that of [`crate::metrics::attribute`].
+
+use std::collections::BTreeMap;
+
+use bitcost_model::profile::{Profile, ProfileEvent};
+use bitcost_model::record::Role;
+
+use super::activity::Activity;
+use super::classify::{Layers, base};
+use super::layer::Layer;
+use super::owner::{Found, Owner, Place};
+use crate::metrics::{Method, RunView, attribute, units_per_second};
+
+/// The share of lost samples from which the profile of a run is left out.
+const MOST_LOST: f64 = 0.05;
+/// Unclassified functions that are kept of a run.
+const KEPT: usize = 20;
+
+/// The CPU time of a run by layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunProfile {
+    /// Sender and receiver; absent where the end was not profiled, or nothing was counted there.
+    pub ends: [Option<EndProfile>; 2],
+    /// CPU seconds per second of a lab's wire.
+    pub wire_cpus: f64,
+    /// CPU seconds per second of other programs and of bitcost's agents.
+    pub other_cpus: f64,
+    /// The event that was sampled.
+    pub event: ProfileEvent,
+    /// The number of samples.
+    pub samples: u64,
+    /// The share of samples that were lost.
+    pub lost: f64,
+    /// The share of samples whose chain was cut at its longest length.
+    pub cut: f64,
+}
+
+/// The CPU time of an end by layer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EndProfile {
+    /// The CPU time of a KiB or a transaction in each layer, in ns.
+    pub layers: BTreeMap<Layer, f64>,
+    /// The same by layer and activity.
+    pub activities: BTreeMap<(Layer, Activity), f64>,
+    /// The functions below no anchor and their time, in ns, the largest first.
+    pub unclassified: Vec<(String, f64)>,
+    /// The same end's CPU time by the run's own account, in ns for a KiB or a transaction.
+    pub accounted: Option<f64>,
+}
+
+impl EndProfile {
+    /// The CPU time of a KiB or a transaction in all, in ns.
+    pub fn sum(&self) -> f64 {
+        self.layers.values().sum()
+    }
+}
+
+/// CPU seconds per second by owner of the task, owner of the work, layer and activity.
+type Sorted = BTreeMap<(Owner, Owner, Layer, Activity), f64>;
+
+/// What the profiles of a run's hosts say.
+#[derive(Default)]
+struct Account {
+    sorted: Sorted,
+    unclassified: BTreeMap<(Owner, String), f64>,
+}
+
+impl RunProfile {
+    /// The CPU time of a run by layer, from the profile of each host with its place.
+    ///
+    /// # Errors
+    /// Why the profile is left out: there is none, or too many samples were lost.
+    pub fn of(hosts: &[(&Profile, Place)], run: &RunView) -> Result<RunProfile, String> {
+        let sum =
+            |count: fn(&Profile) -> u64| hosts.iter().map(|(host, _)| count(host)).sum::<u64>();
+        let (samples, lost) = (sum(|host| host.samples), sum(|host| host.lost));
+        let lost = lost as f64 / (samples + lost).max(1) as f64;
+        if samples == 0 {
+            return Err("it has no sample".to_owned());
+        }
+        if lost > MOST_LOST {
+            let (lost, most) = (100.0 * lost, 100.0 * MOST_LOST);
+            return Err(format!(
+                "{lost:.0} % of its samples were lost, more than {most:.0} %"
+            ));
+        }
+        let mut account = Account::default();
+        for (profile, place) in hosts {
+            account.add(profile, place);
+        }
+        let seen = |role: Role| {
+            let is_of = |place: &Place| place.only.is_none_or(|only| only == role);
+            hosts.iter().any(|(_, place)| is_of(place))
+        };
+        let end = |role: Role| seen(role).then(|| account.end(role, run)).flatten();
+        Ok(RunProfile {
+            ends: [end(Role::Sender), end(Role::Receiver)],
+            wire_cpus: account.of(Owner::Wire),
+            other_cpus: account.of(Owner::Other),
+            event: hosts[0].0.event,
+            samples,
+            lost,
+            cut: sum(|host| host.cut) as f64 / samples as f64,
+        })
+    }
+
+    /// The profile of an end.
+    pub fn end(&self, role: Role) -> Option<&EndProfile> {
+        self.ends[usize::from(role == Role::Receiver)].as_ref()
+    }
+}
+
+/// CPU seconds per second that a sample stands for. A clock samples idle CPUs too, so its samples
+/// are all of the time; cycles pass on busy CPUs alone.
+fn sample_cpus(profile: &Profile) -> f64 {
+    let counted: u64 = profile.stacks.iter().map(|stack| stack.count).sum();
+    let kept = counted.max(1) as f64 / profile.samples.max(1) as f64;
+    let of_one = match profile.event {
+        ProfileEvent::CpuClock => f64::from(profile.cpus) / profile.samples.max(1) as f64,
+        ProfileEvent::Cycles => {
+            1e9 / (f64::from(profile.rate_hz.max(1)) * profile.window_ns.max(1) as f64)
+        }
+    };
+    of_one / kept.min(1.0)
+}
+
+impl Account {
+    fn add(&mut self, profile: &Profile, place: &Place) {
+        let (mut layers, mut receiving) = (Layers::default(), Sorted::new());
+        let mut received: BTreeMap<Owner, BTreeMap<Owner, f64>> = BTreeMap::new();
+        let one = sample_cpus(profile);
+        for sampled in &profile.stacks {
+            let cpus = sampled.count as f64 * one;
+            let leaf = base(sampled.stack.rsplit(';').next().unwrap_or_default());
+            let activity = Activity::of(leaf);
+            let carrier = place.of_task(&sampled.task);
+            let layer = layers.of(&sampled.stack);
+            let own = layer.unwrap_or(Layer::OtherKernel);
+            let owner = match place.owner(&sampled.task, &sampled.stack) {
+                Found::Owner(owner) => owner,
+                Found::Received(owner) => {
+                    *received
+                        .entry(carrier)
+                        .or_default()
+                        .entry(owner)
+                        .or_default() += cpus;
+                    owner
+                }
+                Found::Receiving => {
+                    *receiving
+                        .entry((carrier, carrier, own, activity))
+                        .or_default() += cpus;
+                    continue;
+                }
+            };
+            self.put((carrier, owner, own, activity), cpus);
+            if layer.is_none() {
+                *self
+                    .unclassified
+                    .entry((owner, leaf.to_owned()))
+                    .or_default() += cpus;
+            }
+        }
+        for ((carrier, _, own, activity), cpus) in receiving {
+            for (owner, part) in parts(&received, carrier) {
+                self.put((carrier, owner, own, activity), cpus * part);
+            }
+        }
+    }
+
+    fn put(&mut self, (carrier, owner, own, activity): (Owner, Owner, Layer, Activity), cpus: f64) {
+        let layer = match owner {
+            Owner::End(_) => own,
+            Owner::Wire => Layer::Wire,
+            Owner::Other => Layer::OtherPrograms,
+            Owner::Idle => Layer::Idle,
+        };
+        *self
+            .sorted
+            .entry((carrier, owner, layer, activity))
+            .or_default() += cpus;
+    }
+
+    fn of(&self, owner: Owner) -> f64 {
+        let of_owner = self.sorted.iter().filter(|((_, of, ..), _)| *of == owner);
+        of_owner.map(|(_, cpus)| cpus).sum()
+    }
+
+    /// An end's layers; absent where the run counted nothing there.
+    fn end(&self, role: Role, run: &RunView) -> Option<EndProfile> {
+        let per_second = units_per_second(run, role)?;
+        let attribution = attribute(run).ok();
+        let method = attribution.as_ref().map(|found| found.method);
+        let accounted = attribution.as_ref().and_then(|found| found.end(role));
+        let mut end = EndProfile {
+            accounted: accounted.map(|found| found.cpus * 1e9 / per_second),
+            ..EndProfile::default()
+        };
+        for ((carrier, owner, layer, activity), cpus) in &self.sorted {
+            if *owner != Owner::End(role) && !is_charged(*carrier, *owner, role, method) {
+                continue;
+            }
+            let ns = cpus * 1e9 / per_second;
+            *end.layers.entry(*layer).or_default() += ns;
+            *end.activities.entry((*layer, *activity)).or_default() += ns;
+        }
+        let of_end = self
+            .unclassified
+            .iter()
+            .filter(|((of, _), _)| *of == Owner::End(role));
+        end.unclassified = of_end
+            .map(|((_, name), cpus)| (name.clone(), cpus * 1e9 / per_second))
+            .collect();
+        end.unclassified
+            .sort_by(|one, other| other.1.total_cmp(&one.1));
+        end.unclassified.truncate(KEPT);
+        Some(end)
+    }
+}
+
+/// Whether the run's account charges an end also for this work of others: whole hosts are charged
+/// with other programs, threads with the wire's soft interrupts on their back.
+fn is_charged(carrier: Owner, owner: Owner, end: Role, method: Option<Method>) -> bool {
+    match (method, owner) {
+        (Some(Method::Hosts | Method::HostsAboveIdle), Owner::Other) => true,
+        (Some(Method::NapiThread), Owner::Wire) => carrier == Owner::End(end),
+        (Some(Method::SoftirqTicks), Owner::Wire) => carrier == Owner::End(end.other()),
+        _ => false,
+    }
+}
+
+/// For whom a soft interrupt received on this back: in the proportion of those whose chains say it
+/// there, or anywhere, or else for others.
+fn parts(received: &BTreeMap<Owner, BTreeMap<Owner, f64>>, carrier: Owner) -> Vec<(Owner, f64)> {
+    let mut all: BTreeMap<Owner, f64> = BTreeMap::new();
+    for (owner, cpus) in received.values().flatten() {
+        *all.entry(*owner).or_default() += cpus;
+    }
+    let clear = received.get(&carrier).unwrap_or(&all);
+    let sum: f64 = clear.values().sum();
+    match sum > 0.0 {
+        true => clear
+            .iter()
+            .map(|(owner, cpus)| (*owner, cpus / sum))
+            .collect(),
+        false => vec![(Owner::Other, 1.0)],
+    }
+}

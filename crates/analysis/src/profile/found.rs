@@ -1,0 +1,336 @@
+//! The CPU time of each cell by layer, over its profiled runs.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use bitcost_model::record::Role;
+use bitcost_stats::{Interval, Side, estimate_interval, geometric_interval};
+
+use super::account::EndProfile;
+use super::activity::Activity;
+use super::layer::Layer;
+use super::twin::{COSTS, ProfiledRun};
+use crate::cells::{RunRow, Status};
+use crate::metrics::Metric;
+use crate::summary::Summary;
+
+/// The CPU time of every profiled cell.
+#[derive(Clone, Debug)]
+pub struct Profiled {
+    /// The cells with a profiled run, in the order of the plan.
+    pub cells: Vec<ProfiledCell>,
+    /// What sampling did to a metric: profiled ÷ measured twins, over all cells.
+    pub costs: Vec<(&'static str, Interval)>,
+    /// Profiles that are left out: each reason with its number of runs.
+    pub left_out: Vec<(String, usize)>,
+}
+
+/// The CPU time of a cell by layer.
+#[derive(Clone, Debug)]
+pub struct ProfiledCell {
+    /// The cell, as an index into [`Summary::cells`].
+    pub cell: usize,
+    /// Its name.
+    pub name: String,
+    /// What is paid for: `KiB` or `transaction`.
+    pub of: &'static str,
+    /// Its profiled runs.
+    pub runs: Vec<(u32, Rc<ProfiledRun>)>,
+    /// Sender and receiver; absent where the end was not profiled.
+    pub ends: [Option<EndLayers>; 2],
+}
+
+/// The CPU time of an end by layer, in ns.
+#[derive(Clone, Debug)]
+pub struct EndLayers {
+    /// The end.
+    pub end: Role,
+    /// The layers on which time was spent, in the order of tables.
+    pub layers: Vec<(Layer, Interval)>,
+    /// All of them together.
+    pub sum: Interval,
+    /// The CPU time of the same runs by their own account.
+    pub accounted: Option<Interval>,
+    /// The first ÷ the second, less 1, in per cent.
+    pub difference_pct: Option<Interval>,
+    /// By layer and activity, means over the runs.
+    pub activities: Vec<((Layer, Activity), f64)>,
+    /// Functions below no anchor, with the mean of their time, the largest first.
+    pub unclassified: Vec<(String, f64)>,
+    seed: u64,
+    values: BTreeMap<Layer, Vec<(u32, f64)>>,
+}
+
+/// The CPU time of the cells by layer; absent where no run was profiled.
+pub fn profiled(summary: &Summary) -> Option<Profiled> {
+    let rows = || summary.runs.iter().filter(|row| row.profiled.is_some());
+    rows().next()?;
+    let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
+    for reason in rows().filter_map(|row| row.profiled.as_ref()?.profile.as_ref().err()) {
+        *left_out.entry(reason.clone()).or_default() += 1;
+    }
+    let of_cell = |cell: usize| ProfiledCell::of(summary, cell);
+    Some(Profiled {
+        cells: (0..summary.cells.len()).filter_map(of_cell).collect(),
+        costs: costs(summary),
+        left_out: left_out.into_iter().collect(),
+    })
+}
+
+impl Profiled {
+    /// The cell with this index.
+    pub fn cell(&self, cell: usize) -> Option<&ProfiledCell> {
+        self.cells.iter().find(|found| found.cell == cell)
+    }
+}
+
+impl ProfiledCell {
+    fn of(summary: &Summary, cell: usize) -> Option<ProfiledCell> {
+        let good = |row: &&RunRow| {
+            let profiled = row.profiled.as_ref();
+            row.cell == cell && profiled.is_some_and(|run| run.profile.is_ok())
+        };
+        let runs: Vec<(u32, Rc<ProfiledRun>)> = summary
+            .runs
+            .iter()
+            .filter(good)
+            .filter_map(|row| Some((row.block, row.profiled.clone()?)))
+            .collect();
+        let planned = summary.planned.get(cell)?;
+        let ends =
+            [Role::Sender, Role::Receiver].map(|end| EndLayers::of(end, &runs, summary.seed));
+        ends.iter().flatten().next()?;
+        Some(ProfiledCell {
+            cell,
+            name: planned.name(),
+            of: match planned.conditions.workload.is_transactional() {
+                true => "transaction",
+                false => "KiB",
+            },
+            runs,
+            ends,
+        })
+    }
+
+    /// An end; absent where it was not profiled.
+    pub fn end(&self, role: Role) -> Option<&EndLayers> {
+        self.ends[usize::from(role == Role::Receiver)].as_ref()
+    }
+
+    /// The event that was sampled, as perf(1) names it.
+    pub fn event(&self) -> Option<&'static str> {
+        let mut profiles = self
+            .runs
+            .iter()
+            .filter_map(|(_, run)| run.profile.as_ref().ok());
+        profiles.next().map(|run| run.event.name())
+    }
+
+    /// CPU seconds per second of the lab's wire, and of other programs with bitcost's agents: means
+    /// over the runs.
+    pub fn others(&self) -> (f64, f64) {
+        let profiles = self
+            .runs
+            .iter()
+            .filter_map(|(_, run)| run.profile.as_ref().ok());
+        let count = self.runs.len().max(1) as f64;
+        profiles.fold((0.0, 0.0), |(wire, other), run| {
+            (wire + run.wire_cpus / count, other + run.other_cpus / count)
+        })
+    }
+
+    /// The share of samples that was lost, and whose chain was cut, each the largest of a run.
+    pub fn losses(&self) -> (f64, f64) {
+        let profiles = self
+            .runs
+            .iter()
+            .filter_map(|(_, run)| run.profile.as_ref().ok());
+        profiles.fold((0.0, 0.0), |(lost, cut), run| {
+            (f64::max(lost, run.lost), f64::max(cut, run.cut))
+        })
+    }
+}
+
+impl EndLayers {
+    fn of(end: Role, runs: &[(u32, Rc<ProfiledRun>)], seed: u64) -> Option<EndLayers> {
+        let profile = |run: &'_ Rc<ProfiledRun>| run.profile.as_ref().ok()?.end(end).cloned();
+        let ends: Vec<(u32, EndProfile)> = runs
+            .iter()
+            .filter_map(|(block, run)| Some((*block, profile(run)?)))
+            .collect();
+        let median =
+            |side: Side| estimate_interval(&[side], seed, |medians| medians.first().copied());
+        let values_of = |value: &dyn Fn(&EndProfile) -> Option<f64>| -> Vec<(u32, f64)> {
+            let values = ends.iter().map(|(block, end)| Some((*block, value(end)?)));
+            values.flatten().collect()
+        };
+        let values: BTreeMap<Layer, Vec<(u32, f64)>> = Layer::ALL
+            .into_iter()
+            .filter(|layer| ends.iter().any(|(_, end)| end.layers.contains_key(layer)))
+            .map(|layer| {
+                let of_layer =
+                    |end: &EndProfile| Some(end.layers.get(&layer).copied().unwrap_or(0.0));
+                (layer, values_of(&of_layer))
+            })
+            .collect();
+        let difference = |end: &EndProfile| {
+            let accounted = end.accounted.filter(|accounted| *accounted > 0.0)?;
+            Some(100.0 * (end.sum() / accounted - 1.0))
+        };
+        let known = values
+            .iter()
+            .map(|(layer, values)| Some((*layer, median(values)?)));
+        Some(EndLayers {
+            end,
+            layers: known.collect::<Option<_>>()?,
+            sum: median(&values_of(&|end| Some(end.sum())))?,
+            accounted: median(&values_of(&|end| end.accounted)),
+            difference_pct: median(&values_of(&difference)),
+            activities: means(&ends, |end| end.activities.clone().into_iter().collect()),
+            unclassified: means(&ends, |end| end.unclassified.clone()),
+            seed,
+            values,
+        })
+    }
+
+    /// The time of a layer, in ns; absent where none was seen.
+    pub fn layer(&self, layer: Layer) -> Option<&Interval> {
+        let found = self.layers.iter().find(|(of, _)| *of == layer);
+        found.map(|(_, time)| time)
+    }
+
+    /// The share of a layer in the whole.
+    pub fn share(&self, layer: Layer) -> f64 {
+        self.layer(layer)
+            .map_or(0.0, |time| time.value / self.sum.value)
+    }
+
+    /// The layer with the most time, of those that are the end's own.
+    pub fn largest(&self) -> Option<(Layer, f64)> {
+        let own = self.layers.iter().filter(|(layer, _)| {
+            !matches!(
+                layer,
+                Layer::Wire | Layer::OtherPrograms | Layer::OtherKernel
+            )
+        });
+        let largest = own.max_by(|(_, one), (_, other)| one.value.total_cmp(&other.value));
+        largest.map(|(layer, _)| (*layer, self.share(*layer)))
+    }
+}
+
+/// Means over the runs, the largest first.
+fn means<K: Ord + Clone>(
+    ends: &[(u32, EndProfile)],
+    of: impl Fn(&EndProfile) -> Vec<(K, f64)>,
+) -> Vec<(K, f64)> {
+    let mut sums: BTreeMap<K, f64> = BTreeMap::new();
+    for (key, value) in ends.iter().flat_map(|(_, end)| of(end)) {
+        *sums.entry(key).or_default() += value / ends.len() as f64;
+    }
+    let mut found: Vec<(K, f64)> = sums.into_iter().collect();
+    found.sort_by(|one, other| other.1.total_cmp(&one.1));
+    found
+}
+
+/// Values of a metric in profiled and in measured runs, each with its block.
+type Twins = [Vec<(u32, f64)>; 2];
+
+/// Profiled ÷ measured of each metric that says what sampling costs, over all cells.
+fn costs(summary: &Summary) -> Vec<(&'static str, Interval)> {
+    let value = |figures: &[(&'static Metric, f64)], name: &str| {
+        let found = figures.iter().find(|(metric, _)| metric.name == name);
+        found.map(|(_, value)| *value)
+    };
+    let of_metric = |name: &'static str| {
+        let mut cells: Vec<Twins> = vec![Twins::default(); summary.cells.len()];
+        for row in summary.runs.iter().filter(|row| row.status == Status::Used) {
+            let pair = row
+                .profiled
+                .as_ref()
+                .and_then(|profiled| value(&profiled.figures, name).zip(value(&row.figures, name)));
+            if let Some((with, without)) = pair
+                && let Some(twins) = cells.get_mut(row.cell)
+            {
+                twins[0].push((row.block, with));
+                twins[1].push((row.block, without));
+            }
+        }
+        cells.retain(|twins| !twins[0].is_empty());
+        let sides: Vec<(Side, Side)> = cells.iter().map(|[a, b]| (&a[..], &b[..])).collect();
+        Some((name, geometric_interval(&sides, summary.seed)?))
+    };
+    COSTS.into_iter().filter_map(of_metric).collect()
+}
+
+/// What a layer adds at an end from one cell to another.
+#[derive(Clone, Debug)]
+pub struct LayerChange {
+    /// The layer.
+    pub layer: Layer,
+    /// The new time less the old one, in ns.
+    pub ns: Interval,
+}
+
+/// What an end pays more in one cell than in another, by layer.
+#[derive(Clone, Debug)]
+pub struct EndChange {
+    /// The end.
+    pub end: Role,
+    /// What is paid for.
+    pub of: &'static str,
+    /// The new sum less the old one, in ns.
+    pub sum: Interval,
+    /// The layers, the largest change first.
+    pub layers: Vec<LayerChange>,
+}
+
+/// What each end pays more in `new` than in `old`; without the ends that one of them lacks.
+pub fn layer_changes(old: &ProfiledCell, new: &ProfiledCell) -> Vec<EndChange> {
+    if old.of != new.of {
+        return Vec::new();
+    }
+    let of_end = |role: Role| {
+        let (before, after) = (old.end(role)?, new.end(role)?);
+        let seed = before.seed;
+        let change = |layer: Layer| {
+            let is_seen = before.values.contains_key(&layer) || after.values.contains_key(&layer);
+            let ns =
+                is_seen.then(|| difference(&before.side(layer), &after.side(layer), seed))??;
+            Some(LayerChange { layer, ns })
+        };
+        let mut layers: Vec<LayerChange> = Layer::ALL.into_iter().filter_map(change).collect();
+        layers.sort_by(|one, other| other.ns.value.abs().total_cmp(&one.ns.value.abs()));
+        Some(EndChange {
+            end: role,
+            of: old.of,
+            sum: difference(&before.sums(), &after.sums(), seed)?,
+            layers,
+        })
+    };
+    let ends = [Role::Sender, Role::Receiver].into_iter();
+    ends.filter_map(of_end).collect()
+}
+
+impl EndLayers {
+    /// The time of each run in all.
+    fn sums(&self) -> Vec<(u32, f64)> {
+        let mut sums: Vec<(u32, f64)> = Vec::new();
+        for values in self.values.values() {
+            sums.resize(values.len(), (0, 0.0));
+            for (sum, (block, value)) in sums.iter_mut().zip(values) {
+                *sum = (*block, sum.1 + value);
+            }
+        }
+        sums
+    }
+
+    /// The time of each run in a layer, 0 where none was seen.
+    fn side(&self, layer: Layer) -> Vec<(u32, f64)> {
+        let none = || self.sums().iter().map(|(block, _)| (*block, 0.0)).collect();
+        self.values.get(&layer).cloned().unwrap_or_else(none)
+    }
+}
+
+fn difference(old: Side, new: Side, seed: u64) -> Option<Interval> {
+    estimate_interval(&[old, new], seed, |medians| Some(medians[1] - medians[0]))
+}

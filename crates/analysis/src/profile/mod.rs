@@ -1,0 +1,26 @@
+//! Where the time goes: sampled stacks in, CPU time by layer at each end out.
+
+mod account;
+mod activity;
+mod anchors;
+mod chains;
+mod classify;
+mod found;
+mod layer;
+mod owner;
+mod recorded;
+mod spent;
+mod twin;
+
+pub use account::{EndProfile, RunProfile};
+pub use activity::Activity;
+pub use chains::{Chains, chains};
+pub use classify::Layers;
+pub use found::{
+    EndChange, EndLayers, LayerChange, Profiled, ProfiledCell, layer_changes, profiled,
+};
+pub use layer::Layer;
+pub use owner::{Owner, Place};
+pub(crate) use recorded::recorded;
+pub use spent::spent;
+pub use twin::ProfiledRun;

@@ -1,0 +1,241 @@
+//! Whose a sample is: by its thread, by the device of a NAPI thread, and by the functions of a soft
+//! interrupt on somebody's back.
+
+use bitcost_model::event::EndpointDescription;
+use bitcost_model::profile::ProfiledTask;
+use bitcost_model::record::Role;
+
+use super::classify::base;
+
+/// Whose CPU time a sample shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// That of an endpoint.
+    End(Role),
+    /// That of a lab's wire.
+    Wire,
+    /// Another program's, or an agent's.
+    Other,
+    /// Nobody's: the CPU was idle.
+    Idle,
+}
+
+/// What is known of a sample's owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// This one.
+    Owner(Owner),
+    /// This one, for which a soft interrupt received on somebody's back.
+    Received(Owner),
+    /// A soft interrupt that received, before it is seen for whom.
+    Receiving,
+}
+
+/// The place of a profile: which ends are played on its host, and by which devices.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The end that the host plays; absent where it plays both.
+    pub only: Option<Role>,
+    /// The interface of each end, sender first.
+    pub devices: [Option<String>; 2],
+}
+
+/// Where receiving in a soft interrupt starts.
+const RECEIVES: [&str; 1] = ["net_rx_action"];
+/// Functions of the lab's wire: its bridge, its forwarders.
+const WIRE: [&str; 4] = [
+    "br_handle_frame",
+    "br_dev_xmit",
+    "ip_forward",
+    "ip6_forward",
+];
+/// Functions that take a packet up to an endpoint.
+const DELIVERS: [&str; 8] = [
+    "ip_rcv",
+    "ip_list_rcv",
+    "ipv6_rcv",
+    "ipv6_list_rcv",
+    "ip_local_deliver",
+    "ip_sublist_rcv",
+    "arp_rcv",
+    "icmp_rcv",
+];
+/// Work that TCP postpones to a soft interrupt for the sender.
+const SENDS: [&str; 6] = [
+    "tcp_tsq_handler",
+    "tcp_tsq_workfn",
+    "tcp_tasklet_func",
+    "tcp_pace_kick",
+    "tcp_write_timer",
+    "tcp_write_timer_handler",
+];
+/// Work that TCP postpones to a soft interrupt for the receiver.
+const ACKNOWLEDGES: [&str; 2] = ["tcp_delack_timer", "tcp_delack_timer_handler"];
+
+impl Place {
+    /// The place of the profile that the agent of an end took.
+    pub fn of(role: Role, shared_cpus: bool, ends: &[EndpointDescription]) -> Place {
+        let device = |role: Role| {
+            let end = ends.iter().find(|end| end.role == role)?;
+            Some(end.host.device.name.clone())
+        };
+        Place {
+            only: (!shared_cpus).then_some(role),
+            devices: [device(Role::Sender), device(Role::Receiver)],
+        }
+    }
+
+    /// Whose a sample is, as far as its task and its functions say.
+    pub(super) fn owner(&self, task: &ProfiledTask, stack: &str) -> Found {
+        let own = self.of_task(task);
+        let frames: Vec<&str> = stack.split(';').map(base).collect();
+        let found = match frames.iter().rposition(|frame| RECEIVES.contains(frame)) {
+            Some(start) => self.received(own, &frames[start..]),
+            None => Found::Owner(postponed(&frames).unwrap_or(own)),
+        };
+        match (self.only, found) {
+            (Some(end), Found::Receiving | Found::Received(_) | Found::Owner(Owner::End(_))) => {
+                Found::Owner(Owner::End(end))
+            }
+            (_, Found::Owner(Owner::Idle)) if !is_idle(&frames) => Found::Owner(Owner::Other),
+            (_, found) => found,
+        }
+    }
+
+    /// Whose a task is, before its functions are looked at.
+    pub(super) fn of_task(&self, task: &ProfiledTask) -> Owner {
+        match task {
+            ProfiledTask::Sender => Owner::End(Role::Sender),
+            ProfiledTask::Receiver => Owner::End(Role::Receiver),
+            ProfiledTask::Napi(device) => self.of_device(device),
+            ProfiledTask::Wire => Owner::Wire,
+            ProfiledTask::Idle => Owner::Idle,
+            ProfiledTask::Agent | ProfiledTask::Softirq | ProfiledTask::Other(_) => Owner::Other,
+        }
+    }
+
+    /// The end of an interface; another interface is the wire's where a lab plays both ends.
+    fn of_device(&self, device: &str) -> Owner {
+        let [sender, receiver] = &self.devices;
+        let is_of = |end: &Option<String>| end.as_deref() == Some(device);
+        match self.only {
+            Some(end) => Owner::End(end),
+            None if is_of(sender) => Owner::End(Role::Sender),
+            None if is_of(receiver) => Owner::End(Role::Receiver),
+            None => Owner::Wire,
+        }
+    }
+
+    /// What a soft interrupt that receives on the back of `own` works for: where the lab's wire is in
+    /// the chain, for that; where a packet is taken up, for the other end than the one that sent it.
+    fn received(&self, own: Owner, frames: &[&str]) -> Found {
+        let has = |names: &[&str]| frames.iter().any(|frame| names.contains(frame));
+        if self.only.is_none() && has(&WIRE) {
+            return Found::Received(Owner::Wire);
+        }
+        match own {
+            Owner::End(end) if has(&DELIVERS) => Found::Received(Owner::End(end.other())),
+            _ => Found::Receiving,
+        }
+    }
+}
+
+/// Whose postponed work of TCP a chain shows.
+fn postponed(frames: &[&str]) -> Option<Owner> {
+    let has = |names: &[&str]| frames.iter().any(|frame| names.contains(frame));
+    let softirq = [
+        "handle_softirqs",
+        "__do_softirq",
+        "__softirqentry_text_start",
+        "bh_worker",
+    ];
+    if !has(&softirq) {
+        return None;
+    }
+    match (has(&SENDS), has(&ACKNOWLEDGES)) {
+        (true, _) => Some(Owner::End(Role::Sender)),
+        (_, true) => Some(Owner::End(Role::Receiver)),
+        _ => None,
+    }
+}
+
+/// Whether an idle task does nothing: no interrupt is on its back, and it is in no wake-up.
+fn is_idle(frames: &[&str]) -> bool {
+    let works = |frame: &&str| {
+        frame.starts_with("asm_sysvec_")
+            || frame.starts_with("asm_common_interrupt")
+            || [
+                "flush_smp_call_function_queue",
+                "schedule_idle",
+                "el1_interrupt",
+            ]
+            .contains(frame)
+    };
+    !frames.iter().any(works)
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcost_model::profile::ProfiledTask;
+    use bitcost_model::record::Role;
+
+    use super::{Found, Owner, Place};
+
+    const SENDER: Owner = Owner::End(Role::Sender);
+    const RECEIVER: Owner = Owner::End(Role::Receiver);
+
+    fn lab() -> Place {
+        Place {
+            only: None,
+            devices: ["h1-eth0", "h2-eth0"].map(|name| Some(name.to_owned())),
+        }
+    }
+
+    #[test]
+    fn a_thread_works_for_its_end_and_a_napi_thread_for_its_device() {
+        let of = |task: &ProfiledTask| lab().owner(task, "tcp_sendmsg");
+        let napi = |device: &str| of(&ProfiledTask::Napi(device.to_owned()));
+        assert_eq!(of(&ProfiledTask::Sender), Found::Owner(SENDER));
+        assert_eq!(napi("h1-eth0"), Found::Owner(SENDER));
+        assert_eq!(napi("h2-eth0"), Found::Owner(RECEIVER));
+        assert_eq!(napi("wire-eth1"), Found::Owner(Owner::Wire));
+        assert_eq!(of(&ProfiledTask::Agent), Found::Owner(Owner::Other));
+    }
+
+    #[test]
+    fn a_soft_interrupt_that_takes_a_packet_up_works_for_the_other_end() {
+        let back = "tcp_sendmsg;__local_bh_enable_ip;handle_softirqs;net_rx_action;__napi_poll;process_backlog";
+        let up = format!("{back};__netif_receive_skb_one_core;ip_rcv;tcp_v4_rcv");
+        let of = |task: &ProfiledTask, chain: &str| lab().owner(task, chain);
+        assert_eq!(of(&ProfiledTask::Sender, &up), Found::Received(RECEIVER));
+        assert_eq!(of(&ProfiledTask::Receiver, &up), Found::Received(SENDER));
+        assert_eq!(of(&ProfiledTask::Sender, back), Found::Receiving);
+        let bridge = format!("{back};br_handle_frame.part.0;__dev_queue_xmit;veth_xmit");
+        assert_eq!(
+            of(&ProfiledTask::Sender, &bridge),
+            Found::Received(Owner::Wire)
+        );
+        let host = Place {
+            only: Some(Role::Receiver),
+            ..lab()
+        };
+        assert_eq!(host.owner(&ProfiledTask::Idle, &up), Found::Owner(RECEIVER));
+    }
+
+    #[test]
+    fn what_tcp_postpones_belongs_to_its_end() {
+        let chain = "handle_softirqs;tasklet_action;tcp_tsq_handler;tcp_write_xmit";
+        let of = |task: &ProfiledTask| lab().owner(task, chain);
+        assert_eq!(of(&ProfiledTask::Softirq), Found::Owner(SENDER));
+        assert_eq!(of(&ProfiledTask::Receiver), Found::Owner(SENDER));
+    }
+
+    #[test]
+    fn an_idle_cpu_is_idle_until_something_interrupts_it() {
+        let of = |chain: &str| lab().owner(&ProfiledTask::Idle, chain);
+        let halt = "cpu_startup_entry;do_idle;default_idle;pv_native_safe_halt";
+        assert_eq!(of(halt), Found::Owner(Owner::Idle));
+        let woken = format!("{halt};asm_sysvec_reschedule_ipi;sysvec_reschedule_ipi");
+        assert_eq!(of(&woken), Found::Owner(Owner::Other));
+    }
+}

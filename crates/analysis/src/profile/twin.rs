@@ -1,0 +1,48 @@
+//! A profiled run, the twin of a measured one.
+
+use bitcost_model::profile::Profile;
+
+use super::account::RunProfile;
+use super::owner::Place;
+use crate::metrics::{Metric, RunView, metric};
+
+/// The metrics that say what sampling costs.
+pub(super) const COSTS: [&str; 6] = [
+    "throughput_mbps",
+    "transactions_per_second",
+    "send_service_demand_us_per_kib",
+    "receive_service_demand_us_per_kib",
+    "send_service_demand_us_per_transaction",
+    "receive_service_demand_us_per_transaction",
+];
+
+/// A profiled run: a twin of a measured one.
+#[derive(Clone, Debug)]
+pub struct ProfiledRun {
+    /// Its CPU time by layer, or why it is left out.
+    pub profile: Result<RunProfile, String>,
+    /// Its metrics, as those of a measured run.
+    pub figures: Vec<(&'static Metric, f64)>,
+}
+
+impl ProfiledRun {
+    /// A run without a profiled twin, for this reason.
+    pub(crate) fn missing(reason: String) -> ProfiledRun {
+        ProfiledRun {
+            profile: Err(reason),
+            figures: Vec::new(),
+        }
+    }
+
+    /// The twin of a run, from its records and the profile of each host with its place.
+    pub(crate) fn of(hosts: &[(&Profile, Place)], run: &RunView) -> ProfiledRun {
+        let known = |metric: &'static Metric| Some((metric, (metric.compute)(run)?));
+        ProfiledRun {
+            profile: RunProfile::of(hosts, run),
+            figures: COSTS
+                .iter()
+                .filter_map(|name| known(metric(name)?))
+                .collect(),
+        }
+    }
+}
