@@ -48,19 +48,30 @@ pub fn bill_sentences(bill: &Bill) -> Vec<String> {
     said
 }
 
-/// `The largest part to receive: copies, 37 %.`
+/// `The largest part to receive: copies, 37 %.` Of a part whose interval reaches zero nothing is said.
 fn largest(bill: &Bill, end: &EndBill) -> Option<String> {
     let whole = end.whole.as_ref().ok()?;
-    let rest = end
-        .unexplained
-        .as_ref()
-        .map(|rest| ("unexplained", rest.value));
-    let parts = end.paid().map(|(entry, cost)| (entry.title, cost.value));
-    let (title, value) = parts.chain(rest).max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let share = 100.0 * value / whole.value;
+    let rest = end.unexplained.as_ref().map(|rest| ("unexplained", rest));
+    let parts = end.paid().map(|(entry, cost)| (entry.title, cost));
+    let mut parts: Vec<(&str, &Interval)> = parts.chain(rest).collect();
+    parts.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+    let is_clear = |cost: &Interval| cost.low.is_some_and(|low| low > 0.0);
+    let does = does(bill, end.end);
+    let place = parts.iter().position(|(_, cost)| is_clear(cost));
+    let Some(place) = place else {
+        return Some(format!(
+            "No part {does} is larger than its uncertainty: repeat it on a quiet machine, or with more --blocks."
+        ));
+    };
+    let (title, cost) = parts[place];
+    let share = 100.0 * cost.value / whole.value;
+    let which = if place == 0 {
+        ""
+    } else {
+        " of those that are clear"
+    };
     Some(format!(
-        "The largest part {}: {title}, {share:.0} %.",
-        does(bill, end.end)
+        "The largest part {does}{which}: {title}, {share:.0} %."
     ))
 }
 
@@ -200,5 +211,55 @@ fn figure_json(figure: Result<&Interval, &String>) -> Value {
     match figure {
         Ok(Interval { value, low, high }) => json!({ "us": value, "low": low, "high": high }),
         Err(why) => json!({ "not_measured": why }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(value: f64, low: f64, high: f64) -> Interval {
+        Interval {
+            value,
+            low: Some(low),
+            high: Some(high),
+        }
+    }
+
+    /// A bill whose ends have these parts: copies, packets.
+    fn bill(parts: [Interval; 2]) -> Bill {
+        let titles = ["copies", "packets"];
+        let entry = |(title, cost): (&'static str, Interval)| Entry {
+            name: title,
+            title,
+            by: String::new(),
+            is_paid: true,
+            cost: Cost::Known(cost),
+        };
+        let end = |end| EndBill {
+            end,
+            whole: Ok(interval(1.0, 0.9, 1.1)),
+            entries: titles.into_iter().zip(parts).map(entry).collect(),
+            unexplained: Some(interval(0.1, -0.1, 0.3)),
+        };
+        Bill {
+            of: "KiB",
+            ends: [end(Role::Sender), end(Role::Receiver)],
+        }
+    }
+
+    #[test]
+    fn the_largest_part_is_one_whose_interval_does_not_reach_zero() {
+        let said = |parts| bill_sentences(&bill(parts))[1].clone();
+        let (clear, unclear) = (interval(0.3, 0.2, 0.4), interval(0.7, -0.5, 2.0));
+        assert_eq!(
+            said([clear, interval(0.5, 0.4, 0.6)]),
+            "The largest part to send: packets, 50 %."
+        );
+        assert_eq!(
+            said([clear, unclear]),
+            "The largest part to send of those that are clear: copies, 30 %."
+        );
+        assert!(said([unclear, unclear]).starts_with("No part to send is larger"));
     }
 }
