@@ -5,6 +5,7 @@ mod able;
 mod able_here;
 mod came_about;
 mod condensed;
+mod random;
 mod scenarios;
 mod table;
 mod testbed;
@@ -62,6 +63,15 @@ pub struct Arguments {
     /// Exit 1 when the promises are not kept
     #[arg(long)]
     check: bool,
+    /// Instead of the scenarios, draw this many situations, and find what limits each by changing it
+    #[arg(long, value_name = "N", conflicts_with_all = ["from", "keep", "only", "check"])]
+    random: Option<u32>,
+    /// Seed of what is drawn
+    #[arg(long, default_value_t = 1, requires = "random")]
+    seed: u64,
+    /// Judge what `--prove` says of the situations
+    #[arg(long, requires = "random")]
+    prove: bool,
 }
 
 /// Runs or reads the trials, and prints the table; false when `--check` finds a promise broken.
@@ -69,6 +79,15 @@ pub struct Arguments {
 /// # Errors
 /// When the lab cannot be built or a file cannot be read.
 pub fn run(arguments: &Arguments) -> Result<bool> {
+    if let Some(situations) = arguments.random {
+        random::run(
+            &program(arguments)?,
+            situations,
+            arguments.seed,
+            arguments.prove,
+        )?;
+        return Ok(true);
+    }
     let (mut trials, not_run) = if arguments.from.is_empty() {
         measured(arguments)?
     } else {
@@ -119,6 +138,11 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     Ok((kept && not_run == 0) || !arguments.check)
 }
 
+fn program(arguments: &Arguments) -> Result<PathBuf> {
+    let named = arguments.program.clone();
+    named.map_or_else(|| crate::bench_peers::built("bitcost"), Ok)
+}
+
 fn is_wanted(arguments: &Arguments, scenario: &Scenario) -> bool {
     let of_set = match arguments.set.as_str() {
         "tuned" => !scenario.is_variant,
@@ -135,10 +159,7 @@ fn is_wanted(arguments: &Arguments, scenario: &Scenario) -> bool {
 /// Every wanted scenario in every repeat, and one sweep over sizes for the cost model; and how many of
 /// these runs could not be made.
 fn measured(arguments: &Arguments) -> Result<(Vec<Trial>, usize)> {
-    let bitcost = arguments
-        .program
-        .clone()
-        .map_or_else(|| crate::bench_peers::built("bitcost"), Ok)?;
+    let bitcost = program(arguments)?;
     let wanted: Vec<&Scenario> = all()
         .filter(|scenario| is_wanted(arguments, scenario))
         .collect();
