@@ -121,7 +121,8 @@ pub struct Document {
     bill: Option<Value>,
     /// Where the time goes, of runs that were profiled: for each of `cells` and each of its `ends` the
     /// `layers` in ns with bounds, their `sum`, the time by the runs' own account (`accounted`), layers by
-    /// `activities`, and functions of no layer; `sampling` is profiled ÷ measured of each metric.
+    /// `activities`, and functions of no layer; `improvements` are the differences by
+    /// layer between the study's two levels; `sampling` is profiled ÷ measured of each metric.
     profile: Option<Value>,
     /// The search for the fastest modes.
     mode_search: Option<Value>,

@@ -120,6 +120,10 @@ pub(crate) fn profile_paragraphs(profiled: &Profiled) -> Vec<String> {
         "Medians over {}, which are twins of the measured ones; each sample is in one layer, that of the deepest known entry point of its call chain.",
         counted(runs, "profiled run")
     )];
+    for (name, changes) in &profiled.improvements {
+        let ends = changes.iter();
+        said.extend(ends.map(|change| format!("{name}: {}.", change_sentence(change))));
+    }
     said.extend(cost_sentence(profiled));
     for cell in &profiled.cells {
         said.extend(ends(cell).filter_map(|end| unclassified(profiled, cell, end)));
@@ -284,6 +288,7 @@ pub(crate) fn profile_json(profiled: &Profiled) -> Value {
         .collect();
     json!({
         "cells": profiled.cells.iter().map(cell).collect::<Vec<_>>(),
+        "improvements": profiled.improvements.iter().map(|(name, changes)| json!({ "from_to": name, "ends": changes_json(changes) })).collect::<Vec<_>>(),
         "sampling": costs,
         "left_out": profiled.left_out.iter().map(|(reason, runs)| json!({ "reason": reason, "runs": runs })).collect::<Vec<_>>(),
     })

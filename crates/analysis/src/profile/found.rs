@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bitcost_model::record::Role;
+use bitcost_model::study::{Label, phrase};
 use bitcost_stats::{Interval, Side, estimate_interval, geometric_interval};
 
 use super::account::EndProfile;
@@ -12,13 +13,16 @@ use super::layer::Layer;
 use super::twin::{COSTS, ProfiledRun};
 use crate::cells::{RunRow, Status};
 use crate::metrics::Metric;
-use crate::summary::Summary;
+use crate::summary::{ImprovementSummary, Summary};
 
 /// The CPU time of every profiled cell.
 #[derive(Clone, Debug)]
 pub struct Profiled {
     /// The cells with a profiled run, in the order of the plan.
     pub cells: Vec<ProfiledCell>,
+    /// What the study's new level pays more than its old one, at each combination of the other levels
+    /// that has both, with the two levels and the others in words.
+    pub improvements: Vec<(String, Vec<EndChange>)>,
     /// What sampling did to a metric: profiled ÷ measured twins, over all cells.
     pub costs: Vec<(&'static str, Interval)>,
     /// Profiles that are left out: each reason with its number of runs.
@@ -70,11 +74,35 @@ pub fn profiled(summary: &Summary) -> Option<Profiled> {
         *left_out.entry(reason.clone()).or_default() += 1;
     }
     let of_cell = |cell: usize| ProfiledCell::of(summary, cell);
+    let cells: Vec<ProfiledCell> = (0..summary.cells.len()).filter_map(of_cell).collect();
     Some(Profiled {
-        cells: (0..summary.cells.len()).filter_map(of_cell).collect(),
+        improvements: improvements(summary, &cells),
+        cells,
         costs: costs(summary),
         left_out: left_out.into_iter().collect(),
     })
+}
+
+/// What the study's improvement changes in each pair of its cells.
+fn improvements(summary: &Summary, cells: &[ProfiledCell]) -> Vec<(String, Vec<EndChange>)> {
+    let of_pair = |pair: &ImprovementSummary| {
+        let at = |label: &Label| {
+            let is_at = |cell: &&ProfiledCell| {
+                let levels = &summary.cells[cell.cell].levels;
+                levels.contains(&(pair.factor.clone(), label.clone()))
+                    && pair.levels.iter().all(|level| levels.contains(level))
+            };
+            cells.iter().find(is_at)
+        };
+        let changes = layer_changes(at(&pair.from)?, at(&pair.to)?);
+        let others = match pair.levels.is_empty() {
+            true => String::new(),
+            false => format!("{}: ", phrase(&pair.levels)),
+        };
+        let name = format!("{others}{} → {}", pair.from, pair.to);
+        (!changes.is_empty()).then_some((name, changes))
+    };
+    summary.improvements.iter().filter_map(of_pair).collect()
 }
 
 impl Profiled {

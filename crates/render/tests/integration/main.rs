@@ -17,5 +17,6 @@ mod limits;
 mod page;
 mod peers;
 mod pictures;
+mod profile;
 mod screens;
 mod text;
