@@ -7,7 +7,6 @@ use std::rc::Rc;
 use bitcost_model::event::{Event, Events};
 use bitcost_model::study::Cell;
 use bitcost_stats::Interval;
-use bitcost_study::mode_search::ModeSearch;
 
 use crate::bill::{Bill, bill};
 use crate::cells::{CellSummary, RunRow, Status};
@@ -39,8 +38,6 @@ pub struct Findings {
     pub profiled: Option<Profiled>,
     /// The first run of the only cell.
     pub first_run: Option<Rc<FirstRun>>,
-    /// The search for the fastest modes that was made before it.
-    pub mode_search: Option<ModeSearch>,
 }
 
 /// The file of a log.
@@ -111,7 +108,6 @@ impl Findings {
             summary,
             comparison: None,
             first_run,
-            mode_search: None,
         })
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use bitcost_analysis::log::{Reader, nothing_measured};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
+use bitcost_model::search::Search;
 use bitcost_study::Study;
 
 use crate::error::ExecuteError;
@@ -25,6 +26,8 @@ pub struct Logged {
     pub has_constants: bool,
     /// Whether the path was calibrated.
     pub is_calibrated: bool,
+    /// The searches for fast options that came to their end.
+    pub searches: Vec<Search>,
     /// The runs that have their result. A run in which nothing was measured is made again.
     pub done: BTreeSet<u32>,
     /// How the log ends.
@@ -42,6 +45,7 @@ struct Found {
     prepared: Option<Event>,
     has_constants: bool,
     is_calibrated: bool,
+    searches: Vec<Search>,
     done: BTreeSet<u32>,
 }
 
@@ -58,6 +62,7 @@ impl Found {
             Event::Prepared { .. } if self.prepared.is_none() => self.prepared = Some(event),
             Event::Constants { .. } => self.has_constants = true,
             Event::Calibrated { .. } => self.is_calibrated = true,
+            Event::Searched { search } => self.searches.push(*search),
             Event::RunEnded {
                 run,
                 sender,
@@ -93,6 +98,7 @@ impl Logged {
             prepared,
             has_constants,
             is_calibrated,
+            searches,
             done,
         } = found
         else {
@@ -122,6 +128,7 @@ impl Logged {
             prepared,
             has_constants,
             is_calibrated,
+            searches,
             done,
             end,
             reader,

@@ -15,7 +15,9 @@ use bitcost_study::Study;
 
 use crate::error::ExecuteError;
 use crate::findings::of_log;
+use crate::prepared::Prepared;
 use crate::progress::Progress;
+use crate::search::{self, Allows};
 use crate::states::States;
 use crate::store::{StoreError, Writer};
 use crate::window::Window;
@@ -200,6 +202,30 @@ impl<'a> Recorder<'a> {
             std::mem::take(&mut self.caveats),
         );
         self.target.findings(reader, caveats)
+    }
+
+    /// Searches fast options for these cells, and gives them to the plan. Where the user stops it, the
+    /// execution that follows ends before its first run.
+    ///
+    /// # Errors
+    /// As [`search::search`], and when the log cannot be written.
+    pub fn search(
+        &mut self,
+        prepared: &mut Prepared,
+        (study, plan): (&Study, &mut Plan),
+        wanted: &[usize],
+        allows: Allows,
+    ) -> Result<(), ExecuteError> {
+        for cell in wanted {
+            let of = (study, &*plan, *cell);
+            let Some(found) = search::search(prepared, of, allows, &mut *self.progress)? else {
+                return Ok(());
+            };
+            search::settle(plan, &found);
+            let search = Box::new(found);
+            self.record(&Event::Searched { search })?;
+        }
+        Ok(())
     }
 
     /// Executes the runs that are not in `done`, until the study's stop rule is satisfied.

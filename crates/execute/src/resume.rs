@@ -17,6 +17,7 @@ use crate::machines::{as_seen_locally, check_same};
 use crate::programs::{self, Programs};
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder, Target};
+use crate::search::{self, Allows};
 use crate::states::States;
 use crate::store::{End, Writer};
 use crate::trust;
@@ -79,6 +80,7 @@ impl Resume {
         self,
         destination: &Destination,
         (calibration, trust, mut states): (Extent, bool, States),
+        allows: Allows,
         command_line: Vec<String>,
         stop: &AtomicBool,
         progress: &mut dyn Progress,
@@ -125,10 +127,20 @@ impl Resume {
                 recorder.record(&event)?;
             }
         }
+        let mut plan = plan.clone();
+        logged
+            .searches
+            .iter()
+            .for_each(|found| search::settle(&mut plan, found));
+        let is_searched = |cell: &usize| logged.searches.iter().any(|found| found.cell == *cell);
+        let wanted: Vec<usize> = search::wanted(&plan)
+            .filter(|cell| !is_searched(cell))
+            .collect();
+        recorder.search(&mut prepared, (study, &mut plan), &wanted, allows)?;
         if states.wanted.is_empty() {
             states.wanted = states_of(logged.reader.clone());
         }
-        Ok(recorder.execute(&mut prepared.session, (study, plan), done, states))
+        Ok(recorder.execute(&mut prepared.session, (study, &plan), done, states))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::error::ExecuteError;
 use crate::programs::Programs;
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder, Target, Until};
+use crate::search::{self, Allows};
 use crate::states::States;
 use crate::store::{StoreError, Writer};
 
@@ -40,6 +41,8 @@ pub struct Start<'a> {
     pub until: Option<Until<'a>>,
     /// The command line, for the log.
     pub command_line: Vec<String>,
+    /// What the endpoints allow, for a search of fast options.
+    pub allows: Allows,
     /// How runs in other states of the machine are repeated.
     pub states: States,
 }
@@ -101,9 +104,13 @@ impl Start<'_> {
         if let Some(event) = calibrated {
             recorder.record(&event)?;
         }
+        let mut plan = plan.clone();
+        let wanted: Vec<usize> = search::wanted(&plan).collect();
+        let allows = self.allows;
+        recorder.search(&mut prepared, (study, &mut plan), &wanted, allows)?;
         Ok(recorder.execute(
             &mut prepared.session,
-            (study, plan),
+            (study, &plan),
             &BTreeSet::new(),
             self.states,
         ))

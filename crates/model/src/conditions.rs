@@ -18,6 +18,7 @@ use crate::path_change::PathChange;
 use crate::place::{IpVersion, Places};
 use crate::probes::Probes;
 use crate::record::Role;
+use crate::search::Goal;
 use crate::shaping::QueueLimit;
 use crate::sizes::Sizes;
 use crate::tcp_buffers::TcpBuffers;
@@ -171,6 +172,16 @@ pub struct Conditions {
     pub send_mode: Mode,
     /// The mode in which the receiver takes them.
     pub receive_mode: Mode,
+    /// True where short trials choose modes and settings of the sockets before the first run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mode_auto: bool,
+    /// What these trials look for.
+    #[serde(default, skip_serializing_if = "Goal::is_default")]
+    pub search_for: Goal,
+    /// The most messages of one send call, in a mode that hands over several; absent: 64, and 128 of
+    /// `gso`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages_per_call: Option<u32>,
     /// Bytes that one send call hands over.
     pub message_size_bytes: u32,
     /// Buffer size of one receive call, in bytes.
@@ -207,6 +218,10 @@ pub struct Conditions {
     /// `SO_RCVLOWAT`, in bytes: a TCP receiver is blocked until this much has arrived; absent: the
     /// kernel's mark of one byte, but see [`Conditions::chooses_low_water`].
     pub receive_low_water_bytes: Option<u32>,
+    /// `TCP_NOTSENT_LOWAT`, in bytes: with this much unsent, the sender's socket takes no more; absent:
+    /// the kernel's (`net.ipv4.tcp_notsent_lowat`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notsent_low_water_bytes: Option<u32>,
     /// `TCP_NODELAY` at both endpoints.
     pub nodelay: bool,
     /// `TCP_CORK` at both endpoints.
@@ -302,6 +317,9 @@ impl Default for Conditions {
             background: Vec::new(),
             send_mode: Mode::Plain,
             receive_mode: Mode::Plain,
+            mode_auto: false,
+            search_for: Goal::Rate,
+            messages_per_call: None,
             message_size_bytes: Workload::default().info().message_size_bytes,
             receive_size_bytes: ReceiveSize::Message,
             mss: None,
@@ -316,6 +334,7 @@ impl Default for Conditions {
             receive_buffer_bytes: None,
             tcp_buffers: None,
             receive_low_water_bytes: None,
+            notsent_low_water_bytes: None,
             nodelay: false,
             cork: false,
             dscp: None,

@@ -14,6 +14,7 @@ use crate::machine::HostDescription;
 use crate::machine_state::DistanceState;
 use crate::plan::Plan;
 use crate::record::{EndpointRecord, Role, Sample};
+use crate::search::Search;
 use crate::study::{LabSpec, Label};
 
 /// Version of the log format; a reader refuses a higher one.
@@ -253,6 +254,11 @@ pub enum Event {
     Calibrated {
         /// The measurements, or the reason why there are none.
         calibration: Box<Calibration>,
+    },
+    /// Short trials chose the options of a cell that asks for it (`mode = "auto"`): its runs have them.
+    Searched {
+        /// The search.
+        search: Box<Search>,
     },
     /// The execution continues after it was interrupted.
     Resumed {

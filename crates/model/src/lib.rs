@@ -28,6 +28,7 @@ pub mod probes;
 pub mod profile;
 pub mod protocol;
 pub mod record;
+pub mod search;
 pub mod shaping;
 pub mod shared_sysctls;
 pub mod sizes;

@@ -238,6 +238,14 @@ impl Mode {
             .map(|row| row.mode)
     }
 
+    /// Whether one call of a sender hands over several messages.
+    pub fn hands_over_several(self) -> bool {
+        matches!(
+            self,
+            Mode::Gso | Mode::Sendmmsg | Mode::Writev | Mode::IoUring | Mode::IoUringZerocopy
+        )
+    }
+
     /// Its word.
     pub fn name(self) -> &'static str {
         MODES

@@ -23,7 +23,7 @@ use crate::distance::distances_json;
 use crate::explained::{Bottleneck, Share};
 use crate::first_run::FirstRun;
 use crate::imported::imported_json;
-use crate::mode_search::mode_search_json;
+use crate::mode_search::searches_json;
 use crate::noise::noise_json;
 use crate::profile::profile_json;
 use crate::queue_limits::queue_limits_json;
@@ -124,7 +124,7 @@ pub struct Document {
     /// `activities`, and functions of no layer; `improvements` are the differences by
     /// layer between the study's two levels; `sampling` is profiled ÷ measured of each metric.
     profile: Option<Value>,
-    /// The search for the fastest modes.
+    /// The search for fast options (`mode = "auto"`) of each cell that asks for it, with every trial.
     mode_search: Option<Value>,
     /// The raw records of every run with all samples (`--samples`): `run`, `sender`, `receiver`.
     records: Option<Vec<Value>>,
@@ -324,7 +324,7 @@ impl Document {
             imported_runs: summary.is_imported.then(|| imported_json(&findings.events)),
             bill: findings.bill.as_ref().map(bill_json),
             profile: findings.profiled.as_ref().map(profile_json),
-            mode_search: findings.mode_search.as_ref().map(mode_search_json),
+            mode_search: some(&summary.searches).map(|searches| searches_json(searches)),
             records: None,
             intervals: single
                 .filter(|_| findings.shown_runs().count() == 1)

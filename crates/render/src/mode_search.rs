@@ -1,148 +1,214 @@
-//! The result of a search for the fastest pair of modes, as text and as JSON.
+//! The searches for fast options of an execution, as text and as JSON.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use bitcost_model::modes::Mode;
-use bitcost_study::mode_search::{Candidate, ModeSearch, TRIES, WINDOW_MS};
+use bitcost_analysis::summary::Summary;
+use bitcost_model::harmless;
+use bitcost_model::search::{Changes, Goal, Search, Trial};
+use bitcost_model::units::counted;
+use bitcost_study::mode_search::{calls, options};
 use serde_json::{Value, json};
 
+use crate::layout::{labelled, paragraph};
 use crate::number;
 
-/// Pairs that the text shows in addition to the pair of plain modes.
-const SHOWN: usize = 6;
-
-/// A small table of the fastest pairs and the pair of plain modes, with the chosen pair, and why
-/// others were left out.
-pub fn mode_search_text(search: &ModeSearch) -> String {
-    let order = search.by_throughput();
-    let honest = search
-        .candidates
-        .iter()
-        .find(|candidate| is_honest(candidate));
-    let honest_mbps = honest.and_then(Candidate::throughput_mbps);
-    let mut text = format!(
-        "{:<18} {:<12} {:>12} {:>9} {:>12} {:>6}\n",
-        "send_mode", "receive_mode", "Mbit/s", "x plain", "CPU us/KiB", "tries"
+/// What one search found, in a sentence.
+pub fn search_sentence(search: &Search) -> String {
+    let made = format!(
+        "{} in {} s",
+        counted(search.trials.len(), "trial"),
+        number::plain(search.took_ms as f64 / 1000.0)
     );
-    let shown = |(place, index): (usize, &usize)| {
-        let candidate = &search.candidates[*index];
-        (place < SHOWN || is_honest(candidate)).then_some(candidate)
+    let goal = match search.goal {
+        Goal::Rate => "faster",
+        Goal::Cost => "cheaper",
     };
-    for candidate in order.iter().enumerate().filter_map(shown) {
-        let mbps = candidate.throughput_mbps();
-        let ratio = mbps.zip(honest_mbps).map(|(mbps, honest)| mbps / honest);
-        let figure = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number::plain);
+    if search.taken.is_empty() {
+        return format!("auto: nothing is {goal} than plain calls: {made}");
+    }
+    let only = match search.is_better {
+        true => "",
+        false => ", although plain calls had no result",
+    };
+    format!("auto: {}{only}: {made}", options(&search.taken))
+}
+
+/// The searches of an execution: what was taken, against plain calls, what it changes of an
+/// application's calls, the options that give the same again, and what was refused.
+pub(crate) fn searches_text(summary: &Summary) -> String {
+    let mut text = String::new();
+    for search in &summary.searches {
+        let name = summary.planned.get(search.cell).map(|cell| cell.name());
+        let named = name.filter(|_| summary.planned.len() > 1);
         let _ = writeln!(
             text,
-            "{:<18} {:<12} {:>12} {:>9} {:>12} {:>6}{}",
-            candidate.send_mode.name(),
-            candidate.receive_mode.name(),
-            figure(mbps),
-            figure(ratio),
-            figure(candidate.cpu_us_per_kib()),
-            candidate.tries.len(),
-            if search.chosen() == Some(candidate) {
-                "  taken"
-            } else {
-                ""
-            },
+            "{}{}",
+            named.map_or_else(String::new, |name| format!("{}: ", harmless(&name))),
+            search_sentence(search)
         );
+        finalists(search).for_each(|line| text += &line);
+        let calls = calls(&search.taken);
+        text += &calls.map_or_else(String::new, |words| labelled("calls", &words));
+        for (reason, left_out) in refused(search) {
+            let words = format!("{}: {reason}", left_out.join(", "));
+            text += &labelled("left out", &words);
+        }
+        if !search.untried.is_empty() {
+            let count = counted(search.untried.len(), "combination");
+            text += &labelled("not tried", &format!("{count}, because the time was over"));
+        }
     }
-    let _ = writeln!(
-        text,
-        "{} pairs of modes tried for {WINDOW_MS} ms, {TRIES} times each",
-        search.candidates.len()
-    );
-    for (reason, pairs) in refusals(search) {
-        let _ = writeln!(text, "left out: {}: {reason}", pairs.join(", "));
-    }
-    text
+    text + &summary
+        .searches
+        .first()
+        .map_or_else(String::new, |search| again(summary, search))
 }
 
-/// The same as a JSON document, with every try of every candidate.
-pub fn mode_search_json(search: &ModeSearch) -> Value {
-    let mut document = json!({ "window_ms": WINDOW_MS, "candidates": search.candidates });
-    if let Some(chosen) = search.chosen() {
-        document["taken"] =
-            json!({ "send_mode": chosen.send_mode, "receive_mode": chosen.receive_mode });
+/// The command line of a test with what its search took instead of the search.
+fn again(summary: &Summary, search: &Search) -> String {
+    if summary.planned.len() > 1 {
+        return String::new();
     }
-    document
+    let mut words = summary.command_line.iter().skip(1);
+    let mut kept: Vec<&str> = vec!["bitcost"];
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--mode" | "--for" => drop(words.next()),
+            word if word.starts_with("--mode=") || word.starts_with("--for=") => {}
+            word => kept.push(word),
+        }
+    }
+    let options = options(&search.taken);
+    if !search.taken.is_empty() {
+        kept.push(&options);
+    }
+    paragraph("same again: ", &harmless(&kept.join(" ")), usize::MAX)
 }
 
-fn is_honest(candidate: &Candidate) -> bool {
-    (candidate.send_mode, candidate.receive_mode) == (Mode::Plain, Mode::Plain)
+/// A line for each combination of the last round: the median throughput, and the median cost.
+fn finalists(search: &Search) -> impl Iterator<Item = String> + '_ {
+    let last = search.trials.last().map_or(0, |trial| trial.round);
+    let mut found: Vec<&Changes> = Vec::new();
+    for trial in search.trials.iter().filter(|trial| trial.round == last) {
+        if !found.contains(&&trial.settings) {
+            found.push(&trial.settings);
+        }
+    }
+    found.into_iter().filter_map(move |settings| {
+        let trials = search.trials.iter();
+        let of = |trial: &&Trial| trial.round == last && trial.settings == *settings;
+        let measured: Vec<_> = trials
+            .filter(of)
+            .filter_map(|trial| trial.measured)
+            .collect();
+        let mbps = middle(measured.iter().map(|one| one.throughput_mbps))?;
+        let cost = middle(measured.iter().filter_map(|one| one.cpu_us_per_kib()));
+        let cost = cost.map_or_else(String::new, |cost| {
+            format!(", {} µs/KiB", number::plain(cost))
+        });
+        let times = counted(measured.len(), "trial");
+        Some(format!(
+            "  {}: {} Mbit/s{cost} ({times})\n",
+            options(settings),
+            number::plain(mbps)
+        ))
+    })
 }
 
-/// Each reason with the pairs that it left out.
-fn refusals(search: &ModeSearch) -> BTreeMap<&str, Vec<String>> {
-    let mut reasons = BTreeMap::<&str, Vec<String>>::new();
-    for candidate in &search.candidates {
-        if let Some(reason) = &candidate.refused {
-            let pair = format!(
-                "{} to {}",
-                candidate.send_mode.name(),
-                candidate.receive_mode.name()
-            );
-            reasons.entry(reason).or_default().push(pair);
+/// The middle one of the numbers; of an even count the lower of the two.
+fn middle(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len().checked_sub(1)? / 2).copied()
+}
+
+/// Each reason with the options that it left out.
+fn refused(search: &Search) -> BTreeMap<String, Vec<String>> {
+    let mut reasons = BTreeMap::<String, Vec<String>>::new();
+    for trial in &search.trials {
+        if let Some(reason) = &trial.refused {
+            let left_out = reasons.entry(harmless(reason)).or_default();
+            left_out.push(options(&trial.settings));
         }
     }
     reasons
 }
 
+/// The searches as JSON, each with its trials and with what it took as options.
+pub(crate) fn searches_json(searches: &[Search]) -> Value {
+    let one = |search: &Search| {
+        let mut document = json!(search);
+        document["options"] = json!(options(&search.taken));
+        document["calls"] = json!(calls(&search.taken));
+        document
+    };
+    searches.iter().map(one).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use bitcost_model::conditions::Conditions;
-    use bitcost_study::mode_search::{Named, Try};
+    use bitcost_model::search::Measured;
 
     use super::*;
 
-    #[test]
-    fn the_pair_that_is_taken_and_why_others_are_out_is_told() {
-        let mut search = ModeSearch::new(&Conditions::default(), Named::default(), 1500);
-        let count = search.candidates.len();
-        for (index, candidate) in search.candidates.iter_mut().enumerate() {
-            let demand = Some(0.5);
-            candidate.tries = vec![Try {
-                throughput_mbps: 1000.0 + 100.0 * index as f64,
-                send_service_demand_us_per_kib: demand,
-                receive_service_demand_us_per_kib: demand,
-            }];
-            if candidate.send_mode == Mode::IoUring {
-                candidate.refused = Some("forbidden".into());
-            }
+    fn trial(round: u32, settings: &[(&str, &str)], outcome: Result<f64, &str>) -> Trial {
+        let settings = settings.iter();
+        let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Trial {
+            round,
+            settings: settings.collect(),
+            window_ms: 80,
+            measured: outcome.ok().map(|throughput_mbps| Measured {
+                throughput_mbps,
+                send_service_demand_us_per_kib: Some(0.2),
+                receive_service_demand_us_per_kib: Some(0.1),
+            }),
+            refused: outcome.err().map(str::to_owned),
         }
-        let text = mode_search_text(&search);
-        assert!(
-            text.contains("io_uring to plain, io_uring to truncate"),
-            "{text}"
-        );
-        assert_eq!(text.matches("forbidden").count(), 1, "{text}");
-        assert!(
-            text.contains(&format!("{count} pairs of modes tried")),
-            "{text}"
-        );
-        let honest = text
-            .lines()
-            .find(|line| line.starts_with("plain"))
-            .expect("the honest pair");
-        assert!(
-            honest.contains("1000") && honest.contains("1.00"),
-            "{honest}"
+    }
+
+    #[test]
+    fn finalists_and_refusals_are_told_once() {
+        let fast = [("send_mode", "writev"), ("receive_buffer_bytes", "48K")];
+        let search = Search {
+            cell: 0,
+            goal: Goal::Rate,
+            trials: vec![
+                trial(0, &[("send_mode", "io_uring")], Err("forbidden")),
+                trial(4, &fast, Ok(3000.0)),
+                trial(4, &[], Ok(1000.0)),
+                trial(4, &fast, Ok(3100.0)),
+            ],
+            taken: trial(4, &fast, Ok(1.0)).settings,
+            is_better: true,
+            untried: Vec::new(),
+            took_ms: 2500,
+        };
+        let lines: Vec<String> = finalists(&search).collect();
+        assert_eq!(
+            lines,
+            [
+                "  --receive-buffer 48K --send-mode writev: 3000 Mbit/s, 0.300 µs/KiB (2 trials)\n",
+                "  plain calls: 1000 Mbit/s, 0.300 µs/KiB (1 trial)\n"
+            ]
         );
         assert_eq!(
-            text.lines()
-                .filter(|line| line.ends_with("  taken"))
-                .count(),
-            1,
-            "{text}"
+            refused(&search).into_iter().collect::<Vec<_>>(),
+            [(
+                "forbidden".to_owned(),
+                vec!["--send-mode io_uring".to_owned()]
+            )]
         );
-        let document = mode_search_json(&search);
-        assert_eq!(document["candidates"].as_array().map(Vec::len), Some(count));
         assert_eq!(
-            document["candidates"][0]["tries"][0]["throughput_mbps"],
-            1000.0
+            search_sentence(&search),
+            "auto: --receive-buffer 48K --send-mode writev: 4 trials in 2.50 s"
         );
-        assert!(document["taken"]["send_mode"].is_string());
+        let document = searches_json(&[search]);
+        assert_eq!(
+            document[0]["trials"][1]["measured"]["throughput_mbps"],
+            3000.0
+        );
+        assert_eq!(document[0]["calls"], "writev, up to 64 messages a call");
     }
 }

@@ -11,6 +11,7 @@ use bitcost_model::units::counted;
 
 use crate::coverage;
 use crate::explained::cell_text;
+use crate::mode_search::searches_text;
 use crate::number;
 use crate::single::{shown, single_text};
 use crate::stop_rule::stop_rule_text;
@@ -21,7 +22,9 @@ use crate::test_answer::test_answer;
 pub(crate) fn one_cell(findings: &Findings, single: &Single, verbose: bool) -> String {
     let caveats = findings.summary.caveats.iter();
     let of_log = caveats.map(|words| format!("caveat: {words}\n"));
-    of_runs(findings, single, verbose) + &of_log.collect::<String>()
+    searches_text(&findings.summary)
+        + &of_runs(findings, single, verbose)
+        + &of_log.collect::<String>()
 }
 
 fn of_runs(findings: &Findings, single: &Single, verbose: bool) -> String {

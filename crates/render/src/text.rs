@@ -13,6 +13,7 @@ use bitcost_model::units::counted;
 
 use crate::layout::{LABEL, TextOptions, folded_text, heading, paragraph};
 use crate::lines::Lines;
+use crate::mode_search::searches_text;
 use crate::notes::notes;
 use crate::profile::profile_text;
 use crate::queue_limits::queue_limits_text;
@@ -64,6 +65,10 @@ fn whole(execution: &Findings, input: &Input) -> String {
     all += &text(&execution.summary, input.text);
     if !profile.is_empty() {
         all += &format!("\n{profile}");
+    }
+    let searches = searches_text(&execution.summary);
+    if !searches.is_empty() {
+        all += &format!("\n{searches}");
     }
     if let Some(comparison) = &execution.comparison {
         all += &format!("\n{}", comparison_text(comparison, input.columns));

@@ -6,6 +6,7 @@ use bitcost_model::metric_names::current_name;
 use bitcost_model::near::near_or_all;
 use bitcost_model::study::{Cell, LabSpec, Label, UntilInterval};
 use serde::{Deserialize, Serialize};
+use toml_edit::Document;
 
 use crate::answer::Sentence;
 use crate::check::Check;
@@ -228,6 +229,19 @@ impl Study {
             .chain(pictures.flat_map(|picture| &mut picture.metrics))
             .chain(self.named_metrics.iter_mut().map(|metric| &mut metric.name))
             .for_each(|name| *name = current_name(name));
+    }
+
+    /// Whether the study sets a setting of a cell, in `[workload]` or by a level.
+    pub fn names_setting(&self, cell: &Cell, name: &str) -> bool {
+        let of_level = |(factor, label): &(String, Label)| {
+            let factor = self.factor(factor);
+            let levels = factor.into_iter().flat_map(|factor| &factor.levels);
+            let mut own = levels.filter(|level| level.label == *label);
+            own.any(|level| level.settings.iter().any(|(setting, _)| setting == name))
+        };
+        let document = Document::parse(self.text.as_str()).ok();
+        let workload = document.as_ref().and_then(|all| all.get("workload"));
+        workload.is_some_and(|table| table.get(name).is_some()) || cell.levels.iter().any(of_level)
     }
 
     /// The factor of this name.

@@ -1,324 +1,485 @@
-//! The search for the fastest pair of modes: the pairs that are tried, and the pair that is chosen.
+//! The search for fast options of a stream (`mode = "auto"`): which trials are made, and what is taken.
 //!
-//! It is a study with the modes as factors ([`crate::Single`]), whose runs are short.
+//! A round varies some settings, one at a time, of the two best combinations that are known, in short
+//! trials, and keeps two; after the send modes plain calls are one of them. The last round repeats the two
+//! and plain calls in longer trials, in turn.
 
-use serde::Serialize;
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::modes::{MODES, Mode};
 use bitcost_model::record::Role;
+use bitcost_model::search::{Changes, Goal, Measured, Search, Trial};
 
-use crate::varied::Varied;
+use crate::settings::{SETTINGS, Setting, set_text};
 
-/// Measured window of a try and its warm-up, in milliseconds.
-pub const WINDOW_MS: u32 = 200;
-const WARMUP_MS: u32 = 50;
+/// The most time of a search.
+pub const BUDGET: Duration = Duration::from_secs(3);
 
-/// The number of tries of each pair.
-pub const TRIES: u32 = 3;
+/// The part of it that the finalists have.
+const FINAL: Duration = Duration::from_millis(900);
 
-/// The relative difference under which two throughputs count as equal: the pair with the lower cost
-/// is then chosen.
-const SAME: f64 = 0.02;
+/// Warm-up and window of a trial of a round, of one whose CPU time decides, and of a finalist, in
+/// milliseconds.
+const SHORT_MS: [u32; 2] = [6, 20];
+const COST_MS: [u32; 2] = [6, 60];
+const LONG_MS: [u32; 2] = [20, 80];
 
-/// The throughput and the cost of one short run of a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Try {
-    /// Delivered, in Mbit/s.
-    pub throughput_mbps: f64,
-    /// CPU time of the sender, in µs per KiB sent; absent: the CPU time cannot be attributed to one
-    /// endpoint.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub send_service_demand_us_per_kib: Option<f64>,
-    /// CPU time of the receiver, in µs per KiB received.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive_service_demand_us_per_kib: Option<f64>,
+/// The combinations of settings that a round keeps.
+const KEPT: usize = 2;
+
+/// The times that the finalists are repeated.
+const REPEATS: usize = 3;
+
+/// The relative difference under which two combinations count as equal.
+const SAME: f64 = 0.03;
+
+/// The settings that a search varies, in the order of its rounds.
+const ROUNDS: [&[&str]; 4] = [
+    &["send_mode"],
+    &["receive_buffer_bytes"],
+    &["receive_mode"],
+    &[
+        "receive_size_bytes",
+        "receive_low_water_bytes",
+        "messages_per_call",
+        "waiting",
+    ],
+];
+
+/// The receive buffers that hold a sender back on a short path.
+const HOLDING_BACK: [&str; 4] = ["48K", "64K", "128K", "32K"];
+
+/// A search that runs: it says what is tried next, and takes what that showed.
+pub struct ModeSearch<'a> {
+    conditions: Conditions,
+    goal: Goal,
+    is_kept: &'a dyn Fn(&str) -> bool,
+    possible: &'a dyn Fn(&Conditions) -> Result<(), String>,
+    /// The combinations that are left of this round.
+    queue: VecDeque<Changes>,
+    round: usize,
+    kept: Vec<Changes>,
+    trials: Vec<Trial>,
+    untried: Vec<String>,
+    /// The time that the longest trial of the rounds took.
+    slowest: Duration,
 }
 
-impl Try {
-    /// CPU time of both endpoints, in µs per KiB.
-    pub fn cpu_us_per_kib(&self) -> Option<f64> {
-        Some(self.send_service_demand_us_per_kib? + self.receive_service_demand_us_per_kib?)
-    }
-}
-
-/// A pair of modes and the results of its tries.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Candidate {
-    /// The mode in which the sender hands over messages.
-    pub send_mode: Mode,
-    /// The mode in which the receiver takes them.
-    pub receive_mode: Mode,
-    /// The tries in their order.
-    pub tries: Vec<Try>,
-    /// The reason why the pair was ruled out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub refused: Option<String>,
-}
-
-impl Candidate {
-    /// The median throughput of its tries, in Mbit/s; absent where the pair was ruled out.
-    pub fn throughput_mbps(&self) -> Option<f64> {
-        if self.refused.is_some() {
-            return None;
-        }
-        middle(self.tries.iter().map(|a_try| a_try.throughput_mbps))
-    }
-
-    /// The median cost of its tries, in µs per KiB of both endpoints together.
-    pub fn cpu_us_per_kib(&self) -> Option<f64> {
-        middle(self.tries.iter().filter_map(Try::cpu_us_per_kib))
-    }
-}
-
-/// The middle one of the numbers; of an even count the lower of the two.
-fn middle(numbers: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut numbers: Vec<f64> = numbers.collect();
-    numbers.sort_by(f64::total_cmp);
-    numbers.get(numbers.len().checked_sub(1)? / 2).copied()
-}
-
-/// The modes of a run that are not searched for, because they were requested by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Named {
-    /// Whether the sender's mode was named.
-    pub send_mode: bool,
-    /// Whether the receiver's mode was named.
-    pub receive_mode: bool,
-}
-
-/// The pairs of modes of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ModeSearch {
-    /// The candidates in the order of the table of modes.
-    pub candidates: Vec<Candidate>,
-    /// Pairs that cannot carry the run's messages.
-    impossible: Vec<(Mode, Mode)>,
-}
-
-impl ModeSearch {
-    /// Every pair that the workload has and that carries the run's messages.
-    pub fn new(conditions: &Conditions, named: Named, mtu_bytes: u32) -> ModeSearch {
-        let send_modes = modes_of(
-            Role::Sender,
-            conditions.workload,
-            named.send_mode.then_some(conditions.send_mode),
-        );
-        let receive_modes = modes_of(
-            Role::Receiver,
-            conditions.workload,
-            named.receive_mode.then_some(conditions.receive_mode),
-        );
-        let mut search = ModeSearch {
-            candidates: Vec::new(),
-            impossible: Vec::new(),
+impl<'a> ModeSearch<'a> {
+    /// The search of a run; settings that `is_kept` names stay as they are, and what is not `possible`
+    /// is not tried.
+    pub fn new(
+        conditions: &Conditions,
+        is_kept: &'a dyn Fn(&str) -> bool,
+        possible: &'a dyn Fn(&Conditions) -> Result<(), String>,
+    ) -> ModeSearch<'a> {
+        let conditions = Conditions {
+            mode_auto: false,
+            search_for: Goal::Rate,
+            idle_baseline_ms: Some(0),
+            stop_bytes: None,
+            stop_messages: None,
+            latency: false,
+            ..conditions.clone()
         };
-        for (send_mode, receive_mode) in pairs(&send_modes, &receive_modes) {
-            let pair = Conditions {
-                send_mode,
-                receive_mode,
-                ..conditions.clone()
-            };
-            if pair.check_modes(mtu_bytes).is_err() {
-                search.impossible.push((send_mode, receive_mode));
-                continue;
-            }
-            search.candidates.push(Candidate {
-                send_mode,
-                receive_mode,
-                tries: Vec::new(),
-                refused: None,
-            });
-        }
+        let mut search = ModeSearch {
+            goal: Goal::Rate,
+            is_kept,
+            possible,
+            queue: VecDeque::new(),
+            round: 0,
+            kept: vec![Changes::new()],
+            trials: Vec::new(),
+            untried: Vec::new(),
+            slowest: Duration::ZERO,
+            conditions,
+        };
+        search.fill();
         search
     }
 
-    /// The settings of each try: a short window, and no bound except time.
-    pub fn settings(&self) -> [(&'static str, String); 3] {
-        [
-            ("duration_s", format!("{WINDOW_MS}ms")),
-            ("warmup_s", format!("{WARMUP_MS}ms")),
-            ("idle_baseline_s", "0".to_owned()),
-        ]
+    /// What it looks for.
+    pub fn of_goal(self, goal: Goal) -> ModeSearch<'a> {
+        ModeSearch { goal, ..self }
     }
 
-    /// The study of these pairs.
-    pub fn varied(&self, workload: Workload) -> Varied {
-        let test = workload.info().short_name;
-        Varied {
-            name: format!("test-{test}-modes"),
-            title: format!("bitcost test {test}"),
-            question: "Which pair of modes is the fastest?",
-            factors: self.factors(),
+    /// The conditions of the next trial after this time; absent where the search is over.
+    pub fn next(&mut self, elapsed: Duration) -> Option<Conditions> {
+        while self.round < ROUNDS.len() {
+            let is_late = elapsed + self.slowest + FINAL > BUDGET;
+            if is_late {
+                self.leave();
+            }
+            if let Some(settings) = self.queue.front().filter(|_| !is_late) {
+                return self.with(settings, self.short());
+            }
+            let mut best = self.best(|_| true);
+            let plain = best.iter().position(Changes::is_empty);
+            if let Some(place) = plain.filter(|place| self.round == 0 && *place >= KEPT) {
+                best.swap(KEPT - 1, place);
+            }
+            self.kept = best.into_iter().take(KEPT).collect();
+            self.round += 1;
+            self.fill();
+        }
+        let [warmup, window] = LONG_MS.map(|ms| Duration::from_millis(ms.into()));
+        let long = self.slowest + warmup + window;
+        let is_first = self.finals().count() < self.kept.len() + 1;
+        let settings = self.queue.front()?;
+        let is_in_time = is_first || elapsed + long <= BUDGET;
+        is_in_time.then(|| self.with(settings, LONG_MS))?
+    }
+
+    /// Takes what a trial showed, which took this time.
+    pub fn take(&mut self, outcome: Result<Measured, String>, took: Duration) {
+        let Some(settings) = self.queue.pop_front() else {
+            return;
+        };
+        let is_final = self.round == ROUNDS.len();
+        if !is_final {
+            self.slowest = self.slowest.max(took);
+        }
+        let (measured, refused) = match outcome {
+            Ok(measured) => (Some(measured), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        self.trials.push(Trial {
+            round: self.round as u32,
+            settings,
+            window_ms: if is_final { LONG_MS } else { self.short() }[1],
+            measured,
+            refused,
+        });
+    }
+
+    /// What it found in this time for the cell at this place of the plan.
+    ///
+    /// # Errors
+    /// The reasons, where no trial has a result.
+    pub fn found(self, cell: usize, took: Duration) -> Result<Search, String> {
+        let last = self.round as u32;
+        let order = self.best(|trial| trial.round == last);
+        let Some(best) = order.first() else {
+            let refused = self.trials.iter().filter_map(|trial| trial.refused.clone());
+            let reasons: BTreeSet<String> = refused.collect();
+            return Err(reasons.into_iter().collect::<Vec<_>>().join("; "));
+        };
+        let of = |settings: &Changes| self.values(settings, last);
+        let plain = of(&Changes::new());
+        let is_better = !best.is_empty() && is_apart(&of(best), &plain);
+        let taken = match is_better || plain.is_empty() {
+            true => best.clone(),
+            false => Changes::new(),
+        };
+        Ok(Search {
+            cell,
+            goal: self.goal,
+            taken,
+            is_better,
+            untried: self.untried,
+            took_ms: took.as_millis() as u64,
+            trials: self.trials,
+        })
+    }
+
+    /// The combinations of the next round, those that were not tried yet; in the last round the
+    /// finalists in turn.
+    fn fill(&mut self) {
+        let Some(settings) = ROUNDS.get(self.round) else {
+            let mut finalists = self.kept.clone();
+            finalists.retain(|one| !one.is_empty());
+            finalists.push(Changes::new());
+            let all = std::iter::repeat_n(finalists, REPEATS);
+            self.queue = all.flatten().collect();
+            return;
+        };
+        if self.kept.is_empty() {
+            self.kept.push(Changes::new());
+        }
+        let mut queue: Vec<Changes> = vec![Changes::new()];
+        for setting in *settings {
+            for level in levels(&self.conditions, setting) {
+                let kept = self.kept.iter();
+                queue.extend(kept.map(|one| changed(one, setting, &level)));
+            }
+        }
+        for one in queue {
+            let is_new = !self.queue.contains(&one)
+                && !self.trials.iter().any(|trial| trial.settings == one);
+            let keeps = one.keys().all(|name| !(self.is_kept)(name));
+            if is_new && keeps && self.with(&one, SHORT_MS).is_some() {
+                self.queue.push_back(one);
+            }
         }
     }
 
-    /// The factors of a study of these pairs, and the pairs that it leaves out.
-    fn factors(&self) -> String {
-        let all = || {
-            let possible = self.candidates.iter();
-            let possible = possible.map(|found| (found.send_mode, found.receive_mode));
-            possible.chain(self.impossible.iter().copied())
-        };
-        let mut text = factor("send_mode", all().map(|(mode, _)| mode));
-        text += &factor("receive_mode", all().map(|(_, mode)| mode));
-        for (send_mode, receive_mode) in &self.impossible {
-            text += &format!(
-                "\n[[leave_out]]\nsend_mode = [\"{}\"]\nreceive_mode = [\"{}\"]\n",
-                send_mode.name(),
-                receive_mode.name()
-            );
+    /// Drops what is left of a round.
+    fn leave(&mut self) {
+        let left = std::mem::take(&mut self.queue);
+        self.untried.extend(left.iter().map(options));
+    }
+
+    /// Warm-up and window of a trial of a round, in milliseconds.
+    fn short(&self) -> [u32; 2] {
+        match self.goal {
+            Goal::Rate => SHORT_MS,
+            Goal::Cost => COST_MS,
         }
-        text
     }
 
-    /// The candidates that were not ruled out, the fastest first.
-    pub fn by_throughput(&self) -> Vec<usize> {
-        let of = |index: &usize| self.candidates[*index].throughput_mbps();
-        let mut order: Vec<usize> = (0..self.candidates.len())
-            .filter(|index| of(index).is_some())
-            .collect();
-        order.sort_by(|a, b| of(b).unwrap_or(0.0).total_cmp(&of(a).unwrap_or(0.0)));
-        order
+    /// The run's conditions with these settings and these lengths; absent where they are not possible.
+    fn with(&self, settings: &Changes, [warmup_ms, duration_ms]: [u32; 2]) -> Option<Conditions> {
+        let mut conditions = self.conditions.clone();
+        apply(settings, &mut conditions).ok()?;
+        (self.possible)(&conditions).ok()?;
+        (conditions.warmup_ms, conditions.duration_ms) = (warmup_ms, duration_ms);
+        Some(conditions)
     }
 
-    /// The chosen pair: the one with the highest median throughput among those with the most tries,
-    /// or a cheaper one with the same throughput; absent where all were ruled out.
-    pub fn chosen(&self) -> Option<&Candidate> {
-        let order: Vec<&Candidate> = self
-            .by_throughput()
-            .into_iter()
-            .map(|index| &self.candidates[index])
-            .collect();
-        let most = order.iter().map(|candidate| candidate.tries.len()).max()?;
-        let mut finalists = order
-            .into_iter()
-            .filter(|candidate| candidate.tries.len() == most);
-        let best = finalists.next()?;
-        let bar = best.throughput_mbps()? * (1.0 - SAME);
-        let cost = |candidate: &Candidate| candidate.cpu_us_per_kib();
-        let cheaper = |taken: &'_ Candidate, other: &Candidate| {
-            cost(other).zip(cost(taken)).is_some_and(|(o, t)| o < t)
+    /// The trials of the last round with a result.
+    fn finals(&self) -> impl Iterator<Item = &Trial> {
+        let last = ROUNDS.len() as u32;
+        self.trials.iter().filter(move |trial| trial.round == last)
+    }
+
+    /// What the trials of a round with these settings showed, the better the larger.
+    fn values(&self, settings: &Changes, round: u32) -> Vec<f64> {
+        let trials = self.trials.iter();
+        let of = trials.filter(|trial| trial.round == round && trial.settings == *settings);
+        of.filter_map(|trial| value(self.goal, trial)).collect()
+    }
+
+    /// The combinations by the median of these trials, the best first; one that was refused is left out.
+    fn best(&self, is_of: impl Fn(&Trial) -> bool) -> Vec<Changes> {
+        let mut found: Vec<(Changes, Vec<f64>)> = Vec::new();
+        let trials = || self.trials.iter().filter(|trial| is_of(trial));
+        for trial in trials() {
+            let Some(value) = value(self.goal, trial) else {
+                continue;
+            };
+            match found.iter_mut().find(|(known, _)| *known == trial.settings) {
+                Some((_, values)) => values.push(value),
+                None => found.push((trial.settings.clone(), vec![value])),
+            }
+        }
+        found.retain(|(settings, _)| {
+            !trials().any(|trial| trial.refused.is_some() && trial.settings == *settings)
+        });
+        found.sort_by(|(_, one), (_, other)| middle(other).total_cmp(&middle(one)));
+        found.into_iter().map(|(settings, _)| settings).collect()
+    }
+}
+
+/// Sets these settings.
+///
+/// # Errors
+/// As [`set_text`]; or where there is no such setting.
+pub fn apply(settings: &Changes, conditions: &mut Conditions) -> Result<(), String> {
+    for (name, value) in settings {
+        let setting = setting(name).ok_or_else(|| format!("there is no setting `{name}`"))?;
+        set_text(setting, conditions, value)?;
+    }
+    Ok(())
+}
+
+/// These settings as options of `bitcost test`; `plain calls` where there are none.
+pub fn options(settings: &Changes) -> String {
+    let words = settings.iter().map(|(name, value)| {
+        let flag = setting(name).and_then(|setting| setting.flag);
+        format!("--{} {value}", flag.map_or(name.as_str(), |flag| flag.long))
+    });
+    match settings.is_empty() {
+        true => "plain calls".to_owned(),
+        false => words.collect::<Vec<_>>().join(" "),
+    }
+}
+
+/// What of an application's calls these settings change, in words; absent where its calls stay the
+/// same.
+pub fn calls(settings: &Changes) -> Option<String> {
+    let of = |name: &str| settings.get(name);
+    let mut words = Vec::new();
+    if let Some(mode) = of("send_mode") {
+        let several = Mode::named(Role::Sender, mode).is_some_and(Mode::hands_over_several);
+        let most = of("messages_per_call").map_or("64", String::as_str);
+        let most = if mode == "gso" && of("messages_per_call").is_none() {
+            "128"
+        } else {
+            most
         };
-        let same = finalists
-            .filter(|candidate| candidate.throughput_mbps().is_some_and(|mbps| mbps >= bar));
-        Some(same.fold(
-            best,
-            |taken, other| if cheaper(taken, other) { other } else { taken },
-        ))
+        words.push(match several {
+            true => format!("{mode}, up to {most} messages a call"),
+            false => format!("{mode} instead of send"),
+        });
     }
+    if let Some(mode) = of("receive_mode") {
+        words.push(format!("{mode} instead of plain receive calls"));
+    }
+    if of("waiting").is_some() {
+        words.push("receive calls that poll".to_owned());
+    }
+    if of("receive_size_bytes").is_some() {
+        words.push("receive calls of 256 KiB".to_owned());
+    }
+    (!words.is_empty()).then(|| words.join("; "))
 }
 
-/// The modes that a workload has at an endpoint; only `asked` where a mode was named.
-fn modes_of(end: Role, workload: Workload, asked: Option<Mode>) -> Vec<Mode> {
-    MODES
-        .iter()
-        .filter(|row| row.end == end && row.is_of(workload))
-        .map(|row| row.mode)
-        .filter(|mode| asked.is_none_or(|asked| asked == *mode))
-        .collect()
+fn setting(name: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| setting.name == name)
 }
 
-fn pairs(senders: &[Mode], receivers: &[Mode]) -> Vec<(Mode, Mode)> {
-    let of_sender = |sender: &Mode| {
-        let sender = *sender;
-        receivers.iter().map(move |receiver| (sender, *receiver))
+/// The settings with one of them at another level.
+fn changed(settings: &Changes, name: &str, level: &Option<String>) -> Changes {
+    let mut settings = settings.clone();
+    match level {
+        Some(level) => settings.insert(name.to_owned(), level.clone()),
+        None => settings.remove(name),
     };
-    senders.iter().flat_map(of_sender).collect()
+    settings
 }
 
-/// A factor with these modes as levels, each once.
-fn factor(name: &str, modes: impl Iterator<Item = Mode>) -> String {
-    let mut levels: Vec<String> = Vec::new();
-    for mode in modes {
-        let level = format!("\"{}\"", mode.name());
-        if !levels.contains(&level) {
-            levels.push(level);
-        }
+/// The levels of a setting; absent: as the run has it.
+fn levels(conditions: &Conditions, name: &str) -> Vec<Option<String>> {
+    let is_tcp = conditions.workload == Workload::TcpStream;
+    let own = |levels: &[&str]| {
+        levels
+            .iter()
+            .map(|level| Some((*level).to_owned()))
+            .collect()
+    };
+    let modes = |end: Role| {
+        let rows = MODES
+            .iter()
+            .filter(|row| row.end == end && row.is_of(conditions.workload));
+        rows.map(|row| (row.mode != Mode::Plain).then(|| row.name.to_owned()))
+            .collect()
+    };
+    match name {
+        "send_mode" => modes(Role::Sender),
+        "receive_mode" => modes(Role::Receiver),
+        "messages_per_call" => own(&["8", "16"]),
+        "waiting" => own(&["spin"]),
+        "receive_buffer_bytes" if is_tcp => own(&HOLDING_BACK),
+        "receive_low_water_bytes" if is_tcp => own(&["32K"]),
+        "receive_size_bytes" if is_tcp => own(&["auto"]),
+        _ => Vec::new(),
     }
-    format!(
-        "\n[[factor]]\nname = \"{name}\"\nlevels = [{}]\n",
-        levels.join(", ")
-    )
+}
+
+/// What a trial showed of what is looked for, the better the larger.
+fn value(goal: Goal, trial: &Trial) -> Option<f64> {
+    let measured = trial.measured?;
+    match goal {
+        Goal::Rate => Some(measured.throughput_mbps),
+        Goal::Cost => Some(1.0 / measured.cpu_us_per_kib()?.max(f64::MIN_POSITIVE)),
+    }
+}
+
+/// Whether every value of one is above every value of the other, and their medians differ by more than
+/// [`SAME`].
+fn is_apart(one: &[f64], other: &[f64]) -> bool {
+    let least = one.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = other.iter().copied().fold(0.0, f64::max);
+    least > most && middle(one) > middle(other) * (1.0 + SAME)
+}
+
+/// The middle one of the numbers; of an even count the lower of the two.
+fn middle(numbers: &[f64]) -> f64 {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_by(f64::total_cmp);
+    let at = numbers.len().saturating_sub(1) / 2;
+    numbers.get(at).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn search(named: Named) -> ModeSearch {
+    const SHORT: Duration = Duration::from_millis(50);
+
+    /// Plays a search whose trials have these results, each of which takes this time.
+    fn play(
+        is_kept: &dyn Fn(&str) -> bool,
+        trial: Duration,
+        result: &dyn Fn(&Conditions) -> Result<f64, String>,
+    ) -> Search {
         let conditions = Conditions {
-            workload: Workload::UdpStream,
-            message_size_bytes: 64,
-            ..Conditions::default()
-        };
-        ModeSearch::new(&conditions, named, 1500)
-    }
-
-    fn add_try(candidate: &mut Candidate, throughput_mbps: f64, cpu: f64) {
-        candidate.tries.push(Try {
-            throughput_mbps,
-            send_service_demand_us_per_kib: Some(cpu / 2.0),
-            receive_service_demand_us_per_kib: Some(cpu / 2.0),
-        });
-    }
-
-    #[test]
-    fn every_pair_is_a_candidate() {
-        let of = |end| modes_of(end, Workload::UdpStream, None).len();
-        assert_eq!(
-            search(Named::default()).candidates.len(),
-            of(Role::Sender) * of(Role::Receiver)
-        );
-    }
-
-    #[test]
-    fn named_modes_and_impossible_pairs_are_not_searched() {
-        let named = search(Named {
-            send_mode: true,
-            receive_mode: false,
-        });
-        assert!(
-            named
-                .candidates
-                .iter()
-                .all(|candidate| candidate.send_mode == Mode::Plain)
-        );
-        let large = Conditions {
-            workload: Workload::UdpStream,
             message_size_bytes: 8192,
             ..Conditions::default()
         };
-        let large = ModeSearch::new(&large, Named::default(), 1500);
-        assert!(
-            large
-                .candidates
-                .iter()
-                .all(|candidate| candidate.send_mode != Mode::Gso)
-        );
-        assert!(large.impossible.iter().any(|(mode, _)| *mode == Mode::Gso));
+        let possible = |conditions: &Conditions| conditions.check_modes(1500);
+        let mut search = ModeSearch::new(&conditions, is_kept, &possible);
+        let mut elapsed = Duration::ZERO;
+        while let Some(next) = search.next(elapsed) {
+            let outcome = result(&next).map(|throughput_mbps| Measured {
+                throughput_mbps,
+                send_service_demand_us_per_kib: None,
+                receive_service_demand_us_per_kib: None,
+            });
+            elapsed += trial;
+            search.take(outcome, trial);
+        }
+        search.found(0, elapsed).expect("a result")
     }
 
     #[test]
-    fn the_fastest_is_chosen_or_one_as_fast_that_costs_less() {
-        let mut search = search(Named::default());
-        assert_eq!(search.chosen(), None);
-        for (candidate, mbps) in search
-            .candidates
-            .iter_mut()
-            .zip([10.0, 100.0, 99.5, 50.0, 200.0])
-        {
-            add_try(candidate, mbps, 1.0);
-        }
-        search.candidates[4].refused = Some("not here".into());
-        for _ in 0..2 {
-            add_try(&mut search.candidates[1], 100.0, 1.0);
-            add_try(&mut search.candidates[2], 99.5, 0.5);
-            add_try(&mut search.candidates[3], 300.0, 0.1);
-        }
-        // Two of three tries made it the fastest.
-        assert_eq!(search.chosen(), Some(&search.candidates[3]));
-        search.candidates[3].refused = Some("it broke".into());
-        assert_eq!(search.chosen(), Some(&search.candidates[2]));
+    fn what_decides_together_is_found() {
+        let found = play(&|_| false, SHORT, &|c| {
+            let is_writev = c.send_mode == Mode::Writev;
+            Ok(match (is_writev, c.receive_buffer_bytes) {
+                (true, Some(49_152)) => 400.0,
+                (true, Some(_)) => 300.0,
+                (true, None) => 110.0,
+                _ => 100.0,
+            })
+        });
+        assert_eq!(
+            options(&found.taken),
+            "--receive-buffer 48K --send-mode writev"
+        );
+        assert!(found.is_better);
+        let last = found.trials.iter().filter(|trial| trial.round == 4);
+        assert_eq!(last.count(), 9, "two finalists and the plain mode");
+        assert_eq!(
+            calls(&found.taken).as_deref(),
+            Some("writev, up to 64 messages a call")
+        );
+    }
+
+    #[test]
+    fn where_nothing_differs_the_plain_mode_is_taken() {
+        let found = play(&|_| false, SHORT, &|_| Ok(100.0));
+        assert!(found.taken.is_empty() && !found.is_better);
+        assert_eq!(options(&found.taken), "plain calls");
+    }
+
+    #[test]
+    fn what_is_refused_is_not_taken_and_what_is_given_is_kept() {
+        let is_kept = |name: &str| name == "receive_buffer_bytes";
+        let found = play(&is_kept, SHORT, &|c| match c.send_mode {
+            Mode::Writev => Err("forbidden".to_owned()),
+            Mode::Zerocopy => Ok(200.0),
+            _ => Ok(100.0),
+        });
+        assert_eq!(options(&found.taken), "--send-mode zerocopy");
+        let named = |name: &str| {
+            let mut trials = found.trials.iter();
+            trials.any(|trial| trial.settings.contains_key(name))
+        };
+        assert!(named("send_mode") && !named("receive_buffer_bytes"));
+        let mut refused = found
+            .trials
+            .iter()
+            .filter_map(|trial| trial.refused.as_ref());
+        assert!(refused.all(|reason| reason == "forbidden"));
+    }
+
+    #[test]
+    fn a_slow_path_has_fewer_trials_and_names_what_was_not_tried() {
+        let found = play(&|_| false, Duration::from_millis(400), &|_| Ok(100.0));
+        assert!(found.took_ms < 5000, "{}", found.took_ms);
+        assert!(!found.untried.is_empty());
     }
 }

@@ -139,7 +139,6 @@ mod tests {
     use bitcost_model::conditions::{Conditions, Direction};
 
     use super::*;
-    use crate::mode_search::{ModeSearch, Named};
     use crate::settings::{SETTINGS, set_text};
     use crate::topology::parse;
 
@@ -198,21 +197,6 @@ mod tests {
         assert_eq!(study.lab, lab);
         let again = Study::parse("again.toml", &study.text).unwrap();
         assert_eq!(again.lab.network, lab.network);
-    }
-
-    #[test]
-    fn every_possible_pair_of_modes_is_a_cell() {
-        let conditions = Conditions::of(Workload::TcpStream);
-        let modes = ModeSearch::new(&conditions, Named::default(), ANY_MTU_BYTES);
-        let varied = modes.varied(Workload::TcpStream);
-        let single = Single {
-            varied: Some(&varied),
-            runs: 3,
-            ..single(&[], None)
-        };
-        let study = single.study().unwrap();
-        assert_eq!(study.cells().len(), modes.candidates.len());
-        assert_eq!((study.name.as_str(), study.blocks), ("test-tcp-modes", 3));
     }
 
     #[test]

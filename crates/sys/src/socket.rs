@@ -61,6 +61,11 @@ pub const TCP_CORK: IntOption = IntOption {
     level: libc::IPPROTO_TCP,
     name: libc::TCP_CORK,
 };
+/// Unsent bytes from which a socket is not writable (tcp(7)).
+pub const TCP_NOTSENT_LOWAT: IntOption = IntOption {
+    level: libc::IPPROTO_TCP,
+    name: libc::TCP_NOTSENT_LOWAT,
+};
 /// Type of service: the code point in its upper six bits (ip(7)).
 pub const IP_TOS: IntOption = IntOption {
     level: libc::IPPROTO_IP,

@@ -60,6 +60,14 @@ const OPTIONS: &[Row] = &[
         shown: DOUBLED,
     },
     Row {
+        name: "notsent_low_water_bytes",
+        option_name: "TCP_NOTSENT_LOWAT",
+        option: socket::TCP_NOTSENT_LOWAT,
+        of: Of::Tcp,
+        asked: |c| c.notsent_low_water_bytes,
+        shown: SAME,
+    },
+    Row {
         name: "nodelay",
         option_name: "TCP_NODELAY",
         option: socket::TCP_NODELAY,

@@ -226,6 +226,19 @@ const PROOFS: &[Proof] = &[
     proof("priority", "5", Workload::TcpConnect, |c| drop(meet(c))),
     proof("waiting", "spin", TcpStream, idle_receiver_works),
     proof("waiting", "spin", UdpStream, idle_receiver_works),
+    proof("notsent_low_water_bytes", "16384", TcpStream, |c| {
+        is(c, option::TCP_NOTSENT_LOWAT, &BOTH, 16_384)
+    }),
+    with(
+        "messages_per_call",
+        "4",
+        UdpStream,
+        &[("send_mode", "sendmmsg")],
+        |c| {
+            let sent = play(c).sender;
+            assert_eq!((sent.messages, sent.calls), (20, 5));
+        },
+    ),
     proof("busy_poll_us", "37", TcpStream, |c| {
         is(c, option::SO_BUSY_POLL, &BOTH, 37)
     }),
@@ -409,6 +422,8 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
     ("ring_buffers", "traffic/tests/calls.rs", "ring_buffers"),
     ("program", "bitcost/tests/runs/against.rs", "program=this"),
+    ("mode", "bitcost/tests/runs/mode_search.rs", "mode = "),
+    ("search_for", "bitcost/tests/runs/mode_search.rs", "--for"),
     ("offloads", "bitcost/tests/runs/one_run.rs", "--offloads"),
     (
         "emulator_queue_limit",

@@ -7,8 +7,8 @@ use bitcost_model::record::{EndpointRecord, FlowRecord, Sample, ThreadKind, impl
 use super::contradiction::contradictions;
 use super::in_effect::of_offloads;
 
-/// The reasons, joined; absent if the run may be used.
-pub(crate) fn reason(run: &RunView) -> Option<String> {
+/// The reasons for which a run is left out, joined; absent if it may be used.
+pub fn reason(run: &RunView) -> Option<String> {
     let mut reasons = offloads(run.sender);
     reasons.extend(offloads(run.receiver));
     reasons.extend(

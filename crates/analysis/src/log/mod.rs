@@ -15,7 +15,7 @@ mod time_series;
 
 pub use caveats::caveats_of;
 pub use error::LogError;
-pub use exclude::nothing_measured;
+pub use exclude::{nothing_measured, reason as left_out};
 pub use first_run::FirstRun;
 pub use in_effect::{
     cached_metrics, foreign_datagrams, not_in_effect, settings_not_in_effect, undelivered,

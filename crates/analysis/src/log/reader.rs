@@ -11,8 +11,10 @@ use bitcost_model::harmless;
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::EndpointRecord;
+use bitcost_model::search::Search;
 use bitcost_model::study::LabSpec;
 use bitcost_study::Study;
+use bitcost_study::mode_search::apply;
 
 use super::error::LogError;
 use super::first_run::FirstRun;
@@ -100,6 +102,8 @@ pub struct Log {
     pub(crate) place_notes: Vec<String>,
     pub(crate) constants: Vec<MachineConstants>,
     pub(crate) calibration: Option<Box<Calibration>>,
+    /// The searches for fast options.
+    pub(crate) searches: Vec<Search>,
     /// The last outcome of each run, with the place of its event.
     pub(crate) outcomes: BTreeMap<u32, (usize, Outcome)>,
     /// The outcome before of each run that is repeated and has no other yet, and when that began.
@@ -187,6 +191,7 @@ impl Log {
             place_notes: Vec::new(),
             constants: Vec::new(),
             calibration: None,
+            searches: Vec::new(),
             outcomes: BTreeMap::new(),
             repeated: BTreeMap::new(),
             repeats: None,
@@ -227,6 +232,7 @@ impl Log {
             }
             Event::Constants { machines } => self.constants.clone_from(machines),
             Event::Calibrated { calibration } => self.calibration = Some(calibration.clone()),
+            Event::Searched { search } => self.settle(search, plan.as_mut()),
             Event::RunEnded {
                 run,
                 sender,
@@ -283,6 +289,18 @@ impl Log {
             self.bitcost_version, self.format
         ));
         Ok(())
+    }
+
+    /// Gives a cell the options that its search took.
+    fn settle(&mut self, search: &Search, plan: Option<&mut Plan>) {
+        let cell = plan.and_then(|plan| plan.cells.get_mut(search.cell));
+        let applied = cell.map(|cell| apply(&search.taken, &mut cell.conditions));
+        if let Some(Err(why)) = applied {
+            self.caveats
+                .push(format!("what a search took is not known here: {why}"));
+        }
+        self.searches.retain(|known| known.cell != search.cell);
+        self.searches.push(search.clone());
     }
 
     /// The data that is kept of a run's records.

@@ -8,6 +8,7 @@ use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::{EndpointDescription, Repeats};
 use bitcost_model::machine_state::DistanceState;
 use bitcost_model::plan::{Plan, PlannedRun};
+use bitcost_model::search::Search;
 use bitcost_model::study::{Cell, LabSpec, Label};
 use bitcost_study::Study;
 use bitcost_study::check::Levels;
@@ -92,6 +93,8 @@ pub struct Summary {
     pub constants: Vec<MachineConstants>,
     /// What the lab's path carried before the first run; absent on real hosts, and in older logs.
     pub calibration: Option<Box<Calibration>>,
+    /// The searches for fast options, in the order of the cells.
+    pub searches: Vec<Search>,
     /// Requests that are not in effect, and other notes on the runs.
     pub notes: Vec<Note>,
     /// The result of the study's stop rule; absent where it has none.
@@ -173,6 +176,7 @@ impl Summary {
             place_notes: log.place_notes,
             constants: log.constants,
             calibration: log.calibration,
+            searches: log.searches,
             notes: runs.notes.0.into_iter().map(note).collect(),
             incomplete: runs.incomplete,
             distances: runs.distances,

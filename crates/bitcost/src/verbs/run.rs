@@ -207,6 +207,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
         destination: &destination,
         calibration: arguments.calibration(),
         out: Some(&arguments.out),
+        allows: |_| Ok(()),
         command_line: output::command_line(),
         states,
     };
@@ -232,6 +233,7 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
     Ok(resumed.execute(
         &destination,
         how,
+        |_| Ok(()),
         output::command_line(),
         stop,
         &mut Live::new(),

@@ -36,6 +36,7 @@ mod ledger;
 mod left_changed;
 mod limiters;
 mod many;
+mod mode_search;
 mod nobody_reads;
 mod one_run;
 mod parts;
@@ -101,6 +102,7 @@ fn main() {
         left_changed::TRIALS,
         limiters::TRIALS,
         many::TRIALS,
+        mode_search::TRIALS,
         one_run::TRIALS,
         parts::TRIALS,
         ping::TRIALS,

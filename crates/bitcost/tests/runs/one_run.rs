@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, PATIENCE, program};
 
 bitcost_testkit::trials! {
-    Host: setting_not_in_effect_fails_the_run, mode_search_reports_the_fastest_modes, closed_output_ends_the_run, socket_settings_are_in_effect, affinity_and_scheduling_class_are_in_effect;
+    Host: setting_not_in_effect_fails_the_run, closed_output_ends_the_run, socket_settings_are_in_effect, affinity_and_scheduling_class_are_in_effect;
     QuietHost: test_repeats_until_the_interval_is_narrow, study_ends_when_its_stop_rule_is_met, blocks_are_added_until_the_question_is_answered;
 }
 
@@ -53,66 +53,6 @@ fn setting_not_in_effect_fails_the_run() {
         done.stderr
     );
     assert!(done.stderr.contains(&missed), "{}", done.stderr);
-    bench.assert_nothing_left();
-}
-
-/// Every pair of modes with the named send mode is tried, one pair is chosen, and the run uses it.
-fn mode_search_reports_the_fastest_modes() {
-    let bench = Bench::new();
-    let done = test(
-        &bench,
-        &[
-            "udp",
-            "-l",
-            "1000",
-            "--mode",
-            "auto",
-            "--send-mode",
-            "gso",
-            "--json",
-            "--samples",
-        ],
-    );
-    done.assert_code(0);
-    let document: Value = serde_json::from_str(&done.stdout).unwrap();
-    let search = &document["mode_search"];
-    let candidates = search["candidates"].as_array().unwrap();
-    let with: Vec<&str> = candidates
-        .iter()
-        .map(|pair| pair["receive_mode"].as_str().unwrap())
-        .collect();
-    assert_eq!(with, ["plain", "gro", "recvmmsg", "io_uring"]);
-    for pair in candidates {
-        assert_eq!(pair["send_mode"], "gso");
-        let delivered = |one: &Value| {
-            one["throughput_mbps"]
-                .as_f64()
-                .is_some_and(|mbps| mbps > 0.0)
-        };
-        let tries = pair["tries"].as_array().unwrap();
-        assert!(
-            pair.get("refused").is_some() || (!tries.is_empty() && tries.iter().all(delivered)),
-            "{pair}"
-        );
-    }
-    let taken = &search["taken"];
-    assert_eq!(
-        (&taken["send_mode"], &taken["receive_mode"]),
-        (&json!("gso"), &document["conditions"]["receive_mode"])
-    );
-    let in_effect = document["records"][0]["receiver"]["in_effect"]
-        .as_array()
-        .unwrap();
-    let mode = in_effect
-        .iter()
-        .find(|setting| setting["name"] == "receive_mode")
-        .unwrap();
-    assert_eq!(mode["actual"], taken["receive_mode"]);
-    assert!(
-        done.stderr.contains("4 pairs of modes tried") && done.stderr.contains("  taken"),
-        "{}",
-        done.stderr
-    );
     bench.assert_nothing_left();
 }
 

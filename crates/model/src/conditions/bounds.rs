@@ -106,6 +106,11 @@ pub const RECEIVE_BUFFER_BYTES: Bounds =
 /// Bounds of `receive_low_water_bytes`.
 pub const RECEIVE_LOW_WATER_BYTES: Bounds =
     Bounds::new("receive_low_water_bytes", Unit::Bytes, 1, BUFFER_MAX);
+/// Bounds of `notsent_low_water_bytes`.
+pub const NOTSENT_LOW_WATER_BYTES: Bounds =
+    Bounds::new("notsent_low_water_bytes", Unit::Bytes, 1, BUFFER_MAX);
+/// Bounds of `messages_per_call`.
+pub const MESSAGES_PER_CALL: Bounds = Bounds::new("messages_per_call", Unit::Count, 1, 128);
 /// Bounds of `dscp`.
 pub const DSCP: Bounds = Bounds::new("dscp", Unit::Count, 0, 63);
 /// Bounds of `priority`.
@@ -158,7 +163,7 @@ pub const REQUEST_TIMEOUT_MS: Bounds =
 /// Bounds of `warmup_s`.
 pub const WARMUP_S: Bounds = Bounds::new("warmup_s", Unit::Milliseconds, 0, HOUR_MS);
 /// Bounds of `duration_s`.
-pub const DURATION_S: Bounds = Bounds::new("duration_s", Unit::Milliseconds, 100, HOUR_MS);
+pub const DURATION_S: Bounds = Bounds::new("duration_s", Unit::Milliseconds, 20, HOUR_MS);
 
 impl Conditions {
     /// Checks every number that memory, threads and times depend on. The default of each setting is
@@ -216,6 +221,11 @@ impl Conditions {
                 &RECEIVE_LOW_WATER_BYTES,
                 self.receive_low_water_bytes.map(u64::from),
             ),
+            (
+                &NOTSENT_LOW_WATER_BYTES,
+                self.notsent_low_water_bytes.map(u64::from),
+            ),
+            (&MESSAGES_PER_CALL, self.messages_per_call.map(u64::from)),
             (&REQUEST_SIZE_BYTES, some(self.request_size_bytes)),
             (&RESPONSE_SIZE_BYTES, some(self.response_size_bytes)),
             (&RECEIVER_DELAY_US, some(self.receiver_delay_us)),

@@ -211,6 +211,12 @@ impl Conditions {
                 self.receive_low_water_bytes.is_some(),
                 "receive_low_water_bytes",
             ),
+            (
+                false,
+                self.notsent_low_water_bytes.is_some(),
+                "notsent_low_water_bytes",
+            ),
+            (false, self.mode_auto, "mode = \"auto\""),
             (false, self.stop_bytes.is_some(), "stop_bytes"),
             (false, self.rate_bps.is_some(), "rate_bps"),
             (false, self.message_rate.is_some(), "message_rate"),

@@ -4,6 +4,7 @@
 use super::Conditions;
 use crate::modes::{MODES, Mode, Row, setting};
 use crate::record::Role;
+use crate::search::Goal;
 
 impl Conditions {
     /// Checks that the workload has the modes, and that they can carry the message.
@@ -26,6 +27,18 @@ impl Conditions {
                     allowed.join(", ")
                 ));
             }
+        }
+        if self.messages_per_call.is_some() && !self.send_mode.hands_over_several() {
+            return Err(format!(
+                "messages_per_call is not for send_mode `{}`, which hands over one message a call; allowed with: gso, sendmmsg, writev, io_uring, io_uring_zerocopy",
+                self.send_mode.name()
+            ));
+        }
+        if self.search_for != Goal::Rate && !self.mode_auto {
+            return Err(
+                "search_for is for a search; allowed with: mode = \"auto\" (--mode auto)"
+                    .to_owned(),
+            );
         }
         let headers = self.header_bytes();
         let room = mtu_bytes

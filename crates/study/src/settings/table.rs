@@ -10,6 +10,7 @@ use bitcost_model::path_change::PathChange;
 use bitcost_model::place::{IpVersion, Ports, Scheduling};
 use bitcost_model::probes::Probes;
 use bitcost_model::record::Role;
+use bitcost_model::search::Goal;
 use bitcost_model::sizes::{self, Sizes};
 use bitcost_model::tcp_buffers::{self, TcpBuffers};
 use bitcost_model::workload::WORKLOADS;
@@ -182,6 +183,32 @@ pub const SETTINGS: &[Setting] = &[
             },
         ),
         "How the receiver takes messages from the kernel: plain calls, or a fast path (default: plain)",
+    ),
+    run_row(
+        "mode",
+        flag("mode"),
+        Kind::Word(&[
+            ("honest", |c| c.mode_auto = false),
+            ("auto", |c| c.mode_auto = true),
+        ]),
+        "How modes and settings of the sockets are chosen: `honest`, as given, else plain calls; `auto`: short trials of at most 3 s choose modes, messages per call, receive buffer, low-water mark and waiting; what is given is kept (default: honest)",
+    ),
+    run_row(
+        "search_for",
+        flag("for"),
+        Kind::Word(&[
+            ("rate", |c| c.search_for = Goal::Rate),
+            ("cost", |c| c.search_for = Goal::Cost),
+        ]),
+        "What --mode auto looks for: the highest throughput, or the least CPU time of both endpoints per KiB (default: rate)",
+    ),
+    row(
+        "messages_per_call",
+        flag("messages-per-call"),
+        Kind::Number(&bounds::MESSAGES_PER_CALL, &[], |c, n| {
+            c.messages_per_call = Some(small(n));
+        }),
+        "Most messages of one send call, in a send mode that hands over several (default: 64, gso 128)",
     ),
     row(
         "message_size_bytes",
@@ -431,6 +458,14 @@ pub const SETTINGS: &[Setting] = &[
             c.receive_low_water_bytes = Some(small(n));
         }),
         "Bytes that must have arrived before a TCP receive call returns (SO_RCVLOWAT; default: 1, or with --receive-size auto what arrives in 1 ms)",
+    ),
+    row(
+        "notsent_low_water_bytes",
+        flag("notsent-low-water"),
+        Kind::Number(&bounds::NOTSENT_LOW_WATER_BYTES, &[], |c, n| {
+            c.notsent_low_water_bytes = Some(small(n));
+        }),
+        "Unsent bytes with which a TCP sender's socket takes no more (TCP_NOTSENT_LOWAT; default: the kernel's)",
     ),
     row(
         "nodelay",

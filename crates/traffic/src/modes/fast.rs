@@ -118,6 +118,12 @@ pub fn send_paced(
     })
 }
 
+/// The most messages of one call: as requested, and no more than the mode has room for.
+pub fn most_messages(conditions: &Conditions, room: usize) -> usize {
+    let requested = conditions.messages_per_call;
+    requested.map_or(room, |most| room.min(most as usize))
+}
+
 /// A sender that hands over many messages in a call.
 struct BatchSender<C> {
     supply: Supply,

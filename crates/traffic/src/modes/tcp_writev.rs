@@ -7,7 +7,7 @@ use bitcost_model::conditions::Conditions;
 use rustix::io::{Errno, writev};
 use rustix::net::{SendFlags, send};
 
-use super::fast::FastMode;
+use super::fast::{FastMode, most_messages};
 use crate::control::Control;
 use crate::loops::{Handed, Supply, send_batches};
 use crate::pacing::Pacer;
@@ -20,6 +20,7 @@ const BYTES: usize = 8 << 20;
 
 struct Sender {
     message: Vec<u8>,
+    most: usize,
     supply: Supply,
 }
 
@@ -32,6 +33,7 @@ pub fn sender(
     let message = vec![0x5A; conditions.message_size_bytes as usize];
     Ok(Box::new(Sender {
         message,
+        most: most_messages(conditions, MESSAGES),
         supply: Supply::of(conditions),
     }))
 }
@@ -44,7 +46,7 @@ impl FastMode for Sender {
         pacer: &mut Option<Pacer>,
     ) -> Result<(), Errno> {
         let message = &self.message[..];
-        let most = (BYTES / message.len()).clamp(1, MESSAGES);
+        let most = (BYTES / message.len()).clamp(1, self.most);
         let list = vec![IoSlice::new(message); most];
         send_batches(
             control,

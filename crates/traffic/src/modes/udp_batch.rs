@@ -7,7 +7,7 @@ use bitcost_model::conditions::Conditions;
 use bitcost_sys::datagram::List;
 use rustix::net::{SendFlags, send};
 
-use super::fast::{FastMode, batch_sender, datagram_receiver, wait};
+use super::fast::{FastMode, batch_sender, datagram_receiver, most_messages, wait};
 use crate::loops::Handed;
 use crate::sequence::Tag;
 use crate::syscalls::errno;
@@ -26,7 +26,7 @@ pub fn sender(
     let mut number = 0;
     Ok(batch_sender(
         conditions,
-        LIST,
+        most_messages(conditions, LIST),
         move |socket, phase, count, length| {
             for (index, number) in (0..count).zip(number..) {
                 tag.write(list.datagram_mut(index), phase, number);

@@ -10,7 +10,7 @@ use bitcost_sys::socket::{self, IP_MTU, IPV6_MTU, UDP_GRO, UDP_SEGMENT};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, getsockname, send};
 
-use super::fast::{FastMode, batch_sender, datagram_receiver, wait};
+use super::fast::{FastMode, batch_sender, datagram_receiver, most_messages, wait};
 use crate::loops::Handed;
 use crate::sequence::Tag;
 use crate::syscalls::errno;
@@ -35,7 +35,8 @@ pub fn sender(
         return Err(Errno::MSGSIZE.into());
     }
     socket::set_int(socket, UDP_SEGMENT, size as i32)?;
-    let most = (IpVersion::V4.udp_payload_max() as usize / size).clamp(1, SEGMENTS_MAX);
+    let most = (IpVersion::V4.udp_payload_max() as usize / size)
+        .clamp(1, most_messages(conditions, SEGMENTS_MAX));
     let mut messages = vec![0x5A; most * size];
     let (mut number, mut at_once) = (0, most);
     Ok(batch_sender(

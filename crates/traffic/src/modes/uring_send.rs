@@ -13,7 +13,7 @@ use bitcost_model::conditions::Conditions;
 use bitcost_sys::uring::{How, SendRing};
 use rustix::io::Errno;
 
-use super::fast::FastMode;
+use super::fast::{FastMode, most_messages};
 use crate::control::{Control, Phase};
 use crate::loops::{Handed, Supply, is_transient, send_batches};
 use crate::pacing::Pacer;
@@ -62,7 +62,7 @@ fn sender(
     how: How,
 ) -> io::Result<Box<dyn FastMode>> {
     let size = conditions.message_size_bytes as usize;
-    let most = (BYTES / size).clamp(1, MESSAGES);
+    let most = (BYTES / size).clamp(1, most_messages(conditions, MESSAGES));
     let is_datagram = conditions.workload.is_datagram();
     let slots = if is_datagram { most } else { 1 };
     let ring = SendRing::new(socket, how, MESSAGES as u32, slots, size, 0x5A)?;

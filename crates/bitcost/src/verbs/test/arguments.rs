@@ -65,11 +65,6 @@ pub struct Arguments {
     /// Use IPv6 only; same as --ip-version 6
     #[arg(short = '6', alias = "version6", conflicts_with = "ip_version")]
     pub ipv6: bool,
-    /// How --send-mode and --receive-mode are chosen: `honest` uses plain system calls, `auto`
-    /// tries every pair of modes for a short time and uses the fastest; a mode that is given is
-    /// kept [default: honest]
-    #[arg(long, value_parser = ["honest", "auto"])]
-    pub mode: Option<String>,
     /// Send from the receiver to the sender; same as --direction reverse. Options keep referring to
     /// the same hosts: --receiver-cpus, --receiver-address, and `receiver: …` in --qdisc and other
     /// host settings apply to the host that --receiver names, which then sends
@@ -90,7 +85,7 @@ pub struct Arguments {
     pub interval: Option<()>,
     /// Program at HOST: `bitcost`, which is started over ssh, or `iperf3`, a server that is already
     /// running there (`iperf3 -s`); HOST:PORT selects its port [default: bitcost]
-    #[arg(long, value_name = "PROGRAM", value_parser = ["bitcost", "iperf3"], conflicts_with_all = ["topology", "mtu", "mode"])]
+    #[arg(long, value_name = "PROGRAM", value_parser = ["bitcost", "iperf3"], conflicts_with_all = ["topology", "mtu"])]
     pub peer: Option<String>,
     #[command(flatten)]
     pub hosts: HostOptions,

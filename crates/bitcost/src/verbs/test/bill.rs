@@ -78,6 +78,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         out: (!arguments.no_log).then_some(&*arguments.out),
         folder: None,
         until: None,
+        allows: |_| Ok(()),
         command_line: output::command_line(),
         states: States {
             budget: arguments.repeats.state_budget,
@@ -113,10 +114,14 @@ fn unknown() -> Failure {
 
 /// Refuses options that a bill has no use for.
 fn refuse(arguments: &Arguments) -> Result<(), Failure> {
+    let is_given = |name: &str| {
+        let mut given = arguments.settings.0.iter();
+        given.any(|(setting, _)| setting.name == name)
+    };
     let why =
         if ![Workload::TcpStream, Workload::UdpStream, Workload::TcpRr].contains(&arguments.test) {
             "a bill is of tcp, udp or rr"
-        } else if arguments.mode.is_some() {
+        } else if is_given("mode") {
             "--mode is not for a bill, whose parts are differences of modes"
         } else if arguments.repeats.repeat.is_some() {
             "--repeat is not for a bill; repeat blocks with --until-interval"

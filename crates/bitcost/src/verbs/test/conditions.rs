@@ -3,6 +3,8 @@
 
 use bitcost_iperf3::client::request;
 use bitcost_model::conditions::{Conditions, Impossible, Workload};
+use bitcost_model::modes::Mode;
+use bitcost_model::search::Search;
 use bitcost_model::study::LabSpec;
 use bitcost_study::settings::{SETTINGS, Setting, set_text};
 use bitcost_study::size_tcp_buffers;
@@ -56,6 +58,7 @@ impl Typed {
         conditions
             .check(mtu_bytes)
             .map_err(|why| impossible(&why))?;
+        refuse_named_modes(arguments, &conditions)?;
         if arguments.is_with_iperf3() {
             request::check(&conditions).map_err(Failure::Usage)?;
         }
@@ -86,6 +89,25 @@ impl Typed {
     /// Sets one more setting.
     pub fn set(&mut self, name: &str, value: &str) {
         self.settings.extend(setting(name, value));
+    }
+
+    /// Takes what the search of the test took, for the runs that follow it.
+    pub fn take(&mut self, searches: &[Search]) {
+        let is_of_search = |name: &str| ["mode", "search_for"].contains(&name);
+        let taken: Vec<_> = searches.iter().flat_map(|search| &search.taken).collect();
+        if self.conditions.mode_auto {
+            self.settings
+                .retain(|(setting, _)| !is_of_search(setting.name));
+        }
+        for (name, value) in taken {
+            self.set(name, value);
+        }
+        let mut conditions = Conditions::of(self.conditions.workload);
+        for (setting, value) in &self.settings {
+            // Each value was set before.
+            let _ = set_text(setting, &mut conditions, value);
+        }
+        self.conditions = conditions;
     }
 
     /// The settings of short runs: these, and the test's own without those that bound it and `without`.
@@ -189,6 +211,19 @@ fn impossible(why: &Impossible) -> Failure {
         }
     }
     Failure::Usage(said)
+}
+
+/// Refuses fast modes next to `--mode honest`.
+fn refuse_named_modes(arguments: &Arguments, conditions: &Conditions) -> Result<(), Failure> {
+    let mut given = arguments.settings.0.iter();
+    let is_honest = given.any(|(setting, value)| setting.name == "mode" && value == "honest");
+    match (conditions.send_mode, conditions.receive_mode) {
+        (Mode::Plain, Mode::Plain) => Ok(()),
+        _ if !is_honest => Ok(()),
+        _ => Err(Failure::Usage(
+            "--mode honest is plain calls at both endpoints; leave out --send-mode and --receive-mode".into(),
+        )),
+    }
 }
 
 /// Refuses a message size for requests and responses, which have separate sizes.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use bitcost_execute::{Destination, Executed, Extent, Start, States, labs};
+use bitcost_iperf3::client::request;
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::{LabSpec, UntilInterval};
-use bitcost_study::mode_search::{ModeSearch, TRIES};
 use bitcost_study::settings::Setting;
 use bitcost_study::{BLOCKS_MOST, Single, Study, Varied};
 
@@ -90,24 +90,13 @@ impl Test<'_> {
         })
     }
 
-    /// The study of one cell, or of these pairs of modes.
+    /// The study of one cell.
     ///
     /// # Errors
     /// Usage, when the settings are not possible together.
-    pub fn study(&self, modes: Option<&ModeSearch>) -> Result<Study, Failure> {
-        let Some(modes) = modes else {
-            return self.varied(
-                &self.typed.settings,
-                self.least_runs,
-                self.until.as_ref(),
-                None,
-            );
-        };
-        let varied = modes.varied(self.typed.conditions.workload);
-        let settings = self
-            .typed
-            .short(&modes.settings(), &["send_mode", "receive_mode"]);
-        self.varied(&settings, TRIES, None, Some(&varied))
+    pub fn study(&self) -> Result<Study, Failure> {
+        let typed = &self.typed.settings;
+        self.varied(typed, self.least_runs, self.until.as_ref(), None)
     }
 
     /// The study of a run with these settings, or of cells that vary it.
@@ -135,10 +124,7 @@ impl Test<'_> {
     }
 
     /// How many blocks the study has at most, and their interval.
-    pub fn lengths(&self, modes: Option<&ModeSearch>) -> Lengths {
-        if modes.is_some() {
-            return Lengths::default();
-        }
+    pub fn lengths(&self) -> Lengths {
         let repeats = &self.arguments.repeats;
         let most = self.until.as_ref().map(|until| until.max_blocks);
         let interval = repeats.repeat.map(|interval| interval.as_millis());
@@ -156,18 +142,21 @@ impl Test<'_> {
     pub fn execute(
         &self,
         study: &Study,
-        modes: Option<&ModeSearch>,
         stop: &Arc<AtomicBool>,
         lines: &mut Lines,
     ) -> Result<Executed, Failure> {
         let start = Start {
             study,
-            plan: &study.plan(new_seed()?, self.lengths(modes)),
+            plan: &study.plan(new_seed()?, self.lengths()),
             destination: &self.destination,
             calibration: Extent::Never,
             out: (!self.arguments.no_log).then_some(&*self.arguments.out),
             folder: None,
             until: None,
+            allows: match self.arguments.is_with_iperf3() {
+                true => request::check,
+                false => |_| Ok(()),
+            },
             command_line: output::command_line(),
             states: States {
                 budget: self.arguments.repeats.state_budget,

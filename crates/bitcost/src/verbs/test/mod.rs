@@ -5,7 +5,6 @@ mod arguments;
 pub mod bill;
 mod conditions;
 mod described;
-mod modes;
 mod progress;
 mod prove;
 mod repetition;
@@ -39,28 +38,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         arguments.no_log,
         &test.typed.conditions,
     )?;
-    let plan = test.study(None)?.plan(0, test.lengths(None));
+    let plan = test.study()?.plan(0, test.lengths());
     arguments.repeats.check_interval(&plan)?;
-    let search = match test.modes()? {
-        Some(search) => Some(test.search(search, &stop)?),
-        None => None,
-    };
-    let study = test.study(None)?;
+    let study = test.study()?;
     // In a running lab `lab show --hints` prints them.
     if study.lab.running.is_none() {
-        let plan = study.plan(0, test.lengths(None));
+        let plan = study.plan(0, test.lengths());
         say_warnings(&test.destination.warnings(&study, &plan));
     }
     let look = &arguments.look;
     let mut lines = Lines::new(look.is_for_people(), look.verbose, stop.clone());
     lines.repeated = is_repeated.then(Repetition::default);
-    let executed = test.execute(&study, None, &stop, &mut lines)?;
+    let executed = test.execute(&study, &stop, &mut lines)?;
     let folder = executed.folder;
     let mut ending = executed
         .ending
         .inspect_err(|_| say_log(folder.as_deref()))?;
     let mut findings = executed.findings?;
-    findings.mode_search = search;
+    test.typed.take(&findings.summary.searches);
     if ending == Ending::Interrupted && !lines.has_run && lines.printed.is_ok() {
         return Err(stopped(&findings, lines.so_far()));
     }

@@ -104,7 +104,9 @@ impl Progress for Lines {
         if let Some(line) = repeated.and_then(|found| found.line(event, self.plan.as_ref())) {
             self.print(&line);
         }
-        if let Some(line) = state_line(event) {
+        // The result as text says what a search found.
+        let is_said = self.is_text && matches!(event, Event::Searched { .. });
+        if let Some(line) = state_line(event).filter(|_| !is_said) {
             output::say(&line);
         }
         match event {

@@ -142,6 +142,7 @@ impl Experiments<'_, '_> {
                 budget,
                 is_enough: &is_enough,
             }),
+            allows: |_| Ok(()),
             command_line: output::command_line(),
             states: States {
                 budget: Some(Duration::ZERO),

@@ -1,0 +1,114 @@
+//! The search for fast options: every trial is in the log, what it took is in effect, and what is given
+//! is kept.
+
+use serde_json::Value;
+
+use crate::bench::{Bench, Done};
+
+bitcost_testkit::trials! {
+    Host: a_test_takes_what_its_search_found, each_cell_of_a_study_is_searched_before_its_blocks;
+}
+
+/// Two cells, of which one asks for a search.
+const STUDY: &str = r#"title = "Searched"
+question = "Which options are fast?"
+[lab]
+topology = "pair"
+[workload]
+duration_s = 0.2
+[[factor]]
+name = "how"
+levels = [{ label = "plain" }, { label = "searched", mode = "auto", search_for = "cost" }]
+[run]
+blocks = 1
+"#;
+
+/// The searches of a document.
+fn searches(done: &Done) -> Vec<Value> {
+    let searches = done.json()["mode_search"].as_array().cloned();
+    searches.unwrap_or_default()
+}
+
+/// The last words of the messages of an execution name the options that give the same again.
+fn a_test_takes_what_its_search_found() {
+    let bench = Bench::new();
+    let words = [
+        "test",
+        "udp",
+        "-l",
+        "1000",
+        "--mode",
+        "auto",
+        "--send-mode",
+        "gso",
+        "-t",
+        "200ms",
+        "--json",
+    ];
+    let done = bench.bitcost(&words);
+    done.assert_code(0);
+    let found = searches(&done);
+    assert_eq!(found.len(), 1);
+    let search = &found[0];
+    let trials = search["trials"].as_array().expect("trials");
+    let mut modes: Vec<&str> = Vec::new();
+    for trial in trials {
+        assert_eq!(
+            trial["settings"].get("send_mode"),
+            None,
+            "it was given: {trial}"
+        );
+        assert!(
+            trial.get("refused").is_some()
+                || trial["measured"]["throughput_mbps"].as_f64() > Some(0.0),
+            "{trial}"
+        );
+        modes.extend(trial["settings"]["receive_mode"].as_str());
+    }
+    for mode in ["gro", "recvmmsg", "io_uring"] {
+        assert!(modes.contains(&mode), "{mode}: {trials:#?}");
+    }
+    let conditions = &done.json()["conditions"];
+    assert_eq!(conditions["send_mode"], "gso");
+    let taken = search["taken"].get("receive_mode");
+    assert_eq!(
+        conditions["receive_mode"],
+        *taken.unwrap_or(&Value::from("plain"))
+    );
+    assert!(
+        done.stderr.contains("searching fast options"),
+        "{}",
+        done.stderr
+    );
+    let shown = bench.bitcost(&["show", &bench.execution().display().to_string()]);
+    shown.assert_code(0);
+    let again = shown
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("same again: "));
+    let again = again.unwrap_or_else(|| panic!("{}", shown.stdout));
+    assert!(
+        again.contains("--send-mode gso") && !again.contains("--mode"),
+        "{again}"
+    );
+    let cost = bench.bitcost(&["test", "tcp", "--for", "cost"]);
+    cost.assert_code(2);
+    assert!(cost.stderr.contains("--mode auto"), "{}", cost.stderr);
+    bench.assert_nothing_left();
+}
+
+fn each_cell_of_a_study_is_searched_before_its_blocks() {
+    let bench = Bench::new();
+    bench.write("searched.toml", STUDY);
+    let done = bench.bitcost(&["run", "searched.toml", "--no-calibration", "--json"]);
+    done.assert_code(0);
+    let found = searches(&done);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(
+        (&found[0]["cell"], &found[0]["goal"]),
+        (&1.into(), &"cost".into())
+    );
+    let runs = done.json()["runs"].clone();
+    assert_eq!(runs, 2, "trials are no runs");
+    bench.assert_nothing_left();
+}

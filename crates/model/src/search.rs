@@ -1,0 +1,84 @@
+//! The search for fast options of a stream: short trials, and what they show.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a search looks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Goal {
+    /// The highest throughput.
+    #[default]
+    Rate,
+    /// The least CPU time of both endpoints per KiB.
+    Cost,
+}
+
+impl Goal {
+    /// Whether it is the one of a search that names none.
+    pub fn is_default(&self) -> bool {
+        *self == Goal::default()
+    }
+}
+
+/// The settings of a trial that differ from the cell's: name to value, as on the command line.
+pub type Changes = BTreeMap<String, String>;
+
+/// What a trial measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measured {
+    /// Delivered, in Mbit/s.
+    pub throughput_mbps: f64,
+    /// CPU time of the sender, in µs per KiB sent; absent where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_service_demand_us_per_kib: Option<f64>,
+    /// CPU time of the receiver, in µs per KiB received; absent where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_service_demand_us_per_kib: Option<f64>,
+}
+
+impl Measured {
+    /// CPU time of both endpoints, in µs per KiB.
+    pub fn cpu_us_per_kib(&self) -> Option<f64> {
+        Some(self.send_service_demand_us_per_kib? + self.receive_service_demand_us_per_kib?)
+    }
+}
+
+/// One short run of a search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trial {
+    /// The round, from 0; the last is that of the finalists.
+    pub round: u32,
+    /// Its settings.
+    pub settings: Changes,
+    /// Length of its window, in milliseconds.
+    pub window_ms: u32,
+    /// What it measured; absent where the host refused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measured>,
+    /// Why it has no result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+/// The search of one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Search {
+    /// The cell, by its place in the plan.
+    pub cell: usize,
+    /// What it looked for.
+    pub goal: Goal,
+    /// All trials, in order.
+    pub trials: Vec<Trial>,
+    /// The settings that the runs of the cell have; empty: the plain mode.
+    pub taken: Changes,
+    /// Whether the trials of what is taken differ from those of the plain mode.
+    pub is_better: bool,
+    /// Settings that were not tried because the time was over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untried: Vec<String>,
+    /// Its time, in milliseconds.
+    pub took_ms: u64,
+}
