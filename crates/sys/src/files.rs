@@ -2,8 +2,10 @@
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
 
 /// Temporary names that are tried for a target.
 const NAMES_TRIED: u32 = 100;
@@ -119,6 +121,29 @@ pub fn available_memory_bytes() -> Option<u64> {
     let line = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
     kib.checked_mul(1024)
+}
+
+/// Maps the first bytes of a file, and shares them with the kernel (mmap(2)).
+///
+/// # Errors
+/// The error of the system call.
+pub(crate) fn map_shared(file: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new shared mapping at an address that the kernel chooses.
+    let memory = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            bytes,
+            protection,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    if memory == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(memory.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
 
 #[cfg(test)]

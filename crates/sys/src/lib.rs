@@ -15,6 +15,7 @@ pub mod namespace;
 pub mod netlink;
 pub mod packet;
 pub mod passing;
+pub mod perf;
 pub mod privileges;
 pub mod process;
 pub mod seccomp;

@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::raw::{EVERY_PROTOCOL, OFFLOAD_HEADER_BYTES, PACKET_MAX_BYTES, bind, open, set};
+use crate::files::map_shared;
 use crate::socket;
 
 /// `enum tpacket_versions`.
@@ -103,7 +104,7 @@ impl Ring {
             set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
         }
         filter(&socket, lengths)?;
-        let memory = map(&socket, bytes)?;
+        let memory = map_shared(&socket, bytes)?;
         let ring = Ring {
             socket,
             memory,
@@ -207,7 +208,7 @@ impl AsFd for Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: this is the memory that `map` got, and nothing refers to it any more.
+        // SAFETY: this is the memory that `map_shared` got, and nothing refers to it any more.
         unsafe { libc::munmap(self.memory.as_ptr().cast(), self.bytes) };
     }
 }
@@ -225,25 +226,6 @@ fn slot_bytes(lengths: Lengths) -> usize {
     } else {
         needed.next_power_of_two()
     }
-}
-
-fn map(socket: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new shared mapping at an address that the kernel chooses.
-    let memory = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            bytes,
-            protection,
-            libc::MAP_SHARED,
-            socket.as_raw_fd(),
-            0,
-        )
-    };
-    if memory == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
-    NonNull::new(memory.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
 
 /// Makes the kernel deliver only frames of these lengths (socket(7), `SO_ATTACH_FILTER`).
