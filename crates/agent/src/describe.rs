@@ -84,7 +84,7 @@ pub fn napi_threads(device: &str) -> Option<Vec<u32>> {
 
 /// Whether `/proc` is that of another PID namespace than this process's, as in a node of a running
 /// lab: the kernel then reports no process ids of its threads.
-fn is_proc_of_another_namespace() -> bool {
+pub fn is_proc_of_another_namespace() -> bool {
     bitcost_sys::process::id_in_proc().is_ok_and(|id| id != std::process::id())
 }
 

@@ -18,6 +18,7 @@ mod limits;
 mod measuring;
 mod output;
 mod place;
+mod profile;
 mod receiving;
 mod refusal;
 mod run;
@@ -232,6 +233,10 @@ fn answer(
             *run = None;
             refused(distance::measure(cpus, output.clone()), output);
         }
+        ToAgent::TryProfile { rate_hz } => output.send(&match profile::check(rate_hz) {
+            Ok(()) => FromAgent::Profilable,
+            Err(refusal) => refusal.message(),
+        }),
         ToAgent::Prepare(prepare) => {
             *run = None;
             *run = prepared(*prepare, output, journaling, place);

@@ -21,10 +21,12 @@ use crate::abort::Abort;
 use crate::affinity;
 use crate::cached_metrics;
 use crate::connect::named;
+use crate::describe::napi_threads;
 use crate::events::{Command, Event};
 use crate::journaling::Journaling;
 use crate::output::Output;
 use crate::place::Place;
+use crate::profile::{Profiler, Tasks};
 use crate::receiving;
 use crate::refusal::Refusal;
 use crate::sampler::Sampler;
@@ -190,6 +192,7 @@ impl Endpoint {
         });
         let (peers, peer_origin) = threads.await_peer(COMMAND_TIMEOUT)?;
         let cached = self.journaling.metrics().start_run();
+        let profiler = self.prepare.profile_hz.map(Profiler::open).transpose()?;
         let (flows, mut in_effect) = setup::establish(&self.prepare, listening, &peers)?;
         if let Some(in_effect) = in_effect.first_mut() {
             in_effect.extend(self.cached_metrics(cached.as_deref(), &flows, &peers));
@@ -216,7 +219,7 @@ impl Endpoint {
         }
         let sockets = self.sockets(&flows);
         threads.spawn(flows, &self.prepare, start.begin_ns, &self.out)?;
-        let sampler = Sampler::open(
+        let mut sampler = Sampler::open(
             &first.conditions,
             &self.prepare.device,
             &threads.threads(),
@@ -224,16 +227,22 @@ impl Endpoint {
             &self.place.between,
             softirqs,
         );
+        sampler.profiler = profiler;
         let has_speed = measures_cost && first.conditions.probes == Probes::All;
         let speed = has_speed.then(|| SpeedMeter::start(&self.prepare.cpus));
         let distance = has_speed.then(|| self.distance()).flatten();
-        let watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
+        let mut watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
         let speed = speed.map(SpeedMeter::finish).unwrap_or_default();
         let core_to_core = distance.and_then(|meter| meter.finish().ok());
-        let foreign = self.foreign_since(before, peer_origin);
+        let foreign = self.foreign_since(before, peer_origin.as_ref());
+        let profiler = watched.profiler.take();
         let record = self.finish(threads, watched, in_effect, settings)?;
+        // Names of functions and threads are looked for when the traffic has ended.
+        let finish = |profiler: Profiler| profiler.finish(&self.tasks(peer_origin.as_ref()));
+        let profile = profiler.map(finish).transpose()?.map(Box::new);
         Ok(EndpointRecord {
             self_cost,
+            profile,
             foreign,
             speed,
             core_to_core,
@@ -244,19 +253,35 @@ impl Endpoint {
 
     /// The CPU time of other programs since the reading before the traffic. Processes of either
     /// endpoint are the run's where both are on this host.
-    fn foreign_since(&self, before: Option<Census>, peer: Option<Origin>) -> Option<ForeignLoad> {
+    fn foreign_since(&self, before: Option<Census>, peer: Option<&Origin>) -> Option<ForeignLoad> {
         let ticks = bitcost_probe::cpu::ticks_per_second();
-        let own = self.place.origin.as_ref()?;
         let now = Census::take()?;
-        let origins = [Some(own), peer.as_ref()].into_iter().flatten();
+        let own = self.own(&now, peer)?;
+        Some(now.since(&before?, &own, ticks))
+    }
+
+    /// The processes of the run in a census.
+    fn own(&self, now: &Census, peer: Option<&Origin>) -> Option<Own> {
+        let own = self.place.origin.as_ref()?;
+        let origins = [Some(own), peer].into_iter().flatten();
         let roots = origins
-            .filter_map(|origin| process_of(&now, origin))
+            .filter_map(|origin| process_of(now, origin))
             .collect();
-        Some(now.since(
-            &before?,
-            &Own::of(&now, roots, self.place.between.lab_daemons()),
-            ticks,
-        ))
+        Some(Own::of(now, roots, self.place.between.lab_daemons()))
+    }
+
+    /// What is known of the threads of this host.
+    fn tasks(&self, peer: Option<&Origin>) -> Tasks {
+        let device = &self.prepare.device;
+        Tasks {
+            run: Census::take().and_then(|now| {
+                let own = self.own(&now, peer)?;
+                Some((now, own))
+            }),
+            lab: self.place.between.lab_daemons(),
+            napi: napi_threads(device).unwrap_or_default(),
+            device: device.clone(),
+        }
     }
 
     /// Measures how far the CPU of the first part's traffic is from the other endpoint's, where this

@@ -10,6 +10,8 @@ use bitcost_probe::softirq_timer::SoftirqTimer;
 use bitcost_probe::{Between, Detail, Every, PROBES, Probe, Socket, Source, Target, Thread};
 use bitcost_sys::clock::monotonic_ns;
 
+use crate::profile::Profiler;
+
 /// Number of flows above which context switches and sockets are read only at the edges of the
 /// window: a reading takes 2 to 4 µs for each, which for a thousand flows is several per cent of a
 /// CPU.
@@ -20,6 +22,8 @@ pub struct Sampler {
     probes: Probes,
     sources: Vec<(Every, Box<dyn Source>)>,
     is_many: bool,
+    /// Samples the CPUs where the run is profiled.
+    pub profiler: Option<Profiler>,
 }
 
 impl Sampler {
@@ -61,6 +65,7 @@ impl Sampler {
             probes: conditions.probes,
             sources: sources(&target, |probe| !(probe.is_cost && conditions.no_cost)),
             is_many: traffic.len().max(flows) >= MANY,
+            profiler: None,
         }
     }
 
@@ -71,6 +76,7 @@ impl Sampler {
             probes: Probes::Edges,
             sources: sources(&target, |probe| probe.is_of_packets),
             is_many: false,
+            profiler: None,
         }
     }
 
@@ -86,6 +92,9 @@ impl Sampler {
     /// Reads the counters of a sample inside the window; absent where the run asks for the edges
     /// only.
     pub fn read_between(&mut self, counts: Vec<Counts>) -> Option<Sample> {
+        if let Some(profiler) = &mut self.profiler {
+            profiler.count();
+        }
         if self.probes == Probes::Edges {
             return None;
         }

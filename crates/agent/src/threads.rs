@@ -17,6 +17,7 @@ use crate::affinity::{Affinity, Request};
 use crate::connect::named;
 use crate::events::{Command, Event, FlowIndex, Started};
 use crate::output::Output;
+use crate::profile::{Profiler, thread_name};
 use crate::sampler::{Sampler, counted};
 use crate::worker::Worker;
 
@@ -53,6 +54,8 @@ pub struct Watched {
     pub samples: Vec<Sample>,
     /// Affinity and scheduling of the traffic threads, each with the part that it belongs to.
     pub affinities: Vec<(usize, Affinity)>,
+    /// What sampled the CPUs in the window, where the run is profiled.
+    pub profiler: Option<Profiler>,
 }
 
 impl Watched {
@@ -188,6 +191,10 @@ impl<'a> Threads<'a> {
         out: &Sender<Event>,
     ) -> Result<(), String> {
         let mut count = 0;
+        let name = prepare
+            .parts
+            .first()
+            .map_or("", |first| thread_name(first.role));
         for (part, (asked, flows)) in prepare.parts.iter().zip(flows).enumerate() {
             let workers = Worker::of(
                 part,
@@ -205,6 +212,7 @@ impl<'a> Threads<'a> {
                 let (kept, release) = mpsc::channel();
                 self.kept.push(kept);
                 let spawned = std::thread::Builder::new()
+                    .name(name.to_owned())
                     .spawn(move || worker.work(&request, begin_ns, &out, &release));
                 spawned.map_err(|error| {
                     format!(
@@ -248,6 +256,7 @@ impl<'a> Threads<'a> {
             .is_some_and(|part| part.conditions.is_bounded());
         self.wait_until(start.window_start_ns, bounded)?;
         self.enter(Phase::Measured);
+        sampler.profiler.as_mut().map_or(Ok(()), Profiler::begin)?;
         let mut samples = vec![sampler.read(self.counts())];
         let window_start_ns = samples[0].at_ns;
         samples
@@ -268,6 +277,7 @@ impl<'a> Threads<'a> {
         }
         self.wait_until(start.window_end_ns, bounded)?;
         self.enter(Phase::Cooldown);
+        sampler.profiler.iter_mut().for_each(Profiler::end);
         samples.push(sampler.read(self.counts()));
         self.kept.clear();
         samples
@@ -292,6 +302,7 @@ impl<'a> Threads<'a> {
             window_end_ns,
             samples,
             affinities,
+            profiler: sampler.profiler,
         })
     }
 

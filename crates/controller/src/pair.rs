@@ -22,6 +22,9 @@ use crate::transport::{AgentId, Incoming, Transport};
 /// The time that an agent may take for an answer that needs no traffic.
 const ANSWER: Duration = Duration::from_secs(5);
 
+/// The time that an agent may take to read the symbols of its kernel, too.
+const SYMBOLS: Duration = Duration::from_secs(20);
+
 /// The interval at which the controller checks whether the user stopped the execution.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -45,6 +48,8 @@ pub struct Pair {
     renewed: Duration,
     /// The baselines of both hosts, in the present block.
     pub idle: Option<[IdleBaseline; 2]>,
+    /// How often in a second each host's CPUs are sampled in the window of the next run.
+    pub profile_hz: [Option<u32>; 2],
 }
 
 /// The error that names the agent that is late, and the message that it did not send.
@@ -55,7 +60,8 @@ fn timed_out(role: Role, what: &str) -> WaitError {
     ))
 }
 
-const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
+/// Both agents.
+pub const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
 
 fn slot(role: Role) -> usize {
     match role {
@@ -80,6 +86,7 @@ impl Pair {
             generation: 0,
             program: None,
             idle: None,
+            profile_hz: [None; 2],
         };
         pair.start(Role::Sender, stop)?;
         pair.start(Role::Receiver, stop)?;
@@ -200,6 +207,20 @@ impl Pair {
             place: self.endpoints.endpoint(role).place.clone(),
             host,
         })
+    }
+
+    /// Whether the CPUs of one host can be sampled this often in a second.
+    pub fn try_profile(
+        &mut self,
+        role: Role,
+        rate_hz: u32,
+        stop: &AtomicBool,
+    ) -> Result<(), ControllerError> {
+        self.send(role, &ToAgent::TryProfile { rate_hz });
+        let what = "whether it can sample the CPUs of its host";
+        let pick = |message| matches!(message, FromAgent::Profilable).then_some(());
+        let answer = self.wait(role, SYMBOLS, what, stop, pick);
+        self.agent_result(role, answer)
     }
 
     /// The route from one host to an address.

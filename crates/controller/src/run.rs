@@ -143,6 +143,7 @@ fn prepare(
             receiving: endpoint.receiving,
             peer,
             confinement: None,
+            profile_hz: pair.profile_hz[usize::from(host == Role::Receiver)],
         };
         pair.send(host, &ToAgent::Prepare(Box::new(prepare)));
     }

@@ -1,6 +1,7 @@
 //! The runs of a plan, one after the other, on two agents that are restarted where they are lost.
 
 mod repeat;
+mod twin;
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -55,6 +56,8 @@ pub struct Session<'a> {
     /// The last run failed: both agents must be idle before the next one.
     is_upset: bool,
     watch: Watch,
+    /// The hosts whose CPUs are sampled in runs that are profiled.
+    profiled: Vec<Role>,
 }
 
 impl<'a> Session<'a> {
@@ -84,6 +87,7 @@ impl<'a> Session<'a> {
             stop,
             is_upset: false,
             watch: Watch::default(),
+            profiled: Vec::new(),
         })
     }
 
@@ -203,7 +207,7 @@ impl<'a> Session<'a> {
                 self.pair.idle = None;
             }
             let ending = match self.ready(series.as_ref().filter(|_| is_next), sink) {
-                Ok(()) => self.try_run(plan, planned, sink)?,
+                Ok(()) => self.try_with_twin(plan, planned, sink)?,
                 Err(ControllerError::Stopped) => Ending::Interrupted,
                 Err(error) if series.is_some() && self.may_return(&error) => {
                     self.missed(planned, &error, sink)?

@@ -6,6 +6,7 @@ use bitcost_analysis::log::PlaceFacts;
 use bitcost_controller::{ControllerError, Endpoints, PathControl, Session};
 use bitcost_model::event::{EndpointDescription, ProgramUsed};
 use bitcost_model::ping::{Pings, RttCheck};
+use bitcost_model::plan::Plan;
 
 use crate::error::ExecuteError;
 use crate::programs::Programs;
@@ -61,6 +62,17 @@ impl Prepared<'_> {
         }
         self.programs = programs.used()?;
         Ok(())
+    }
+
+    /// Checks that the hosts' CPUs can be sampled, if the plan is profiled, before anything is logged.
+    ///
+    /// # Errors
+    /// Environment, with what a host lacks.
+    pub fn try_profile(&mut self, plan: &Plan) -> Result<(), ExecuteError> {
+        match plan.profile_hz {
+            Some(rate_hz) => Ok(self.session.try_profile(rate_hz, self.shared_cpus)?),
+            None => Ok(()),
+        }
     }
 
     /// Whether both endpoints are on one host.

@@ -92,6 +92,7 @@ impl Resume {
         let programs = Programs::open(plan)?;
         logged.check_without_starting(destination, &programs)?;
         let mut prepared = destination.prepare(study, programs, calibration, stop)?;
+        prepared.try_profile(plan)?;
         if let Some(Event::Prepared {
             endpoints: ends,
             hosts,

@@ -78,6 +78,7 @@ impl Start<'_> {
         let (study, plan, destination) = (self.study, self.plan, self.destination);
         let programs = Programs::open(plan)?;
         let mut prepared = destination.prepare(study, programs, self.calibration, stop)?;
+        prepared.try_profile(plan)?;
         destination.report_notes(&prepared.notes, progress);
         let mut recorder = Recorder::new(self.target()?, progress).until(self.until);
         recorder.record(&Event::ExecutionBegan {

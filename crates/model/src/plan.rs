@@ -109,7 +109,7 @@ impl Plan {
     }
 
     /// The time that one run of a cell takes together with its profiled twin, if it has one.
-    fn time_with_twin(&self, cell: usize) -> Duration {
+    pub fn time_with_twin(&self, cell: usize) -> Duration {
         self.run_time(cell) * (1 + u32::from(self.profile_hz.is_some()))
     }
 

@@ -35,6 +35,9 @@ const MTU_MAX: u32 = 65_536;
 /// Ports below this number are for services of the host (`ip_unprivileged_port_start`, ip(7)).
 const FIRST_PORT: u16 = 1024;
 
+/// Whoever samples the CPUs of a host sees what all of its programs do.
+const NO_PROFILE: &str = "a service samples the CPUs of its host for no client; leave out --profile, or reach the host over ssh";
+
 /// One client's session.
 #[derive(Clone, Debug)]
 pub struct Policy {
@@ -87,6 +90,7 @@ impl Policy {
             }
             ToAgent::Constants { .. } | ToAgent::Distance { .. } => Ok(()),
             ToAgent::Idle { length_ms } => idle(Duration::from_millis((*length_ms).into())),
+            ToAgent::TryProfile { .. } => Err(NO_PROFILE.to_owned()),
             ToAgent::Prepare(prepare) => self.prepare(prepare),
             ToAgent::Meet { addresses, .. } => addresses
                 .iter()
@@ -142,6 +146,9 @@ impl Policy {
                 "what is measured on the CPUs of both endpoints of a lab; this is not a lab"
                     .to_owned(),
             );
+        }
+        if prepare.profile_hz.is_some() {
+            return Err(NO_PROFILE.to_owned());
         }
         if !prepare.peer.is_bitcost() {
             return Err("the other endpoint is a bitcost; requested an iperf3 server".to_owned());

@@ -44,6 +44,7 @@ pub fn prepare(change: impl FnOnce(&mut Conditions)) -> Prepare {
         receiving: None,
         peer: Peer::Bitcost,
         confinement: None,
+        profile_hz: None,
     }
 }
 

@@ -61,7 +61,7 @@ impl Study {
             seed,
             blocks,
             lengths: Some(lengths),
-            profile_hz: None,
+            profile_hz: self.profile_hz,
             cells,
             runs,
         }

@@ -6,6 +6,7 @@ pub mod hosts;
 pub mod judging;
 pub mod lab;
 pub mod order;
+pub mod profile;
 pub mod repeats;
 pub mod services;
 pub mod settings;

@@ -104,7 +104,7 @@ impl Repeats {
     /// # Errors
     /// Usage, with the time that a run takes.
     pub fn check_interval(&self, plan: &Plan) -> Result<(), Failure> {
-        let run = plan.run_time(0) + plan.idle_baseline();
+        let run = plan.time_with_twin(0) + plan.idle_baseline();
         match self.repeat {
             Some(interval) if interval < run => Err(Failure::Usage(format!(
                 "--repeat {}: a run takes about {}, with its warm-up and preparation; choose a longer interval, or a shorter run with -t",

@@ -19,6 +19,7 @@ use crate::options::hosts::StudyHosts;
 use crate::options::judging::Judging;
 use crate::options::lab::{Backend, say_warnings};
 use crate::options::order::{Order, new_seed};
+use crate::options::profile::ProfileOptions;
 use crate::options::services::Asked;
 use crate::options::slow::refuse_slow;
 use crate::options::states::StateOptions;
@@ -44,12 +45,14 @@ pub struct Arguments {
     #[command(flatten)]
     states: StateOptions,
     #[command(flatten)]
+    profile: ProfileOptions,
+    #[command(flatten)]
     hosts: StudyHosts,
     /// Parent of the folder that is created for the execution
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     out: PathBuf,
     /// Resume the interrupted execution in this folder, and run only what is missing
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "within", "duration", "budget", "like_the_document", "ci", "seed", "out"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "within", "duration", "budget", "like_the_document", "ci", "seed", "out", "profile", "profile_rate"])]
     resume: Option<PathBuf>,
     /// With --resume: accept a log that another user owns or can write, or that names another
     /// user's program or ssh configuration. Programs named in the log are started with your
@@ -179,6 +182,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     let study = arguments.against.apply(studies::find(name)?)?;
     check_compares(&study, &arguments.judging)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
+    arguments.profile.apply(&mut study)?;
     let destination = arguments.hosts.destination(&mut study, Asked::reach)?;
     let states = arguments.states.states(&destination)?;
     let is_running = study.lab.running.is_some();

@@ -29,6 +29,7 @@ fn prepare(listen_on: [u8; 4]) -> Prepare {
         receiving: None,
         peer: Peer::Bitcost,
         confinement: None,
+        profile_hz: None,
     }
 }
 

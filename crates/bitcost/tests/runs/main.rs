@@ -42,6 +42,7 @@ mod one_run;
 mod parts;
 mod ping;
 mod privileges;
+mod profile;
 mod prove;
 mod result;
 mod resume;
@@ -107,6 +108,7 @@ fn main() {
         parts::TRIALS,
         ping::TRIALS,
         privileges::TRIALS,
+        profile::TRIALS,
         prove::TRIALS,
         result::TRIALS,
         resume::TRIALS,

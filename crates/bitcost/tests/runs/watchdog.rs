@@ -166,6 +166,7 @@ impl Agent {
             receiving: None,
             peer: bitcost_model::protocol::Peer::Bitcost,
             confinement: None,
+            profile_hz: None,
         };
         ToAgent::Prepare(Box::new(prepare))
     }

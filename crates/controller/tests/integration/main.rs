@@ -6,6 +6,7 @@ mod constants;
 mod faults;
 mod order;
 mod processes;
+mod profiled;
 mod recovery;
 mod series;
 mod states;

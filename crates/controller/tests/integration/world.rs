@@ -456,6 +456,7 @@ impl State {
             ToAgent::Distance { .. } => answers.push(FromAgent::Distance {
                 round_trip_ns: None,
             }),
+            ToAgent::TryProfile { .. } => answers.push(FromAgent::Profilable),
             ToAgent::Prepare(prepare) => answers.push(FromAgent::Listening {
                 addresses: listening(prepare),
                 origin: None,

@@ -94,6 +94,14 @@ fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAge
     receiver
 }
 
+/// What an iperf3 server does not do.
+fn lacks(what: &str) -> FromAgent {
+    FromAgent::Failed {
+        reason: format!("an iperf3 server {what}"),
+        host_lacks: true,
+    }
+}
+
 fn answer(message: ToAgent, server: SocketAddr, output: &Output, running: &mut Option<Running>) {
     let command = match message {
         ToAgent::Hello { .. } => {
@@ -128,12 +136,11 @@ fn answer(message: ToAgent, server: SocketAddr, output: &Output, running: &mut O
                 round_trip_ns: None,
             });
         }
+        ToAgent::TryProfile { .. } => {
+            return output.send(&lacks("does not sample the CPUs of its host"));
+        }
         ToAgent::Constants { .. } => {
-            let reason = "an iperf3 server does not measure its host".to_owned();
-            return output.send(&FromAgent::Failed {
-                reason,
-                host_lacks: true,
-            });
+            return output.send(&lacks("does not measure its host"));
         }
         ToAgent::Prepare(prepare) => {
             *running = None;

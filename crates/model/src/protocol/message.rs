@@ -59,6 +59,9 @@ pub struct Prepare {
     /// What the service that started the agent holds the run to; absent where none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<Confinement>,
+    /// Samples of each CPU in a second, where this endpoint samples its host's CPUs in the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_hz: Option<u32>,
 }
 
 /// How the interface of a host of a lab receives. It is set before each run, and ends with the lab.
@@ -173,6 +176,12 @@ pub enum ToAgent {
         /// The CPUs.
         cpus: [u32; 2],
     },
+    /// Asks the agent whether it may sample the CPUs of its host this often in a second:
+    /// [`FromAgent::Profilable`].
+    TryProfile {
+        /// Samples of each CPU in a second.
+        rate_hz: u32,
+    },
     /// Asks the agent to prepare an endpoint: [`FromAgent::Listening`].
     Prepare(Box<Prepare>),
     /// Reports where the other endpoint listens, so that both can connect: [`FromAgent::Ready`].
@@ -233,6 +242,8 @@ pub enum FromAgent {
         /// measured.
         round_trip_ns: Option<u32>,
     },
+    /// The CPUs of the host can be sampled.
+    Profilable,
     /// The addresses on which the endpoint listens.
     Listening {
         /// Its addresses.

@@ -116,9 +116,18 @@ impl Census {
 }
 
 impl Process {
-    pub(super) fn is_shared_work(&self) -> bool {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is a thread of the kernel.
+    pub fn is_of_kernel(&self) -> bool {
         self.flags & KERNEL_THREAD != 0
-            && SHARED_WORK.iter().any(|start| self.name.starts_with(start))
+    }
+
+    pub(super) fn is_shared_work(&self) -> bool {
+        self.is_of_kernel() && SHARED_WORK.iter().any(|start| self.name.starts_with(start))
     }
 }
 

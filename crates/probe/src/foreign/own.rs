@@ -29,7 +29,7 @@ impl Own {
     }
 
     /// Whether everything of this process is the run's.
-    pub(super) fn has_all_of(&self, census: &Census, pid: u32) -> bool {
+    pub fn has_all_of(&self, census: &Census, pid: u32) -> bool {
         self.roots.contains(&pid)
             || census
                 .ancestors(pid)

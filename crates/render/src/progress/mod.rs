@@ -73,6 +73,10 @@ impl View {
                 ..
             } => self.run_ended(*run, sender, receiver),
             Event::RunFailed { run, reason, .. } => self.run_failed(*run, reason),
+            Event::RunNotProfiled { run, reason } => {
+                let run = run + 1;
+                self.always(&format!("run {run} was not profiled: {}", harmless(reason)));
+            }
             Event::Reconnecting { role, reason } => {
                 self.always(&format!(
                     "the {} is out of reach, tried again: {}",
@@ -201,7 +205,7 @@ impl View {
         if let Some(plan) = &self.plan
             && let Some(planned) = plan.runs.get(run as usize)
         {
-            self.left = self.left.saturating_sub(plan.run_time(planned.cell));
+            self.left = self.left.saturating_sub(plan.time_with_twin(planned.cell));
         }
     }
 

@@ -238,6 +238,11 @@ pub(crate) const RUN: Table = Table {
             Form::Share(f64::INFINITY),
             "Maximum time in seconds with `blocks = \"auto\"` (default: four times those of the study's own blocks).",
         ),
+        key(
+            "profile",
+            Form::Switch,
+            "Whether each run is made once more while the hosts' CPUs are sampled, as with `--profile` (default: false).",
+        ),
     ],
 };
 

@@ -6,6 +6,7 @@ use crate::keys::{LENGTHS, RUN};
 use crate::section::Section;
 use crate::settings;
 use bitcost_model::conditions::bounds::DURATION_S;
+use bitcost_model::profile::RATE_HZ;
 
 /// The blocks of a study that does not say how many; an interval of fewer covers too little where
 /// every block is looked at (docs/method/statistics.md, Stop rule).
@@ -20,6 +21,8 @@ pub struct Lengths {
     pub blocks: u32,
     /// Whether the study's question decides how many blocks there are.
     pub is_auto: bool,
+    /// The rate at which each run is profiled, by making it once more.
+    pub profile_hz: Option<u32>,
     pub document: Option<Length>,
     pub short: Option<Length>,
 }
@@ -29,6 +32,7 @@ pub fn lengths(top: &Section) -> Result<Lengths, StudyError> {
         return Ok(Lengths {
             blocks: BLOCKS,
             is_auto: false,
+            profile_hz: None,
             document: None,
             short: None,
         });
@@ -42,6 +46,7 @@ pub fn lengths(top: &Section) -> Result<Lengths, StudyError> {
     Ok(Lengths {
         blocks: blocks.flatten().unwrap_or(BLOCKS),
         is_auto: blocks == Some(None),
+        profile_hz: (section.switch("profile")? == Some(true)).then_some(RATE_HZ),
         document: section
             .section("like_the_document")?
             .as_ref()

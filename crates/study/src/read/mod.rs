@@ -134,6 +134,7 @@ fn study(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyE
         leave_out,
         blocks: lengths.blocks,
         until,
+        profile_hz: lengths.profile_hz,
         like_the_document: lengths.document,
         ci: lengths.short,
         named_metrics: named_metrics(&top, &factors)?,

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::format::Look;
 use crate::options::hosts::HostOptions;
 use crate::options::lab::Backend;
+use crate::options::profile::ProfileOptions;
 use crate::options::repeats::Repeats;
 use crate::options::settings::Settings;
 use crate::options::whole::whole;
@@ -105,6 +106,8 @@ pub struct Arguments {
     pub budget: Duration,
     #[command(flatten)]
     pub repeats: Repeats,
+    #[command(flatten)]
+    pub profile: ProfileOptions,
     #[command(flatten)]
     pub backend: Backend,
     /// Parent of the folder that is created for the log of the test

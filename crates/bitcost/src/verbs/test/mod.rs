@@ -38,12 +38,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         arguments.no_log,
         &test.typed.conditions,
     )?;
-    let plan = test.study()?.plan(0, test.lengths());
+    let mut study = test.study()?;
+    arguments.profile.apply(&mut study)?;
+    let plan = study.plan(0, test.lengths());
     arguments.repeats.check_interval(&plan)?;
-    let study = test.study()?;
     // In a running lab `lab show --hints` prints them.
     if study.lab.running.is_none() {
-        let plan = study.plan(0, test.lengths());
         say_warnings(&test.destination.warnings(&study, &plan));
     }
     let look = &arguments.look;

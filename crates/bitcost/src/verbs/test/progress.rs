@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bitcost_analysis::summary::Precision;
 use bitcost_execute::Progress;
 use bitcost_model::event::{Event, FailureKind};
+use bitcost_model::harmless;
 use bitcost_model::plan::Plan;
 use bitcost_model::units::counted;
 use bitcost_render::progress::{Seconds, state_line};
@@ -125,6 +126,9 @@ impl Progress for Lines {
             Event::RunBegan { run, .. } => self.begin(*run),
             Event::RunFailed { kind, .. } if self.repeated.is_some() => {
                 self.has_run |= *kind != FailureKind::Interrupted;
+            }
+            Event::RunNotProfiled { reason, .. } => {
+                output::say(&format!("the run was not profiled: {}", harmless(reason)));
             }
             Event::RunEnded { .. } => {
                 self.has_run = true;

@@ -1,0 +1,94 @@
+//! Whether this host can be sampled: who may, and what allows it.
+
+use std::fmt::Display;
+use std::io;
+
+use bitcost_model::profile::{FRAMES_MAX, RATES_HZ};
+
+use crate::refusal::Refusal;
+
+/// What an ordinary user has instead.
+const INSTEAD: &str = "without privileges, `bitcost bill` says what a KiB's CPU time is spent on";
+
+/// The map of user numbers in the first user namespace, its fields.
+const ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
+
+/// The first PID namespace (`PROC_PID_INIT_INO`, linux/proc_ns.h).
+const FIRST_PIDS: &str = "pid:[4026531836]";
+
+/// Checks that this process knows the threads of the host by their numbers. In another PID namespace
+/// the kernel gives those outside of it the number of an idle CPU.
+///
+/// # Errors
+/// When it is in another one.
+pub fn check_namespace() -> Result<(), Refusal> {
+    let own = std::fs::read_link("/proc/self/ns/pid");
+    match own.is_ok_and(|own| own.to_str() != Some(FIRST_PIDS)) {
+        true => Err(lacks(format!(
+            "this process is in a PID namespace, as in a container or in a node of a running lab, where the kernel does not tell whose the samples of other threads are; run bitcost as root outside of it; {INSTEAD}"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Checks that the kernel takes as many samples.
+///
+/// # Errors
+/// With the value of the kernel's setting.
+pub fn check_rate(rate_hz: u32) -> Result<(), Refusal> {
+    let [least, most] = RATES_HZ;
+    if !(least..=most).contains(&rate_hz) {
+        let rate = format!("{rate_hz} samples of a CPU in a second; allowed: {least} to {most}");
+        return Err(rate.into());
+    }
+    match setting("perf_event_max_sample_rate") {
+        Some(allowed) if allowed < i64::from(rate_hz) => Err(lacks(format!(
+            "{rate_hz} samples of each CPU in a second, and this kernel takes {allowed} at most; ask for fewer (--profile-rate {allowed}), or as root: sysctl kernel.perf_event_max_sample_rate={rate_hz}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The most frames of a stack that the kernel records, without that of the program.
+pub fn most_frames() -> u16 {
+    let most = FRAMES_MAX as u16 - 1;
+    let allowed = setting("perf_event_max_stack").and_then(|most| u16::try_from(most).ok());
+    allowed.map_or(most, |allowed| allowed.min(most))
+}
+
+/// Why the kernel does not sample whole CPUs.
+pub fn refusal(error: &io::Error) -> Refusal {
+    let is_first = std::fs::read_to_string("/proc/self/uid_map")
+        .is_ok_and(|map| map.split_ascii_whitespace().eq(ALL_USERS));
+    let of_namespace = match is_first {
+        true => "",
+        false => {
+            " of the machine (this process is in a user namespace, as in a lab of an ordinary user)"
+        }
+    };
+    match (error.kind(), setting("perf_event_paranoid")) {
+        (_, None) => lacks(format!(
+            "this kernel has no perf_event_open (CONFIG_PERF_EVENTS), or hides it; {INSTEAD}"
+        )),
+        (io::ErrorKind::PermissionDenied, Some(value)) => lacks(format!(
+            "{error}: kernel.perf_event_paranoid is {value}, so only root or a process with CAP_PERFMON{of_namespace} may sample the CPUs; run bitcost as root, or allow it to everybody: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0; {INSTEAD}"
+        )),
+        (_, Some(_)) => lacks(format!(
+            "the kernel has neither cycles nor cpu-clock to sample by: {error}; {INSTEAD}"
+        )),
+    }
+}
+
+/// A refusal for something that this host lacks.
+pub fn lacks(why: impl Display) -> Refusal {
+    Refusal {
+        reason: format!("profile the CPUs of this host: {why}"),
+        host_lacks: true,
+    }
+}
+
+/// A number among the kernel's settings; absent where it has none of this name.
+pub fn setting(name: &str) -> Option<i64> {
+    let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?;
+    text.trim().parse().ok()
+}

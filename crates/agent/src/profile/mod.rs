@@ -1,0 +1,189 @@
+//! What this host's CPUs do in a run's window: stacks that a timer samples, counted by thread.
+
+mod allowed;
+mod counted;
+mod folded;
+mod symbols;
+mod tasks;
+
+use bitcost_model::cpu_list::parse_cpu_list;
+use bitcost_model::profile::{Profile, ProfileEvent};
+use bitcost_sys::clock::monotonic_ns;
+use bitcost_sys::perf::{CpuSamples, Trigger};
+
+use self::counted::Counted;
+use self::symbols::Symbols;
+pub use self::tasks::{Tasks, thread_name};
+use crate::refusal::Refusal;
+
+/// Checks that a run on this host can be profiled, before any is made.
+///
+/// # Errors
+/// What this host lacks, with the value of the setting and what allows it.
+pub fn check(rate_hz: u32) -> Result<(), Refusal> {
+    allowed::check_namespace()?;
+    Profiler::open(rate_hz)?;
+    Symbols::read()?;
+    Ok(())
+}
+
+/// The sampling of every CPU.
+pub struct Profiler {
+    event: ProfileEvent,
+    rate_hz: u32,
+    cpus: Vec<CpuSamples>,
+    counted: Counted,
+    began_ns: u64,
+    ended_ns: u64,
+}
+
+impl Profiler {
+    /// Opens the sampling of every CPU that is online: by its cycles where each of them counts them,
+    /// else by the kernel's timer.
+    ///
+    /// # Errors
+    /// Why this host cannot be sampled, who may, and what allows it.
+    pub fn open(rate_hz: u32) -> Result<Profiler, Refusal> {
+        allowed::check_rate(rate_hz)?;
+        let frames = allowed::most_frames();
+        let cpus = online()?;
+        let all = |trigger| -> std::io::Result<Vec<CpuSamples>> {
+            let open = |cpu: &u32| CpuSamples::open(*cpu, trigger, rate_hz, frames);
+            cpus.iter().map(open).collect()
+        };
+        let (event, cpus) = match all(Trigger::Cycles) {
+            Ok(cpus) => (ProfileEvent::Cycles, cpus),
+            Err(_) => {
+                let cpus = all(Trigger::CpuClock).map_err(|error| allowed::refusal(&error))?;
+                (ProfileEvent::CpuClock, cpus)
+            }
+        };
+        Ok(Profiler {
+            event,
+            rate_hz,
+            counted: Counted::new(cpus.len(), usize::from(frames)),
+            cpus,
+            began_ns: 0,
+            ended_ns: 0,
+        })
+    }
+
+    /// Starts to sample, at the start of the window.
+    ///
+    /// # Errors
+    /// When the kernel refuses it.
+    pub fn begin(&mut self) -> Result<(), String> {
+        self.began_ns = monotonic_ns();
+        let begun = self.cpus.iter().try_for_each(CpuSamples::enable);
+        begun.map_err(|error| format!("start to sample the CPUs: {error}"))
+    }
+
+    /// Counts what was sampled since the last time, so that the buffers have room.
+    pub fn count(&mut self) {
+        for (cpu, samples) in self.cpus.iter_mut().enumerate() {
+            samples
+                .take()
+                .for_each(|record| self.counted.take(cpu, record));
+        }
+    }
+
+    /// Ends the sampling, at the end of the window.
+    pub fn end(&mut self) {
+        for cpu in &self.cpus {
+            // It fails for no event that could be enabled, and closing it ends it too.
+            let _ = cpu.disable();
+        }
+        self.ended_ns = monotonic_ns();
+        self.count();
+    }
+
+    /// The profile, with the names of functions and the owners of threads.
+    ///
+    /// # Errors
+    /// When the kernel's symbols cannot be read.
+    pub fn finish(self, tasks: &Tasks) -> Result<Profile, Refusal> {
+        let symbols = Symbols::read()?;
+        let Profiler {
+            event,
+            rate_hz,
+            cpus,
+            counted,
+            began_ns,
+            ended_ns,
+        } = self;
+        let lost = counted.lost(rate_hz, ended_ns);
+        let (stacks, left_out) = folded::folded(&counted, &symbols, tasks);
+        Ok(Profile {
+            event,
+            rate_hz,
+            window_ns: ended_ns.saturating_sub(began_ns),
+            cpus: cpus.len() as u32,
+            samples: counted.samples,
+            lost,
+            cut: counted.cut,
+            dropped: counted.dropped + left_out,
+            stacks,
+        })
+    }
+}
+
+/// The CPUs that are online.
+fn online() -> Result<Vec<u32>, Refusal> {
+    let path = "/sys/devices/system/cpu/online";
+    let read = std::fs::read_to_string(path).map_err(|error| error.to_string());
+    let cpus = read.and_then(|text| parse_cpu_list(&text).ok_or("no list of CPUs".to_owned()));
+    cpus.map_err(|error| allowed::lacks(format!("{path}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+    use std::time::{Duration, Instant};
+
+    use bitcost_model::profile::{ProfiledStack, ProfiledTask, RATE_HZ};
+
+    use super::*;
+
+    const WINDOW: Duration = Duration::from_millis(400);
+
+    /// Sends datagrams to itself for a little longer than the window.
+    fn send() {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let to = socket.local_addr().expect("its address");
+        let end = Instant::now() + 2 * WINDOW;
+        while Instant::now() < end {
+            socket.send_to(&[0; 1024], to).expect("sent");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_sends_is_met_in_the_kernel() {
+        let Ok(mut profiler) = check(RATE_HZ).and_then(|()| Profiler::open(RATE_HZ)) else {
+            return;
+        };
+        let sender = std::thread::Builder::new().name("sender".to_owned());
+        let sender = sender.spawn(send).expect("a thread");
+        profiler.begin().expect("begun");
+        std::thread::sleep(WINDOW / 2);
+        profiler.count();
+        std::thread::sleep(WINDOW / 2);
+        profiler.end();
+        sender.join().expect("it ended");
+        let tasks = Tasks {
+            run: None,
+            lab: Vec::new(),
+            device: "lo".to_owned(),
+            napi: Vec::new(),
+        };
+        let profile = profiler.finish(&tasks).expect("a profile");
+        let sends = |stack: &&ProfiledStack| {
+            stack.task == ProfiledTask::Sender && stack.stack.contains(";udp_sendmsg")
+        };
+        let sending = profile.stacks.iter().find(sends).expect("udp_sendmsg");
+        assert!(sending.stack.starts_with("[user];"), "{}", sending.stack);
+        let counted: u64 = profile.stacks.iter().map(|stack| stack.count).sum();
+        assert_eq!(counted + profile.dropped, profile.samples);
+        let most = u64::from(RATE_HZ * profile.cpus) * profile.window_ns / 1_000_000_000;
+        assert!((1..=2 * most).contains(&profile.samples), "{profile:?}");
+    }
+}

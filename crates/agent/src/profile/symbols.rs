@@ -1,0 +1,146 @@
+//! The names of the kernel's functions, from /proc/kallsyms.
+
+use bitcost_model::profile::FUNCTION_BYTES_MAX;
+
+use super::allowed::{lacks, setting};
+use crate::refusal::Refusal;
+
+/// The frame of an address that belongs to no function.
+pub const UNKNOWN: &str = "[unknown]";
+
+/// The ends of names that the compiler gives to parts and copies of a function.
+const COPIES: [&str; 5] = [".isra", ".constprop", ".cold", ".part", ".llvm"];
+
+/// The longest function: an address farther from the nearest name is of something without a name.
+const LONGEST_BYTES: u64 = 1 << 20;
+
+/// The functions in the order of their addresses.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    text: String,
+    /// Address of a function, and where its name begins and ends in the text.
+    functions: Vec<(u64, [u32; 2])>,
+}
+
+impl Symbols {
+    /// Reads the names of the running kernel and its modules.
+    ///
+    /// # Errors
+    /// When they cannot be read, or their addresses are hidden.
+    pub fn read() -> Result<Symbols, Refusal> {
+        let path = "/proc/kallsyms";
+        let read = std::fs::read_to_string(path);
+        let symbols = Symbols::of(read.map_err(|error| lacks(format!("{path}: {error}")))?);
+        if symbols.functions.is_empty() {
+            let value = setting("kptr_restrict").map_or("unknown".to_owned(), |v| v.to_string());
+            return Err(lacks(format!(
+                "{path} hides the addresses of the kernel's functions (kernel.kptr_restrict is {value}); run bitcost as root, with: sysctl kernel.kptr_restrict=0"
+            )));
+        }
+        Ok(symbols)
+    }
+
+    /// The functions of such a text. Lines that name none are skipped.
+    fn of(text: String) -> Symbols {
+        let mut functions = Vec::new();
+        let mut begin = 0;
+        for line in text.split_inclusive('\n') {
+            if let Some((address, from, name)) = function(line) {
+                let from = begin + from;
+                let span = [from as u32, (from + name.len()) as u32];
+                functions.push((address, rank(name), span));
+            }
+            begin += line.len();
+        }
+        functions.sort();
+        functions.dedup_by_key(|(address, _, _)| *address);
+        let functions = functions.into_iter();
+        let functions = functions
+            .map(|(address, _, span)| (address, span))
+            .collect();
+        Symbols { text, functions }
+    }
+
+    /// The name of the function at an address, without the ends of [`COPIES`].
+    pub fn name(&self, address: u64) -> &str {
+        let after = self.functions.partition_point(|(at, _)| *at <= address);
+        let found = after.checked_sub(1).map(|place| self.functions[place]);
+        match found {
+            Some((at, [from, to])) if address - at < LONGEST_BYTES => {
+                &self.text[from as usize..to as usize]
+            }
+            _ => UNKNOWN,
+        }
+    }
+}
+
+/// Address, place and name of the function in a line `ADDRESS TYPE NAME [MODULE]`.
+fn function(line: &str) -> Option<(u64, usize, &str)> {
+    let mut words = line.split_ascii_whitespace();
+    let address = u64::from_str_radix(words.next()?, 16).ok()?;
+    let is_function = matches!(words.next()?, "t" | "T" | "w" | "W");
+    let name = words.next()?;
+    // Room for patches before a function (CONFIG_PREFIX_SYMBOLS).
+    let is_padding = name.starts_with("__pfx_");
+    let place = name.as_ptr() as usize - line.as_ptr() as usize;
+    let plain = plain(name)?;
+    (address != 0 && is_function && !is_padding).then_some((address, place, plain))
+}
+
+/// A name without the end that the compiler gave it; absent where it cannot be a frame.
+fn plain(name: &str) -> Option<&str> {
+    let end = COPIES.iter().filter_map(|copy| name.find(copy)).min();
+    let name = &name[..end.unwrap_or(name.len())];
+    let name = name.get(..FUNCTION_BYTES_MAX).unwrap_or(name);
+    bitcost_model::profile::is_function(name).then_some(name)
+}
+
+/// Which of several names of an address is kept: one without underscores and marks of the linker.
+fn rank(name: &str) -> (bool, usize) {
+    let underscores = name.len() - name.trim_start_matches('_').len();
+    let is_mark = ["_text", "_stext", "_start", "_end"]
+        .iter()
+        .any(|end| name.ends_with(end));
+    (is_mark, underscores)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+ffffffff81000000 T _stext
+ffffffff81000000 T _text
+ffffffff81000000 t first
+ffffffff81000100 t tcp_ack.part.0
+ffffffff81000200 t __pfx_udp_sendmsg
+ffffffff81000210 T udp_sendmsg
+ffffffff81000300 D not_a_function
+not a line
+ffffffff81000400 T
+ffffffffc0000000 t veth_xmit.constprop.0.isra.3\t[veth]
+";
+
+    #[test]
+    fn an_address_has_the_name_of_the_function_that_it_is_in() {
+        let symbols = Symbols::of(TEXT.to_owned());
+        for (address, name) in [
+            (0x10, UNKNOWN),
+            (0xffff_ffff_8100_0000, "first"),
+            (0xffff_ffff_8100_01ff, "tcp_ack"),
+            (0xffff_ffff_8100_0208, "tcp_ack"),
+            (0xffff_ffff_8100_0400, "udp_sendmsg"),
+            (0xffff_ffff_8900_0000, UNKNOWN),
+            (0xffff_ffff_c000_0010, "veth_xmit"),
+        ] {
+            assert_eq!(symbols.name(address), name, "{address:x}");
+        }
+    }
+
+    #[test]
+    fn hidden_addresses_are_no_functions() {
+        let hidden = "0000000000000000 T tcp_sendmsg\n0000000000000000 T udp_sendmsg\n";
+        assert!(Symbols::of(hidden.to_owned()).functions.is_empty());
+        assert_eq!(Symbols::default().name(1), UNKNOWN);
+    }
+}

@@ -1,0 +1,39 @@
+//! Whether runs are profiled, and how often their CPUs are sampled.
+
+use bitcost_model::profile::RATE_HZ;
+use bitcost_study::Study;
+
+use super::whole::whole;
+use crate::failure::Failure;
+
+/// What is profiled.
+#[derive(clap::Args)]
+pub struct ProfileOptions {
+    /// Make each run once more while the CPUs of the hosts are sampled, and show in which parts of
+    /// the kernel the CPU time is spent. Needs root on the hosts; no figure but this is of those runs
+    #[arg(long)]
+    profile: bool,
+    /// Samples of each CPU in a second [default: 997]
+    #[arg(long, value_name = "HZ", value_parser = whole::<u32>(10..=10_000))]
+    profile_rate: Option<u32>,
+}
+
+impl ProfileOptions {
+    /// Changes what the study says of profiles to what is asked for.
+    ///
+    /// # Errors
+    /// Usage, when a rate is asked for and nothing is profiled.
+    pub fn apply(&self, study: &mut Study) -> Result<(), Failure> {
+        if self.profile {
+            study.profile_hz.get_or_insert(RATE_HZ);
+        }
+        match (self.profile_rate, &mut study.profile_hz) {
+            (Some(asked), Some(rate)) => *rate = asked,
+            (Some(_), None) => {
+                return Err(Failure::Usage("--profile-rate needs --profile".to_owned()));
+            }
+            (None, _) => {}
+        }
+        Ok(())
+    }
+}

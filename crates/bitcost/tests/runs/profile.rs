@@ -1,0 +1,110 @@
+//! `--profile`: runs that are made once more while the CPUs are sampled.
+
+use bitcost_model::event::Event;
+use bitcost_model::profile::{Profile, ProfiledTask};
+use bitcost_sys::process::effective_uid;
+
+use crate::bench::{Bench, SMALL, runs_per_cell};
+
+bitcost_testkit::trials! {
+    Host: a_profile_has_the_stacks_of_both_ends, a_twin_is_none_of_the_runs_of_its_cell, an_ordinary_user_is_told_who_may_profile;
+}
+
+/// The profiles of an execution in a lab, each with the number of its run.
+fn profiles(bench: &Bench) -> Vec<(u32, Profile)> {
+    let profile = |event: &Event| match event {
+        Event::RunProfiled {
+            run,
+            sender,
+            receiver,
+            ..
+        } => {
+            let both = [&sender.profile, &receiver.profile];
+            let [profile] = both.into_iter().flatten().collect::<Vec<_>>()[..] else {
+                panic!("one machine has one profile");
+            };
+            Some((*run, (**profile).clone()))
+        }
+        _ => None,
+    };
+    bench.log().events.iter().filter_map(profile).collect()
+}
+
+/// Runs a command with `--profile`; ignores the test where the kernel does not allow it to root.
+fn profiled(bench: &Bench, words: &[&str]) -> crate::bench::Done {
+    if effective_uid() != 0 {
+        bitcost_testkit::ignore("only root may profile the host");
+    }
+    let done = bench.bitcost(&[words, &["--profile"]].concat());
+    if done.code == Some(3) && done.stderr.contains("profile") {
+        bitcost_testkit::ignore(&done.stderr);
+    }
+    done.assert_code(0);
+    done
+}
+
+fn a_profile_has_the_stacks_of_both_ends() {
+    let bench = Bench::new();
+    profiled(&bench, &["test", "tcp", "-t", "1s"]);
+    let [(0, profile)] = &profiles(&bench)[..] else {
+        panic!("one run has one twin");
+    };
+    let window = profile.window_ns as f64 / 1e9;
+    // The timer samples idle CPUs, too; the counter of cycles does not.
+    let expected = f64::from(profile.rate_hz) * f64::from(profile.cpus) * window;
+    let samples = (profile.samples + profile.lost) as f64;
+    let least = match profile.event.name() {
+        "cpu-clock" => 0.5,
+        _ => 0.01,
+    };
+    assert!(
+        samples > least * expected && samples < 2.0 * expected,
+        "{samples} samples, {expected} expected"
+    );
+    let counted: u64 = profile.stacks.iter().map(|stack| stack.count).sum();
+    assert_eq!(counted + profile.dropped, profile.samples);
+    for task in [ProfiledTask::Sender, ProfiledTask::Receiver] {
+        let mut stacks = profile.stacks.iter().filter(|stack| stack.task == task);
+        let function = match task {
+            ProfiledTask::Sender => "tcp_sendmsg",
+            _ => "tcp_recvmsg",
+        };
+        assert!(
+            stacks.any(|stack| stack.stack.contains(function)),
+            "{task:?} without {function}: {:#?}",
+            profile.stacks
+        );
+    }
+    bench.assert_nothing_left();
+}
+
+fn a_twin_is_none_of_the_runs_of_its_cell() {
+    let bench = Bench::new();
+    let study = SMALL.replace("blocks = 3", "blocks = 2");
+    bench.write("small.toml", &study);
+    let words = ["run", "small.toml", "--no-calibration", "--json"];
+    let document = profiled(&bench, &words).json();
+    assert_eq!(runs_per_cell(&document), [2, 2]);
+    let runs: Vec<u32> = profiles(&bench).iter().map(|(run, _)| *run).collect();
+    assert_eq!(runs, [0, 1, 2, 3]);
+    bench.assert_nothing_left();
+}
+
+fn an_ordinary_user_is_told_who_may_profile() {
+    let bench = match effective_uid() {
+        0 => Bench::of_user(65_534),
+        _ => Bench::new(),
+    };
+    let done = bench.bitcost(&["test", "tcp", "-t", "1s", "--profile"]);
+    done.assert_code(3);
+    if !done.stderr.contains("profile") {
+        bitcost_testkit::ignore(&done.stderr);
+    }
+    assert!(
+        done.stderr.contains("root") && done.stderr.contains("bitcost bill"),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(bench.contents(), Vec::<String>::new());
+    bench.assert_nothing_left();
+}

@@ -1,0 +1,122 @@
+//! Runs that are made once more while the CPUs of the hosts are sampled.
+
+use bitcost_model::event::Event;
+use bitcost_model::plan::{Plan, PlannedRun};
+use bitcost_model::record::Role;
+
+use super::{Ending, Session, emit};
+use crate::error::{ControllerError, RunError};
+use crate::pair::ROLES;
+use crate::run::Sink;
+
+impl Session<'_> {
+    /// Checks that the CPUs of the hosts can be sampled this often in a second: by the first agent
+    /// alone where both are on one machine. Runs of plans with profiles are made twice from now on.
+    ///
+    /// # Errors
+    /// When a host cannot be sampled; the reason says what it lacks.
+    pub fn try_profile(
+        &mut self,
+        rate_hz: u32,
+        is_one_machine: bool,
+    ) -> Result<(), ControllerError> {
+        for role in ROLES {
+            let is_twice = is_one_machine && !self.profiled.is_empty();
+            if is_twice || !self.pair.endpoint(role).peer.is_bitcost() {
+                continue;
+            }
+            self.pair.try_profile(role, rate_hz, self.stop)?;
+            self.profiled.push(role);
+        }
+        Ok(())
+    }
+
+    /// A run, and its twin before or after it where runs are profiled.
+    pub(super) fn try_with_twin(
+        &mut self,
+        plan: &Plan,
+        planned: &PlannedRun,
+        sink: &mut Sink,
+    ) -> Result<Ending, ControllerError> {
+        let Some(rate_hz) = plan.profile_hz.filter(|_| !self.profiled.is_empty()) else {
+            return self.try_run(plan, planned, sink);
+        };
+        // In a series nothing delays the run, for which a host that is out of reach is awaited.
+        let is_first = plan.interval().is_none() && is_twin_first(plan.seed, planned.index);
+        if is_first {
+            if self.profile(plan, planned, rate_hz, sink)? == Ending::Interrupted {
+                return Ok(Ending::Interrupted);
+            }
+            self.settle(sink)?;
+        }
+        match self.try_run(plan, planned, sink)? {
+            Ending::Complete if !is_first => self.profile(plan, planned, rate_hz, sink),
+            ending => Ok(ending),
+        }
+    }
+
+    /// The twin of a run. It has one event, its last: nothing of it belongs to the run.
+    fn profile(
+        &mut self,
+        plan: &Plan,
+        planned: &PlannedRun,
+        rate_hz: u32,
+        sink: &mut Sink,
+    ) -> Result<Ending, ControllerError> {
+        let run = planned.index;
+        let conditions = &plan.cells[planned.cell].conditions;
+        let settled = match self.settle(sink) {
+            Err(error) if self.may_return(&error) => Err(RunError::Lost(error.to_string())),
+            settled => Ok(settled?),
+        };
+        let of = |role: Role| self.profiled.contains(&role).then_some(rate_hz);
+        self.pair.profile_hz = ROLES.map(of);
+        let made = settled.and_then(|()| self.measure(plan, run, conditions, &mut |_| Ok(())));
+        self.pair.profile_hz = [None; 2];
+        let event = match made {
+            Ok(Event::RunEnded {
+                run,
+                start_uncertainty_us,
+                sender,
+                receiver,
+            }) => Event::RunProfiled {
+                run,
+                start_uncertainty_us,
+                sender,
+                receiver,
+            },
+            Ok(_) => return Ok(Ending::Complete),
+            Err(RunError::Sink(reason)) => return Err(ControllerError::Sink(reason)),
+            Err(RunError::Stopped) => {
+                self.is_upset = true;
+                return Ok(Ending::Interrupted);
+            }
+            Err(RunError::Failed(reason) | RunError::Lacks(reason) | RunError::Lost(reason)) => {
+                self.is_upset = true;
+                Event::RunNotProfiled { run, reason }
+            }
+        };
+        emit(sink, event)?;
+        Ok(Ending::Complete)
+    }
+}
+
+/// Whether the twin of a run comes before it: at random by the seed, so that neither is always made
+/// on the machine as the other left it.
+fn is_twin_first(seed: u64, run: u32) -> bool {
+    let mixed = (seed ^ u64::from(run)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 63 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_twin_first;
+
+    #[test]
+    fn about_half_of_the_twins_come_first_whatever_the_seed() {
+        for seed in [0, 1, 2, u64::MAX] {
+            let first = (0..1000).filter(|run| is_twin_first(seed, *run)).count();
+            assert!((400..600).contains(&first), "{seed}: {first}");
+        }
+    }
+}
