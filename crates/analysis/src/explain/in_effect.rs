@@ -6,12 +6,20 @@ use bitcost_model::record::EndpointRecord;
 
 use crate::explain::limiter::Verdict;
 use crate::explain::limiters::{
-    CONGESTION_LOSS, PACKETS_PER_SECOND, RECEIVER_CPU, SENDER_CPU, UNKNOWN,
+    CONGESTION_LOSS, PACKETS_PER_SECOND, RECEIVE_BUFFER, RECEIVER_CPU, SENDER_CPU, UNKNOWN,
 };
+use crate::explain::packing::Packing;
 use crate::metrics::{RunView, metric};
 
 /// Bytes of a call from which larger ones make little difference.
 const LARGE_BYTES: f64 = 65_536.0;
+
+/// What takes the sender's CPU where packets are not full.
+const NOT_FULL: &str = "work per packet: packets are not full";
+
+/// What to do about a receive window that may be what fills packets.
+const BOTH_WAYS: &str =
+    "try larger and smaller receive buffers (--mode auto): more window may leave packets less full";
 
 /// How a run's interfaces can take fewer interrupts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,6 +73,8 @@ pub struct InEffect {
     second_machine: bool,
     /// No CPU is left that an endpoint could have for itself.
     no_other_cpu: bool,
+    /// How full packets were; absent where that is not known.
+    packing: Option<Packing>,
 }
 
 impl InEffect {
@@ -92,6 +102,7 @@ impl InEffect {
             moderation: Moderation::of(run),
             second_machine: !run.shared_cpus,
             no_other_cpu: cpus <= if run.shared_cpus { 2 } else { 1 },
+            packing: Packing::of(run),
         }
     }
 
@@ -101,9 +112,17 @@ impl InEffect {
             return;
         }
         let name = verdict.limiter().name();
+        let is_alone = verdict.chosen.rival.is_none();
+        if name == SENDER_CPU.name && is_alone && self.has_small_packets() {
+            let known = std::mem::take(&mut verdict.chosen.detail);
+            let more = if known.is_empty() { "" } else { "; " };
+            verdict.chosen.detail = format!("{NOT_FULL}{more}{known}");
+        }
         let ways = match verdict.chosen.rival {
             Some(_) => self.ways_to_more_cpu(name),
-            None => self.ways(name),
+            None => self
+                .ways_of_packing(name)
+                .unwrap_or_else(|| self.ways(name)),
         };
         if ways.is_empty() {
             return;
@@ -118,6 +137,11 @@ impl InEffect {
             }
             false => open.join("; "),
         });
+    }
+
+    /// Whether packets are known not to be full.
+    fn has_small_packets(&self) -> bool {
+        self.packing.is_some_and(|packing| !packing.is_full())
     }
 
     /// What can be done where the run's own work takes an endpoint's CPU: fewer packets, and work
@@ -138,6 +162,31 @@ impl InEffect {
             (self.no_other_cpu, own_cpu),
             (self.second_machine, "a second machine for one end"),
         ]
+    }
+
+    /// What can be done about a limiter that depends on how full packets are; absent where it does not.
+    fn ways_of_packing(&self, limiter: &str) -> Option<Vec<(bool, &'static str)>> {
+        let packing = self.packing?;
+        if limiter == RECEIVE_BUFFER.name && !packing.allows_more_window() {
+            return Some(vec![(false, BOTH_WAYS)]);
+        }
+        if limiter != SENDER_CPU.name || packing.is_full() {
+            return None;
+        }
+        Some(vec![
+            (self.sends_large, "larger messages"),
+            (self.segments, "segmentation offload at the sender"),
+            (
+                self.send_mode,
+                "several messages a call (--send-mode writev)",
+            ),
+            (
+                false,
+                "--mode auto, which also tries smaller and larger receive buffers",
+            ),
+            self.moderation.way(),
+            (self.flows, "more flows on more CPUs"),
+        ])
     }
 
     /// What can be done about a limiter, each with whether it is in effect; empty where its advice

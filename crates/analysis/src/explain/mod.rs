@@ -20,6 +20,7 @@ mod load;
 mod modality;
 mod of_execution;
 mod others;
+mod packing;
 mod proof;
 mod queue_limits;
 mod regime;
@@ -44,6 +45,7 @@ pub use hops::Hop;
 pub use limiter::{
     Bound, Candidate, Confidence, Evidence, Limiter, LimiterRow, Question, Step, Verdict,
 };
+pub(crate) use limiters::RECEIVE_BUFFER;
 pub use limiters::{LIMITERS, quota_of};
 pub use load::Load;
 pub use modality::{Covariate, Modality, modality};

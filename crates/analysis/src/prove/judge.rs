@@ -10,7 +10,9 @@ use super::ordinary::{Ordinary, load, rate_metric};
 use super::perturbation::{Before, FACTOR, Perturbation, Told, UNCHANGED};
 use super::perturbations::{PATH_RATE, PERTURBATIONS, RECEIVER_CPU, SENDER_CPU};
 use crate::cells::RunRow;
-use crate::explain::{Candidate, Confidence, Decision, Outcome, Proof, Tried, Untried, Verdict};
+use crate::explain::{
+    Candidate, Confidence, Decision, Outcome, Proof, RECEIVE_BUFFER, Tried, Untried, Verdict,
+};
 use crate::findings::Findings;
 
 /// A resource limits where the throughput follows more of its change than this share; two that share a limit have about
@@ -328,7 +330,14 @@ pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
             let proved = run.verdicts.iter_mut();
             proved
                 .filter(|verdict| proof.named.as_ref() == Some(verdict.limiter()))
-                .for_each(|verdict| verdict.confidence = Confidence::Proved);
+                .for_each(|verdict| {
+                    verdict.confidence = Confidence::Proved;
+                    // Less of it was slower, so that its usual remedy is no guess.
+                    verdict
+                        .chosen
+                        .remedy
+                        .take_if(|_| verdict.chosen.limiter.name() == RECEIVE_BUFFER.name);
+                });
         }
     }
     cell.proof = Some(proof);
