@@ -24,6 +24,8 @@ const NAMED: usize = 3;
 const FUNCTIONS: usize = 5;
 /// The share of *other kernel* from which its functions are named.
 const MUCH_UNCLASSIFIED: f64 = 0.05;
+/// The share of requested samples that were not taken from which it is said.
+const MUCH_MISSED: f64 = 0.1;
 /// The share of chains that were cut from which it is said.
 const MUCH_CUT: f64 = 0.01;
 
@@ -132,6 +134,14 @@ pub(crate) fn profile_paragraphs(profiled: &Profiled) -> Vec<String> {
     let (lost, cut) = losses.fold((0.0, 0.0), |(lost, cut): (f64, f64), (one, other)| {
         (lost.max(one), cut.max(other))
     });
+    let missed = profiled.cells.iter().map(ProfiledCell::missed);
+    let missed = missed.fold(0.0, f64::max);
+    if missed > MUCH_MISSED {
+        said.push(format!(
+            "Up to {:.0} % of the samples that the rate requests of the CPUs were not taken, as where a virtual CPU is halted; their time is in no layer.",
+            100.0 * missed
+        ));
+    }
     if lost > 0.0 {
         said.push(format!(
             "Up to {:.1} % of a run's samples were lost.",
@@ -280,7 +290,7 @@ pub(crate) fn profile_json(profiled: &Profiled) -> Value {
     let cell = |cell: &ProfiledCell| {
         let ends: BTreeMap<&str, Value> = ends(cell).map(|of| (of.end.name(), end(of))).collect();
         let ((lost, cut), (wire, other)) = (cell.losses(), cell.others());
-        json!({ "cell": cell.name, "event": cell.event(), "wire_cpus": wire, "other_cpus": other, "of": cell.of, "unit": "ns", "runs": cell.runs.len(), "lost": lost, "cut": cut, "ends": ends })
+        json!({ "cell": cell.name, "event": cell.event(), "wire_cpus": wire, "other_cpus": other, "of": cell.of, "unit": "ns", "runs": cell.runs.len(), "lost": lost, "missed": cell.missed(), "cut": cut, "ends": ends })
     };
     let costs = profiled.costs.iter();
     let costs: BTreeMap<&str, Value> = costs

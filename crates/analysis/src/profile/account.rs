@@ -32,6 +32,8 @@ pub struct RunProfile {
     pub samples: u64,
     /// The share of samples that were lost.
     pub lost: f64,
+    /// The share of requested samples that a clock did not take.
+    pub missed: f64,
     /// The share of samples whose chain was cut at its longest length.
     pub cut: f64,
 }
@@ -101,6 +103,10 @@ impl RunProfile {
             event: hosts[0].0.event,
             samples,
             lost,
+            missed: hosts
+                .iter()
+                .map(|(host, _)| missed(host))
+                .fold(0.0, f64::max),
             cut: sum(|host| host.cut) as f64 / samples as f64,
         })
     }
@@ -111,18 +117,27 @@ impl RunProfile {
     }
 }
 
-/// CPU seconds per second that a sample stands for. A clock samples idle CPUs too, so its samples
-/// are all of the time; cycles pass on busy CPUs alone.
+/// CPU seconds per second that a sample stands for. A sample that was not taken, as of a virtual CPU
+/// that is halted, is in no layer.
 fn sample_cpus(profile: &Profile) -> f64 {
     let counted: u64 = profile.stacks.iter().map(|stack| stack.count).sum();
     let kept = counted.max(1) as f64 / profile.samples.max(1) as f64;
-    let of_one = match profile.event {
-        ProfileEvent::CpuClock => f64::from(profile.cpus) / profile.samples.max(1) as f64,
-        ProfileEvent::Cycles => {
-            1e9 / (f64::from(profile.rate_hz.max(1)) * profile.window_ns.max(1) as f64)
-        }
-    };
-    of_one / kept.min(1.0)
+    1.0 / (samples_per_cpu(profile) * kept.min(1.0))
+}
+
+/// The samples that the rate requests of a CPU in the window.
+fn samples_per_cpu(profile: &Profile) -> f64 {
+    (f64::from(profile.rate_hz) * profile.window_ns as f64 / 1e9).max(1.0)
+}
+
+/// The share of requested samples that a clock did not take; 0 of cycles, which do not pass on idle
+/// CPUs.
+fn missed(profile: &Profile) -> f64 {
+    let requested = samples_per_cpu(profile) * f64::from(profile.cpus.max(1));
+    match profile.event {
+        ProfileEvent::CpuClock => (1.0 - profile.samples as f64 / requested).max(0.0),
+        ProfileEvent::Cycles => 0.0,
+    }
 }
 
 impl Account {

@@ -167,6 +167,15 @@ impl ProfiledCell {
         })
     }
 
+    /// The share of requested samples that were not taken, the largest of a run.
+    pub fn missed(&self) -> f64 {
+        let profiles = self
+            .runs
+            .iter()
+            .filter_map(|(_, run)| run.profile.as_ref().ok());
+        profiles.map(|run| run.missed).fold(0.0, f64::max)
+    }
+
     /// The share of samples that was lost, and whose chain was cut, each the largest of a run.
     pub fn losses(&self) -> (f64, f64) {
         let profiles = self
