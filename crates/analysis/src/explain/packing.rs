@@ -1,7 +1,7 @@
 //! How full the packets of a TCP stream were, and whether more window may have them leave less full.
 //!
 //! Messages gather behind a full window and leave as full packets. More window may have each of them
-//! pass both stacks as a packet of its own, which costs a multiple of the CPU time.
+//! pass both stacks as a separate packet, which costs a multiple of the CPU time.
 
 use bitcost_model::conditions::Workload;
 

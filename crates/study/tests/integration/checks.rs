@@ -112,7 +112,7 @@ fn mistakes_are_named_with_their_line() {
         ("[{ message_size_bytes = 400", "[{ message_size_bytes = 401"),
         ("kind = [\"b\"]", "knid = [\"b\"]"),
         ("kind = [\"b\"]\n", ""),
-        ("duration_s = 0.25", "duration_s = 0.05"),
+        ("duration_s = 0.25", "duration_s = 0.01"),
         ("counts_pct = 1000", "counts = 10"),
     ] {
         let error = error_of(&TEXT.replacen(from, to, 1));
