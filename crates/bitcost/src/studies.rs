@@ -29,6 +29,7 @@ pub const EMBEDDED: &[(&str, &str)] = &[
         include_str!("../studies/offload-lab-counted.toml"),
     ),
     ("lab15", include_str!("../studies/lab15.toml")),
+    ("backpressure", include_str!("../studies/backpressure.toml")),
 ];
 
 /// The study that the user names: one of the embedded ones, or a file.
