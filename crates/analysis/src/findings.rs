@@ -12,6 +12,7 @@ use crate::bill::{Bill, bill};
 use crate::cells::{CellSummary, RunRow, Status};
 use crate::compare::Comparison;
 use crate::explain::{ExplainedCell, Explanation, explanation};
+use crate::ladder::Ladder;
 use crate::log::{FirstRun, LogError, PlaceFacts, Reader};
 use crate::metrics::{Metric, RunView};
 use crate::profile::{Profiled, profiled, spent};
@@ -36,6 +37,8 @@ pub struct Findings {
     pub bill: Option<Bill>,
     /// Where the time goes, where runs were profiled.
     pub profiled: Option<Profiled>,
+    /// What makes the test faster or cheaper, where changes were tried.
+    pub ladder: Option<Ladder>,
     /// The first run of the only cell.
     pub first_run: Option<Rc<FirstRun>>,
 }
@@ -107,6 +110,7 @@ impl Findings {
             events,
             summary,
             comparison: None,
+            ladder: None,
             first_run,
         })
     }

@@ -11,6 +11,8 @@ pub mod explain;
 pub mod findings;
 pub mod frame;
 pub mod history;
+pub mod improve;
+mod ladder;
 pub mod ledger;
 pub mod log;
 pub mod metrics;

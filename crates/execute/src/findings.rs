@@ -4,6 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use bitcost_analysis::findings::Findings;
+use bitcost_analysis::improve::{self, Step};
 use bitcost_analysis::log::Reader;
 use bitcost_analysis::prove;
 use bitcost_model::event::Events;
@@ -30,6 +31,7 @@ pub fn read(
     let mut found = of_log(log, end.caveats(), reader);
     if let Ok(found) = &mut found {
         add_proof(found, folder, damaged);
+        add_ladder(found, folder, damaged);
     }
     Ok((found, end))
 }
@@ -48,6 +50,47 @@ fn add_proof(found: &mut Findings, folder: &Path, damaged: Damaged) {
                 format!("the log of the experiments on the verdict cannot be read: {error}");
             found.summary.caveats.push(caveat);
         }
+    }
+}
+
+/// The most steps of a ladder, and rounds of a step, that are read.
+const STEPS_MOST: usize = 100;
+
+/// The folder, in that of a test, of the log of the test of a later step of `bitcost improve`.
+pub fn step_folder(step: usize) -> String {
+    format!("step-{step}")
+}
+
+/// The folder, in that of a test, of the log of a round of a step, from 1.
+pub fn round_folder(step: usize, round: usize) -> String {
+    format!("round-{step}-{round}")
+}
+
+/// Adds the ladder of the steps in a test's folder; one that cannot be read ends it, with a caveat.
+fn add_ladder(found: &mut Findings, folder: &Path, damaged: Damaged) {
+    let read_log = |name: String| -> Option<Result<Findings, ExecuteError>> {
+        let folder = folder.join(name);
+        let is_there = folder.join(LOG_NAME).is_file();
+        is_there.then(|| read(&folder, damaged)?.0)
+    };
+    let mut steps = Vec::new();
+    for step in 0..STEPS_MOST {
+        let test = (step > 0).then(|| read_log(step_folder(step))).flatten();
+        let rounds = (1..STEPS_MOST).map_while(|round| read_log(round_folder(step, round)));
+        let rounds: Result<Vec<Findings>, ExecuteError> = rounds.collect();
+        match (test.transpose(), rounds) {
+            (Ok(None), Ok(rounds)) if rounds.is_empty() => break,
+            (Ok(None), Ok(_)) if step > 0 => break,
+            (Ok(test), Ok(rounds)) => steps.push(Step { test, rounds }),
+            (Err(error), _) | (_, Err(error)) => {
+                let caveat = format!("the log of step {step} cannot be read: {error}");
+                found.summary.caveats.push(caveat);
+                break;
+            }
+        }
+    }
+    if !steps.is_empty() {
+        improve::apply(found, &steps, &[]);
     }
 }
 

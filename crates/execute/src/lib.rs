@@ -32,7 +32,7 @@ mod window;
 pub use calibration::{Extent, calibration_time};
 pub use destination::Destination;
 pub use error::ExecuteError;
-pub use findings::{PROOF, read};
+pub use findings::{PROOF, read, round_folder, step_folder};
 pub use local::check_restored;
 pub use programs::Programs;
 pub use progress::Progress;

@@ -17,6 +17,14 @@ pub enum Goal {
 }
 
 impl Goal {
+    /// Its word on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Goal::Rate => "rate",
+            Goal::Cost => "cost",
+        }
+    }
+
     /// Whether it is the one of a search that names none.
     pub fn is_default(&self) -> bool {
         *self == Goal::default()

@@ -23,6 +23,7 @@ use crate::distance::distances_json;
 use crate::explained::{Bottleneck, Share};
 use crate::first_run::FirstRun;
 use crate::imported::imported_json;
+use crate::improve::ladder_json;
 use crate::mode_search::searches_json;
 use crate::noise::noise_json;
 use crate::profile::profile_json;
@@ -124,6 +125,9 @@ pub struct Document {
     /// `activities`, and functions of no layer; `improvements` are the differences by
     /// layer between the study's two levels; `sampling` is profiled ÷ measured of each metric.
     profile: Option<Value>,
+    /// What makes the test faster or cheaper, of `bitcost improve`: `for`, `steps` with `limiter`,
+    /// `change`, `rate` and `cost_us`, `not_kept`, `not_tried` and `end`.
+    ladder: Option<Value>,
     /// The search for fast options (`mode = "auto"`) of each cell that asks for it, with every trial.
     mode_search: Option<Value>,
     /// The raw records of every run with all samples (`--samples`): `run`, `sender`, `receiver`.
@@ -324,6 +328,7 @@ impl Document {
             imported_runs: summary.is_imported.then(|| imported_json(&findings.events)),
             bill: findings.bill.as_ref().map(bill_json),
             profile: findings.profiled.as_ref().map(profile_json),
+            ladder: findings.ladder.as_ref().map(ladder_json),
             mode_search: some(&summary.searches).map(|searches| searches_json(searches)),
             records: None,
             intervals: single

@@ -23,6 +23,7 @@ mod grid;
 pub mod history;
 pub mod html;
 mod imported;
+mod improve;
 pub mod iperf3;
 pub mod json;
 pub mod layout;

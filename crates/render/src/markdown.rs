@@ -3,9 +3,11 @@
 use crate::bill::{bill_lines, bill_paragraphs, bill_sentences};
 use crate::comparison::comparison_markdown;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
+use crate::improve::{ladder_lines, ladder_paragraphs, ladder_sentences};
 use crate::markdown_table::{escape, markdown_table};
 use bitcost_analysis::bill::Bill;
 use bitcost_analysis::findings::Findings;
+use bitcost_analysis::improve::Ladder;
 use std::fmt::Write;
 
 use crate::lines::Lines;
@@ -39,7 +41,8 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
             for line in evidence.lines().map(str::to_owned).chain(caveats) {
                 let _ = write!(text, "\n{}\n", escape(line.trim()));
             }
-            return text;
+            let ladder = execution.ladder.as_ref().map(markdown_ladder);
+            return ladder.unwrap_or_default() + &text;
         }
         let mut all = execution
             .bill
@@ -117,6 +120,16 @@ fn markdown_profile(execution: &Findings) -> String {
         let _ = writeln!(text, "- {}", escape(&words));
     }
     text
+}
+
+/// The answer of a ladder, its table, and what was not tried.
+fn markdown_ladder(ladder: &Ladder) -> String {
+    let mut text = format!("{}\n\n", escape(&ladder_sentences(ladder).join(" ")));
+    words_table(&mut text, &ladder_lines(ladder));
+    for (mark, words) in ladder_paragraphs(ladder) {
+        let _ = write!(text, "\n{}\n", escape(&format!("{mark}{words}")));
+    }
+    text + "\n"
 }
 
 fn words_table(text: &mut String, lines: &Lines) {

@@ -4,6 +4,7 @@ use crate::bill::bill_text;
 use crate::comparison_text::comparison_text;
 use crate::coverage;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
+use crate::improve::{ladder_text, ladder_title};
 use crate::markdown_table::markdown_table;
 use bitcost_analysis::explain::queue_limits;
 use bitcost_analysis::findings::Findings;
@@ -43,6 +44,11 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
 
 /// The answer of one cell; of several, tables and the study's comparison.
 fn whole(execution: &Findings, input: &Input) -> String {
+    let ladder = execution.ladder.as_ref();
+    let ladder = ladder.map(|of| ladder_text(of, &ladder_title(execution), input.text));
+    if let Some(text) = ladder.as_ref().filter(|_| !input.verbose) {
+        return text.clone();
+    }
     let columns = usize::from(input.text.width / COLUMN);
     let profile = execution.profiled.as_ref();
     let profile = profile.map_or_else(String::new, |profiled| {
@@ -50,10 +56,11 @@ fn whole(execution: &Findings, input: &Input) -> String {
     });
     if let Some(single) = execution.single() {
         let text = profile + &one_cell(execution, &single, input.verbose);
-        return match input.columns {
+        let text = match input.columns {
             Some(width) => folded_text(&text, width, LABEL),
             None => text,
         };
+        return ladder.map_or(text.clone(), |ladder| format!("{text}\n{ladder}"));
     }
     let mut all = match &execution.bill {
         Some(bill) => bill_text(bill, &execution.summary.study.title, input.text),

@@ -15,6 +15,7 @@ use crate::findings::Findings;
 pub use choose::{Chosen, choose};
 pub use judge::judge;
 pub use ordinary::Ordinary;
+pub(crate) use ordinary::rate_metric;
 pub use perturbation::{Before, FACTOR, LEFT, Perturbation, Settings, UNCHANGED};
 pub use perturbations::PERTURBATIONS;
 

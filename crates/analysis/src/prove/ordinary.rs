@@ -41,7 +41,7 @@ pub struct Ordinary {
 }
 
 /// The metric that an elasticity is of.
-pub(super) fn rate_metric(conditions: &Conditions) -> Option<&'static Metric> {
+pub(crate) fn rate_metric(conditions: &Conditions) -> Option<&'static Metric> {
     metric(match conditions.workload.is_transactional() {
         true => "transactions_per_second",
         false => "throughput_mbps",
@@ -101,16 +101,29 @@ impl Ordinary {
 
     /// The settings of the short runs of a study of it, by name.
     pub fn short_runs(&self) -> [(&'static str, String); 3] {
+        let is_lossy = self.load.retransmitted.is_some_and(|share| share > LOSSY);
+        let times = if is_lossy { 2.0 } else { 1.0 };
+        self.runs_of((WINDOW_MS, times), f64::from(self.conditions.warmup_ms))
+    }
+
+    /// The settings of shorter ones, which compare many changes with less precision.
+    pub fn shorter_runs(&self) -> [(&'static str, String); 3] {
+        self.runs_of((WINDOW_MS / 2.0, 1.0), 0.0)
+    }
+
+    fn runs_of(
+        &self,
+        (window_ms, times): (f64, f64),
+        own_warmup_ms: f64,
+    ) -> [(&'static str, String); 3] {
         let of_lab = self.lab.as_ref().and_then(|lab| lab.path());
         let of_lab = of_lab.map(|path| path.rtt_us() as f64);
         let rtt_ms = self.load.rtt_us.or(of_lab).unwrap_or(0.0) / 1e3;
-        let is_lossy = self.load.retransmitted.is_some_and(|share| share > LOSSY);
-        let window = WINDOW_MS + WINDOW_RTTS * rtt_ms;
-        let window = if is_lossy { 2.0 * window } else { window };
+        let window = times * (window_ms + WINDOW_RTTS * rtt_ms);
         let warmup = WARMUP_MS + WARMUP_RTTS * rtt_ms;
         let own = match self.conditions.is_bounded() {
             true => 0.0,
-            false => f64::from(self.conditions.warmup_ms),
+            false => own_warmup_ms,
         };
         let ms = |ms: f64| format!("{:.0}ms", ms.min(MOST_MS));
         [

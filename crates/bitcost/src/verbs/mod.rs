@@ -58,6 +58,13 @@ pub enum Verb {
     /// not explain has its own row. The options are those of `test`, for tcp, udp and rr; each
     /// of the runs, in 12 blocks, takes 0.25 s unless --time says otherwise.
     Bill(Box<test::Arguments>),
+    /// Find what makes a run faster or cheaper: prove its bottleneck, try what may relax it, keep what
+    /// gains, and go on with the next bottleneck
+    ///
+    /// The options are those of `test`; `--for cost` looks for the least CPU time of both endpoints at
+    /// the rate of the unchanged run, or at --rate. Every change is tried in short runs that are interleaved with
+    /// unchanged ones, and undone; nothing is left set.
+    Improve(Box<test::Arguments>),
     /// Serve tests for enrolled bitcost clients, or for stock iperf3 clients
     Serve(serve::Arguments),
     /// Act as the sender or receiver for a controller on standard input and output
@@ -100,6 +107,7 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Test(arguments) => test::run(&arguments),
         Verb::Bill(arguments) => test::bill::run(*arguments),
+        Verb::Improve(arguments) => test::improve::run(*arguments),
         Verb::Serve(arguments) => serve::run(&arguments),
         Verb::Agent(arguments) => agent::run(&arguments),
         Verb::Host(action) => host::run(&action),

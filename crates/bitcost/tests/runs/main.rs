@@ -28,6 +28,7 @@ mod forms;
 mod frames;
 mod host;
 mod hosts;
+mod improve;
 mod iperf3;
 mod iperf3_client;
 mod knobs;
@@ -73,6 +74,7 @@ fn main() {
         // The longest first, so that the others run meanwhile.
         chaos::TRIALS,
         bill::TRIALS,
+        improve::TRIALS,
         tables::TRIALS,
         nobody_reads::TRIALS,
         accounting::TRIALS,

@@ -438,18 +438,22 @@ pub const SETTINGS: &[Setting] = &[
     row(
         "send_buffer_bytes",
         flag("send-buffer"),
-        Kind::Number(&bounds::SEND_BUFFER_BYTES, &[], |c, n| {
-            c.send_buffer_bytes = Some(small(n));
-        }),
-        "Socket send buffer, in bytes (SO_SNDBUF; default: the kernel's)",
+        Kind::Number(
+            &bounds::SEND_BUFFER_BYTES,
+            &[("auto", |c| c.send_buffer_bytes = None)],
+            |c, n| c.send_buffer_bytes = Some(small(n)),
+        ),
+        "Socket send buffer, in bytes (SO_SNDBUF); `auto`: the kernel's (default: auto)",
     ),
     row(
         "receive_buffer_bytes",
         flag("receive-buffer"),
-        Kind::Number(&bounds::RECEIVE_BUFFER_BYTES, &[], |c, n| {
-            c.receive_buffer_bytes = Some(small(n));
-        }),
-        "Socket receive buffer, in bytes (SO_RCVBUF; default: the kernel's)",
+        Kind::Number(
+            &bounds::RECEIVE_BUFFER_BYTES,
+            &[("auto", |c| c.receive_buffer_bytes = None)],
+            |c, n| c.receive_buffer_bytes = Some(small(n)),
+        ),
+        "Socket receive buffer, in bytes (SO_RCVBUF); `auto`: the kernel's (default: auto)",
     ),
     row(
         "receive_low_water_bytes",

@@ -101,9 +101,10 @@ pub struct Arguments {
     /// resource after the other, interleaved with unchanged ones
     #[arg(long, conflicts_with = "repeat")]
     pub prove: bool,
-    /// Most time of the experiments of --prove
-    #[arg(long, value_name = "TIME", requires = "prove", default_value = "30s", value_parser = parse_duration)]
-    pub budget: Duration,
+    /// Most time of the experiments of --prove, or of all that `improve` tries [default: 30s, of
+    /// `improve` 60s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub budget: Option<Duration>,
     #[command(flatten)]
     pub repeats: Repeats,
     #[command(flatten)]

@@ -125,6 +125,8 @@ fn refuse(arguments: &Arguments) -> Result<(), Failure> {
             "--mode is not for a bill, whose parts are differences of modes"
         } else if arguments.repeats.repeat.is_some() {
             "--repeat is not for a bill; repeat blocks with --until-interval"
+        } else if arguments.prove || arguments.budget.is_some() {
+            "--prove and --budget are not for a bill, which makes its own experiments"
         } else if arguments.is_with_iperf3() {
             "--peer iperf3 is not for a bill: that peer has no other modes"
         } else {

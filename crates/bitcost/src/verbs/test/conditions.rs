@@ -6,7 +6,7 @@ use bitcost_model::conditions::{Conditions, Impossible, Workload};
 use bitcost_model::modes::Mode;
 use bitcost_model::search::Search;
 use bitcost_model::study::LabSpec;
-use bitcost_study::settings::{SETTINGS, Setting, set_text};
+use bitcost_study::settings::{Kind, SETTINGS, Setting, set_text};
 use bitcost_study::size_tcp_buffers;
 
 use super::arguments::Arguments;
@@ -108,6 +108,45 @@ impl Typed {
             let _ = set_text(setting, &mut conditions, value);
         }
         self.conditions = conditions;
+    }
+
+    /// Sets one more setting, and the conditions with it.
+    ///
+    /// # Errors
+    /// Usage, when the value is not possible.
+    pub fn keep(&mut self, name: &str, value: &str) -> Result<(), Failure> {
+        if let Some((setting, value)) = setting(name, value) {
+            set_text(setting, &mut self.conditions, &value)
+                .map_err(|why| refused(setting, &value, &why))?;
+            self.settings.push((setting, value));
+        }
+        Ok(())
+    }
+
+    /// A value of a setting of hosts with what is set at the other host, as `sender: …; receiver: …`; of other
+    /// settings the value alone.
+    pub fn merged(&self, name: &str, value: &str) -> String {
+        let mut set = self.settings.iter().rev();
+        let old = set.find(|(setting, _)| setting.name == name);
+        let (Some((setting, old)), Some((host, _))) = (old, value.split_once(": ")) else {
+            return value.to_owned();
+        };
+        if !matches!(setting.kind, Kind::Host(_)) {
+            return value.to_owned();
+        }
+        let other = if host == "sender" {
+            "receiver"
+        } else {
+            "sender"
+        };
+        let parts = old.split(';').map(str::trim);
+        let kept = parts.filter_map(|part| match part.split_once(": ") {
+            Some((of, _)) => (of == other).then(|| part.to_owned()),
+            None => Some(format!("{other}: {part}")),
+        });
+        kept.chain([value.to_owned()])
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
     /// The settings of short runs: these, and the test's own without those that bound it and `without`.

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use bitcost_analysis::prove::{Ordinary, Settings};
 use bitcost_execute::{Destination, Executed, Extent, Start, States, labs};
 use bitcost_iperf3::client::request;
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::{LabSpec, UntilInterval};
-use bitcost_study::settings::Setting;
+use bitcost_study::settings::{Setting, set_text};
 use bitcost_study::{BLOCKS_MOST, Single, Study, Varied};
 
 use super::arguments::Arguments;
-use super::conditions::Typed;
+use super::conditions::{Typed, setting};
 use super::progress::Lines;
 use crate::failure::Failure;
 use crate::options::order::new_seed;
@@ -121,6 +122,25 @@ impl Test<'_> {
         single
             .study()
             .map_err(|error| Failure::Usage(error.message))
+    }
+
+    /// Why a short run of this test with these settings is not possible.
+    pub fn possible(&self, ordinary: &Ordinary, changed: &Settings) -> Result<(), String> {
+        let mut conditions = self.typed.conditions.clone();
+        for (name, value) in ordinary.short_runs().iter().chain(changed) {
+            let (setting, value) =
+                setting(name, value).ok_or_else(|| format!("there is no setting {name}"))?;
+            set_text(setting, &mut conditions, &value)?;
+        }
+        (conditions.stop_bytes, conditions.stop_messages) = (None, None);
+        conditions.stop_transactions = None;
+        let lab = self.lab.as_ref();
+        let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
+        conditions.check(mtu_bytes).map_err(|why| why.to_string())?;
+        match self.arguments.is_with_iperf3() {
+            true => request::check(&conditions),
+            false => Ok(()),
+        }
     }
 
     /// How many blocks the study has at most, and their interval.

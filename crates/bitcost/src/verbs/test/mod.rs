@@ -5,11 +5,13 @@ mod arguments;
 pub mod bill;
 mod conditions;
 mod described;
+pub mod improve;
 mod progress;
 mod prove;
 mod repetition;
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
 use bitcost_analysis::cells::Status;
 use bitcost_analysis::findings::{Findings, LogPlace};
@@ -28,8 +30,14 @@ use repetition::Repetition;
 
 pub use arguments::Arguments;
 
+/// Most time of the experiments of `--prove`.
+const PROOF_BUDGET: Duration = Duration::from_secs(30);
+
 /// Makes the run, or several, and prints the result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.budget.is_some() && !arguments.prove {
+        return Err(Failure::Usage("--budget is the time of --prove".to_owned()));
+    }
     let stop = stop_on_signals()?;
     let mut test = Test::new(arguments)?;
     let is_repeated = arguments.repeats.repeat.is_some();
@@ -60,7 +68,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(stopped(&findings, lines.so_far()));
     }
     if arguments.prove && ending == Ending::Complete && has_measured(&findings) {
-        ending = test.prove(&mut findings, folder.as_deref(), arguments.budget, &stop)?;
+        let budget = arguments.budget.unwrap_or(PROOF_BUDGET);
+        ending = test.prove(&mut findings, folder.as_deref(), budget, &stop)?;
     }
     let is_unprinted = lines.printed.is_err();
     let printed = lines.printed.and_then(|()| print(&findings, look));

@@ -8,18 +8,14 @@ use std::time::{Duration, Instant};
 
 use bitcost_analysis::explain::{Decision, Untried};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::prove::{
-    Chosen, FACTOR, Ordinary, Settings, UNCHANGED, apply, choose, judge,
-};
+use bitcost_analysis::prove::{Chosen, FACTOR, Ordinary, UNCHANGED, apply, choose, judge};
 use bitcost_controller::Ending;
 use bitcost_execute::{ExecuteError, Extent, PROOF, Start, States, Until};
-use bitcost_iperf3::client::request;
 use bitcost_model::plan::Lengths;
 use bitcost_model::units::{counted, show_duration};
-use bitcost_study::settings::set_text;
 use bitcost_study::{Single, Study, Varied};
 
-use super::conditions::{setting, settings};
+use super::conditions::settings;
 use super::described::Test;
 use super::progress::Lines;
 use crate::failure::Failure;
@@ -81,7 +77,9 @@ impl Experiments<'_, '_> {
     fn make(&mut self) -> Result<Ending, Failure> {
         let mut done: Vec<&str> = Vec::new();
         for folder in [PROOF.to_owned(), format!("{PROOF}-2")] {
-            let chosen = choose(&self.ordinary, &done, &|settings| self.possible(settings));
+            let chosen = choose(&self.ordinary, &done, &|settings| {
+                self.test.possible(&self.ordinary, settings)
+            });
             self.untried.extend(chosen.untried.iter().cloned());
             done.extend(chosen.tried.iter().map(|(row, _)| row.name));
             done.extend(chosen.untried.iter().map(|one| one.name));
@@ -178,25 +176,6 @@ impl Experiments<'_, '_> {
         };
         let study = single.study();
         study.map_err(|error| Failure::Usage(error.message))
-    }
-
-    /// Why a run with these settings is not possible.
-    fn possible(&self, changed: &Settings) -> Result<(), String> {
-        let mut conditions = self.test.typed.conditions.clone();
-        for (name, value) in self.ordinary.short_runs().iter().chain(changed) {
-            let (setting, value) =
-                setting(name, value).ok_or_else(|| format!("there is no setting {name}"))?;
-            set_text(setting, &mut conditions, &value)?;
-        }
-        (conditions.stop_bytes, conditions.stop_messages) = (None, None);
-        conditions.stop_transactions = None;
-        let lab = self.test.lab.as_ref();
-        let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
-        conditions.check(mtu_bytes).map_err(|why| why.to_string())?;
-        match self.test.arguments.is_with_iperf3() {
-            true => request::check(&conditions),
-            false => Ok(()),
-        }
     }
 }
 

@@ -1,0 +1,30 @@
+//! The table of interventions: one row each, and one file for those of a kind.
+
+mod buffers;
+mod calls;
+mod congestion;
+mod interface;
+mod placement;
+mod queues;
+
+use super::intervention::Intervention;
+
+/// Every intervention. Within a stage changes are tried in this order.
+pub static INTERVENTIONS: [&Intervention; 16] = [
+    &buffers::RECEIVE,
+    &buffers::SEND,
+    &congestion::ROW,
+    &queues::LIMIT,
+    &interface::OFFLOADS,
+    &buffers::SMALL,
+    &calls::MESSAGES,
+    &calls::SEND_MODES,
+    &calls::RECEIVE_MODES,
+    &calls::RECEIVE_CALLS,
+    &calls::FLOWS,
+    &calls::WAITING,
+    &placement::ROW,
+    &queues::MODERATION,
+    &interface::SUPER_PACKETS,
+    &interface::SEGMENTS,
+];

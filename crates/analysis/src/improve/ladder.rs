@@ -1,0 +1,296 @@
+//! The ladder: each step with what limited it, and the change that led to it.
+
+use bitcost_stats::Interval;
+
+use super::choose::{limiter, offers, proved};
+use super::intervention::Candidate;
+use super::round::{FACTOR, SCREENING_BLOCKS, UNCHANGED, cost_of, measured, winner};
+use super::step::Step;
+use crate::explain::ExplainedCell;
+use crate::findings::Findings;
+use crate::ladder::{End, Kept, Ladder, Measured, NotTried, Rung, Tried};
+use crate::prove::rate_metric;
+use bitcost_model::search::Goal;
+
+/// The greatest change of the rate of a step between two rounds, as a ratio, that is no drift.
+const DRIFT: f64 = 1.15;
+
+impl Ladder {
+    /// The ladder of these steps; absent where the first test has no result.
+    pub fn of(first: &Findings, steps: &[Step], refused: &[NotTried]) -> Option<Ladder> {
+        let conditions = &first.summary.planned.first()?.conditions;
+        let metric = rate_metric(conditions)?;
+        let goal = goal(steps);
+        let mut ladder = Ladder {
+            goal,
+            rate_of: (metric.name, metric.unit),
+            cost_unit: match conditions.workload.is_transactional() {
+                true => "µs/transaction",
+                false => "µs/KiB",
+            },
+            rungs: Vec::new(),
+            without: Vec::new(),
+            untried: Vec::new(),
+            end: End::Early,
+            caveats: Vec::new(),
+            seen: Vec::new(),
+        };
+        ladder.add_untried(refused.iter().cloned());
+        let mut kept: Option<(Kept, Figures)> = None;
+        for step in steps {
+            let test = step.test.as_ref().unwrap_or(first);
+            ladder.add(test, step, kept.take());
+            kept = ladder.tried(step, &Offered::of(test, goal, &step.rounds));
+        }
+        if let Some((last, figures)) = kept {
+            // The run ended before the bottleneck after this change was looked for.
+            ladder.rungs.push(Rung {
+                limiter: None,
+                remedy: None,
+                is_proved: false,
+                change: Some(last),
+                rate: figures.rate,
+                cost: figures.cost,
+            });
+            ladder.end = End::Early;
+        }
+        Some(ladder)
+    }
+
+    /// Adds the rung of a step.
+    fn add(&mut self, test: &Findings, step: &Step, kept: Option<(Kept, Figures)>) {
+        let now = step
+            .rounds
+            .last()
+            .map(|round| Figures::of(round, UNCHANGED));
+        let single = || Figures::of_test(test);
+        let (change, before) = kept.map_or((None, None), |(kept, of)| (Some(kept), Some(of)));
+        if let (Some(now), Some(before)) = (&now, &before)
+            && let (Some(now), Some(before)) = (now.rate, before.rate)
+            && !(1.0 / DRIFT..=DRIFT).contains(&(now.value / before.value))
+        {
+            self.caveats.push(format!(
+                "the rate of step {} changed from one round to the next by {:+.0} %: something else changes meanwhile",
+                self.rungs.len(),
+                100.0 * (now.value / before.value - 1.0)
+            ));
+        }
+        let figures = before.or(now).unwrap_or_else(single);
+        let limiter = limiter(test);
+        let cell = test.explanation.cells.first();
+        let verdict = cell.and_then(ExplainedCell::verdict);
+        self.rungs.push(Rung {
+            remedy: verdict
+                .filter(|verdict| !verdict.limiter().is_unknown())
+                .map(|verdict| verdict.remedy().to_owned()),
+            is_proved: proved(test).is_some(),
+            limiter,
+            change,
+            rate: figures.rate,
+            cost: figures.cost,
+        });
+    }
+
+    /// Takes what the rounds of a step show; returns the change that is kept.
+    fn tried(&mut self, step: &Step, offered: &Offered) -> Option<(Kept, Figures)> {
+        let Rounds {
+            mut seen,
+            failed,
+            won,
+        } = Rounds::of(&step.rounds, self.goal);
+        let candidate = |label: &str| offered.candidates.iter().find(|one| one.label == label);
+        for (label, reason) in failed {
+            if seen.iter().all(|one| one.label != label) {
+                let known = candidate(&label).map(|one| one.untried(reason.clone()));
+                self.add_untried(known.into_iter());
+            }
+        }
+        self.add_untried(offered.untried.iter().cloned());
+        self.seen.extend(seen.iter().map(|one| one.label.clone()));
+        let is_seen = |label: &String| {
+            self.seen.contains(label) || self.untried.iter().any(|one| one.what == *label)
+        };
+        let missing: Vec<NotTried> = offered
+            .candidates
+            .iter()
+            .filter(|one| !is_seen(&one.label))
+            .map(|one| NotTried {
+                command: None,
+                ..one.untried("no time was left for it")
+            })
+            .collect();
+        self.end = match offered.is_all && missing.is_empty() {
+            false => End::Early,
+            _ if seen.iter().any(|one| one.is_open) => End::Undecided,
+            _ => End::Complete,
+        };
+        let (won, round) = match won {
+            Some(won) => won,
+            None => {
+                self.add_untried(missing.into_iter());
+                self.without = seen;
+                return None;
+            }
+        };
+        let of = candidate(&won.label)?;
+        if let Some(rung) = self.rungs.last_mut() {
+            let mut relaxed = of.relaxes.iter();
+            let limiter = rung.limiter.as_ref();
+            rung.is_proved |= relaxed.any(|name| limiter.is_some_and(|one| one.name() == *name));
+        }
+        seen.retain(|one| one.label != won.label);
+        self.without = seen;
+        let figures = Figures::of(round, &won.label);
+        let kept = Kept {
+            keep: of.keep.clone(),
+            settings: of.settings.clone(),
+            measured: won,
+        };
+        Some((kept, figures))
+    }
+
+    fn add_untried(&mut self, more: impl Iterator<Item = NotTried>) {
+        for one in more {
+            if self.untried.iter().all(|known| known.what != one.what) {
+                self.untried.push(one);
+            }
+        }
+    }
+}
+
+/// What the rounds of a step show.
+struct Rounds<'a> {
+    /// Each change by the last round that had it.
+    seen: Vec<Tried>,
+    /// Changes without a result, with the reason.
+    failed: Vec<(String, String)>,
+    /// The change that is kept, with its round.
+    won: Option<(Measured, &'a Findings)>,
+}
+
+impl Rounds<'_> {
+    fn of(rounds: &[Findings], goal: Goal) -> Rounds<'_> {
+        let (mut seen, mut failed, mut won) = (Vec::new(), Vec::new(), None);
+        for (place, round) in rounds.iter().enumerate() {
+            let (found, refused) = measured(round);
+            failed.extend(refused);
+            let kept = winner(&found, goal).cloned();
+            won = kept.map(|one| (one, round)).or(won);
+            for one in found {
+                seen.retain(|known: &Tried| known.label != one.label);
+                seen.push(Tried::of(&one, goal, place + 1 == rounds.len()));
+            }
+        }
+        Rounds { seen, failed, won }
+    }
+}
+
+impl Tried {
+    /// A change of a round; `is_last`: no other round came after it.
+    fn of(one: &Measured, goal: Goal, is_last: bool) -> Tried {
+        // Few blocks rank, and do not bound.
+        let is_bounded = one.blocks > SCREENING_BLOCKS;
+        let gain = one.gain(goal).map(|gain| match is_bounded {
+            true => gain,
+            false => Interval {
+                low: None,
+                high: None,
+                ..gain
+            },
+        });
+        Tried {
+            label: one.label.clone(),
+            gain,
+            is_open: match is_bounded {
+                true => !one.is_none(goal) && !one.is_gain(goal),
+                false => is_last && one.is_worth(goal),
+            },
+        }
+    }
+}
+
+/// What the study of the rounds looked for, which its name says.
+fn goal(steps: &[Step]) -> Goal {
+    let mut rounds = steps.iter().flat_map(|step| &step.rounds);
+    let is_cost = |round: &Findings| round.summary.study.name.ends_with(Goal::Cost.name());
+    match rounds.next().is_some_and(is_cost) {
+        true => Goal::Cost,
+        false => Goal::Rate,
+    }
+}
+
+/// What a step offers.
+struct Offered {
+    candidates: Vec<Candidate>,
+    untried: Vec<NotTried>,
+    /// Whether it is of both stages, or the second one has nothing to try.
+    is_all: bool,
+}
+
+impl Offered {
+    /// Of the second stage only where a round has a change of it.
+    fn of(test: &Findings, goal: Goal, rounds: &[Findings]) -> Offered {
+        let [mut first, second] = [0, 1].map(|stage| offers(test, goal, stage, &[], &|_| Ok(())));
+        let mut cells = rounds.iter().flat_map(|round| &round.summary.planned);
+        let has_second = cells.any(|cell| {
+            let level = cell.level(FACTOR).map(ToString::to_string);
+            level.is_some_and(|level| second.candidates.iter().any(|one| one.label == level))
+        });
+        let is_all = has_second || second.candidates.is_empty();
+        if has_second {
+            first.candidates.extend(second.candidates);
+            first.untried.extend(second.untried);
+        }
+        Offered {
+            candidates: first.candidates,
+            untried: first.untried,
+            is_all,
+        }
+    }
+}
+
+/// The figures of a cell.
+struct Figures {
+    rate: Option<Interval>,
+    cost: Option<f64>,
+}
+
+impl Figures {
+    fn of(round: &Findings, label: &str) -> Figures {
+        let mut planned = round.summary.planned.iter();
+        let cell = planned.position(|cell| {
+            cell.level(FACTOR)
+                .is_some_and(|level| level.to_string() == label)
+        });
+        cell.map_or(
+            Figures {
+                rate: None,
+                cost: None,
+            },
+            |cell| Figures::of_cell(round, cell),
+        )
+    }
+
+    fn of_test(test: &Findings) -> Figures {
+        Figures::of_cell(test, 0)
+    }
+
+    fn of_cell(of: &Findings, cell: usize) -> Figures {
+        let (Some(planned), Some(figures)) =
+            (of.summary.planned.get(cell), of.summary.cells.get(cell))
+        else {
+            return Figures {
+                rate: None,
+                cost: None,
+            };
+        };
+        let metric = rate_metric(&planned.conditions);
+        let is_transactional = planned.conditions.workload.is_transactional();
+        Figures {
+            rate: metric
+                .and_then(|metric| figures.figure(metric.name))
+                .copied(),
+            cost: cost_of(is_transactional, |name| Some(figures.figure(name)?.value)),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The ladder of what makes a test faster or cheaper: its steps, and what was tried.
+
+use bitcost_model::search::Goal;
+use bitcost_stats::Interval;
+
+use crate::explain::Limiter;
+
+/// The ladder of a test.
+#[derive(Clone, Debug)]
+pub struct Ladder {
+    /// What was looked for.
+    pub goal: Goal,
+    /// The name of the metric that the rate is of, and its unit.
+    pub rate_of: (&'static str, &'static str),
+    /// The unit of the cost.
+    pub cost_unit: &'static str,
+    /// The steps; the first one has no change.
+    pub rungs: Vec<Rung>,
+    /// Changes that were tried at the last step, and not kept.
+    pub without: Vec<Tried>,
+    /// Changes that were not tried, of all steps.
+    pub untried: Vec<NotTried>,
+    /// How it ended.
+    pub end: End,
+    /// What may change how it is read, a sentence each.
+    pub caveats: Vec<String>,
+    /// The labels of all changes that were tried.
+    pub(crate) seen: Vec<String>,
+}
+
+/// How a ladder ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Everything that can be tried was tried, and nothing gains.
+    Complete,
+    /// A change may gain, and the blocks do not decide it.
+    Undecided,
+    /// The budget ended, or the user stopped it, before everything was tried.
+    Early,
+}
+
+/// A step.
+#[derive(Clone, Debug)]
+pub struct Rung {
+    /// What limits it; absent where it is not known.
+    pub limiter: Option<Limiter>,
+    /// What to change about that, in general.
+    pub remedy: Option<String>,
+    /// Whether experiments prove the limiter: perturbations, or the change that relaxed it.
+    pub is_proved: bool,
+    /// The change that led to it; absent for the first step.
+    pub change: Option<Kept>,
+    /// Its rate.
+    pub rate: Option<Interval>,
+    /// CPU time of both endpoints for each KiB or transaction, in µs.
+    pub cost: Option<f64>,
+}
+
+/// A change that was kept.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// What was measured of it.
+    pub measured: Measured,
+    /// How it is kept.
+    pub keep: Keep,
+    /// Its settings.
+    pub settings: Vec<(&'static str, String)>,
+}
+
+/// A change that was tried and not kept.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// The change.
+    pub label: String,
+    /// How much better the run was, as a ratio over 1; absent where it cannot be compared.
+    pub gain: Option<Interval>,
+    /// Whether it may gain what a change is worth.
+    pub is_open: bool,
+}
+
+impl Ladder {
+    /// The changes that were kept.
+    pub fn kept(&self) -> impl Iterator<Item = &Kept> {
+        self.rungs.iter().filter_map(|rung| rung.change.as_ref())
+    }
+}
+
+/// A change that was tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Its label.
+    pub label: String,
+    /// Rate with it ÷ rate without it.
+    pub rate: Interval,
+    /// CPU time of both endpoints with it ÷ without it; absent where it is not known.
+    pub cost: Option<Interval>,
+    /// Blocks in which both were measured.
+    pub blocks: u32,
+    /// Of runs without a result, why.
+    pub failed: Option<String>,
+}
+
+/// How a change is kept after the run that tried it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// By a command as root.
+    Command(String),
+    /// By what the program calls, in words.
+    Program(String),
+}
+
+/// A change that was not tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotTried {
+    /// The change.
+    pub what: String,
+    /// Why.
+    pub reason: String,
+    /// The command that makes it, as root.
+    pub command: Option<String>,
+}

@@ -1,0 +1,509 @@
+//! `bitcost improve`: a test, and then rounds of short runs that try what may relax its bottleneck. The change that
+//! gains most is kept, and the next step begins with the bottleneck that is left.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use bitcost_analysis::explain::Limiter;
+use bitcost_analysis::findings::Findings;
+use bitcost_analysis::improve::{
+    BLOCKS_LEAST, BLOCKS_MOST, Candidate, FACTOR, FINALISTS, Goal, Measured, NotTried,
+    SCREENING_BLOCKS, Step, UNCHANGED, apply, is_decided, measured, offers, screened, winner,
+};
+use bitcost_analysis::prove::Ordinary;
+use bitcost_controller::Ending;
+use bitcost_execute::{Executed, Extent, Start, States, Until, round_folder, step_folder};
+use bitcost_model::conditions::Direction;
+use bitcost_model::plan::Lengths;
+use bitcost_model::units::{counted, show_duration};
+use bitcost_study::{Single, Study, Varied};
+
+use super::arguments::Arguments;
+use super::conditions::settings;
+use super::described::Test;
+use super::progress::Lines;
+use super::{has_measured, print};
+use crate::failure::Failure;
+use crate::opened::{self, say_log};
+use crate::options::lab::say_warnings;
+use crate::options::order::new_seed;
+use crate::output;
+use crate::signals::stop_on_signals;
+
+/// Most time of everything after the first test.
+const BUDGET: Duration = Duration::from_secs(60);
+
+/// Measured time of the test of a step, if the options have none.
+const USUAL_DURATION: &str = "2s";
+
+/// The share of the remaining time in which the bottleneck of a step is proved, and the runs that this takes.
+const TO_PROVE: f64 = 0.25;
+const RUNS_TO_PROVE: u32 = 12;
+
+/// The share of the remaining time in which losers are dropped by two blocks; by one block, with fewer changes.
+const TO_SCREEN: [f64; 2] = [0.3, 0.45];
+
+/// The question of a round.
+const QUESTION: &str = "Which change makes the run faster or cheaper?";
+
+/// The steps so far.
+struct Climb<'a, 'b> {
+    test: &'a mut Test<'b>,
+    goal: Goal,
+    /// The folder of the first test's log; absent where logs are kept in memory alone.
+    folder: Option<PathBuf>,
+    stop: &'a Arc<AtomicBool>,
+    until: Instant,
+    steps: Vec<Step>,
+    refused: Vec<NotTried>,
+    /// The present limiter, and the changes that were tried without gain at it.
+    limiter: Option<Limiter>,
+    done: Vec<String>,
+    /// The changes that are kept.
+    kept: Vec<String>,
+    /// The time that the runs so far took ÷ the time that was planned for them: what waits in a buffer takes long on a
+    /// slow path.
+    overrun: f64,
+}
+
+/// How a stage of a step ended.
+enum Stage {
+    /// A change is kept.
+    Kept(Candidate),
+    /// Nothing gains.
+    Nothing,
+    /// The time is over, or the user stopped it.
+    Over(Ending),
+}
+
+/// Makes the first test and the steps, and prints the ladder.
+///
+/// # Errors
+/// Usage, when the options do not fit; otherwise those of the first test.
+pub fn run(mut options: Arguments) -> Result<(), Failure> {
+    let goal = goal(&mut options);
+    let options = &options;
+    refuse(options)?;
+    let stop = stop_on_signals()?;
+    let mut test = Test::new(options)?;
+    options
+        .look
+        .check_test(false, options.no_log, &test.typed.conditions)?;
+    refuse_conditions(goal, &test)?;
+    let mut given = options.settings.0.iter();
+    if !given.any(|(setting, _)| setting.name == "duration_s") {
+        test.typed.keep("duration_s", USUAL_DURATION)?;
+    }
+    let study = test.study()?;
+    if study.lab.running.is_none() {
+        let plan = study.plan(0, test.lengths());
+        say_warnings(&test.destination.warnings(&study, &plan));
+    }
+    output::say("step 0: the test as it is");
+    let executed = test.execute(&study, &stop, &mut silent(&stop))?;
+    let folder = executed.folder;
+    let mut ending = executed
+        .ending
+        .inspect_err(|_| say_log(folder.as_deref()))?;
+    let mut findings = executed.findings?;
+    if ending == Ending::Complete && has_measured(&findings) {
+        let mut climb = Climb {
+            goal,
+            folder,
+            stop: &stop,
+            until: Instant::now() + options.budget.unwrap_or(BUDGET),
+            test: &mut test,
+            steps: Vec::new(),
+            refused: Vec::new(),
+            limiter: None,
+            done: Vec::new(),
+            kept: Vec::new(),
+            overrun: 1.0,
+        };
+        ending = climb.climb(&mut findings)?;
+        apply(&mut findings, &climb.steps, &climb.refused);
+    }
+    let printed = print(&findings, &options.look);
+    match has_measured(&findings) {
+        true => say_log(findings.log.as_ref().map(|log| log.folder())),
+        false => opened::remove(&findings),
+    }
+    match ending {
+        Ending::Interrupted if options.no_log => Err(Failure::InterruptedUnlogged),
+        Ending::Interrupted => Err(Failure::Interrupted),
+        _ => printed,
+    }
+}
+
+/// Takes `--for` from the options: it is no setting of the runs, which search nothing.
+fn goal(options: &mut Arguments) -> Goal {
+    let given = &mut options.settings.0;
+    let mut goals = given.iter().rev();
+    let goal = goals.find(|(setting, _)| setting.name == "search_for");
+    let goal = match goal.is_some_and(|(_, goal)| goal == Goal::Cost.name()) {
+        true => Goal::Cost,
+        false => Goal::Rate,
+    };
+    given.retain(|(setting, _)| setting.name != "search_for");
+    goal
+}
+
+fn silent(stop: &Arc<AtomicBool>) -> Lines {
+    let mut lines = Lines::new(false, false, stop.clone());
+    lines.is_silent = true;
+    lines
+}
+
+/// Refuses options that improving has no use for.
+fn refuse(options: &Arguments) -> Result<(), Failure> {
+    let why = if options.prove {
+        "--prove is a part of every step; leave it out"
+    } else if options.repeats.repeat.is_some() {
+        "--repeat is not for improve"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Usage(why.to_owned()))
+}
+
+/// Refuses conditions in which a step cannot be compared with the next.
+fn refuse_conditions(goal: Goal, test: &Test) -> Result<(), Failure> {
+    let conditions = &test.typed.conditions;
+    let has_cost = conditions.direction != Direction::Both
+        && conditions.background.is_empty()
+        && !conditions.no_cost;
+    let why = if conditions.bound().is_some() {
+        "the runs of improve end by time; leave out the number of bytes, messages or transactions"
+    } else if test.until.is_some() {
+        "--until-interval is not for improve, whose runs are repeated until they decide"
+    } else if conditions.mode_auto {
+        "--mode auto is not for improve, which tries the modes itself"
+    } else if goal == Goal::Cost && !has_cost {
+        "--for cost needs one workload in one direction whose CPU time is measured"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Usage(why.to_owned()))
+}
+
+impl Climb<'_, '_> {
+    /// One step after the other, until nothing gains or the time is over.
+    fn climb(&mut self, first: &mut Findings) -> Result<Ending, Failure> {
+        loop {
+            let step = self.steps.len();
+            let mut later = match step {
+                0 => None,
+                _ => match self.step_test(step)? {
+                    Ok(found) => Some(found),
+                    Err(ending) => return Ok(ending),
+                },
+            };
+            let test = later.as_mut().unwrap_or(&mut *first);
+            let ending = self.prove(test, step)?;
+            let Some(ordinary) = Ordinary::of(test) else {
+                output::say(&format!(
+                    "step {step}: no run has a result that can be explained"
+                ));
+                return Ok(ending);
+            };
+            if step == 0 {
+                self.pace(&ordinary)?;
+            }
+            self.steps.push(Step {
+                test: None,
+                rounds: Vec::new(),
+            });
+            let found = match ending {
+                Ending::Complete => self.stages(test, &ordinary),
+                Ending::Interrupted => Ok(Stage::Over(ending)),
+            };
+            self.steps[step].test = later;
+            match found? {
+                Stage::Kept(candidate) => self.keep(&candidate)?,
+                Stage::Nothing => return Ok(Ending::Complete),
+                Stage::Over(ending) => return Ok(ending),
+            }
+        }
+    }
+
+    /// The test with the changes that are kept; else how it ended.
+    fn step_test(&mut self, step: usize) -> Result<Result<Findings, Ending>, Failure> {
+        output::say(&format!("step {step}: the test with what is kept"));
+        let study = self.test.study()?;
+        let plan = study.plan(new_seed()?, Lengths::default());
+        let executed = self.start(&study, &plan, &step_folder(step), None);
+        Ok(match executed {
+            Ok((Ending::Complete, found)) if has_measured(&found) => Ok(found),
+            Ok((ending, _)) => Err(ending),
+            Err(why) => {
+                output::say(&format!("step {step} failed: {why}"));
+                Err(Ending::Complete)
+            }
+        })
+    }
+
+    /// Proves the bottleneck of a step. A test for the least cost keeps a rate, so that nothing is to be proved.
+    fn prove(&self, test: &mut Findings, step: usize) -> Result<Ending, Failure> {
+        if self.goal == Goal::Cost {
+            return Ok(Ending::Complete);
+        }
+        let folder = self.folder.as_ref().map(|folder| match step {
+            0 => folder.clone(),
+            _ => folder.join(step_folder(step)),
+        });
+        let budget = self.left().mul_f64(TO_PROVE);
+        let run = Ordinary::of(test).map(|ordinary| self.time(&[], &ordinary, BLOCKS_LEAST));
+        let run = run.transpose()?.unwrap_or_default() / BLOCKS_LEAST;
+        if run * RUNS_TO_PROVE > budget {
+            return Ok(Ending::Complete);
+        }
+        self.test.prove(test, folder.as_deref(), budget, self.stop)
+    }
+
+    /// Makes all further runs keep the rate of the first test, for the least cost.
+    fn pace(&mut self, ordinary: &Ordinary) -> Result<(), Failure> {
+        let conditions = &ordinary.conditions;
+        let has_rate = conditions.rate_bps.is_some() || conditions.message_rate.is_some();
+        if self.goal == Goal::Rate || has_rate || conditions.workload.is_transactional() {
+            return Ok(());
+        }
+        let rate = 1e6 * ordinary.rate / f64::from(conditions.flows);
+        self.test.typed.keep("rate_bps", &format!("{rate:.0}"))
+    }
+
+    /// Tries the changes of the bottleneck, and where none gains, all others.
+    fn stages(&mut self, test: &Findings, ordinary: &Ordinary) -> Result<Stage, Failure> {
+        if self.limiter != ordinary.named {
+            self.limiter.clone_from(&ordinary.named);
+            self.done.clone_from(&self.kept);
+        }
+        for stage in 0..2 {
+            let offered = offers(test, self.goal, stage, &self.done, &|candidate| {
+                self.possible(ordinary, candidate)
+            });
+            self.refused.extend(offered.untried);
+            match self.try_all(&offered.candidates, ordinary)? {
+                Stage::Nothing => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Stage::Nothing)
+    }
+
+    /// Drops losers where there are many changes, and decides among the best.
+    fn try_all(&mut self, all: &[Candidate], ordinary: &Ordinary) -> Result<Stage, Failure> {
+        let mut left: Vec<&Candidate> = all.iter().collect();
+        if left.len() > FINALISTS {
+            let mut blocks = SCREENING_BLOCKS;
+            if self.time(&left, ordinary, blocks)? > self.left().mul_f64(TO_SCREEN[0]) {
+                blocks = 1;
+            }
+            while left.len() > FINALISTS
+                && self.time(&left, ordinary, blocks)? > self.left().mul_f64(TO_SCREEN[1])
+            {
+                left.pop();
+            }
+            output::say(&format!(
+                "trying {}, {} left",
+                counted(left.len(), "change"),
+                show_duration(self.left())
+            ));
+            let found = match self.round(&left, ordinary, blocks)? {
+                Ok(found) => found,
+                Err(ending) => return Ok(Stage::Over(ending)),
+            };
+            self.leave_out(&found);
+            let mut names = screened(&found, self.goal);
+            left.retain(|one| names.contains(&one.label));
+            while names.len() > 1 && self.time(&left, ordinary, BLOCKS_LEAST)? > self.left() {
+                names.pop();
+                left.retain(|one| names.contains(&one.label));
+            }
+        }
+        if left.is_empty() {
+            return Ok(Stage::Nothing);
+        }
+        let needed = self.time(&left, ordinary, BLOCKS_LEAST)?;
+        if needed > self.left() {
+            output::say(&format!(
+                "the time left does not decide about {}; --budget {} or more would",
+                labels(&left),
+                show_duration(self.test.arguments.budget.unwrap_or(BUDGET) + needed - self.left())
+            ));
+            return Ok(Stage::Over(Ending::Complete));
+        }
+        output::say(&format!("deciding about {}", labels(&left)));
+        let found = match self.round(&left, ordinary, BLOCKS_MOST)? {
+            Ok(found) => found,
+            Err(ending) => return Ok(Stage::Over(ending)),
+        };
+        self.leave_out(&found);
+        let won = winner(&found, self.goal);
+        let kept = won.and_then(|won| left.into_iter().find(|one| one.label == won.label));
+        Ok(match kept {
+            Some(one) => Stage::Kept(one.clone()),
+            None if found.iter().any(|one| one.blocks < BLOCKS_LEAST) => {
+                Stage::Over(Ending::Complete)
+            }
+            None => Stage::Nothing,
+        })
+    }
+
+    /// Leaves changes that do not gain out of further rounds at the same limiter.
+    fn leave_out(&mut self, found: &[Measured]) {
+        let goal = self.goal;
+        let losers = found.iter().filter(|one| !one.may_gain(goal));
+        self.done.extend(losers.map(|one| one.label.clone()));
+    }
+
+    /// The runs of one round; else how they ended.
+    fn round(
+        &mut self,
+        candidates: &[&Candidate],
+        ordinary: &Ordinary,
+        blocks: u32,
+    ) -> Result<Result<Vec<Measured>, Ending>, Failure> {
+        let step = self.steps.len() - 1;
+        let study = self
+            .study(candidates, ordinary, blocks)
+            .map_err(Failure::Usage)?;
+        let plan = study.plan(new_seed()?, Lengths::default());
+        let goal = self.goal;
+        let is_enough = move |found: &Findings| blocks == BLOCKS_MOST && is_decided(found, goal);
+        let until = Until {
+            budget: self.left(),
+            is_enough: &is_enough,
+        };
+        let folder = round_folder(step, self.steps[step].rounds.len() + 1);
+        let (began, planned) = (Instant::now(), plan.total_time());
+        match self.start(&study, &plan, &folder, Some(until)) {
+            Ok((ending, round)) => {
+                if blocks <= SCREENING_BLOCKS {
+                    let took = began.elapsed().as_secs_f64() / planned.as_secs_f64();
+                    self.overrun = took.max(1.0);
+                }
+                let (found, _) = measured(&round);
+                self.steps[step].rounds.push(round);
+                Ok(match ending {
+                    Ending::Complete => Ok(found),
+                    Ending::Interrupted => Err(ending),
+                })
+            }
+            Err(why) => {
+                output::say(&format!("the round failed: {why}"));
+                Ok(Err(Ending::Complete))
+            }
+        }
+    }
+
+    fn start(
+        &self,
+        study: &Study,
+        plan: &bitcost_model::plan::Plan,
+        folder: &str,
+        until: Option<Until>,
+    ) -> Result<(Ending, Findings), String> {
+        let start = Start {
+            study,
+            plan,
+            destination: &self.test.destination,
+            calibration: Extent::Never,
+            out: self.folder.as_deref().map(Path::new),
+            folder: Some(folder),
+            until,
+            allows: |_| Ok(()),
+            command_line: output::command_line(),
+            states: States {
+                budget: Some(Duration::ZERO),
+                ..States::default()
+            },
+        };
+        let executed = start.execute(self.stop, &mut silent(self.stop));
+        let Executed {
+            findings, ending, ..
+        } = executed.map_err(|error| error.to_string())?;
+        let ending = ending.map_err(|error| error.to_string())?;
+        Ok((ending, findings.map_err(|error| error.to_string())?))
+    }
+
+    /// The study of a round.
+    fn study(
+        &self,
+        candidates: &[&Candidate],
+        ordinary: &Ordinary,
+        blocks: u32,
+    ) -> Result<Study, String> {
+        let typed = &self.test.typed;
+        let short = match blocks <= SCREENING_BLOCKS {
+            true => ordinary.shorter_runs(),
+            false => ordinary.short_runs(),
+        };
+        let own = typed.short(&short, &[]);
+        let levels: Vec<_> = candidates
+            .iter()
+            .map(|one| {
+                let merged = one.settings.iter();
+                let merged: Vec<_> = merged
+                    .map(|(name, value)| (*name, typed.merged(name, value)))
+                    .collect();
+                (one.label.clone(), settings(&merged))
+            })
+            .collect();
+        let name = format!("improve-{}", self.goal.name());
+        let workload = ordinary.conditions.workload;
+        let varied = Varied::one_factor(workload, (&name, QUESTION), (FACTOR, UNCHANGED), &levels);
+        let single = Single {
+            workload,
+            settings: &own,
+            lab: self.test.lab.as_ref(),
+            runs: blocks,
+            until: None,
+            varied: Some(&varied),
+        };
+        single.study().map_err(|error| error.message)
+    }
+
+    /// Why a change is not possible here.
+    fn possible(&self, ordinary: &Ordinary, candidate: &Candidate) -> Result<(), String> {
+        self.test.possible(ordinary, &candidate.settings)?;
+        self.study(&[candidate], ordinary, 1).map(|_| ())
+    }
+
+    /// The time of a round.
+    fn time(
+        &self,
+        candidates: &[&Candidate],
+        ordinary: &Ordinary,
+        blocks: u32,
+    ) -> Result<Duration, Failure> {
+        let study = self
+            .study(candidates, ordinary, blocks)
+            .map_err(Failure::Usage)?;
+        let planned = study.plan(0, Lengths::default()).total_time();
+        Ok(planned.mul_f64(self.overrun))
+    }
+
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// Makes a change a part of all further steps.
+    fn keep(&mut self, candidate: &Candidate) -> Result<(), Failure> {
+        output::say(&format!("kept: {}", candidate.label));
+        self.done.push(candidate.label.clone());
+        self.kept.push(candidate.label.clone());
+        for (name, value) in &candidate.settings {
+            let merged = self.test.typed.merged(name, value);
+            self.test.typed.keep(name, &merged)?;
+        }
+        Ok(())
+    }
+}
+
+/// `bbr, cubic`.
+fn labels(candidates: &[&Candidate]) -> String {
+    let labels: Vec<&str> = candidates.iter().map(|one| one.label.as_str()).collect();
+    labels.join(", ")
+}

@@ -1,0 +1,85 @@
+//! `bitcost improve`: the change that gains is found, and the ladder is read again from the logs.
+
+use bitcost_execute::store::LOG_NAME;
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+bitcost_testkit::trials! {
+    Host: small_buffer_is_found_and_the_ladder_read_again, improve_refuses_what_it_cannot_compare;
+}
+
+/// Two hosts and a link of 20 Mbit/s with a delay.
+const LAB: &str = r#"hosts = ["h1", "h2"]
+[[link]]
+ends = ["h1", "h2"]
+[egress.h1-eth0]
+rate = "20M"
+delay = "20ms"
+"#;
+
+/// A receive buffer that holds 2 of 20 Mbit/s is raised; what was found is what the logs say.
+fn small_buffer_is_found_and_the_ladder_read_again() {
+    let bench = Bench::new();
+    bench.write("lab.toml", LAB);
+    let words = "improve tcp --topology lab.toml --receive-buffer 8K --send-buffer 96K -t 500ms --budget 25s --json";
+    let done = bench.bitcost(&words.split(' ').collect::<Vec<_>>());
+    done.assert_code(0);
+    let document = done.json();
+    let ladder = &document["ladder"];
+    let folder = bench.execution();
+    assert!(folder.join("round-0-1").join(LOG_NAME).is_file());
+    let again = bench.bitcost(&["show", &folder.display().to_string(), "--json"]);
+    again.assert_code(0);
+    assert_eq!(again.json()["ladder"]["steps"], ladder["steps"]);
+    let text = bench
+        .bitcost(&["show", &folder.display().to_string()])
+        .stdout;
+    for words in ["limited by", "µs/KiB", "step"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    bench.assert_nothing_left();
+    let steps = ladder["steps"].as_array().expect("steps");
+    let Some(change) = steps.get(1).map(|step| &step["change"]) else {
+        bitcost_testkit::ignore("this host was too busy for a change to be decided");
+    };
+    assert!(
+        change["label"]
+            .as_str()
+            .expect("a label")
+            .contains("receive buffer"),
+        "{ladder:#}"
+    );
+    assert!(
+        change["keep"]
+            .as_str()
+            .expect("words")
+            .contains("SO_RCVBUF"),
+        "{ladder:#}"
+    );
+    let rate = |step: &Value| step["rate"]["value"].as_f64().expect("a rate");
+    assert!(rate(&steps[1]) > 1.5 * rate(&steps[0]), "{ladder:#}");
+}
+
+fn improve_refuses_what_it_cannot_compare() {
+    let bench = Bench::new();
+    for (words, why) in [
+        ("tcp --prove", "a part of every step"),
+        ("tcp -n 10M", "end by time"),
+        ("tcp --mode auto", "tries the modes itself"),
+        ("tcp --until-interval 5%", "repeated until they decide"),
+        ("tcp --for cost --both", "--for cost needs one workload"),
+    ] {
+        let words = format!("improve {words}");
+        let done = bench.bitcost(&words.split(' ').collect::<Vec<_>>());
+        done.assert_code(2);
+        assert!(done.stderr.contains(why), "{words}: {}", done.stderr);
+    }
+    let done = bench.bitcost(&["test", "tcp", "--budget", "5s"]);
+    done.assert_code(2);
+    assert!(
+        done.stderr.contains("--budget is the time of --prove"),
+        "{}",
+        done.stderr
+    );
+}

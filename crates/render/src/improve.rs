@@ -1,0 +1,316 @@
+//! A ladder of improvements as text, Markdown and JSON: each step with what limited it, what was changed, and what that
+//! gave.
+
+use bitcost_analysis::findings::Findings;
+use bitcost_analysis::improve::{End, Goal, Keep, Kept, Ladder, NotTried, Rung, Tried};
+use bitcost_analysis::statistics::Interval;
+use bitcost_model::units::{DIGITS, decimals};
+use serde_json::{Value, json};
+
+use crate::layout::{TextOptions, heading, paragraph};
+use crate::lines::Lines;
+use crate::number;
+
+/// A cost that rises by more than this factor, with an interval that excludes no change, is a trap.
+const TRAP: f64 = 1.03;
+
+/// Rates from this on are shown in the next larger unit.
+const THOUSAND: f64 = 1000.0;
+
+/// The rate's unit and its divisor, by the largest rate.
+pub(crate) fn unit(ladder: &Ladder) -> (&'static str, f64) {
+    let rates = ladder.rungs.iter().filter_map(|rung| rung.rate);
+    let most = rates.map(|rate| rate.value).fold(0.0, f64::max);
+    match ladder.rate_of {
+        (_, "Mbit/s") if most >= THOUSAND => ("Gbit/s", THOUSAND),
+        ("transactions_per_second", _) => ("transactions/s", 1.0),
+        (_, unit) => (unit, 1.0),
+    }
+}
+
+/// The rate of a step with its interval.
+pub(crate) fn rate(rung: &Rung, divisor: f64) -> Option<Interval> {
+    let of = |value: f64| value / divisor;
+    rung.rate.map(|rate| Interval {
+        value: of(rate.value),
+        low: rate.low.map(of),
+        high: rate.high.map(of),
+    })
+}
+
+/// What limits a step, and whether that is proved.
+pub(crate) fn limited_by(rung: &Rung) -> String {
+    match (&rung.limiter, rung.is_proved) {
+        (None, _) => "not looked for".to_owned(),
+        (Some(limiter), is_proved) if is_proved || limiter.is_unknown() => limiter.to_string(),
+        (Some(limiter), _) => format!("{limiter} (not proved)"),
+    }
+}
+
+/// The change that led to a step.
+pub(crate) fn change(rung: &Rung) -> &str {
+    let label = rung
+        .change
+        .as_ref()
+        .map(|kept| kept.measured.label.as_str());
+    label.unwrap_or("-")
+}
+
+/// The table: a row for each step.
+pub(crate) fn ladder_lines(ladder: &Ladder) -> Lines {
+    let (unit, divisor) = unit(ladder);
+    let row = |(step, rung): (usize, &Rung)| {
+        let rate = rate(rung, divisor).map(|rate| rate.with_places(decimals(rate.value, DIGITS)));
+        let none = || "-".to_owned();
+        let words = vec![
+            step.to_string(),
+            limited_by(rung),
+            change(rung).to_owned(),
+            rate.unwrap_or_else(none),
+            rung.cost.map_or_else(none, number::plain),
+        ];
+        (false, words)
+    };
+    Lines {
+        header: ["step", "limited by", "change", unit, ladder.cost_unit]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: ladder.rungs.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// The answer: what all changes together gave, and what limits now.
+pub(crate) fn ladder_sentences(ladder: &Ladder) -> Vec<String> {
+    let mut said = vec![gained(ladder)];
+    let last = ladder.rungs.last();
+    if let Some((limiter, rung)) = last.and_then(|rung| Some((rung.limiter.as_ref()?, rung)))
+        && ladder.goal == Goal::Rate
+    {
+        let remedy = rung
+            .remedy
+            .as_deref()
+            .filter(|_| ladder.end == End::Complete);
+        let remedy = remedy.map_or(String::new(), |words| {
+            format!(" What is known to relax it: {words}.")
+        });
+        if !limiter.is_unknown() {
+            said.push(format!("Limited now by: {limiter}.{remedy}"));
+        }
+    }
+    said.push(
+        match ladder.end {
+            End::Complete => "Nothing else that was tried gains 3 %.",
+            End::Undecided => {
+                "The runs do not decide whether more gains 3 %; a longer --budget would."
+            }
+            End::Early => "It ended before everything was tried; a longer --budget tries more.",
+        }
+        .to_owned(),
+    );
+    said
+}
+
+fn gained(ladder: &Ladder) -> String {
+    let kept = ladder.kept().count();
+    if kept == 0 {
+        return match (ladder.goal, ladder.end) {
+            (_, End::Early | End::Undecided) => "No change is shown to gain yet.".to_owned(),
+            (Goal::Rate, _) => "Nothing helps: no change that was tried gains 3 %.".to_owned(),
+            (Goal::Cost, _) => "Nothing is cheaper: no change that was tried saves 3 %.".to_owned(),
+        };
+    }
+    let changes = match kept {
+        1 => "One change".to_owned(),
+        count => format!("{count} changes"),
+    };
+    let (first, last) = (ladder.rungs.first(), ladder.rungs.last());
+    let ends = first.zip(last);
+    let cost = ends.and_then(|(first, last)| Some((first.cost?, last.cost?)));
+    let (unit, divisor) = unit(ladder);
+    let rates = ends.and_then(|(first, last)| Some((rate(first, divisor)?, rate(last, divisor)?)));
+    match (ladder.goal, rates, cost) {
+        (Goal::Rate, Some((before, after)), _) => {
+            let number = |rate: Interval| number::plain(rate.value);
+            let (low, high) = (number(before), number(after));
+            format!("{changes}: from {low} to {high} {unit}.")
+        }
+        (Goal::Cost, _, Some((before, after))) => {
+            let (before, after) = (number::plain(before), number::plain(after));
+            format!("{changes}: from {before} to {after} {}.", ladder.cost_unit)
+        }
+        _ => format!("{changes} kept."),
+    }
+}
+
+/// The lines below the table.
+pub(crate) fn ladder_paragraphs(ladder: &Ladder) -> Vec<(&'static str, String)> {
+    let mut said: Vec<(&str, String)> = Vec::new();
+    said.extend(
+        ladder
+            .kept()
+            .filter_map(trap)
+            .map(|words| ("trap: ", words)),
+    );
+    let list = |is_open: bool| {
+        let of = ladder.without.iter().filter(|one| one.is_open == is_open);
+        of.map(tried).collect::<Vec<_>>().join(", ")
+    };
+    for (mark, is_open) in [("tried and not kept: ", false), ("not decided: ", true)] {
+        let words = list(is_open);
+        if !words.is_empty() {
+            said.push((mark, words));
+        }
+    }
+    said.extend(
+        not_tried(&ladder.untried)
+            .into_iter()
+            .map(|words| ("not tried: ", words)),
+    );
+    let keep: Vec<String> = ladder
+        .kept()
+        .map(|kept| words(&kept.keep).to_owned())
+        .collect();
+    if !keep.is_empty() {
+        said.push((
+            "to keep it: ",
+            format!("{} (now restored)", keep.join("; ")),
+        ));
+    }
+    said.extend(
+        ladder
+            .caveats
+            .iter()
+            .map(|words| ("caveat: ", words.clone())),
+    );
+    said
+}
+
+/// Changes that were not tried, those with one reason and no command together.
+fn not_tried(all: &[NotTried]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut said = Vec::new();
+    for one in all {
+        if let Some(command) = &one.command {
+            said.push(format!("{}: {}; as root: {command}", one.what, one.reason));
+            continue;
+        }
+        match reasons.iter_mut().find(|(reason, _)| *reason == one.reason) {
+            Some((_, names)) => names.push(&one.what),
+            None => reasons.push((&one.reason, vec![&one.what])),
+        }
+    }
+    let together = reasons.into_iter();
+    said.extend(together.map(|(reason, names)| format!("{}: {reason}", names.join(", "))));
+    said
+}
+
+fn words(keep: &Keep) -> &str {
+    match keep {
+        Keep::Command(words) | Keep::Program(words) => words,
+    }
+}
+
+/// `+4.1 % [-1.0, 9.2]`.
+fn gain(ratio: &Interval) -> String {
+    let pct = |ratio: f64| 100.0 * (ratio - 1.0);
+    match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => {
+            format!(
+                "{:+.0} % [{:+.0}, {:+.0}]",
+                pct(ratio.value),
+                pct(low),
+                pct(high)
+            )
+        }
+        _ => format!("{:+.0} %", pct(ratio.value)),
+    }
+}
+
+fn tried(one: &Tried) -> String {
+    match &one.gain {
+        Some(ratio) => format!("{} ({})", one.label, gain(ratio)),
+        None => format!("{} (slower)", one.label),
+    }
+}
+
+/// What a change costs that raises the throughput.
+fn trap(kept: &Kept) -> Option<String> {
+    let cost = kept.measured.cost?;
+    let is_dearer = cost.value > TRAP && cost.low.is_some_and(|low| low > 1.0);
+    is_dearer.then(|| {
+        format!(
+            "{} raises the rate by {} and the CPU time for it by {}",
+            kept.measured.label,
+            gain(&kept.measured.rate),
+            gain(&cost)
+        )
+    })
+}
+
+/// `bitcost improve tcp`.
+pub(crate) fn ladder_title(execution: &Findings) -> String {
+    let title = &execution.summary.study.title;
+    title.replacen("bitcost test", "bitcost improve", 1)
+}
+
+/// The ladder as text. The answer comes last, where it stays on the screen.
+pub(crate) fn ladder_text(ladder: &Ladder, title: &str, options: TextOptions) -> String {
+    let width = usize::from(options.width);
+    let mut text = heading(title, options);
+    text.push('\n');
+    for line in ladder_lines(ladder).table(options.width).lines() {
+        text += &format!("{}\n", line.trim_end());
+    }
+    for (mark, words) in ladder_paragraphs(ladder) {
+        text += &paragraph("", &format!("{mark}{words}"), width);
+    }
+    text.push('\n');
+    text + &paragraph("", &ladder_sentences(ladder).join(" "), width)
+}
+
+/// The ladder as JSON: `for`, `steps` with `limiter`, `change`, `rate` and `cost_us`, `not_kept`, `not_tried`, and
+/// `end` (`complete`, `undecided` or `early`).
+pub(crate) fn ladder_json(ladder: &Ladder) -> Value {
+    let interval = |of: &Interval| json!({ "value": of.value, "low": of.low, "high": of.high });
+    let step = |rung: &Rung| {
+        let of_change = |kept: &Kept| {
+            json!({
+                "label": kept.measured.label,
+                "settings": kept.settings.iter().map(|(name, value)| (*name, value)).collect::<Vec<_>>(),
+                "keep": words(&kept.keep),
+                "needs_root": matches!(kept.keep, Keep::Command(_)),
+                "rate_ratio": interval(&kept.measured.rate),
+                "cost_ratio": kept.measured.cost.as_ref().map(interval),
+                "blocks": kept.measured.blocks,
+                "trap": trap(kept),
+            })
+        };
+        json!({
+            "limiter": rung.limiter.as_ref().map(|limiter| limiter.name()),
+            "is_proved": rung.is_proved,
+            "change": rung.change.as_ref().map(of_change),
+            "rate": rung.rate.as_ref().map(interval),
+            "cost_us": rung.cost,
+        })
+    };
+    let without = ladder.without.iter().map(|one| {
+        json!({ "label": one.label, "gain_ratio": one.gain.as_ref().map(interval), "is_open": one.is_open })
+    });
+    let untried = ladder
+        .untried
+        .iter()
+        .map(|one| json!({ "label": one.what, "reason": one.reason, "command": one.command }));
+    json!({
+        "for": ladder.goal.name(),
+        "rate_metric": ladder.rate_of.0,
+        "steps": ladder.rungs.iter().map(step).collect::<Vec<_>>(),
+        "not_kept": without.collect::<Vec<_>>(),
+        "not_tried": untried.collect::<Vec<_>>(),
+        "caveats": ladder.caveats,
+        "end": match ladder.end {
+            End::Complete => "complete",
+            End::Undecided => "undecided",
+            End::Early => "early",
+        },
+    })
+}
