@@ -27,12 +27,19 @@ fn detectable_text(found: &Detectable) -> String {
     }
 }
 
-/// `5 blocks cannot detect differences of throughput under 23.1 %`.
+/// `5 blocks cannot detect differences of throughput under 23.1 %`. From a factor of two on there is
+/// nothing to detect.
 pub(crate) fn undetected_text(found: &Detectable) -> String {
     let title = metric(&found.metric).map_or_else(
         || found.metric.clone(),
         |metric| metric.title.to_lowercase(),
     );
+    if found.difference_pct >= 100.0 {
+        return format!(
+            "{title} varied too much between runs for {} blocks to detect a difference",
+            found.blocks
+        );
+    }
     format!(
         "{} blocks cannot detect differences of {title} under {} %",
         found.blocks,

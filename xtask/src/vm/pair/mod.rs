@@ -48,7 +48,7 @@ pub struct Arguments {
     #[arg(long)]
     short: bool,
     /// Instead of the checks, count the instructions per KiB of the study not-all-mbits on both
-    /// kernels, each twice
+    /// kernels, each three times
     #[arg(long)]
     instructions: bool,
     /// Fail where the emulator or the packages cannot be had, instead of skipping all
