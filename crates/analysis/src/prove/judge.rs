@@ -17,7 +17,7 @@ use crate::findings::Findings;
 
 /// A resource limits where the throughput follows more of its change than this share; two that share a limit have about
 /// a half each, and what does not limit has none.
-const LIMITS_FROM: f64 = 0.3;
+pub const LIMITS_FROM: f64 = 0.3;
 
 /// Without wake-ups, the throughput rises at least by this factor where they limit.
 const RISES_FROM: f64 = 1.05;

@@ -18,5 +18,5 @@ pub use verdict::verdict_text;
 
 pub(crate) use bottleneck::{Bottleneck, Share};
 pub(crate) use cost::{cost_text, formula};
-pub(crate) use proof::sentence as proof_sentence;
+pub(crate) use proof::{effect as proof_effect, sentence as proof_sentence};
 pub(crate) use text::warning_line;

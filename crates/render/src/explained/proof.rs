@@ -54,7 +54,7 @@ pub(super) fn lines(proof: &Proof) -> Vec<String> {
 }
 
 /// `with 20 % less CPU time for the sender, throughput falls by 19.8 % [19.0, 20.5]`.
-fn effect(one: &Tried) -> String {
+pub(crate) fn effect(one: &Tried) -> String {
     let pct = |ratio: f64| 100.0 * (ratio - 1.0);
     let Interval { value, low, high } = one.ratio;
     let (verb, change) = match value > 1.0 {

@@ -4,6 +4,7 @@
 mod bill;
 mod changes;
 mod contents;
+mod experiments;
 mod explained;
 mod fold;
 mod history;
@@ -122,6 +123,7 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source, drawn: &mut u
     let (summary, explanation) = (&execution.summary, &execution.explanation);
     header(page, summary);
     bill::section(page, execution, drawn);
+    experiments::ladder(page, execution, drawn);
     let hero = pictures::hero(execution, explanation, *drawn);
     let rest = opening::opening(page, execution, hero.as_ref());
     time_series::why(page, summary);
@@ -145,6 +147,7 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source, drawn: &mut u
     statements::figures(page, summary, &of_document);
     if is_used {
         explained::section(page, explanation);
+        experiments::elasticities(page, execution, drawn);
     }
     section::pictures(page, &others);
     profile::section(page, execution, drawn);
