@@ -1,7 +1,7 @@
 //! Which changes are tried at a step: first those of its bottleneck, then all others.
 
 use super::intervention::{Candidate, Trial};
-use super::interventions::INTERVENTIONS;
+use super::interventions::{FLOWS, INTERVENTIONS};
 use crate::explain::{ExplainedCell, Limiter};
 use crate::findings::Findings;
 use crate::ladder::NotTried;
@@ -43,7 +43,9 @@ pub fn offers(
         Goal::Rate => suspects.is_empty() || suspects.iter().any(|one| of.contains(&one.name())),
     };
     for row in INTERVENTIONS {
-        if is_own(row.of) != (stage == 0) {
+        // Each flow has the rate that is kept: with more of them the rate is another one.
+        let is_other_rate = goal == Goal::Cost && row.name == FLOWS.name;
+        if is_other_rate || is_own(row.of) != (stage == 0) {
             continue;
         }
         for offer in (row.offers)(&trial) {

@@ -4,7 +4,7 @@ use bitcost_stats::Interval;
 
 use super::choose::{limiter, offers, proved};
 use super::intervention::Candidate;
-use super::round::{FACTOR, SCREENING_BLOCKS, UNCHANGED, cost_of, measured, winner};
+use super::round::{BLOCKS_LEAST, FACTOR, SCREENING_BLOCKS, UNCHANGED, cost_of, measured, winner};
 use super::step::Step;
 use crate::explain::ExplainedCell;
 use crate::findings::Findings;
@@ -59,10 +59,9 @@ impl Ladder {
 
     /// Adds the rung of a step.
     fn add(&mut self, test: &Findings, step: &Step, kept: Option<(Kept, Figures)>) {
-        let now = step
-            .rounds
-            .last()
-            .map(|round| Figures::of(round, UNCHANGED));
+        let rounds = step.rounds.iter().rev();
+        let mut figures = rounds.map(|round| Figures::of(round, UNCHANGED));
+        let now = figures.find(|figures| figures.rate.is_some());
         let single = || Figures::of_test(test);
         let (change, before) = kept.map_or((None, None), |(kept, of)| (Some(kept), Some(of)));
         if let (Some(now), Some(before)) = (&now, &before)
@@ -171,14 +170,23 @@ struct Rounds<'a> {
 impl Rounds<'_> {
     fn of(rounds: &[Findings], goal: Goal) -> Rounds<'_> {
         let (mut seen, mut failed, mut won) = (Vec::new(), Vec::new(), None);
-        for (place, round) in rounds.iter().enumerate() {
+        for round in rounds {
             let (found, refused) = measured(round);
             failed.extend(refused);
+            if found.iter().any(|one| one.blocks >= BLOCKS_LEAST) {
+                // This round decides what the ones before it left open.
+                for known in seen
+                    .iter_mut()
+                    .filter(|known: &&mut Tried| !known.is_bounded())
+                {
+                    known.is_open = false;
+                }
+            }
             let kept = winner(&found, goal).cloned();
             won = kept.map(|one| (one, round)).or(won);
             for one in found {
                 seen.retain(|known: &Tried| known.label != one.label);
-                seen.push(Tried::of(&one, goal, place + 1 == rounds.len()));
+                seen.push(Tried::of(&one, goal));
             }
         }
         Rounds { seen, failed, won }
@@ -186,8 +194,13 @@ impl Rounds<'_> {
 }
 
 impl Tried {
-    /// A change of a round; `is_last`: no other round came after it.
-    fn of(one: &Measured, goal: Goal, is_last: bool) -> Tried {
+    /// Whether a round with enough blocks had it.
+    fn is_bounded(&self) -> bool {
+        self.gain.is_some_and(|gain| gain.low.is_some())
+    }
+
+    /// A change of a round.
+    fn of(one: &Measured, goal: Goal) -> Tried {
         // Few blocks rank, and do not bound.
         let is_bounded = one.blocks > SCREENING_BLOCKS;
         let gain = one.gain(goal).map(|gain| match is_bounded {
@@ -203,7 +216,7 @@ impl Tried {
             gain,
             is_open: match is_bounded {
                 true => !one.is_none(goal) && !one.is_gain(goal),
-                false => is_last && one.is_worth(goal),
+                false => one.is_worth(goal),
             },
         }
     }

@@ -18,11 +18,11 @@ rate = "20M"
 delay = "20ms"
 "#;
 
-/// A receive buffer that holds 2 of 20 Mbit/s is raised; what was found is what the logs say.
+/// A receive buffer that holds a part of 20 Mbit/s is raised; what was found is what the logs say.
 fn small_buffer_is_found_and_the_ladder_read_again() {
     let bench = Bench::new();
     bench.write("lab.toml", LAB);
-    let words = "improve tcp --topology lab.toml --receive-buffer 8K --send-buffer 96K -t 500ms --budget 25s --json";
+    let words = "improve tcp --topology lab.toml --receive-buffer 16K --send-buffer 96K -t 500ms --budget 45s --json";
     let done = bench.bitcost(&words.split(' ').collect::<Vec<_>>());
     done.assert_code(0);
     let document = done.json();

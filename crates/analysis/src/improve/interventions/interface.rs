@@ -5,6 +5,7 @@ use bitcost_model::host_settings::OFFLOADS as OFFLOADS_SETTING;
 use bitcost_model::record::Role;
 
 use crate::improve::intervention::{CPU, Candidate, Intervention, Offer, Trial};
+use crate::ladder::NotTried;
 
 /// The features that make and take super-packets, by the kernel's names, and by ethtool's.
 const FEATURES: [(&str, &str); 3] = [
@@ -122,17 +123,17 @@ fn segments(trial: &Trial) -> Vec<Offer> {
         &[("mtu_bytes", &JUMBO.to_string())],
         command,
     );
-    let lab = trial.test.lab.as_ref().and_then(|lab| lab.path());
-    let is_direct = lab.is_some_and(|path| path.there.len() == 1);
-    offers.push(match (trial.is_remote, is_direct) {
-        (true, _) => Err(mtu.untried(
+    offers.push(Err(match trial.is_remote {
+        true => mtu.untried(
             "the interface may carry the connection to the other host, which another MTU can cut",
-        )),
-        (false, false) => {
-            let reason = format!("what is between the hosts carries {}", device.mtu_bytes);
-            Err(mtu.untried(reason))
-        }
-        (false, true) => Ok(mtu),
-    });
+        ),
+        false => NotTried {
+            command: None,
+            ..mtu.untried(format!(
+                "the links of the lab carry {}; --mtu builds them for more",
+                device.mtu_bytes
+            ))
+        },
+    }));
     offers
 }

@@ -9,6 +9,8 @@ mod queues;
 
 use super::intervention::Intervention;
 
+pub use calls::FLOWS;
+
 /// Every intervention. Within a stage changes are tried in this order.
 pub static INTERVENTIONS: [&Intervention; 16] = [
     &buffers::RECEIVE,

@@ -137,6 +137,9 @@ impl Test<'_> {
         let lab = self.lab.as_ref();
         let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
         conditions.check(mtu_bytes).map_err(|why| why.to_string())?;
+        if lab.is_some() {
+            conditions.check_in_lab(mtu_bytes)?;
+        }
         match self.arguments.is_with_iperf3() {
             true => request::check(&conditions),
             false => Ok(()),
