@@ -107,6 +107,13 @@ mod tests {
         );
         assert_eq!(typed("duration_s", "250ms").map(|c| c.duration_ms), Ok(250));
         assert_eq!(typed("warmup_s", "0").map(|c| c.warmup_ms), Ok(0));
+        for (text, ns) in [("2000", 2000), ("2us", 2000), ("300ns", 300)] {
+            assert_eq!(
+                typed("send_work_ns", text).map(|c| c.buffers.send_work_ns),
+                Ok(ns),
+                "{text}"
+            );
+        }
         assert_eq!(
             typed("mss", "message").map(|c| c.mss),
             Ok(Some(Mss::Message))
@@ -116,6 +123,7 @@ mod tests {
             ("message_size_bytes", "-1"),
             ("dscp", "64"),
             ("duration_s", "0"),
+            ("busy_poll_us", "400ns"),
             ("offloads", "onn"),
         ] {
             assert!(typed(name, text).is_err(), "{name} {text}");

@@ -243,11 +243,21 @@ fn number_of_text(bounds: &Bounds, text: &str) -> Option<u64> {
         Unit::Count => text.parse::<u64>().ok()? as f64,
         Unit::Named(unit) => match text.parse::<u64>() {
             Ok(number) => number as f64,
-            Err(_) => milliseconds(text)? * if unit == "us" { 1000.0 } else { 1.0 },
+            Err(_) => milliseconds(text)? * per_millisecond(unit)?,
         },
         Unit::Milliseconds => milliseconds(text)?,
     };
     within(bounds, number)
+}
+
+/// How many of this unit of time are a millisecond; absent for what is no time.
+fn per_millisecond(unit: &str) -> Option<f64> {
+    match unit {
+        "ms" => Some(1.0),
+        "us" => Some(1e3),
+        "ns" => Some(1e6),
+        _ => None,
+    }
 }
 
 fn milliseconds(text: &str) -> Option<f64> {
@@ -257,7 +267,10 @@ fn milliseconds(text: &str) -> Option<f64> {
     Some(units::parse_duration(text).ok()?.as_secs_f64() * 1000.0)
 }
 
+/// The whole number next to it, if it is within the bounds. What is above 0 does not become 0.
 fn within(bounds: &Bounds, number: f64) -> Option<u64> {
+    let is_lost = number > 0.0 && number.round() == 0.0;
     let number = number.round();
-    (number >= bounds.least as f64 && number <= bounds.most as f64).then_some(number as u64)
+    (!is_lost && number >= bounds.least as f64 && number <= bounds.most as f64)
+        .then_some(number as u64)
 }
