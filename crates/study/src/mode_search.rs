@@ -378,8 +378,11 @@ fn value(goal: Goal, trial: &Trial) -> Option<f64> {
 }
 
 /// Whether every value of one is above every value of the other, and their medians differ by more than
-/// [`SAME`].
+/// [`SAME`]; not of a single value, which a moment of the machine decides.
 fn is_apart(one: &[f64], other: &[f64]) -> bool {
+    if one.len().min(other.len()) < 2 {
+        return false;
+    }
     let least = one.iter().copied().fold(f64::INFINITY, f64::min);
     let most = other.iter().copied().fold(0.0, f64::max);
     least > most && middle(one) > middle(other) * (1.0 + SAME)
