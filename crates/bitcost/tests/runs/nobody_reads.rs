@@ -61,6 +61,7 @@ const COMMANDS: &[&[&str]] = &[
     &["host", "show"],
     &["host", "restore"],
     &["import", "iperf3.json"],
+    &["improve", "tcp", "-4", "-6"],
     &["lab", "presets"],
     &["lab", "ls"],
     &["lab", "down", "no-such-lab"],
