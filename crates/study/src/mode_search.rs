@@ -157,20 +157,22 @@ impl<'a> ModeSearch<'a> {
     /// What it found in this time for the cell at this place of the plan.
     ///
     /// # Errors
-    /// The reasons, where no trial has a result.
+    /// The reasons, where every trial was refused.
     pub fn found(self, cell: usize, took: Duration) -> Result<Search, String> {
         let last = self.round as u32;
         let order = self.best(|trial| trial.round == last);
-        let Some(best) = order.first() else {
+        if !self.trials.is_empty() && self.trials.iter().all(|trial| trial.refused.is_some()) {
             let refused = self.trials.iter().filter_map(|trial| trial.refused.clone());
             let reasons: BTreeSet<String> = refused.collect();
             return Err(reasons.into_iter().collect::<Vec<_>>().join("; "));
-        };
+        }
+        // Without a result, because the time was too short, calls stay plain.
+        let best = order.first().cloned().unwrap_or_default();
         let of = |settings: &Changes| self.values(settings, last);
         let plain = of(&Changes::new());
-        let is_better = !best.is_empty() && is_apart(&of(best), &plain);
+        let is_better = !best.is_empty() && is_apart(&of(&best), &plain);
         let taken = match is_better || plain.is_empty() {
-            true => best.clone(),
+            true => best,
             false => Changes::new(),
         };
         Ok(Search {
