@@ -124,10 +124,18 @@ impl Test<'_> {
             .map_err(|error| Failure::Usage(error.message))
     }
 
+    /// The settings of short runs as the peer allows them: an iperf3 server has no warm-up.
+    pub fn for_peer(&self, runs: [(&'static str, String); 3]) -> Settings {
+        let is_allowed = |name: &str| name != "warmup_s" || !self.arguments.is_with_iperf3();
+        runs.into_iter()
+            .filter(|(name, _)| is_allowed(name))
+            .collect()
+    }
+
     /// Why a short run of this test with these settings is not possible.
     pub fn possible(&self, ordinary: &Ordinary, changed: &Settings) -> Result<(), String> {
         let mut conditions = self.typed.conditions.clone();
-        for (name, value) in ordinary.short_runs().iter().chain(changed) {
+        for (name, value) in self.for_peer(ordinary.short_runs()).iter().chain(changed) {
             let (setting, value) =
                 setting(name, value).ok_or_else(|| format!("there is no setting {name}"))?;
             set_text(setting, &mut conditions, &value)?;

@@ -440,7 +440,7 @@ impl Climb<'_, '_> {
             true => ordinary.shorter_runs(),
             false => ordinary.short_runs(),
         };
-        let own = typed.short(&short, &[]);
+        let own = typed.short(&self.test.for_peer(short), &[]);
         let levels: Vec<_> = candidates
             .iter()
             .map(|one| {

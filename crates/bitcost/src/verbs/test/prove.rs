@@ -159,7 +159,8 @@ impl Experiments<'_, '_> {
     }
 
     fn study(&self, chosen: &Chosen) -> Result<Study, Failure> {
-        let own = self.test.typed.short(&self.ordinary.short_runs(), &[]);
+        let short = self.test.for_peer(self.ordinary.short_runs());
+        let own = self.test.typed.short(&short, &[]);
         let levels = chosen.tried.iter();
         let levels: Vec<_> = levels
             .map(|(row, set)| (row.name.to_owned(), settings(set)))
