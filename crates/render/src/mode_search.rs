@@ -24,6 +24,9 @@ pub fn search_sentence(search: &Search) -> String {
         Goal::Rate => "faster",
         Goal::Cost => "cheaper",
     };
+    if search.taken.is_empty() && !is_decided(search) {
+        return format!("auto: plain calls, because the time was too short to compare: {made}");
+    }
     if search.taken.is_empty() {
         return format!("auto: nothing is {goal} than plain calls: {made}");
     }
@@ -32,6 +35,18 @@ pub fn search_sentence(search: &Search) -> String {
         false => ", although plain calls had no result",
     };
     format!("auto: {}{only}: {made}", options(&search.taken))
+}
+
+/// Whether every combination of the last round that was not refused has two results or more.
+fn is_decided(search: &Search) -> bool {
+    let last = search.trials.last().map_or(0, |trial| trial.round);
+    let mut results = BTreeMap::<&Changes, usize>::new();
+    for trial in search.trials.iter().filter(|trial| trial.round == last) {
+        if trial.refused.is_none() {
+            *results.entry(&trial.settings).or_default() += usize::from(trial.measured.is_some());
+        }
+    }
+    !results.is_empty() && results.values().all(|count| *count >= 2)
 }
 
 /// The searches of an execution: what was taken, against plain calls, what it changes of an
@@ -166,6 +181,28 @@ mod tests {
             }),
             refused: outcome.err().map(str::to_owned),
         }
+    }
+
+    #[test]
+    fn plain_calls_are_called_fastest_only_where_that_was_compared() {
+        let fast = [("send_mode", "writev")];
+        let said = |trials: Vec<Trial>| {
+            search_sentence(&Search {
+                cell: 0,
+                goal: Goal::Rate,
+                trials,
+                taken: Changes::new(),
+                is_better: false,
+                untried: Vec::new(),
+                took_ms: 3000,
+            })
+        };
+        let pair = || [trial(4, &fast, Ok(990.0)), trial(4, &[], Ok(1000.0))];
+        let once = said(pair().into());
+        assert!(once.contains("too short to compare"), "{once}");
+        assert!(said(Vec::new()).contains("too short to compare"));
+        let twice = said(pair().into_iter().chain(pair()).collect());
+        assert!(twice.contains("nothing is faster"), "{twice}");
     }
 
     #[test]
