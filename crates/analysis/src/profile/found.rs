@@ -10,9 +10,9 @@ use bitcost_stats::{Interval, Side, estimate_interval, geometric_interval};
 use super::account::EndProfile;
 use super::activity::Activity;
 use super::layer::Layer;
-use super::twin::{COSTS, ProfiledRun};
+use super::twin::ProfiledRun;
 use crate::cells::{RunRow, Status};
-use crate::metrics::Metric;
+use crate::metrics::{Metric, WITH_INTERVAL};
 use crate::summary::{ImprovementSummary, Summary};
 
 /// The CPU time of every profiled cell.
@@ -296,7 +296,7 @@ fn costs(summary: &Summary) -> Vec<(&'static str, Interval)> {
         let sides: Vec<(Side, Side)> = cells.iter().map(|[a, b]| (&a[..], &b[..])).collect();
         Some((name, geometric_interval(&sides, summary.seed)?))
     };
-    COSTS.into_iter().filter_map(of_metric).collect()
+    WITH_INTERVAL.into_iter().filter_map(of_metric).collect()
 }
 
 /// What a layer adds at an end from one cell to another.

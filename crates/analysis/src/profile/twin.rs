@@ -4,17 +4,7 @@ use bitcost_model::profile::Profile;
 
 use super::account::RunProfile;
 use super::owner::Place;
-use crate::metrics::{Metric, RunView, metric};
-
-/// The metrics that say what sampling costs.
-pub(super) const COSTS: [&str; 6] = [
-    "throughput_mbps",
-    "transactions_per_second",
-    "send_service_demand_us_per_kib",
-    "receive_service_demand_us_per_kib",
-    "send_service_demand_us_per_transaction",
-    "receive_service_demand_us_per_transaction",
-];
+use crate::metrics::{Metric, RunView, WITH_INTERVAL, metric};
 
 /// A profiled run: a twin of a measured one.
 #[derive(Clone, Debug)]
@@ -39,7 +29,7 @@ impl ProfiledRun {
         let known = |metric: &'static Metric| Some((metric, (metric.compute)(run)?));
         ProfiledRun {
             profile: RunProfile::of(hosts, run),
-            figures: COSTS
+            figures: WITH_INTERVAL
                 .iter()
                 .filter_map(|name| known(metric(name)?))
                 .collect(),

@@ -12,7 +12,7 @@ pub enum Unit {
     TotalBytes,
     /// A number of items.
     Count,
-    /// The unit at the end of the setting's name, `us` or `ms`; people may write another one.
+    /// The unit at the end of the setting's name, `ns`, `us` or `ms`; people may write another one.
     Named(&'static str),
     /// Bits per second.
     BitsPerSecond,

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use bitcost_stats::median;
 
 use super::command::test;
 use super::draw::Situation;
@@ -64,10 +65,10 @@ pub fn responses(bitcost: &Path, situation: &Situation) -> Result<Vec<Response>>
         }
         unchanged.push(test(bitcost, situation, SECONDS, false)?.rate);
     }
-    let base = median(&mut unchanged);
+    let base = median(&unchanged).context("no rate")?;
     let mut responses: Vec<Response> = Vec::new();
-    for (change, mut rates) in changes.into_iter().zip(rates) {
-        let elasticity = (median(&mut rates) / base).ln() / change.ratio.ln();
+    for (change, rates) in changes.into_iter().zip(rates) {
+        let elasticity = (median(&rates).context("no rate")? / base).ln() / change.ratio.ln();
         let place = responses.iter().position(|known| known.kind == change.kind);
         let place = place.unwrap_or_else(|| {
             responses.push(Response {
@@ -116,13 +117,4 @@ fn changes(situation: &Situation, messages_per_second: f64) -> Vec<Change> {
         });
     }
     changes
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() % 2 {
-        0 => (values[middle - 1] + values[middle]) / 2.0,
-        _ => values[middle],
-    }
 }
