@@ -6,24 +6,17 @@ use bitcost_study::Study;
 
 use super::text;
 
-/// Any text, read as a file of flent.
-pub fn flent(bytes: &[u8]) {
-    read_as(&["flent"], text(bytes));
-}
-
 /// Any text, read as an output of iperf3.
 pub fn iperf3(bytes: &[u8]) {
     read_as(&["iperf3 --json-stream", "iperf3 -J"], text(bytes));
 }
 
-/// Any text, read as an output of netperf: for people, keys and values, CSV.
+/// Any text, read as an output of netperf (for people, keys and values, CSV) or of nttcp.
 pub fn netperf(bytes: &[u8]) {
-    read_as(&["netperf", "netperf -k", "netperf -o"], text(bytes));
-}
-
-/// Any text, read as an output of nuttcp or nttcp.
-pub fn nuttcp(bytes: &[u8]) {
-    read_as(&["nttcp", "nuttcp"], text(bytes));
+    read_as(
+        &["netperf", "netperf -k", "netperf -o", "nttcp"],
+        text(bytes),
+    );
 }
 
 /// Any text, read as a table of netperf's columns: as runs, and strictly as the input of `explain`.
@@ -32,7 +25,7 @@ pub fn table(bytes: &[u8]) {
     read_as(&["netperf -o"], text(bytes));
 }
 
-/// Any bytes of a file that is to be imported, packed or not: the format is found by the content.
+/// Any bytes of a file that is to be imported: the format is found by the content.
 pub fn whatever(bytes: &[u8]) {
     if let Ok(found) = bitcost_import::read("fuzz", bytes) {
         assert!(!found.is_empty());

@@ -24,7 +24,6 @@ pub type Target = (&'static str, fn(&[u8]));
 /// Every target that this library has.
 pub const TARGETS: &[Target] = &[
     ("datagrams", datagrams::datagrams),
-    ("flent", imported::flent),
     ("frames", frames::frames),
     ("lab_daemon", messages::lab_daemon),
     ("iperf3", imported::iperf3),
@@ -38,7 +37,6 @@ pub const TARGETS: &[Target] = &[
     ("miniedit", texts::miniedit),
     ("netlink", kernel::netlink),
     ("netperf", imported::netperf),
-    ("nuttcp", imported::nuttcp),
     ("opening", messages::opening),
     ("proc", kernel::proc),
     ("registry", messages::registry),

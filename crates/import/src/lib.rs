@@ -3,13 +3,12 @@
 
 mod columns;
 mod execution;
-mod flent;
 mod found;
 mod iperf3;
 mod lenient;
 pub mod miniedit;
 mod netperf;
-mod nuttcp;
+mod nttcp;
 mod seconds;
 mod table;
 
@@ -78,11 +77,6 @@ pub const FORMATS: &[Format] = &[
         read: iperf3::read,
     },
     Format {
-        name: "flent",
-        is: flent::is,
-        read: flent::read,
-    },
-    Format {
         name: "netperf -k",
         is: netperf::keyval::is,
         read: netperf::keyval::read,
@@ -99,13 +93,8 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "nttcp",
-        is: nuttcp::nttcp::is,
-        read: nuttcp::nttcp::read,
-    },
-    Format {
-        name: "nuttcp",
-        is: nuttcp::is,
-        read: nuttcp::read,
+        is: nttcp::is,
+        read: nttcp::read,
     },
 ];
 
@@ -118,7 +107,7 @@ pub fn known() -> String {
         .join(", ")
 }
 
-/// The most bytes that a file may have, compressed or uncompressed.
+/// The most bytes that a file may have.
 pub const MOST: u64 = 256 << 20;
 
 /// The first bytes of files that cannot be read here, with a description of the file and a remedy.
@@ -129,6 +118,7 @@ const OTHERS: &[(&[u8], &str)] = &[
         "packed by zstd: unpack it first (zstd -dk)",
     ),
     (b"BZh", "packed by bzip2: unpack it first (bzip2 -dk)"),
+    (b"\x1f\x8b", "packed by gzip: unpack it first (gzip -dk)"),
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (
         b"\xff\xfe",
@@ -172,12 +162,6 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
     if is_utf16(bytes) {
         return Err(unknown(OTHERS[OTHERS.len() - 1].1.to_owned()));
     }
-    let unpacked = if bytes.starts_with(&[0x1f, 0x8b]) {
-        Some(unpack(bytes).map_err(unknown)?)
-    } else {
-        None
-    };
-    let bytes = unpacked.as_deref().unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|error| {
         unknown(format!(
             "not text: byte {} of {} is not UTF-8",
@@ -205,24 +189,4 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
         return Err(broken("it holds no run".into()));
     }
     Ok(found)
-}
-
-fn unpack(bytes: &[u8]) -> Result<Vec<u8>, String> {
-    use std::io::Read;
-    let mut unpacked = Vec::new();
-    let mut limited = flate2::read::MultiGzDecoder::new(bytes).take(MOST + 1);
-    let read = limited.read_to_end(&mut unpacked);
-    read.map_err(|error| {
-        format!(
-            "packed by gzip, and cut or damaged after {} bytes: {error}",
-            unpacked.len()
-        )
-    })?;
-    if unpacked.len() as u64 > MOST {
-        return Err(format!(
-            "packed by gzip, and over {} MiB when unpacked",
-            MOST >> 20
-        ));
-    }
-    Ok(unpacked)
 }

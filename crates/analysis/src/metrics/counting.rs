@@ -51,13 +51,6 @@ fn switches_per_second(run: &RunView, role: Role, count: fn(&Switches) -> u64) -
     Some(switches as f64 / cpu::span_seconds(end)?)
 }
 
-pub fn context_switches(run: &RunView, role: Role) -> Option<f64> {
-    let all = switches_per_second(run, role, |switches| {
-        switches.voluntary + switches.involuntary
-    })?;
-    Some(all / messages_per_second(run, role)?)
-}
-
 pub fn wakeups(run: &RunView, role: Role) -> Option<f64> {
     Some(
         switches_per_second(run, role, |switches| switches.voluntary)?
@@ -117,15 +110,6 @@ fn grown(end: &EndpointRecord, counter: fn(&TcpInfo) -> Option<u32>) -> Option<f
         counter(last.tcp_info.as_ref()?)?,
     );
     Some(f64::from(after.wrapping_sub(before)) / cpu::span_seconds(end)?)
-}
-
-/// Data segments per second of an endpoint; for UDP, its datagrams.
-pub fn segments_per_second(run: &RunView, role: Role) -> Option<f64> {
-    match (run.conditions.workload.is_datagram(), role) {
-        (true, _) => messages_per_second(run, role),
-        (false, Role::Sender) => grown(run.sender, |info| info.data_segs_out),
-        (false, Role::Receiver) => grown(run.receiver, |info| info.data_segs_in),
-    }
 }
 
 /// User data per data segment of the sender's whole connections, in bytes.

@@ -59,26 +59,6 @@ pub struct Metric {
     pub is_hidden_at_zero: bool,
 }
 
-impl Metric {
-    const fn attributed(self) -> Metric {
-        Metric {
-            attributed: true,
-            ..self
-        }
-    }
-
-    const fn shown_in(self, shown_in: &'static [Shown]) -> Metric {
-        Metric { shown_in, ..self }
-    }
-
-    const fn unless_zero(self) -> Metric {
-        Metric {
-            is_hidden_at_zero: true,
-            ..self
-        }
-    }
-}
-
 /// The name of the metric that says how fast the machine was.
 pub const SPEED: &str = "speed_loop_us";
 
@@ -97,6 +77,7 @@ pub fn metric(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
+/// A metric that no text of a single run shows.
 const fn row(
     name: &'static str,
     title: &'static str,
@@ -118,1024 +99,326 @@ const fn row(
     }
 }
 
+/// A row is: name, title, unit, which way is better, its marks, the places that show it, the formula,
+/// and the formula in words.
+macro_rules! metrics {
+    ($($name:expr, $title:literal, $unit:literal, $better:ident $(, $mark:ident)* $(, [$($place:ident)*])?
+        => $compute:expr, $doc:expr;)*) => {
+        &[$(Metric {
+            $($mark: true,)*
+            $(shown_in: &[$(Shown::$place),*],)?
+            ..row($name, $title, $unit, Better::$better, $doc, $compute)
+        }),*]
+    };
+}
+
 /// Every metric. KiB are 1024 bytes of user data, Mbit are 10^6 bits of user data, both of the
 /// measured window.
-pub const METRICS: &[Metric] = &[
-    row(
-        "throughput_mbps",
-        "Throughput",
-        "Mbit/s",
-        Better::Higher,
-        "bits received ÷ window; datagrams by the sender's marks and window, TCP by the receiver's window",
-        |run| mbps(run, Role::Receiver),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "send_throughput_mbps",
-        "Throughput offered",
-        "Mbit/s",
-        Better::Higher,
-        "bits that the send calls took ÷ the sender's window",
-        |run| mbps(run, Role::Sender),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        OF_CAPACITY,
-        "Throughput relative to path capacity",
-        "%",
-        Better::Neither,
-        "throughput ÷ capacity of the lab's path with the run's settings, measured before the first run",
-        |run| Some(100.0 * mbps(run, Role::Receiver)? / run.capacity_mbps?),
-    ),
-    row(
-        "total_throughput_mbps",
-        "Throughput, measured and background flows",
-        "Mbit/s",
-        Better::Higher,
-        "sum of the throughput of the measured and all background flows",
-        |run| parts::sum(run, |part| mbps(part, Role::Receiver)),
-    )
-    .shown_in(&[Shown::Totals]),
-    row(
-        "sender_total_service_demand_us_per_kib",
-        "Sender service demand, measured and background flows",
-        "µs/KiB",
-        Better::Lower,
-        "the sender's attributed CPU time ÷ KiB that it sent and received in all flows",
-        |run| parts::total_demand(run, Role::Sender),
-    )
-    .attributed()
-    .shown_in(&[Shown::Totals]),
-    row(
-        "receiver_total_service_demand_us_per_kib",
-        "Receiver service demand, measured and background flows",
-        "µs/KiB",
-        Better::Lower,
-        "the receiver's attributed CPU time ÷ KiB that it sent and received in all flows",
-        |run| parts::total_demand(run, Role::Receiver),
-    )
-    .attributed()
-    .shown_in(&[Shown::Totals]),
-    row(
-        "send_service_demand_us_per_kib",
-        "Send service demand",
-        "µs/KiB",
-        Better::Lower,
-        "the sender's attributed CPU time ÷ KiB sent",
-        |run| demand(run, Role::Sender, Role::Sender),
-    )
-    .attributed()
-    .shown_in(&[Shown::Streams]),
-    row(
-        "receive_service_demand_us_per_kib",
-        "Receive service demand",
-        "µs/KiB",
-        Better::Lower,
-        "the receiver's attributed CPU time ÷ KiB received",
-        |run| demand(run, Role::Receiver, Role::Receiver),
-    )
-    .attributed()
-    .shown_in(&[Shown::Streams]),
-    row(
-        "receive_service_demand_per_kib_sent_us",
-        "Receive service demand by netperf's definition",
-        "µs per KiB sent",
-        Better::Lower,
-        "the receiver's attributed CPU time ÷ KiB sent, as netperf divides; lost data makes it look cheaper",
-        |run| demand(run, Role::Receiver, Role::Sender),
-    )
-    .attributed(),
-    row(
-        "wire_service_demand_us_per_kib",
-        "Wire's service demand",
-        "µs/KiB",
-        Better::Lower,
-        "CPU time of a lab's wire, which is charged to neither endpoint ÷ KiB received; `own_cpus` only",
-        wire_demand,
-    )
-    .attributed(),
-    row(
-        "netperf_send_service_demand_us_per_kib",
-        "Send service demand as netperf computes it",
-        "µs/KiB",
-        Better::Lower,
-        "netperf's CPU share of the sender's host (1 − idle ÷ all ticks, per CPU) × 10000 × CPUs ÷ (KiB sent per second)",
-        |run| netperf_demand(run, Role::Sender),
-    ),
-    row(
-        "netperf_receive_service_demand_us_per_kib",
-        "Receive service demand as netperf computes it",
-        "µs/KiB",
-        Better::Lower,
-        "netperf's CPU share of the receiver's host × 10000 × CPUs ÷ (KiB *sent* per second)",
-        |run| netperf_demand(run, Role::Receiver),
-    ),
-    row(
-        "iperf3_sender_cpu_pct",
-        "CPU of iperf3's process that sends",
-        "% of a CPU",
-        Better::Neither,
-        "of imported runs of iperf3 alone: CPU time of its process at the sender ÷ elapsed time, as its file reports it; it leaves out what the kernel does for it in soft interrupts and other threads",
-        |_| None,
-    ),
-    row(
-        "iperf3_receiver_cpu_pct",
-        "CPU of iperf3's process that receives",
-        "% of a CPU",
-        Better::Neither,
-        "the same at the receiver",
-        |_| None,
-    ),
-    row(
-        "sender_host_service_demand_us_per_kib",
-        "Service demand of the sender's whole host",
-        "µs/KiB",
-        Better::Lower,
-        "busy time (wall clock − idle − iowait) of all CPUs of the sender's host ÷ KiB received",
-        |run| host_demand(run, Role::Sender),
-    ),
-    row(
-        "receiver_host_service_demand_us_per_kib",
-        "Service demand of the receiver's whole host",
-        "µs/KiB",
-        Better::Lower,
-        "busy time (wall clock − idle − iowait) of all CPUs of the receiver's host ÷ KiB received",
-        |run| host_demand(run, Role::Receiver),
-    ),
-    row(
-        "sender_thread_cpu_us_per_kib",
-        "CPU time of the sending thread",
-        "µs/KiB",
-        Better::Lower,
-        "run time of the traffic thread ÷ KiB sent; includes softirqs that ran in its context",
-        |run| thread_demand(run, Role::Sender),
-    ),
-    row(
-        "receiver_thread_cpu_us_per_kib",
-        "CPU time of the receiving thread",
-        "µs/KiB",
-        Better::Lower,
-        "run time of the traffic thread ÷ KiB received; includes softirqs that ran in its context",
-        |run| thread_demand(run, Role::Receiver),
-    ),
-    row(
-        "sender_cpu_util_pct",
-        "CPU use of the sender's host",
-        "%",
-        Better::Lower,
-        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs",
-        |run| cpu_util(run, Role::Sender),
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions, Shown::Totals]),
-    row(
-        "receiver_cpu_util_pct",
-        "CPU use of the receiver's host",
-        "%",
-        Better::Lower,
-        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs",
-        |run| cpu_util(run, Role::Receiver),
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions, Shown::Totals]),
-    row(
-        "sender_peak_cpu_pct",
-        "Busiest CPU of the sender's host",
-        "%",
-        Better::Lower,
-        "busy time ÷ wall clock of the busiest CPU over the window",
-        |run| peak_cpu(run, Role::Sender),
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions, Shown::Totals]),
-    row(
-        "receiver_peak_cpu_pct",
-        "Busiest CPU of the receiver's host",
-        "%",
-        Better::Lower,
-        "busy time ÷ wall clock of the busiest CPU over the window",
-        |run| peak_cpu(run, Role::Receiver),
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions, Shown::Totals]),
-    row(
-        "sender_thread_wait_pct",
-        "Sending thread waiting for a CPU",
-        "%",
-        Better::Lower,
-        "run-queue delay of the traffic thread ÷ wall clock",
-        |run| thread_wait(run, Role::Sender),
-    ),
-    row(
-        "receiver_thread_wait_pct",
-        "Receiving thread waiting for a CPU",
-        "%",
-        Better::Lower,
-        "run-queue delay of the traffic thread ÷ wall clock",
-        |run| thread_wait(run, Role::Receiver),
-    ),
-    row(
-        "sender_traffic_cpu_pct",
-        "CPU of the sending program",
-        "% of a CPU",
-        Better::Lower,
-        "run time of the traffic threads ÷ wall clock: what time(1) shows as %P of a program that only sends",
-        |run| traffic_cpu(run, Role::Sender),
-    ),
-    row(
-        "receiver_traffic_cpu_pct",
-        "CPU of the receiving program",
-        "% of a CPU",
-        Better::Lower,
-        "run time of the traffic threads ÷ wall clock: what time(1) shows as %P of a program that only receives",
-        |run| traffic_cpu(run, Role::Receiver),
-    ),
-    row(
-        "send_attribution_error_pct",
-        "Standard error of the sender's CPU share",
-        "%",
-        Better::Neither,
-        "standard error ÷ attributed CPU time, of the time of soft interrupts: of the mean of those that were timed, or binomial over USER_HZ ticks",
-        |run| attribution_error(run, Role::Sender),
-    ),
-    row(
-        "receive_attribution_error_pct",
-        "Standard error of the receiver's CPU share",
-        "%",
-        Better::Neither,
-        "standard error ÷ attributed CPU time, of the time of soft interrupts: of the mean of those that were timed, or binomial over USER_HZ ticks",
-        |run| attribution_error(run, Role::Receiver),
-    ),
-    row(
-        "loss_pct",
-        "Datagrams lost",
-        "%",
-        Better::Lower,
-        "datagrams of the measured window that never came ÷ those sent, by sequence number",
-        loss,
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "segment_size_bytes",
-        "User data per segment",
-        "bytes",
-        Better::Neither,
-        "the sender's bytes ÷ data segments of the whole connection, retransmitted ones included (TCP_INFO)",
-        counting::segment_size,
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions]),
-    row(
-        "retransmits",
-        "Retransmitted segments",
-        "",
-        Better::Lower,
-        "of the whole connection (TCP_INFO)",
-        |run| Some(f64::from(run.sender.tcp_info.as_ref()?.total_retrans?)),
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions]),
-    row(
-        "window_plateau_segments",
-        "Congestion window",
-        "segments",
-        Better::Neither,
-        "median over the samples of the window's second half, at the sender (TCP_INFO)",
-        path::window_plateau,
-    ),
-    row(
-        "queue_dropped_packets",
-        "Packets dropped on the path",
-        "",
-        Better::Lower,
-        "at all queues between the endpoints of a lab; a super-packet counts once",
-        |run| path::drops(run, |_| true),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "emulator_dropped_packets",
-        "Packets dropped by the emulator",
-        "",
-        Better::Lower,
-        "at the queues of the link emulators; a super-packet counts once",
-        |run| path::drops(run, path::QueueDrops::is_emulator),
-    ),
-    row(
-        "emulator_late_p99_us",
-        "Lateness of the link emulator, p99",
-        "µs",
-        Better::Lower,
-        "time after the scheduled departure that 99 % of the packets did not exceed, on the worst link",
-        |run| path::late_us(run, 0.99),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "emulator_late_max_us",
-        "Lateness of the link emulator, maximum",
-        "µs",
-        Better::Lower,
-        "time after the scheduled departure that no packet exceeded, on the worst link",
-        |run| path::late_us(run, 1.0),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "emulator_failed_packets",
-        "Packets that the link emulator failed to carry",
-        "",
-        Better::Lower,
-        "arrived faster than it read them, or were refused when it sent them",
-        path::emulator_failures,
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "emulator_cpu_pct",
-        "CPU use of the link emulators",
-        "% of a CPU",
-        Better::Lower,
-        "CPU time of their threads ÷ the samples' span",
-        |run| path::emulator_cpus(run).map(|cpus| 100.0 * cpus),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "rtt_us",
-        "Round-trip time",
-        "µs",
-        Better::Lower,
-        "smoothed, at the end of the run, at the sender (TCP_INFO)",
-        |run| Some(f64::from(run.sender.tcp_info.as_ref()?.rtt_us?)),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "messages_per_second",
-        "Messages sent",
-        "1/s",
-        Better::Higher,
-        "messages handed over whole ÷ the sender's window",
-        |run| Some(run.measured(Role::Sender).messages as f64 / run.window_seconds(Role::Sender)?),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "receive_calls_per_second",
-        "Receive calls",
-        "1/s",
-        Better::Neither,
-        "receive calls of a stream that brought data ÷ window",
-        |run| Some(receive_calls(run)? / run.window_seconds(Role::Receiver)?),
-    ),
-    row(
-        "bytes_per_receive_call",
-        "User data per receive call",
-        "bytes",
-        Better::Neither,
-        "received ÷ calls, of a stream",
-        |run| {
-            quotient(
-                run.measured(Role::Receiver).bytes as f64,
-                receive_calls(run)?,
-            )
-        },
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "transactions_per_second",
-        "Transactions",
-        "1/s",
-        Better::Higher,
-        "requests with their responses, or connections ÷ the sender's window",
-        |run| Some(transactions(run, Role::Sender)? / run.window_seconds(Role::Sender)?),
-    )
-    .shown_in(&[Shown::Transactions]),
-    row(
-        "requests_lost_pct",
-        "Requests without a response",
-        "%",
-        Better::Lower,
-        "requests that were given up after the timeout ÷ all requests of the measured window",
-        |run| {
-            // TCP loses none.
-            let answered = transactions(run, Role::Sender)
-                .filter(|_| run.conditions.workload.is_datagram())?;
-            let lost = run.measured(Role::Sender).unanswered as f64;
-            quotient(100.0 * lost, answered + lost)
-        },
-    )
-    .shown_in(&[Shown::Transactions]),
-    row(
-        "send_service_demand_us_per_transaction",
-        "Client service demand",
-        "µs/transaction",
-        Better::Lower,
-        "the sender's attributed CPU time ÷ transactions",
-        |run| transaction_demand(run, Role::Sender),
-    )
-    .attributed()
-    .shown_in(&[Shown::Transactions]),
-    row(
-        "receive_service_demand_us_per_transaction",
-        "Server service demand",
-        "µs/transaction",
-        Better::Lower,
-        "the receiver's attributed CPU time ÷ transactions that it counted",
-        |run| transaction_demand(run, Role::Receiver),
-    )
-    .attributed()
-    .shown_in(&[Shown::Transactions]),
-    row(
-        "latency_mean_us",
-        "Latency, mean",
-        "µs",
-        Better::Lower,
-        "sum of the times ÷ completed transactions of the measured window; from the end of the one before, or from the intended time where a rate was requested",
-        |run| timing::mean_us(timing::latency(run)?),
-    )
-    .shown_in(&[Shown::Transactions]),
-    row(
-        "latency_p50_us",
-        "Latency, median",
-        "µs",
-        Better::Lower,
-        LATENCY_DOC,
-        |run| latency_us(run, 500),
-    )
-    .shown_in(&[Shown::Transactions]),
-    row(
-        "latency_p90_us",
-        "Latency, 90 %",
-        "µs",
-        Better::Lower,
-        LATENCY_DOC,
-        |run| latency_us(run, 900),
-    )
-    .shown_in(&[Shown::Transactions]),
-    row(
-        "latency_p99_us",
-        "Latency, 99 %",
-        "µs",
-        Better::Lower,
-        LATENCY_DOC,
-        |run| latency_us(run, 990),
-    )
-    .shown_in(&[Shown::Transactions]),
-    row(
-        "latency_p999_us",
-        "Latency, 99.9 %",
-        "µs",
-        Better::Lower,
-        LATENCY_DOC,
-        |run| latency_us(run, 999),
-    )
-    .shown_in(&[Shown::Transactions]),
-    row(
-        "latency_max_us",
-        "Latency, maximum",
-        "µs",
-        Better::Lower,
-        "the maximum, exact",
-        |run| timing::max_us(timing::latency(run)?),
-    )
-    .shown_in(&[Shown::Transactions]),
-    row(
-        "sender_context_switches_per_message",
-        "Context switches of the sending thread",
-        "per message",
-        Better::Lower,
-        "voluntary and involuntary switches of the traffic thread per second ÷ messages handed over per second",
-        |run| counting::context_switches(run, Role::Sender),
-    ),
-    row(
-        "receiver_context_switches_per_message",
-        "Context switches of the receiving thread",
-        "per message",
-        Better::Lower,
-        "voluntary and involuntary switches of the traffic thread per second ÷ messages received per second",
-        |run| counting::context_switches(run, Role::Receiver),
-    ),
-    row(
-        "sender_wakeups_per_message",
-        "Wakeups of the sending thread",
-        "per message",
-        Better::Lower,
-        "voluntary switches of the traffic thread per second ÷ messages handed over per second",
-        |run| counting::wakeups(run, Role::Sender),
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions]),
-    row(
-        "receiver_wakeups_per_message",
-        "Wakeups of the receiving thread",
-        "per message",
-        Better::Lower,
-        "voluntary switches of the traffic thread per second ÷ messages received per second",
-        |run| counting::wakeups(run, Role::Receiver),
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions]),
-    row(
-        "sender_wakeups_per_mib",
-        "Wakeups of the sending thread",
-        "per MiB",
-        Better::Lower,
-        "voluntary switches of the traffic thread per second ÷ MiB sent per second",
-        |run| counting::wakeups_per_mib(run, Role::Sender),
-    ),
-    row(
-        "receiver_wakeups_per_mib",
-        "Wakeups of the receiving thread",
-        "per MiB",
-        Better::Lower,
-        "voluntary switches of the traffic thread per second ÷ MiB received per second",
-        |run| counting::wakeups_per_mib(run, Role::Receiver),
-    ),
-    row(
-        "sender_involuntary_switches_per_second",
-        "Sender involuntary context switches",
-        "1/s",
-        Better::Lower,
-        "involuntary switches of the traffic thread ÷ wall clock",
-        |run| counting::involuntary_switches(run, Role::Sender),
-    ),
-    row(
-        "receiver_involuntary_switches_per_second",
-        "Receiver involuntary context switches",
-        "1/s",
-        Better::Lower,
-        "involuntary switches of the traffic thread ÷ wall clock",
-        |run| counting::involuntary_switches(run, Role::Receiver),
-    ),
-    row(
-        "receiver_empty_calls_per_message",
-        "Receive calls without data",
-        "per message",
-        Better::Neither,
-        "receive calls that answered EAGAIN per second ÷ messages received per second",
-        |run| counting::failed_calls(run, Role::Receiver, |counts| counts.empty_calls),
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions])
-    .unless_zero(),
-    row(
-        "sender_empty_calls_per_message",
-        "Send calls on a full buffer",
-        "per message",
-        Better::Neither,
-        "send calls that answered EAGAIN per second ÷ messages handed over per second; threads that flows share only",
-        |run| counting::failed_calls(run, Role::Sender, |counts| counts.empty_calls),
-    )
-    .shown_in(&[Shown::Streams])
-    .unless_zero(),
-    row(
-        "sender_wait_calls_per_message",
-        "Calls of epoll_wait at the sender",
-        "per message",
-        Better::Neither,
-        "epoll_wait calls per second ÷ messages handed over per second; threads that flows share only",
-        |run| counting::failed_calls(run, Role::Sender, |counts| counts.wait_calls),
-    )
-    .shown_in(&[Shown::Streams])
-    .unless_zero(),
-    row(
-        "receiver_wait_calls_per_message",
-        "Calls of epoll_wait at the receiver",
-        "per message",
-        Better::Neither,
-        "epoll_wait calls per second ÷ messages received per second; threads that flows share only",
-        |run| counting::failed_calls(run, Role::Receiver, |counts| counts.wait_calls),
-    )
-    .shown_in(&[Shown::Streams])
-    .unless_zero(),
-    row(
-        "sender_system_calls_per_message",
-        "System calls of the sending loop",
-        "per message",
-        Better::Lower,
-        "all calls that the loop makes for its messages ÷ messages: send calls, failed ones, epoll_wait; streams",
-        |run| counting::system_calls(run, Role::Sender),
-    ),
-    row(
-        "receiver_system_calls_per_message",
-        "System calls of the receiving loop",
-        "per message",
-        Better::Lower,
-        "all calls that the loop makes for its messages per second ÷ messages per second: receive calls, those without data, epoll_wait; streams",
-        |run| counting::system_calls(run, Role::Receiver),
-    ),
-    row(
-        "failed_sends_pct",
-        "Send calls that failed",
-        "%",
-        Better::Lower,
-        "send calls of datagrams that failed (full queue, refused) ÷ all send calls",
-        counting::failed_sends,
-    )
-    .shown_in(&[Shown::Streams])
-    .unless_zero(),
-    row(
-        "segments_per_message",
-        "Segments per message",
-        "per message",
-        Better::Neither,
-        "data segments sent, retransmitted ones included, per second (TCP_INFO) ÷ messages handed over per second",
-        counting::segments_per_message,
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions]),
-    row(
-        "acks_per_segment",
-        "ACKs per data segment received",
-        "per segment",
-        Better::Neither,
-        "segments without data that the receiver sent ÷ data segments that it received, between the first and the last sample (TCP_INFO)",
-        counting::acks_per_segment,
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions]),
-    row(
-        "sender_segments_per_packet",
-        "Segments per packet in the sender's stack",
-        "segments",
-        Better::Neither,
-        "data segments sent (Tcp.OutSegs; UDP: datagrams) ÷ packets that the transport handed to IP, a super-packet once",
-        packaging::in_the_senders_stack,
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "sender_interface_segments_per_packet",
-        "Segments per packet into the sender's interface",
-        "segments",
-        Better::Neither,
-        "data segments sent (Tcp.OutSegs) ÷ packets that the interface was given, a super-packet once",
-        packaging::at_the_senders_interface,
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "receiver_segments_per_packet",
-        "Segments per packet in the receiver's stack",
-        "segments",
-        Better::Neither,
-        "data segments received (IpExt.In…Pkts) ÷ packets that IP delivered to the transport, after GRO",
-        packaging::in_the_receivers_stack,
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "sender_bytes_per_packet",
-        "User data per packet in the sender's stack",
-        "bytes",
-        Better::Neither,
-        "segments per packet in the sender's stack × user data per segment; a super-packet is one packet",
-        |run| packaging::bytes_per_packet(run, Role::Sender),
-    ),
-    row(
-        "receiver_bytes_per_packet",
-        "User data per packet in the receiver's stack",
-        "bytes",
-        Better::Neither,
-        "segments per packet in the receiver's stack, after GRO × user data per segment",
-        |run| packaging::bytes_per_packet(run, Role::Receiver),
-    ),
-    row(
-        FULL_PACKETS,
-        "Time with full packets",
-        "%",
-        Better::Neither,
-        "share of the time between samples in which the sender's packets carry more than 1.5 messages, or 32 KiB",
-        packaging::full_packets_pct,
-    ),
-    row(
-        "receive_window_limited_pct",
-        "Busy time limited by the receive window",
-        "%",
-        Better::Neither,
-        "growth of tcpi_rwnd_limited ÷ growth of tcpi_busy_time, between the first and the last sample",
-        |run| packaging::of_busy_time(run, |info| info.rwnd_limited_us),
-    ),
-    row(
-        "send_buffer_limited_pct",
-        "Busy time limited by the send buffer",
-        "%",
-        Better::Neither,
-        "growth of tcpi_sndbuf_limited ÷ growth of tcpi_busy_time, between the first and the last sample",
-        |run| packaging::of_busy_time(run, |info| info.sndbuf_limited_us),
-    ),
-    row(
-        "neither_limited_pct",
-        "Busy time limited by neither",
-        "%",
-        Better::Neither,
-        "the rest of the growth of tcpi_busy_time, between the first and the last sample",
-        |run| packaging::of_busy_time(run, packaging::in_neither),
-    ),
-    row(
-        "segments_sent_per_second",
-        "Segments sent",
-        "1/s",
-        Better::Neither,
-        "data segments sent ÷ time between the first and the last sample (TCP_INFO); UDP: datagrams ÷ window",
-        |run| counting::segments_per_second(run, Role::Sender),
-    ),
-    row(
-        "segments_received_per_second",
-        "Segments received",
-        "1/s",
-        Better::Neither,
-        "data segments received ÷ time between the first and the last sample (TCP_INFO); UDP: datagrams ÷ window",
-        |run| counting::segments_per_second(run, Role::Receiver),
-    ),
-    row(
-        "reordered_pct",
-        "Datagrams out of order",
-        "%",
-        Better::Lower,
-        "datagrams of the window that came after a later one ÷ those sent",
-        |run| counting::arrivals(run, |arrivals| arrivals.reordered),
-    )
-    .shown_in(&[Shown::Streams])
-    .unless_zero(),
-    row(
-        "duplicated_pct",
-        "Duplicate datagrams",
-        "%",
-        Better::Lower,
-        "datagrams of the window that arrived a second time ÷ those sent",
-        |run| counting::arrivals(run, |arrivals| arrivals.duplicated),
-    )
-    .shown_in(&[Shown::Streams])
-    .unless_zero(),
-    row(
-        "late_pct",
-        "Datagrams too late to count",
-        "%",
-        Better::Lower,
-        "datagrams of the window that came more than 65 536 numbers late ÷ those sent; they are among the lost",
-        |run| counting::arrivals(run, |arrivals| arrivals.late),
-    )
-    .shown_in(&[Shown::Streams])
-    .unless_zero(),
-    row(
-        "after_window_pct",
-        "Datagrams after the window's end",
-        "%",
-        Better::Neither,
-        "datagrams of the window that were taken after the receiver's own window ÷ those sent; they are received",
-        |run| counting::arrivals(run, |arrivals| arrivals.after_window),
-    ),
-    row(
-        "own_cpu_share_pct",
-        "Share of busy time used by the run",
-        "%",
-        Better::Neither,
-        "run time of both ends' traffic, NAPI and watching threads ÷ busy time of the host or hosts",
-        counting::own_cpu_share,
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions, Shown::Totals]),
-    row(
-        "other_cpu_pct",
-        "CPU time of everything else",
-        "%",
-        Better::Lower,
-        "busy time of the host or hosts less the run time of the run's own threads, ÷ wall clock of all their CPUs",
-        counting::other_cpu,
-    ),
-    row(
-        "foreign_cpu_pct",
-        "CPU time of other programs",
-        "% of a CPU",
-        Better::Lower,
-        "CPU time of all processes that are no part of the run, by their own clocks, ÷ the time from before the traffic to after the window",
-        disturbance::foreign_pct,
-    ),
-    row(
-        "stolen_cpu_pct",
-        "CPU time taken by the hypervisor",
-        "% of a CPU",
-        Better::Lower,
-        "stolen ticks of the CPU that lost most ÷ wall clock",
-        disturbance::stolen_pct,
-    ),
-    row(
-        SPEED,
-        "Time of the machine's fixed loop",
-        "µs",
-        Better::Neither,
-        "mean over all samples and CPUs of the time of a fixed loop, ten times a second on each CPU; longer: a slower machine",
-        cpu::speed_loop_us,
-    ),
-    row(
-        CORE_TO_CORE,
-        "Core-to-core round trip",
-        "ns",
-        Better::Neither,
-        "mean over the samples of the time in which a cache line goes from the sender's CPU to the receiver's and back, where both endpoints are on one machine; longer: CPUs that share fewer caches",
-        cpu::core_to_core_round_trip_ns,
-    ),
-    row(
-        "send_call_mean_us",
-        "Send call, mean",
-        "µs",
-        Better::Lower,
-        "sum of the times ÷ send calls of the window that took data",
-        |run| timing::mean_us(timing::send_calls(run)?),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "send_call_p50_us",
-        "Send call, median",
-        "µs",
-        Better::Lower,
-        SEND_CALL_DOC,
-        |run| timing::quantile_us(timing::send_calls(run)?, 500),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "send_call_p99_us",
-        "Send call, 99 %",
-        "µs",
-        Better::Lower,
-        SEND_CALL_DOC,
-        |run| timing::quantile_us(timing::send_calls(run)?, 990),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "send_call_p999_us",
-        "Send call, 99.9 %",
-        "µs",
-        Better::Lower,
-        SEND_CALL_DOC,
-        |run| timing::quantile_us(timing::send_calls(run)?, 999),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "send_call_max_us",
-        "Send call, maximum",
-        "µs",
-        Better::Lower,
-        "the maximum, exact",
-        |run| timing::max_us(timing::send_calls(run)?),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "delay_variation_mean_us",
-        "Delay variation, mean",
-        "µs",
-        Better::Lower,
-        "mean difference of one-way delay, without sign, between datagrams sent one after the other (RFC 3393)",
-        |run| timing::delay_variation(run, timing::mean_us),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "delay_variation_p99_us",
-        "Delay variation, 99 %",
-        "µs",
-        Better::Lower,
-        DELAY_DOC,
-        |run| timing::delay_variation(run, |times| timing::quantile_us(times, 990)),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "delay_variation_max_us",
-        "Delay variation, maximum",
-        "µs",
-        Better::Lower,
-        DELAY_DOC,
-        |run| timing::delay_variation(run, timing::max_us),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "jitter_us",
-        "Interarrival jitter",
-        "µs",
-        Better::Lower,
-        "the smoothed difference of delay after the last datagram of the window (RFC 3550, 6.4.1)",
-        timing::jitter_us,
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "rate_error_pct",
-        "Pacing error",
-        "%",
-        Better::Neither,
-        "messages per second of the window ÷ requested rate − 1",
-        timing::rate_error_pct,
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "pacing_gap_spread_us",
-        "Time between bursts, mean deviation",
-        "µs",
-        Better::Lower,
-        "mean difference, without sign, of the time between two bursts from the intended one, of the whole run",
-        |run| {
-            timing::gap_us(run, |pacing| {
-                pacing.gap_deviation_total_ns as f64 / pacing.gaps as f64
-            })
-        },
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "pacing_late_max_us",
-        "Burst lateness, maximum",
-        "µs",
-        Better::Lower,
-        "the same of the latest burst",
-        |run| timing::lateness_us(run, |pacing| pacing.late_max_ns as f64),
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "pacing_cpu_pct",
-        "CPU time of pacing",
-        "% of a CPU",
-        Better::Lower,
-        "CPU time of the sender's waiting, sleeps and spins, ÷ the run's length, of one CPU",
-        timing::pacing_cpu_pct,
-    )
-    .shown_in(&[Shown::Streams]),
-    row(
-        "sender_self_cost_ns_per_message",
-        "Cost of the sending loop",
-        "ns per message",
-        Better::Lower,
-        "the loop with system calls replaced by nothing, fastest of the batches of 20 ms",
-        |run| timing::self_cost_ns(run, Role::Sender),
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions]),
-    row(
-        "receiver_self_cost_ns_per_message",
-        "Cost of the receiving loop",
-        "ns per message",
-        Better::Lower,
-        "the loop with system calls replaced by nothing, fastest of the batches of 20 ms",
-        |run| timing::self_cost_ns(run, Role::Receiver),
-    )
-    .shown_in(&[Shown::Streams, Shown::Transactions]),
-    row(
-        "background_throughput_mbps",
-        "Background stream throughput",
-        "Mbit/s",
-        Better::Higher,
-        BACKGROUND_DOC,
-        |run| background_stream(run, "throughput_mbps"),
-    ),
-    row(
-        "background_loss_pct",
-        "Background datagrams lost",
-        "%",
-        Better::Lower,
-        BACKGROUND_DOC,
-        |run| background_stream(run, "loss_pct"),
-    ),
-    row(
-        "background_transactions_per_second",
-        "Background transactions",
-        "1/s",
-        Better::Higher,
-        BACKGROUND_DOC,
-        |run| background_transactions(run, "transactions_per_second"),
-    ),
-    row(
-        "background_requests_lost_pct",
-        "Background requests without a response",
-        "%",
-        Better::Lower,
-        BACKGROUND_DOC,
-        |run| background_transactions(run, "requests_lost_pct"),
-    ),
-    row(
-        "background_latency_mean_us",
-        "Background latency, mean",
-        "µs",
-        Better::Lower,
-        BACKGROUND_DOC,
-        |run| background_transactions(run, "latency_mean_us"),
-    ),
-    row(
-        "background_latency_p50_us",
-        "Background latency, median",
-        "µs",
-        Better::Lower,
-        BACKGROUND_DOC,
-        |run| background_transactions(run, "latency_p50_us"),
-    ),
-    row(
-        "background_latency_p90_us",
-        "Background latency, 90 %",
-        "µs",
-        Better::Lower,
-        BACKGROUND_DOC,
-        |run| background_transactions(run, "latency_p90_us"),
-    ),
-    row(
-        "background_latency_p99_us",
-        "Background latency, 99 %",
-        "µs",
-        Better::Lower,
-        BACKGROUND_DOC,
-        |run| background_transactions(run, "latency_p99_us"),
-    ),
-    row(
-        "background_latency_p999_us",
-        "Background latency, 99.9 %",
-        "µs",
-        Better::Lower,
-        BACKGROUND_DOC,
-        |run| background_transactions(run, "latency_p999_us"),
-    ),
-    row(
-        "background_latency_max_us",
-        "Background latency, maximum",
-        "µs",
-        Better::Lower,
-        BACKGROUND_DOC,
-        |run| background_transactions(run, "latency_max_us"),
-    ),
-];
+pub const METRICS: &[Metric] = metrics! {
+    "throughput_mbps", "Throughput", "Mbit/s", Higher, [Streams]
+        => |run| mbps(run, Role::Receiver),
+        "bits received ÷ window; datagrams by the sender's marks and window, TCP by the receiver's window";
+    "send_throughput_mbps", "Throughput offered", "Mbit/s", Higher, [Streams]
+        => |run| mbps(run, Role::Sender),
+        "bits that the send calls took ÷ the sender's window";
+    OF_CAPACITY, "Throughput relative to path capacity", "%", Neither
+        => |run| Some(100.0 * mbps(run, Role::Receiver)? / run.capacity_mbps?),
+        "throughput ÷ capacity of the lab's path with the run's settings, measured before the first run";
+    "total_throughput_mbps", "Throughput, measured and background flows", "Mbit/s", Higher, [Totals]
+        => |run| parts::sum(run, |part| mbps(part, Role::Receiver)),
+        "sum of the throughput of the measured and all background flows";
+    "sender_total_service_demand_us_per_kib", "Sender service demand, measured and background flows", "µs/KiB", Lower, attributed, [Totals]
+        => |run| parts::total_demand(run, Role::Sender),
+        "the sender's attributed CPU time ÷ KiB that it sent and received in all flows";
+    "receiver_total_service_demand_us_per_kib", "Receiver service demand, measured and background flows", "µs/KiB", Lower, attributed, [Totals]
+        => |run| parts::total_demand(run, Role::Receiver),
+        "the receiver's attributed CPU time ÷ KiB that it sent and received in all flows";
+    "send_service_demand_us_per_kib", "Send service demand", "µs/KiB", Lower, attributed, [Streams]
+        => |run| demand(run, Role::Sender, Role::Sender),
+        "the sender's attributed CPU time ÷ KiB sent";
+    "receive_service_demand_us_per_kib", "Receive service demand", "µs/KiB", Lower, attributed, [Streams]
+        => |run| demand(run, Role::Receiver, Role::Receiver),
+        "the receiver's attributed CPU time ÷ KiB received";
+    "receive_service_demand_per_kib_sent_us", "Receive service demand by netperf's definition", "µs per KiB sent", Lower, attributed
+        => |run| demand(run, Role::Receiver, Role::Sender),
+        "the receiver's attributed CPU time ÷ KiB sent, as netperf divides; lost data makes it look cheaper";
+    "wire_service_demand_us_per_kib", "Wire's service demand", "µs/KiB", Lower, attributed
+        => wire_demand,
+        "CPU time of a lab's wire, which is charged to neither endpoint ÷ KiB received; `own_cpus` only";
+    "netperf_send_service_demand_us_per_kib", "Send service demand as netperf computes it", "µs/KiB", Lower
+        => |run| netperf_demand(run, Role::Sender),
+        "netperf's CPU share of the sender's host (1 − idle ÷ all ticks, per CPU) × 10000 × CPUs ÷ (KiB sent per second)";
+    "netperf_receive_service_demand_us_per_kib", "Receive service demand as netperf computes it", "µs/KiB", Lower
+        => |run| netperf_demand(run, Role::Receiver),
+        "netperf's CPU share of the receiver's host × 10000 × CPUs ÷ (KiB *sent* per second)";
+    "iperf3_sender_cpu_pct", "CPU of iperf3's process that sends", "% of a CPU", Neither
+        => |_| None,
+        "of imported runs of iperf3 alone: CPU time of its process at the sender ÷ elapsed time, as its file reports it; it leaves out what the kernel does for it in soft interrupts and other threads";
+    "iperf3_receiver_cpu_pct", "CPU of iperf3's process that receives", "% of a CPU", Neither
+        => |_| None,
+        "the same at the receiver";
+    "sender_host_service_demand_us_per_kib", "Service demand of the sender's whole host", "µs/KiB", Lower
+        => |run| host_demand(run, Role::Sender),
+        "busy time (wall clock − idle − iowait) of all CPUs of the sender's host ÷ KiB received";
+    "receiver_host_service_demand_us_per_kib", "Service demand of the receiver's whole host", "µs/KiB", Lower
+        => |run| host_demand(run, Role::Receiver),
+        "busy time (wall clock − idle − iowait) of all CPUs of the receiver's host ÷ KiB received";
+    "sender_thread_cpu_us_per_kib", "CPU time of the sending thread", "µs/KiB", Lower
+        => |run| thread_demand(run, Role::Sender),
+        "run time of the traffic thread ÷ KiB sent; includes softirqs that ran in its context";
+    "receiver_thread_cpu_us_per_kib", "CPU time of the receiving thread", "µs/KiB", Lower
+        => |run| thread_demand(run, Role::Receiver),
+        "run time of the traffic thread ÷ KiB received; includes softirqs that ran in its context";
+    "sender_cpu_util_pct", "CPU use of the sender's host", "%", Lower, [Streams Transactions Totals]
+        => |run| cpu_util(run, Role::Sender),
+        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs";
+    "receiver_cpu_util_pct", "CPU use of the receiver's host", "%", Lower, [Streams Transactions Totals]
+        => |run| cpu_util(run, Role::Receiver),
+        "busy time (wall clock − idle − iowait) ÷ wall clock, all CPUs";
+    "sender_peak_cpu_pct", "Busiest CPU of the sender's host", "%", Lower, [Streams Transactions Totals]
+        => |run| peak_cpu(run, Role::Sender),
+        "busy time ÷ wall clock of the busiest CPU over the window";
+    "receiver_peak_cpu_pct", "Busiest CPU of the receiver's host", "%", Lower, [Streams Transactions Totals]
+        => |run| peak_cpu(run, Role::Receiver),
+        "busy time ÷ wall clock of the busiest CPU over the window";
+    "sender_thread_wait_pct", "Sending thread waiting for a CPU", "%", Lower
+        => |run| thread_wait(run, Role::Sender),
+        "run-queue delay of the traffic thread ÷ wall clock";
+    "receiver_thread_wait_pct", "Receiving thread waiting for a CPU", "%", Lower
+        => |run| thread_wait(run, Role::Receiver),
+        "run-queue delay of the traffic thread ÷ wall clock";
+    "sender_traffic_cpu_pct", "CPU of the sending program", "% of a CPU", Lower
+        => |run| traffic_cpu(run, Role::Sender),
+        "run time of the traffic threads ÷ wall clock: what time(1) shows as %P of a program that only sends";
+    "receiver_traffic_cpu_pct", "CPU of the receiving program", "% of a CPU", Lower
+        => |run| traffic_cpu(run, Role::Receiver),
+        "run time of the traffic threads ÷ wall clock: what time(1) shows as %P of a program that only receives";
+    "send_attribution_error_pct", "Standard error of the sender's CPU share", "%", Neither
+        => |run| attribution_error(run, Role::Sender),
+        "standard error ÷ attributed CPU time, of the time of soft interrupts: of the mean of those that were timed, or binomial over USER_HZ ticks";
+    "receive_attribution_error_pct", "Standard error of the receiver's CPU share", "%", Neither
+        => |run| attribution_error(run, Role::Receiver),
+        "standard error ÷ attributed CPU time, of the time of soft interrupts: of the mean of those that were timed, or binomial over USER_HZ ticks";
+    "loss_pct", "Datagrams lost", "%", Lower, [Streams]
+        => loss,
+        "datagrams of the measured window that never came ÷ those sent, by sequence number";
+    "segment_size_bytes", "User data per segment", "bytes", Neither, [Streams Transactions]
+        => counting::segment_size,
+        "the sender's bytes ÷ data segments of the whole connection, retransmitted ones included (TCP_INFO)";
+    "retransmits", "Retransmitted segments", "", Lower, [Streams Transactions]
+        => |run| Some(f64::from(run.sender.tcp_info.as_ref()?.total_retrans?)),
+        "of the whole connection (TCP_INFO)";
+    "window_plateau_segments", "Congestion window", "segments", Neither
+        => path::window_plateau,
+        "median over the samples of the window's second half, at the sender (TCP_INFO)";
+    "queue_dropped_packets", "Packets dropped on the path", "", Lower, [Streams]
+        => |run| path::drops(run, |_| true),
+        "at all queues between the endpoints of a lab; a super-packet counts once";
+    "emulator_dropped_packets", "Packets dropped by the emulator", "", Lower
+        => |run| path::drops(run, path::QueueDrops::is_emulator),
+        "at the queues of the link emulators; a super-packet counts once";
+    "emulator_late_p99_us", "Lateness of the link emulator, p99", "µs", Lower, [Streams]
+        => |run| path::late_us(run, 0.99),
+        "time after the scheduled departure that 99 % of the packets did not exceed, on the worst link";
+    "emulator_failed_packets", "Packets that the link emulator failed to carry", "", Lower, [Streams]
+        => path::emulator_failures,
+        "arrived faster than it read them, or were refused when it sent them";
+    "emulator_cpu_pct", "CPU use of the link emulators", "% of a CPU", Lower, [Streams]
+        => |run| path::emulator_cpus(run).map(|cpus| 100.0 * cpus),
+        "CPU time of their threads ÷ the samples' span";
+    "rtt_us", "Round-trip time", "µs", Lower, [Streams]
+        => |run| Some(f64::from(run.sender.tcp_info.as_ref()?.rtt_us?)),
+        "smoothed, at the end of the run, at the sender (TCP_INFO)";
+    "messages_per_second", "Messages sent", "1/s", Higher, [Streams]
+        => |run| Some(run.measured(Role::Sender).messages as f64 / run.window_seconds(Role::Sender)?),
+        "messages handed over whole ÷ the sender's window";
+    "receive_calls_per_second", "Receive calls", "1/s", Neither
+        => |run| Some(receive_calls(run)? / run.window_seconds(Role::Receiver)?),
+        "receive calls of a stream that brought data ÷ window";
+    "bytes_per_receive_call", "User data per receive call", "bytes", Neither, [Streams]
+        => |run| quotient(run.measured(Role::Receiver).bytes as f64, receive_calls(run)?),
+        "received ÷ calls, of a stream";
+    "transactions_per_second", "Transactions", "1/s", Higher, [Transactions]
+        => |run| Some(transactions(run, Role::Sender)? / run.window_seconds(Role::Sender)?),
+        "requests with their responses, or connections ÷ the sender's window";
+    "requests_lost_pct", "Requests without a response", "%", Lower, [Transactions]
+        => requests_lost,
+        "requests that were given up after the timeout ÷ all requests of the measured window";
+    "send_service_demand_us_per_transaction", "Client service demand", "µs/transaction", Lower, attributed, [Transactions]
+        => |run| transaction_demand(run, Role::Sender),
+        "the sender's attributed CPU time ÷ transactions";
+    "receive_service_demand_us_per_transaction", "Server service demand", "µs/transaction", Lower, attributed, [Transactions]
+        => |run| transaction_demand(run, Role::Receiver),
+        "the receiver's attributed CPU time ÷ transactions that it counted";
+    "latency_mean_us", "Latency, mean", "µs", Lower, [Transactions]
+        => |run| timing::mean_us(timing::latency(run)?),
+        "sum of the times ÷ completed transactions of the measured window; from the end of the one before, or from the intended time where a rate was requested";
+    "latency_p50_us", "Latency, median", "µs", Lower, [Transactions]
+        => |run| latency_us(run, 500),
+        LATENCY_DOC;
+    "latency_p90_us", "Latency, 90 %", "µs", Lower, [Transactions]
+        => |run| latency_us(run, 900),
+        LATENCY_DOC;
+    "latency_p99_us", "Latency, 99 %", "µs", Lower, [Transactions]
+        => |run| latency_us(run, 990),
+        LATENCY_DOC;
+    "latency_p999_us", "Latency, 99.9 %", "µs", Lower, [Transactions]
+        => |run| latency_us(run, 999),
+        LATENCY_DOC;
+    "latency_max_us", "Latency, maximum", "µs", Lower, [Transactions]
+        => |run| timing::max_us(timing::latency(run)?),
+        "the maximum, exact";
+    "sender_wakeups_per_message", "Wakeups of the sending thread", "per message", Lower, [Streams Transactions]
+        => |run| counting::wakeups(run, Role::Sender),
+        "voluntary switches of the traffic thread per second ÷ messages handed over per second";
+    "receiver_wakeups_per_message", "Wakeups of the receiving thread", "per message", Lower, [Streams Transactions]
+        => |run| counting::wakeups(run, Role::Receiver),
+        "voluntary switches of the traffic thread per second ÷ messages received per second";
+    "sender_wakeups_per_mib", "Wakeups of the sending thread", "per MiB", Lower
+        => |run| counting::wakeups_per_mib(run, Role::Sender),
+        "voluntary switches of the traffic thread per second ÷ MiB sent per second";
+    "receiver_wakeups_per_mib", "Wakeups of the receiving thread", "per MiB", Lower
+        => |run| counting::wakeups_per_mib(run, Role::Receiver),
+        "voluntary switches of the traffic thread per second ÷ MiB received per second";
+    "sender_involuntary_switches_per_second", "Sender involuntary context switches", "1/s", Lower
+        => |run| counting::involuntary_switches(run, Role::Sender),
+        "involuntary switches of the traffic thread ÷ wall clock";
+    "receiver_involuntary_switches_per_second", "Receiver involuntary context switches", "1/s", Lower
+        => |run| counting::involuntary_switches(run, Role::Receiver),
+        "involuntary switches of the traffic thread ÷ wall clock";
+    "receiver_empty_calls_per_message", "Receive calls without data", "per message", Neither, is_hidden_at_zero, [Streams Transactions]
+        => |run| counting::failed_calls(run, Role::Receiver, |counts| counts.empty_calls),
+        "receive calls that answered EAGAIN per second ÷ messages received per second";
+    "sender_empty_calls_per_message", "Send calls on a full buffer", "per message", Neither, is_hidden_at_zero, [Streams]
+        => |run| counting::failed_calls(run, Role::Sender, |counts| counts.empty_calls),
+        "send calls that answered EAGAIN per second ÷ messages handed over per second; threads that flows share only";
+    "sender_wait_calls_per_message", "Calls of epoll_wait at the sender", "per message", Neither, is_hidden_at_zero, [Streams]
+        => |run| counting::failed_calls(run, Role::Sender, |counts| counts.wait_calls),
+        "epoll_wait calls per second ÷ messages handed over per second; threads that flows share only";
+    "receiver_wait_calls_per_message", "Calls of epoll_wait at the receiver", "per message", Neither, is_hidden_at_zero, [Streams]
+        => |run| counting::failed_calls(run, Role::Receiver, |counts| counts.wait_calls),
+        "epoll_wait calls per second ÷ messages received per second; threads that flows share only";
+    "sender_system_calls_per_message", "System calls of the sending loop", "per message", Lower
+        => |run| counting::system_calls(run, Role::Sender),
+        "all calls that the loop makes for its messages ÷ messages: send calls, failed ones, epoll_wait; streams";
+    "receiver_system_calls_per_message", "System calls of the receiving loop", "per message", Lower
+        => |run| counting::system_calls(run, Role::Receiver),
+        "all calls that the loop makes for its messages per second ÷ messages per second: receive calls, those without data, epoll_wait; streams";
+    "failed_sends_pct", "Send calls that failed", "%", Lower, is_hidden_at_zero, [Streams]
+        => counting::failed_sends,
+        "send calls of datagrams that failed (full queue, refused) ÷ all send calls";
+    "segments_per_message", "Segments per message", "per message", Neither, [Streams Transactions]
+        => counting::segments_per_message,
+        "data segments sent, retransmitted ones included, per second (TCP_INFO) ÷ messages handed over per second";
+    "acks_per_segment", "ACKs per data segment received", "per segment", Neither, [Streams Transactions]
+        => counting::acks_per_segment,
+        "segments without data that the receiver sent ÷ data segments that it received, between the first and the last sample (TCP_INFO)";
+    "sender_segments_per_packet", "Segments per packet in the sender's stack", "segments", Neither, [Streams]
+        => packaging::in_the_senders_stack,
+        "data segments sent (Tcp.OutSegs; UDP: datagrams) ÷ packets that the transport handed to IP, a super-packet once";
+    "sender_interface_segments_per_packet", "Segments per packet into the sender's interface", "segments", Neither, [Streams]
+        => packaging::at_the_senders_interface,
+        "data segments sent (Tcp.OutSegs) ÷ packets that the interface was given, a super-packet once";
+    "receiver_segments_per_packet", "Segments per packet in the receiver's stack", "segments", Neither, [Streams]
+        => packaging::in_the_receivers_stack,
+        "data segments received (IpExt.In…Pkts) ÷ packets that IP delivered to the transport, after GRO";
+    "sender_bytes_per_packet", "User data per packet in the sender's stack", "bytes", Neither
+        => |run| packaging::bytes_per_packet(run, Role::Sender),
+        "segments per packet in the sender's stack × user data per segment; a super-packet is one packet";
+    "receiver_bytes_per_packet", "User data per packet in the receiver's stack", "bytes", Neither
+        => |run| packaging::bytes_per_packet(run, Role::Receiver),
+        "segments per packet in the receiver's stack, after GRO × user data per segment";
+    FULL_PACKETS, "Time with full packets", "%", Neither
+        => packaging::full_packets_pct,
+        "share of the time between samples in which the sender's packets carry more than 1.5 messages, or 32 KiB";
+    "receive_window_limited_pct", "Busy time limited by the receive window", "%", Neither
+        => |run| packaging::of_busy_time(run, |info| info.rwnd_limited_us),
+        "growth of tcpi_rwnd_limited ÷ growth of tcpi_busy_time, between the first and the last sample";
+    "send_buffer_limited_pct", "Busy time limited by the send buffer", "%", Neither
+        => |run| packaging::of_busy_time(run, |info| info.sndbuf_limited_us),
+        "growth of tcpi_sndbuf_limited ÷ growth of tcpi_busy_time, between the first and the last sample";
+    "neither_limited_pct", "Busy time limited by neither", "%", Neither
+        => |run| packaging::of_busy_time(run, packaging::in_neither),
+        "the rest of the growth of tcpi_busy_time, between the first and the last sample";
+    "reordered_pct", "Datagrams out of order", "%", Lower, is_hidden_at_zero, [Streams]
+        => |run| counting::arrivals(run, |arrivals| arrivals.reordered),
+        "datagrams of the window that came after a later one ÷ those sent";
+    "duplicated_pct", "Duplicate datagrams", "%", Lower, is_hidden_at_zero, [Streams]
+        => |run| counting::arrivals(run, |arrivals| arrivals.duplicated),
+        "datagrams of the window that arrived a second time ÷ those sent";
+    "late_pct", "Datagrams too late to count", "%", Lower, is_hidden_at_zero, [Streams]
+        => |run| counting::arrivals(run, |arrivals| arrivals.late),
+        "datagrams of the window that came more than 65 536 numbers late ÷ those sent; they are among the lost";
+    "own_cpu_share_pct", "Share of busy time used by the run", "%", Neither, [Streams Transactions Totals]
+        => counting::own_cpu_share,
+        "run time of both ends' traffic, NAPI and watching threads ÷ busy time of the host or hosts";
+    "other_cpu_pct", "CPU time of everything else", "%", Lower
+        => counting::other_cpu,
+        "busy time of the host or hosts less the run time of the run's own threads, ÷ wall clock of all their CPUs";
+    "foreign_cpu_pct", "CPU time of other programs", "% of a CPU", Lower
+        => disturbance::foreign_pct,
+        "CPU time of all processes that are no part of the run, by their own clocks, ÷ the time from before the traffic to after the window";
+    "stolen_cpu_pct", "CPU time taken by the hypervisor", "% of a CPU", Lower
+        => disturbance::stolen_pct,
+        "stolen ticks of the CPU that lost most ÷ wall clock";
+    SPEED, "Time of the machine's fixed loop", "µs", Neither
+        => cpu::speed_loop_us,
+        "mean over all samples and CPUs of the time of a fixed loop, ten times a second on each CPU; longer: a slower machine";
+    CORE_TO_CORE, "Core-to-core round trip", "ns", Neither
+        => cpu::core_to_core_round_trip_ns,
+        "mean over the samples of the time in which a cache line goes from the sender's CPU to the receiver's and back, where both endpoints are on one machine; longer: CPUs that share fewer caches";
+    "send_call_mean_us", "Send call, mean", "µs", Lower, [Streams]
+        => |run| timing::mean_us(timing::send_calls(run)?),
+        "sum of the times ÷ send calls of the window that took data";
+    "send_call_p50_us", "Send call, median", "µs", Lower, [Streams]
+        => |run| timing::quantile_us(timing::send_calls(run)?, 500),
+        SEND_CALL_DOC;
+    "send_call_p99_us", "Send call, 99 %", "µs", Lower, [Streams]
+        => |run| timing::quantile_us(timing::send_calls(run)?, 990),
+        SEND_CALL_DOC;
+    "send_call_max_us", "Send call, maximum", "µs", Lower, [Streams]
+        => |run| timing::max_us(timing::send_calls(run)?),
+        "the maximum, exact";
+    "delay_variation_mean_us", "Delay variation, mean", "µs", Lower, [Streams]
+        => |run| timing::delay_variation(run, timing::mean_us),
+        "mean difference of one-way delay, without sign, between datagrams sent one after the other (RFC 3393)";
+    "delay_variation_p99_us", "Delay variation, 99 %", "µs", Lower, [Streams]
+        => |run| timing::delay_variation(run, |times| timing::quantile_us(times, 990)),
+        DELAY_DOC;
+    "jitter_us", "Interarrival jitter", "µs", Lower, [Streams]
+        => timing::jitter_us,
+        "the smoothed difference of delay after the last datagram of the window (RFC 3550, 6.4.1)";
+    "rate_error_pct", "Pacing error", "%", Neither, [Streams]
+        => timing::rate_error_pct,
+        "messages per second of the window ÷ requested rate − 1";
+    "pacing_late_max_us", "Burst lateness, maximum", "µs", Lower, [Streams]
+        => |run| timing::lateness_us(run, |pacing| pacing.late_max_ns as f64),
+        "time from the intended departure of a burst to its own, of the latest burst";
+    "pacing_cpu_pct", "CPU time of pacing", "% of a CPU", Lower, [Streams]
+        => timing::pacing_cpu_pct,
+        "CPU time of the sender's waiting, sleeps and spins, ÷ the run's length, of one CPU";
+    "sender_self_cost_ns_per_message", "Cost of the sending loop", "ns per message", Lower, [Streams Transactions]
+        => |run| timing::self_cost_ns(run, Role::Sender),
+        "the loop with system calls replaced by nothing, fastest of the batches of 20 ms";
+    "receiver_self_cost_ns_per_message", "Cost of the receiving loop", "ns per message", Lower, [Streams Transactions]
+        => |run| timing::self_cost_ns(run, Role::Receiver),
+        "the loop with system calls replaced by nothing, fastest of the batches of 20 ms";
+    "background_throughput_mbps", "Background stream throughput", "Mbit/s", Higher
+        => |run| background_stream(run, "throughput_mbps"),
+        BACKGROUND_DOC;
+    "background_loss_pct", "Background datagrams lost", "%", Lower
+        => |run| background_stream(run, "loss_pct"),
+        BACKGROUND_DOC;
+    "background_transactions_per_second", "Background transactions", "1/s", Higher
+        => |run| background_transactions(run, "transactions_per_second"),
+        BACKGROUND_DOC;
+    "background_latency_mean_us", "Background latency, mean", "µs", Lower
+        => |run| background_transactions(run, "latency_mean_us"),
+        BACKGROUND_DOC;
+    "background_latency_p99_us", "Background latency, 99 %", "µs", Lower
+        => |run| background_transactions(run, "latency_p99_us"),
+        BACKGROUND_DOC;
+};
 
 const BACKGROUND_DOC: &str = "the same figure of the first background flow that has it";
 
@@ -1197,6 +480,14 @@ fn transaction_demand(run: &RunView, end: Role) -> Option<f64> {
         alone(run)?.end(end)?.cpus * run.window_seconds(end)? * 1e6,
         count,
     )
+}
+
+/// TCP loses none.
+fn requests_lost(run: &RunView) -> Option<f64> {
+    let answered =
+        transactions(run, Role::Sender).filter(|_| run.conditions.workload.is_datagram())?;
+    let lost = run.measured(Role::Sender).unanswered as f64;
+    quotient(100.0 * lost, answered + lost)
 }
 
 fn latency_us(run: &RunView, thousandths: u64) -> Option<f64> {

@@ -91,13 +91,6 @@ pub fn pacing_cpu_pct(run: &RunView) -> Option<f64> {
     quotient(100.0 * pacing.cpu_ns as f64, pacing.elapsed_ns as f64)
 }
 
-/// A figure of the times between bursts, if there were any.
-pub fn gap_us(run: &RunView, ns: fn(&Pacing) -> f64) -> Option<f64> {
-    pacing(run)
-        .filter(|pacing| pacing.gaps > 0)
-        .map(|pacing| ns(&pacing) / 1000.0)
-}
-
 /// A figure of the lateness of bursts.
 pub fn lateness_us(run: &RunView, ns: fn(&Pacing) -> f64) -> Option<f64> {
     pacing(run).map(|pacing| ns(&pacing) / 1000.0)

@@ -739,7 +739,6 @@ fn switches_calls_and_segments_are_told_per_message() {
     }
     assert_close(run.figure("sender_wakeups_per_message"), 0.075);
     assert_close(run.figure("receiver_wakeups_per_message"), 0.1);
-    assert_close(run.figure("sender_context_switches_per_message"), 0.1);
     assert_close(
         run.figure("receiver_involuntary_switches_per_second"),
         2560.0,
@@ -755,16 +754,10 @@ fn switches_calls_and_segments_are_told_per_message() {
         after_window: 4096,
     };
     run.receiver.sequence.as_mut().expect("datagrams").measured = Some(arrivals);
-    let wanted = [
-        ("reordered", 1.0),
-        ("duplicated", 0.5),
-        ("late", 0.25),
-        ("after_window", 2.0),
-    ];
+    let wanted = [("reordered", 1.0), ("duplicated", 0.5), ("late", 0.25)];
     wanted
         .into_iter()
         .for_each(|(name, pct)| assert_close(run.figure(&format!("{name}_pct")), pct));
-    assert_close(run.figure("segments_received_per_second"), 76_800.0);
     assert_eq!(run.figure("segments_per_message"), None);
 }
 
@@ -786,7 +779,6 @@ fn segments_of_a_stream_are_those_between_the_samples() {
             sample.tcp_info = Some(info);
         }
     }
-    assert_close(run.figure("segments_sent_per_second"), 204_800.0);
     assert_close(run.figure("segments_per_message"), 2.0);
     assert_eq!(run.figure("acks_per_segment"), None);
     let grow = |end: &mut EndpointRecord, [out, inwards, data_out]: [u32; 3]| {
@@ -1054,11 +1046,9 @@ fn times_of_single_messages_have_their_figures() {
         ("send_call_mean_us", 15.111),
         ("send_call_p50_us", 10.0),
         ("send_call_p99_us", 20.0),
-        ("send_call_p999_us", 30.0),
         ("send_call_max_us", 41.0),
         ("delay_variation_mean_us", 15.111),
         ("delay_variation_p99_us", 20.0),
-        ("delay_variation_max_us", 41.0),
         ("jitter_us", 7.5),
     ] {
         assert_close(run.figure(name), wanted);
@@ -1091,7 +1081,6 @@ fn pacing_is_told_with_its_error_and_its_cost() {
     run.sender.flows = vec![flow(20_000_000, 90_000), flow(40_000_000, 80_000)];
     for (name, wanted) in [
         ("rate_error_pct", 2.4),
-        ("pacing_gap_spread_us", 3.0),
         ("pacing_late_max_us", 9.0),
         ("pacing_cpu_pct", 3.0),
     ] {

@@ -120,12 +120,18 @@ fn set_receiver_ports(conditions: &mut Conditions, text: &str) -> Option<()> {
     Some(())
 }
 
+/// A row is: whether it is of a workload (`row`) or of the whole run (`run_row`), its name, its option,
+/// its values, and its line of help.
+macro_rules! settings {
+    ($($row:ident $name:literal, $flag:expr, $kind:expr, $about:literal;)*) => {
+        &[$($row($name, $flag, $kind, $about)),*]
+    };
+}
+
 /// Every setting. A new one is a row here and a field of [`Conditions`]; a numeric one has its
 /// bounds in [`bounds`].
-pub const SETTINGS: &[Setting] = &[
-    row(
-        "workload",
-        None,
+pub const SETTINGS: &[Setting] = settings! {
+    row "workload", None,
         Kind::Named(
             || WORKLOADS.iter().map(|row| row.name).collect(),
             |c, text| {
@@ -133,48 +139,26 @@ pub const SETTINGS: &[Setting] = &[
                 Some(())
             },
         ),
-        "Kind of traffic (default: tcp_stream)",
-    ),
-    row(
-        "direction",
-        flag("direction"),
+        "Kind of traffic (default: tcp_stream)";
+    row "direction", flag("direction"),
         Kind::Word(&[
             ("forward", |c| c.direction = Direction::Forward),
             ("reverse", |c| c.direction = Direction::Reverse),
             ("both", |c| c.direction = Direction::Both),
         ]),
-        "Direction of the traffic: from the sender, towards the sender, or both at once (default: forward)",
-    ),
-    row(
-        "background",
-        flag("background"),
-        Kind::Background,
-        "Concurrent background workload with its own options, such as \"rr direction=reverse\" (repeatable; default: none)",
-    ),
-    run_row(
-        "program",
-        None,
+        "Direction of the traffic: from the sender, towards the sender, or both at once (default: forward)";
+    row "background", flag("background"), Kind::Background,
+        "Concurrent background workload with its own options, such as \"rr direction=reverse\" (repeatable; default: none)";
+    run_row "program", None,
         form!("PATH", "the path of another bitcost", |c, text| {
             c.program = Some(text.to_owned());
             (!text.is_empty()).then_some(())
         }),
-        "Path of the bitcost binary at both endpoints (default: the one that runs the study)",
-    ),
-    row(
-        "send_mode",
-        flag("send-mode"),
-        Kind::Named(
-            || SEND_WORDS.to_vec(),
-            |c, text| {
-                c.send_mode = Mode::named(Role::Sender, text)?;
-                Some(())
-            },
-        ),
-        "How the sender hands messages to the kernel: one call each, or a fast path (default: plain)",
-    ),
-    row(
-        "receive_mode",
-        flag("receive-mode"),
+        "Path of the bitcost binary at both endpoints (default: the one that runs the study)";
+    row "send_mode", flag("send-mode"),
+        Kind::Named(|| SEND_WORDS.to_vec(), |c, text| { c.send_mode = Mode::named(Role::Sender, text)?; Some(()) }),
+        "How the sender hands messages to the kernel: one call each, or a fast path (default: plain)";
+    row "receive_mode", flag("receive-mode"),
         Kind::Named(
             || RECEIVE_WORDS.to_vec(),
             |c, text| {
@@ -182,98 +166,39 @@ pub const SETTINGS: &[Setting] = &[
                 Some(())
             },
         ),
-        "How the receiver takes messages from the kernel: plain calls, or a fast path (default: plain)",
-    ),
-    run_row(
-        "mode",
-        flag("mode"),
-        Kind::Word(&[
-            ("honest", |c| c.mode_auto = false),
-            ("auto", |c| c.mode_auto = true),
-        ]),
-        "How modes and settings of the sockets are chosen: `honest`, as given, else plain calls; `auto`: short trials of at most 3 s choose modes, messages per call, receive buffer, low-water mark and waiting; what is given is kept (default: honest)",
-    ),
-    run_row(
-        "search_for",
-        flag("for"),
-        Kind::Word(&[
-            ("rate", |c| c.search_for = Goal::Rate),
-            ("cost", |c| c.search_for = Goal::Cost),
-        ]),
-        "What --mode auto looks for: the highest throughput, or the least CPU time of both endpoints per KiB (default: rate)",
-    ),
-    row(
-        "messages_per_call",
-        flag("messages-per-call"),
-        Kind::Number(&bounds::MESSAGES_PER_CALL, &[], |c, n| {
-            c.messages_per_call = Some(small(n));
-        }),
-        "Most messages of one send call, in a send mode that hands over several (default: 64, gso 128)",
-    ),
-    row(
-        "message_size_bytes",
-        letter("message-size", 'l', &["length"]),
-        Kind::Number(&bounds::MESSAGE_SIZE_BYTES, &[], |c, n| {
-            c.message_size_bytes = small(n);
-        }),
-        "Size of a message: the bytes of one send call (default: 128KiB; UDP: 1024, at most 65507)",
-    ),
-    row(
-        "message_size_distribution",
-        flag("message-size-distribution"),
-        form!("SIZES", sizes::ALLOWED, set_sizes),
-        "Message sizes that vary: in turn (`64,1024`), by weight (`64@3,8192@1`), `uniform:64-1472` or `bimodal:64@0.9,8192@0.1`, in bytes (default: one size)",
-    ),
-    row(
-        "buffer_alignment_bytes",
-        flag("buffer-alignment"),
-        Kind::Number(&bounds::BUFFER_ALIGNMENT_BYTES, &[], |c, n| {
-            c.buffers.alignment_bytes = Some(small(n));
-        }),
-        "Alignment of the program's buffers in memory, in bytes, a power of two (default: that of the allocator)",
-    ),
-    row(
-        "buffer_offset_bytes",
-        flag("buffer-offset"),
-        Kind::Number(&bounds::BUFFER_OFFSET_BYTES, &[], |c, n| {
-            c.buffers.offset_bytes = small(n);
-        }),
-        "Offset of each buffer from that alignment, in bytes (default: 0)",
-    ),
-    row(
-        "ring_buffers",
-        flag("ring"),
-        Kind::Number(&bounds::RING_BUFFERS, &[], |c, n| c.buffers.ring = small(n)),
-        "Number of buffers that each endpoint uses in turn (default: 1)",
-    ),
-    row(
-        "payload",
-        flag("payload"),
-        Kind::Word(&[
-            ("clean", |c| c.buffers.dirty = false),
-            ("dirty", |c| c.buffers.dirty = true),
-        ]),
-        "Whether the sender writes every byte of a message before it sends it (dirty) or not (default: clean)",
-    ),
-    row(
-        "send_work_ns",
-        flag("send-work"),
-        Kind::Number(&bounds::SEND_WORK_NS, &[], |c, n| {
-            c.buffers.send_work_ns = small(n);
-        }),
-        "CPU time that the sender works on each message, as an application does, in ns (default: 0)",
-    ),
-    row(
-        "receive_work_ns",
-        flag("receive-work"),
-        Kind::Number(&bounds::RECEIVE_WORK_NS, &[], |c, n| {
-            c.buffers.receive_work_ns = small(n);
-        }),
-        "CPU time that the receiver works on each message or request after it has received it, in ns (default: 0)",
-    ),
-    row(
-        "receive_size_bytes",
-        flag("receive-size"),
+        "How the receiver takes messages from the kernel: plain calls, or a fast path (default: plain)";
+    run_row "mode", flag("mode"),
+        Kind::Word(&[("honest", |c| c.mode_auto = false), ("auto", |c| c.mode_auto = true)]),
+        "How modes and settings of the sockets are chosen: `honest`, as given, else plain calls; `auto`: short trials of at most 3 s choose modes, messages per call, receive buffer, low-water mark and waiting; what is given is kept (default: honest)";
+    run_row "search_for", flag("for"),
+        Kind::Word(&[("rate", |c| c.search_for = Goal::Rate), ("cost", |c| c.search_for = Goal::Cost)]),
+        "What --mode auto looks for: the highest throughput, or the least CPU time of both endpoints per KiB (default: rate)";
+    row "messages_per_call", flag("messages-per-call"),
+        Kind::Number(&bounds::MESSAGES_PER_CALL, &[], |c, n| c.messages_per_call = Some(small(n))),
+        "Most messages of one send call, in a send mode that hands over several (default: 64, gso 128)";
+    row "message_size_bytes", letter("message-size", 'l', &["length"]),
+        Kind::Number(&bounds::MESSAGE_SIZE_BYTES, &[], |c, n| c.message_size_bytes = small(n)),
+        "Size of a message: the bytes of one send call (default: 128KiB; UDP: 1024, at most 65507)";
+    row "message_size_distribution", flag("message-size-distribution"), form!("SIZES", sizes::ALLOWED, set_sizes),
+        "Message sizes that vary: in turn (`64,1024`), by weight (`64@3,8192@1`), `uniform:64-1472` or `bimodal:64@0.9,8192@0.1`, in bytes (default: one size)";
+    row "buffer_alignment_bytes", flag("buffer-alignment"),
+        Kind::Number(&bounds::BUFFER_ALIGNMENT_BYTES, &[], |c, n| c.buffers.alignment_bytes = Some(small(n))),
+        "Alignment of the program's buffers in memory, in bytes, a power of two (default: that of the allocator)";
+    row "buffer_offset_bytes", flag("buffer-offset"),
+        Kind::Number(&bounds::BUFFER_OFFSET_BYTES, &[], |c, n| c.buffers.offset_bytes = small(n)),
+        "Offset of each buffer from that alignment, in bytes (default: 0)";
+    row "ring_buffers", flag("ring"), Kind::Number(&bounds::RING_BUFFERS, &[], |c, n| c.buffers.ring = small(n)),
+        "Number of buffers that each endpoint uses in turn (default: 1)";
+    row "payload", flag("payload"),
+        Kind::Word(&[("clean", |c| c.buffers.dirty = false), ("dirty", |c| c.buffers.dirty = true)]),
+        "Whether the sender writes every byte of a message before it sends it (dirty) or not (default: clean)";
+    row "send_work_ns", flag("send-work"),
+        Kind::Number(&bounds::SEND_WORK_NS, &[], |c, n| c.buffers.send_work_ns = small(n)),
+        "CPU time that the sender works on each message, as an application does, in ns (default: 0)";
+    row "receive_work_ns", flag("receive-work"),
+        Kind::Number(&bounds::RECEIVE_WORK_NS, &[], |c, n| c.buffers.receive_work_ns = small(n)),
+        "CPU time that the receiver works on each message or request after it has received it, in ns (default: 0)";
+    row "receive_size_bytes", flag("receive-size"),
         Kind::Number(
             &bounds::RECEIVE_SIZE_BYTES,
             &[
@@ -282,494 +207,208 @@ pub const SETTINGS: &[Setting] = &[
             ],
             |c, n| c.receive_size_bytes = ReceiveSize::Bytes(small(n)),
         ),
-        "Buffer size of a receive call, in bytes; `message`: one message; `auto`: at least 256KiB with TCP, and a low-water mark of what arrives in 1 ms, at most 256KiB; one message with UDP (default: message)",
-    ),
-    row(
-        "mss",
-        letter("mss", 'M', &["set-mss"]),
+        "Buffer size of a receive call, in bytes; `message`: one message; `auto`: at least 256KiB with TCP, and a low-water mark of what arrives in 1 ms, at most 256KiB; one message with UDP (default: message)";
+    row "mss", letter("mss", 'M', &["set-mss"]),
         Kind::Number(
             &bounds::MSS,
             &[("message", |c| c.mss = Some(Mss::Message))],
             |c, n| c.mss = Some(Mss::Bytes(small(n))),
         ),
-        "TCP maximum segment size: user data per segment, in bytes; `message`: one message per segment (default: as the path allows)",
-    ),
-    row(
-        "offloads",
-        flag("offloads"),
-        Kind::Host(&OFFLOADS),
-        "Offloads of the hosts' interfaces: `on` and `off` set tso, gso, gro and lro where offered, `tso-only` leaves tso alone on; or features by ethtool's names, such as `tso off, rx-gro on`; `sender: off` sets one host (default: unchanged)",
-    ),
-    row(
-        "gso_max_segs",
-        flag("gso-max-segs"),
-        Kind::Host(&GSO_MAX_SEGS),
-        "Maximum number of segments per packet that TCP hands to the interface, whatever its offloads are; with 1, every segment passes through the stack alone (default: unchanged)",
-    ),
-    row(
-        "gso_max_size",
-        flag("gso-max-size"),
-        Kind::Host(&GSO_MAX_SIZE),
-        "Maximum size of a packet that TCP hands to the interface, in bytes, with headers (default: unchanged)",
-    ),
-    row(
-        "gro_max_size",
-        flag("gro-max-size"),
-        Kind::Host(&GRO_MAX_SIZE),
-        "Maximum size of a packet that GRO merges from received ones, in bytes; with 1, nothing is merged (default: unchanged)",
-    ),
-    row(
-        "emulator_queue_limit",
-        flag("emulator-queue-limit"),
+        "TCP maximum segment size: user data per segment, in bytes; `message`: one message per segment (default: as the path allows)";
+    row "offloads", flag("offloads"), Kind::Host(&OFFLOADS),
+        "Offloads of the hosts' interfaces: `on` and `off` set tso, gso, gro and lro where offered, `tso-only` leaves tso alone on; or features by ethtool's names, such as `tso off, rx-gro on`; `sender: off` sets one host (default: unchanged)";
+    row "gso_max_segs", flag("gso-max-segs"), Kind::Host(&GSO_MAX_SEGS),
+        "Maximum number of segments per packet that TCP hands to the interface, whatever its offloads are; with 1, every segment passes through the stack alone (default: unchanged)";
+    row "gso_max_size", flag("gso-max-size"), Kind::Host(&GSO_MAX_SIZE),
+        "Maximum size of a packet that TCP hands to the interface, in bytes, with headers (default: unchanged)";
+    row "gro_max_size", flag("gro-max-size"), Kind::Host(&GRO_MAX_SIZE),
+        "Maximum size of a packet that GRO merges from received ones, in bytes; with 1, nothing is merged (default: unchanged)";
+    row "emulator_queue_limit", flag("emulator-queue-limit"),
         form!("LIMIT", QUEUE_LIMIT, |c, text| {
             c.emulator_queue_limit = Some(parse_limit(&Value::from(text)).ok()?);
             Some(())
         }),
-        "Queue limit of the lab's link emulators (netem's limit), in place of the lab file's (default: the lab file's)",
-    ),
-    row(
-        "moderation",
-        flag("moderation"),
+        "Queue limit of the lab's link emulators (netem's limit), in place of the lab file's (default: the lab file's)";
+    row "moderation", flag("moderation"),
         form!("TIME", MODERATION, |c, text| {
             c.moderation_us = Some(parse_moderation(&Value::from(text)).ok()?);
             Some(())
         }),
-        "Interrupt moderation of the lab's interfaces that receive a stream: the time between two polls, in place of the lab's (default: the lab's)",
-    ),
-    run_row(
-        "path_change",
-        None,
+        "Interrupt moderation of the lab's interfaces that receive a stream: the time between two polls, in place of the lab's (default: the lab's)";
+    run_row "path_change", None,
         form!("WHAT SHARE", PathChange::ALLOWED, |c, text| {
             c.path_change = Some(PathChange::parse(text)?);
             Some(())
         }),
-        "Rate, delay or loss of the lab's links, in per cent of what the lab requests (default: 100%)",
-    ),
-    row(
-        "mtu_bytes",
-        flag("device-mtu"),
-        Kind::Host(&MTU),
-        "MTU of the hosts' interfaces, in bytes (default: unchanged)",
-    ),
-    row(
-        "qdisc",
-        flag("qdisc"),
-        Kind::Host(&QDISC),
-        "Root queueing discipline of the hosts' interfaces, in tc's words, such as `netem delay 20ms`; a time alone is in seconds, a rate in bit/s (default: unchanged)",
-    ),
-    row(
-        "sysctl",
-        flag("sysctl"),
-        Kind::Host(&SYSCTL),
-        "Kernel parameters of the hosts below net., as sysctl writes them (default: unchanged)",
-    ),
-    row(
-        "default_congestion_control",
-        flag("default-congestion"),
-        Kind::Host(&CONGESTION),
-        "Default TCP congestion control of the hosts: net.ipv4.tcp_congestion_control (default: unchanged)",
-    ),
-    row(
-        "tcp_autocorking",
-        flag("tcp-autocorking"),
-        Kind::Host(&AUTOCORKING),
-        "Whether TCP delays small segments while packets of the connection wait in the sender's queues: net.ipv4.tcp_autocorking (default: unchanged)",
-    ),
-    row(
-        "tcp_limit_output_bytes",
-        flag("tcp-limit-output"),
-        Kind::Host(&LIMIT_OUTPUT),
-        "Maximum number of bytes of a connection in the sender's queues below TCP: net.ipv4.tcp_limit_output_bytes (default: unchanged)",
-    ),
-    row(
-        "tcp_min_tso_segs",
-        flag("tcp-min-tso-segs"),
-        Kind::Host(&MIN_TSO_SEGS),
-        "Minimum number of segments per packet that paced TCP makes: net.ipv4.tcp_min_tso_segs (default: unchanged)",
-    ),
-    row(
-        "idle",
-        flag("idle"),
-        Kind::Host(&IDLE),
-        "Keep idle CPUs of the hosts from sleeping (/dev/cpu_dma_latency held at 0; root or permission to write it; default: unchanged)",
-    ),
-    row(
-        "channels",
-        flag("channels"),
-        Kind::Host(&CHANNELS),
-        "Numbers of queues of the interfaces, as ethtool -L sets them, such as `combined 4` (default: unchanged)",
-    ),
-    row(
-        "coalesce",
-        flag("coalesce"),
-        Kind::Host(&COALESCE),
-        "Interrupt coalescing of the interfaces, as ethtool -C sets it, such as `rx_usecs 10` (default: unchanged)",
-    ),
-    row(
-        "governor",
-        flag("governor"),
-        Kind::Host(&GOVERNOR),
-        "CPU frequency governor of the hosts, such as performance (default: unchanged)",
-    ),
-    row(
-        "stress",
-        flag("stress"),
-        Kind::Host(&STRESS),
-        "Load on the hosts' CPUs during the run: number of threads (default: 1), what they do (cpu, memory or syscall), share of a CPU (default: 100%), and which CPUs (default: any), such as `2 cpu 50% on 0-1` (default: none)",
-    ),
-    row(
-        "congestion_control",
-        letter("congestion", 'C', &["linux-congestion"]),
-        form!("NAME", NAME, |c, text| {
-            c.congestion_control = Some(name(text)?);
-            Some(())
-        }),
-        "TCP congestion control of the run's sockets, such as cubic or reno (TCP_CONGESTION; default: the hosts')",
-    ),
-    row(
-        "tcp_buffers",
-        also("tcp-buffers", &["buffers"]),
+        "Rate, delay or loss of the lab's links, in per cent of what the lab requests (default: 100%)";
+    row "mtu_bytes", flag("device-mtu"), Kind::Host(&MTU),
+        "MTU of the hosts' interfaces, in bytes (default: unchanged)";
+    row "qdisc", flag("qdisc"), Kind::Host(&QDISC),
+        "Root queueing discipline of the hosts' interfaces, in tc's words, such as `netem delay 20ms`; a time alone is in seconds, a rate in bit/s (default: unchanged)";
+    row "sysctl", flag("sysctl"), Kind::Host(&SYSCTL),
+        "Kernel parameters of the hosts below net., as sysctl writes them (default: unchanged)";
+    row "default_congestion_control", flag("default-congestion"), Kind::Host(&CONGESTION),
+        "Default TCP congestion control of the hosts: net.ipv4.tcp_congestion_control (default: unchanged)";
+    row "tcp_autocorking", flag("tcp-autocorking"), Kind::Host(&AUTOCORKING),
+        "Whether TCP delays small segments while packets of the connection wait in the sender's queues: net.ipv4.tcp_autocorking (default: unchanged)";
+    row "tcp_limit_output_bytes", flag("tcp-limit-output"), Kind::Host(&LIMIT_OUTPUT),
+        "Maximum number of bytes of a connection in the sender's queues below TCP: net.ipv4.tcp_limit_output_bytes (default: unchanged)";
+    row "tcp_min_tso_segs", flag("tcp-min-tso-segs"), Kind::Host(&MIN_TSO_SEGS),
+        "Minimum number of segments per packet that paced TCP makes: net.ipv4.tcp_min_tso_segs (default: unchanged)";
+    row "idle", flag("idle"), Kind::Host(&IDLE),
+        "Keep idle CPUs of the hosts from sleeping (/dev/cpu_dma_latency held at 0; root or permission to write it; default: unchanged)";
+    row "channels", flag("channels"), Kind::Host(&CHANNELS),
+        "Numbers of queues of the interfaces, as ethtool -L sets them, such as `combined 4` (default: unchanged)";
+    row "coalesce", flag("coalesce"), Kind::Host(&COALESCE),
+        "Interrupt coalescing of the interfaces, as ethtool -C sets it, such as `rx_usecs 10` (default: unchanged)";
+    row "governor", flag("governor"), Kind::Host(&GOVERNOR),
+        "CPU frequency governor of the hosts, such as performance (default: unchanged)";
+    row "stress", flag("stress"), Kind::Host(&STRESS),
+        "Load on the hosts' CPUs during the run: number of threads (default: 1), what they do (cpu, memory or syscall), share of a CPU (default: 100%), and which CPUs (default: any), such as `2 cpu 50% on 0-1` (default: none)";
+    row "congestion_control", letter("congestion", 'C', &["linux-congestion"]),
+        form!("NAME", NAME, |c, text| { c.congestion_control = Some(name(text)?); Some(()) }),
+        "TCP congestion control of the run's sockets, such as cubic or reno (TCP_CONGESTION; default: the hosts')";
+    row "tcp_buffers", also("tcp-buffers", &["buffers"]),
         form!("N bdp|BYTES", tcp_buffers::ALLOWED, |c, text| {
             c.tcp_buffers = Some(TcpBuffers::parse(text)?);
             Some(())
         }),
-        "Maximum of TCP buffer auto-tuning on both hosts (net.ipv4.tcp_rmem, tcp_wmem), in bytes, or as multiple of the bandwidth-delay product of the lab's path, such as `8 bdp` (default: unchanged)",
-    ),
-    row(
-        "send_buffer_bytes",
-        flag("send-buffer"),
+        "Maximum of TCP buffer auto-tuning on both hosts (net.ipv4.tcp_rmem, tcp_wmem), in bytes, or as multiple of the bandwidth-delay product of the lab's path, such as `8 bdp` (default: unchanged)";
+    row "send_buffer_bytes", flag("send-buffer"),
         Kind::Number(
             &bounds::SEND_BUFFER_BYTES,
             &[("auto", |c| c.send_buffer_bytes = None)],
             |c, n| c.send_buffer_bytes = Some(small(n)),
         ),
-        "Socket send buffer, in bytes (SO_SNDBUF); `auto`: the kernel's (default: auto)",
-    ),
-    row(
-        "receive_buffer_bytes",
-        flag("receive-buffer"),
+        "Socket send buffer, in bytes (SO_SNDBUF); `auto`: the kernel's (default: auto)";
+    row "receive_buffer_bytes", flag("receive-buffer"),
         Kind::Number(
             &bounds::RECEIVE_BUFFER_BYTES,
             &[("auto", |c| c.receive_buffer_bytes = None)],
             |c, n| c.receive_buffer_bytes = Some(small(n)),
         ),
-        "Socket receive buffer, in bytes (SO_RCVBUF); `auto`: the kernel's (default: auto)",
-    ),
-    row(
-        "receive_low_water_bytes",
-        flag("low-water"),
-        Kind::Number(&bounds::RECEIVE_LOW_WATER_BYTES, &[], |c, n| {
-            c.receive_low_water_bytes = Some(small(n));
-        }),
-        "Bytes that must have arrived before a TCP receive call returns (SO_RCVLOWAT; default: 1, or with --receive-size auto what arrives in 1 ms)",
-    ),
-    row(
-        "notsent_low_water_bytes",
-        flag("notsent-low-water"),
-        Kind::Number(&bounds::NOTSENT_LOW_WATER_BYTES, &[], |c, n| {
-            c.notsent_low_water_bytes = Some(small(n));
-        }),
-        "Unsent bytes with which a TCP sender's socket takes no more (TCP_NOTSENT_LOWAT; default: the kernel's)",
-    ),
-    row(
-        "nodelay",
-        letter("nodelay", 'N', &["no-delay"]),
-        Kind::Switch(|c, on| c.nodelay = on),
-        "Send small segments at once, without Nagle's algorithm (TCP_NODELAY; default: false)",
-    ),
-    row(
-        "cork",
-        flag("cork"),
-        Kind::Switch(|c, on| c.cork = on),
-        "Send only full segments (TCP_CORK; default: false)",
-    ),
-    row(
-        "dscp",
-        flag("dscp"),
-        Kind::Number(&bounds::DSCP, &[], |c, n| c.dscp = Some(small(n))),
-        "Differentiated services code point of sent packets (RFC 2474; default: 0)",
-    ),
-    row(
-        "priority",
-        flag("priority"),
-        Kind::Number(&bounds::PRIORITY, &[], |c, n| c.priority = Some(small(n))),
-        "Priority of sent packets for queueing disciplines (SO_PRIORITY; default: 0)",
-    ),
-    row(
-        "waiting",
-        flag("waiting"),
-        Kind::Word(&[
-            ("block", |c| c.waiting = Waiting::Block),
-            ("spin", |c| c.waiting = Waiting::Spin),
-        ]),
-        "How a receiver waits for data: blocked in the call, or polling it in a loop (default: block)",
-    ),
-    row(
-        "busy_poll_us",
-        flag("busy-poll"),
-        Kind::Number(&bounds::BUSY_POLL_US, &[], |c, n| {
-            c.busy_poll_us = Some(small(n));
-        }),
-        "Time for which a receive call polls the device before it blocks; a number alone is in µs (SO_BUSY_POLL; default: the hosts')",
-    ),
-    row(
-        "receiver_delay_us",
-        None,
-        Kind::Number(&bounds::RECEIVER_DELAY_US, &[], |c, n| {
-            c.receiver_delay_us = small(n);
-        }),
-        "Time for which the receiver sleeps after each receive call, in µs (default: 0)",
-    ),
-    row(
-        "rate_bps",
-        letter("rate", 'b', &["bitrate", "bandwidth"]),
+        "Socket receive buffer, in bytes (SO_RCVBUF); `auto`: the kernel's (default: auto)";
+    row "receive_low_water_bytes", flag("low-water"),
+        Kind::Number(&bounds::RECEIVE_LOW_WATER_BYTES, &[], |c, n| c.receive_low_water_bytes = Some(small(n))),
+        "Bytes that must have arrived before a TCP receive call returns (SO_RCVLOWAT; default: 1, or with --receive-size auto what arrives in 1 ms)";
+    row "notsent_low_water_bytes", flag("notsent-low-water"),
+        Kind::Number(&bounds::NOTSENT_LOW_WATER_BYTES, &[], |c, n| c.notsent_low_water_bytes = Some(small(n))),
+        "Unsent bytes with which a TCP sender's socket takes no more (TCP_NOTSENT_LOWAT; default: the kernel's)";
+    row "nodelay", letter("nodelay", 'N', &["no-delay"]), Kind::Switch(|c, on| c.nodelay = on),
+        "Send small segments at once, without Nagle's algorithm (TCP_NODELAY; default: false)";
+    row "cork", flag("cork"), Kind::Switch(|c, on| c.cork = on),
+        "Send only full segments (TCP_CORK; default: false)";
+    row "dscp", flag("dscp"), Kind::Number(&bounds::DSCP, &[], |c, n| c.dscp = Some(small(n))),
+        "Differentiated services code point of sent packets (RFC 2474; default: 0)";
+    row "priority", flag("priority"), Kind::Number(&bounds::PRIORITY, &[], |c, n| c.priority = Some(small(n))),
+        "Priority of sent packets for queueing disciplines (SO_PRIORITY; default: 0)";
+    row "waiting", flag("waiting"),
+        Kind::Word(&[("block", |c| c.waiting = Waiting::Block), ("spin", |c| c.waiting = Waiting::Spin)]),
+        "How a receiver waits for data: blocked in the call, or polling it in a loop (default: block)";
+    row "busy_poll_us", flag("busy-poll"),
+        Kind::Number(&bounds::BUSY_POLL_US, &[], |c, n| c.busy_poll_us = Some(small(n))),
+        "Time for which a receive call polls the device before it blocks; a number alone is in µs (SO_BUSY_POLL; default: the hosts')";
+    row "receiver_delay_us", None,
+        Kind::Number(&bounds::RECEIVER_DELAY_US, &[], |c, n| c.receiver_delay_us = small(n)),
+        "Time for which the receiver sleeps after each receive call, in µs (default: 0)";
+    row "rate_bps", letter("rate", 'b', &["bitrate", "bandwidth"]),
         Kind::Number(&bounds::RATE_BPS, &[], |c, n| c.rate_bps = Some(n)),
-        "Target rate of each flow, such as 100M, 1G or 2.5 Gbit/s; a number alone is in bit/s (default: as fast as possible)",
-    ),
-    row(
-        "rate_of",
-        flag("rate-of"),
-        Kind::Word(&[
-            ("user", |c| c.rate_of = RateOf::User),
-            ("wire", |c| c.rate_of = RateOf::Wire),
-        ]),
-        "Which bytes --rate counts: user data, or also the headers of Ethernet, IP and transport, those of IP fragments included (default: user)",
-    ),
-    row(
-        "message_rate",
-        flag("message-rate"),
+        "Target rate of each flow, such as 100M, 1G or 2.5 Gbit/s; a number alone is in bit/s (default: as fast as possible)";
+    row "rate_of", flag("rate-of"),
+        Kind::Word(&[("user", |c| c.rate_of = RateOf::User), ("wire", |c| c.rate_of = RateOf::Wire)]),
+        "Which bytes --rate counts: user data, or also the headers of Ethernet, IP and transport, those of IP fragments included (default: user)";
+    row "message_rate", flag("message-rate"),
         Kind::Number(&bounds::MESSAGE_RATE, &[], |c, n| c.message_rate = Some(n)),
-        "Target rate of each flow, in messages per second (default: as fast as possible)",
-    ),
-    row(
-        "burst_messages",
-        flag("burst"),
-        Kind::Number(&bounds::BURST_MESSAGES, &[], |c, n| {
-            c.burst_messages = Some(small(n));
-        }),
-        "Messages that a paced sender sends back to back (default: those of 100 µs)",
-    ),
-    row(
-        "pacing",
-        flag("pacing"),
+        "Target rate of each flow, in messages per second (default: as fast as possible)";
+    row "burst_messages", flag("burst"),
+        Kind::Number(&bounds::BURST_MESSAGES, &[], |c, n| c.burst_messages = Some(small(n))),
+        "Messages that a paced sender sends back to back (default: those of 100 µs)";
+    row "pacing", flag("pacing"),
         Kind::Word(&[
             ("auto", |c| c.pacing = Pacing::Auto),
             ("kernel", |c| c.pacing = Pacing::Kernel),
             ("sender", |c| c.pacing = Pacing::Sender),
         ]),
-        "What paces the traffic: the kernel (SO_MAX_PACING_RATE), or the sender, which sleeps; `auto`: the kernel for UDP over fq, else the sender (default: auto)",
-    ),
-    row(
-        "flows",
-        letter("flows", 'P', &["parallel"]),
-        Kind::Number(&bounds::FLOWS, &[], |c, n| c.flows = small(n)),
-        "Number of parallel flows (default: 1)",
-    ),
-    row(
-        "threads",
-        flag("threads"),
-        Kind::Number(&bounds::THREADS, &[], |c, n| c.threads = Some(small(n))),
-        "Threads at each endpoint that share the flows, by epoll (default: one per flow)",
-    ),
-    run_row(
-        "stop_bytes",
-        letter("bytes", 'n', &[]),
-        Kind::Number(&bounds::STOP_BYTES, &[], |c, n| {
-            (c.stop_bytes, c.warmup_ms) = (Some(n), 0);
-        }),
-        "Bytes of user data, over all flows, after which the run ends, without warm-up; 100M is 100000000, and iperf3's is 104857600 (default: ends by time)",
-    ),
-    run_row(
-        "stop_messages",
-        letter("messages", 'k', &["blockcount"]),
-        Kind::Number(&bounds::STOP_MESSAGES, &[], |c, n| {
-            (c.stop_messages, c.warmup_ms) = (Some(n), 0);
-        }),
-        "Messages, over all flows, after which the run ends, without warm-up (default: ends by time)",
-    ),
-    run_row(
-        "stop_transactions",
-        flag("transactions"),
-        Kind::Number(&bounds::STOP_TRANSACTIONS, &[], |c, n| {
-            (c.stop_transactions, c.warmup_ms) = (Some(n), 0);
-        }),
-        "Transactions, over all flows, after which the run ends, without warm-up (default: ends by time)",
-    ),
-    row(
-        "request_size_bytes",
-        flag("request-size"),
-        Kind::Number(&bounds::REQUEST_SIZE_BYTES, &[], |c, n| {
-            c.request_size_bytes = small(n);
-        }),
-        "User data of a request, in bytes (default: 1; UDP: at most 65507)",
-    ),
-    row(
-        "response_size_bytes",
-        flag("response-size"),
-        Kind::Number(&bounds::RESPONSE_SIZE_BYTES, &[], |c, n| {
-            c.response_size_bytes = small(n);
-        }),
-        "User data of a response, in bytes (default: 1; UDP: at most 65507)",
-    ),
-    row(
-        "ip_version",
-        flag("ip-version"),
+        "What paces the traffic: the kernel (SO_MAX_PACING_RATE), or the sender, which sleeps; `auto`: the kernel for UDP over fq, else the sender (default: auto)";
+    row "flows", letter("flows", 'P', &["parallel"]), Kind::Number(&bounds::FLOWS, &[], |c, n| c.flows = small(n)),
+        "Number of parallel flows (default: 1)";
+    row "threads", flag("threads"), Kind::Number(&bounds::THREADS, &[], |c, n| c.threads = Some(small(n))),
+        "Threads at each endpoint that share the flows, by epoll (default: one per flow)";
+    run_row "stop_bytes", letter("bytes", 'n', &[]),
+        Kind::Number(&bounds::STOP_BYTES, &[], |c, n| { (c.stop_bytes, c.warmup_ms) = (Some(n), 0); }),
+        "Bytes of user data, over all flows, after which the run ends, without warm-up; 100M is 100000000, and iperf3's is 104857600 (default: ends by time)";
+    run_row "stop_messages", letter("messages", 'k', &["blockcount"]),
+        Kind::Number(&bounds::STOP_MESSAGES, &[], |c, n| { (c.stop_messages, c.warmup_ms) = (Some(n), 0); }),
+        "Messages, over all flows, after which the run ends, without warm-up (default: ends by time)";
+    run_row "stop_transactions", flag("transactions"),
+        Kind::Number(&bounds::STOP_TRANSACTIONS, &[], |c, n| { (c.stop_transactions, c.warmup_ms) = (Some(n), 0); }),
+        "Transactions, over all flows, after which the run ends, without warm-up (default: ends by time)";
+    row "request_size_bytes", flag("request-size"),
+        Kind::Number(&bounds::REQUEST_SIZE_BYTES, &[], |c, n| c.request_size_bytes = small(n)),
+        "User data of a request, in bytes (default: 1; UDP: at most 65507)";
+    row "response_size_bytes", flag("response-size"),
+        Kind::Number(&bounds::RESPONSE_SIZE_BYTES, &[], |c, n| c.response_size_bytes = small(n)),
+        "User data of a response, in bytes (default: 1; UDP: at most 65507)";
+    row "ip_version", flag("ip-version"),
         Kind::Word(&[
             ("4", |c| c.places.ip_version = Some(IpVersion::V4)),
             ("6", |c| c.places.ip_version = Some(IpVersion::V6)),
         ]),
-        "Version of IP; -4 and -6 are short for it (default: that of the receiver's first address, 4 in the lab)",
-    ),
-    row(
-        "flow_label",
-        letter("flow-label", 'L', &["flowlabel"]),
-        Kind::Number(&bounds::FLOW_LABEL, &[], |c, n| {
-            c.places.flow_label = Some(small(n));
-        }),
-        "IPv6 flow label of what the sender sends (RFC 6437; default: the kernel's)",
-    ),
-    row(
-        "sender_address",
-        letter("sender-address", 'B', &["bind"]),
-        form!("ADDRESS", ADDRESS, |c, text| {
-            c.places.sender.address = Some(text.parse().ok()?);
-            Some(())
-        }),
-        "Local address to bind the sender's sockets to (default: the kernel's choice)",
-    ),
-    row(
-        "receiver_address",
-        flag("receiver-address"),
-        form!("ADDRESS", ADDRESS, |c, text| {
-            c.places.receiver.address = Some(text.parse().ok()?);
-            Some(())
-        }),
-        "Local address that the receiver listens on (default: its first address towards the sender)",
-    ),
-    row(
-        "sender_device",
-        also("sender-device", &["bind-dev"]),
-        form!("NAME", NAME, |c, text| {
-            c.places.sender.device = Some(name(text)?);
-            Some(())
-        }),
-        "Interface to bind the sender's sockets to (SO_BINDTODEVICE; default: none)",
-    ),
-    row(
-        "receiver_device",
-        flag("receiver-device"),
-        form!("NAME", NAME, |c, text| {
-            c.places.receiver.device = Some(name(text)?);
-            Some(())
-        }),
-        "Interface to bind the receiver's sockets to (SO_BINDTODEVICE; default: none)",
-    ),
-    row(
-        "sender_ports",
-        also("source-port", &["cport"]),
-        form!("PORTS", PORTS, |c, text| {
-            c.places.sender.ports = Some(Ports::parse(text)?);
-            Some(())
-        }),
-        "Local port of the sender, or a range of which each flow takes a free one (default: the kernel's choice)",
-    ),
-    row(
-        "receiver_ports",
-        letter("port", 'p', &[]),
-        form!("PORTS", PORTS, set_receiver_ports),
-        "Port that the receiver's first flow listens on, the next flow on the next; or a range (default: the kernel's choice)",
-    ),
-    row(
-        "sender_cpus",
-        flag("sender-cpus"),
-        form!("CPUS", CPUS, |c, text| {
-            c.places.sender.cpus = parse_cpu_list(text)?;
-            Some(())
-        }),
-        "CPUs to pin the sender's traffic threads to, in turn (default: one for each endpoint where there are enough)",
-    ),
-    row(
-        "receiver_cpus",
-        flag("receiver-cpus"),
-        form!("CPUS", CPUS, |c, text| {
-            c.places.receiver.cpus = parse_cpu_list(text)?;
-            Some(())
-        }),
-        "CPUs to pin the receiver's traffic threads to, in turn (default: one for each endpoint where there are enough)",
-    ),
-    row(
-        "scheduling",
-        flag("scheduling"),
+        "Version of IP; -4 and -6 are short for it (default: that of the receiver's first address, 4 in the lab)";
+    row "flow_label", letter("flow-label", 'L', &["flowlabel"]),
+        Kind::Number(&bounds::FLOW_LABEL, &[], |c, n| c.places.flow_label = Some(small(n))),
+        "IPv6 flow label of what the sender sends (RFC 6437; default: the kernel's)";
+    row "sender_address", letter("sender-address", 'B', &["bind"]),
+        form!("ADDRESS", ADDRESS, |c, text| { c.places.sender.address = Some(text.parse().ok()?); Some(()) }),
+        "Local address to bind the sender's sockets to (default: the kernel's choice)";
+    row "receiver_address", flag("receiver-address"),
+        form!("ADDRESS", ADDRESS, |c, text| { c.places.receiver.address = Some(text.parse().ok()?); Some(()) }),
+        "Local address that the receiver listens on (default: its first address towards the sender)";
+    row "sender_device", also("sender-device", &["bind-dev"]),
+        form!("NAME", NAME, |c, text| { c.places.sender.device = Some(name(text)?); Some(()) }),
+        "Interface to bind the sender's sockets to (SO_BINDTODEVICE; default: none)";
+    row "receiver_device", flag("receiver-device"),
+        form!("NAME", NAME, |c, text| { c.places.receiver.device = Some(name(text)?); Some(()) }),
+        "Interface to bind the receiver's sockets to (SO_BINDTODEVICE; default: none)";
+    row "sender_ports", also("source-port", &["cport"]),
+        form!("PORTS", PORTS, |c, text| { c.places.sender.ports = Some(Ports::parse(text)?); Some(()) }),
+        "Local port of the sender, or a range of which each flow takes a free one (default: the kernel's choice)";
+    row "receiver_ports", letter("port", 'p', &[]), form!("PORTS", PORTS, set_receiver_ports),
+        "Port that the receiver's first flow listens on, the next flow on the next; or a range (default: the kernel's choice)";
+    row "sender_cpus", flag("sender-cpus"),
+        form!("CPUS", CPUS, |c, text| { c.places.sender.cpus = parse_cpu_list(text)?; Some(()) }),
+        "CPUs to pin the sender's traffic threads to, in turn (default: one for each endpoint where there are enough)";
+    row "receiver_cpus", flag("receiver-cpus"),
+        form!("CPUS", CPUS, |c, text| { c.places.receiver.cpus = parse_cpu_list(text)?; Some(()) }),
+        "CPUs to pin the receiver's traffic threads to, in turn (default: one for each endpoint where there are enough)";
+    row "scheduling", flag("scheduling"),
         Kind::Word(&[
             ("other", |c| c.places.scheduling = Some(Scheduling::Other)),
             ("batch", |c| c.places.scheduling = Some(Scheduling::Batch)),
         ]),
-        "Scheduling policy of the traffic threads: SCHED_OTHER or SCHED_BATCH (default: unchanged)",
-    ),
-    row(
-        "probes",
-        flag("probes"),
-        Kind::Named(
-            || Probes::WORDS.to_vec(),
-            |c, text| {
-                c.probes = Probes::named(text)?;
-                Some(())
-            },
-        ),
-        "When the hosts' counters are read: every 100 ms, or only at the start and end of the window (default: all)",
-    ),
-    run_row(
-        "no_cost",
-        flag("no-cost"),
-        Kind::Switch(|c, on| c.no_cost = on),
-        "Do not measure CPU time; a service then runs the test without waiting for tests that do, and the test may not change settings of its host (default: false)",
-    ),
-    row(
-        "idle_baseline_s",
-        flag("idle-baseline"),
-        Kind::Number(&bounds::IDLE_BASELINE_S, &[], |c, n| {
-            c.idle_baseline_ms = Some(small(n));
-        }),
-        "Time before each block in which the idle hosts are measured; 0: not measured (default: as long as the window, at most 1 s)",
-    ),
-    row(
-        "latency",
-        flag("latency"),
-        Kind::Switch(|c, on| c.latency = on),
-        "Record the time of each transaction, or of each send call of a stream (two clock reads per message; default: true for transactions in `test`, else false)",
-    ),
-    row(
-        "delay_variation",
-        flag("delay-variation"),
-        Kind::Switch(|c, on| c.delay_variation = on),
-        "Record the one-way delay variation of a UDP stream (RFC 3393, RFC 3550; a clock read and a receive timestamp per message; default: false)",
-    ),
-    row(
-        "transaction_rate",
-        flag("transaction-rate"),
-        Kind::Number(&bounds::TRANSACTION_RATE, &[], |c, n| {
-            c.transaction_rate = Some(small(n));
-        }),
-        "Open loop: transactions that each flow starts per second; latency counts from the scheduled time (default: closed loop)",
-    ),
-    row(
-        "request_timeout_ms",
-        flag("request-timeout"),
-        Kind::Number(&bounds::REQUEST_TIMEOUT_MS, &[], |c, n| {
-            c.request_timeout_ms = small(n);
-        }),
-        "Time after which a UDP request without a response counts as lost; a number alone is in ms (default: 1 s)",
-    ),
-    run_row(
-        "warmup_s",
-        letter("warmup", 'O', &["omit"]),
+        "Scheduling policy of the traffic threads: SCHED_OTHER or SCHED_BATCH (default: unchanged)";
+    row "probes", flag("probes"),
+        Kind::Named(|| Probes::WORDS.to_vec(), |c, text| { c.probes = Probes::named(text)?; Some(()) }),
+        "When the hosts' counters are read: every 100 ms, or only at the start and end of the window (default: all)";
+    run_row "no_cost", flag("no-cost"), Kind::Switch(|c, on| c.no_cost = on),
+        "Do not measure CPU time; a service then runs the test without waiting for tests that do, and the test may not change settings of its host (default: false)";
+    row "idle_baseline_s", flag("idle-baseline"),
+        Kind::Number(&bounds::IDLE_BASELINE_S, &[], |c, n| c.idle_baseline_ms = Some(small(n))),
+        "Time before each block in which the idle hosts are measured; 0: not measured (default: as long as the window, at most 1 s)";
+    row "latency", flag("latency"), Kind::Switch(|c, on| c.latency = on),
+        "Record the time of each transaction, or of each send call of a stream (two clock reads per message; default: true for transactions in `test`, else false)";
+    row "delay_variation", flag("delay-variation"), Kind::Switch(|c, on| c.delay_variation = on),
+        "Record the one-way delay variation of a UDP stream (RFC 3393, RFC 3550; a clock read and a receive timestamp per message; default: false)";
+    row "transaction_rate", flag("transaction-rate"),
+        Kind::Number(&bounds::TRANSACTION_RATE, &[], |c, n| c.transaction_rate = Some(small(n))),
+        "Open loop: transactions that each flow starts per second; latency counts from the scheduled time (default: closed loop)";
+    row "request_timeout_ms", flag("request-timeout"),
+        Kind::Number(&bounds::REQUEST_TIMEOUT_MS, &[], |c, n| c.request_timeout_ms = small(n)),
+        "Time after which a UDP request without a response counts as lost; a number alone is in ms (default: 1 s)";
+    run_row "warmup_s", letter("warmup", 'O', &["omit"]),
         Kind::Number(&bounds::WARMUP_S, &[], |c, n| c.warmup_ms = small(n)),
-        "Time before the measured window, not counted; a number alone is in seconds (default: 0.25 s)",
-    ),
-    run_row(
-        "duration_s",
-        letter("time", 't', &[]),
+        "Time before the measured window, not counted; a number alone is in seconds (default: 0.25 s)";
+    run_row "duration_s", letter("time", 't', &[]),
         Kind::Number(&bounds::DURATION_S, &[], |c, n| c.duration_ms = small(n)),
-        "Length of the measured window; a number alone is in seconds (default: 10 s in `test`, 2 s in studies)",
-    ),
-];
+        "Length of the measured window; a number alone is in seconds (default: 10 s in `test`, 2 s in studies)";
+};

@@ -43,7 +43,6 @@ const PANELS: &[Panel] = &[
         &[(Role::Sender, "congestion_window_bytes", "congestion window")],
     ),
     ("RTT (µs)", &[(Role::Sender, "rtt_us", "round-trip time")]),
-    ("latency (µs)", &[(Role::Sender, "latency_us", "latency")]),
     (
         "lost (%)",
         &[(Role::Receiver, "loss_pct", "datagrams lost")],
