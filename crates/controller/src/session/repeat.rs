@@ -79,7 +79,7 @@ impl Session<'_> {
         let run = planned.index;
         emit(sink, Event::RunRepeated { run, reason })?;
         self.watch.repeated += 1;
-        self.try_run(plan, planned, sink)?;
+        self.try_with_twin(plan, planned, sink)?;
         Ok(true)
     }
 
