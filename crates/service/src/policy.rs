@@ -35,8 +35,8 @@ const MTU_MAX: u32 = 65_536;
 /// Ports below this number are for services of the host (`ip_unprivileged_port_start`, ip(7)).
 const FIRST_PORT: u16 = 1024;
 
-/// Whoever samples the CPUs of a host sees what all of its programs do.
-const NO_PROFILE: &str = "a service samples the CPUs of its host for no client; leave out --profile, or reach the host over ssh";
+/// What is said to a key that may not sample the CPUs: whoever does sees what all programs of the host do.
+const NO_PROFILE: &str = "profile: not allowed; requested --profile (`bitcost serve keys add --profile` makes a link for a key that may profile this host)";
 
 /// One client's session.
 #[derive(Clone, Debug)]
@@ -90,7 +90,7 @@ impl Policy {
             }
             ToAgent::Constants { .. } | ToAgent::Distance { .. } => Ok(()),
             ToAgent::Idle { length_ms } => idle(Duration::from_millis((*length_ms).into())),
-            ToAgent::TryProfile { .. } => Err(NO_PROFILE.to_owned()),
+            ToAgent::TryProfile { .. } => self.profile(),
             ToAgent::Prepare(prepare) => self.prepare(prepare),
             ToAgent::Meet { addresses, .. } => addresses
                 .iter()
@@ -136,6 +136,15 @@ impl Policy {
         ))
     }
 
+    /// Whether the CPUs of this host may be sampled.
+    fn profile(&self) -> Result<(), String> {
+        match self.rules.profile {
+            true if self.no_cost => Err(announced("a profile")),
+            true => Ok(()),
+            false => Err(NO_PROFILE.to_owned()),
+        }
+    }
+
     fn prepare(&self, prepare: &Prepare) -> Result<(), String> {
         self.interface(&prepare.device)?;
         if prepare.receiving.is_some() {
@@ -147,9 +156,7 @@ impl Policy {
                     .to_owned(),
             );
         }
-        if prepare.profile_hz.is_some() {
-            return Err(NO_PROFILE.to_owned());
-        }
+        prepare.profile_hz.map_or(Ok(()), |_| self.profile())?;
         if !prepare.peer.is_bitcost() {
             return Err("the other endpoint is a bitcost; requested an iperf3 server".to_owned());
         }

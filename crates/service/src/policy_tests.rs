@@ -101,6 +101,31 @@ fn what_needs_both_endpoints_of_a_lab_is_not_measured() {
 }
 
 #[test]
+fn the_host_is_profiled_for_a_key_that_may_alone() {
+    let profile = || ToAgent::TryProfile { rate_hz: 997 };
+    let run = || Prepare {
+        profile_hz: Some(997),
+        ..prepare(|_| {})
+    };
+    let may = || Rules {
+        profile: true,
+        ..Rules::default()
+    };
+    for message in [profile(), ToAgent::Prepare(Box::new(run()))] {
+        let error = check(&policy(Rules::default()), &message, 0).expect_err("refused");
+        assert_eq!(crate::rules::name_of(&error), "profile");
+        assert!(error.contains("keys add --profile"), "{error}");
+        assert_eq!(check(&policy(may()), &message, 0), Ok(()));
+        let announced = Policy {
+            no_cost: true,
+            ..policy(may())
+        };
+        let error = check(&announced, &message, 0).expect_err("refused");
+        assert!(error.contains("requested a profile"), "{error}");
+    }
+}
+
+#[test]
 fn no_setting_of_the_host_is_changed_unless_it_is_named() {
     let offloads = |conditions: &mut Conditions| conditions.offloads = Offloads::Off;
     assert_eq!(asked(offloads), r#"knobs: none; requested "offloads""#);

@@ -7,10 +7,11 @@ use bitcost_model::units::{counted, show_duration};
 use serde::{Deserialize, Serialize};
 
 /// The names of what refuses, each with what its sentences begin with.
-const NAMES: [(&str, &str); 20] = [
+const NAMES: [(&str, &str); 21] = [
     ("keys", "keys:"),
     ("knobs", "knobs:"),
     ("interfaces", "interfaces:"),
+    ("profile", "profile:"),
     ("max-rate", "max-rate "),
     ("max-duration", "max-duration "),
     ("max-flows", "max-flows "),
@@ -44,6 +45,8 @@ pub struct Rules {
     pub knobs: Vec<String>,
     /// Interfaces that it may name; empty: that of the way to the client alone.
     pub interfaces: Vec<String>,
+    /// Whether its tests may sample what the CPUs of the host do, with `--profile`; not by default.
+    pub profile: bool,
     /// Highest rate of a test over all of its flows and directions, in bit/s; tests must then name
     /// one. Absent: not limited.
     pub max_rate_bps: Option<u64>,
@@ -62,6 +65,7 @@ impl Default for Rules {
         Rules {
             knobs: Vec::new(),
             interfaces: Vec::new(),
+            profile: false,
             max_rate_bps: None,
             max_duration_s: 600,
             max_flows: 128,
@@ -78,13 +82,17 @@ impl Rules {
             [] => none.to_owned(),
             names => names.join(", "),
         };
+        let profile = match self.profile {
+            true => "profiles",
+            false => "no profiles",
+        };
         let seconds = |seconds: u32| show_duration(Duration::from_secs(seconds.into()));
         let rate = match self.max_rate_bps {
             Some(rate) => format!("{rate} bit/s"),
             None => "any rate".to_owned(),
         };
         format!(
-            "knobs: {}; interfaces: {}; {rate}; runs of {}; {}; {}; sessions of {}",
+            "knobs: {}; interfaces: {}; {profile}; {rate}; runs of {}; {}; {}; sessions of {}",
             names(&self.knobs, "none"),
             names(&self.interfaces, "that of the way to the client"),
             seconds(self.max_duration_s),

@@ -53,6 +53,10 @@ struct Add {
     /// Interfaces that it may use [default: the one that routes to the client]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     interfaces: Vec<String>,
+    /// Let its tests sample the CPUs of this host (--profile): the client then learns what all programs
+    /// here do
+    #[arg(long)]
+    profile: bool,
     /// Maximum rate of a test, summed over its flows; its tests must then request a rate
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     max_rate: Option<u64>,
@@ -163,6 +167,7 @@ fn link(add: &Add) -> Result<(), Failure> {
     let rules = Rules {
         knobs: add.knobs.clone(),
         interfaces: add.interfaces.clone(),
+        profile: add.profile,
         max_rate_bps: add.max_rate,
         max_duration_s: seconds(add.max_duration),
         max_flows: add.max_flows,
