@@ -83,6 +83,14 @@ pub enum AgentError {
     Unread,
 }
 
+/// Checks that runs on this host can be profiled, with this many samples of each CPU in a second.
+///
+/// # Errors
+/// What the host lacks, and what allows it.
+pub fn check_profile(rate_hz: u32) -> Result<(), String> {
+    profile::check(rate_hz).map_err(|refusal| refusal.reason)
+}
+
 /// Serves one controller until its input ends. This agent also reads the counters of the nodes
 /// between the endpoints that its `place` names.
 ///

@@ -1,5 +1,6 @@
 //! Whether runs are profiled, and how often their CPUs are sampled.
 
+use bitcost_execute::Destination;
 use bitcost_model::profile::RATE_HZ;
 use bitcost_study::Study;
 
@@ -35,5 +36,18 @@ impl ProfileOptions {
             (None, _) => {}
         }
         Ok(())
+    }
+}
+
+/// Checks that this host can be profiled where a lab is to be built on it, before anything is made.
+///
+/// # Errors
+/// Environment, with what the host lacks.
+pub fn check_here(study: &Study, destination: &Destination) -> Result<(), Failure> {
+    match (study.profile_hz, destination) {
+        (Some(rate_hz), Destination::Lab) => {
+            bitcost_agent::check_profile(rate_hz).map_err(Failure::Environment)
+        }
+        _ => Ok(()),
     }
 }

@@ -19,7 +19,7 @@ use crate::options::hosts::StudyHosts;
 use crate::options::judging::Judging;
 use crate::options::lab::{Backend, say_warnings};
 use crate::options::order::{Order, new_seed};
-use crate::options::profile::ProfileOptions;
+use crate::options::profile::{ProfileOptions, check_here};
 use crate::options::services::Asked;
 use crate::options::slow::refuse_slow;
 use crate::options::states::StateOptions;
@@ -184,6 +184,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     let (mut study, lengths) = arguments.order.apply(study)?;
     arguments.profile.apply(&mut study)?;
     let destination = arguments.hosts.destination(&mut study, Asked::reach)?;
+    check_here(&study, &destination)?;
     let states = arguments.states.states(&destination)?;
     let is_running = study.lab.running.is_some();
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
@@ -232,6 +233,7 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
     }
     check_compares(resumed.study(), &arguments.judging)?;
     let destination = resumed.destination(arguments.hosts.named(Asked::reach)?)?;
+    check_here(resumed.study(), &destination)?;
     let states = arguments.states.states(&destination)?;
     let how = (arguments.calibration(), arguments.trust, states);
     Ok(resumed.execute(

@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::format::Look;
 use crate::opened::{self, say_log};
 use crate::options::lab::say_warnings;
+use crate::options::profile::check_here;
 use crate::outcome::check;
 use crate::output;
 use crate::signals::stop_on_signals;
@@ -48,6 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     )?;
     let mut study = test.study()?;
     arguments.profile.apply(&mut study)?;
+    check_here(&study, &test.destination)?;
     let plan = study.plan(0, test.lengths());
     arguments.repeats.check_interval(&plan)?;
     // In a running lab `lab show --hints` prints them.
