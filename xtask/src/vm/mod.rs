@@ -47,6 +47,9 @@ pub struct Arguments {
     /// Fail where the emulator or the kernel's package cannot be had, instead of skipping all
     #[arg(long)]
     require: bool,
+    /// Run the command as root
+    #[arg(long)]
+    root: bool,
     /// A command to run in it instead of the checks, as an ordinary user, such as `bitcost lab up
     /// lab15`
     #[arg(last = true)]
@@ -82,6 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let wanted = inside::Wanted {
         only: arguments.only.clone(),
         command: arguments.command.clone(),
+        root: arguments.root,
         short: false,
     };
     files::base(&kernel, &program, &wanted)?.write(&archive)?;

@@ -52,6 +52,8 @@ pub struct Wanted {
     pub only: Option<String>,
     /// A command to run instead of checks.
     pub command: Vec<String>,
+    /// As root, and not as the ordinary user.
+    pub root: bool,
     /// Only the checks of the short form.
     pub short: bool,
 }

@@ -100,6 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         only: arguments.only.clone(),
         command: Vec::new(),
         short: arguments.short,
+        root: false,
     };
     let images = files::images(&cache, &parts.kernels, &parts.programs, &wanted)?;
     let (began, mut tally) = (Instant::now(), Tally::default());

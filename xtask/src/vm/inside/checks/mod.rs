@@ -7,7 +7,7 @@ mod rootless;
 mod running;
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
@@ -68,7 +68,10 @@ pub fn work() -> Result<()> {
 
 fn command(port: &mut Port, program: &str, rest: &[String]) -> Result<()> {
     let (reader, writer) = std::io::pipe()?;
-    let mut command = super::guest::user(program);
+    let mut command = match port.wanted.root {
+        true => Command::new(program),
+        false => super::guest::user(program),
+    };
     command
         .args(rest)
         .stdout(writer.try_clone()?)
