@@ -93,7 +93,7 @@ impl Sampler {
     /// only.
     pub fn read_between(&mut self, counts: Vec<Counts>) -> Option<Sample> {
         if let Some(profiler) = &mut self.profiler {
-            profiler.count();
+            profiler.make_room();
         }
         if self.probes == Probes::Edges {
             return None;

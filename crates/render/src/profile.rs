@@ -1,14 +1,15 @@
 //! Where the time goes, as tables of words, sentences and JSON: the CPU time of a KiB or a
 //! transaction by layer, at each end of each profiled cell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bitcost_analysis::compare::{ComparedCell, Comparison};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, Value as Field};
 use bitcost_analysis::metrics::metric;
-use bitcost_analysis::profile::{EndChange, EndLayers, Layer, LayerChange, Profiled, ProfiledCell};
+use bitcost_analysis::profile::{EndChange, EndLayers, LayerChange, Profiled, ProfiledCell};
 use bitcost_analysis::statistics::Interval;
+use bitcost_model::profile::Layer;
 use bitcost_model::record::Role;
 use bitcost_model::units::counted;
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ const NAMED: usize = 3;
 const FUNCTIONS: usize = 5;
 /// The share of *other kernel* from which its functions are named.
 const MUCH_UNCLASSIFIED: f64 = 0.05;
-/// The share of requested samples that were not taken from which it is said.
+/// The share of samples requested of busy CPUs that were not taken from which it is said.
 const MUCH_MISSED: f64 = 0.1;
 /// The share of chains that were cut from which it is said.
 const MUCH_CUT: f64 = 0.01;
@@ -79,11 +80,15 @@ fn lines(columns: &[(String, &EndLayers)]) -> Lines {
         )
     };
     let ns = |time: &Interval| time.with_places(0);
-    let has = |layer: &Layer| columns.iter().any(|(_, end)| end.layer(*layer).is_some());
+    let time = |end: &EndLayers, layer: Layer| match end.layer(layer) {
+        None if end.absent.contains(&layer) => Some("not known".to_owned()),
+        time => time.map(ns),
+    };
+    let has = |layer: &Layer| columns.iter().any(|(_, end)| time(end, *layer).is_some());
     let mut rows: Vec<(bool, Vec<String>)> = Layer::ALL
         .into_iter()
         .filter(has)
-        .map(|layer| row(layer.title(), &|end| end.layer(layer).map(ns)))
+        .map(|layer| row(layer.title(), &|end| time(end, layer)))
         .collect();
     rows.push(row("sum", &|end| Some(ns(&end.sum))));
     rows.push(row("by the run's own account", &|end| {
@@ -115,6 +120,19 @@ pub(crate) fn profile_text(profiled: &Profiled, columns: usize, options: TextOpt
     text + "\n"
 }
 
+/// The layers that are not known, because the kernel has no function by which they would be.
+fn absent_sentence(profiled: &Profiled) -> Option<String> {
+    let ends = profiled.cells.iter().flat_map(ends);
+    let absent: BTreeSet<Layer> = ends.flat_map(|end| end.absent.iter().copied()).collect();
+    let titles: Vec<&str> = absent.into_iter().map(Layer::title).collect();
+    (!titles.is_empty()).then(|| {
+        format!(
+            "The kernel has none of the functions by which these layers are known, so that their time is in the layers that call them: {}.",
+            titles.join(", ")
+        )
+    })
+}
+
 /// What is to be known of the tables, a sentence or two each.
 pub(crate) fn profile_paragraphs(profiled: &Profiled) -> Vec<String> {
     let runs: usize = profiled.cells.iter().map(|cell| cell.runs.len()).sum();
@@ -130,6 +148,7 @@ pub(crate) fn profile_paragraphs(profiled: &Profiled) -> Vec<String> {
     for cell in &profiled.cells {
         said.extend(ends(cell).filter_map(|end| unclassified(profiled, cell, end)));
     }
+    said.extend(absent_sentence(profiled));
     let losses = profiled.cells.iter().map(ProfiledCell::losses);
     let (lost, cut) = losses.fold((0.0, 0.0), |(lost, cut): (f64, f64), (one, other)| {
         (lost.max(one), cut.max(other))
@@ -138,7 +157,7 @@ pub(crate) fn profile_paragraphs(profiled: &Profiled) -> Vec<String> {
     let missed = missed.fold(0.0, f64::max);
     if missed > MUCH_MISSED {
         said.push(format!(
-            "Up to {:.0} % of the samples that the rate requests of the CPUs were not taken, as where a virtual CPU is halted; their time is in no layer.",
+            "Of busy CPUs up to {:.0} % fewer samples were taken than the rate requests, as where a virtual CPU is often halted; each one stands for so much more time.",
             100.0 * missed
         ));
     }
@@ -280,6 +299,7 @@ pub(crate) fn profile_json(profiled: &Profiled) -> Value {
         let functions = end.unclassified.iter();
         json!({
             "layers": layers,
+            "absent": end.absent.iter().map(|layer| layer.name()).collect::<Vec<_>>(),
             "sum": interval_json(&end.sum),
             "accounted": end.accounted.as_ref().map(interval_json),
             "difference_pct": end.difference_pct.as_ref().map(interval_json),

@@ -12,12 +12,12 @@ const ADDRESSES_MAX: usize = 4 << 20;
 /// Most threads whose names are kept.
 const THREADS_MAX: usize = 1 << 13;
 
-/// A thread at one place.
+/// A thread at one place, on one of the CPUs that are sampled.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stack {
+    pub cpu: usize,
     pub process: u32,
     pub thread: u32,
-    pub is_of_program: bool,
     /// The addresses of the kernel's functions, the innermost first.
     pub kernel: Box<[u64]>,
 }
@@ -35,6 +35,8 @@ pub struct Counted {
     pub stacks: HashMap<Stack, u64>,
     pub threads: HashMap<u32, Named>,
     pub samples: u64,
+    /// Samples of each CPU in which it was busy: with a thread, and not idle.
+    pub busy: Vec<u64>,
     pub cut: u64,
     pub dropped: u64,
     lost: u64,
@@ -52,6 +54,7 @@ impl Counted {
     pub fn new(cpus: usize, frames: usize) -> Counted {
         Counted {
             frames,
+            busy: vec![0; cpus],
             throttled: vec![None; cpus],
             ..Counted::default()
         }
@@ -64,11 +67,10 @@ impl Counted {
                 process,
                 thread,
                 kernel,
-                is_of_program,
             } => self.count(Stack {
+                cpu,
                 process,
                 thread,
-                is_of_program,
                 kernel: kernel.into(),
             }),
             Record::Lost(lost) => self.lost = self.lost.saturating_add(lost),
@@ -83,6 +85,7 @@ impl Counted {
 
     fn count(&mut self, stack: Stack) {
         self.samples += 1;
+        self.busy[stack.cpu] += u64::from(stack.thread != 0);
         self.cut += u64::from(stack.kernel.len() >= self.frames);
         if let Some(count) = self.stacks.get_mut(&stack) {
             *count += 1;
@@ -132,7 +135,6 @@ mod tests {
             process: thread,
             thread,
             kernel: kernel.to_vec(),
-            is_of_program: true,
         }
     }
 

@@ -7,7 +7,10 @@ mod symbols;
 mod tasks;
 
 use bitcost_model::cpu_list::parse_cpu_list;
+use bitcost_model::profile::anchors::absent;
 use bitcost_model::profile::{Profile, ProfileEvent};
+use bitcost_model::record::CpuTicks;
+use bitcost_probe::cpu::{CpuProbe, ticks_per_second};
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_sys::perf::{CpuSamples, Trigger};
 
@@ -32,9 +35,33 @@ pub struct Profiler {
     event: ProfileEvent,
     rate_hz: u32,
     cpus: Vec<CpuSamples>,
+    numbers: Vec<u32>,
     counted: Counted,
-    began_ns: u64,
-    ended_ns: u64,
+    times: CpuProbe,
+    began: Edge,
+    ended: Edge,
+}
+
+/// An edge of the window: its time, and what the CPUs had been until then.
+#[derive(Default)]
+struct Edge {
+    ns: u64,
+    cpus: Vec<CpuTicks>,
+}
+
+impl Edge {
+    fn now(times: &mut CpuProbe) -> Edge {
+        let cpus = times.read();
+        let ns = monotonic_ns();
+        Edge { ns, cpus }
+    }
+
+    /// For how long a CPU has been idle until this edge, in ns.
+    fn idle_ns(&self, cpu: u32) -> Option<u64> {
+        let ticks = self.cpus.iter().find(|ticks| ticks.cpu == cpu)?;
+        let idle = ticks.idle.saturating_add(ticks.iowait);
+        Some(idle.saturating_mul(1_000_000_000 / ticks_per_second()))
+    }
 }
 
 impl Profiler {
@@ -46,10 +73,10 @@ impl Profiler {
     pub fn open(rate_hz: u32) -> Result<Profiler, Refusal> {
         allowed::check_rate(rate_hz)?;
         let frames = allowed::most_frames();
-        let cpus = online()?;
+        let numbers = online()?;
         let all = |trigger| -> std::io::Result<Vec<CpuSamples>> {
             let open = |cpu: &u32| CpuSamples::open(*cpu, trigger, rate_hz, frames);
-            cpus.iter().map(open).collect()
+            numbers.iter().map(open).collect()
         };
         let (event, cpus) = match all(Trigger::Cycles) {
             Ok(cpus) => (ProfileEvent::Cycles, cpus),
@@ -63,8 +90,10 @@ impl Profiler {
             rate_hz,
             counted: Counted::new(cpus.len(), usize::from(frames)),
             cpus,
-            began_ns: 0,
-            ended_ns: 0,
+            numbers,
+            times: CpuProbe::open(),
+            began: Edge::default(),
+            ended: Edge::default(),
         })
     }
 
@@ -73,17 +102,23 @@ impl Profiler {
     /// # Errors
     /// When the kernel refuses it.
     pub fn begin(&mut self) -> Result<(), String> {
-        self.began_ns = monotonic_ns();
+        self.began = Edge::now(&mut self.times);
         let begun = self.cpus.iter().try_for_each(CpuSamples::enable);
         begun.map_err(|error| format!("start to sample the CPUs: {error}"))
     }
 
-    /// Counts what was sampled since the last time, so that the buffers have room.
-    pub fn count(&mut self) {
+    /// Counts what was sampled on CPUs whose buffers need the room. What is read in the window takes time
+    /// from the traffic.
+    pub fn make_room(&mut self) {
+        self.count(CpuSamples::is_filling);
+    }
+
+    fn count(&mut self, which: impl Fn(&CpuSamples) -> bool) {
         for (cpu, samples) in self.cpus.iter_mut().enumerate() {
-            samples
-                .take()
-                .for_each(|record| self.counted.take(cpu, record));
+            if which(samples) {
+                let records = samples.take();
+                records.for_each(|record| self.counted.take(cpu, record));
+            }
         }
     }
 
@@ -93,8 +128,21 @@ impl Profiler {
             // It fails for no event that could be enabled, and closing it ends it too.
             let _ = cpu.disable();
         }
-        self.ended_ns = monotonic_ns();
-        self.count();
+        self.ended = Edge::now(&mut self.times);
+        self.count(|_| true);
+    }
+
+    /// For how long each CPU was busy between the edges, in ns; absent where a CPU does not tell.
+    fn busy_ns(&self) -> Option<Vec<u64>> {
+        let window = self.ended.ns.saturating_sub(self.began.ns);
+        let busy = |cpu: &u32| {
+            let idle = self
+                .ended
+                .idle_ns(*cpu)?
+                .checked_sub(self.began.idle_ns(*cpu)?);
+            Some(window.saturating_sub(idle?))
+        };
+        self.numbers.iter().map(busy).collect()
     }
 
     /// The profile, with the names of functions and the owners of threads.
@@ -103,25 +151,28 @@ impl Profiler {
     /// When the kernel's symbols cannot be read.
     pub fn finish(self, tasks: &Tasks) -> Result<Profile, Refusal> {
         let symbols = Symbols::read()?;
+        let busy_ns = self.busy_ns();
         let Profiler {
             event,
             rate_hz,
             cpus,
             counted,
-            began_ns,
-            ended_ns,
+            began,
+            ended,
+            ..
         } = self;
-        let lost = counted.lost(rate_hz, ended_ns);
-        let (stacks, left_out) = folded::folded(&counted, &symbols, tasks);
+        let lost = counted.lost(rate_hz, ended.ns);
+        let (stacks, left_out) = folded::folded(&counted, busy_ns.as_deref(), &symbols, tasks);
         Ok(Profile {
             event,
             rate_hz,
-            window_ns: ended_ns.saturating_sub(began_ns),
+            window_ns: ended.ns.saturating_sub(began.ns),
             cpus: cpus.len() as u32,
             samples: counted.samples,
             lost,
             cut: counted.cut,
             dropped: counted.dropped + left_out,
+            absent: absent(symbols.names()),
             stacks,
         })
     }
@@ -165,7 +216,7 @@ mod tests {
         let sender = sender.spawn(send).expect("a thread");
         profiler.begin().expect("begun");
         std::thread::sleep(WINDOW / 2);
-        profiler.count();
+        profiler.make_room();
         std::thread::sleep(WINDOW / 2);
         profiler.end();
         sender.join().expect("it ended");

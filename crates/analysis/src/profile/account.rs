@@ -1,14 +1,13 @@
 //! One run's profile in, the CPU time of each end by layer out: the second account of it, next to
 //! that of [`crate::metrics::attribute`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bitcost_model::profile::{Profile, ProfileEvent};
+use bitcost_model::profile::{Layer, Profile, ProfileEvent, ProfiledStack};
 use bitcost_model::record::Role;
 
 use super::activity::Activity;
 use super::classify::{Layers, base};
-use super::layer::Layer;
 use super::owner::{Found, Owner, Place};
 use crate::metrics::{Method, RunView, attribute, units_per_second};
 
@@ -32,7 +31,7 @@ pub struct RunProfile {
     pub samples: u64,
     /// The share of samples that were lost.
     pub lost: f64,
-    /// The share of requested samples that a clock did not take.
+    /// The share of the samples requested of busy CPUs that a clock did not take.
     pub missed: f64,
     /// The share of samples whose chain was cut at its longest length.
     pub cut: f64,
@@ -47,6 +46,8 @@ pub struct EndProfile {
     pub activities: BTreeMap<(Layer, Activity), f64>,
     /// The functions below no anchor and their time, in ns, the largest first.
     pub unclassified: Vec<(String, f64)>,
+    /// Layers of which the kernel has no entry point.
+    pub absent: BTreeSet<Layer>,
     /// The same end's CPU time by the run's own account, in ns for a KiB or a transaction.
     pub accounted: Option<f64>,
 }
@@ -91,11 +92,16 @@ impl RunProfile {
         for (profile, place) in hosts {
             account.add(profile, place);
         }
-        let seen = |role: Role| {
+        let end = |role: Role| {
             let is_of = |place: &Place| place.only.is_none_or(|only| only == role);
-            hosts.iter().any(|(_, place)| is_of(place))
+            let of_end = || hosts.iter().filter(|(_, place)| is_of(place));
+            of_end().next()?;
+            let absent = of_end().flat_map(|(host, _)| host.absent.iter().copied());
+            Some(EndProfile {
+                absent: absent.collect(),
+                ..account.end(role, run)?
+            })
         };
-        let end = |role: Role| seen(role).then(|| account.end(role, run)).flatten();
         Ok(RunProfile {
             ends: [end(Role::Sender), end(Role::Receiver)],
             wire_cpus: account.of(Owner::Wire),
@@ -117,12 +123,17 @@ impl RunProfile {
     }
 }
 
-/// CPU seconds per second that a sample stands for. A sample that was not taken, as of a virtual CPU
-/// that is halted, is in no layer.
-fn sample_cpus(profile: &Profile) -> f64 {
+/// CPU seconds per second that the samples of a stack stand for: of the time for which the CPUs were
+/// busy, where the profile has it, else one divided by the rate for each sample. Those of stacks that
+/// were not kept are divided among the others.
+fn cpus(profile: &Profile, sampled: &ProfiledStack) -> f64 {
     let counted: u64 = profile.stacks.iter().map(|stack| stack.count).sum();
-    let kept = counted.max(1) as f64 / profile.samples.max(1) as f64;
-    1.0 / (samples_per_cpu(profile) * kept.min(1.0))
+    let kept = (counted.max(1) as f64 / profile.samples.max(1) as f64).min(1.0);
+    let cpus = match sampled.time_ns {
+        Some(ns) => ns as f64 / profile.window_ns.max(1) as f64,
+        None => sampled.count as f64 / samples_per_cpu(profile),
+    };
+    cpus / kept
 }
 
 /// The samples that the rate requests of a CPU in the window.
@@ -130,13 +141,20 @@ fn samples_per_cpu(profile: &Profile) -> f64 {
     (f64::from(profile.rate_hz) * profile.window_ns as f64 / 1e9).max(1.0)
 }
 
-/// The share of requested samples that a clock did not take; 0 of cycles, which do not pass on idle
-/// CPUs.
+/// The share of the samples requested of busy CPUs that a clock did not take; 0 of cycles, whose rate
+/// the kernel adapts, and where the time of the CPUs is not known.
 fn missed(profile: &Profile) -> f64 {
-    let requested = samples_per_cpu(profile) * f64::from(profile.cpus.max(1));
+    let timed = profile
+        .stacks
+        .iter()
+        .filter_map(|stack| Some((stack.count, stack.time_ns?)));
+    let (taken, ns) = timed.fold((0, 0), |(taken, all), (count, ns)| {
+        (taken + count, all + ns)
+    });
+    let requested = f64::from(profile.rate_hz) * ns as f64 / 1e9;
     match profile.event {
-        ProfileEvent::CpuClock => (1.0 - profile.samples as f64 / requested).max(0.0),
-        ProfileEvent::Cycles => 0.0,
+        ProfileEvent::CpuClock if requested > 0.0 => (1.0 - taken as f64 / requested).max(0.0),
+        _ => 0.0,
     }
 }
 
@@ -144,9 +162,8 @@ impl Account {
     fn add(&mut self, profile: &Profile, place: &Place) {
         let (mut layers, mut receiving) = (Layers::default(), Sorted::new());
         let mut received: BTreeMap<Owner, BTreeMap<Owner, f64>> = BTreeMap::new();
-        let one = sample_cpus(profile);
         for sampled in &profile.stacks {
-            let cpus = sampled.count as f64 * one;
+            let cpus = cpus(profile, sampled);
             let leaf = base(sampled.stack.rsplit(';').next().unwrap_or_default());
             let activity = Activity::of(leaf);
             let carrier = place.of_task(&sampled.task);

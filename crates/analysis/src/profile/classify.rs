@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::anchors::{ANCHORS, ENTRIES, STARTS};
-use super::layer::Layer;
+use bitcost_model::profile::Layer;
+use bitcost_model::profile::anchors::{self, ANCHORS, ENTRIES, STARTS};
 
 /// What a single function of a chain says about its layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub fn base(frame: &str) -> &str {
 }
 
 fn said_of(name: &str) -> Said {
-    let matched = |patterns: &[&'static str]| longest(patterns, name);
+    let matched = |patterns: &[&'static str]| anchors::matched(patterns, name);
     let anchors = ANCHORS
         .iter()
         .filter_map(|anchor| Some((matched(anchor.names)?, Said::Anchor(anchor.layer))));
@@ -76,13 +76,4 @@ fn said_of(name: &str) -> Said {
     let all = anchors.chain(entries).chain(starts);
     let best = all.max_by_key(|(length, _)| *length);
     best.map_or(Said::Nothing, |(_, said)| said)
-}
-
-/// The length of the longest pattern that a name matches; a whole name is longer than a start.
-fn longest(patterns: &[&str], name: &str) -> Option<usize> {
-    let length = |pattern: &&str| match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start).then_some(2 * start.len()),
-        None => (name == *pattern).then_some(2 * name.len() + 1),
-    };
-    patterns.iter().filter_map(length).max()
 }

@@ -1,15 +1,15 @@
 //! The CPU time of each cell by layer, over its profiled runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use bitcost_model::profile::Layer;
 use bitcost_model::record::Role;
 use bitcost_model::study::{Label, phrase};
 use bitcost_stats::{Interval, Side, estimate_interval, geometric_interval};
 
 use super::account::EndProfile;
 use super::activity::Activity;
-use super::layer::Layer;
 use super::twin::ProfiledRun;
 use crate::cells::{RunRow, Status};
 use crate::metrics::{Metric, WITH_INTERVAL};
@@ -51,6 +51,8 @@ pub struct EndLayers {
     pub end: Role,
     /// The layers on which time was spent, in the order of tables.
     pub layers: Vec<(Layer, Interval)>,
+    /// Layers of which the kernel has no entry point, so that their time is in others.
+    pub absent: BTreeSet<Layer>,
     /// All of them together.
     pub sum: Interval,
     /// The CPU time of the same runs by their own account.
@@ -167,7 +169,7 @@ impl ProfiledCell {
         })
     }
 
-    /// The share of requested samples that were not taken, the largest of a run.
+    /// The share of samples requested of busy CPUs that were not taken, the largest of a run.
     pub fn missed(&self) -> f64 {
         let profiles = self
             .runs
@@ -220,6 +222,10 @@ impl EndLayers {
         Some(EndLayers {
             end,
             layers: known.collect::<Option<_>>()?,
+            absent: ends
+                .iter()
+                .flat_map(|(_, end)| end.absent.iter().copied())
+                .collect(),
             sum: median(&values_of(&|end| Some(end.sum())))?,
             accounted: median(&values_of(&|end| end.accounted)),
             difference_pct: median(&values_of(&difference)),

@@ -2,11 +2,9 @@
 
 mod account;
 mod activity;
-mod anchors;
 mod chains;
 mod classify;
 mod found;
-mod layer;
 mod owner;
 mod recorded;
 mod spent;
@@ -19,7 +17,6 @@ pub use classify::Layers;
 pub use found::{
     EndChange, EndLayers, LayerChange, Profiled, ProfiledCell, layer_changes, profiled,
 };
-pub use layer::Layer;
 pub use owner::{Owner, Place};
 pub(crate) use recorded::recorded;
 pub use spent::spent;

@@ -49,6 +49,8 @@ const WIRE: [&str; 4] = [
     "ip_forward",
     "ip6_forward",
 ];
+/// Where queues of packets run on that had to wait for room.
+const RESUMES: &str = "net_tx_action";
 /// Functions that take a packet up to an endpoint.
 const DELIVERS: [&str; 8] = [
     "ip_rcv",
@@ -91,6 +93,7 @@ impl Place {
         let frames: Vec<&str> = stack.split(';').map(base).collect();
         let found = match frames.iter().rposition(|frame| RECEIVES.contains(frame)) {
             Some(start) => self.received(own, &frames[start..]),
+            None if self.only.is_none() && is_resumed(task, &frames) => Found::Owner(Owner::Wire),
             None => Found::Owner(postponed(&frames).unwrap_or(own)),
         };
         match (self.only, found) {
@@ -138,6 +141,16 @@ impl Place {
             _ => Found::Receiving,
         }
     }
+}
+
+/// Whether a NAPI thread, which has taken packets, has the queue run on that fills its interface: over a
+/// veth that of the wire's port.
+fn is_resumed(task: &ProfiledTask, frames: &[&str]) -> bool {
+    let place = |of: &dyn Fn(&str) -> bool| frames.iter().position(|frame| of(frame));
+    let resumed = place(&|frame| frame == RESUMES);
+    let interrupted = place(&|frame| frame.starts_with("asm_"));
+    matches!(task, ProfiledTask::Napi(_))
+        && resumed.is_some_and(|resumed| interrupted.is_none_or(|at| at > resumed))
 }
 
 /// Whose postponed work of TCP a chain shows.
@@ -220,6 +233,20 @@ mod tests {
             ..lab()
         };
         assert_eq!(host.owner(&ProfiledTask::Idle, &up), Found::Owner(RECEIVER));
+    }
+
+    #[test]
+    fn a_queue_that_a_napi_thread_lets_run_on_is_the_wires() {
+        let napi = ProfiledTask::Napi("h2-eth0".to_owned());
+        let queue = "do_softirq;handle_softirqs;net_tx_action;__qdisc_run";
+        let own = format!("napi_threaded_poll;napi_threaded_poll_loop;{queue}");
+        assert_eq!(lab().owner(&napi, &own), Found::Owner(Owner::Wire));
+        let timer = format!("napi_threaded_poll;asm_sysvec_apic_timer_interrupt;{queue}");
+        assert_eq!(lab().owner(&napi, &timer), Found::Owner(RECEIVER));
+        assert_eq!(
+            lab().owner(&ProfiledTask::Sender, &own),
+            Found::Owner(SENDER)
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! On which layers the CPU that limits a cell spends its time, and what would make that less.
 
+use bitcost_model::profile::Layer;
 use bitcost_model::record::Role;
 
 use super::found::{EndLayers, Profiled};
-use super::layer::Layer;
 use crate::explain::Explanation;
 
 /// Layers that are named.
@@ -47,7 +47,7 @@ fn sentence(end: &EndLayers) -> Option<String> {
     let rest: String = shares
         .map(|(pct, title)| format!(", {pct} {title}"))
         .collect();
-    let remedy = largest.remedy().map_or_else(String::new, |remedy| {
+    let remedy = remedy(largest).map_or_else(String::new, |remedy| {
         format!("; to spend less on {}: {remedy}", largest.title())
     });
     let name = end.end.name();
@@ -64,4 +64,23 @@ fn unclassified(end: &EndLayers) -> String {
         _ => return String::new(),
     };
     format!("; the largest function of no layer is {name}")
+}
+
+/// What makes the share of a layer smaller; absent where no setting does.
+fn remedy(layer: Layer) -> Option<&'static str> {
+    match layer {
+        Layer::Application => Some("let the program do less for each message"),
+        Layer::SystemCall | Layer::Transport | Layer::Ip => {
+            Some("larger messages, or several in one call")
+        }
+        Layer::Copy => Some("send or receive without copies (--send-mode, --receive-mode)"),
+        Layer::Buffers | Layer::Device => Some("larger packets: offloads on, or a larger MTU"),
+        Layer::Netfilter => Some("fewer rules in the path"),
+        Layer::Segmentation => Some("segmentation by the card (TSO, USO), if it can"),
+        Layer::WakeUps | Layer::Scheduler => {
+            Some("fewer wake-ups: interrupt moderation, larger messages, batches")
+        }
+        Layer::Locks => Some("sender and receiver, or flows, on CPUs and sockets of their own"),
+        Layer::Wire | Layer::OtherKernel | Layer::OtherPrograms | Layer::Idle => None,
+    }
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bitcost_analysis::profile::{Layer, Layers};
+use bitcost_analysis::profile::Layers;
+use bitcost_model::profile::Layer;
 
 /// The share of samples that may be below no anchor.
 const UNCLASSIFIED: f64 = 0.05;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, Value};
-use bitcost_analysis::profile::{Chains, EndLayers, Layer, Layers, Profiled, ProfiledCell, chains};
+use bitcost_analysis::profile::{Chains, EndLayers, Layers, Profiled, ProfiledCell, chains};
+use bitcost_model::profile::Layer;
 use bitcost_model::record::Role;
 use bitcost_model::units::counted;
 use serde_json::json;

@@ -1,9 +1,9 @@
 //! Where the time goes, of made-up runs whose call chains are known.
 
 use bitcost_analysis::compare::{self, Side};
-use bitcost_analysis::profile::{Layer, chains};
+use bitcost_analysis::profile::chains;
 use bitcost_model::event::Event;
-use bitcost_model::profile::{Profile, ProfileEvent, ProfiledStack, ProfiledTask};
+use bitcost_model::profile::{Layer, Profile, ProfileEvent, ProfiledStack, ProfiledTask};
 use bitcost_model::record::Role;
 use bitcost_model::study::{Cell, Label};
 use bitcost_render::json::json;
@@ -51,9 +51,15 @@ fn profile(is_small: bool) -> Profile {
         lost: 0,
         cut: 0,
         dropped: 0,
+        absent: vec![Layer::Netfilter],
         stacks: stacks
             .into_iter()
-            .map(|(task, stack, count)| ProfiledStack { task, stack, count })
+            .map(|(task, stack, count)| ProfiledStack {
+                time_ns: None,
+                task,
+                stack,
+                count,
+            })
             .collect(),
     }
 }
@@ -131,6 +137,35 @@ fn the_layers_of_an_end_sum_to_its_cost() {
     );
 }
 
+/// Samples of a CPU stand for the time for which it was busy, however many were taken.
+#[test]
+fn samples_stand_for_the_busy_time_of_their_cpu() {
+    let mut events = profiled_log();
+    let halved = |stack: &mut ProfiledStack| {
+        let is_idle = stack.task == ProfiledTask::Idle;
+        stack.time_ns = (!is_idle).then_some(stack.count * 4_000_000);
+    };
+    for event in &mut events {
+        if let Event::RunProfiled { sender, .. } = event {
+            let profile = sender.profile.as_mut().expect("a profile");
+            profile.stacks.iter_mut().for_each(halved);
+        }
+    }
+    let sum = |events: &[Event]| {
+        let found = findings(events);
+        let profiled = found.profiled.expect("profiled runs");
+        let end = profiled.cells[0]
+            .end(Role::Sender)
+            .expect("an end")
+            .sum
+            .value;
+        (end, profiled.cells[0].missed())
+    };
+    let ((plain, none), (timed, half)) = (sum(&profiled_log()), sum(&events));
+    assert!((timed / plain - 2.0).abs() < 1e-6, "{timed} {plain}");
+    assert!(none == 0.0 && (half - 0.5).abs() < 1e-6, "{half}");
+}
+
 #[test]
 fn a_difference_is_that_of_its_layers() {
     let found = findings(&profiled_log());
@@ -160,7 +195,10 @@ fn every_form_says_where_the_time_goes() {
     let cell = &document["profile"]["cells"][0];
     assert_eq!(cell["event"], "cpu-clock");
     assert!(cell["ends"]["sender"]["layers"]["copy"]["value"].is_f64());
+    let absent = &cell["ends"]["receiver"]["absent"];
+    assert_eq!(absent[0], "netfilter");
     let page = html(&events, found.summary.clone());
+    assert!(page.contains("not known"), "a layer without an entry point");
     assert!(page.contains("Where the time goes") && page.contains("figure class=\"chains\""));
     let all = chains(&found, |cell| cell == 0);
     assert!(all[1].is_empty());

@@ -64,6 +64,8 @@ const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const IS_FREQUENCY: u64 = 1 << 10;
 /// The kernel wakes nobody until this number of bytes is there.
 const WATERMARK: u64 = 1 << 14;
+/// A stack is that of the kernel alone.
+const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
 
 /// `PERF_FLAG_FD_CLOEXEC`.
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
@@ -109,7 +111,11 @@ impl CpuSamples {
             config,
             frequency_hz: frequency_hz.into(),
             sample_type: SAMPLE_TYPE,
-            flags: DISABLED | EXCLUDE_HYPERVISOR | IS_FREQUENCY | WATERMARK,
+            flags: DISABLED
+                | EXCLUDE_HYPERVISOR
+                | IS_FREQUENCY
+                | WATERMARK
+                | EXCLUDE_CALLCHAIN_USER,
             wakeup_bytes: RING_BYTES as u32,
             stack_most: frames,
             ..Attributes::default()
@@ -162,6 +168,12 @@ impl CpuSamples {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
+    }
+
+    /// Whether more than half of the room for records is used.
+    pub fn is_filling(&self) -> bool {
+        let [head, tail] = [HEAD_AT, TAIL_AT].map(|at| self.position(at).load(Ordering::Relaxed));
+        head.wrapping_sub(tail) > RING_BYTES as u64 / 2
     }
 
     /// What was recorded since this was last asked. Its place in the ring is then the kernel's again.

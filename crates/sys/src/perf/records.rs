@@ -11,7 +11,6 @@ const LOST_SAMPLES: u32 = 13;
 /// `PERF_CONTEXT_…`: numbers in a stack that are no addresses, but say whose the addresses after them are.
 const CONTEXTS_FROM: u64 = -4095_i64 as u64;
 const KERNEL: u64 = -128_i64 as u64;
-const USER: u64 = -512_i64 as u64;
 
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +21,8 @@ pub enum Record {
         process: u32,
         /// The thread, likewise.
         thread: u32,
-        /// The addresses of the kernel's stack, the innermost first.
+        /// The addresses of the kernel's stack, the innermost first; none where the CPU was in a program.
         kernel: Vec<u64>,
-        /// Whether a program's frames are outside of the kernel's, or the CPU was in a program.
-        is_of_program: bool,
     },
     /// This many records found no room.
     Lost(u64),
@@ -95,14 +92,10 @@ fn sample(mut body: impl Iterator<Item = u64>) -> Option<Record> {
     let length = usize::try_from(body.next()?).ok()?;
     let mut kernel = Vec::new();
     let (mut context, mut taken) = (0, 0);
-    let mut is_of_program = false;
     for address in body.take(length) {
         taken += 1;
         match address {
-            CONTEXTS_FROM.. => {
-                context = address;
-                is_of_program |= address == USER;
-            }
+            CONTEXTS_FROM.. => context = address,
             address if context == KERNEL => kernel.push(address),
             _ => {}
         }
@@ -110,7 +103,6 @@ fn sample(mut body: impl Iterator<Item = u64>) -> Option<Record> {
     (taken == length).then_some(Record::Sample {
         process: u32::from_ne_bytes([a, b, c, d]),
         thread: u32::from_ne_bytes([e, f, g, h]),
-        is_of_program: is_of_program || kernel.is_empty(),
         kernel,
     })
 }
@@ -118,6 +110,8 @@ fn sample(mut body: impl Iterator<Item = u64>) -> Option<Record> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const USER: u64 = -512_i64 as u64;
 
     fn record(kind: u32, body: &[u64]) -> Vec<u8> {
         let size = 8 + 8 * body.len() as u16;
@@ -136,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_is_that_of_the_kernel_and_says_whether_a_program_is_outside() {
+    fn a_stack_is_that_of_the_kernel_alone() {
         let bytes = [
             record(SAMPLE, &[ids(7, 8), 6, KERNEL, 11, 12, USER, 21, 22]),
             record(1, &[1, 2, 3]),
@@ -148,23 +142,22 @@ mod tests {
             record(SAMPLE, &[ids(7, 9), 2, USER, 21]),
             record(SAMPLE, &[ids(7, 9), 0]),
         ];
-        let sample = |process, thread, kernel: &[u64], is_of_program| Record::Sample {
+        let sample = |process, thread, kernel: &[u64]| Record::Sample {
             process,
             thread,
             kernel: kernel.to_vec(),
-            is_of_program,
         };
         assert_eq!(
             read(&bytes.concat()),
             [
-                sample(7, 8, &[11, 12], true),
-                sample(0, 0, &[11, 12], false),
+                sample(7, 8, &[11, 12]),
+                sample(0, 0, &[11, 12]),
                 Record::Lost(5),
                 Record::Lost(6),
                 Record::Throttled(1000),
                 Record::Unthrottled(3000),
-                sample(7, 9, &[], true),
-                sample(7, 9, &[], true),
+                sample(7, 9, &[]),
+                sample(7, 9, &[]),
             ]
         );
     }

@@ -1,8 +1,13 @@
 //! What one host's CPUs did during a run's window: stacks that a timer sampled, and how often each
 //! was met. A profile comes from an agent or a log, so everything in it is bounded when it is read.
 
+pub mod anchors;
+mod layer;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
+
+pub use self::layer::Layer;
 
 /// Samples of each CPU in a second, where nothing else was requested: a prime, so that the timer
 /// does not beat with those of the kernel.
@@ -82,6 +87,10 @@ pub struct ProfiledStack {
     /// Samples.
     #[serde(deserialize_with = "count")]
     pub count: u64,
+    /// The CPU time that they stand for, in ns: that for which each CPU was busy, divided evenly among
+    /// its samples of threads. Absent where a CPU's time is not known, and of an idle CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<u64>,
 }
 
 /// What the CPUs of one host did during the measured window of a run.
@@ -108,6 +117,9 @@ pub struct Profile {
     /// Samples whose stack is not in [`Profile::stacks`], because there were too many stacks.
     #[serde(deserialize_with = "count")]
     pub dropped: u64,
+    /// Layers of which this kernel has no function by which they are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<Layer>,
     /// The stacks, the most frequent first.
     #[serde(deserialize_with = "stacks")]
     pub stacks: Vec<ProfiledStack>,
@@ -165,6 +177,7 @@ mod tests {
             task,
             stack: stack.to_owned(),
             count: 2,
+            time_ns: Some(2_006_018),
         };
         Profile {
             event: ProfileEvent::CpuClock,
@@ -175,6 +188,7 @@ mod tests {
             lost: 0,
             cut: 0,
             dropped: 0,
+            absent: vec![Layer::Netfilter],
             stacks: vec![
                 stack(ProfiledTask::Sender, "[user];do_syscall_64;tcp_sendmsg"),
                 stack(ProfiledTask::Napi("eth0".to_owned()), "kthread"),

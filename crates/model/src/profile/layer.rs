@@ -1,7 +1,13 @@
 //! The layers among which CPU time is divided.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// A layer of the way that a message takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Layer {
     /// The program's own code.
     Application,
@@ -99,25 +105,6 @@ impl Layer {
             Layer::OtherKernel => "other kernel",
             Layer::OtherPrograms => "other programs",
             Layer::Idle => "idle",
-        }
-    }
-
-    /// What makes its share smaller; absent where no setting does.
-    pub fn remedy(self) -> Option<&'static str> {
-        match self {
-            Layer::Application => Some("let the program do less for each message"),
-            Layer::SystemCall | Layer::Transport | Layer::Ip => {
-                Some("larger messages, or several in one call")
-            }
-            Layer::Copy => Some("send or receive without copies (--send-mode, --receive-mode)"),
-            Layer::Buffers | Layer::Device => Some("larger packets: offloads on, or a larger MTU"),
-            Layer::Netfilter => Some("fewer rules in the path"),
-            Layer::Segmentation => Some("segmentation by the card (TSO, USO), if it can"),
-            Layer::WakeUps | Layer::Scheduler => {
-                Some("fewer wake-ups: interrupt moderation, larger messages, batches")
-            }
-            Layer::Locks => Some("sender and receiver, or flows, on CPUs and sockets of their own"),
-            Layer::Wire | Layer::OtherKernel | Layer::OtherPrograms | Layer::Idle => None,
         }
     }
 }

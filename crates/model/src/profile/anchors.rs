@@ -6,8 +6,10 @@
 use super::layer::Layer;
 
 /// Entry points of one layer.
-pub(super) struct Anchor {
+pub struct Anchor {
+    /// The layer.
     pub layer: Layer,
+    /// Their names, and starts of names.
     pub names: &'static [&'static str],
 }
 
@@ -16,7 +18,7 @@ const fn of(layer: Layer, names: &'static [&'static str]) -> Anchor {
 }
 
 /// Entry points, one row for each part of a layer.
-pub(super) const ANCHORS: &[Anchor] = &[
+pub const ANCHORS: &[Anchor] = &[
     // Copies between the program and the kernel, and the checks that belong to them.
     of(
         Layer::Copy,
@@ -512,6 +514,9 @@ pub(super) const ANCHORS: &[Anchor] = &[
             "schedule*",
             "__schedule",
             "preempt_schedule*",
+            "hrtimer_nanosleep",
+            "do_nanosleep",
+            "common_nsleep*",
             "__cond_resched",
             "finish_task_switch",
             "pick_next_*",
@@ -551,7 +556,7 @@ pub(super) const ANCHORS: &[Anchor] = &[
 ];
 
 /// Entries of the kernel: their layer counts only at the leaf or close to it.
-pub(super) const ENTRIES: &[Anchor] = &[
+pub const ENTRIES: &[Anchor] = &[
     of(
         Layer::SystemCall,
         &[
@@ -599,7 +604,7 @@ pub(super) const ENTRIES: &[Anchor] = &[
 
 /// Where a kernel thread, an interrupt of a program or a fault starts: a chain with one of them and
 /// no anchor is of the kernel.
-pub(super) const STARTS: &[&str] = &[
+pub const STARTS: &[&str] = &[
     "ret_from_fork*",
     "kthread",
     "asm_exc_*",
@@ -609,3 +614,51 @@ pub(super) const STARTS: &[&str] = &[
     "el1h_64_*",
     "worker_thread",
 ];
+
+/// How closely a function's name matches one of these; a whole name is closer than a start.
+pub fn matched(patterns: &[&str], name: &str) -> Option<usize> {
+    let length = |pattern: &&str| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start).then_some(2 * start.len()),
+        None => (name == *pattern).then_some(2 * name.len() + 1),
+    };
+    patterns.iter().filter_map(length).max()
+}
+
+/// The layers of which a kernel with these functions has no entry point.
+pub fn absent<'a>(functions: impl IntoIterator<Item = &'a str>) -> Vec<Layer> {
+    let rows = || ANCHORS.iter().chain(ENTRIES);
+    let has = |layer: Layer, name: &str| {
+        let mut of_layer = rows().filter(|row| row.layer == layer);
+        of_layer.any(|row| matched(row.names, name).is_some())
+    };
+    let mut absent: Vec<Layer> = Layer::ALL.into_iter().collect();
+    absent.retain(|layer| rows().any(|row| row.layer == *layer));
+    for name in functions {
+        if absent.is_empty() {
+            break;
+        }
+        absent.retain(|layer| !has(*layer, name));
+    }
+    absent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{absent, matched};
+    use crate::profile::Layer;
+
+    #[test]
+    fn a_layer_without_an_entry_point_is_named() {
+        let all = absent([]);
+        assert!(all.contains(&Layer::Netfilter) && !all.contains(&Layer::Application));
+        let left = absent(["unknown", "nf_hook_slow", "tcp_sendmsg"]);
+        assert!(!left.contains(&Layer::Netfilter) && left.contains(&Layer::Copy));
+        assert_eq!(left.len(), all.len() - 2);
+    }
+
+    #[test]
+    fn a_whole_name_is_closer_than_a_start() {
+        assert!(matched(&["tcp_send"], "tcp_send") > matched(&["tcp_send*"], "tcp_send"));
+        assert_eq!(matched(&["tcp_send"], "tcp_sendmsg"), None);
+    }
+}
