@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use bitcost_model::record::ThreadKind;
 use bitcost_probe::{
-    cpu, frequency, interfaces, interrupts, protocols, schedstat, softnet, switches, throttling,
+    cpu, frequency, interfaces, protocols, schedstat, softnet, switches, throttling,
 };
 
 use super::text;
@@ -30,11 +30,7 @@ pub fn proc(bytes: &[u8]) {
         bitcost_model::cpu_list::parse_cpu_list(text),
         interfaces::parse(text),
     ));
-    black_box((
-        interrupts::parse(text, "eth0"),
-        protocols::parse(text),
-        protocols::parse_listed(text),
-    ));
+    black_box((protocols::parse(text), protocols::parse_listed(text)));
     black_box((
         schedstat::parse(ThreadKind::Traffic, text),
         softnet::parse(text),

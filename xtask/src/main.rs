@@ -13,9 +13,7 @@ mod probe_cost;
 mod reference;
 mod service_ssh;
 mod serving;
-mod soak;
 mod source;
-mod ssh_pair;
 mod vm;
 
 use std::process::ExitCode;
@@ -45,18 +43,12 @@ enum Verb {
     /// Damage logs in many ways, and see whether bitcost says so or gives other figures without a
     /// word
     Damage(damage::Arguments),
-    /// Run bitcost between two hosts that a real sshd reaches, over the lab's default path; needs
-    /// root and openssh-server
-    SshPair(ssh_pair::Arguments),
     /// Compare the figures of tests over the service with those over ssh, interleaved between two
     /// namespaces; needs root and openssh-server
     ServiceSsh(service_ssh::Arguments),
     /// Compare what known work on messages adds to the cost of either end with that work, over UDP and
     /// three ways of TCP; needs a machine that does nothing else
     KnownWork(known_work::Arguments),
-    /// Let good and bad clients come to `bitcost serve` and `bitcost serve --iperf3` on the loopback,
-    /// and see whether memory, descriptors and threads grow
-    Soak(soak::Arguments),
     /// Make the packages: tar.gz, .deb, wheel, container image, crates
     Dist(dist::Arguments),
     /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq,
@@ -109,11 +101,9 @@ fn main() -> ExitCode {
         Verb::Emulator(arguments) => emulator::run(&arguments),
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
         Verb::Damage(arguments) => damage::run(&arguments),
-        Verb::Soak(arguments) => soak::run(&arguments),
         Verb::Dist(arguments) => dist::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),
         Verb::VmPair(arguments) => vm::pair::run(&arguments),
-        Verb::SshPair(arguments) => ssh_pair::run(&arguments),
         Verb::ServiceSsh(arguments) => service_ssh::run(&arguments),
         Verb::KnownWork(arguments) => known_work::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),

@@ -8,16 +8,15 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use bitcost_lab::{Address, End, Lab, Link, Node, NodeKind, Topology};
 use bitcost_model::shaping::Shaping;
 use bitcost_stats::{Scale, change, median, paired_change};
-use bitcost_testkit::sshd::{Servers, obstacle};
+use bitcost_testkit::sshd::{Server, Servers, obstacle};
 use serde_json::Value;
 
 use crate::bench_peers::given_or_built;
 use crate::serving::Serving;
-use crate::ssh_pair::start_sshd;
 
 /// What to run, and how often.
 #[derive(clap::Args)]
@@ -239,4 +238,22 @@ fn address(last: u8) -> Address {
         ip: [10, 9, 0, last].into(),
         prefix_length: 24,
     }
+}
+
+/// Starts an sshd in a host of the lab; returns the folder for what bitcost keeps there.
+fn start_sshd(servers: &mut Servers, lab: &Lab, name: &str, address: IpAddr) -> Result<PathBuf> {
+    let state = servers.path(&format!("{name}-state"));
+    let server = Server {
+        name,
+        address,
+        environment: &[format!("BITCOST_STATE_DIR={}", state.display())],
+    };
+    let enter = |command: &mut Command| {
+        lab.command_in(name, command)
+            .map_err(|error| error.to_string())
+    };
+    servers
+        .start(&server, enter)
+        .map_err(|error| anyhow!(error))?;
+    Ok(state)
 }

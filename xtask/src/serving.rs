@@ -36,21 +36,13 @@ impl Serving {
         Ok(serving)
     }
 
-    /// Its process.
-    pub fn id(&self) -> u32 {
-        self.process.id()
-    }
-
-    /// The port at which it listens.
-    pub fn port(&self) -> Result<u16> {
-        let port = word_from(&self.said, "port ").and_then(|word| word.strip_prefix("port "));
-        port.and_then(|port| port.parse().ok())
-            .with_context(|| format!("a port in: {}", self.said))
-    }
-
     /// Its first link, which the first client spends.
     pub fn link(&self) -> Result<&str> {
-        link(&self.said)
+        let said = &self.said;
+        let link = said.find("bitcost://").map(|start| &said[start..]);
+        let is_end = |letter: char| letter.is_whitespace() || ",;'".contains(letter);
+        link.and_then(|link| link.split(is_end).next())
+            .with_context(|| format!("a link in: {said}"))
     }
 }
 
@@ -60,17 +52,4 @@ impl Drop for Serving {
         let _ = kill_process(Pid::from_child(&self.process), Signal::TERM);
         let _ = self.process.wait();
     }
-}
-
-/// The link in what `bitcost serve` printed.
-pub fn link(said: &str) -> Result<&str> {
-    word_from(said, "bitcost://").with_context(|| format!("a link in: {said}"))
-}
-
-/// The text from `start` to the end of the word that follows it.
-fn word_from<'a>(text: &'a str, start: &str) -> Option<&'a str> {
-    let found = &text[text.find(start)?..];
-    let is_end = |letter: char| letter.is_whitespace() || ",;'".contains(letter);
-    let length = found[start.len()..].find(is_end);
-    Some(&found[..length.map_or(found.len(), |length| start.len() + length)])
 }

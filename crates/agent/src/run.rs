@@ -355,11 +355,6 @@ impl Endpoint {
         {
             let affinities = watched.affinities_of(index);
             in_effect.extend(affinity::in_effect(part, &affinities));
-            in_effect.push(InEffect {
-                name: "threads".into(),
-                requested: part.conditions.threads.map(|threads| threads.to_string()),
-                actual: Some(affinities.len().to_string()),
-            });
         }
         threads.await_ends(&watched, &self.abort, |part| {
             self.prepare.parts[part].role == Role::Sender

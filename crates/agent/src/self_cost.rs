@@ -25,11 +25,8 @@ struct Kind {
 static KNOWN: Mutex<Vec<(Kind, Option<SelfCost>)>> = Mutex::new(Vec::new());
 
 /// The cost of this endpoint's loop; measured now where it is not known yet. To be called while no
-/// traffic runs. Absent for the loop that serves several flows.
+/// traffic runs.
 pub fn cost(conditions: &Conditions, role: Role) -> Option<SelfCost> {
-    if conditions.shares_threads() {
-        return None;
-    }
     let kind = Kind {
         workload: conditions.workload,
         role,

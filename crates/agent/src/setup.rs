@@ -160,14 +160,6 @@ fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect
         .collect();
     let kernel_can = !conditions.workload.is_datagram() || kinds.contains(&"fq");
     let asked = match conditions.pacing {
-        _ if !kernel_can && conditions.shares_threads() => {
-            return Err(format!(
-                "{} flows over {} threads are paced by the kernel, which needs the queueing discipline fq on {device} for UDP, and it has {}; use --threads {0}",
-                conditions.flows,
-                conditions.thread_count(),
-                kinds.join(", ")
-            ));
-        }
         Pacing::Kernel if !kernel_can => {
             return Err(format!(
                 "pacing of UDP by the kernel needs the queueing discipline fq on {device}, which has {}; use --pacing sender",
@@ -179,9 +171,7 @@ fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect
         Pacing::Auto => None,
     };
     if conditions.pacing == Pacing::Auto {
-        // A thread that several flows share cannot sleep for one of them.
-        let by_kernel =
-            kernel_can && (conditions.workload.is_datagram() || conditions.shares_threads());
+        let by_kernel = kernel_can && conditions.workload.is_datagram();
         conditions.pacing = if by_kernel {
             Pacing::Kernel
         } else {

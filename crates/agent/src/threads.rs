@@ -196,19 +196,15 @@ impl<'a> Threads<'a> {
             .first()
             .map_or("", |first| thread_name(first.role));
         for (part, (asked, flows)) in prepare.parts.iter().zip(flows).enumerate() {
-            let workers = Worker::of(
-                part,
-                flows,
-                &self.controls[part],
-                asked.conditions.thread_count(),
-            );
-            let of_part = workers.len();
-            for (index, worker) in workers.into_iter().enumerate() {
+            let of_part = flows.len();
+            for (number, (flow, control)) in flows.into_iter().zip(&self.controls[part]).enumerate()
+            {
                 let (request, out) = (
-                    Request::of(asked, &prepare.cpus, index, of_part),
+                    Request::of(asked, &prepare.cpus, number, of_part),
                     out.clone(),
                 );
-                let flows = worker.count();
+                let place = FlowIndex { part, flow: number };
+                let worker = Worker::of(place, flow, control.clone());
                 let (kept, release) = mpsc::channel();
                 self.kept.push(kept);
                 let spawned = std::thread::Builder::new()
@@ -216,12 +212,12 @@ impl<'a> Threads<'a> {
                     .spawn(move || worker.work(&request, begin_ns, &out, &release));
                 spawned.map_err(|error| {
                     format!(
-                        "start thread {}: {error}; request fewer (--threads), or raise ulimit -u",
+                        "start thread {}: {error}; request fewer flows (-P), or raise ulimit -u",
                         count + 1
                     )
                 })?;
                 count += 1;
-                self.running += flows;
+                self.running += 1;
             }
         }
         let deadline = Instant::now() + LOOP_END_TIMEOUT;

@@ -13,8 +13,8 @@ use bitcost_render::progress::say;
 pub const EXIT_CODES: [(u8, &str); 7] = [
     (
         0,
-        "Everything was done. Of a study: every run has its place in the table. A document's \
-         statement that fails is a finding, not an error.",
+        "Success. For a study: every run is in the table. A statement of a document that fails is a \
+         finding, not an error.",
     ),
     (
         1,
@@ -28,8 +28,8 @@ pub const EXIT_CODES: [(u8, &str); 7] = [
     ),
     (
         3,
-        "The machine or a host lacks something, such as a module of the kernel or a right, also \
-         where every run that was left out failed for that; a host cannot be reached; or the folder \
+        "The machine or a host lacks something, such as a kernel module or a privilege, also if every \
+         run that was left out failed for that reason; a host cannot be reached; or the folder \
          or standard output cannot be written.",
     ),
     (
@@ -39,8 +39,8 @@ pub const EXIT_CODES: [(u8, &str); 7] = [
     ),
     (
         130,
-        "Ctrl-C stopped it; what was measured is kept. `bitcost serve`, which only that ends, \
-         exits with 0.",
+        "Stopped by Ctrl-C; what was measured is kept. `bitcost serve` exits with 0, because it always \
+         ends so.",
     ),
     (
         141,

@@ -127,7 +127,7 @@ pub fn open_all(folders: &[PathBuf], reading: Reading) -> Result<Vec<Findings>, 
 pub fn newest_folder() -> Result<PathBuf, Failure> {
     let folder = newest().ok_or_else(|| {
         Failure::Usage(format!(
-            "no execution was named, and {USUAL_PARENT} holds none; `bitcost test tcp` makes one, and any other is named by its folder"
+            "no execution was named, and there is none in {USUAL_PARENT}; name the folder of one, or make one with `bitcost test tcp`"
         ))
     })?;
     output::say(&format!("the newest execution: {}", folder.display()));

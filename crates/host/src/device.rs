@@ -27,7 +27,7 @@ pub fn check_name(device: &str) -> Result<(), HostError> {
         return Ok(());
     }
     let why = format!(
-        "this is not a valid name of a device; allowed: 1 to {NAME_MOST} bytes without spaces, `/` and `:`"
+        "not a valid name of a device; allowed: 1 to {NAME_MOST} bytes without spaces, `/` and `:`"
     );
     Err(HostError::cannot(
         format!("use the device {}", shown(device)),

@@ -152,7 +152,7 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
     }
     if bytes.len() as u64 > MOST {
         return Err(unknown(format!(
-            "over {} MiB, which is the most that is read",
+            "larger than {} MiB, the maximum",
             MOST >> 20
         )));
     }
@@ -173,11 +173,11 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
     let format = FORMATS.iter().find(|format| (format.is)(text)).ok_or_else(|| {
         if netperf::is_bare(text) {
             return unknown(
-                "numbers alone, as netperf prints them with -P 0, without a word of what they are".to_owned(),
+                "only numbers, as netperf prints them with -P 0, without names; leave out -P 0".to_owned(),
             );
         }
         let first: String = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").chars().take(60).collect();
-        unknown(format!("not a known output; it begins with {first:?}"))
+        unknown(format!("not a supported output; it begins with {first:?}"))
     })?;
     let broken = |reason: String| ImportError::Broken {
         file: file.to_owned(),

@@ -26,7 +26,7 @@ pub struct ForeignRun {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
     /// A line does not have the values that the first line names.
-    #[error("line {line}: not as many values as the header has names")]
+    #[error("line {line}: the number of values differs from that of the names in the header")]
     NoRow {
         /// The line, from 1.
         line: u64,

@@ -134,7 +134,7 @@ fn protocol(object: &Value) -> Result<bool, Refusal> {
     let refuse = |code, what: &str| {
         Err(Refusal::new(
             code,
-            format!("{what} is not served; TCP and UDP are"),
+            format!("{what} is not supported; TCP and UDP are"),
         ))
     };
     match ["tcp", "udp", "sctp", "mptcp"].map(|key| is_on(object, key)) {

@@ -4,7 +4,6 @@ pub mod bounds;
 mod check;
 mod impossible;
 mod modes;
-mod threads;
 
 use std::time::Duration;
 
@@ -249,9 +248,6 @@ pub struct Conditions {
     pub pacing: Pacing,
     /// Flows at the same time.
     pub flows: u32,
-    /// Threads at each endpoint that share the flows; absent: each flow has a separate thread.
-    #[serde(default)]
-    pub threads: Option<u32>,
     /// Bytes of user data after which the run ends, over all flows; absent: it ends by time.
     pub stop_bytes: Option<u64>,
     /// Messages after which the run ends, over all flows; absent: it ends by time.
@@ -348,7 +344,6 @@ impl Default for Conditions {
             burst_messages: None,
             pacing: Pacing::Auto,
             flows: 1,
-            threads: None,
             stop_bytes: None,
             stop_messages: None,
             request_size_bytes: one(),
@@ -598,11 +593,9 @@ impl Conditions {
     }
 
     /// True where the receiver sets its low-water mark itself ([`ReceiveSize::Auto`]): on a TCP stream
-    /// without a rate limit, with messages that are not larger than the highest mark, and with a separate thread
-    /// for each flow.
+    /// without a rate limit, and with messages that are not larger than the highest mark.
     pub fn chooses_low_water(&self) -> bool {
         self.workload.is_byte_stream()
-            && !self.shares_threads()
             && self.receive_low_water_bytes.is_none()
             && self.receive_size_bytes == ReceiveSize::Auto
             && !self.is_paced()

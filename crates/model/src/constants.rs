@@ -228,7 +228,7 @@ impl HostConstants {
     /// # Errors
     /// A sentence, where it cannot be the result of a measurement.
     pub fn check(&self) -> Result<(), String> {
-        let cannot = |why: &str| Err(format!("the host reports constants that cannot be: {why}"));
+        let cannot = |why: &str| Err(format!("the host reports impossible constants: {why}"));
         if self.constants.len() > CONSTANTS.len() || self.cpus.len() > 2 {
             return cannot("there are too many");
         }

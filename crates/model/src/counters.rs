@@ -172,24 +172,6 @@ pub struct Throttling {
     pub throttled_us: u64,
 }
 
-/// Interrupts that one CPU took (`/proc/interrupts`, `/proc/softirqs`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CpuInterrupts {
-    /// CPU number.
-    pub cpu: u32,
-    /// Interrupts of all kinds.
-    pub all: u64,
-    /// Those of the run's interface, where interrupt lines are named after it; absent: no line is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<u64>,
-    /// Soft interrupts for sent packets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub net_tx: Option<u64>,
-    /// Soft interrupts for received packets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub net_rx: Option<u64>,
-}
-
 /// Soft interrupts of one kind on one CPU: all are counted (`/proc/softirqs`), and those that began
 /// in short random times were timed (trace points `softirq_entry` and `softirq_exit`; kernel doc:
 /// trace/tracepoints). An interrupt that hits a soft interrupt is in its time.

@@ -42,7 +42,7 @@ const MULTIPLES: [(&str, f64, f64); 4] = [
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let error = || {
         format!(
-            "`{text}` is not a duration; allowed: a number above 0 with ns, us, ms, s, min or h, such as `2s` or `250ms` (a bare number is seconds)"
+            "`{text}` is not a duration; allowed: a number above 0 with ns, us, ms, s, min or h, such as `2s` or `250ms` (a number alone is in seconds)"
         )
     };
     let (number, unit) = split_unit(text);

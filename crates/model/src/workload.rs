@@ -66,8 +66,6 @@ pub struct WorkloadInfo {
     /// Whether each message or request says if it belongs to the measured window, so that the
     /// receiver counts by the sender's window.
     pub marks_window: bool,
-    /// Whether several flows can share a thread.
-    pub shares_threads: bool,
     /// Default size of a message, in bytes.
     pub message_size_bytes: u32,
 }
@@ -84,7 +82,6 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         transport: Transport::Tcp,
         pattern: Pattern::Stream,
         marks_window: false,
-        shares_threads: true,
         message_size_bytes: 131_072,
     },
     WorkloadInfo {
@@ -97,7 +94,6 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         transport: Transport::Udp,
         pattern: Pattern::Stream,
         marks_window: true,
-        shares_threads: true,
         message_size_bytes: 1024,
     },
     WorkloadInfo {
@@ -110,7 +106,6 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         transport: Transport::Tcp,
         pattern: Pattern::Transactions,
         marks_window: true,
-        shares_threads: false,
         message_size_bytes: 131_072,
     },
     WorkloadInfo {
@@ -123,7 +118,6 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         transport: Transport::Udp,
         pattern: Pattern::Transactions,
         marks_window: true,
-        shares_threads: false,
         message_size_bytes: 1024,
     },
     WorkloadInfo {
@@ -136,7 +130,6 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         transport: Transport::Tcp,
         pattern: Pattern::ConnectionPerTransaction,
         marks_window: true,
-        shares_threads: false,
         message_size_bytes: 131_072,
     },
     WorkloadInfo {
@@ -149,7 +142,6 @@ pub const WORKLOADS: [WorkloadInfo; 6] = [
         transport: Transport::Tcp,
         pattern: Pattern::ConnectionOnly,
         marks_window: false,
-        shares_threads: false,
         message_size_bytes: 131_072,
     },
 ];

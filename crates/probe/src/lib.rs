@@ -13,7 +13,6 @@ pub mod foreign;
 pub mod frequency;
 pub mod host;
 pub mod interfaces;
-pub mod interrupts;
 pub mod protocols;
 pub mod queues;
 mod read;
@@ -128,14 +127,6 @@ pub const PROBES: &[Probe] = &[
         is_cost: true,
         is_of_packets: false,
         open: softirqs::open,
-    },
-    Probe {
-        name: "interrupts",
-        reads: "/proc/interrupts, /proc/softirqs",
-        every: Every::Edge,
-        is_cost: false,
-        is_of_packets: false,
-        open: interrupts::open,
     },
     Probe {
         name: "driver",

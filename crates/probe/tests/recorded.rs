@@ -4,12 +4,12 @@
 
 use std::path::{Path, PathBuf};
 
-use bitcost_model::counters::{CpuInterrupts, Softnet, Throttling};
+use bitcost_model::counters::{Softnet, Throttling};
 use bitcost_model::record::{CpuTicks, Switches, ThreadKind};
 use bitcost_probe::schedstat::ThreadProbe;
 use bitcost_probe::switches::SwitchProbe;
 use bitcost_probe::{
-    cpu, frequency, interfaces, interrupts, protocols, schedstat, softnet, switches, throttling,
+    cpu, frequency, interfaces, protocols, schedstat, softnet, switches, throttling,
 };
 
 /// A kernel of 2010.
@@ -216,48 +216,6 @@ fn counters_of_protocols() {
         protocols::parse("Tcp: A B\n").is_empty()
             && protocols::parse("Tcp: A\nUdp: 1\n").is_empty()
     );
-}
-
-#[test]
-fn interrupts_of_cpus() {
-    let mut old = interrupts::parse(&text(OLD, "interrupts"), "eth0");
-    interrupts::add_soft(&mut old, &text(OLD, "softirqs"));
-    let first = CpuInterrupts {
-        cpu: 0,
-        all: 130 + 10 + 1_000_000 + 12 + 5 + 2_000_000,
-        device: Some(1_000_012),
-        net_tx: Some(41),
-        net_rx: Some(700_123),
-    };
-    assert_eq!(
-        (old.len(), old[0], old[1].device),
-        (2, first, Some(500_031))
-    );
-    assert_eq!(
-        interrupts::parse(&text(OLD, "interrupts"), "eth1")[1].device,
-        Some(20),
-        "a line shared with another"
-    );
-    let mut newer = interrupts::parse(&text(NEWER, "interrupts"), "eth0");
-    interrupts::add_soft(&mut newer, &text(NEWER, "softirqs"));
-    let last = CpuInterrupts {
-        cpu: 2,
-        all: 3_301_386 + 437 + 287_860 + 153_713,
-        device: Some(437),
-        net_tx: Some(22),
-        net_rx: Some(40_000),
-    };
-    assert_eq!(
-        (newer.len(), newer[1]),
-        (2, last),
-        "the file of soft interrupts has offline CPUs, too"
-    );
-    let now = interrupts::parse(&text(NOW, "interrupts"), "eth0");
-    assert!(
-        now.len() == 2 && now[0].all > 0 && now[0].device.is_none(),
-        "virtio names its lines after itself"
-    );
-    assert!(interrupts::parse("", "eth0").is_empty());
 }
 
 #[test]

@@ -123,7 +123,9 @@ fn sizes(conditions: &Conditions) -> String {
 /// The figures of one workload, its threads and its modes.
 fn part(text: &mut String, run: &RunView) {
     figures(text, run, shown(run));
-    text.push_str(&threads(run));
+    if run.conditions.flows > 1 {
+        let _ = writeln!(text, "{} flows", run.conditions.flows);
+    }
     for end in [run.sender, run.receiver] {
         if let Some(line) = mode(run, end) {
             let _ = writeln!(text, "{line}");
@@ -160,16 +162,6 @@ fn is_small(run: &RunView) -> bool {
         conditions.message_size_bytes
     };
     size < SMALL_BYTES
-}
-
-/// `8 flows over 2 threads at each end`.
-fn threads(run: &RunView) -> String {
-    let (flows, threads) = (run.conditions.flows, run.conditions.thread_count());
-    if flows == 1 {
-        return String::new();
-    }
-    let plural = if threads == 1 { "" } else { "s" };
-    format!("{flows} flows over {threads} thread{plural} at each end\n")
 }
 
 /// `send_mode: splice (tee_calls 812)`, for streams.

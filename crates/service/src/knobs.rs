@@ -19,13 +19,13 @@ pub fn knobs(part: &Part) -> BTreeSet<&str> {
         moderation_us,
         path_change,
         tcp_buffers,
-        // Traffic, sockets and the program's own memory and threads.
+        // Traffic, sockets and the program's own memory.
         workload: _, background: _, program: _, send_mode: _, receive_mode: _,
         message_size_bytes: _, receive_size_bytes: _, mss: _, congestion_control: _,
         send_buffer_bytes: _, receive_buffer_bytes: _, receive_low_water_bytes: _, notsent_low_water_bytes: _, mode_auto: _, search_for: _, messages_per_call: _, nodelay: _,
         cork: _, dscp: _, priority: _, waiting: _, busy_poll_us: _, receiver_delay_us: _,
         rate_bps: _, rate_of: _, message_rate: _, burst_messages: _, pacing: _, flows: _,
-        threads: _, stop_bytes: _, stop_messages: _, request_size_bytes: _, response_size_bytes: _,
+        stop_bytes: _, stop_messages: _, request_size_bytes: _, response_size_bytes: _,
         latency: _, delay_variation: _, transaction_rate: _, request_timeout_ms: _,
         stop_transactions: _, message_sizes: _, buffers: _, places: _, probes: _, no_cost: _,
         idle_baseline_ms: _, warmup_ms: _, duration_ms: _,

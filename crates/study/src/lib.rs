@@ -32,7 +32,7 @@ pub use definition::{
     NamedMetric, Study, TableSpec,
 };
 pub use error::StudyError;
-pub use keys::{lab_schema, markdown, study_schema};
+pub use keys::markdown;
 pub use picture::{Bars, Picture, PictureKind, Scale};
 pub use plan::shuffled;
 pub use single::Single;

@@ -153,8 +153,7 @@ impl Control {
         add(&self.tally(phase).unanswered, 1);
     }
 
-    /// Counts a call that found no data or no space in the send buffer, in the phase of this
-    /// endpoint.
+    /// Counts a call that found no data, in the phase of this endpoint.
     pub(crate) fn count_empty(&self) {
         add(&self.tally(self.phase()).empty_calls, 1);
     }
@@ -180,7 +179,7 @@ impl Control {
         add(&self.tally(phase).failed_calls, 1);
     }
 
-    /// Counts a call that waits for ready flows, in the phase of this endpoint.
+    /// Counts a call that waits for a connection or a request, in the phase of this endpoint.
     pub(crate) fn count_wait(&self) {
         add(&self.tally(self.phase()).wait_calls, 1);
     }

@@ -11,7 +11,7 @@ use bitcost_model::protocol::Peer;
 use bitcost_model::record::{Role, SocketSizes};
 
 use crate::control::Control;
-use crate::flow::{Flow, Multiplexed, Outcome, Ready, Sent, TrafficError};
+use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::handshake::Token;
 use crate::workload::{Endpoints, Run, TcpServer, UdpServer, WorkloadRow};
 use crate::{binding, iperf3, options, tcp, tcp_stream, udp, udp_stream};
@@ -209,10 +209,6 @@ impl Flow for SizedFlow {
 
     fn keeps_new_files(&self) -> bool {
         self.flow.keeps_new_files()
-    }
-
-    fn as_multiplexed(&mut self) -> Option<&mut dyn Multiplexed> {
-        self.flow.as_multiplexed()
     }
 
     fn outcome(&self, sent: Sent) -> Outcome {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use bitcost_model::record::{
     DelayVariation, InEffect, Latency, Pacing, Sequence, SocketSizes, TcpInfo,
@@ -106,60 +106,6 @@ pub trait Flow: Send {
     /// The operation that failed; the counts before that are in `control`.
     fn run(&mut self, control: &Control) -> Result<(), TrafficError>;
 
-    /// The flow as one of several in a thread; absent where it needs a separate thread.
-    fn as_multiplexed(&mut self) -> Option<&mut dyn Multiplexed> {
-        None
-    }
-
     /// The outcome after the run, given how many messages the sender counted.
-    fn outcome(&self, sent: Sent) -> Outcome;
-}
-
-/// The state of a flow after its turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// It takes another turn when its socket can be read from.
-    Read,
-    /// It takes another turn when its socket can be written to.
-    Write,
-    /// It has ended.
-    End,
-    /// It has ended, although the other endpoint has not received everything.
-    CutOff,
-}
-
-impl Next {
-    /// True where no turn follows.
-    pub fn is_last(self) -> bool {
-        matches!(self, Next::End | Next::CutOff)
-    }
-}
-
-/// A flow that shares its thread: its calls do not block.
-pub trait Multiplexed: Send {
-    /// The socket whose readiness it waits for.
-    fn socket(&self) -> BorrowedFd<'_>;
-
-    /// The event that it waits for before its first turn.
-    fn first(&self) -> Next;
-
-    /// Bytes of the buffer that it needs.
-    fn room(&self) -> usize;
-
-    /// Makes at most `calls` calls. The content of the buffer before and after does not matter.
-    ///
-    /// # Errors
-    /// The operation that failed; the counts before that are in `control`.
-    fn turn(
-        &mut self,
-        control: &Control,
-        buffer: &mut [u8],
-        calls: u32,
-    ) -> Result<Next, TrafficError>;
-
-    /// True where it must take a turn although its socket is not ready.
-    fn is_due(&mut self, control: &Control, now_ns: u64) -> bool;
-
-    /// As [`Flow::outcome`].
     fn outcome(&self, sent: Sent) -> Outcome;
 }

@@ -21,7 +21,6 @@ mod lengths;
 mod loops;
 mod low_water;
 mod modes;
-mod multiplex;
 mod options;
 mod pacing;
 mod pending_requests;
@@ -44,9 +43,8 @@ mod workload;
 
 pub use control::{Control, Phase};
 pub use establish::Pending;
-pub use flow::{Flow, Multiplexed, Outcome, Ready, Sent, TrafficError};
+pub use flow::{Flow, Outcome, Ready, Sent, TrafficError};
 pub use handshake::{TOKEN_BYTES, Token, is_greeting};
-pub use multiplex::Multiplexer;
 pub use options::tcp_info;
 pub use sequence::{Arrival, Tag, Tracker};
 

@@ -53,15 +53,6 @@ impl Supply {
         Some(self.length)
     }
 
-    /// The phase and the length of the next message; absent when all are sent or the window is
-    /// over.
-    #[inline]
-    pub fn next(&mut self, control: &Control) -> Option<(Phase, usize)> {
-        let length = self.length()?;
-        let phase = control.phase();
-        ((phase as u8) < Phase::Over as u8).then_some((phase, length))
-    }
-
     /// Records that the kernel has taken this number of whole messages.
     #[inline]
     pub fn took(&mut self, messages: u64) {

@@ -260,8 +260,3 @@ impl Drain {
         )))
     }
 }
-
-/// The error text of a receiver that did not receive everything in time.
-pub fn not_drained() -> String {
-    format!("the connection did not end within {DRAIN_TIMEOUT:?} after the last message")
-}

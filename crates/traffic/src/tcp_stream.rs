@@ -21,7 +21,6 @@ use crate::lengths::Lengths;
 use crate::loops::{receive_flags, receiver_delay};
 use crate::low_water::LowWater;
 use crate::modes;
-use crate::multiplex;
 use crate::options::tcp_info;
 use crate::pacing::{self, Pacer};
 use crate::sequence::HEADER_BYTES;
@@ -50,9 +49,6 @@ pub fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, 
         stream,
         in_effect,
         |stream| {
-            if run.conditions.shares_threads() {
-                return Box::new(multiplex::TcpSender::new(stream, run.conditions));
-            }
             let ring = BufferRing::of_sender(
                 run.conditions.message_size_bytes,
                 run.conditions.buffers,
@@ -94,9 +90,6 @@ pub fn receiver(run: &Run, stream: TcpStream) -> Result<Ready, TrafficError> {
         stream,
         in_effect,
         |stream| {
-            if run.conditions.shares_threads() {
-                return Box::new(multiplex::TcpReceiver::new(stream, run.conditions));
-            }
             Box::new(Receiver {
                 low_water: LowWater::of(run.conditions, &stream),
                 stream,

@@ -22,7 +22,6 @@ use crate::latency::{Recorder, timed};
 use crate::lengths::Lengths;
 use crate::loops::receive_flags;
 use crate::modes;
-use crate::multiplex;
 use crate::options;
 use crate::pacing::{self, Pacer};
 use crate::sequence::{HEADER_BYTES, Tag};
@@ -54,9 +53,6 @@ pub fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, 
         socket,
         in_effect,
         |socket| {
-            if run.conditions.shares_threads() {
-                return Box::new(multiplex::UdpSender::new(socket, run.conditions, tag));
-            }
             Box::new(Sender {
                 pacer: Pacer::of(run.conditions, &socket),
                 socket,
@@ -90,9 +86,6 @@ pub fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
         socket,
         in_effect,
         |socket| {
-            if run.conditions.shares_threads() {
-                return Box::new(multiplex::UdpReceiver::new(socket, run.conditions, tag));
-            }
             Box::new(Receiver {
                 delays: if run.conditions.delay_variation {
                     DelayRecorder::new(tag)

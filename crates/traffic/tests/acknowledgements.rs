@@ -16,7 +16,7 @@ use std::time::Duration;
 use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::modes::{MODES, Row};
 use bitcost_model::record::{Role, TcpInfo};
-use bitcost_traffic::{Control, Flow, Multiplexer, Phase, Ready, Sent, TrafficError};
+use bitcost_traffic::{Control, Flow, Phase, Ready, Sent, TrafficError};
 use rustix::io::Errno;
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -51,10 +51,6 @@ fn main() {
                 ..stream()
             });
         }),
-        (
-            "flows that share a thread",
-            multiplexed_flows_send_nothing_back,
-        ),
         ("tcp_rr", rr_is_like_a_plain_loop),
         ("tcp_rr, spinning", || {
             transactions_are_like(&spinning(transactions(Workload::TcpRr)), plain_rr());
@@ -297,42 +293,6 @@ fn stream_is_like_a_plain_loop(conditions: &Conditions) {
         "delayed ACKs: {facts}"
     );
     assert_eq!(own.info.data_segs_out, Some(0), "nothing is sent back");
-}
-
-/// Flows that share a thread are not paced here, so that their ACKs depend on the machine's speed:
-/// only what they send is checked.
-fn multiplexed_flows_send_nothing_back() {
-    let conditions = Conditions {
-        threads: Some(1),
-        flows: 2,
-        message_rate: None,
-        ..stream()
-    };
-    let flows: Vec<[Ready; 2]> = (0..2)
-        .map(|_| meet(&conditions).unwrap_or_else(|error| panic!("{error}")))
-        .collect();
-    let serve = |ready: Vec<Ready>| {
-        let mut flows: Vec<Box<dyn Flow>> = ready.into_iter().map(|ready| ready.flow).collect();
-        let controls: Vec<Arc<Control>> = flows.iter().map(|_| Arc::default()).collect();
-        controls
-            .iter()
-            .for_each(|control: &Arc<Control>| control.enter(Phase::Measured));
-        thread::spawn(move || {
-            Multiplexer::new(&mut flows, &controls)
-                .and_then(|mut together| together.run())
-                .map_err(|(place, error)| format!("flow {place}: {error}"))
-                .map(|()| flows)
-        })
-    };
-    let (senders, receivers): (Vec<Ready>, Vec<Ready>) =
-        flows.into_iter().map(<(_, _)>::from).unzip();
-    let [sender, receiver] = [senders, receivers].map(serve);
-    sender.join().expect("no panic").expect("the senders end");
-    let ended = receiver.join().expect("no panic");
-    for flow in ended.expect("the receivers end") {
-        let info = flow.outcome(Sent::default()).tcp_info.expect("TCP_INFO");
-        assert_eq!(info.data_segs_out, Some(0), "nothing is sent back");
-    }
 }
 
 fn rr_is_like_a_plain_loop() {

@@ -443,7 +443,6 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "bitcost/tests/runs/parts.rs",
         "workload.background",
     ),
-    ("threads", "bitcost/tests/runs/many.rs", "--threads"),
     (
         "gso_max_segs",
         "bitcost/tests/runs/knobs.rs",

@@ -132,7 +132,7 @@ pub fn no_cost_model<'a>(
         count if !found.is_empty() || count < 2 => None,
         count if count < SIZES_MIN => Some(format!("{needs}; here: {count}")),
         count => Some(format!(
-            "{needs}, and that differ in nothing else; of these {count} there are not as many"
+            "{needs}, with nothing else that differs; the {count} sizes here do not meet that"
         )),
     }
 }

@@ -12,8 +12,6 @@ pub struct Transactions {
     pub each_ns: f64,
     /// Number of flows, each of which has one in progress.
     pub flows: f64,
-    /// Number of the client's threads, among which the flows are divided.
-    pub threads: f64,
     /// How often a traffic thread of either endpoint was woken, per transaction.
     pub wakeups: Option<f64>,
     /// What a wake-up costs on the sender's host.
@@ -48,7 +46,6 @@ impl Transactions {
         Some(Transactions {
             each_ns: 1e9 * flows / rate,
             flows,
-            threads: f64::from(conditions.thread_count()),
             wakeups: both.map(|(sender, receiver)| sender + receiver),
             wake: None,
             connects: conditions.workload.makes_connections(),

@@ -117,7 +117,10 @@ impl fmt::Display for LossLedger {
             causes.push(format!("{others} dropped elsewhere"));
         }
         if let Ok(count @ 1..) = u64::try_from(self.unexplained()) {
-            causes.push(format!("{} lost where no counter tells", part(count)));
+            causes.push(format!(
+                "{} lost at a place that no counter shows",
+                part(count)
+            ));
         }
         if let Some(spurious) = self.spurious.as_ref().filter(|found| found.segments > 0) {
             let why = spurious.why.map(|why| format!(" ({why})"));

@@ -285,7 +285,7 @@ impl Log {
             return Err(LogError::OtherPlan(what));
         }
         self.caveats.push(format!(
-            "bitcost {}, with format {} of the log, made its plan, and this one makes another of its study and seed: {what}",
+            "bitcost {}, with format {} of the log, made its plan, and this version makes a different one from its study and seed: {what}",
             self.bitcost_version, self.format
         ));
         Ok(())

@@ -226,7 +226,7 @@ impl fmt::Display for EmulatorTrouble {
             }
             EmulatorTrouble::Late(p99, most) => write!(
                 f,
-                "{}: by {p99:.0} µs (99 %), {most:.0} µs (most)",
+                "{}: by {p99:.0} µs (99 %), {most:.0} µs (maximum)",
                 self.kind()
             ),
             EmulatorTrouble::Failed(packets) => write!(f, "{}: {packets:.0} of them", self.kind()),

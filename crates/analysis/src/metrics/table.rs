@@ -289,21 +289,12 @@ pub const METRICS: &[Metric] = metrics! {
     "receiver_empty_calls_per_message", "Receive calls without data", "per message", Neither, is_hidden_at_zero, [Streams Transactions]
         => |run| counting::failed_calls(run, Role::Receiver, |counts| counts.empty_calls),
         "receive calls that answered EAGAIN per second ÷ messages received per second";
-    "sender_empty_calls_per_message", "Send calls on a full buffer", "per message", Neither, is_hidden_at_zero, [Streams]
-        => |run| counting::failed_calls(run, Role::Sender, |counts| counts.empty_calls),
-        "send calls that answered EAGAIN per second ÷ messages handed over per second; threads that flows share only";
-    "sender_wait_calls_per_message", "Calls of epoll_wait at the sender", "per message", Neither, is_hidden_at_zero, [Streams]
-        => |run| counting::failed_calls(run, Role::Sender, |counts| counts.wait_calls),
-        "epoll_wait calls per second ÷ messages handed over per second; threads that flows share only";
-    "receiver_wait_calls_per_message", "Calls of epoll_wait at the receiver", "per message", Neither, is_hidden_at_zero, [Streams]
-        => |run| counting::failed_calls(run, Role::Receiver, |counts| counts.wait_calls),
-        "epoll_wait calls per second ÷ messages received per second; threads that flows share only";
     "sender_system_calls_per_message", "System calls of the sending loop", "per message", Lower
         => |run| counting::system_calls(run, Role::Sender),
-        "all calls that the loop makes for its messages ÷ messages: send calls, failed ones, epoll_wait; streams";
+        "all calls that the loop makes for its messages ÷ messages: send calls and failed ones; streams";
     "receiver_system_calls_per_message", "System calls of the receiving loop", "per message", Lower
         => |run| counting::system_calls(run, Role::Receiver),
-        "all calls that the loop makes for its messages per second ÷ messages per second: receive calls, those without data, epoll_wait; streams";
+        "all calls that the loop makes for its messages per second ÷ messages per second: receive calls and those without data; streams";
     "failed_sends_pct", "Send calls that failed", "%", Lower, is_hidden_at_zero, [Streams]
         => counting::failed_sends,
         "send calls of datagrams that failed (full queue, refused) ÷ all send calls";

@@ -396,7 +396,6 @@ fn requests() -> Transactions {
     Transactions {
         each_ns: 66_000.0,
         flows: 1.0,
-        threads: 1.0,
         wakeups: Some(1.8),
         wake: None,
         connects: false,
@@ -429,15 +428,10 @@ fn requests_wait_for_answers_or_for_woken_threads() {
         verdict.chosen.detail,
         "one request at a time; 62 of 66 µs are waiting"
     );
-    // Eight requests in progress of one thread, which works 4 µs on each.
-    let several = Transactions {
+    let several = transactional(Transactions {
         flows: 8.0,
         ..requests()
-    };
-    let several = Signals {
-        sender: times(0.48, 0.0, 0.0),
-        ..transactional(several)
-    };
+    });
     assert_eq!(
         decide(&several).chosen.detail,
         "one request at a time in each of 8 flows; 62 of 66 µs are waiting"

@@ -4,8 +4,8 @@
 use bitcost_model::units::{parse_duration, parse_rate};
 use bitcost_model::workload::{WORKLOADS, Workload};
 
-/// Options of a program, and what they are in bitcost.
-type Row = (&'static str, &'static [&'static str], &'static str);
+/// A program, options of it with a space between them, and what they are in bitcost.
+type Row = (&'static str, &'static str, &'static str);
 
 const IPERF3: &str = "iperf3";
 const NETPERF: &str = "netperf";
@@ -16,135 +16,95 @@ const BOTH_ENDPOINTS: &str = "not needed: the figures of both endpoints are alwa
 
 /// Options that `bitcost test` does not have.
 const OPTIONS: &[Row] = &[
-    (IPERF3, &["-u", "--udp"], "`bitcost test udp`"),
-    (IPERF3, &["-c", "--client"], "`bitcost test tcp HOST`"),
-    (IPERF3, &["-s", "--server"], SERVER),
+    (IPERF3, "-u --udp", "`bitcost test udp`"),
+    (IPERF3, "-c --client", "`bitcost test tcp HOST`"),
+    (IPERF3, "-s --server", SERVER),
     (
         IPERF3,
-        &[
-            "-D",
-            "--daemon",
-            "-1",
-            "--one-off",
-            "--pidfile",
-            "--idle-timeout",
-            "--server-bitrate-limit",
-            "--connect-timeout",
-            "--cntl-ka",
-        ],
+        "-D --daemon -1 --one-off --pidfile --idle-timeout --server-bitrate-limit --connect-timeout --cntl-ka",
         NO_SERVER,
     ),
     (
         IPERF3,
-        &[
-            "--username",
-            "--rsa-public-key-path",
-            "--authorized-users-path",
-        ],
+        "--username --rsa-public-key-path --authorized-users-path",
         "not needed: ssh controls the access",
     ),
-    (IPERF3, &["--fq-rate"], "`--rate RATE --pacing kernel`"),
-    (IPERF3, &["--no-fq-socket-pacing"], "`--pacing sender`"),
+    (IPERF3, "--fq-rate", "`--rate RATE --pacing kernel`"),
+    (IPERF3, "--no-fq-socket-pacing", "`--pacing sender`"),
     (
         IPERF3,
-        &["-S", "--tos"],
+        "-S --tos",
         "`--dscp N`, where N is the type of service divided by 4 (0x28 is 10)",
     ),
     (
         IPERF3,
-        &["-A", "--affinity"],
+        "-A --affinity",
         "`--sender-cpus N --receiver-cpus N`",
     ),
-    (IPERF3, &["--skip-rx-copy"], "`--receive-mode truncate`"),
-    (IPERF3, &["--gsro"], "`--send-mode gso --receive-mode gro`"),
+    (IPERF3, "--skip-rx-copy", "`--receive-mode truncate`"),
+    (IPERF3, "--gsro", "`--send-mode gso --receive-mode gro`"),
     (
         IPERF3,
-        &["-f"],
-        "to be left out: the units of text are chosen automatically, and each name in JSON has its unit",
+        "-f",
+        "not needed: the units of text are chosen automatically, and each name in JSON has its unit",
     ),
     (
         IPERF3,
-        &["--logfile", "--forceflush"],
+        "--logfile --forceflush",
         "not needed: each line is written when it is known; redirect it with `> FILE`",
     ),
-    (IPERF3, &["--get-server-output"], BOTH_ENDPOINTS),
+    (IPERF3, "--get-server-output", BOTH_ENDPOINTS),
     (
         IPERF3,
-        &["--json-stream"],
+        "--json-stream",
         "`--json`, or `--format csv --rows intervals`",
     ),
-    (IPERF3, &["--udp-counters-64bit"], "always in effect"),
-    (IPERF3, &["-d", "--debug"], "`--verbose`"),
+    (IPERF3, "--udp-counters-64bit", "always in effect"),
+    (IPERF3, "-d --debug", "`--verbose`"),
     (
         IPERF3,
-        &[
-            "-F",
-            "--file",
-            "-T",
-            "--title",
-            "--extra-data",
-            "-X",
-            "--xbind",
-            "--sctp",
-            "--nstreams",
-            "-m",
-            "--mptcp",
-            "--dont-fragment",
-            "--timestamps",
-            "--rcv-timeout",
-            "--snd-timeout",
-            "--repeating-payload",
-            "--pacing-timer",
-        ],
+        "-F --file -T --title --extra-data -X --xbind --sctp --nstreams -m --mptcp --dont-fragment --timestamps --rcv-timeout --snd-timeout --repeating-payload --pacing-timer",
         "not available in bitcost",
     ),
-    (NETPERF, &["-H"], "`bitcost test tcp HOST`"),
-    (NETPERF, &["-c"], BOTH_ENDPOINTS),
+    (NETPERF, "-H", "`bitcost test tcp HOST`"),
+    (NETPERF, "-c", BOTH_ENDPOINTS),
+    (NETPERF, "-D", "not needed: a line is printed each second"),
+    (NETPERF, "-I", "`--until-interval 5%`"),
+    (NETPERF, "-T", "`--sender-cpus N --receiver-cpus N`"),
+    (NETPERF, "-Y", "`--dscp N`"),
+    (NETPERF, "-y", "`--priority N`"),
+    (NETPERF, "-j", "`--latency`"),
+    (NETPERF, "-a -A", "`--buffer-alignment BYTES`"),
+    (NETPERF, "-o", "`--buffer-offset BYTES`"),
+    (NETPERF, "-F", "`--payload dirty`"),
+    (NETPERF, "-W", "`--ring N`"),
+    (NETPERF, "-m", "`--message-size BYTES`"),
     (
         NETPERF,
-        &["-D"],
-        "not needed: a line is printed each second",
-    ),
-    (NETPERF, &["-I"], "`--until-interval 5%`"),
-    (NETPERF, &["-T"], "`--sender-cpus N --receiver-cpus N`"),
-    (NETPERF, &["-Y"], "`--dscp N`"),
-    (NETPERF, &["-y"], "`--priority N`"),
-    (NETPERF, &["-j"], "`--latency`"),
-    (NETPERF, &["-a", "-A"], "`--buffer-alignment BYTES`"),
-    (NETPERF, &["-o"], "`--buffer-offset BYTES`"),
-    (NETPERF, &["-F"], "`--payload dirty`"),
-    (NETPERF, &["-W"], "`--ring N`"),
-    (NETPERF, &["-m"], "`--message-size BYTES`"),
-    (
-        NETPERF,
-        &["-r"],
+        "-r",
         "`bitcost test rr --request-size BYTES --response-size BYTES`",
     ),
-    (NETPERF, &["-s"], "`--send-buffer BYTES`"),
-    (NETPERF, &["-S"], "`--receive-buffer BYTES`"),
-    (NETPERF, &["-q"], "`--rate RATE --rate-of wire`"),
-    (NETPERF, &["-G"], "`--mss BYTES`"),
-    (NETPERF, &["-K"], "`--congestion NAME`"),
-    (NETPERF, &["-d"], "`--direction forward` or `reverse`"),
+    (NETPERF, "-s", "`--send-buffer BYTES`"),
+    (NETPERF, "-S", "`--receive-buffer BYTES`"),
+    (NETPERF, "-q", "`--rate RATE --rate-of wire`"),
+    (NETPERF, "-G", "`--mss BYTES`"),
+    (NETPERF, "-K", "`--congestion NAME`"),
+    (NETPERF, "-d", "`--direction forward` or `reverse`"),
 ];
 
 /// Options of netperf after `--`, which are options of `bitcost test` like all others.
 const AFTER_DASHES: &[Row] = &[
-    (NETPERF, &["-- -M"], "`--receive-size BYTES`"),
-    (NETPERF, &["-- -D"], "`--nodelay`"),
-    (NETPERF, &["-- -C"], "`--cork`"),
-    (NETPERF, &["-- -P"], "`--source-port PORT --port PORT`"),
-    (NETPERF, &["-- -H"], "`--receiver-address ADDRESS`"),
-    (NETPERF, &["-- -L"], "`--sender-address ADDRESS`"),
-    (NETPERF, &["-- -R"], "not needed: packets are routed"),
+    (NETPERF, "-M", "`--receive-size BYTES`"),
+    (NETPERF, "-D", "`--nodelay`"),
+    (NETPERF, "-C", "`--cork`"),
+    (NETPERF, "-P", "`--source-port PORT --port PORT`"),
+    (NETPERF, "-H", "`--receiver-address ADDRESS`"),
+    (NETPERF, "-L", "`--sender-address ADDRESS`"),
+    (NETPERF, "-R", "not needed: packets are routed"),
+    (NETPERF, "-T", "`bitcost test tcp` or `bitcost test udp`"),
     (
         NETPERF,
-        &["-- -T"],
-        "`bitcost test tcp` or `bitcost test udp`",
-    ),
-    (
-        NETPERF,
-        &["-- -o", "-- -O", "-- -k"],
+        "-o -O -k",
         "`--json`, or `--format netperf` for netperf's columns",
     ),
 ];
@@ -159,19 +119,13 @@ const TESTS: &[(&str, &str)] = &[
 
 /// How an option of another program is written here, one sentence for each program that has it.
 pub fn of_option(option: &str, is_after_dashes: bool) -> Option<String> {
-    let whole = format!("-- {option}");
-    let after = AFTER_DASHES.iter().filter(|_| is_after_dashes);
-    let after: Vec<&Row> = after
-        .filter(|(_, names, _)| names.contains(&whole.as_str()))
-        .collect();
-    let alone = OPTIONS.iter().filter(|(program, names, _)| {
-        names.contains(&option) && (!is_after_dashes || *program == NETPERF)
-    });
-    let rows: Vec<&Row> = if after.is_empty() {
-        alone.collect()
-    } else {
-        after
-    };
+    let named = |(_, names, _): &&Row| names.split(' ').any(|name| name == option);
+    let after = AFTER_DASHES.iter().filter(named);
+    let alone = OPTIONS.iter().filter(named);
+    let mut rows: Vec<&Row> = after.filter(|_| is_after_dashes).collect();
+    if rows.is_empty() {
+        rows.extend(alone.filter(|(program, ..)| !is_after_dashes || *program == NETPERF));
+    }
     let sentences: Vec<String> = rows
         .iter()
         .map(|(program, _, here)| format!("{program}'s `{option}` is {here}"))

@@ -49,7 +49,7 @@ impl Judging {
             (
                 worse,
                 format!(
-                    "{worse} worse, clearly so among {}",
+                    "{worse} worse, corrected for {}",
                     counted(comparison.judged_together(), "comparison")
                 ),
             ),

@@ -2,6 +2,7 @@
 
 pub mod against;
 pub mod executions;
+pub mod form;
 pub mod hosts;
 pub mod judging;
 pub mod lab;

@@ -13,6 +13,7 @@ use bitcost_model::units::counted;
 
 use crate::failure::Failure;
 use crate::opened::{self, Reading};
+use crate::options::form::{Form, Printed};
 use crate::options::judging::Judging;
 use crate::options::repeats::compared_options;
 use crate::output;
@@ -40,9 +41,8 @@ pub struct Arguments {
     /// Metrics to compare, by name, separated by commas [default: those of the study's table]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     metric: Vec<String>,
-    /// Output format
-    #[arg(long, value_name = "FORM", value_parser = ["text", "md", "json"], default_value = "text")]
-    format: String,
+    #[command(flatten)]
+    printed: Printed,
     #[command(flatten)]
     reading: Reading,
 }
@@ -74,9 +74,9 @@ fn is_execution(side: &str) -> bool {
 /// Compares each of several executions with the first; all are printed. A failed check comes before
 /// sides that cannot be compared.
 fn each(arguments: &Arguments, old: &String, others: &[String]) -> Result<(), Failure> {
-    if arguments.format == "json" {
+    if arguments.printed.form() == Form::Json {
         return Err(Failure::Usage(format!(
-            "--format json is one document about two executions, and {} were named; compare them in pairs",
+            "--json prints one document about two executions, and {} were named; compare them in pairs",
             1 + others.len()
         )));
     }
@@ -104,16 +104,17 @@ fn each(arguments: &Arguments, old: &String, others: &[String]) -> Result<(), Fa
 
 /// Prints a comparison, and judges it.
 fn print(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> {
-    if arguments.format == "text" && comparison.cells.is_empty() {
+    let form = arguments.printed.form();
+    if form == Form::Text && comparison.cells.is_empty() {
         return Err(nothing_in_common(comparison));
     }
-    output::print(&match arguments.format.as_str() {
-        "json" => format!(
+    output::print(&match form {
+        Form::Json => format!(
             "{:#}\n",
             bitcost_render::comparison::comparison_json(comparison)
         ),
-        "md" => bitcost_render::comparison::comparison_markdown(comparison),
-        _ => bitcost_render::comparison_text::comparison_text(
+        Form::Md => bitcost_render::comparison::comparison_markdown(comparison),
+        Form::Text => bitcost_render::comparison_text::comparison_text(
             comparison,
             Some(columns().unwrap_or(COLUMNS)),
         ),

@@ -22,7 +22,7 @@ pub struct Arguments {
     #[arg(long)]
     runs: bool,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(short = 'J', long)]
     json: bool,
     #[command(flatten)]
     reading: Reading,

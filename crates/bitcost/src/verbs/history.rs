@@ -11,6 +11,7 @@ use bitcost_render::html::history_page;
 use crate::failure::Failure;
 use crate::format::maker;
 use crate::opened::{self, Reading};
+use crate::options::form::{Form, Printed};
 use crate::options::judging::threshold;
 use crate::options::repeats::compared_options;
 use crate::terminal::columns;
@@ -35,9 +36,8 @@ pub struct Arguments {
     /// Metrics, by name, separated by commas [default: those of the study's table]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     metric: Vec<String>,
-    /// Output format
-    #[arg(long, value_name = "FORM", value_parser = ["text", "md", "json"], default_value = "text")]
-    format: String,
+    #[command(flatten)]
+    printed: Printed,
     /// Also write the history as one HTML file with charts
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -63,10 +63,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let page = history_page(&found, &maker());
         files::write(file, page.as_bytes(), "--report FILE")?;
     }
-    output::print(&match arguments.format.as_str() {
-        "json" => format!("{:#}\n", history_json(&found)),
-        "md" => history_markdown(&found),
-        _ => history_text(&found, columns().unwrap_or(COLUMNS)),
+    output::print(&match arguments.printed.form() {
+        Form::Json => format!("{:#}\n", history_json(&found)),
+        Form::Md => history_markdown(&found),
+        Form::Text => history_text(&found, columns().unwrap_or(COLUMNS)),
     })?;
     check(arguments, &found)
 }

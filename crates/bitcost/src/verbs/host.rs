@@ -19,7 +19,7 @@ pub enum Action {
     /// Print the value of every setting, and the changes that are not restored yet
     Show {
         /// Print one JSON document
-        #[arg(long)]
+        #[arg(short = 'J', long)]
         json: bool,
     },
     /// Restore the settings that an interrupted run left changed, unless somebody else has changed
@@ -29,7 +29,7 @@ pub enum Action {
     /// thread, of a timer interrupt, of a copy and of a clock read
     Bench {
         /// Print one JSON document
-        #[arg(long)]
+        #[arg(short = 'J', long)]
         json: bool,
     },
 }

@@ -107,7 +107,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Found>, Failure> {
     }
     if has_unknown {
         wrong.push(format!(
-            "known are the outputs of {}",
+            "supported: the outputs of {}",
             bitcost_import::known()
         ));
     }

@@ -37,7 +37,7 @@ pub struct Path {
     #[arg(long, value_name = "BYTES", default_value = "1500", value_parser = bytes)]
     mtu: u32,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(short = 'J', long)]
     json: bool,
 }
 

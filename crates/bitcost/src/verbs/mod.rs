@@ -35,7 +35,7 @@ pub enum Verb {
     Plan(plan::Arguments),
     /// List the embedded studies, or print one
     Studies(studies::Arguments),
-    /// Write a new study file, or print the JSON Schema of study files
+    /// Write a new study file
     #[command(subcommand)]
     Study(study::Action),
     /// Print the results of an execution from its log

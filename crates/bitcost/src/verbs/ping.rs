@@ -59,7 +59,7 @@ pub struct Arguments {
     #[arg(short = 'I', long, value_name = "ADDR|DEVICE", value_parser = source)]
     interface: Option<Source>,
     /// Print one JSON document instead of text
-    #[arg(long)]
+    #[arg(short = 'J', long)]
     json: bool,
 }
 

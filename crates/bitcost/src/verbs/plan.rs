@@ -100,7 +100,7 @@ fn whole(study: &Study, plan: &Plan, unchecked: &str, calibration: Duration) -> 
         false => ("", String::new()),
     };
     format!(
-        "{most}{}: {} in {least}{}; {most}about {}{before}; order by seed {} (--seed {} gives it again)\nchecked as for a run; only a run finds out {unchecked}\n",
+        "{most}{}: {} in {least}{}; {most}about {}{before}; random order of seed {} (--seed {} repeats it)\nchecked like a run; only a run can check {unchecked}\n",
         counted(plan.runs.len(), "run"),
         counted(plan.cells.len(), "cell"),
         counted(plan.blocks as usize, "block"),

@@ -1,11 +1,8 @@
-//! `bitcost study`: a new study file, and the JSON Schema of study files.
+//! `bitcost study`: a new study file.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-
-use bitcost_analysis::metrics::METRICS;
-use bitcost_study::{lab_schema, study_schema};
 
 use crate::failure::Failure;
 use crate::output;
@@ -16,8 +13,6 @@ use crate::studies::find;
 pub enum Action {
     /// Write a commented study file that runs as it is, to be changed
     New(New),
-    /// Print the JSON Schema of study files, for taplo and editors
-    Schema(Schema),
 }
 
 /// Which file.
@@ -32,30 +27,13 @@ pub struct New {
     file: PathBuf,
 }
 
-/// Which schema.
-#[derive(clap::Args)]
-pub struct Schema {
-    /// Print the schema of lab files instead
-    #[arg(long)]
-    lab: bool,
-}
-
 /// The study that shows every part.
 const TEMPLATE: &str = include_str!("study.toml");
 
-/// Writes or prints.
+/// Writes the file.
 pub fn run(action: &Action) -> Result<(), Failure> {
-    match action {
-        Action::New(new) => new.write(),
-        Action::Schema(Schema { lab }) => {
-            let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-            let schema = match lab {
-                true => lab_schema(),
-                false => study_schema(&metrics),
-            };
-            output::print(&format!("{schema:#}\n"))
-        }
-    }
+    let Action::New(new) = action;
+    new.write()
 }
 
 impl New {

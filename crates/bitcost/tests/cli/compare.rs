@@ -164,6 +164,6 @@ fn an_execution_without_results_fails_where_worse_does() {
     refused(
         many.path(),
         &["a", "b", "c", "--format", "json"],
-        &["--format json is one document about two executions"],
+        &["--json prints one document about two executions"],
     );
 }

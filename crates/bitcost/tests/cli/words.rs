@@ -139,9 +139,9 @@ fn a_plan_names_its_hosts_and_what_of_the_study_they_leave_unused() {
     let hosts = text.replacen(&format!("{line}\n"), "", 1);
     let lab = lab.replacen(&format!("{runs} after about {calibration}"), runs, 1);
     let [lab, hosts] = [&lab, &hosts].map(|plan| {
-        let (before, after) = plan.split_once("checked as for a run; ").expect("a line");
+        let (before, after) = plan.split_once("checked like a run; ").expect("a line");
         let (unchecked, runs) = after.split_once('\n').expect("runs");
-        assert!(unchecked.starts_with("only a run finds out whether "));
+        assert!(unchecked.starts_with("only a run can check whether "));
         format!("{before}{runs}")
     });
     assert_eq!(lab, hosts, "the same runs in the same order");

@@ -206,7 +206,6 @@ fn frame_with_values_out_of_range_is_refused() {
             "flows is 4294967295; allowed: a whole number from 1 to 1000",
         ),
         (asking(|c| c.flows = 0), "flows is 0"),
-        (asking(|c| c.threads = Some(0)), "threads is 0"),
         (
             asking(|c| {
                 c.buffers = Buffers {

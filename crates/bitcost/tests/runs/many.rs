@@ -1,18 +1,16 @@
-//! Many flows over few threads, and totals of bytes, from the command line to the record.
+//! Many flows, and totals of bytes, from the command line to the record.
 
 use bitcost_model::record::{Counts, EndpointRecord, ThreadKind, ThreadTime};
-use serde_json::Value;
 
 use crate::bench::Bench;
 
 bitcost_testkit::trials! {
-    QuietHost: thousand_flows_on_two_threads_run;
-    Host: totals_are_decimal_and_exact_over_any_path, hundred_flows_on_two_threads_add_up, eight_flows_give_one_service_demand;
+    Host: totals_are_decimal_and_exact_over_any_path, hundred_flows_add_up, eight_flows_give_one_service_demand;
 }
 
 /// One run between two hosts without a wire, on which little is lost; returns both records, and the
-/// whole document.
-fn run(test: &str, words: &[&str]) -> ([EndpointRecord; 2], Value) {
+/// records.
+fn run(test: &str, words: &[&str]) -> [EndpointRecord; 2] {
     let bench = Bench::new();
     let words = [
         &["test", test, "--json", "--samples", "--topology", "pair"],
@@ -24,7 +22,7 @@ fn run(test: &str, words: &[&str]) -> ([EndpointRecord; 2], Value) {
     bench.assert_nothing_left();
     let document = done.json();
     let end = |name: &str| serde_json::from_value(document["records"][0][name].clone()).unwrap();
-    ([end("sender"), end("receiver")], document)
+    [end("sender"), end("receiver")]
 }
 
 /// A path of 20 Mbit/s.
@@ -66,23 +64,16 @@ fn totals(end: &EndpointRecord) -> Vec<Counts> {
 
 /// Asserts that the data of each flow arrived or is known to be lost, and that the totals are the
 /// sums of the flows.
-fn adds_up([sender, receiver]: &[EndpointRecord; 2], flows: usize, threads: &str) {
+fn adds_up([sender, receiver]: &[EndpointRecord; 2], flows: usize) {
     for end in [sender, receiver] {
         assert_eq!(end.flows.len(), flows);
         let sum = totals(end)
             .iter()
             .fold(Counts::default(), |sum, counts| sum.plus(counts));
         assert_eq!(sum, end.counts.total());
-        let setting = end
-            .in_effect
-            .iter()
-            .find(|setting| setting.name == "threads")
-            .unwrap();
-        assert_eq!(
-            [&setting.requested, &setting.actual],
-            [&Some(threads.to_owned()); 2]
-        );
-        assert!(sum.wait_calls > 0, "{sum:?}");
+        let is_traffic = |thread: &&ThreadTime| thread.kind == ThreadKind::Traffic;
+        let threads = end.samples[0].threads.iter().filter(is_traffic);
+        assert_eq!(threads.count(), flows, "a thread for each flow");
     }
     for (index, (sent, came)) in totals(sender).iter().zip(totals(receiver)).enumerate() {
         match receiver.flows[index].sequence {
@@ -97,82 +88,61 @@ fn adds_up([sender, receiver]: &[EndpointRecord; 2], flows: usize, threads: &str
     }
 }
 
-fn hundred_flows_on_two_threads_add_up() {
-    let many = ["-P", "100", "--threads", "2", "-l", "1000"];
-    let (timed, _) = run("udp", &[&many[..], &["-t", "300ms"]].concat());
-    adds_up(&timed, 100, "2");
-    let (timed, _) = run("tcp", &[&many[..], &["-t", "300ms"]].concat());
-    adds_up(&timed, 100, "2");
-    let (bounded, _) = run("tcp", &[&many[..], &["-n", "1000250"]].concat());
-    adds_up(&bounded, 100, "2");
+fn hundred_flows_add_up() {
+    let many = ["-P", "100", "-l", "1000"];
+    let timed = run("udp", &[&many[..], &["-t", "300ms"]].concat());
+    adds_up(&timed, 100);
+    let timed = run("tcp", &[&many[..], &["-t", "300ms"]].concat());
+    adds_up(&timed, 100);
+    let bounded = run("tcp", &[&many[..], &["-n", "1000250"]].concat());
+    adds_up(&bounded, 100);
     assert_eq!(
         bounded.each_ref().map(|end| end.counts.measured.bytes),
         [1_000_250; 2]
     );
-    let (bounded, _) = run("udp", &[&many[..], &["-k", "1234"]].concat());
-    adds_up(&bounded, 100, "2");
+    let bounded = run("udp", &[&many[..], &["-k", "1234"]].concat());
+    adds_up(&bounded, 100);
     assert_eq!(bounded[0].counts.measured.messages, 1234);
-}
-
-fn thousand_flows_on_two_threads_run() {
-    for test in ["tcp", "udp"] {
-        let (ends, document) = run(
-            test,
-            &["-P", "1000", "--threads", "2", "-l", "1024", "-t", "1s"],
-        );
-        adds_up(&ends, 1000, "2");
-        for end in &ends {
-            let is_traffic = |thread: &&ThreadTime| thread.kind == ThreadKind::Traffic;
-            assert_eq!(end.samples[0].threads.iter().filter(is_traffic).count(), 2);
-        }
-        assert!(
-            document["cells"][0]["sender_wait_calls_per_message"]["median"]
-                .as_f64()
-                .is_some_and(|calls| calls > 0.0)
-        );
-    }
 }
 
 /// The service demand of the whole is the CPU time of all threads divided by the data of all flows.
 fn eight_flows_give_one_service_demand() {
-    for threads in ["2", "8"] {
-        let words = ["-P", "8", "--threads", threads, "-t", "500ms"];
-        let bench = Bench::new();
-        let done = bench.bitcost(&[&["test", "tcp", "--json", "--samples"], &words[..]].concat());
-        done.assert_code(0);
-        let document = done.json();
-        let sender: EndpointRecord =
-            serde_json::from_value(document["records"][0]["sender"].clone()).unwrap();
-        if document["attribution"] != "napi_thread" {
-            bitcost_testkit::ignore(
-                "this kernel does not list NAPI threads, so the ends' CPU time is an estimate by ticks",
-            );
-        }
-        let (first, last) = (
-            sender.samples.first().unwrap(),
-            sender.samples.last().unwrap(),
-        );
-        let parts = first
-            .threads
-            .iter()
-            .zip(&last.threads)
-            .filter(|(thread, _)| thread.kind != ThreadKind::Monitor);
-        let cpu_us: f64 = parts
-            .map(|(before, after)| (after.run_ns - before.run_ns) as f64 / 1e3)
-            .sum();
-        let cpus = cpu_us / ((last.at_ns - first.at_ns) as f64 / 1e3);
-        let kib: u64 = sender
-            .flows
-            .iter()
-            .map(|flow| flow.counts.measured.bytes)
-            .sum();
-        let demand = cpus * sender.window_seconds() * 1e6 / (kib as f64 / 1024.0);
-        let printed = document["cells"][0]["send_service_demand_us_per_kib"]["median"]
-            .as_f64()
-            .unwrap();
-        assert!(
-            (printed / demand - 1.0).abs() < 1e-6,
-            "{threads} threads: {printed}, by its parts {demand}"
+    let words = ["-P", "8", "-t", "500ms"];
+    let bench = Bench::new();
+    let done = bench.bitcost(&[&["test", "tcp", "--json", "--samples"], &words[..]].concat());
+    done.assert_code(0);
+    let document = done.json();
+    let sender: EndpointRecord =
+        serde_json::from_value(document["records"][0]["sender"].clone()).unwrap();
+    if document["attribution"] != "napi_thread" {
+        bitcost_testkit::ignore(
+            "this kernel does not list NAPI threads, so the ends' CPU time is an estimate by ticks",
         );
     }
+    let (first, last) = (
+        sender.samples.first().unwrap(),
+        sender.samples.last().unwrap(),
+    );
+    let parts = first
+        .threads
+        .iter()
+        .zip(&last.threads)
+        .filter(|(thread, _)| thread.kind != ThreadKind::Monitor);
+    let cpu_us: f64 = parts
+        .map(|(before, after)| (after.run_ns - before.run_ns) as f64 / 1e3)
+        .sum();
+    let cpus = cpu_us / ((last.at_ns - first.at_ns) as f64 / 1e3);
+    let kib: u64 = sender
+        .flows
+        .iter()
+        .map(|flow| flow.counts.measured.bytes)
+        .sum();
+    let demand = cpus * sender.window_seconds() * 1e6 / (kib as f64 / 1024.0);
+    let printed = document["cells"][0]["send_service_demand_us_per_kib"]["median"]
+        .as_f64()
+        .unwrap();
+    assert!(
+        (printed / demand - 1.0).abs() < 1e-6,
+        "{printed}, by its parts {demand}"
+    );
 }

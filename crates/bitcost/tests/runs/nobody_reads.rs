@@ -80,7 +80,6 @@ const COMMANDS: &[&[&str]] = &[
     &["show", "EXECUTION"],
     &["show", "EXECUTION", "--format", "csv"],
     &["studies"],
-    &["study", "schema"],
     &["test", "tcp", "-t", "100ms", "-O", "50ms"],
     &["test", "udp", "-t", "100ms", "-O", "50ms", "--json"],
 ];

@@ -78,7 +78,7 @@ pub fn import(text: &str, options: Options) -> Result<Imported, String> {
         .map_err(|error| format!("not a whole JSON document: {error}"))?;
     let root = value
         .as_object()
-        .ok_or("no MiniEdit file: it is not a JSON object")?;
+        .ok_or("not a MiniEdit file: it is not a JSON object")?;
     let mut reader = Reader::default();
     reader.version(root)?;
     reader.controllers(root)?;

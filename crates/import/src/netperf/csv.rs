@@ -143,7 +143,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     let strange: Vec<String> = rows.strange.iter().take(5).map(u64::to_string).collect();
     if rows.runs.is_empty() && !strange.is_empty() {
         return Err(format!(
-            "it holds no run: these lines have not as many values as its header: {}",
+            "it has no run: these lines do not have as many values as its header: {}",
             strange.join(", ")
         ));
     }

@@ -37,7 +37,6 @@ pub fn check(conditions: &Conditions) -> Result<(), String> {
         (conditions.receive_mode != Mode::Plain, "--receive-mode"),
         (conditions.delay_variation, "--delay-variation"),
         (conditions.message_sizes.is_some(), "--message-sizes"),
-        (conditions.threads.is_some(), "--threads"),
         (conditions.receiver_delay_us > 0, "--receiver-delay"),
         (conditions.cork, "--cork"),
         (!of_receiver.cpus.is_empty(), "--receiver-cpus"),

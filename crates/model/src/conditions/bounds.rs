@@ -128,8 +128,6 @@ pub const MESSAGE_RATE: Bounds = Bounds::new("message_rate", Unit::Count, 1, 1_0
 pub const BURST_MESSAGES: Bounds = Bounds::new("burst_messages", Unit::Count, 1, 1_000_000);
 /// Bounds of `flows`.
 pub const FLOWS: Bounds = Bounds::new("flows", Unit::Count, 1, 1000);
-/// Bounds of `threads`.
-pub const THREADS: Bounds = Bounds::new("threads", Unit::Count, 1, 1000);
 /// Bounds of `stop_bytes`.
 pub const STOP_BYTES: Bounds = Bounds::new("stop_bytes", Unit::TotalBytes, 1, COUNT_MAX);
 /// Bounds of `stop_messages`.
@@ -183,7 +181,6 @@ impl Conditions {
                 ));
             }
         }
-        self.check_threads().map_err(|why| why.to_string())?;
         self.check_sizes()
     }
 
@@ -200,7 +197,6 @@ impl Conditions {
         };
         vec![
             (&FLOWS, some(self.flows)),
-            (&THREADS, self.threads.map(u64::from)),
             (&MESSAGE_SIZE_BYTES, some(self.message_size_bytes)),
             (&RECEIVE_SIZE_BYTES, receive_size),
             (&MSS, mss),
@@ -267,13 +263,6 @@ mod tests {
                     ..Conditions::default()
                 },
                 "flows is 0",
-            ),
-            (
-                Conditions {
-                    threads: Some(0),
-                    ..Conditions::default()
-                },
-                "threads is 0",
             ),
             (
                 Conditions {

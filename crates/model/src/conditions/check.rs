@@ -74,7 +74,6 @@ impl Conditions {
             )));
         }
         self.check_times()?;
-        self.check_threads()?;
         self.check_modes(mtu_bytes)?;
         self.check_sizes()?;
         let Some(segment) = self.segment_bytes() else {

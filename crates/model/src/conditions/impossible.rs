@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Why conditions are not possible, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Impossible {
-    /// A setting does not go with the workload or with the threads.
+    /// A setting does not go with the workload.
     #[error("{setting} is not for {what}; {allowed}")]
     NotFor {
         /// The setting, by its name in a study.

@@ -21,12 +21,11 @@ pub struct Counts {
     /// Requests that were given up without an answer; they are not among the messages.
     #[serde(default)]
     pub unanswered: u64,
-    /// Calls that found nothing to take (`EAGAIN`): those of a receiver that spins, waits that
-    /// timed out, and, where flows share threads, also send calls that found no space.
+    /// Calls that found nothing to take (`EAGAIN`): those of a receiver that spins, and waits that
+    /// timed out.
     #[serde(default)]
     pub empty_calls: u64,
-    /// Calls that asked which flows are ready (`epoll_wait`), where flows share threads; counted at
-    /// the first flow of each thread.
+    /// Calls that waited for a connection or a request (`tcp_crr`, where requests are pending).
     #[serde(default)]
     pub wait_calls: u64,
     /// Times that the loop itself slept: to keep its rate, or between receive calls where a run

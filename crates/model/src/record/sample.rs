@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Counts;
 use crate::counters::{
-    CpuInterrupts, Frequency, Interface, LinkEmulator, Queue, SocketMemory, SoftirqTime, Softnet,
-    Throttling,
+    Frequency, Interface, LinkEmulator, Queue, SocketMemory, SoftirqTime, Softnet, Throttling,
 };
 use crate::tcp_info::TcpInfo;
 
@@ -155,9 +154,6 @@ pub struct Sample {
     /// (`/proc/net/snmp`, `netstat`, `snmp6`; kernel doc: networking/snmp_counter).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub protocols: BTreeMap<String, i64>,
-    /// *Edges.* Interrupts of each CPU.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub interrupts: Vec<CpuInterrupts>,
     /// *Edges.* Soft interrupts of the CPUs of both endpoints on one machine, at the endpoint that
     /// times them; empty where they are not timed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -31,8 +31,8 @@ pub(super) const PAGE: [&Table; 17] = [
 pub fn markdown() -> String {
     let mut text = String::from(
         "# Keys of study files and lab files\n\n\
-         A study is a TOML file: `bitcost study new` writes one with comments, `bitcost plan FILE` reports every mistake in it, and \
-         `bitcost study schema` prints a JSON Schema for editors. Keys in bold are required. The settings of `[workload]` and of levels \
+         A study is a TOML file: `bitcost study new` writes one with comments, and `bitcost plan FILE` reports every mistake in it. \
+         Keys in bold are required. The settings of `[workload]` and of levels \
          are in [settings](settings.md), the metrics in [metrics](metrics.md).\n",
     );
     for table in PAGE {

@@ -1,16 +1,13 @@
 //! Every key of a study file and of a lab file: its name, the form of its value, its meaning. The
-//! readers take the allowed names from these tables; the JSON Schema and the reference page are
-//! made of them.
+//! readers take the allowed names from these tables; the reference page is made of them.
 
 mod key;
 mod markdown;
 mod read;
-mod schema;
 mod tables;
 
 pub(crate) use key::Form;
 pub use markdown::markdown;
-pub use schema::{lab_schema, study_schema};
 pub(crate) use tables::{
     ANSWER, CHECK, CLAIM, COMPARE, EXPECT, FACTOR, IMPROVEMENT, LAB, LAB_FILE, LENGTHS, LINK,
     REPORT, RUN, SHAPING, STUDY, TABLE,

@@ -332,8 +332,6 @@ pub const SETTINGS: &[Setting] = settings! {
         "What paces the traffic: the kernel (SO_MAX_PACING_RATE), or the sender, which sleeps; `auto`: the kernel for UDP over fq, else the sender (default: auto)";
     row "flows", letter("flows", 'P', &["parallel"]), Kind::Number(&bounds::FLOWS, &[], |c, n| c.flows = small(n)),
         "Number of parallel flows (default: 1)";
-    row "threads", flag("threads"), Kind::Number(&bounds::THREADS, &[], |c, n| c.threads = Some(small(n))),
-        "Threads at each endpoint that share the flows, by epoll (default: one per flow)";
     run_row "stop_bytes", letter("bytes", 'n', &[]),
         Kind::Number(&bounds::STOP_BYTES, &[], |c, n| { (c.stop_bytes, c.warmup_ms) = (Some(n), 0); }),
         "Bytes of user data, over all flows, after which the run ends, without warm-up; 100M is 100000000, and iperf3's is 104857600 (default: ends by time)";

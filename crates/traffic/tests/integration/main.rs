@@ -2,6 +2,5 @@
 
 mod faults;
 mod foreign_traffic;
-mod multiplex;
 mod timing;
 mod transactions;

@@ -32,13 +32,8 @@ fn waiting(signals: &Signals) -> Option<Candidate> {
     if transactions.flows > 1.0 {
         detail += &format!(" in each of {:.0} flows", transactions.flows);
     }
-    // A thread works for all of its flows, and each of them waits while it works for another.
     let each_us = transactions.each_ns / 1e3;
-    let worked_us = client.busy() * each_us * transactions.threads / transactions.flows;
-    let waited_us = match transactions.threads == transactions.flows {
-        true => client.blocked * each_us,
-        false => (each_us - worked_us).max(0.0),
-    };
+    let waited_us = client.blocked * each_us;
     detail += &format!("; {waited_us:.0} of {each_us:.0} µs are waiting");
     let evidence = share("client waiting for answers", client.blocked, AtLeast(MOST));
     Some(candidate(ROW.limiter(), detail, vec![evidence]))

@@ -127,7 +127,7 @@ pub fn without_effect(study: &Study) -> Vec<Warning> {
             "{} is varied, and every run had the same active bits",
             names.join(", ")
         ),
-        remedy: "the levels are one: look at what the device can change (bitcost host show)",
+        remedy: "the levels have the same effect: see what the device can change (bitcost host show)",
         headline: None,
     }]
 }

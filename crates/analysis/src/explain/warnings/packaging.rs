@@ -22,7 +22,7 @@ pub fn nothing_to_merge(study: &Study) -> Vec<Warning> {
         found: format!(
             "offloads are on, but packets carry {segments:.1} segments: nothing waits to be merged"
         ),
-        remedy: "expect no gain of offloads here; they save packets where data waits to be sent",
+        remedy: "expect no gain from offloads here; they save packets where data waits to be sent",
         headline: None,
     };
     few.map(warning).collect()

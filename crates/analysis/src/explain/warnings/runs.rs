@@ -27,7 +27,7 @@ pub fn too_few(study: &Study) -> Vec<Warning> {
                 coverage_pct(runs)
             ),
         };
-        let remedy = "make more blocks (--blocks), 10 for an interval that is quoted";
+        let remedy = "run more blocks (--blocks), at least 10 for an interval that is quoted";
         (!cells.is_empty()).then(|| Warning {
             name: "few_runs",
             weight: 1.0 / (runs + 1) as f64,

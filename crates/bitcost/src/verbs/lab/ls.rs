@@ -13,7 +13,7 @@ pub struct Arguments {
     /// Name of a lab to draw [default: list all]
     name: Option<String>,
     /// Print one JSON document
-    #[arg(long, conflicts_with = "name")]
+    #[arg(short = 'J', long, conflicts_with = "name")]
     json: bool,
 }
 

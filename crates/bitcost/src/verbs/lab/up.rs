@@ -110,9 +110,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let base = if is_name(&name) { name.as_str() } else { "lab" };
     let claim = Claim::take(arguments.name.as_deref(), base)?;
     let lab = Lab::up_enterable(&PathBuf::from("/proc/self/exe"), &topology, &emulate)?;
-    let entry = lab
-        .entry()
-        .ok_or_else(|| Failure::Environment("the lab has no way in".to_owned()))?;
+    let entry = lab.entry().ok_or_else(|| {
+        Failure::Environment("the lab daemon passed no descriptor of its namespaces".to_owned())
+    })?;
     let description = Description {
         name: claim.name.clone(),
         origin: arguments.lab.clone(),

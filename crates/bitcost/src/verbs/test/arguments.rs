@@ -101,7 +101,7 @@ pub struct Arguments {
     /// resource after the other, interleaved with unchanged ones
     #[arg(long, conflicts_with = "repeat")]
     pub prove: bool,
-    /// Most time of the experiments of --prove, or of all that `improve` tries [default: 30s, of
+    /// Maximum time of the experiments of --prove, or of all trials of `improve` [default: 30s, of
     /// `improve` 60s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Duration>,

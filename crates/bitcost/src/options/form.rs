@@ -1,0 +1,33 @@
+//! The options of verbs that print text, Markdown or JSON.
+
+/// A form of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Form {
+    /// Tables for people
+    Text,
+    /// Markdown, for pull requests
+    Md,
+    /// JSON
+    Json,
+}
+
+/// The form that was requested.
+#[derive(clap::Args)]
+pub struct Printed {
+    /// Print one JSON document; same as --format json
+    #[arg(short = 'J', long, conflicts_with = "format")]
+    json: bool,
+    /// Output format
+    #[arg(long, value_name = "FORM", value_enum, default_value = "text")]
+    format: Form,
+}
+
+impl Printed {
+    /// The form.
+    pub fn form(&self) -> Form {
+        match self.json {
+            true => Form::Json,
+            false => self.format,
+        }
+    }
+}
