@@ -16,7 +16,7 @@ use std::time::Duration;
 use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::modes::{MODES, Row};
 use bitcost_model::record::{Role, TcpInfo};
-use bitcost_traffic::{Control, Flow, Phase, Ready, Sent, TrafficError};
+use bitcost_traffic::{Control, Phase, Ready, Sent, TrafficError};
 use rustix::io::Errno;
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -43,7 +43,7 @@ fn main() {
             (&*name.leak(), run)
         })
         .collect();
-    let others: [(&str, fn()); 7] = [
+    let others: [(&str, fn()); 6] = [
         ("an answer halves the ACKs", answer_halves_the_acks),
         ("spinning receiver", || {
             stream_is_like_a_plain_loop(&Conditions {
