@@ -1,7 +1,7 @@
 //! A metric with a row per cell, used if the table that a study asks for would be mostly empty, or
 //! wider than the page.
 
-use bitcost_analysis::metrics::{Better, metric};
+use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_model::imported::NOT_SAID;
 use bitcost_model::study::{Label, phrase};
 
@@ -35,7 +35,7 @@ pub(crate) fn is_needed(summary: &Summary, columns: usize) -> bool {
 /// combination of the other levels.
 pub(crate) fn cell_tables(summary: &Summary, name: &str) -> Vec<(Option<String>, Lines)> {
     let mut tables = vec![(None, cells(summary, name))];
-    let has_better_side = metric(name).is_some_and(|metric| metric.better != Better::Neither);
+    let has_better_side = metric(name).is_some_and(Metric::has_better_side);
     if let Some(asked) = summary
         .study
         .table

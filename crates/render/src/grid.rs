@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use bitcost_analysis::metrics::{Better, metric};
+use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::study::Label;
 use bitcost_study::Factor;
@@ -258,7 +258,7 @@ impl<'a> Grid<'a> {
 }
 
 fn has_better_side(name: &str) -> bool {
-    metric(name).is_some_and(|metric| metric.better != Better::Neither)
+    metric(name).is_some_and(Metric::has_better_side)
 }
 
 /// The labels of a factor for which there is a cell with these levels, in the study's order.

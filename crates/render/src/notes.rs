@@ -30,67 +30,50 @@ pub struct Remark {
 
 /// All caveats and notes, in order.
 pub fn notes(summary: &Summary) -> Vec<Remark> {
-    let mut found = Vec::new();
-    let mut add = |mark, words| found.push(Remark { mark, words });
-    summary
-        .caveats
-        .iter()
-        .for_each(|words| add("caveat: ", words.clone()));
-    missing(summary)
+    let one = |words: Option<String>| Vec::from_iter(words);
+    let planned = summary.blocks as usize * summary.cells.len();
+    let lost = match summary.incomplete.len() {
+        0 => None,
+        count => Some(format!("{} of {planned} planned", counted(count, "run"))),
+    };
+    let groups: [(&'static str, Vec<String>); 14] = [
+        ("caveat: ", summary.caveats.clone()),
+        ("- ", missing(summary)),
+        ("CPU time: ", attribution(summary)),
+        ("note: ", summary.place_notes.clone()),
+        ("note: ", true_of_runs(summary)),
+        ("host constants: ", constants_remarks(summary)),
+        ("calibration: ", calibration_text(summary)),
+        ("regimes: ", regimes(summary)),
+        (
+            "core-to-core: ",
+            one(summary.distances.as_ref().map(distances_text)),
+        ),
+        ("state: ", one(summary.repeats.as_ref().map(repeats_text))),
+        ("noise: ", one(summary.noise.as_ref().map(noise_text))),
+        (
+            "stop rule: ",
+            one(summary.precision.as_ref().map(stop_rule_text)),
+        ),
+        ("left out: ", left_out(summary)),
+        ("missing: ", one(lost)),
+    ];
+    let remarks = groups
         .into_iter()
-        .for_each(|words| add("- ", words));
-    attribution(summary)
-        .into_iter()
-        .for_each(|words| add("CPU time: ", words));
-    summary
-        .place_notes
-        .iter()
-        .for_each(|note| add("note: ", note.clone()));
-    true_of_runs(summary)
-        .into_iter()
-        .for_each(|words| add("note: ", words));
-    constants_remarks(summary)
-        .into_iter()
-        .for_each(|words| add("host constants: ", words));
-    calibration_text(summary)
-        .into_iter()
-        .for_each(|words| add("calibration: ", words));
-    for cell in &summary.cells {
-        let found = cell.regimes.as_ref().map(Regimes::sentence);
-        let place = match summary.cells.len() {
-            1 => String::new(),
-            _ => format!("{}: ", phrase(&cell.levels)),
-        };
-        found
-            .into_iter()
-            .for_each(|words| add("regimes: ", format!("{place}{words}")));
-    }
-    if let Some(found) = &summary.distances {
-        add("core-to-core: ", distances_text(found));
-    }
-    if let Some(repeats) = &summary.repeats {
-        add("state: ", repeats_text(repeats));
-    }
-    if let Some(noise) = &summary.noise {
-        add("noise: ", noise_text(noise));
-    }
-    if let Some(precision) = &summary.precision {
-        add("stop rule: ", stop_rule_text(precision));
-    }
-    left_out(summary)
-        .into_iter()
-        .for_each(|words| add("left out: ", words));
-    if !summary.incomplete.is_empty() {
-        let planned = summary.blocks as usize * summary.cells.len();
-        add(
-            "missing: ",
-            format!(
-                "{} of {planned} planned",
-                counted(summary.incomplete.len(), "run")
-            ),
-        );
-    }
-    found
+        .flat_map(|(mark, all)| all.into_iter().map(move |words| Remark { mark, words }));
+    remarks.collect()
+}
+
+/// The regimes of each cell that has two, with the cell where there are several.
+fn regimes(summary: &Summary) -> Vec<String> {
+    let sentence = |cell: &CellSummary| {
+        let words = cell.regimes.as_ref().map(Regimes::sentence)?;
+        Some(match summary.cells.len() {
+            1 => words,
+            _ => format!("{}: {words}", phrase(&cell.levels)),
+        })
+    };
+    summary.cells.iter().filter_map(sentence).collect()
 }
 
 /// The statements of the study's document, and what these runs say about them, a line each.

@@ -6,7 +6,7 @@ use bitcost_stats::hold_together;
 use super::change::{Change, Pairing};
 use super::executions::Together;
 use super::verdict::Verdict;
-use crate::metrics::{Better, Metric};
+use crate::metrics::Metric;
 use crate::profile::EndChange;
 
 /// The change in per cent from which a metric is better or worse, unless another threshold is
@@ -108,7 +108,7 @@ impl Comparison {
         let together = self.together.iter();
         let all = changes.chain(together.map(|found| (found.metric, found.chance)));
         let judged = |(metric, chance): &(&Metric, Option<f64>)| {
-            metric.better != Better::Neither && chance.is_some()
+            metric.has_better_side() && chance.is_some()
         };
         all.filter(judged).count()
     }
@@ -137,7 +137,7 @@ impl Comparison {
     /// those that then hold is none is at most 5 %. Metrics with a better side are judged apart from those without.
     pub(super) fn hold_together(&mut self) {
         for has_better in [true, false] {
-            let is_of = |metric: &Metric| (metric.better != Better::Neither) == has_better;
+            let is_of = |metric: &Metric| metric.has_better_side() == has_better;
             let changes = self.cells.iter_mut().flat_map(|cell| &mut cell.changes);
             let changes = changes
                 .filter(|change| is_of(change.metric))

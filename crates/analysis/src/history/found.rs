@@ -307,7 +307,7 @@ impl Measured<'_> {
                 changes: Vec::new(),
             };
             let is_judged = |(executions, _): &(Vec<usize>, _)| {
-                metric.better != Better::Neither && executions.len() >= 2 * SIDE_LEAST
+                metric.has_better_side() && executions.len() >= 2 * SIDE_LEAST
             };
             (series, values.filter(is_judged))
         })

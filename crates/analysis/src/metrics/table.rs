@@ -59,6 +59,13 @@ pub struct Metric {
     pub is_hidden_at_zero: bool,
 }
 
+impl Metric {
+    /// Whether more or less of it is better.
+    pub fn has_better_side(&self) -> bool {
+        self.better != Better::Neither
+    }
+}
+
 /// The name of the metric that says how fast the machine was.
 pub const SPEED: &str = "speed_loop_us";
 
