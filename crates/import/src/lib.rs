@@ -170,15 +170,25 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
         ))
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let format = FORMATS.iter().find(|format| (format.is)(text)).ok_or_else(|| {
-        if netperf::is_bare(text) {
-            return unknown(
-                "only numbers, as netperf prints them with -P 0, without names; leave out -P 0".to_owned(),
-            );
-        }
-        let first: String = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").chars().take(60).collect();
-        unknown(format!("not a supported output; it begins with {first:?}"))
-    })?;
+    let format = FORMATS
+        .iter()
+        .find(|format| (format.is)(text))
+        .ok_or_else(|| {
+            if netperf::is_bare(text) {
+                return unknown(
+                    "only numbers, as netperf prints them with -P 0, without names; leave out -P 0"
+                        .to_owned(),
+                );
+            }
+            let first: String = text
+                .lines()
+                .find(|line| !line.trim().is_empty())
+                .unwrap_or("")
+                .chars()
+                .take(60)
+                .collect();
+            unknown(format!("not a supported output; it begins with {first:?}"))
+        })?;
     let broken = |reason: String| ImportError::Broken {
         file: file.to_owned(),
         format: format.name,

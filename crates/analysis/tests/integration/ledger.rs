@@ -242,7 +242,7 @@ fn what_no_counter_has_is_unexplained() {
     assert!(
         ledger
             .to_string()
-            .ends_with("50 lost where no counter tells"),
+            .ends_with("50 lost at a place that no counter shows"),
         "{ledger}"
     );
     // Of few, one may stay.

@@ -337,7 +337,7 @@ fn files_that_cannot_be_imported_are_all_named() {
     for part in [
         "nothing was imported: 3 of 4 files cannot be read\n",
         "cut.json: looks like iperf3 -J, but its JSON cannot be read",
-        "notes.txt: not a known output; it begins with \"milk\"",
+        "notes.txt: not a supported output; it begins with \"milk\"",
         "cannot read none.json: No such file",
         "known are the outputs of iperf3",
     ] {
@@ -483,7 +483,7 @@ fn without_a_folder_the_newest_execution_is_read() {
     for verb in ["show", "explain", "report"] {
         let (code, _, stderr) = bitcost(folder.path(), &[verb]);
         assert_eq!(code, Some(2), "{stderr}");
-        assert!(stderr.contains("bitcost-runs holds none"), "{stderr}");
+        assert!(stderr.contains("there is none in bitcost-runs"), "{stderr}");
     }
     for name in ["older", "newer"] {
         let execution = folder.path().join("bitcost-runs").join(name);

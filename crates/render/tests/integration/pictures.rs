@@ -179,7 +179,7 @@ fn of_two_sizes_the_page_says_why_there_is_no_cost_model() {
         &log([64, 128, 512, 1024].into_iter().flat_map(lossy).collect()),
         None,
     );
-    assert!(unknown.contains("and that differ in nothing else; of these 4 there are not as many"));
+    assert!(unknown.contains("with nothing else that differs; the 4 sizes here do not meet that"));
     assert!(
         !html(&log(sizes(&[64], 2)), None).contains("no cost model"),
         "nobody looks for one"

@@ -170,7 +170,7 @@ fn what_is_none_of_them_is_said() {
         assert!(said(bytes).starts_with(words), "{}", said(bytes));
     }
     assert!(bitcost_import::known().contains("iperf3 -J"));
-    assert!(said(&fixture("netperf/netperf-error.txt")).contains("not a known output"));
+    assert!(said(&fixture("netperf/netperf-error.txt")).contains("not a supported output"));
     let cut = fixture("iperf3/iperf3-tcp.json");
     let error = read("f", &cut[..cut.len() - 40]).expect_err("cut");
     assert!(

@@ -94,7 +94,7 @@ fn a_bad_number_is_named_with_its_place() {
     );
     assert!(
         said("local_send_size,throughput_mbps\n64\n")
-            .contains("lines have not as many values as its header: 2")
+            .contains("lines do not have as many values as its header: 2")
     );
     let table = one("netperf/netperf-tcp-stream.txt");
     let broken = super::fixture("netperf/netperf-tcp-stream.txt");
