@@ -339,7 +339,7 @@ fn files_that_cannot_be_imported_are_all_named() {
         "cut.json: looks like iperf3 -J, but its JSON cannot be read",
         "notes.txt: not a supported output; it begins with \"milk\"",
         "cannot read none.json: No such file",
-        "known are the outputs of iperf3",
+        "supported: the outputs of iperf3",
     ] {
         assert!(stderr.contains(part), "{part}: {stderr}");
     }

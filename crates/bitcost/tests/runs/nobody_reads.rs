@@ -79,6 +79,7 @@ const COMMANDS: &[&[&str]] = &[
     &["serve", "keys", "--state", "no-such-folder"],
     &["show", "EXECUTION"],
     &["show", "EXECUTION", "--format", "csv"],
+    &["study", "new", "-"],
     &["studies"],
     &["test", "tcp", "-t", "100ms", "-O", "50ms"],
     &["test", "udp", "-t", "100ms", "-O", "50ms", "--json"],
