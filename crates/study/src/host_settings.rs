@@ -145,7 +145,7 @@ pub const MTU: Grammar = Grammar {
         Ok(vec![(
             None,
             single(
-                mtu.ok_or_else(|| format!("`{text}` is no MTU"))?
+                mtu.ok_or_else(|| format!("`{text}` is not an MTU"))?
                     .to_string(),
             ),
         )])
@@ -193,7 +193,7 @@ fn super_packet(text: &str, least: u64) -> Option<u64> {
 }
 
 fn limit(text: &str, what: &str, number: Option<u64>) -> Result<Vec<Parsed>, String> {
-    let number = number.ok_or_else(|| format!("`{text}` is no {what} that is allowed"))?;
+    let number = number.ok_or_else(|| format!("`{text}` is not an allowed {what}"))?;
     Ok(vec![(None, single(number.to_string()))])
 }
 
@@ -261,7 +261,7 @@ pub const LIMIT_OUTPUT: Grammar = Grammar {
         let bytes = units::parse_bytes(text)
             .ok()
             .filter(|bytes| (4096..=1 << 30).contains(bytes))
-            .ok_or_else(|| format!("`{text}` is not a number of bytes that is allowed"))?;
+            .ok_or_else(|| format!("`{text}` is not an allowed number of bytes"))?;
         Ok(sysctl(
             "net.ipv4.tcp_limit_output_bytes",
             &bytes.to_string(),
@@ -279,7 +279,7 @@ pub const MIN_TSO_SEGS: Grammar = Grammar {
             .parse()
             .ok()
             .filter(|count| *count > 0)
-            .ok_or_else(|| format!("`{text}` is not a number of segments that is allowed"))?;
+            .ok_or_else(|| format!("`{text}` is not an allowed number of segments"))?;
         Ok(sysctl("net.ipv4.tcp_min_tso_segs", &count.to_string()))
     },
 };
