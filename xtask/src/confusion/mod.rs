@@ -5,6 +5,7 @@ mod able;
 mod able_here;
 mod came_about;
 mod condensed;
+mod quota;
 mod random;
 mod scenarios;
 mod table;
@@ -63,15 +64,8 @@ pub struct Arguments {
     /// Exit 1 when the promises are not kept
     #[arg(long)]
     check: bool,
-    /// Instead of the scenarios, draw this many situations, and find what limits each by changing it
-    #[arg(long, value_name = "N", conflicts_with_all = ["from", "keep", "only", "check"])]
-    random: Option<u32>,
-    /// Seed of what is drawn
-    #[arg(long, default_value_t = 1, requires = "random")]
-    seed: u64,
-    /// Judge what `--prove` says of the situations
-    #[arg(long, requires = "random")]
-    prove: bool,
+    #[command(flatten)]
+    random: random::Random,
 }
 
 /// Runs or reads the trials, and prints the table; false when `--check` finds a promise broken.
@@ -79,13 +73,8 @@ pub struct Arguments {
 /// # Errors
 /// When the lab cannot be built or a file cannot be read.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    if let Some(situations) = arguments.random {
-        random::run(
-            &program(arguments)?,
-            situations,
-            arguments.seed,
-            arguments.prove,
-        )?;
+    if arguments.random.is_wanted() {
+        random::run(&program(arguments)?, &arguments.random)?;
         return Ok(true);
     }
     let (mut trials, not_run) = if arguments.from.is_empty() {

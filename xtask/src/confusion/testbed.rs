@@ -13,6 +13,7 @@ use bitcost_model::record::Role;
 use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
 
 use super::able::Able;
+use super::quota::{Quota, within};
 use super::scenarios::{Between, PathSettings, Scenario};
 
 /// The node between the hosts that is a link emulator.
@@ -25,7 +26,7 @@ pub struct Testbed {
     between: Vec<(String, PathBuf)>,
     lines: Option<PathBuf>,
     line: Option<Child>,
-    quota: Option<Quota>,
+    quota: Option<(Role, Quota)>,
     bitcost: PathBuf,
 }
 
@@ -45,7 +46,7 @@ impl Testbed {
         let (between, lines) = (lab.nodes_but(&["h1", "h2"]), lab.emulator_counters());
         let quota = scenario
             .quota
-            .map(|quota| Quota::new(quota.role(), quota.percent(able)))
+            .map(|quota| anyhow::Ok((quota.role(), Quota::new(quota.percent(able))?)))
             .transpose()?;
         let mut testbed = Testbed {
             lab,
@@ -132,18 +133,11 @@ impl Testbed {
         let group = self
             .quota
             .as_ref()
-            .filter(|quota| quota.role == role)
-            .map(|quota| quota.group.clone());
+            .filter(|(of, _)| *of == role)
+            .map(|(_, quota)| quota.group.clone());
         let command = move |_: Option<&str>| {
             let mut command = match &group {
-                Some(group) => {
-                    let mut shell = Command::new("sh");
-                    shell
-                        .args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""])
-                        .arg(group)
-                        .arg(&bitcost);
-                    shell
-                }
+                Some(group) => within(group, &bitcost),
                 None => Command::new(&bitcost),
             };
             command.args(agent_in_lab(&between, lines.as_deref()));
@@ -246,48 +240,4 @@ pub fn node_qdisc(device: &str, text: &str) -> Result<()> {
     let before = RootQdisc.observe(device)?;
     let asked = RootQdisc.plan(device, &before, &request.values)?;
     Ok(RootQdisc.write(device, &before, &asked)?)
-}
-
-/// A control group with a quota, for root and version 1 or 2 of control groups.
-struct Quota {
-    role: Role,
-    group: PathBuf,
-}
-
-impl Quota {
-    fn new(role: Role, percent: u32) -> Result<Quota> {
-        let (period, quota) = (20_000, 200 * percent);
-        let first = Path::new("/sys/fs/cgroup/cpu").exists();
-        let root = if first {
-            "/sys/fs/cgroup/cpu"
-        } else {
-            "/sys/fs/cgroup"
-        };
-        let group = Path::new(root).join(format!("bitcost-confusion-{}", std::process::id()));
-        std::fs::create_dir(&group)
-            .with_context(|| format!("a quota needs root: make {}", group.display()))?;
-        let held = Quota { role, group };
-        let write = |name: &str, text: String| {
-            std::fs::write(held.group.join(name), text).context("set the quota")
-        };
-        if first {
-            write("cpu.cfs_period_us", period.to_string())?;
-            write("cpu.cfs_quota_us", quota.to_string())?;
-        } else {
-            write("cpu.max", format!("{quota} {period}"))?;
-        }
-        Ok(held)
-    }
-}
-
-impl Drop for Quota {
-    fn drop(&mut self) {
-        // Its processes may need a moment to end.
-        for _ in 0..100 {
-            if std::fs::remove_dir(&self.group).is_ok() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-    }
 }

@@ -19,6 +19,16 @@ pub struct Situation {
 }
 
 impl Situation {
+    /// A stream over the embedded wire.
+    pub fn plain() -> Situation {
+        Situation {
+            workload: "tcp",
+            lab: Some("wire"),
+            factors: Vec::new(),
+            options: Vec::new(),
+        }
+    }
+
     /// The situation with this factor instead of the one of its kind, or in addition.
     pub fn with(&self, factor: Factor) -> Situation {
         let mut changed = self.clone();
@@ -133,7 +143,7 @@ impl Draw {
         let able = self.able_bps;
         match kind {
             Kind::Rate => self.between(20e6, 1.5 * able),
-            Kind::Delay => self.between(100.0, 50_000.0),
+            Kind::Delay => self.between(100.0, 30_000.0),
             Kind::Loss => self.between(0.01, 3.0),
             Kind::Queue => self.between(10.0, 2000.0).round(),
             Kind::ReceiveBuffer => self.between(8e3, 2e6).round(),
@@ -144,6 +154,7 @@ impl Draw {
             Kind::SendWork | Kind::ReceiveWork => self.between(100.0, 50_000.0).round(),
             Kind::Flows => self.between(2.0, 8.0).round(),
             Kind::Stress => self.between(20.0, 100.0).round(),
+            Kind::Quota => self.between(20.0, 200.0).round(),
             Kind::SenderCpu | Kind::ReceiverCpu => 0.0,
         }
     }
@@ -159,8 +170,10 @@ fn probability(kind: Kind, workload: &str, is_embedded: bool) -> f64 {
         Kind::Loss => 0.25,
         Kind::Queue => 0.3,
         Kind::ReceiveBuffer => 0.3,
-        Kind::SendWork | Kind::ReceiveWork => 0.2,
+        Kind::ReceiveWork => 0.2,
+        Kind::SendWork if is_stream => 0.2,
         Kind::Stress => 0.15,
+        Kind::Quota => 0.08,
         Kind::MessageSize if is_stream => 0.5,
         Kind::ApplicationRate if is_stream => 0.25,
         Kind::Flows if is_stream => 0.2,

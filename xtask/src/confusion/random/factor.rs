@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// What may limit a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// Rate of the link, in bit/s.
     Rate,
@@ -29,6 +31,8 @@ pub enum Kind {
     Flows,
     /// Load of another program, in per cent of a CPU.
     Stress,
+    /// CPU quota of the test's programs, in per cent of a CPU.
+    Quota,
     /// CPU time of the sender, which no option gives: it can only be tightened.
     SenderCpu,
     /// The same of the receiver.
@@ -36,7 +40,7 @@ pub enum Kind {
 }
 
 /// Every kind that is drawn.
-pub const DRAWN: [Kind; 12] = [
+pub const DRAWN: [Kind; 13] = [
     Kind::Rate,
     Kind::Delay,
     Kind::Loss,
@@ -49,6 +53,7 @@ pub const DRAWN: [Kind; 12] = [
     Kind::ReceiveWork,
     Kind::Flows,
     Kind::Stress,
+    Kind::Quota,
 ];
 
 impl Kind {
@@ -87,7 +92,7 @@ impl Kind {
             Kind::SendBuffer => &["send_buffer"],
             Kind::MessageSize => &["sender_cpu", "receiver_cpu", "packets_per_second"],
             Kind::ApplicationRate => &["application_pacing"],
-            Kind::SendWork | Kind::SenderCpu => &["sender_cpu"],
+            Kind::SendWork | Kind::SenderCpu => &["sender_cpu", "packets_per_second"],
             Kind::ReceiveWork | Kind::ReceiverCpu => {
                 &["receiver_cpu", "slow_reader", "udp_receive_buffer"]
             }
@@ -98,6 +103,7 @@ impl Kind {
                 "congestion_window_loss",
             ],
             Kind::Stress => &["sender_cpu", "receiver_cpu"],
+            Kind::Quota => &["cpu_quota"],
         }
     }
 }
@@ -125,6 +131,7 @@ impl Factor {
             Kind::ReceiveWork => option("--receive-work", format!("{whole}ns")),
             Kind::Flows => option("-P", whole),
             Kind::Stress if self.value < 1.0 => Vec::new(),
+            Kind::Quota => Vec::new(),
             Kind::Stress => option("--stress", format!("1 cpu {whole}%")),
             _ => Vec::new(),
         }
@@ -145,6 +152,7 @@ impl Factor {
 impl fmt::Display for Factor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line() {
+            None if self.kind == Kind::Quota => write!(f, "quota of {:.0} % of a CPU", self.value),
             Some(line) => write!(f, "{}", line.replace(['"', '='], "").replace("  ", " ")),
             None => write!(f, "{}", self.words().join(" ")),
         }

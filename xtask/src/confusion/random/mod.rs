@@ -4,116 +4,117 @@
 mod command;
 mod draw;
 mod factor;
+mod kept;
+mod outcome;
+mod remedy;
 mod truth;
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use command::{Answer, test};
+use command::{answer, judged, short};
 use draw::{Draw, Situation};
-use truth::Response;
+use kept::{Found, Kept, Series};
+use outcome::Table;
+use truth::{Truth, truth};
 
-/// Length of the test that is judged, in seconds.
-const SECONDS: &str = "3";
+/// A series of situations.
+#[derive(clap::Args)]
+pub struct Random {
+    /// Instead of the scenarios, draw this many situations, and find what limits each by changing it
+    #[arg(long, value_name = "N", conflicts_with_all = ["from", "keep", "only", "check"])]
+    random: Option<u32>,
+    /// Seed of what is drawn
+    #[arg(long, default_value_t = 1, requires = "random")]
+    seed: u64,
+    /// Folder of the situations: what it has is not made again, but judged again by this bitcost
+    /// [default: target/confusion-SEED]
+    #[arg(long, value_name = "FOLDER", requires = "random")]
+    into: Option<PathBuf>,
+    /// Begin no situation after this many seconds; a later call goes on
+    #[arg(long, value_name = "SECONDS", requires = "random")]
+    within: Option<u64>,
+    /// Judge what `--prove` says of the situations; has its own folder
+    #[arg(long, requires = "random")]
+    prove: bool,
+}
 
-/// What became of the situations of one confidence.
-#[derive(Default)]
-struct Count {
-    right: u32,
-    wrong: u32,
+impl Random {
+    /// Whether situations are wanted.
+    pub fn is_wanted(&self) -> bool {
+        self.random.is_some()
+    }
+
+    fn folder(&self) -> PathBuf {
+        let way = if self.prove { "-prove" } else { "" };
+        let folder = || format!("target/confusion-{}{way}", self.seed).into();
+        self.into.clone().unwrap_or_else(folder)
+    }
 }
 
 /// Draws situations, judges what bitcost says of each, and prints a table by confidence.
 ///
 /// # Errors
-/// When this machine's rate cannot be measured. A situation that cannot be run is named and left out.
-pub fn run(bitcost: &Path, situations: u32, seed: u64, is_proved: bool) -> Result<()> {
-    let able = Situation {
-        workload: "tcp",
-        lab: Some("wire"),
-        factors: Vec::new(),
-        options: Vec::new(),
+/// When this machine's rate cannot be measured, or the folder cannot be used. A situation that cannot
+/// be run is named and left out.
+pub fn run(bitcost: &Path, arguments: &Random) -> Result<()> {
+    let began = Instant::now();
+    let within = arguments.within.map(Duration::from_secs);
+    let begin = || {
+        let able_mbps = short(bitcost, &Situation::plain())?.rate;
+        Ok(Series {
+            seed: arguments.seed,
+            able_mbps,
+        })
     };
-    let able_mbps = test(bitcost, &able, SECONDS, false)?.rate;
-    println!("this machine: TCP over the wire {able_mbps:.0} Mbit/s; seed {seed}");
-    let mut draw = Draw::new(seed, able_mbps * 1e6);
-    let mut counts: BTreeMap<String, Count> = BTreeMap::new();
-    let (mut unknown, mut left_out) = (0, 0);
-    for number in 1..=situations {
+    let mut kept = Kept::open(&arguments.folder(), arguments.seed, begin)?;
+    let able_mbps = kept.series.able_mbps;
+    println!(
+        "this machine: TCP over the wire {able_mbps:.0} Mbit/s; seed {}",
+        arguments.seed
+    );
+    let mut draw = Draw::new(arguments.seed, able_mbps * 1e6);
+    let mut table = Table::default();
+    for number in 1..=arguments.random.unwrap_or(0) {
         let situation = draw.next();
-        println!("{number}: {}", situation.text());
-        match judged(bitcost, &situation, is_proved) {
-            Ok((answer, responses)) => {
-                let is_right = is_right(&situation, &answer, &responses);
-                println!("{}", line(&answer, &responses, is_right));
-                if answer.limiter == "unknown" {
-                    unknown += 1;
-                    continue;
-                }
-                let count = counts.entry(answer.confidence).or_default();
-                match is_right {
-                    true => count.right += 1,
-                    false => count.wrong += 1,
-                }
-            }
-            Err(error) => {
-                left_out += 1;
-                println!("  not run: {error:#}");
-            }
+        let log = kept.log(number);
+        let mut known = kept.found.iter().position(|found| found.number == number);
+        if known.is_none() && within.is_none_or(|within| began.elapsed() < within) {
+            let found = found(bitcost, &situation, &log, number, arguments.prove);
+            kept.add(found)?;
+            known = Some(kept.found.len() - 1);
         }
+        let Some(found) = known.map(|index| &kept.found[index]) else {
+            break;
+        };
+        let answer = answer(bitcost, &situation, &log).ok();
+        println!("{}", table.add(&situation, found, answer.as_ref()));
     }
-    println!("| confidence | right | wrong |\n|---|---|---|");
-    for (confidence, Count { right, wrong }) in &counts {
-        println!("| {confidence} | {right} | {wrong} |");
-    }
-    println!("unknown: {unknown} of {situations}; not run: {left_out}");
+    println!("{table}");
     Ok(())
 }
 
-fn judged(
-    bitcost: &Path,
-    situation: &Situation,
-    is_proved: bool,
-) -> Result<(Answer, Vec<Response>)> {
-    let answer = test(bitcost, situation, SECONDS, is_proved)?;
-    Ok((answer, truth::responses(bitcost, situation)?))
-}
-
-/// Whether the verdict names what the rate follows. Where it follows nothing that was changed, the
-/// limit is of the machine: the CPU time of an end, or for transactions what each of them takes.
-fn is_right(situation: &Situation, answer: &Answer, responses: &[Response]) -> bool {
-    let mut named = responses
-        .iter()
-        .filter(|response| response.limits())
-        .peekable();
-    if named.peek().is_none() {
-        let own: &[&str] = match situation.workload {
-            "rr" => &["sender_cpu", "receiver_cpu", "wake_ups", "latency"],
-            _ => &[],
-        };
-        return own.contains(&answer.limiter.as_str());
+/// Makes the test that is judged, and finds the truth.
+fn found(bitcost: &Path, situation: &Situation, log: &Path, number: u32, prove: bool) -> Found {
+    let began = Instant::now();
+    let made = || -> Result<Truth> {
+        // That of a call that was killed.
+        let _ = std::fs::remove_dir_all(log);
+        judged(bitcost, situation, log, prove)?;
+        let answer = answer(bitcost, situation, log)?;
+        truth(bitcost, situation, &answer)
+    };
+    let (truth, why) = match made() {
+        Ok(truth) => (Some(truth), String::new()),
+        Err(error) => (None, format!("{error:#}")),
+    };
+    Found {
+        number,
+        situation: situation.text(),
+        truth,
+        why,
+        seconds: began.elapsed().as_secs_f64(),
     }
-    named.any(|response| response.kind.names().contains(&answer.limiter.as_str()))
-}
-
-fn line(answer: &Answer, responses: &[Response], is_right: bool) -> String {
-    let part = |elasticity: Option<f64>| elasticity.map_or("-".to_owned(), |e| format!("{e:.2}"));
-    let follows: Vec<String> = responses
-        .iter()
-        .map(|response| {
-            let mark = if response.limits() { "*" } else { "" };
-            let (more, less) = (part(response.more), part(response.less));
-            format!("{:?}{mark} {more}/{less}", response.kind)
-        })
-        .collect();
-    format!(
-        "  {} {} ({}), {:.1}: {}",
-        if is_right { "right" } else { "WRONG" },
-        answer.limiter,
-        answer.confidence,
-        answer.rate,
-        follows.join(", ")
-    )
 }

@@ -1,0 +1,105 @@
+//! The folder of a series of situations: what was found of each, a line each, and the logs of the tests
+//! that are judged. So a series is made in pieces, and judged again by another bitcost.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use super::truth::Truth;
+
+/// The first line: what is drawn depends on these.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Series {
+    /// The seed.
+    pub seed: u64,
+    /// What a stream over the embedded wire reaches on this machine, in Mbit/s.
+    pub able_mbps: f64,
+}
+
+/// What was found of a situation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Found {
+    /// Its number, from 1 on.
+    pub number: u32,
+    /// The situation in words.
+    pub situation: String,
+    /// How its rate followed; absent where that is not known.
+    pub truth: Option<Truth>,
+    /// Why it is not known.
+    pub why: String,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+}
+
+/// A folder.
+pub struct Kept {
+    folder: PathBuf,
+    /// What it was begun with.
+    pub series: Series,
+    /// What was found so far.
+    pub found: Vec<Found>,
+}
+
+impl Kept {
+    /// The folder's series, which `begin` begins where there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read or written, or has another seed.
+    pub fn open(folder: &Path, seed: u64, begin: impl FnOnce() -> Result<Series>) -> Result<Kept> {
+        std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
+        let mut kept = Kept {
+            folder: folder.to_owned(),
+            series: Series {
+                seed,
+                able_mbps: 0.0,
+            },
+            found: Vec::new(),
+        };
+        let path = kept.path();
+        if !path.exists() {
+            kept.series = begin()?;
+            kept.append(&kept.series)?;
+            return Ok(kept);
+        }
+        let text = std::fs::read_to_string(&path)?;
+        let mut lines = text.lines();
+        kept.series = serde_json::from_str(lines.next().unwrap_or_default())
+            .with_context(|| format!("{} does not begin with a series", path.display()))?;
+        if kept.series.seed != seed {
+            bail!("{} has seed {}", folder.display(), kept.series.seed);
+        }
+        // A line without its end is of a run that was killed.
+        let whole = |line: &str| serde_json::from_str(line).ok();
+        kept.found = lines.filter_map(whole).collect();
+        Ok(kept)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.join("found.jsonl")
+    }
+
+    /// The folder for the log of a situation.
+    pub fn log(&self, number: u32) -> PathBuf {
+        self.folder.join(number.to_string())
+    }
+
+    /// Adds what was found.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add(&mut self, found: Found) -> Result<()> {
+        self.append(&found)?;
+        self.found.push(found);
+        Ok(())
+    }
+
+    fn append(&self, line: &impl Serialize) -> Result<()> {
+        let path = self.path();
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.create(true).append(true).open(&path)?;
+        writeln!(file, "{}", serde_json::to_string(line)?)
+            .with_context(|| format!("write {}", path.display()))
+    }
+}
