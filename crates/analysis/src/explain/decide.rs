@@ -5,12 +5,14 @@ use bitcost_model::units::counted;
 
 use crate::metrics::RunView;
 
-use crate::explain::bounds::{INTERVALS_MIN, SECONDS_MIN, STEADY};
+use crate::explain::bounds::{INTERVALS_MIN, RETRANSMITTED, SECONDS_MIN, STEADY};
 use crate::explain::cost::PacketCost;
 use crate::explain::in_effect::InEffect;
 use crate::explain::levels::Levels;
 use crate::explain::limiter::{Candidate, Confidence, Limiter, Step, Verdict};
-use crate::explain::limiters::{asked, candidates, unknown};
+use crate::explain::limiters::{
+    PACKETS_PER_SECOND, RECEIVER_CPU, SENDER_CPU, asked, candidates, unknown,
+};
 use crate::explain::others::Others;
 use crate::explain::signals::{Signals, intervals};
 
@@ -158,17 +160,19 @@ pub fn decide(signals: &Signals) -> Verdict {
     }
     match candidates.iter().find(|candidate| candidate.holds()) {
         Some(found) => {
-            let verdict = sure(found.clone(), &candidates);
-            let others = holds_back(signals, &found.limiter) || is_by_constants(signals, &verdict);
-            let most = if others {
+            let mut verdict = sure(found.clone(), &candidates);
+            let most = if let Some(repeated) = repeated(signals, &found.limiter) {
+                let known = std::mem::take(&mut verdict.chosen.detail);
+                let more = if known.is_empty() { "" } else { "; " };
+                verdict.chosen.detail = format!("{known}{more}{repeated}");
+                Confidence::Low
+            } else if holds_back(signals, &found.limiter) || is_by_constants(signals, &verdict) {
                 Confidence::Medium
             } else {
                 Confidence::High
             };
-            Verdict {
-                confidence: verdict.confidence.min(most),
-                ..verdict
-            }
+            verdict.confidence = verdict.confidence.min(most);
+            verdict
         }
         None => unknown("no rule's evidence suffices", next(&candidates, None)),
     }
@@ -184,6 +188,19 @@ fn is_by_constants(signals: &Signals, verdict: &Verdict) -> bool {
 fn holds_back(signals: &Signals, limiter: &Limiter) -> bool {
     let mut hops = signals.hops.iter();
     hops.any(|hop| hop.is_shaping() && !limiter.is_hop(&hop.name))
+}
+
+/// What is said of a stream that repeats segments where a CPU is named: recovery holds it back as well,
+/// so that less work for that CPU need not make it faster. A path that only reorders does this.
+fn repeated(signals: &Signals, limiter: &Limiter) -> Option<String> {
+    let cpus = [SENDER_CPU.name, RECEIVER_CPU.name, PACKETS_PER_SECOND.name];
+    let again = signals.tcp.retransmitted?;
+    (again >= RETRANSMITTED && cpus.contains(&limiter.name())).then(|| {
+        format!(
+            "{:.1} % of segments are retransmitted, lost or out of order, which holds it back, too",
+            100.0 * again
+        )
+    })
 }
 
 /// The candidate of another limiter than the chosen one with the best evidence.

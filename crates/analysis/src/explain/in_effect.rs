@@ -2,11 +2,12 @@
 
 use bitcost_model::modes::Mode;
 use bitcost_model::probes::Probes;
-use bitcost_model::record::EndpointRecord;
+use bitcost_model::record::{EndpointRecord, Sample};
 
 use crate::explain::limiter::Verdict;
 use crate::explain::limiters::{
-    CONGESTION_LOSS, PACKETS_PER_SECOND, RECEIVE_BUFFER, RECEIVER_CPU, SENDER_CPU, UNKNOWN,
+    CONGESTION_LOSS, PACKETS_PER_SECOND, RECEIVE_BUFFER, RECEIVER_CPU, SEND_BUFFER, SENDER_CPU,
+    UNKNOWN,
 };
 use crate::explain::packing::Packing;
 use crate::metrics::{RunView, metric};
@@ -20,6 +21,23 @@ const NOT_FULL: &str = "work per packet: packets are not full";
 /// What to do about a receive window that may be what fills packets.
 const BOTH_WAYS: &str =
     "try larger and smaller receive buffers (--mode auto): more window may leave packets less full";
+
+/// What to do about a window that is smaller than its buffer allows.
+const HELD_WINDOW: &str = "find what keeps the window under 64 KiB: the receive buffer has room for more; see net.ipv4.tcp_window_scaling of both hosts, and `window` of the route";
+
+/// What to do about a buffer that the test sets, and about one of the kernel's autotuning.
+const LARGER_RECEIVE: [&str; 2] = [
+    "raise the receive buffer (--receive-buffer), or leave it to the kernel; net.core.rmem_max limits it",
+    "raise the maximum of net.ipv4.tcp_rmem (--tcp-buffers) at the receiver; a fixed --receive-buffer may be smaller",
+];
+const LARGER_SEND: [&str; 2] = [
+    "raise the send buffer (--send-buffer), or leave it to the kernel; net.core.wmem_max limits it",
+    "raise the maximum of net.ipv4.tcp_wmem (--tcp-buffers) at the sender; a fixed --send-buffer may be smaller",
+];
+
+fn larger_buffer(is_set: bool, ways: [&'static str; 2]) -> Vec<(bool, &'static str)> {
+    vec![(false, ways[usize::from(!is_set)])]
+}
 
 /// How a run's interfaces can take fewer interrupts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,6 +93,10 @@ pub struct InEffect {
     no_other_cpu: bool,
     /// How full packets were; absent where that is not known.
     packing: Option<Packing>,
+    /// The size of the receive and of the send buffer is the test's and not the kernel's.
+    sets_buffers: [bool; 2],
+    /// The window stays within 16 bits while the receive buffer has room for several times as much.
+    window_is_held: bool,
 }
 
 impl InEffect {
@@ -87,6 +109,7 @@ impl InEffect {
             .samples
             .first()
             .map_or(1, |sample| sample.cpus.len());
+        let no_other_cpu = cpus <= if run.shared_cpus { 2 } else { 1 };
         InEffect {
             sends_large: conditions.mean_message_bytes() >= LARGE_BYTES,
             receives_large: received.is_some_and(|bytes| bytes >= LARGE_BYTES),
@@ -94,15 +117,20 @@ impl InEffect {
             receive_mode: conditions.receive_mode != Mode::Plain,
             segments: !is_off(run.sender, "tx-tcp-segmentation"),
             joins: !is_off(run.receiver, "rx-gro"),
-            flows: conditions.flows as usize >= cpus.max(2),
+            flows: no_other_cpu || conditions.flows as usize >= cpus.max(2),
             all_probes: conditions.probes == Probes::All,
             cost: !conditions.no_cost,
             bbr: congestion_control(run.sender) == Some("bbr"),
             is_datagram: conditions.workload.is_datagram(),
             moderation: Moderation::of(run),
             second_machine: !run.shared_cpus,
-            no_other_cpu: cpus <= if run.shared_cpus { 2 } else { 1 },
+            no_other_cpu,
             packing: Packing::of(run),
+            sets_buffers: [
+                conditions.receive_buffer_bytes.is_some(),
+                conditions.send_buffer_bytes.is_some(),
+            ],
+            window_is_held: window_is_held(run),
         }
     }
 
@@ -166,6 +194,9 @@ impl InEffect {
 
     /// What can be done about a limiter that depends on how full packets are; absent where it does not.
     fn ways_of_packing(&self, limiter: &str) -> Option<Vec<(bool, &'static str)>> {
+        if limiter == RECEIVE_BUFFER.name && self.window_is_held {
+            return Some(vec![(false, HELD_WINDOW)]);
+        }
         let packing = self.packing?;
         if limiter == RECEIVE_BUFFER.name && !packing.allows_more_window() {
             return Some(vec![(false, BOTH_WAYS)]);
@@ -235,6 +266,12 @@ impl InEffect {
                 ),
             ];
         }
+        if limiter == RECEIVE_BUFFER.name {
+            return larger_buffer(self.sets_buffers[0], LARGER_RECEIVE);
+        }
+        if limiter == SEND_BUFFER.name && !self.is_datagram {
+            return larger_buffer(self.sets_buffers[1], LARGER_SEND);
+        }
         if limiter == UNKNOWN.name {
             return vec![
                 (false, "measure for longer"),
@@ -244,6 +281,18 @@ impl InEffect {
         }
         Vec::new()
     }
+}
+
+/// Whether no sample announces a window of more than 16 bits, while the receive buffer has four times as
+/// much: then window scaling is off, or something else holds the window.
+fn window_is_held(run: &RunView) -> bool {
+    let windows = run.sender.samples.iter().flat_map(Sample::connections);
+    let window = windows.filter_map(|tcp| tcp.snd_wnd_bytes).max();
+    let sockets = run.receiver.samples.iter().flat_map(|one| &one.sockets);
+    let buffer = sockets.map(|socket| socket.receive_buffer_bytes).max();
+    window.zip(buffer).is_some_and(|(window, buffer)| {
+        window <= u32::from(u16::MAX) && buffer / 4 >= u32::from(u16::MAX)
+    })
 }
 
 /// Whether a feature of the endpoint's interface is known to be off; a run that sets some of them

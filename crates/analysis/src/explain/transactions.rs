@@ -1,8 +1,9 @@
 //! What a transaction's time consists of, and what waking threads costs in it.
 
 use bitcost_model::constants::{Constant, HostConstants};
-use bitcost_model::record::EndpointRecord;
+use bitcost_model::record::{EndpointRecord, Role};
 
+use crate::explain::load::Load;
 use crate::metrics::{RunView, metric};
 
 /// The transactions of a run.
@@ -24,6 +25,12 @@ pub struct Transactions {
     pub moderates: bool,
     /// True where both endpoints run on the same CPUs.
     pub same_cpus: bool,
+    /// Of the time of a flow, the share that it waits for answers that never come, until it gives up.
+    pub given_up: f64,
+    /// The larger of request and response, in bytes.
+    pub bytes: u32,
+    /// The least round-trip time of the connections, in ns.
+    pub rtt_ns: Option<f64>,
 }
 
 /// What a wake-up costs at least, by the host's constants.
@@ -42,6 +49,9 @@ impl Transactions {
         let conditions = run.conditions;
         let flows = f64::from(conditions.flows);
         let rate = figure("transactions_per_second").filter(|rate| *rate > 0.0)?;
+        let unanswered = run.measured(Role::Sender).unanswered as f64;
+        let timeout_s = f64::from(conditions.request_timeout_ms) / 1e3;
+        let of_flows = run.window_seconds(Role::Sender)? * flows;
         let both = figure("sender_wakeups_per_message").zip(figure("receiver_wakeups_per_message"));
         Some(Transactions {
             each_ns: 1e9 * flows / rate,
@@ -52,6 +62,11 @@ impl Transactions {
             busy_polls: conditions.busy_poll_us.is_some_and(|us| us > 0),
             moderates: [run.sender, run.receiver].into_iter().any(moderates),
             same_cpus: run.shared_cpus && run.sender.pinned_cpus == run.receiver.pinned_cpus,
+            given_up: (unanswered * timeout_s / of_flows).min(1.0),
+            bytes: conditions
+                .request_size_bytes
+                .max(conditions.response_size_bytes),
+            rtt_ns: Load::of(run).rtt_us.map(|us| 1e3 * us),
         })
     }
 

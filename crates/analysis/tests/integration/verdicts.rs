@@ -391,6 +391,48 @@ fn a_queue_that_passes_its_whole_rate_limits_however_the_sender_spends_its_time(
     assert_eq!(named(&half_full), "UDP receive buffer overflow");
 }
 
+#[test]
+fn a_full_sender_that_retransmits_is_not_sure_to_limit() {
+    let repeating = |retransmitted: f64| {
+        decide(&Signals {
+            sender: times(0.98, 0.0, 0.0),
+            receiver: times(0.4, 0.0, 0.0),
+            tcp: Tcp {
+                retransmitted: Some(retransmitted),
+                ..Tcp::default()
+            },
+            ..calm()
+        })
+    };
+    assert_eq!(repeating(0.0001).confidence, Confidence::High);
+    let verdict = repeating(0.013);
+    assert_eq!(verdict.limiter().name(), "sender_cpu");
+    assert_eq!(verdict.confidence, Confidence::Low);
+    assert!(
+        verdict.chosen.detail.contains("1.3 % of segments"),
+        "{verdict:?}"
+    );
+}
+
+#[test]
+fn a_queue_that_is_never_empty_is_a_rate() {
+    let queueing = |queueing: f64| Signals {
+        sender: times(0.1, 0.0, 0.0),
+        receiver: times(0.1, 0.0, 0.0),
+        hops: hop("s1 s1-eth2", 900.0, 0.0, 0.0),
+        tcp: Tcp {
+            retransmitted: Some(0.01),
+            retransmits: Some(1000.0),
+            segments: Some(100_000.0),
+            queueing: Some(queueing),
+            ..Tcp::default()
+        },
+        ..calm()
+    };
+    assert_eq!(named(&queueing(1.2)), "queue overflow at s1 s1-eth2");
+    assert_eq!(named(&queueing(2.0)), "link or shaper rate at s1 s1-eth2");
+}
+
 /// A request and its response take 66 µs, of which the client works 4.
 fn requests() -> Transactions {
     Transactions {
@@ -402,6 +444,9 @@ fn requests() -> Transactions {
         busy_polls: false,
         moderates: false,
         same_cpus: false,
+        given_up: 0.0,
+        bytes: 1,
+        rtt_ns: Some(40_000.0),
     }
 }
 
@@ -436,6 +481,24 @@ fn requests_wait_for_answers_or_for_woken_threads() {
         decide(&several).chosen.detail,
         "one request at a time in each of 8 flows; 62 of 66 µs are waiting"
     );
+    // 1 MiB at 90 Mbit/s on a path of 1 ms: no other flow would find more of that rate.
+    let large = Transactions {
+        each_ns: 93e6,
+        bytes: 1 << 20,
+        rtt_ns: Some(1e6),
+        ..requests()
+    };
+    assert_eq!(named(&transactional(large)), "unknown");
+    let far = Transactions {
+        rtt_ns: Some(40e6),
+        ..large
+    };
+    assert_eq!(named(&transactional(far)), "latency");
+    let lossy = Transactions {
+        given_up: 0.9,
+        ..requests()
+    };
+    assert_eq!(named(&transactional(lossy)), "path loss");
     // The answers became slower: the client still waits for them.
     let slower = Signals {
         trend: Some(0.46),

@@ -30,6 +30,7 @@ pub use cpu_quota::quota_of;
 pub use packets_per_second::ROW as PACKETS_PER_SECOND;
 pub use receive_buffer::ROW as RECEIVE_BUFFER;
 pub use receiver_cpu::ROW as RECEIVER_CPU;
+pub use send_buffer::ROW as SEND_BUFFER;
 pub use sender_cpu::ROW as SENDER_CPU;
 pub use unknown::{ROW as UNKNOWN, verdict as unknown};
 

@@ -12,13 +12,41 @@ pub static ROW: LimiterRow = LimiterRow {
     name: "path_loss",
     title: "path loss",
     remedy: "find where packets are lost: a policer, a bad link, a device whose drops are not counted here",
-    questions: &[Question {
-        step: Step::Loss,
-        about: "",
-        evidence: "over 2 % lost, half of them where nothing counts drops, or by the random loss that a link emulator was set to",
-        rule: unseen,
-    }],
+    questions: &[
+        Question {
+            step: Step::Loss,
+            about: "",
+            evidence: "over 2 % lost, half of them where nothing counts drops, or by the random loss that a link emulator was set to",
+            rule: unseen,
+        },
+        Question {
+            step: Step::Latency,
+            about: "requests of UDP",
+            evidence: "50 % of the time is waiting for answers that never come, until the request is given up",
+            rule: |signals| given_up(signals).into_iter().collect(),
+        },
+    ],
 };
+
+/// Requests or answers that are lost, each of which takes as long as the client waits for it.
+fn given_up(signals: &Signals) -> Option<Candidate> {
+    let given_up = signals.transactions?.given_up;
+    let evidence = share(
+        "waiting for answers that never come",
+        given_up,
+        AtLeast(EXPLAINED),
+    );
+    let found = candidate(
+        ROW.limiter(),
+        "requests or answers are lost",
+        vec![evidence],
+    );
+    let remedy = "find where packets are lost; wait less for an answer (--request-timeout)";
+    (given_up > 0.0).then(|| Candidate {
+        remedy: Some(remedy.to_owned()),
+        ..found
+    })
+}
 
 fn unseen(signals: &Signals) -> Vec<Candidate> {
     let Some(loss) = signals.loss else {

@@ -2,9 +2,13 @@
 
 use super::evidence::candidate;
 use super::loss::{explained, lost, retransmitted};
+use super::rate::is_never_empty;
 use crate::explain::hops::Hop;
 use crate::explain::limiter::{Candidate, LimiterRow, Question, Step};
 use crate::explain::signals::Signals;
+
+/// What helps where more datagrams come to a queue than leave it.
+const OF_DATAGRAMS: &str = "request a rate that passes there (-b); raise the limit of that queue, or where the rate of its link passes whole, that rate";
 
 /// The row.
 pub static ROW: LimiterRow = LimiterRow {
@@ -21,7 +25,7 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Congestion,
             about: "TCP",
-            evidence: "over 0.1 % of segments retransmitted, or one in W² at a congestion window of W segments; and half as many dropped by one queueing discipline or link emulator that was full; a packet counts as segments sent ÷ packets that passed there",
+            evidence: "over 0.1 % of segments retransmitted, or one in W² at a congestion window of W segments; and half as many dropped by one queueing discipline or link emulator that was full; a packet counts as segments sent ÷ packets that passed there; not where the evidence of a rate on the path holds by the round-trip time: the queue is then never empty, and a longer one does not move more",
             rule: of_streams,
         },
     ],
@@ -48,13 +52,20 @@ fn of_datagrams(signals: &Signals) -> Vec<Candidate> {
             lost(&loss),
             explained(&loss, format!("drops of {kind} at {name}"), drops),
         ];
-        candidate(ROW.at_hop(&name), "", evidence)
+        let remedy = (kind != "softnet").then(|| OF_DATAGRAMS.to_owned());
+        Candidate {
+            remedy,
+            ..candidate(ROW.at_hop(&name), "", evidence)
+        }
     };
     dropping.into_iter().map(overflow).collect()
 }
 
 /// Queues that dropped what was retransmitted.
 fn of_streams(signals: &Signals) -> Vec<Candidate> {
+    if is_never_empty(signals) {
+        return Vec::new();
+    }
     let named = |hop: &Hop| {
         // One packet may be several segments, as long as nothing splits it.
         let segments = signals.tcp.segments;

@@ -13,6 +13,9 @@ const VARIATION: f64 = 0.2;
 /// The share of a set rate that may be missing where the queue limits.
 const UNFILLED: f64 = 0.03;
 
+/// The detail of a path whose queue is never empty.
+const STANDS: &str = "a queue stands there";
+
 /// The row.
 pub static ROW: LimiterRow = LimiterRow {
     name: "rate",
@@ -104,6 +107,12 @@ fn shapers(signals: &Signals) -> Vec<Candidate> {
     found
 }
 
+/// Whether a queue on the path stands all the time, so that its rate passes whole.
+pub(super) fn is_never_empty(signals: &Signals) -> bool {
+    let mut found = unseen(signals).into_iter();
+    found.any(|found| found.detail == STANDS && found.holds())
+}
+
 /// A queue whose counters are not known: the round-trip time grew and the rate is steady, or the
 /// connection found the path's rate.
 fn unseen(signals: &Signals) -> Vec<Candidate> {
@@ -111,7 +120,12 @@ fn unseen(signals: &Signals) -> Vec<Candidate> {
     let (Some(variation), Some(sender)) = (signals.variation, signals.sender) else {
         return found;
     };
-    let on_the_path = |detail, evidence| candidate(ROW.placed("on the path"), detail, evidence);
+    let mut dropping = signals.hops.iter().filter(|hop| hop.drops > 0.0);
+    let place = match (dropping.next(), dropping.next()) {
+        (Some(hop), None) => at(hop),
+        _ => ROW.placed("on the path"),
+    };
+    let on_the_path = |detail, evidence| candidate(place.clone(), detail, evidence);
     let held_up = share("sender blocked in send", sender.blocked, AtLeast(HELD_UP));
     let steady = share("variation of the rate", variation, AtMost(VARIATION));
     if let Some(queueing) = tcp.queueing {
@@ -125,7 +139,7 @@ fn unseen(signals: &Signals) -> Vec<Candidate> {
             steady.clone(),
             held_up.clone(),
         ];
-        found.push(on_the_path("a queue stands there", evidence));
+        found.push(on_the_path(STANDS, evidence));
     }
     if let (Some(pacing), Some(again), Some(unsent)) =
         (tcp.pacing_use, tcp.retransmitted, tcp.unsent)
