@@ -97,6 +97,7 @@ pub(crate) fn ladder_sentences(ladder: &Ladder) -> Vec<String> {
             said.push(format!("Limited now by: {limiter}.{remedy}"));
         }
     }
+    said.extend(of_quota(ladder));
     said.push(
         match ladder.end {
             End::Complete => "Nothing else that was tried gains 3 %.",
@@ -108,6 +109,19 @@ pub(crate) fn ladder_sentences(ladder: &Ladder) -> Vec<String> {
         .to_owned(),
     );
     said
+}
+
+/// A quota takes time that no setting of a test returns, whatever makes the work cheaper.
+fn of_quota(ladder: &Ladder) -> Option<String> {
+    let mut limiters = ladder.rungs.iter().filter_map(|rung| rung.limiter.as_ref());
+    let quota = limiters.find(|limiter| limiter.name() == "cpu_quota")?;
+    let cheaper = match ladder.kept().next() {
+        Some(_) => " What was kept needs less of it.",
+        None => "",
+    };
+    Some(format!(
+        "No setting that can be tried from here raises the {quota}: raise cpu.max of its control group.{cheaper}"
+    ))
 }
 
 fn gained(ladder: &Ladder) -> String {

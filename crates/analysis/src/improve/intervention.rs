@@ -21,6 +21,8 @@ pub struct Candidate {
     pub needs_root: bool,
     /// The limiters that it may relax, by name.
     pub relaxes: &'static [&'static str],
+    /// Whether it turns on what a host has off, and is therefore decided before anything unusual.
+    pub restores: bool,
 }
 
 impl Candidate {
@@ -39,6 +41,7 @@ impl Candidate {
             keep: Keep::Program(keep.into()),
             needs_root: false,
             relaxes: &[],
+            restores: false,
         }
     }
 

@@ -79,12 +79,13 @@ fn offloads(trial: &Trial) -> Vec<Offer> {
             };
             let device = &trial.host(end).device.name;
             let command = trial.at(end, &format!("ethtool -K {device} {}", list(" ")));
+            let typed = format!("{host}: {}", list(", "));
+            let label = format!("{} at the {host}", list(", "));
             (!names.is_empty()).then(|| {
-                Ok(Candidate::of_host(
-                    format!("{} at the {host}", list(", ")),
-                    &[("offloads", &format!("{host}: {}", list(", ")))],
-                    command,
-                ))
+                Ok(Candidate {
+                    restores: true,
+                    ..Candidate::of_host(label, &[("offloads", &typed)], command)
+                })
             })
         })
         .collect()

@@ -273,7 +273,8 @@ impl Climb<'_, '_> {
         self.test.typed.keep("rate_bps", &format!("{rate:.0}"))
     }
 
-    /// Tries the changes of the bottleneck, and where none gains, all others.
+    /// Tries the changes of the bottleneck, and where none gains, all others; first those that turn on what a host has
+    /// off.
     fn stages(&mut self, test: &Findings, ordinary: &Ordinary) -> Result<Stage, Failure> {
         if self.limiter != ordinary.named {
             self.limiter.clone_from(&ordinary.named);
@@ -284,9 +285,13 @@ impl Climb<'_, '_> {
                 self.possible(ordinary, candidate)
             });
             self.refused.extend(offered.untried);
-            match self.try_all(&offered.candidates, ordinary)? {
-                Stage::Nothing => {}
-                other => return Ok(other),
+            let (restoring, others): (Vec<_>, Vec<_>) =
+                offered.candidates.into_iter().partition(|one| one.restores);
+            for candidates in [restoring, others] {
+                match self.try_all(&candidates, ordinary)? {
+                    Stage::Nothing => {}
+                    other => return Ok(other),
+                }
             }
         }
         Ok(Stage::Nothing)
