@@ -32,8 +32,6 @@ enum Verb {
     /// Compare bitcost with netperf, iperf3, nuttcp, iperf2 and a minimal C loop, interleaved on
     /// one path
     BenchPeers(bench_peers::Arguments),
-    /// Compare the engine's own ways to wait for a stream, interleaved on one path
-    BenchDefaults(bench_peers::variants::Arguments),
     /// Measure the link emulator: idle round trips, rate, CPU, packets compared with a forwarder of
     /// one packet a call, losses
     Emulator(emulator::Arguments),
@@ -119,7 +117,6 @@ fn main() -> ExitCode {
         Verb::NodeQdisc { device, qdisc } => confusion::node_qdisc(&device, &qdisc).map(|()| true),
         Verb::CpuCheck(arguments) => cpu_check::run(&arguments),
         Verb::ProbeCost(arguments) => probe_cost::run(&arguments).map(|()| true),
-        Verb::BenchDefaults(arguments) => bench_peers::variants::run(&arguments).map(|()| true),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

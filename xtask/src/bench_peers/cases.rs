@@ -1,7 +1,9 @@
 //! The cases of a comparison: transport, size, rate, and the path's MTU.
 
+use serde::{Deserialize, Serialize};
+
 /// The traffic of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Traffic {
     /// A TCP stream.
     Tcp,
@@ -16,7 +18,7 @@ pub enum Traffic {
 }
 
 /// One comparison.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// Its traffic.
     pub traffic: Traffic,

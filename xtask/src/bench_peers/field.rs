@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use bitcost_lab::{Lab, Napi};
+use serde::{Deserialize, Serialize};
 
 /// The sender's host.
 pub const SENDER: &str = "h1";
@@ -17,7 +18,7 @@ pub const RECEIVER: &str = "h2";
 pub const CONGESTION_CONTROL: &str = "reno";
 
 /// The CPUs of both endpoints, and the state of their devices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
     /// Both endpoints use one CPU.
     pub one_cpu: bool,
@@ -106,6 +107,34 @@ impl Field {
         } else {
             bail!("the offloads of {host} could not be turned off")
         }
+    }
+
+    /// Bytes and packets that the sender's interface has sent, as a process in its host sees them.
+    pub fn sent(&self, process: &Child) -> Option<(u64, u64)> {
+        let device = &self.lab.host(SENDER).ok()?.device;
+        let text = std::fs::read_to_string(format!("/proc/{}/net/dev", process.id())).ok()?;
+        let mut lines = text.lines().map(str::trim);
+        let line = lines.find_map(|line| line.strip_prefix(device)?.strip_prefix(':'))?;
+        let mut sent = line.split_whitespace().skip(8).map(str::parse);
+        Some((sent.next()?.ok()?, sent.next()?.ok()?))
+    }
+
+    /// Share of the busy time of the sender's connection that the receive window limited so far, as ss
+    /// prints it; absent where it does not.
+    pub fn window_limited(&self) -> Option<f64> {
+        let words = ["ss", "-tinH", "state", "established"].map(str::to_owned);
+        let listing = self.start(SENDER, &words).ok()?;
+        let text = output_of(listing, Instant::now() + Duration::from_secs(1)).ok()?;
+        let ms = |line: &str, name: &str| {
+            let mut words = line.split_whitespace();
+            let word = words.find_map(|word| word.strip_prefix(name))?;
+            word.split("ms").next()?.parse::<f64>().ok()
+        };
+        let connections = text.lines().filter_map(|line| {
+            Some((ms(line, "busy:")?, ms(line, "rwnd_limited:").unwrap_or(0.0)))
+        });
+        let (busy, limited) = connections.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        (busy > 0.0).then(|| limited / busy)
     }
 
     /// Starts a command in a host, on the CPU of its endpoint.

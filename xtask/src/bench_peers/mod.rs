@@ -12,10 +12,10 @@ mod offloads;
 mod ours;
 mod peers;
 mod programs;
+mod regime;
 mod results;
 mod table;
 mod targets;
-pub mod variants;
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ use field::{Field, Setup};
 use load::Disturbed;
 use peers::Rival;
 use programs::c_loop;
-use results::{Compared, Entry, Series};
+use results::{Compared, Entry};
 use targets::Verdict;
 
 /// Length of a paced run, in seconds, and most rounds of it: a rate is steadier than a maximum.
@@ -53,7 +53,7 @@ pub struct Arguments {
     /// Cases whose name begins with this only, such as tcp or udp/64
     #[arg(long)]
     only: Option<String>,
-    /// These only, by their names in the table, such as "bitcost, edges"; may be given again
+    /// These only, by their names in the table, such as "bitcost, auto"; may be given again
     #[arg(long, value_name = "NAME")]
     with: Vec<String>,
     /// Every case with both ends on one CPU, and nothing else
@@ -68,6 +68,9 @@ pub struct Arguments {
     /// Write everything to this file too, as Markdown
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
+    /// Keep the runs in this file, and judge them with those that it has of other cases
+    #[arg(long, value_name = "FILE")]
+    join: Option<PathBuf>,
     /// Exit 1 when a target is missed
     #[arg(long)]
     check: bool,
@@ -116,9 +119,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let setups = setups(arguments);
     let head = table::head(&table::Head {
         rivals: &bench.rivals,
-        rounds: bench.rounds,
         seconds: bench.seconds,
-        setups: describe(&setups),
     });
     println!("{}", head.join("\n"));
     let mut all = Vec::new();
@@ -129,6 +130,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             println!("{}", table::plain(&compared));
             all.push(compared);
         }
+    }
+    if let Some(file) = &arguments.join {
+        all = results::joined(file, all)?;
     }
     if all.is_empty() {
         bail!(
@@ -190,18 +194,6 @@ fn setups(arguments: &Arguments) -> Vec<(Setup, Extent)> {
     ]
 }
 
-fn describe(setups: &[(Setup, Extent)]) -> String {
-    let one = |(setup, extent): &(Setup, Extent)| {
-        let cases = match extent {
-            Extent::All => "all cases",
-            Extent::Quick => "the quick cases",
-            Extent::Few => "a few cases",
-        };
-        format!("{cases} with {}", setup.says())
-    };
-    setups.iter().map(one).collect::<Vec<_>>().join("; ")
-}
-
 impl Bench {
     /// Measures every contender of a case in every round.
     fn compare(&mut self, case: Case, setup: Setup) -> Result<Compared> {
@@ -212,9 +204,8 @@ impl Bench {
         };
         let contenders = contenders::of(&case, setup, &self.rivals, &self.with);
         let entry = |contender: &contenders::Contender| Entry {
-            name: contender.name(),
-            counterpart: flavours::DEFAULT,
-            series: Series::default(),
+            name: contender.name().to_owned(),
+            runs: Vec::new(),
         };
         let mut entries: Vec<Entry> = contenders.iter().map(entry).collect();
         for round in 0..rounds {
@@ -235,7 +226,7 @@ impl Bench {
                     what,
                 }));
                 match figure {
-                    Ok(figure) => entries[index].series.add(round, figure),
+                    Ok(figure) => entries[index].runs.push((round, figure)),
                     Err(error) => eprintln!("{run}, round {}: {error:#}", round + 1),
                 }
             }

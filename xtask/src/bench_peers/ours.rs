@@ -5,23 +5,27 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use bitcost_controller::{Endpoint, Endpoints, Session};
 use bitcost_lab::Lab;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
-use bitcost_model::record::{EndpointRecord, FlowRecord};
+use bitcost_model::record::{EndpointRecord, FlowRecord, Sample};
+use bitcost_model::search::{Changes, Measured};
+use bitcost_study::mode_search::{self, ModeSearch, apply};
 
 use super::cases::{Case, Traffic};
 use super::field::{Field, RECEIVER, SENDER};
-use super::figure::Figure;
+use super::figure::{Figure, packet_bytes};
 use super::load::Load;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// One run by agents that are started for it, with a change of the engine's defaults.
+/// One run by agents that are started for it, with a change of the engine's defaults; a search, where that
+/// asks for one, comes before it.
 pub fn measure(
     case: &Case,
     field: &Field,
@@ -42,32 +46,83 @@ pub fn measure(
     let sender = way(field, SENDER, field.sender_cpu, bitcost)?;
     let receiver = way(field, RECEIVER, field.receiver_cpu, bitcost)?;
     let mut session = Session::open(Endpoints { sender, receiver }, &NEVER)?;
+    let mut options = None;
+    if conditions.mode_auto {
+        let taken = search(&mut session, &conditions, case.mtu_bytes)?;
+        apply(&taken, &mut conditions).map_err(anyhow::Error::msg)?;
+        conditions.mode_auto = false;
+        options = Some(mode_search::options(&taken));
+    }
+    let [sender, _] = once(&mut session, conditions)?.map_err(anyhow::Error::msg)?;
+    Ok(Figure {
+        options,
+        ..figure(case, &sender)
+    })
+}
+
+/// One run: the records of sender and receiver, or why there are none.
+fn once(
+    session: &mut Session,
+    conditions: Conditions,
+) -> Result<Result<[Box<EndpointRecord>; 2], String>> {
     let mut outcome = Err("no run".to_owned());
     session.execute(&Plan::of_one(conditions), &BTreeSet::new(), &mut |event| {
         match event {
-            Event::RunEnded { sender, .. } => outcome = Ok(sender),
+            Event::RunEnded {
+                sender, receiver, ..
+            } => outcome = Ok([sender, receiver]),
             Event::RunFailed { reason, .. } => outcome = Err(reason),
             _ => {}
         }
         Ok(())
     })?;
-    let sender = outcome.map_err(|reason| anyhow!(reason))?;
-    Ok(figure(case, &sender))
+    Ok(outcome)
+}
+
+/// What `--mode auto` takes here.
+fn search(session: &mut Session, conditions: &Conditions, mtu_bytes: u32) -> Result<Changes> {
+    let possible =
+        |conditions: &Conditions| conditions.check(mtu_bytes).map_err(|why| why.to_string());
+    let mut search = ModeSearch::new(conditions, &|_| false, &possible);
+    let began = Instant::now();
+    while let Some(trial) = search.next(began.elapsed()) {
+        let start = Instant::now();
+        let outcome = once(session, trial)?.and_then(|[_, receiver]| {
+            let bits = receiver.counts.measured.bytes as f64 * 8.0;
+            match bits > 0.0 {
+                true => Ok(Measured {
+                    throughput_mbps: bits / receiver.window_seconds() / 1e6,
+                    send_service_demand_us_per_kib: None,
+                    receive_service_demand_us_per_kib: None,
+                }),
+                false => Err("nothing was received in its window".to_owned()),
+            }
+        });
+        search.take(outcome, start.elapsed());
+    }
+    let found = search.found(0, began.elapsed());
+    Ok(found.map_err(anyhow::Error::msg)?.taken)
 }
 
 fn figure(case: &Case, sender: &EndpointRecord) -> Figure {
     let per_second = sender.counts.measured.messages as f64 / sender.window_seconds();
-    let load = sender
-        .samples
-        .first()
-        .zip(sender.samples.last())
-        .and_then(|(first, last)| {
-            Load::between(
-                &first.cpus,
-                &last.cpus,
-                last.at_ns.saturating_sub(first.at_ns) as f64 / 1e9,
-            )
-        });
+    let edges = sender.samples.first().zip(sender.samples.last());
+    let load = edges.and_then(|(first, last)| {
+        let seconds = last.at_ns.saturating_sub(first.at_ns) as f64 / 1e9;
+        Load::between(&first.cpus, &last.cpus, seconds)
+    });
+    let own = |sample: &Sample| {
+        let interface = sample.interfaces.iter().find(|one| one.node.is_none())?;
+        Some((interface.tx_bytes, interface.tx_packets))
+    };
+    let sent = edges.and_then(|(first, last)| Some((own(first)?, own(last)?)));
+    let limited = edges.and_then(|(first, last)| {
+        let [first, last] = [first, last].map(|sample| sample.tcp_info.as_ref());
+        let (first, last) = first.zip(last)?;
+        let busy = last.busy_time_us?.checked_sub(first.busy_time_us?)?;
+        let limited = last.rwnd_limited_us?.checked_sub(first.rwnd_limited_us?)?;
+        (busy > 0).then(|| limited as f64 / busy as f64)
+    });
     let pacing = FlowRecord::sum(&sender.flows)
         .pacing
         .filter(|pacing| pacing.elapsed_ns > 0);
@@ -76,7 +131,15 @@ fn figure(case: &Case, sender: &EndpointRecord) -> Figure {
         cpu: load.map(|load| load.busy_cpus * 1e6 / (per_second * case.cpu_units())),
         pacing_cpu_pct: pacing
             .map(|pacing| pacing.cpu_ns as f64 / pacing.elapsed_ns as f64 * 100.0),
+        packet_bytes: sent.and_then(|(first, last)| {
+            packet_bytes(
+                last.0.saturating_sub(first.0),
+                last.1.saturating_sub(first.1),
+            )
+        }),
+        window_limited: limited,
         stolen: load.map_or(0.0, |load| load.stolen),
+        options: None,
     }
 }
 

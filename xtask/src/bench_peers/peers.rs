@@ -9,7 +9,7 @@ use bitcost_probe::cpu::CpuProbe;
 
 use super::cases::{Case, Traffic};
 use super::field::{Field, RECEIVER, SENDER, Server, output_of};
-use super::figure::Figure;
+use super::figure::{Figure, packet_bytes};
 use super::flavours;
 use super::load::Load;
 
@@ -153,9 +153,13 @@ pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Resul
     let begin = Instant::now();
     let client = field.start(SENDER, &words)?;
     sleep_until(begin + length.min(CLIENT_SETTLES));
-    let (first, first_at) = (cpus.read(), Instant::now());
+    let (first, first_at, first_sent) = (cpus.read(), Instant::now(), field.sent(&client));
     sleep_until(begin + length.saturating_sub(BEFORE_ITS_END).max(CLIENT_SETTLES));
-    let (last, last_at) = (cpus.read(), Instant::now());
+    let (last, last_at, last_sent) = (cpus.read(), Instant::now(), field.sent(&client));
+    let window_limited = match case.traffic {
+        Traffic::Tcp => field.window_limited(),
+        _ => None,
+    };
     let text = output_of(client, begin + length + PATIENCE)?;
     let per_second =
         (rival.rate)(case, &text).with_context(|| format!("no rate in: {}", text.trim()))?;
@@ -164,6 +168,14 @@ pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Resul
         per_second,
         cpu: load.map(|load| load.busy_cpus * 1e6 / (per_second * case.cpu_units())),
         pacing_cpu_pct: None,
+        packet_bytes: first_sent.zip(last_sent).and_then(|(first, last)| {
+            packet_bytes(
+                last.0.saturating_sub(first.0),
+                last.1.saturating_sub(first.1),
+            )
+        }),
+        window_limited,
+        options: None,
         stolen: load.map_or(0.0, |load| load.stolen),
     })
 }

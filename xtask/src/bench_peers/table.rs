@@ -1,15 +1,16 @@
 //! The result for people: what was compared, each case with its ratios, and the targets; plain or
 //! in Markdown.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-use bitcost_stats::median;
-
 use super::field::CONGESTION_CONTROL;
-use super::flavours::FLAVOURS;
+use super::figure::Figure;
+use super::flavours::{DEFAULT, FLAVOURS};
 use super::load::Disturbed;
 use super::peers::Rival;
+use super::regime::Regime;
 use super::results::{Compared, Entry, shown};
 use super::targets::{Finding, Verdict};
 
@@ -17,12 +18,8 @@ use super::targets::{Finding, Verdict};
 pub struct Head<'a> {
     /// The rivals.
     pub rivals: &'a [Rival],
-    /// Rounds of each case that is not paced.
-    pub rounds: u32,
     /// Length of a run, in seconds.
     pub seconds: f64,
-    /// The setups with their cases.
-    pub setups: String,
 }
 
 /// The head as lines: what was compared, where, and how.
@@ -30,18 +27,16 @@ pub fn head(head: &Head) -> Vec<String> {
     let host = bitcost_probe::host::describe();
     let mut lines = vec![
         format!(
-            "Linux {}, {}, {} CPUs",
-            host.kernel,
+            "Linux {}, {}, family {}, model {}, {} CPUs",
+            host.kernel.split_whitespace().next().unwrap_or_default(),
             host.cpu_model.unwrap_or_default(),
+            of_cpu("cpu family"),
+            of_cpu("model"),
             host.cpus.len()
         ),
+        format!("bare veth pair, {CONGESTION_CONTROL} for all"),
         format!(
-            "bare veth pair, {CONGESTION_CONTROL} for all; {}",
-            head.setups
-        ),
-        format!(
-            "{} rounds of {} s, interleaved (peers that count whole seconds: {} s; paced runs: see the targets)",
-            head.rounds,
+            "runs of {} s, interleaved in rounds (peers that count whole seconds: {} s; paced runs are longer)",
             head.seconds,
             head.seconds.ceil()
         ),
@@ -59,58 +54,97 @@ pub fn head(head: &Head) -> Vec<String> {
     lines.extend(
         [
             "rate: messages or transactions per second at the sender; CPU: µs per KiB, or per transaction, of the whole machine (wall clock less idle, within the run)",
-            "ratio: ours ÷ theirs, of medians, with its 95 % bootstrap interval over rounds",
-            "ours: \"bitcost\"",
+            "packet: user data of a packet of the sender's interface; window: share of the connection's busy time that the receive window limited; runs: those of this regime",
+            "ratio: \"bitcost\" ÷ theirs, of medians of the runs of one regime, with its 95 % bootstrap interval over rounds; of our other rows to \"bitcost\"",
         ]
         .map(str::to_owned),
     );
     lines
 }
 
-/// The words of one contender's row.
-fn words(compared: &Compared, entry: &Entry) -> [String; 5] {
-    let is_it = entry.name == entry.counterpart;
-    let is_ours = FLAVOURS.iter().any(|flavour| flavour.name == entry.name);
-    // The ratio is that of another of ours to the default, or that of ours to a rival.
-    let (a, b) = if is_ours {
-        (entry.name, entry.counterpart)
-    } else {
-        (entry.counterpart, entry.name)
-    };
+/// What the kernel says of the first CPU (`/proc/cpuinfo`); `?` where it does not.
+fn of_cpu(key: &str) -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let mut pairs = text.lines().filter_map(|line| line.split_once(':'));
+    let value = pairs.find(|(name, _)| name.trim() == key);
+    value.map_or("?".to_owned(), |(_, value)| value.trim().to_owned())
+}
+
+/// The columns.
+const COLUMNS: [&str; 8] = [
+    "",
+    "runs",
+    "rate 1/s",
+    "CPU",
+    "packet, B",
+    "window, %",
+    "rate, ours ÷ theirs",
+    "CPU, ours ÷ theirs",
+];
+
+/// The words of one contender's row in a regime.
+fn words(compared: &Compared, entry: &Entry, regime: Regime) -> [String; 8] {
+    let name = entry.name.as_str();
+    let is_ours = FLAVOURS.iter().any(|flavour| flavour.name == name);
+    // The ratio is that of another of ours to the default, or that of the default to a rival.
+    let [a, b] = match is_ours {
+        true => [name, DEFAULT],
+        false => [DEFAULT, name],
+    }
+    .map(|name| (name, regime));
     let ratio = |interval: Option<bitcost_stats::Interval>| match interval {
-        Some(interval) if !is_it => shown(interval),
+        Some(interval) if name != DEFAULT => shown(interval),
         _ => String::new(),
     };
+    let side = (name, regime);
+    let number = |value: Option<f64>, digits: usize| {
+        value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
+    };
+    let limited = |figure: &Figure| figure.window_limited.map(|share| 100.0 * share);
     [
-        entry.name.to_owned(),
-        middle(&entry.series.rates).map_or("-".into(), |rate| format!("{rate:.0}")),
-        middle(&entry.series.cpu).map_or("-".into(), |cpu| format!("{cpu:.3}")),
+        format!("{name}{}", regime.says()),
+        format!("{} of {}", compared.runs(side).len(), entry.runs.len()),
+        number(compared.middle(side, |figure| Some(figure.per_second)), 0),
+        number(compared.middle(side, |figure| figure.cpu), 3),
+        number(compared.middle(side, |figure| figure.packet_bytes), 0),
+        number(compared.middle(side, limited), 0),
         ratio(compared.rate_ratio(a, b)),
         ratio(compared.cpu_ratio(a, b)),
     ]
 }
 
-fn middle(values: &[(u32, f64)]) -> Option<f64> {
-    median(&values.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
+/// The rows of a case: each contender in each regime in which it has runs.
+fn rows(compared: &Compared) -> impl Iterator<Item = [String; 8]> {
+    compared.entries.iter().flat_map(|entry| {
+        let regimes = compared.regimes(&entry.name).into_iter();
+        regimes.map(|regime| words(compared, entry, regime))
+    })
 }
 
-/// One case: each contender's median, the ratio of ours to each rival, and that of our other
-/// contenders to our default.
+/// The options that searches of a case took, each once.
+fn options(compared: &Compared) -> Vec<String> {
+    let entries = compared.entries.iter();
+    let runs = entries.flat_map(|entry| entry.runs.iter().map(move |(_, run)| (entry, run)));
+    let taken = runs
+        .filter_map(|(entry, run)| Some(format!("{} took {}", entry.name, run.options.as_ref()?)));
+    taken.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// One case: each contender's medians in each regime, the ratio of ours to each rival, and that of our
+/// other contenders to our default.
 pub fn plain(compared: &Compared) -> String {
-    let [rate, cpu] = ["rate, ours ÷ theirs", "CPU, ours ÷ theirs"];
-    let mut text = format!(
-        "\n{:<22} {:>12} {:>10}  {rate:<24} {cpu:<24}\n",
-        compared.case.name(),
-        "rate 1/s",
-        "CPU"
-    );
-    for entry in &compared.entries {
-        let [name, rate, cpu, rates, cpus] = words(compared, entry);
-        let _ = writeln!(
-            text,
-            "  {name:<20} {rate:>12} {cpu:>10}  {rates:<24} {cpus:<24}"
+    let mut text = format!("\n{}\n", compared.case.name());
+    let columns = COLUMNS.map(str::to_owned);
+    for row in std::iter::once(columns).chain(rows(compared)) {
+        let [name, runs, rate, cpu, packet, window, rates, cpus] = row;
+        let line = format!(
+            "  {name:<34} {runs:>6} {rate:>10} {cpu:>7} {packet:>9} {window:>9}  {rates:<24} {cpus}"
         );
+        let _ = writeln!(text, "{}", line.trim_end());
     }
+    options(compared)
+        .iter()
+        .for_each(|line| _ = writeln!(text, "  {line}"));
     text.trim_end().to_owned()
 }
 
@@ -202,13 +236,13 @@ pub fn markdown(
         if setup.replace(compared.setup) != Some(compared.setup) {
             let _ = writeln!(text, "\n## Figures: {}", compared.setup.says());
         }
-        let _ = writeln!(
-            text,
-            "\n### {}\n\n| | rate 1/s | CPU | rate, ours ÷ theirs | CPU, ours ÷ theirs |\n|---|--:|--:|---|---|",
-            compared.case.name()
-        );
-        for entry in &compared.entries {
-            let _ = writeln!(text, "| {} |", words(compared, entry).join(" | "));
+        let _ = writeln!(text, "\n### {}\n", compared.case.name());
+        let _ = writeln!(text, "| {} |", COLUMNS.join(" | "));
+        let _ = writeln!(text, "|---|--:|--:|--:|--:|--:|---|---|");
+        rows(compared).for_each(|row| _ = writeln!(text, "| {} |", row.join(" | ")));
+        let options = options(compared);
+        if !options.is_empty() {
+            let _ = writeln!(text, "\n{}.", options.join("; "));
         }
     }
     text += "\n## Disturbances\n\n";

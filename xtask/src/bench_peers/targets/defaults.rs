@@ -1,71 +1,61 @@
 //! Targets against peers at their defaults, with ours.
 
-use bitcost_stats::{Interval, Side, geometric_interval};
+use bitcost_stats::{Interval, geometric_interval};
 
-use super::target::{Target, Wanted, place};
+use super::target::{Target, Wanted, each};
 use crate::bench_peers::cases::Traffic;
 use crate::bench_peers::field::Setup;
 use crate::bench_peers::flavours::DEFAULT;
+use crate::bench_peers::regime::Regime;
 use crate::bench_peers::results::{Compared, SEED};
 
-const PEERS: [&str; 3] = ["iperf3", "nuttcp", "iperf2"];
+const PEERS: [&str; 4] = ["iperf3", "nuttcp", "iperf2", "netperf"];
 
 /// The rows.
 pub const TARGETS: &[Target] = &[
     Target {
-        says: "TCP rate ÷ a peer's, geometric mean over the sizes, defaults of both",
-        wanted: Wanted::AtLeast(1.05),
-        figures: |all| over_sizes(all, Traffic::Tcp),
-    },
-    Target {
         says: "UDP packets/s ÷ a peer's, geometric mean over the sizes, defaults of both",
         wanted: Wanted::AtLeast(1.2),
-        figures: |all| over_sizes(all, Traffic::Udp),
+        figures: over_sizes,
     },
     Target {
-        says: "rate ÷ a peer's, defaults of both",
+        says: "rate ÷ a peer's in the same regime, defaults of both",
         wanted: Wanted::AtLeast(0.97),
         figures: at_each_size,
     },
 ];
 
-/// Each peer's figure over all sizes in the usual setup.
-fn over_sizes(all: &[Compared], traffic: Traffic) -> Vec<(String, Interval)> {
+/// Each peer's figure over all sizes of UDP in the usual setup; netperf is held to its own target.
+fn over_sizes(all: &[Compared]) -> Vec<(String, Interval)> {
     let of_peer = |peer: &'static str| {
         let cases = all.iter().filter(|compared| {
-            compared.setup == Setup::default() && compared.case.traffic == traffic
+            compared.setup == Setup::default() && compared.case.traffic == Traffic::Udp
         });
-        let pair = |compared| Some((rates(compared, DEFAULT)?, rates(compared, peer)?));
-        let pairs: Vec<(Side, Side)> = cases.filter_map(pair).collect();
-        let name = if traffic == Traffic::Tcp {
-            "tcp"
-        } else {
-            "udp"
+        let pair = |compared: &Compared| {
+            let [ours, theirs] = [DEFAULT, peer].map(|name| compared.rates((name, Regime::Any)));
+            (!ours.is_empty() && !theirs.is_empty()).then_some((ours, theirs))
         };
-        Some((
-            format!("{name}, {} sizes, {peer}", pairs.len()),
-            geometric_interval(&pairs, SEED)?,
-        ))
+        let pairs: Vec<_> = cases.filter_map(pair).collect();
+        let sides: Vec<_> = pairs
+            .iter()
+            .map(|(ours, theirs)| (ours.as_slice(), theirs.as_slice()))
+            .collect();
+        let name = format!("udp, {} sizes, {peer}", sides.len());
+        Some((name, geometric_interval(&sides, SEED)?))
     };
-    PEERS.into_iter().filter_map(of_peer).collect()
-}
-
-fn rates<'a>(compared: &'a Compared, name: &str) -> Option<Side<'a>> {
-    compared.series(name).map(|series| series.rates.as_slice())
+    PEERS[..3].iter().copied().filter_map(of_peer).collect()
 }
 
 fn at_each_size(all: &[Compared]) -> Vec<(String, Interval)> {
-    let of = |compared: &Compared| {
-        let peer = |peer: &&str| {
-            Some((
-                format!("{}, {peer}", place(compared)),
-                compared.rate_ratio(DEFAULT, peer)?,
-            ))
+    let of = |peer: &&str| {
+        let ratio = |of: &Compared, regime| {
+            let is_usual = of.setup == Setup::default();
+            is_usual.then(|| of.rate_ratio((DEFAULT, regime), (peer, regime)))?
         };
-        PEERS.iter().filter_map(peer).collect::<Vec<_>>()
+        let found = each(all, ratio).into_iter();
+        found
+            .map(|(place, ratio)| (format!("{place}, {peer}"), ratio))
+            .collect::<Vec<_>>()
     };
-    all.iter()
-        .filter(|compared| compared.setup == Setup::default())
-        .flat_map(of)
-        .collect()
+    PEERS.iter().flat_map(of).collect()
 }

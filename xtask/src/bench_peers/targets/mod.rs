@@ -4,7 +4,6 @@ mod defaults;
 mod fast;
 mod honest;
 mod pacing;
-mod probing;
 mod target;
 mod transactions;
 
@@ -21,7 +20,6 @@ pub fn judge(all: &[Compared]) -> Vec<Finding> {
         fast::TARGETS,
         transactions::TARGETS,
         pacing::TARGETS,
-        probing::TARGETS,
     ];
     let finding = |target: &'static Target| {
         (target.figures)(all)

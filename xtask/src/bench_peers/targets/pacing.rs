@@ -3,7 +3,9 @@
 use bitcost_stats::{Interval, median_interval};
 
 use super::target::{Target, Wanted, each};
+use crate::bench_peers::figure::Figure;
 use crate::bench_peers::flavours::DEFAULT;
+use crate::bench_peers::regime::Regime;
 use crate::bench_peers::results::{Compared, SEED};
 
 /// The rows.
@@ -20,26 +22,23 @@ pub const TARGETS: &[Target] = &[
     },
 ];
 
-fn off_the_rate(compared: &Compared) -> Option<Interval> {
+fn off_the_rate(compared: &Compared, regime: Regime) -> Option<Interval> {
     let asked = compared.case.asked_per_second()?;
-    let off = |(_, rate): &(u32, f64)| (rate / asked - 1.0).abs() * 100.0;
-    median_interval(
-        &compared
-            .series(DEFAULT)?
-            .rates
-            .iter()
-            .map(off)
-            .collect::<Vec<f64>>(),
-        SEED,
-    )
+    let off = |figure: &Figure| Some((figure.per_second / asked - 1.0).abs() * 100.0);
+    middle(compared, regime, off)
 }
 
-fn own_cpu(compared: &Compared) -> Option<Interval> {
-    let pct = compared
-        .series(DEFAULT)?
-        .pacing_cpu_pct
-        .iter()
-        .map(|(_, pct)| *pct)
-        .collect::<Vec<f64>>();
-    (compared.case.size == 1024).then(|| median_interval(&pct, SEED))?
+fn own_cpu(compared: &Compared, regime: Regime) -> Option<Interval> {
+    let of = |figure: &Figure| figure.pacing_cpu_pct;
+    (compared.case.size == 1024).then(|| middle(compared, regime, of))?
+}
+
+fn middle(
+    compared: &Compared,
+    regime: Regime,
+    figure: impl Fn(&Figure) -> Option<f64>,
+) -> Option<Interval> {
+    let values = compared.values((DEFAULT, regime), figure);
+    let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
+    median_interval(&values, SEED)
 }

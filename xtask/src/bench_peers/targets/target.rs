@@ -2,6 +2,7 @@
 
 use bitcost_stats::Interval;
 
+use crate::bench_peers::regime::{REGIMES, Regime};
 use crate::bench_peers::results::Compared;
 
 /// A bound for a figure.
@@ -85,13 +86,19 @@ impl Verdict {
     }
 }
 
-/// The figure of each case that has it.
+/// The figure of each case that has it, in each regime that has it.
 pub(super) fn each(
     all: &[Compared],
-    figure: impl Fn(&Compared) -> Option<Interval>,
+    figure: impl Fn(&Compared, Regime) -> Option<Interval>,
 ) -> Vec<(String, Interval)> {
-    let named = |compared: &Compared| Some((place(compared), figure(compared)?));
-    all.iter().filter_map(named).collect()
+    let of = |compared| {
+        let named = |regime: Regime| {
+            let place = format!("{}{}", place(compared), regime.says());
+            Some((place, figure(compared, regime)?))
+        };
+        REGIMES.into_iter().filter_map(named).collect::<Vec<_>>()
+    };
+    all.iter().flat_map(of).collect()
 }
 
 /// The case, with its setup if that is not the usual one.
