@@ -7,7 +7,7 @@ use bitcost_analysis::summary::Summary;
 use bitcost_model::harmless;
 use bitcost_model::search::{Changes, Goal, Search, Trial};
 use bitcost_model::units::counted;
-use bitcost_study::mode_search::{calls, options};
+use bitcost_study::mode_search::{calls, middle, options};
 use serde_json::{Value, json};
 
 use crate::layout::{labelled, paragraph};
@@ -129,13 +129,6 @@ fn finalists(search: &Search) -> impl Iterator<Item = String> + '_ {
             number::plain(mbps)
         ))
     })
-}
-
-/// The middle one of the numbers; of an even count the lower of the two.
-fn middle(numbers: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut numbers: Vec<f64> = numbers.collect();
-    numbers.sort_by(f64::total_cmp);
-    numbers.get(numbers.len().checked_sub(1)? / 2).copied()
 }
 
 /// Each reason with the options that it left out.

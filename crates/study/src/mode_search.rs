@@ -231,13 +231,20 @@ impl<'a> ModeSearch<'a> {
         }
     }
 
-    /// The run's conditions with these settings and these lengths; absent where they are not possible.
+    /// The run's conditions with these settings and these lengths, without the warm-up where that is not
+    /// possible; absent where the settings are not.
     fn with(&self, settings: &Changes, [warmup_ms, duration_ms]: [u32; 2]) -> Option<Conditions> {
-        let mut conditions = self.conditions.clone();
+        let mut conditions = Conditions {
+            duration_ms,
+            ..self.conditions.clone()
+        };
         apply(settings, &mut conditions).ok()?;
-        (self.possible)(&conditions).ok()?;
-        (conditions.warmup_ms, conditions.duration_ms) = (warmup_ms, duration_ms);
-        Some(conditions)
+        let of_warmup = |warmup_ms| Conditions {
+            warmup_ms,
+            ..conditions.clone()
+        };
+        let lengths = [warmup_ms, 0].map(of_warmup);
+        lengths.into_iter().find(|one| (self.possible)(one).is_ok())
     }
 
     /// The trials of the last round with a result.
@@ -269,7 +276,8 @@ impl<'a> ModeSearch<'a> {
         found.retain(|(settings, _)| {
             !trials().any(|trial| trial.refused.is_some() && trial.settings == *settings)
         });
-        found.sort_by(|(_, one), (_, other)| middle(other).total_cmp(&middle(one)));
+        let rank = |values: &[f64]| middle(values.iter().copied()).unwrap_or(0.0);
+        found.sort_by(|(_, one), (_, other)| rank(other).total_cmp(&rank(one)));
         found.into_iter().map(|(settings, _)| settings).collect()
     }
 }
@@ -387,15 +395,15 @@ fn is_apart(one: &[f64], other: &[f64]) -> bool {
     }
     let least = one.iter().copied().fold(f64::INFINITY, f64::min);
     let most = other.iter().copied().fold(0.0, f64::max);
-    least > most && middle(one) > middle(other) * (1.0 + SAME)
+    let [one, other] = [one, other].map(|values| middle(values.iter().copied()));
+    least > most && one > other.map(|value| value * (1.0 + SAME))
 }
 
 /// The middle one of the numbers; of an even count the lower of the two.
-fn middle(numbers: &[f64]) -> f64 {
-    let mut numbers = numbers.to_vec();
+pub fn middle(numbers: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut numbers: Vec<f64> = numbers.into_iter().collect();
     numbers.sort_by(f64::total_cmp);
-    let at = numbers.len().saturating_sub(1) / 2;
-    numbers.get(at).copied().unwrap_or(0.0)
+    numbers.get(numbers.len().checked_sub(1)? / 2).copied()
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 bitcost_testkit::trials! {
-    PrivateNetwork: both_sides_count_the_same, what_is_no_server_is_named, a_server_that_is_stopped_is_named, what_needs_bitcost_is_refused;
+    PrivateNetwork: both_sides_count_the_same, what_is_no_server_is_named, a_server_that_is_stopped_is_named, what_needs_bitcost_is_refused,
+        a_search_tries_what_a_server_can_do;
 }
 
 const PORT: u16 = 5301;
@@ -225,6 +226,24 @@ fn a_server_that_is_stopped_is_named() {
     let _ = server.0.wait();
 }
 
+fn a_search_tries_what_a_server_can_do() {
+    let _server = Stock::start(&[]);
+    let (code, printed, said) = bitcost(&format!("tcp -t 1 127.0.0.1:{PORT} --mode auto --json"));
+    assert_eq!(code, Some(0), "{said}");
+    let document: Value = serde_json::from_str(&printed).unwrap();
+    let trials = document["mode_search"][0]["trials"].as_array().unwrap();
+    let mut tried = Vec::new();
+    for trial in trials {
+        assert!(trial["measured"].is_object(), "{trial:#}");
+        tried.extend(trial["settings"].as_object().unwrap().keys());
+    }
+    assert!(!tried.is_empty(), "{document:#}");
+    assert!(
+        tried.iter().all(|name| *name == "receive_buffer_bytes"),
+        "{tried:?}"
+    );
+}
+
 fn what_needs_bitcost_is_refused() {
     for (options, named) in [
         ("rr 127.0.0.1", "workload rr"),
@@ -232,6 +251,7 @@ fn what_needs_bitcost_is_refused() {
         ("tcp 127.0.0.1 --qdisc fq", "qdisc"),
         ("tcp 127.0.0.1 --receiver-cpus 0", "--receiver-cpus"),
         ("tcp 127.0.0.1 -O 1", "-O"),
+        ("tcp 127.0.0.1 --low-water 4K", "--low-water"),
         ("tcp", "--peer iperf3 needs the host"),
         ("tcp 127.0.0.1:x", "does not name an iperf3 server"),
         ("tcp 127.0.0.1 --sender local", "--sender"),

@@ -1,12 +1,15 @@
 //! The search for fast options: every trial is in the log, what it took is in effect, and what is given
 //! is kept.
 
+use bitcost_model::event::Event;
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::bench::{Bench, Done};
+use crate::bench::{Bench, Done, PATIENCE};
 
 bitcost_testkit::trials! {
-    Host: a_test_takes_what_its_search_found, each_cell_of_a_study_is_searched_before_its_blocks;
+    Host: a_test_takes_what_its_search_found, each_cell_of_a_study_is_searched_before_its_blocks,
+        resumed_execution_keeps_what_its_search_took;
 }
 
 /// Two cells, of which one asks for a search.
@@ -110,5 +113,28 @@ fn each_cell_of_a_study_is_searched_before_its_blocks() {
     );
     let runs = done.json()["runs"].clone();
     assert_eq!(runs, 2, "trials are no runs");
+    bench.assert_nothing_left();
+}
+
+fn resumed_execution_keeps_what_its_search_took() {
+    let bench = Bench::new();
+    bench.write("searched.toml", STUDY);
+    let words = ["run", "searched.toml", "--no-calibration", "--blocks", "2"];
+    let running = bench.start(&words);
+    bench.wait_for_run(1);
+    running.signal(Signal::INT);
+    running.finish(PATIENCE);
+    bench.resume();
+    let events = bench.log().events;
+    let found = events.iter().filter_map(|event| match event {
+        Event::Searched { search } => Some(search),
+        _ => None,
+    });
+    let found: Vec<_> = found.collect();
+    assert_eq!(found.len(), 1, "the search is not repeated");
+    let document = bench.bitcost(&["show", "--json", bench.execution().to_str().unwrap()]);
+    let searches = searches(&document);
+    let taken = serde_json::to_value(&found[0].taken).unwrap();
+    assert_eq!(searches[0]["taken"], taken);
     bench.assert_nothing_left();
 }

@@ -1,7 +1,9 @@
 //! What is asked of a stock server: the parameters of a test from the conditions of a run, and what
 //! it cannot do.
 
-use bitcost_model::conditions::{Conditions, Direction, Mss, Offloads, RateOf, Workload};
+use bitcost_model::conditions::{
+    Conditions, Direction, Mss, Offloads, RateOf, ReceiveSize, Waiting, Workload,
+};
 use bitcost_model::modes::Mode;
 use bitcost_model::record::Role;
 use serde_json::{Value, json};
@@ -29,7 +31,23 @@ pub fn check(conditions: &Conditions) -> Result<(), String> {
         return needs(&format!("the workload {name}"));
     }
     let of_receiver = &conditions.places.receiver;
+    // The server receives, and has calls of its own.
+    let to_server = conditions.direction != Direction::Reverse;
+    let size = conditions.receive_size_bytes;
     let refused = [
+        (
+            to_server && conditions.receive_low_water_bytes.is_some(),
+            "--low-water",
+        ),
+        (to_server && size != ReceiveSize::Message, "--receive-size"),
+        (
+            to_server && conditions.waiting == Waiting::Spin,
+            "--waiting spin",
+        ),
+        (
+            to_server && conditions.busy_poll_us.is_some(),
+            "--busy-poll",
+        ),
         (conditions.offloads != Offloads::AsFound, "--offloads"),
         (conditions.tcp_buffers.is_some(), "--tcp-buffers"),
         (!conditions.background.is_empty(), "a background workload"),
