@@ -30,6 +30,10 @@ pub const EMBEDDED: &[(&str, &str)] = &[
     ),
     ("lab15", include_str!("../studies/lab15.toml")),
     ("backpressure", include_str!("../studies/backpressure.toml")),
+    (
+        "backpressure-wire",
+        include_str!("../studies/backpressure-wire.toml"),
+    ),
 ];
 
 /// The study that the user names: one of the embedded ones, or a file.

@@ -14,7 +14,7 @@
 //! | journal | the changes that are not restored yet, on disk |
 //! | watchdog | the process that holds the journal and outlives the agent |
 //! | recovery | journals that no process holds any more |
-//! | channels and coalesce (tuning), governor, idle, mtu, offload, qdisc, super_packets, sysctl | the knobs |
+//! | channels and coalesce (tuning), governor, idle, mtu, offload, qdisc, receive_path, super_packets, sysctl | the knobs |
 //! | snapshot | side effects: what the kernel may change along with a setting |
 //! | stress | threads that keep CPUs busy; not a knob, since there is nothing to restore |
 //! | describe | the facts of a device |
@@ -31,6 +31,7 @@ mod knob;
 mod mtu;
 mod offload;
 mod qdisc;
+mod receive_path;
 pub mod recovery;
 pub mod snapshot;
 mod stress;
@@ -51,6 +52,7 @@ pub use knob::{Knob, Scope};
 pub use mtu::Mtu;
 pub use offload::{FeatureBit, FeatureState, Offloads, SET, SETS, features, is_on};
 pub use qdisc::RootQdisc;
+pub use receive_path::{RPS_CPUS, ReceivePath, THREADED_NAPI};
 pub use snapshot::Watch;
 pub use stress::{Flavour, Stress, Stressed, Worked};
 pub use super_packets::{GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, SuperPackets};
@@ -75,6 +77,8 @@ pub static KNOBS: &[&dyn Knob] = &[
     &IDLE,
     &CHANNEL_COUNTS,
     &INTERRUPT_COALESCING,
+    &THREADED_NAPI,
+    &RPS_CPUS,
     &Mtu,
     &Offloads,
     &GSO_MAX_SEGS,

@@ -22,6 +22,10 @@ pub const SYSCTL: &str = "sysctl";
 pub const GOVERNOR: &str = "governor";
 /// The deepest idle state of CPUs.
 pub const IDLE: &str = "idle";
+/// Whether kernel threads handle what the interface receives.
+pub const THREADED_NAPI: &str = "threaded_napi";
+/// CPUs to which the interface's receive queues hand packets.
+pub const RPS_CPUS: &str = "rps_cpus";
 /// Threads that keep CPUs busy.
 pub const STRESS: &str = "stress";
 

@@ -237,6 +237,44 @@ pub const COALESCE: Grammar = Grammar {
     parse: parse_numbers,
 };
 
+/// Whether kernel threads handle what the interface receives.
+pub const THREADED_NAPI: Grammar = Grammar {
+    setting: host_settings::THREADED_NAPI,
+    value_name: "on|off",
+    allowed: "\"on\" or \"off\"; also \"sender: …; receiver: …\"",
+    parse: |text| match text {
+        "on" => Ok(vec![(None, single("1"))]),
+        "off" => Ok(vec![(None, single("0"))]),
+        _ => Err(format!("`{text}` is neither on nor off")),
+    },
+};
+
+/// CPUs to which the interface's receive queues hand packets.
+pub const RPS_CPUS: Grammar = Grammar {
+    setting: host_settings::RPS_CPUS,
+    value_name: "CPUS|none",
+    allowed: "CPU numbers such as \"1\" or \"0-3\", or \"none\"; also \"sender: …; receiver: …\"",
+    parse: |text| {
+        let cpus = match text {
+            "none" => Vec::new(),
+            text => {
+                parse_cpu_list(text).ok_or_else(|| format!("`{text}` is not a list of CPUs"))?
+            }
+        };
+        // Words of 32 bits, that of the highest CPUs first.
+        let words = cpus.iter().max().map_or(1, |most| most / 32 + 1);
+        let word = |word: u32| {
+            let own = cpus.iter().filter(|cpu| *cpu / 32 == word);
+            format!(
+                "{:08x}",
+                own.fold(0_u32, |bits, cpu| bits | 1 << (cpu % 32))
+            )
+        };
+        let mask: Vec<String> = (0..words).rev().map(word).collect();
+        Ok(vec![(None, single(mask.join(",")))])
+    },
+};
+
 /// TCP's delay of small segments while packets wait in the sender's queues.
 pub const AUTOCORKING: Grammar = Grammar {
     setting: host_settings::SYSCTL,
@@ -659,6 +697,8 @@ mod tests {
             (&IDLE, "receiver: poll", "receiver - value=poll"),
             (&CHANNELS, "rx 2 tx 2", "both - rx=2 tx=2"),
             (&GOVERNOR, "performance", "both - value=performance"),
+            (&THREADED_NAPI, "receiver: off", "receiver - value=0"),
+            (&RPS_CPUS, "0-1,33", "both - value=00000002,00000003"),
             (
                 &STRESS,
                 "cpu",
@@ -690,6 +730,8 @@ mod tests {
             (&GSO_MAX_SEGS, "0", "1 to 65535"),
             (&GSO_MAX_SIZE, "1000", "1024 to 524280"),
             (&GRO_MAX_SIZE, "1M", "1 (nothing is merged) to 524280"),
+            (&THREADED_NAPI, "yes", "neither on nor off"),
+            (&RPS_CPUS, "1-", "is not a list of CPUs"),
             (&AUTOCORKING, "maybe", "\"on\" or \"off\""),
             (&LIMIT_OUTPUT, "1K", "4096 to 1073741824"),
             (&MIN_TSO_SEGS, "256", "1 to 255"),

@@ -507,6 +507,16 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "fn coalesce()",
     ),
     (
+        "threaded_napi",
+        "host/tests/integration/kernel.rs",
+        "fn receive_path()",
+    ),
+    (
+        "rps_cpus",
+        "host/tests/integration/kernel.rs",
+        "fn receive_path()",
+    ),
+    (
         "governor",
         "host/tests/integration/kernel.rs",
         "fn governor()",

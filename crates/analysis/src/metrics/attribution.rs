@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use bitcost_model::host_settings::{RPS_CPUS, THREADED_NAPI};
 use bitcost_model::record::{EndpointRecord, RECEIVE_CPUS, Role, ThreadKind};
 
 use crate::metrics::cpu::{self, CpuSpan};
@@ -150,6 +151,9 @@ const HIDDEN_THREADS: &str = "the receiver's interface receives in kernel thread
 /// Why CPU time cannot be attributed where the iperf3 server runs on the same host.
 const WITH_SERVER: &str = "the iperf3 server works on the CPUs of this host, too, and its work in the kernel cannot be separated; test a server on another host";
 
+/// Why CPU time cannot be attributed where packets were handed to other CPUs.
+const MOVED: &str = "received packets were handed to other CPUs (rps_cpus), where no clock assigns them to an endpoint of one host";
+
 /// Why there is no CPU time of a run without cost.
 const NO_COST: &str = "the test requested no measurement of CPU time (--no-cost)";
 
@@ -167,6 +171,13 @@ pub fn attribute(run: &RunView) -> Result<Attribution, Unattributed> {
     }
     if run.is_with_iperf3() {
         return Err(Unattributed(WITH_SERVER.into()));
+    }
+    let host_settings = &run.conditions.host_settings;
+    if host_settings
+        .iter()
+        .any(|request| request.setting == RPS_CPUS)
+    {
+        return Err(Unattributed(MOVED.into()));
     }
     if has_own_cpus(run) {
         return by_own_cpus(run);
@@ -204,7 +215,14 @@ fn threads_are_hidden(run: &RunView) -> bool {
         .active
         .get("rx-gro")
         .is_none_or(|on| *on);
-    run.napi_threaded && uses_napi && cpu::thread_seconds(run.receiver, ThreadKind::Napi).is_none()
+    let host = run.conditions.direction.role_of(Role::Receiver);
+    let mut requests = run.conditions.host_settings.iter();
+    let has_threads = !requests.any(|request| {
+        let is_off = request.values.values().any(|value| value == "0");
+        request.setting == THREADED_NAPI && request.is_of(host) && is_off
+    });
+    let has_clocks = cpu::thread_seconds(run.receiver, ThreadKind::Napi).is_some();
+    run.napi_threaded && has_threads && uses_napi && !has_clocks
 }
 
 fn by_hosts(run: &RunView) -> Option<Attribution> {

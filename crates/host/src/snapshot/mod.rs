@@ -30,6 +30,7 @@ use crate::values::{Mismatch, Values, differences};
 use facts::{Records, Snapshot, name};
 
 pub use parameters::allowed_congestion_controls;
+pub(crate) use queues::sysfs_of;
 pub use watch::Watch;
 
 /// A source of facts.

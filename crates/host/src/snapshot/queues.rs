@@ -52,7 +52,7 @@ fn maps(link: &Link, sysfs: &PrivateSysfs, snapshot: &mut Snapshot) {
 }
 
 /// A sysfs that shows this link; `None` if this process may not have one, as in some containers.
-fn sysfs_of(link: &Link) -> Option<PrivateSysfs> {
+pub fn sysfs_of(link: &Link) -> Option<PrivateSysfs> {
     let mounted = PrivateSysfs::mount().or_else(|_| PrivateSysfs::mount_in_own_table());
     let found = mounted.or_else(|_| PrivateSysfs::of_machine()).ok()?;
     let index = found

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use bitcost_host::{
     CHANNEL_COUNTS, Change, ChangeSet, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, Governor,
-    HostError, IDLE, INTERRUPT_COALESCING, Idle, Knob, Mtu, NoJournal, Offloads, RootQdisc, SET,
-    Sysctl, Values, describe, is_on, single,
+    HostError, IDLE, INTERRUPT_COALESCING, Idle, Knob, Mtu, NoJournal, Offloads, RPS_CPUS,
+    RootQdisc, SET, Sysctl, THREADED_NAPI, Values, describe, is_on, single,
 };
 use bitcost_netlink::{Limit, Rtnl, VethPair};
 
@@ -48,6 +48,10 @@ pub const TRIALS: &[(&str, fn())] = &[
         sysctl_of_the_machine,
     ),
     ("channels_are_set_and_restored", channels),
+    (
+        "threads_and_cpus_that_receive_are_set_and_restored",
+        receive_path,
+    ),
     ("coalescing_is_set_and_restored_if_supported", coalesce),
     ("governor_is_set_and_restored", governor),
     ("idle_cpus_poll_while_the_file_is_held", idle),
@@ -564,6 +568,22 @@ fn sysctl_of_the_machine() {
         "{said}"
     );
     assert_eq!(Sysctl.observe(name).unwrap(), before);
+}
+
+fn receive_path() {
+    veth();
+    if let Err(error) = THREADED_NAPI.observe("a0") {
+        bitcost_testkit::ignore(&error.to_string());
+    }
+    set_and_restore(&THREADED_NAPI, "a0", &[("value", "1")], || {});
+    let asked = values(&[("value", "1")]);
+    if held().set(&RPS_CPUS, "a0", &asked).is_err() {
+        bitcost_testkit::ignore("RPS is for root of the machine alone, or not in this kernel")
+    }
+    set_and_restore(&RPS_CPUS, "a0", &[("value", "1")], || {
+        let now = RPS_CPUS.observe("a0").unwrap();
+        assert!(RPS_CPUS.agrees("rx-0", "00000001", &now["rx-0"]), "{now:?}");
+    });
 }
 
 fn channels() {

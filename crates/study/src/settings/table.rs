@@ -19,7 +19,8 @@ use toml_edit::Value;
 use super::setting::{Flag, Form, Kind, Setting};
 use crate::host_settings::{
     AUTOCORKING, CHANNELS, COALESCE, CONGESTION, GOVERNOR, GRO_MAX_SIZE, GSO_MAX_SEGS,
-    GSO_MAX_SIZE, IDLE, LIMIT_OUTPUT, MIN_TSO_SEGS, MTU, OFFLOADS, QDISC, STRESS, SYSCTL,
+    GSO_MAX_SIZE, IDLE, LIMIT_OUTPUT, MIN_TSO_SEGS, MTU, OFFLOADS, QDISC, RPS_CPUS, STRESS, SYSCTL,
+    THREADED_NAPI,
 };
 use crate::topology::{MODERATION, parse_limit, parse_moderation};
 
@@ -261,6 +262,10 @@ pub const SETTINGS: &[Setting] = settings! {
         "Numbers of queues of the interfaces, as ethtool -L sets them, such as `combined 4` (default: unchanged)";
     row "coalesce", flag("coalesce"), Kind::Host(&COALESCE),
         "Interrupt coalescing of the interfaces, as ethtool -C sets it, such as `rx_usecs 10` (default: unchanged)";
+    row "threaded_napi", flag("threaded-napi"), Kind::Host(&THREADED_NAPI),
+        "Whether kernel threads, not soft interrupts, handle what the interfaces receive, where they have NAPI; a veth has it while GRO is on (default: unchanged)";
+    row "rps_cpus", flag("rps-cpus"), Kind::Host(&RPS_CPUS),
+        "CPUs to which the interfaces' receive queues hand packets (RPS), such as `receiver: 1`, or `none`; root alone may set it (default: unchanged)";
     row "governor", flag("governor"), Kind::Host(&GOVERNOR),
         "CPU frequency governor of the hosts, such as performance (default: unchanged)";
     row "stress", flag("stress"), Kind::Host(&STRESS),

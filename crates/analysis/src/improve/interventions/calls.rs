@@ -23,6 +23,40 @@ pub static MESSAGES: Intervention = Intervention {
     offers: messages,
 };
 
+/// Messages that wait in the sender's socket until a packet is full, or until its queue is short.
+pub static GATHER: Intervention = Intervention {
+    name: "gather",
+    of: &[
+        "sender_cpu",
+        "receiver_cpu",
+        "packets_per_second",
+        "wake_ups",
+    ],
+    offers: |trial| {
+        let conditions = &trial.test.conditions;
+        let is_possible = conditions.workload.is_byte_stream();
+        let cork = || {
+            let keep = "setsockopt(TCP_CORK, 1), or MSG_MORE in each send call but the last";
+            Ok(Candidate::of_program(
+                "only full segments",
+                &[("cork", "true")],
+                keep,
+            ))
+        };
+        let unsent = || {
+            Ok(Candidate::of_program(
+                "at most 16 KiB unsent",
+                &[("notsent_low_water_bytes", "16384")],
+                "setsockopt(TCP_NOTSENT_LOWAT, 16384)",
+            ))
+        };
+        let cork = (is_possible && !conditions.cork).then(cork);
+        let has_mark = conditions.notsent_low_water_bytes.is_some();
+        let unsent = (is_possible && !has_mark).then(unsent);
+        cork.into_iter().chain(unsent).collect()
+    },
+};
+
 /// How the sender hands messages to the kernel.
 pub static SEND_MODES: Intervention = Intervention {
     name: "send_mode",

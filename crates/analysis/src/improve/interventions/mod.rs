@@ -6,13 +6,14 @@ mod congestion;
 mod interface;
 mod placement;
 mod queues;
+mod receiving;
 
 use super::intervention::Intervention;
 
 pub use calls::FLOWS;
 
 /// Every intervention. Within a stage changes are tried in this order.
-pub static INTERVENTIONS: [&Intervention; 16] = [
+pub static INTERVENTIONS: [&Intervention; 18] = [
     &buffers::RECEIVE,
     &buffers::SEND,
     &congestion::ROW,
@@ -20,6 +21,7 @@ pub static INTERVENTIONS: [&Intervention; 16] = [
     &interface::OFFLOADS,
     &buffers::SMALL,
     &calls::MESSAGES,
+    &calls::GATHER,
     &calls::SEND_MODES,
     &calls::RECEIVE_MODES,
     &calls::RECEIVE_CALLS,
@@ -27,6 +29,7 @@ pub static INTERVENTIONS: [&Intervention; 16] = [
     &calls::WAITING,
     &placement::ROW,
     &queues::MODERATION,
+    &receiving::ROW,
     &interface::SUPER_PACKETS,
     &interface::SEGMENTS,
 ];

@@ -1,0 +1,107 @@
+//! The knobs "threaded_napi" and "rps_cpus": which thread and which CPUs handle what a device
+//! receives. Values are the texts of the kernel's files (kernel doc: networking/napi,
+//! networking/scaling).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use bitcost_model::host_settings;
+use bitcost_sys::namespace::PrivateSysfs;
+
+use crate::HostError;
+use crate::device::{check_name, link};
+use crate::knob::{Knob, devices_with};
+use crate::snapshot::sysfs_of;
+use crate::values::{VALUE, Values};
+
+/// A knob of files of sysfs.
+pub struct ReceivePath {
+    name: &'static str,
+    about: &'static str,
+    /// Whether each receive queue has one of these files (`rps_cpus`), or the device (`threaded`).
+    is_of_queues: bool,
+}
+
+/// The knob "threaded_napi".
+pub const THREADED_NAPI: ReceivePath = ReceivePath {
+    name: host_settings::THREADED_NAPI,
+    about: "whether kernel threads, not soft interrupts, handle what a device with NAPI receives",
+    is_of_queues: false,
+};
+
+/// The knob "rps_cpus". Its values are those of the receive queues: `rx-0`.
+pub const RPS_CPUS: ReceivePath = ReceivePath {
+    name: host_settings::RPS_CPUS,
+    about: "mask of the CPUs to which a device's receive queues hand packets (RPS)",
+    is_of_queues: true,
+};
+
+impl ReceivePath {
+    fn refused(&self, device: &str, why: impl ToString) -> HostError {
+        let what = format!("read or set {} of {device}", self.name);
+        HostError::cannot(what, why.to_string())
+    }
+
+    /// A sysfs that shows the device, and the file of each value.
+    fn files(&self, device: &str) -> Result<(PrivateSysfs, BTreeMap<String, PathBuf>), HostError> {
+        check_name(device)?;
+        let why = "no sysfs shows it here; mount one for this network namespace (mount -t sysfs sysfs /sys)";
+        let sysfs = sysfs_of(&link(device)?).ok_or_else(|| self.refused(device, why))?;
+        let folder = Path::new("class/net").join(device);
+        if !self.is_of_queues {
+            let file = (VALUE.to_owned(), folder.join("threaded"));
+            return Ok((sysfs, BTreeMap::from([file])));
+        }
+        let queues = folder.join("queues");
+        let names = sysfs.names(&queues).unwrap_or_default().into_iter();
+        let receiving = names.filter(|name| name.starts_with("rx-"));
+        let files = receiving.map(|name| (name.clone(), queues.join(name).join("rps_cpus")));
+        Ok((sysfs, files.collect()))
+    }
+}
+
+impl Knob for ReceivePath {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        devices_with(self)
+    }
+
+    fn observe(&self, device: &str) -> Result<Values, HostError> {
+        let (sysfs, files) = self.files(device)?;
+        let read = |(name, file): (String, PathBuf)| Some((name, sysfs.read(&file).ok()?));
+        Ok(files.into_iter().filter_map(read).collect())
+    }
+
+    fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
+        let asked = request.get(VALUE).filter(|_| !now.is_empty());
+        let asked = asked.ok_or_else(|| self.refused(device, "this kernel has no file for it"))?;
+        Ok(now
+            .keys()
+            .map(|name| (name.clone(), asked.clone()))
+            .collect())
+    }
+
+    fn write(&self, device: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
+        let (sysfs, files) = self.files(device)?;
+        for (name, value) in values {
+            let file = files.get(name);
+            let file = file.ok_or_else(|| self.refused(device, format!("it has no {name}")))?;
+            let written = sysfs.write(file, value);
+            written.map_err(|error| self.refused(device, error))?;
+        }
+        Ok(())
+    }
+
+    /// The kernel prints a mask with commas, and with as many digits as it has CPUs.
+    fn agrees(&self, _name: &str, asked: &str, actual: &str) -> bool {
+        let digits = |mask: &str| mask.replace(',', "").trim_start_matches('0').to_owned();
+        digits(asked) == digits(actual)
+    }
+}
