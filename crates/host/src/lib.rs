@@ -68,7 +68,7 @@ pub static IDLE: Idle = Idle {
 };
 
 /// Every knob, in the order in which they are set: a change of the number of queues creates new
-/// qdiscs.
+/// qdiscs, and a veth without GRO has no NAPI.
 pub static KNOBS: &[&dyn Knob] = &[
     &Sysctl,
     &Governor {
@@ -77,10 +77,10 @@ pub static KNOBS: &[&dyn Knob] = &[
     &IDLE,
     &CHANNEL_COUNTS,
     &INTERRUPT_COALESCING,
-    &THREADED_NAPI,
-    &RPS_CPUS,
     &Mtu,
     &Offloads,
+    &THREADED_NAPI,
+    &RPS_CPUS,
     &GSO_MAX_SEGS,
     &GSO_MAX_SIZE,
     &GRO_MAX_SIZE,

@@ -3,6 +3,7 @@
 //! networking/scaling).
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use bitcost_model::host_settings;
@@ -94,7 +95,12 @@ impl Knob for ReceivePath {
             let file = files.get(name);
             let file = file.ok_or_else(|| self.refused(device, format!("it has no {name}")))?;
             let written = sysfs.write(file, value);
-            written.map_err(|error| self.refused(device, error))?;
+            written.map_err(|error| match error.kind() {
+                io::ErrorKind::Unsupported => {
+                    self.refused(device, "it has no NAPI; a veth has it while GRO is on")
+                }
+                _ => self.refused(device, error),
+            })?;
         }
         Ok(())
     }

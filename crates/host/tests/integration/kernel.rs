@@ -575,8 +575,14 @@ fn receive_path() {
     if let Err(error) = THREADED_NAPI.observe("a0") {
         bitcost_testkit::ignore(&error.to_string());
     }
-    set_and_restore(&THREADED_NAPI, "a0", &[("value", "1")], || {});
     let asked = values(&[("value", "1")]);
+    let said = held().set(&THREADED_NAPI, "a0", &asked).unwrap_err();
+    assert!(said.to_string().contains("has no NAPI"), "{said}");
+    let mut gro = held();
+    gro.set(&Offloads, "a0", &values(&[("rx-gro", "on")]))
+        .unwrap();
+    set_and_restore(&THREADED_NAPI, "a0", &[("value", "1")], || {});
+    gro.restore();
     if held().set(&RPS_CPUS, "a0", &asked).is_err() {
         bitcost_testkit::ignore("RPS is for root of the machine alone, or not in this kernel")
     }
