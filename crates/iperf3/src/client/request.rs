@@ -31,7 +31,7 @@ pub fn check(conditions: &Conditions) -> Result<(), String> {
         return needs(&format!("the workload {name}"));
     }
     let of_receiver = &conditions.places.receiver;
-    // The server receives, and has calls of its own.
+    // The server receives, by its own calls.
     let to_server = conditions.direction != Direction::Reverse;
     let size = conditions.receive_size_bytes;
     let refused = [
