@@ -17,6 +17,7 @@ mod regression;
 mod spread;
 mod together;
 mod trend;
+mod two_way;
 
 pub use batches::{batch_length, batch_means_half_width};
 pub use bootstrap::{
@@ -36,3 +37,4 @@ pub use regression::{LackOfFit, LineFit, fit_line};
 pub use spread::{Spread, spread};
 pub use together::hold_together;
 pub use trend::{Trend, trend};
+pub use two_way::{Entry, Left, RowEffect, TwoWay, holm, two_way};
