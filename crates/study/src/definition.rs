@@ -11,6 +11,7 @@ use toml_edit::Document;
 use crate::answer::Sentence;
 use crate::check::Check;
 use crate::error::StudyError;
+use crate::mesh::{Mesh, RECEIVER, SENDER};
 use crate::picture::Picture;
 use crate::section::Source;
 use crate::settings;
@@ -163,6 +164,8 @@ pub struct Study {
     pub like_the_document: Option<Length>,
     /// The shortest lengths that give a result, for a check on every change.
     pub ci: Option<Length>,
+    /// The pairs of hosts that are measured, where there are more than two.
+    pub mesh: Option<Mesh>,
     /// Combinations that are not run.
     pub leave_out: Vec<LeaveOut>,
     /// The layout of the result.
@@ -203,9 +206,16 @@ impl Study {
         unknown.map_or(Ok(()), |named| Err(unknown_metric(source, named, known)))
     }
 
-    /// Every combination of levels that is run; the first factor varies slowest.
+    /// The factors without those of a mesh.
+    pub(crate) fn own_factors(&self) -> &[Factor] {
+        let is_of_mesh = |factor: &&Factor| [SENDER, RECEIVER].contains(&factor.name.as_str());
+        let first = self.factors.iter().take_while(is_of_mesh).count();
+        &self.factors[if self.mesh.is_some() { first } else { 0 }..]
+    }
+
+    /// Every combination of levels that is run, without the pairs of a mesh; the first factor varies slowest.
     pub fn cells(&self) -> Vec<Cell> {
-        let mut cells = combine(&self.base, &self.factors, &self.leave_out);
+        let mut cells = combine(&self.base, self.own_factors(), &self.leave_out);
         // Reading the study has already checked that they can be sized.
         cells
             .iter_mut()

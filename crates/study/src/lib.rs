@@ -12,6 +12,7 @@ mod definition;
 mod error;
 pub mod host_settings;
 mod keys;
+pub mod mesh;
 pub mod mode_search;
 mod picture;
 mod plan;

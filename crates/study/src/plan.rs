@@ -40,6 +40,9 @@ impl Study {
         cells
             .iter_mut()
             .for_each(|cell| apply(lengths, &mut cell.conditions));
+        if let Some(mesh) = &self.mesh {
+            return mesh.plan(&cells, seed, lengths, blocks);
+        }
         let units = self.units(&cells);
         let order = (0..blocks).flat_map(|block| {
             let in_turn = |unit: usize| -> Vec<usize> {
@@ -100,6 +103,10 @@ impl Study {
     pub fn check_lengths(&self, lengths: Lengths) -> Result<(), String> {
         let cells = self.cells().len() as u64;
         let blocks = lengths.blocks.unwrap_or(self.blocks);
+        if self.mesh.is_some() {
+            // A plan may be shown that is too large to be made: see `check_mesh`.
+            return Ok(());
+        }
         let runs = cells.saturating_mul(blocks.into());
         if runs <= RUNS_MOST {
             return Ok(());
@@ -107,6 +114,17 @@ impl Study {
         Err(format!(
             "{cells} cells in {blocks} blocks are {runs} runs; allowed: at most {RUNS_MOST}; ask for fewer blocks with --blocks"
         ))
+    }
+
+    /// Checks that a mesh with these lengths is small enough to be made.
+    ///
+    /// # Errors
+    /// A sentence with the number of runs and the limit.
+    pub fn check_mesh(&self, lengths: Lengths) -> Result<(), String> {
+        let of_each = self.cells().len() as u64 * u64::from(lengths.blocks.unwrap_or(self.blocks));
+        self.mesh
+            .as_ref()
+            .map_or(Ok(()), |mesh| mesh.check_runs(of_each))
     }
 
     /// The first run in which `plan` differs from the plan that this study gives with its seed and
@@ -222,10 +240,15 @@ pub fn shuffled(count: usize, seed: u64, block: u32) -> Vec<usize> {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     generator.set_stream(u64::from(block));
     let mut order: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        order.swap(last, below(&mut generator, last as u32 + 1) as usize);
-    }
+    shuffle(&mut order, &mut generator);
     order
+}
+
+/// Gives items an order that is drawn.
+pub(crate) fn shuffle<T>(items: &mut [T], generator: &mut ChaCha8Rng) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, below(generator, last as u32 + 1) as usize);
+    }
 }
 
 /// A number in `0..bound`, each equally likely (rejection of the incomplete last stretch).

@@ -68,6 +68,8 @@ pub(crate) enum Form {
     TwoNumbers,
     /// Names.
     Names,
+    /// A file, or such lines of it.
+    FileOrLines,
     /// Two names.
     TwoNames,
     /// The levels of a factor as it lists them.
@@ -131,6 +133,7 @@ impl Form {
             Form::TwoCells => "`[{ factor = level, … }, { factor = level, … }]`".to_owned(),
             Form::TwoNumbers => "`[least, most]`".to_owned(),
             Form::Names => "a list of names".to_owned(),
+            Form::FileOrLines => "a file, or a list of its lines".to_owned(),
             Form::TwoNames => "two names, as in `[\"h1\", \"s1\"]`".to_owned(),
             Form::FactorLevels => "a list of values, or of tables with a `label`".to_owned(),
             Form::Pictures => "a list of kinds and tables".to_owned(),

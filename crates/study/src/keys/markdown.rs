@@ -2,13 +2,14 @@
 
 use super::key::Table;
 use super::tables::{
-    ANSWER, CHECK, CLAIM, COMPARE, EXPECT, FACTOR, IMPROVEMENT, LAB, LAB_FILE, LENGTHS, LINK,
+    ANSWER, CHECK, CLAIM, COMPARE, EXPECT, FACTOR, IMPROVEMENT, LAB, LAB_FILE, LENGTHS, LINK, MESH,
     PICTURE, REPORT, RUN, SHAPING, STUDY, TABLE,
 };
 
 /// The tables of the page, in order. Those of a study's `[lab]` are those of a lab file.
-pub(super) const PAGE: [&Table; 17] = [
+pub(super) const PAGE: [&Table; 18] = [
     &STUDY,
+    &MESH,
     &FACTOR,
     &RUN,
     &LENGTHS,

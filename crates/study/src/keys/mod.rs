@@ -9,7 +9,7 @@ mod tables;
 pub(crate) use key::Form;
 pub use markdown::markdown;
 pub(crate) use tables::{
-    ANSWER, CHECK, CLAIM, COMPARE, EXPECT, FACTOR, IMPROVEMENT, LAB, LAB_FILE, LENGTHS, LINK,
+    ANSWER, CHECK, CLAIM, COMPARE, EXPECT, FACTOR, IMPROVEMENT, LAB, LAB_FILE, LENGTHS, LINK, MESH,
     REPORT, RUN, SHAPING, STUDY, TABLE,
 };
 
@@ -49,7 +49,7 @@ mod tests {
                 assert!(page.contains(&format!("`{}`", key.name)), "{}", key.name);
             }
         }
-        assert_eq!(page.matches("| key | value |").count(), 17);
+        assert_eq!(page.matches("| key | value |").count(), 18);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use bitcost_model::shaping::DelayBackend;
 use super::key::{Form, Key, Table};
 use crate::answer::SENTENCES_MOST;
 use crate::definition::BLOCKS_MOST;
+use crate::mesh::Pattern;
 use crate::picture::{Bars, PictureKind, Scale};
 use crate::topology::{BYTES, LIMIT, MODERATION, RATE, SHARE, TIME};
 
@@ -47,6 +48,7 @@ pub(crate) const STUDY: Table = Table {
         required("title", Form::Text, "One line for lists of studies.");
         required("question", Form::Text, "The question that the study answers; the last screen and the report begin with it.");
         key("lab", Form::Table(&LAB), "The emulated network, for runs that name no hosts (default: `wire`).");
+        key("mesh", Form::Table(&MESH), "Many hosts of which pairs are measured; the pair of a run is its `sender` and its `receiver`.");
         key("workload", Form::Settings, "The settings that all cells share; [settings](settings.md) lists them.");
         key("factor", Form::List(&FACTOR), "What is varied; each combination of levels is a cell (default: one cell).");
         key("leave_out", Form::LevelLists, "A combination that is not run: two factors or more, each with a list of levels.");
@@ -137,6 +139,18 @@ pub(crate) const SHAPING: Table = Table {
     keys: shaping_keys! {},
 };
 
+pub(crate) const MESH: Table = Table {
+    title: "[mesh]",
+    about: "The hosts of a mesh, and which pairs of them are measured.",
+    keys: keys! {
+        key("hosts", Form::Names, "The hosts: `local`, or names that ssh knows (default: all hosts of the lab).");
+        key("file", Form::Text, "A file with a host on each line, relative to the study, instead of `hosts`.");
+        key("pattern", Form::Quantity(Pattern::ALLOWED), "Which pairs are measured (default: screen, which is four random matchings, then all pairs of the suspects and as many other hosts).");
+        key("pairs", Form::FileOrLines, "The senders and receivers, instead of `pattern`: lines such as `n1 n2`, in a file or in a list.");
+        key("concurrent", Form::Switch, "Whether all pairs of a round are measured at once, which loads the network (default: false).");
+    },
+};
+
 pub(crate) const FACTOR: Table = Table {
     title: "[[factor]]",
     about: "A property that is varied.",
@@ -150,7 +164,7 @@ pub(crate) const RUN: Table = Table {
     title: "[run]",
     about: "The number and the length of runs. A block is every cell once, in random order.",
     keys: keys! {
-        key("blocks", Form::Whole(1, BLOCKS_MOST, &["auto"]), "Number of blocks; `auto`: until the study's question is answered (default: 5).");
+        key("blocks", Form::Whole(1, BLOCKS_MOST, &["auto"]), "Number of blocks; `auto`: until the study's question is answered (default: 5; 1 of a mesh).");
         key("like_the_document", Form::Table(&LENGTHS), "The lengths of the document that the study reproduces, for `--like-the-document`.");
         key("ci", Form::Table(&LENGTHS), "Short lengths, for `--ci`.");
         key("until_interval_pct", Form::Share(100.0), "Adds blocks until the 95 % interval is narrower than this share of the median, in per cent.");

@@ -72,6 +72,9 @@ fn parts(found: &mut Found, top: &Section, lab_text: Option<&str>, metrics: &[&s
         found.0.extend(section.unknown(&LAB.names()));
     }
     let lab = found.take(lab::read_known(top, lab_text));
+    if let Some(lab) = &lab {
+        found.take(super::mesh::mesh(top, lab));
+    }
     // Cells are judged where all that makes them is right.
     if let (true, Some(lab)) = (found.0.is_empty(), lab)
         && let Some(left_out) = found.take(leave_out(top, &factors))

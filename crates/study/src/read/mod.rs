@@ -5,6 +5,7 @@ mod check;
 mod compared;
 mod lab;
 mod lengths;
+mod mesh;
 mod mistakes;
 mod names;
 mod picture;
@@ -71,7 +72,7 @@ impl Study {
         let cells = Cells {
             top: &top,
             base: &self.base,
-            factors: &self.factors,
+            factors: self.own_factors(),
             leave_out: &self.leave_out,
             fits,
         };
@@ -102,9 +103,9 @@ fn study(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyE
     let top = Section::top(source, &document);
     top.only(&STUDY.names())?;
     let base = workload(&top, None)?;
-    let factors = factors(&top, &base)?;
+    let mut factors = factors(&top, &base)?;
     let leave_out = leave_out(&top, &factors)?;
-    let lengths = lengths(&top)?;
+    let mut lengths = lengths(&top)?;
     let until = until(&top, &lengths)?;
     let lab = lab::read(&top, lab_text)?;
     let cells = Cells {
@@ -115,6 +116,18 @@ fn study(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyE
         fits: &|cell| fits(cell, &lab),
     };
     cells.check().into_iter().next().map_or(Ok(()), Err)?;
+    let mesh = mesh::mesh(&top, &lab)?;
+    if let Some(mesh) = &mesh {
+        mesh::fits(
+            &top,
+            &factors,
+            until.is_some(),
+            lengths.profile_hz.is_some(),
+        )?;
+        lengths.blocks = mesh::blocks(&top, lengths.blocks)?;
+        factors.retain(|factor| factor.name != SETTINGS_FACTOR);
+        factors.splice(0..0, mesh::factors(mesh));
+    }
     let compare = compared(&top, &factors)?;
     let known = Known {
         factors: &factors,
@@ -131,6 +144,7 @@ fn study(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyE
         question: harmless(&top.required_text("question")?),
         lab,
         base,
+        mesh,
         leave_out,
         blocks: lengths.blocks,
         until,
