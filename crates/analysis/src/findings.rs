@@ -14,6 +14,7 @@ use crate::compare::Comparison;
 use crate::explain::{ExplainedCell, Explanation, explanation};
 use crate::ladder::Ladder;
 use crate::log::{FirstRun, LogError, PlaceFacts, Reader};
+use crate::mesh::{MeshFindings, follow, mesh, runs};
 use crate::metrics::{Metric, RunView};
 use crate::profile::{Profiled, profiled, spent};
 use crate::summary::Summary;
@@ -39,6 +40,8 @@ pub struct Findings {
     pub profiled: Option<Profiled>,
     /// What makes the test faster or cheaper, where changes were tried.
     pub ladder: Option<Ladder>,
+    /// What the runs between many hosts show, where the study has a mesh.
+    pub mesh: Option<MeshFindings>,
     /// The first run of the only cell.
     pub first_run: Option<Rc<FirstRun>>,
 }
@@ -101,7 +104,7 @@ impl Findings {
         if let Some(profiled) = &profiled {
             explanation.spent = spent(profiled, &explanation);
         }
-        Ok(Findings {
+        let mut found = Findings {
             explanation,
             bill: bill(&summary),
             profiled,
@@ -111,8 +114,11 @@ impl Findings {
             summary,
             comparison: None,
             ladder: None,
+            mesh: None,
             first_run,
-        })
+        };
+        found.mesh = mesh(&found.summary, &|cell| found.limiter_words(cell));
+        Ok(found)
     }
 
     /// What these events say.
@@ -175,6 +181,19 @@ impl Findings {
         // Figures alone explain only cells with runs.
         let before = cells[..cell].iter().filter(|cell| cell.runs > 0).count();
         explained.get(before).filter(|_| cells[cell].runs > 0)
+    }
+
+    /// What limited the cell with this index, in words.
+    fn limiter_words(&self, cell: usize) -> Option<String> {
+        self.limiter_of(cell)?.limiter_words()
+    }
+
+    /// Adds the runs of the second stage of a mesh.
+    pub fn add_second_stage(&mut self, second: &Findings) {
+        let Some(of) = &mut self.mesh else { return };
+        let limiter = |cell| second.limiter_words(cell);
+        let more = runs((&second.summary, &limiter), &of.mesh, of.metric);
+        follow(of, more);
     }
 
     /// Passes on the wanted runs that have a result of our own, one at a time, each with its row

@@ -15,6 +15,7 @@ pub mod improve;
 mod ladder;
 pub mod ledger;
 pub mod log;
+pub mod mesh;
 pub mod metrics;
 pub mod profile;
 pub mod prove;

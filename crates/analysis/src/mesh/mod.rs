@@ -1,0 +1,109 @@
+//! What the runs of a mesh say of its hosts: which are slower than the others as a sender or as a receiver,
+//! which pairs are slow alone, what limits them, and which settings they have alone.
+
+mod found;
+mod judge;
+mod outlier;
+mod settings;
+
+use bitcost_model::study::Label;
+use bitcost_study::mesh::{Mesh, RECEIVER, SENDER};
+
+use crate::cells::Status;
+use crate::metrics::{Metric, metric};
+use crate::summary::{Summary, shown_metrics};
+
+pub use found::{Follow, MeshFindings, PairRun};
+pub use judge::{follow, judged};
+pub use outlier::{Named, Outlier};
+pub use settings::{Different, majority_differences};
+
+/// What limited a cell, in words, by its place.
+pub type Limiter<'a> = &'a dyn Fn(usize) -> Option<String>;
+
+/// What the runs of a mesh show; absent where the study is none, or no run is used.
+pub fn mesh(summary: &Summary, limiter: Limiter) -> Option<MeshFindings> {
+    let mesh = summary.study.mesh.clone()?;
+    let names = summary
+        .study
+        .answer
+        .iter()
+        .map(String::as_str)
+        .chain(shown_metrics(summary));
+    let has_values = |metric: &&'static Metric| {
+        summary
+            .runs
+            .iter()
+            .any(|run| run.used_value(metric).is_some())
+    };
+    let metric = names
+        .filter_map(metric)
+        .find(has_values)
+        .or_else(|| metric("throughput_mbps"))?;
+    let runs = runs((summary, limiter), &mesh, metric);
+    let names: Vec<(String, &_)> = summary
+        .ends
+        .iter()
+        .map(|end| (name_of(&end.place).to_owned(), &end.host))
+        .collect();
+    let (different, missing) = (majority_differences(&names), missing(summary, &mesh, &runs));
+    Some(MeshFindings {
+        different,
+        missing,
+        ..judged(mesh, metric, runs)
+    })
+}
+
+/// A place without what it begins with: `n1` of `ssh:n1`.
+fn name_of(place: &str) -> &str {
+    place.split_once(':').map_or(place, |(_, name)| name)
+}
+
+/// The runs that are used, with their pairs.
+pub fn runs(
+    (summary, limiter): (&Summary, Limiter),
+    mesh: &Mesh,
+    metric: &'static Metric,
+) -> Vec<PairRun> {
+    let hosts: std::collections::HashMap<&str, usize> =
+        mesh.hosts.iter().map(String::as_str).zip(0..).collect();
+    let of = |row: &crate::cells::RunRow| {
+        let value = row.used_value(metric).filter(|value| *value > 0.0)?;
+        let cell = &summary.cells[row.cell];
+        let host = |factor: &str| {
+            let (_, label) = cell.levels.iter().find(|(name, _)| name == factor)?;
+            hosts.get(label.to_string().as_str()).copied()
+        };
+        let own = |(name, _): &&(String, Label)| ![SENDER, RECEIVER].contains(&name.as_str());
+        Some(PairRun {
+            pair: (host(SENDER)?, host(RECEIVER)?),
+            levels: cell.levels.iter().filter(own).cloned().collect(),
+            value,
+            limiter: limiter(row.cell),
+        })
+    };
+    summary.runs.iter().filter_map(of).collect()
+}
+
+/// The hosts without a run that is used, with the reason of one that has none.
+fn missing(summary: &Summary, mesh: &Mesh, runs: &[PairRun]) -> Vec<(String, String)> {
+    let is_there = |host: &usize| {
+        runs.iter()
+            .any(|run| run.pair.0 == *host || run.pair.1 == *host)
+    };
+    let without = (0..mesh.hosts.len()).filter(|host| !is_there(host));
+    let reason = |host: usize| {
+        let name = &mesh.hosts[host];
+        let is_of = |row: &&crate::cells::RunRow| {
+            let levels = &summary.cells[row.cell].levels;
+            row.status != Status::Used
+                && levels
+                    .iter()
+                    .take(2)
+                    .any(|(_, label)| label.to_string() == *name)
+        };
+        let row = summary.runs.iter().find(is_of)?;
+        Some((name.clone(), row.reason.clone()?))
+    };
+    without.filter_map(reason).collect()
+}
