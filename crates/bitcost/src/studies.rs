@@ -6,6 +6,7 @@ use bitcost_analysis::metrics::METRICS;
 use bitcost_execute::{files, labs};
 use bitcost_model::near::did_you_mean;
 use bitcost_study::Study;
+use bitcost_study::mesh::{MeshFiles, with_hosts};
 
 use crate::failure::Failure;
 
@@ -65,7 +66,41 @@ pub fn find(name: &str) -> Result<Study, Failure> {
     let lab_text = Study::lab_file(&text)
         .map(|lab| lab_text(name, &text, &lab))
         .transpose()?;
+    let text = match MeshFiles::of(&text) {
+        Some(files) if files != MeshFiles::default() => mesh_text(name, &text, &files)?,
+        _ => text,
+    };
     parse(name, &text, lab_text.as_deref())
+}
+
+/// The text of a study with the hosts and pairs of the files that its mesh names, which are relative to the study's
+/// folder.
+fn mesh_text(study: &str, text: &str, named: &MeshFiles) -> Result<String, Failure> {
+    let folder = Path::new(study).parent().unwrap_or(Path::new(""));
+    let read = |file: &String| lines(&folder.join(file));
+    let hosts = named.hosts.as_ref().map(read).transpose()?;
+    let pairs = named.pairs.as_ref().map(read).transpose()?;
+    let whole = with_hosts(text, hosts.as_deref(), pairs.as_deref());
+    whole.map_err(|why| Failure::Usage(format!("{study}: {why}")))
+}
+
+/// The text of a file of hosts or pairs.
+///
+/// # Errors
+/// Usage, when it cannot be read.
+pub fn lines(file: &Path) -> Result<String, Failure> {
+    let shown = file.display();
+    files::text(file).map_err(|error| Failure::Usage(format!("cannot read {shown}: {error}")))
+}
+
+/// A study whose mesh has these hosts, a line each, instead of those that it names.
+///
+/// # Errors
+/// Usage, when it has no mesh, or its pairs are of other hosts.
+pub fn between(study: &Study, hosts: &str) -> Result<Study, Failure> {
+    let text = with_hosts(&study.text, Some(hosts), None);
+    let text = text.map_err(|why| Failure::Usage(format!("{}: {why}", study.file)))?;
+    parse(&study.file, &text, study.lab_text.as_deref())
 }
 
 /// The text of the lab file that a study names, which is relative to the study's folder.

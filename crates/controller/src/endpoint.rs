@@ -6,7 +6,6 @@ use std::io::{BufRead, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,7 +92,7 @@ pub type Start = dyn FnMut(Option<&str>) -> Result<Command, String>;
 
 /// Describes how a command ended, from its exit code (absent after a signal) and the end of its
 /// standard error.
-pub type Explain = Rc<dyn Fn(Option<i32>, &str) -> String>;
+pub type Explain = Arc<dyn Fn(Option<i32>, &str) -> String + Send + Sync>;
 
 /// Turns a command, such as a shell on another host, into an agent.
 pub trait Bootstrap: Send + Sync {

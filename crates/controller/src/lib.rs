@@ -8,7 +8,9 @@ mod endpoint;
 mod error;
 mod idle;
 mod pair;
+mod pool;
 mod process;
+mod route;
 mod run;
 mod series;
 mod session;
@@ -17,6 +19,7 @@ mod transport;
 
 pub use crate::endpoint::{Bootstrap, Endpoint, Endpoints, Explain, Start, agent_in_lab};
 pub use crate::error::ControllerError;
+pub use crate::pool::Pool;
 pub use crate::process::{OUTPUT_ENDED, Processes};
 pub use crate::run::Sink;
 pub use crate::session::{Ending, PathControl, Session, now};

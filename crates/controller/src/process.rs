@@ -12,6 +12,7 @@ use bitcost_model::harmless;
 use bitcost_model::protocol::{Decoder, FromAgent, ToAgent, encode};
 
 use crate::endpoint::{Bootstrap, Endpoint, Explain};
+use crate::route::Route;
 use crate::transport::{AgentId, Incoming, Link, Transport};
 
 /// The reason why nothing more comes from an agent whose messages were all valid.
@@ -56,8 +57,8 @@ impl Transport for Processes {
         endpoint: &mut Endpoint,
         program: Option<&str>,
     ) -> Result<Box<dyn Link>, String> {
-        let link = Process::start(agent, endpoint, program, self.outbox.clone())?;
-        Ok(Box::new(link))
+        let route = Route::new(agent, self.outbox.clone());
+        Ok(Box::new(Process::start(endpoint, program, route)?))
     }
 
     fn receive(&mut self, limit: Duration) -> Option<Incoming> {
@@ -74,7 +75,7 @@ impl Transport for Processes {
 }
 
 /// The process of one agent.
-struct Process {
+pub struct Process {
     child: Child,
     /// Frames for the agent; another thread writes them, because a write to a broken connection may
     /// block.
@@ -84,11 +85,11 @@ struct Process {
 }
 
 impl Process {
-    fn start(
-        agent: AgentId,
+    /// Starts it, with its messages led there.
+    pub fn start(
         endpoint: &mut Endpoint,
         program: Option<&str>,
-        inbox: SyncSender<Incoming>,
+        route: Route,
     ) -> Result<Process, String> {
         let mut command = (endpoint.command)(program)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -103,8 +104,7 @@ impl Process {
         if let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) {
             let program = program.map(str::to_owned);
             let talk = Talk {
-                agent,
-                inbox,
+                route,
                 bootstrap: endpoint.bootstrap.clone(),
                 program,
             };
@@ -126,6 +126,13 @@ impl Process {
             Some(explain) => explain(status.code(), &harmless(said.unwrap_or_default().trim())),
             None => format!("it ended with {status}"),
         }
+    }
+}
+
+impl Process {
+    /// Closes its input, so that it restores its host and ends.
+    pub fn close(&mut self) {
+        self.frames = None;
     }
 }
 
@@ -169,8 +176,7 @@ impl Link for Process {
 
 /// Carries messages between the controller and one agent, in two threads.
 struct Talk {
-    agent: AgentId,
-    inbox: SyncSender<Incoming>,
+    route: Route,
     bootstrap: Option<Arc<dyn Bootstrap>>,
     program: Option<String>,
 }
@@ -182,12 +188,12 @@ impl Talk {
         let mut output = BufReader::new(output);
         if let Some(bootstrap) = &self.bootstrap {
             let mut alive = || {
-                let _ = self.pass(Ok(FromAgent::Alive));
+                let _ = self.route.pass(Ok(FromAgent::Alive));
             };
             if let Err(reason) =
                 bootstrap.run(self.program.as_deref(), &mut input, &mut output, &mut alive)
             {
-                self.pass(Err(reason));
+                self.route.pass(Err(reason));
                 return;
             }
         }
@@ -202,17 +208,8 @@ impl Talk {
                 }
             }
         });
-        let end = forward(output, |message| self.pass(Ok(message)));
-        self.pass(Err(end));
-    }
-
-    fn pass(&self, content: Result<FromAgent, String>) -> bool {
-        self.inbox
-            .send(Incoming {
-                agent: self.agent,
-                content,
-            })
-            .is_ok()
+        let end = forward(output, |message| self.route.pass(Ok(message)));
+        self.route.pass(Err(end));
     }
 }
 

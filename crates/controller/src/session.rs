@@ -331,7 +331,10 @@ impl<'a> Session<'a> {
     }
 
     /// Makes both agents idle after a failed run, and restarts lost ones.
-    fn settle(&mut self, sink: &mut Sink) -> Result<(), ControllerError> {
+    ///
+    /// # Errors
+    /// When an agent cannot be restarted, or the sink refuses an event.
+    pub fn settle(&mut self, sink: &mut Sink) -> Result<(), ControllerError> {
         if !self.is_upset {
             return Ok(());
         }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bitcost_controller::{Endpoint, Endpoints, PathControl, agent_in_lab};
 use bitcost_lab::{Host, Lab, LabError, NapiState};
 use bitcost_model::conditions::Conditions;
+use bitcost_model::machine::HostDescription;
 use bitcost_model::path_change::PathChange;
 use bitcost_model::protocol::Receiving;
 use bitcost_model::record::InEffect;
@@ -253,6 +254,103 @@ fn placement_note(lab: &Lab, spec: &LabSpec) -> Option<String> {
         }
         _ => None,
     })
+}
+
+/// A lab of which all hosts have an agent.
+pub struct MeshLab {
+    lab: Arc<Lab>,
+    programs: Arc<Programs>,
+    hosts: Vec<String>,
+    moderation_us: u32,
+    has_cpus: bool,
+}
+
+impl MeshLab {
+    /// Builds the lab.
+    ///
+    /// # Errors
+    /// As [`build`]; usage, when a host is not one of the lab.
+    pub fn build(
+        spec: &LabSpec,
+        hosts: &[String],
+        programs: Arc<Programs>,
+    ) -> Result<MeshLab, ExecuteError> {
+        check_restored()?;
+        let network = spec.network.as_ref();
+        let topology = network
+            .ok_or_else(|| ExecuteError::Usage("the log has no topology; start anew".to_owned()))?;
+        let lab = match running::inside(spec)? {
+            Some(inside) => inside.lab(),
+            None => Lab::up(&PathBuf::from("/proc/self/exe"), topology)?,
+        };
+        for host in hosts {
+            lab.host(host)?;
+        }
+        Ok(MeshLab {
+            lab: Arc::new(lab),
+            programs,
+            hosts: hosts.to_vec(),
+            moderation_us: topology.moderation_us,
+            has_cpus: separate_cpus().is_some(),
+        })
+    }
+
+    /// What requests to the lab are not in effect.
+    pub fn notes(&self) -> Vec<String> {
+        self.lab.notes().to_vec()
+    }
+
+    fn host(&self, host: usize) -> Option<&Host> {
+        self.lab.host(&self.hosts[host]).ok()
+    }
+
+    /// How the agent of a host is started.
+    ///
+    /// # Errors
+    /// As [`build`].
+    pub fn endpoint(&self, host: usize) -> Result<Endpoint, ExecuteError> {
+        let (name, seen) = (&self.hosts[host], Seen::default());
+        way(
+            &self.lab,
+            &self.programs,
+            name,
+            seen,
+            None,
+            self.moderation_us,
+        )
+    }
+
+    /// The interface of a host.
+    pub fn device(&self, host: usize) -> Option<String> {
+        Some(self.host(host)?.device.clone())
+    }
+
+    /// The address of a host.
+    pub fn address(&self, host: usize) -> Option<IpAddr> {
+        Some(self.host(host)?.address)
+    }
+
+    /// Adds to the description of a host what the lab set and read back.
+    pub fn complete(&self, host: usize, described: &mut HostDescription) {
+        let Some(host) = self.host(host) else { return };
+        let is_threaded = matches!(host.napi, NapiState::Threaded { .. });
+        described.device.napi_threaded.get_or_insert(is_threaded);
+        described.device.receives = Some(receives(host, self.has_cpus));
+    }
+
+    /// The endpoint of a run, whose agent is there.
+    pub fn pooled(&self, host: usize, cpu: Option<u32>, endpoint: Endpoint) -> Endpoint {
+        let Some(host) = self.host(host) else {
+            return endpoint;
+        };
+        Endpoint {
+            device: host.device.clone(),
+            addresses: host.addresses.clone(),
+            cpus: cpu.into_iter().collect(),
+            receiving: receiving(host, cpu.is_some(), self.moderation_us),
+            ..endpoint
+        }
+    }
 }
 
 /// How the agent of a host of the lab is started.

@@ -15,6 +15,7 @@ pub mod labs;
 mod local;
 mod logged;
 mod machines;
+mod mesh;
 mod prepared;
 mod programs;
 mod progress;

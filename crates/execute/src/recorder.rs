@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::Reader;
 use bitcost_analysis::summary::{Precision, summarized_cells};
-use bitcost_controller::{Ending, Session};
+use bitcost_controller::{ControllerError, Ending, Session, Sink};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
 use bitcost_study::Study;
@@ -241,6 +241,17 @@ impl<'a> Recorder<'a> {
         let missing = plan.total_time().saturating_sub(self.spent_before);
         let spent = self.spent_before + self.began.elapsed();
         session.repeat_in_one_state(states.limits((study, plan), missing, spent));
+        self.watched(|sink, recorder| {
+            let mut enough = |blocks| recorder.borrow_mut().is_enough(study, blocks);
+            session.execute_until(plan, done, sink, &mut enough)
+        })
+    }
+
+    /// Makes runs whose events are recorded.
+    pub fn watched(
+        self,
+        make: impl FnOnce(&mut Sink, &RefCell<Recorder>) -> Result<Ending, ControllerError>,
+    ) -> Executed {
         let recorder = RefCell::new(self);
         let mut sink = |event| {
             let mut recorder = recorder.borrow_mut();
@@ -251,8 +262,7 @@ impl<'a> Recorder<'a> {
             let recorded = recorder.record(&event);
             recorded.map_err(|error| error.to_string())
         };
-        let mut enough = |blocks| recorder.borrow_mut().is_enough(study, blocks);
-        let ending = session.execute_until(plan, done, &mut sink, &mut enough);
+        let ending = make(&mut sink, &recorder);
         let mut recorder = recorder.into_inner();
         recorder.progress.end();
         let findings = match recorder.findings.take() {

@@ -14,6 +14,7 @@ use crate::error::ExecuteError;
 use crate::hosts::Named;
 use crate::logged::Logged;
 use crate::machines::{as_seen_locally, check_same};
+use crate::mesh;
 use crate::programs::{self, Programs};
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder, Target};
@@ -59,6 +60,10 @@ impl Resume {
     /// Usage, when hosts are named for an execution that began in the lab.
     pub fn destination(&self, asked: Destination) -> Result<Destination, ExecuteError> {
         match (&self.0.prepared, asked) {
+            // The log of a mesh names how its hosts are reached.
+            (Some(Event::Prepared { hosts: Some(hosts), .. }), Destination::Hosts(_)) if self.0.study.mesh.is_some() => {
+                Named::from_log(hosts.clone()).map(|named| Destination::Hosts(Box::new(named)))
+            }
             (Some(Event::Prepared { hosts: None, .. }), Destination::Hosts(_)) => Err(ExecuteError::Usage(
                 "the execution began in the embedded lab and can only be resumed there; leave out --sender and --receiver, or start a new execution".to_owned(),
             )),
@@ -88,6 +93,9 @@ impl Resume {
         let Resume(logged) = self;
         let (study, plan, done) = (&logged.study, &logged.plan, &logged.done);
         trust::check(&logged.folder, destination, plan, trust, progress)?;
+        if let Some(mesh) = &study.mesh {
+            return mesh::resume(&logged, mesh, (destination, &command_line), stop, progress);
+        }
         let writer = Writer::resume(&logged.folder, &logged.end)?;
         let programs = Programs::open(plan)?;
         logged.check_without_starting(destination, &programs)?;

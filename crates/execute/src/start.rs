@@ -12,6 +12,7 @@ use crate::calibration::{Extent, calibrate};
 use crate::constants;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
+use crate::mesh;
 use crate::programs::Programs;
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder, Target, Until};
@@ -76,6 +77,16 @@ impl Start<'_> {
         progress: &mut dyn Progress,
     ) -> Result<Executed, ExecuteError> {
         let (study, plan, destination) = (self.study, self.plan, self.destination);
+        if let Some(mesh) = &study.mesh {
+            let job = mesh::Job {
+                study,
+                mesh,
+                plan,
+                destination,
+                command_line: &self.command_line,
+            };
+            return mesh::start(&job, || self.target(), stop, progress);
+        }
         let programs = Programs::open(plan)?;
         let mut prepared = destination.prepare(study, programs, self.calibration, stop)?;
         prepared.try_profile(plan)?;

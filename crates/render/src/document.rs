@@ -24,6 +24,7 @@ use crate::explained::{Bottleneck, Share};
 use crate::first_run::FirstRun;
 use crate::imported::imported_json;
 use crate::improve::ladder_json;
+use crate::mesh::mesh_json;
 use crate::mode_search::searches_json;
 use crate::noise::noise_json;
 use crate::profile::profile_json;
@@ -128,6 +129,10 @@ pub struct Document {
     /// What makes the test faster or cheaper, of `bitcost improve`: `for`, `steps` with `limiter`,
     /// `change`, `rate` and `cost_us`, `not_kept`, `not_tried` and `end`.
     ladder: Option<Value>,
+    /// What a mesh shows: `metric`, `pattern`, `outliers` with their differences in per cent and what limited
+    /// them, `effects` of each host as logarithms, `different_settings`, `missing` hosts, and the hosts of the
+    /// `second_stage`.
+    mesh: Option<Value>,
     /// The search for fast options (`mode = "auto"`) of each cell that asks for it, with every trial.
     mode_search: Option<Value>,
     /// The raw records of every run with all samples (`--samples`): `run`, `sender`, `receiver`.
@@ -329,6 +334,7 @@ impl Document {
             bill: findings.bill.as_ref().map(bill_json),
             profile: findings.profiled.as_ref().map(profile_json),
             ladder: findings.ladder.as_ref().map(ladder_json),
+            mesh: findings.mesh.as_ref().map(mesh_json),
             mode_search: some(&summary.searches).map(|searches| searches_json(searches)),
             records: None,
             intervals: single

@@ -33,6 +33,7 @@ mod lines;
 mod losses;
 pub mod markdown;
 pub mod markdown_table;
+pub mod mesh;
 pub mod mode_search;
 pub mod netperf;
 mod noise;

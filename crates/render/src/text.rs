@@ -14,6 +14,7 @@ use bitcost_model::units::counted;
 
 use crate::layout::{LABEL, TextOptions, folded_text, heading, paragraph};
 use crate::lines::Lines;
+use crate::mesh::mesh_text;
 use crate::mode_search::searches_text;
 use crate::notes::notes;
 use crate::profile::profile_text;
@@ -48,6 +49,14 @@ fn whole(execution: &Findings, input: &Input) -> String {
     let ladder = ladder.map(|of| ladder_text(of, &ladder_title(execution), input.text));
     if let Some(text) = ladder.as_ref().filter(|_| !input.verbose) {
         return text.clone();
+    }
+    if let Some(mesh) = execution.mesh.as_ref().filter(|_| !input.verbose) {
+        let study = &execution.summary.study;
+        return mesh_text(
+            mesh,
+            &format!("{}: {}", study.name, study.title),
+            input.text,
+        );
     }
     let columns = usize::from(input.text.width / COLUMN);
     let profile = execution.profiled.as_ref();

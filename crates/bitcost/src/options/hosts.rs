@@ -8,6 +8,7 @@ use bitcost_lab::Inside;
 use bitcost_model::event::{NamedHost, NamedHosts};
 use bitcost_model::study::LabSpec;
 use bitcost_study::Study;
+use bitcost_study::mesh::Mesh;
 
 use crate::failure::Failure;
 use crate::options::services::Asked;
@@ -170,6 +171,34 @@ impl HostOptions {
         Ok(Some(running::spec(&inside, sender.as_deref(), receiver)?))
     }
 
+    /// The hosts of a mesh, which its study names, reached as these options say.
+    ///
+    /// # Errors
+    /// Usage, when two hosts are named as the endpoints.
+    pub fn of_mesh(&self, mesh: &Mesh, device: Option<&str>) -> Result<Destination, Failure> {
+        if self.are_named() {
+            return Err(Failure::Usage(
+                "--sender and --receiver are for studies of two hosts; the hosts of a mesh are in its [mesh], or in a file: --hosts FILE".to_owned(),
+            ));
+        }
+        if mesh.is_lab {
+            return Ok(Destination::Lab);
+        }
+        let place = |host: usize| NamedHost {
+            place: mesh.written[host].clone(),
+            device: device.map(str::to_owned),
+        };
+        let spec = NamedHosts {
+            sender: place(0),
+            receiver: place(1),
+            receiver_address: None,
+            remote_program: self.remote_program.clone(),
+            ssh_config: self.ssh_config.as_deref().map(absolute).transpose()?,
+            sudo: self.sudo,
+        };
+        Ok(Destination::Hosts(Box::new(Named::from_log(spec)?)))
+    }
+
     /// Whether any host was named.
     pub fn are_named(&self) -> bool {
         self.sender.is_some() || self.receiver.is_some()
@@ -209,6 +238,14 @@ impl StudyHosts {
             return Ok(Destination::Lab);
         }
         self.named(way)
+    }
+
+    /// As [`HostOptions::of_mesh`].
+    ///
+    /// # Errors
+    /// As [`HostOptions::of_mesh`].
+    pub fn of_mesh(&self, mesh: &Mesh, device: Option<&str>) -> Result<Destination, Failure> {
+        self.hosts.of_mesh(mesh, device)
     }
 
     /// As [`StudyHosts::destination`], for an execution that is resumed, whose lab is that of its log.

@@ -6,6 +6,7 @@ pub mod form;
 pub mod hosts;
 pub mod judging;
 pub mod lab;
+pub mod mesh;
 pub mod order;
 pub mod profile;
 pub mod repeats;

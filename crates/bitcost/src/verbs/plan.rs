@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use bitcost_model::plan::Plan;
+use bitcost_model::plan::{Lengths, Plan, RUN_OVERHEAD};
 use bitcost_model::units::{counted, show_duration};
 use bitcost_study::Study;
+use bitcost_study::mesh::{Mesh, Pattern};
 
 use bitcost_execute::{Destination, Programs, calibration_time};
 
@@ -12,6 +13,7 @@ use crate::failure::Failure;
 use crate::options::against;
 use crate::options::hosts::StudyHosts;
 use crate::options::lab::say_warnings;
+use crate::options::mesh::MeshOptions;
 use crate::options::order::{Order, new_seed};
 use crate::options::services::Asked;
 use crate::options::slow::refuse_slow;
@@ -32,14 +34,24 @@ pub struct Arguments {
     order: Order,
     #[command(flatten)]
     hosts: StudyHosts,
+    #[command(flatten)]
+    mesh: MeshOptions,
 }
 
 /// Prints the plan.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let study = arguments.against.apply(find(&arguments.study)?)?;
+    let study = arguments
+        .against
+        .apply(arguments.mesh.apply(find(&arguments.study)?)?)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
-    let destination = arguments.hosts.destination(&mut study, Asked::name)?;
+    let destination = arguments
+        .mesh
+        .destination(&mut study, &arguments.hosts, Asked::name)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
+    if let Some(mesh) = &study.mesh {
+        destination.check(&study)?;
+        return output::print(&mesh_text(&study, mesh, (seed, lengths)));
+    }
     let plan = study.plan(seed, lengths);
     for cell in &plan.cells {
         refuse_slow(&cell.conditions, Some(study.lab.mtu_bytes), "rate_bps")?;
@@ -86,6 +98,60 @@ fn text(
         );
     }
     text + "\n" + &whole(study, plan, unchecked, calibration)
+}
+
+/// Rounds of a plan whose pairs are listed.
+const LISTED: usize = 8;
+
+/// The rounds of a mesh, the number of runs and their time. Runs are not listed: there can be a million.
+fn mesh_text(study: &Study, mesh: &Mesh, (seed, lengths): (u64, Lengths)) -> String {
+    let mut text = format!("{}: {}\n", study.name, study.question);
+    let (blocks, cells) = (lengths.blocks.unwrap_or(study.blocks), study.cells());
+    let groups = mesh.groups(seed, 0);
+    text += "\n  group  pairs (sender > receiver)\n";
+    for (number, group) in groups.iter().take(LISTED).enumerate() {
+        let pair = |(a, b): &(usize, usize)| format!("{}>{}", mesh.hosts[*a], mesh.hosts[*b]);
+        let mut pairs: Vec<String> = group.iter().take(LISTED).map(pair).collect();
+        let more = group.len().saturating_sub(LISTED);
+        pairs.extend((more > 0).then(|| format!("and {more} more")));
+        text += &format!("{:7}  {}\n", number + 1, pairs.join(" "));
+    }
+    let more = groups.len().saturating_sub(LISTED);
+    text += &if more > 0 {
+        format!("         and {more} more groups\n\n")
+    } else {
+        "\n".to_owned()
+    };
+    let of_each = cells.len() * blocks as usize;
+    let runs: usize = groups.iter().map(Vec::len).sum::<usize>() * of_each;
+    let run = cells.iter().map(|cell| {
+        let ms = lengths.duration_ms.unwrap_or(cell.conditions.duration_ms);
+        Duration::from_millis(u64::from(cell.conditions.warmup_ms + ms)) + RUN_OVERHEAD
+    });
+    let run: Duration = run.sum::<Duration>() * blocks;
+    let is_at_once = mesh.is_concurrent || mesh.at_once() > 1;
+    let turns = if is_at_once {
+        groups.len()
+    } else {
+        groups.iter().map(Vec::len).sum()
+    };
+    let time = run.checked_mul(u32::try_from(turns).unwrap_or(u32::MAX));
+    let how = match is_at_once {
+        true => "the runs of a group at once",
+        false => "one run after the other",
+    };
+    text + &format!(
+        "{} with the pattern {}: {} in {}, {how}; about {}{}; order by seed {seed} (--seed {seed} gives it again)\n",
+        counted(mesh.hosts.len(), "host"),
+        mesh.pattern.name(),
+        counted(runs, "run"),
+        counted(mesh.rounds(seed, 0) * blocks as usize, "round"),
+        show_duration(time.unwrap_or(Duration::MAX)),
+        match mesh.pattern {
+            Pattern::Screen => ", then all pairs of the suspects and as many other hosts",
+            _ => "",
+        }
+    )
 }
 
 /// What comes to what: the runs, the time that they take, and what is not checked yet.

@@ -18,6 +18,7 @@ use crate::options::executions::{Executions, say_folders};
 use crate::options::hosts::StudyHosts;
 use crate::options::judging::Judging;
 use crate::options::lab::{Backend, say_warnings};
+use crate::options::mesh::MeshOptions;
 use crate::options::order::{Order, new_seed};
 use crate::options::profile::{ProfileOptions, check_here};
 use crate::options::services::Asked;
@@ -48,6 +49,8 @@ pub struct Arguments {
     profile: ProfileOptions,
     #[command(flatten)]
     hosts: StudyHosts,
+    #[command(flatten)]
+    mesh: MeshOptions,
     /// Parent of the folder that is created for the execution
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     out: PathBuf,
@@ -179,11 +182,16 @@ fn say_how_to_resume(folder: &Path) {
 
 fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> {
     let name = arguments.study.as_deref().unwrap_or_default();
-    let study = arguments.against.apply(studies::find(name)?)?;
+    let study = arguments
+        .against
+        .apply(arguments.mesh.apply(studies::find(name)?)?)?;
     check_compares(&study, &arguments.judging)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
     arguments.profile.apply(&mut study)?;
-    let destination = arguments.hosts.destination(&mut study, Asked::reach)?;
+    study.check_mesh(lengths).map_err(Failure::Usage)?;
+    let destination = arguments
+        .mesh
+        .destination(&mut study, &arguments.hosts, Asked::reach)?;
     check_here(&study, &destination)?;
     let states = arguments.states.states(&destination)?;
     let is_running = study.lab.running.is_some();
@@ -232,7 +240,11 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
         )?;
     }
     check_compares(resumed.study(), &arguments.judging)?;
-    let destination = resumed.destination(arguments.hosts.named(Asked::reach)?)?;
+    let asked = match &resumed.study().mesh {
+        Some(mesh) => arguments.hosts.of_mesh(mesh, None)?,
+        None => arguments.hosts.named(Asked::reach)?,
+    };
+    let destination = resumed.destination(asked)?;
     check_here(resumed.study(), &destination)?;
     let states = arguments.states.states(&destination)?;
     let how = (arguments.calibration(), arguments.trust, states);

@@ -37,6 +37,7 @@ mod ledger;
 mod left_changed;
 mod limiters;
 mod many;
+mod mesh;
 mod mode_search;
 mod nobody_reads;
 mod one_run;
@@ -105,6 +106,7 @@ fn main() {
         left_changed::TRIALS,
         limiters::TRIALS,
         many::TRIALS,
+        mesh::TRIALS,
         mode_search::TRIALS,
         one_run::TRIALS,
         parts::TRIALS,

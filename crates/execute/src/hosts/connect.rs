@@ -2,7 +2,6 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use bitcost_service::address::HostPort;
 use super::bootstrap::{self, COPY_FAILS, NO_FOLDER, NO_SUDO};
 use super::iperf3;
 use super::named::{Host, Named};
+use super::slurm;
 use crate::programs::Programs;
 
 /// Seconds that ssh may take to connect.
@@ -72,6 +72,9 @@ impl Named {
             Host::Local => self.here(programs.clone()),
             Host::Ssh(name) => self.there(name, programs.clone()),
             Host::Service(at) => service(at, no_cost),
+            Host::Slurm(node) => {
+                slurm::endpoint(node, self.spec.remote_program.as_deref(), programs.clone())
+            }
             Host::Iperf3(..) => iperf3::endpoint(&self.hosts[end], programs.clone()),
         })
     }
@@ -92,7 +95,7 @@ impl Named {
             Ok(command)
         };
         let explain = sudo.then(|| -> Explain {
-            Rc::new(|code, said| meaning("local", "this program", code, said))
+            Arc::new(|code, said| meaning("local", "this program", code, said))
         });
         let place = Host::Local.place();
         Endpoint {
@@ -131,7 +134,7 @@ impl Named {
                 .clone()
                 .unwrap_or_else(|| "sh".to_owned()),
         );
-        let explain: Explain = Rc::new(move |code, said| meaning(&host, &program, code, said));
+        let explain: Explain = Arc::new(move |code, said| meaning(&host, &program, code, said));
         let host = name.to_owned();
         let bootstrap: Option<Arc<dyn bitcost_controller::Bootstrap>> =
             match self.spec.remote_program {
@@ -165,7 +168,7 @@ fn service(at: &HostPort, no_cost: bool) -> Endpoint {
         }
     };
     let place = at.to_string();
-    let explain: Explain = Rc::new(move |code, _| match code {
+    let explain: Explain = Arc::new(move |code, _| match code {
         Some(0) => format!("the service at {place} gave its reason before"),
         _ => format!("the service at {place} ended the session, or the connection to it is lost"),
     });

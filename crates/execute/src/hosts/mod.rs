@@ -6,6 +6,7 @@
 //! | connect | the command that starts an agent there, and what its exit status means |
 //! | bootstrap | how this program is copied to a host that lacks it |
 //! | route | which addresses and interfaces the data takes |
+//! | slurm | the nodes of a Slurm allocation, and the step that starts an agent at one |
 //! | resolve | the addresses of a host name |
 
 mod bootstrap;
@@ -14,6 +15,7 @@ mod iperf3;
 mod named;
 mod resolve;
 mod route;
+pub mod slurm;
 
 pub use named::{Host, Named, parse_program};
 pub use resolve::addresses;

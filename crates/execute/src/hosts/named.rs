@@ -21,12 +21,17 @@ pub enum Host {
     Ssh(String),
     /// A service of bitcost at which this machine is enrolled.
     Service(HostPort),
+    /// A node of the Slurm allocation that this program is in.
+    Slurm(String),
     /// The stock iperf3 server at this host and port, as they were written.
     Iperf3(String, u16),
 }
 
 /// What the place of a service begins with.
 const SERVICE: &str = "service:";
+
+/// What the place of a node of a Slurm allocation begins with.
+const SLURM: &str = "slurm:";
 
 impl Host {
     /// Reads a host as it is written on the command line, with or without the prefix `ssh:`.
@@ -39,6 +44,9 @@ impl Host {
         }
         if let Some(server) = text.strip_prefix("iperf3:") {
             return Host::parse_iperf3(server);
+        }
+        if let Some(node) = text.strip_prefix(SLURM) {
+            return parse_node(node).map(Host::Slurm);
         }
         let name = text
             .strip_prefix("ssh:")
@@ -97,6 +105,7 @@ impl Host {
             Host::Local => "local".to_owned(),
             Host::Ssh(name) => format!("ssh:{name}"),
             Host::Service(at) => format!("{SERVICE}{at}"),
+            Host::Slurm(node) => format!("{SLURM}{node}"),
             Host::Iperf3(host, port) if host.contains(':') => format!("iperf3:[{host}]:{port}"),
             Host::Iperf3(host, port) => format!("iperf3:{host}:{port}"),
         }
@@ -154,6 +163,22 @@ impl Named {
             hosts: [host(&spec.sender)?, host(&spec.receiver)?],
             spec,
         })
+    }
+
+    /// A host of a mesh whose hosts are reached as these.
+    ///
+    /// # Errors
+    /// Usage, when it is none.
+    pub fn parse(&self, name: &str) -> Result<Host, ExecuteError> {
+        match Host::parse(name) {
+            Ok(Host::Local) => Ok(Host::Local),
+            Ok(Host::Ssh(name)) => Ok(Host::Ssh(name)),
+            Ok(Host::Slurm(node)) => Ok(Host::Slurm(node)),
+            Ok(_) => Err(ExecuteError::Usage(format!(
+                "{name} cannot be a host of a mesh; allowed: `local`, or a name that ssh knows"
+            ))),
+            Err(why) => Err(ExecuteError::Usage(format!("host {name}: {why}"))),
+        }
     }
 
     /// Whether the sender (0) or the receiver (1) is this machine.
@@ -223,6 +248,20 @@ pub fn parse_program(text: &str) -> Result<String, String> {
     }
 }
 
+/// Reads the name of a node.
+///
+/// # Errors
+/// When the text is none.
+pub fn parse_node(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    match !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "`{text}` is no node of Slurm; allowed: letters, digits and . _ -"
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,6 +295,17 @@ mod tests {
             "service:me@web",
         ] {
             assert!(Host::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_node_of_slurm_is_a_plain_name() {
+        assert_eq!(
+            parse_node("rack1-n07.site").as_deref(),
+            Ok("rack1-n07.site")
+        );
+        for text in ["", "-n", "a b", "n[1-4]", "a;b"] {
+            assert!(parse_node(text).is_err(), "{text}");
         }
     }
 

@@ -132,6 +132,31 @@ impl Named {
         })
     }
 
+    /// How the agent of the sender is started.
+    pub fn endpoint(&self, programs: &Arc<Programs>) -> Endpoint {
+        let [sender, _] = self.endpoints(programs, false);
+        sender
+    }
+
+    /// The receiver's address for the data, where it is known before the hosts are asked.
+    pub fn receiver_address(&self, places: &Places) -> Option<IpAddr> {
+        match self.known(places) {
+            Ok(Known::Receiver(address)) if !address.is_loopback() => Some(address),
+            _ => None,
+        }
+    }
+
+    /// Finds the path of the data between the hosts of a session, and gives both endpoints their interfaces
+    /// and addresses.
+    ///
+    /// # Errors
+    /// When the hosts have no address by which they reach each other.
+    pub fn connect(&self, session: &mut Session, places: &Places) -> Result<(), ExecuteError> {
+        let path = self.path(session, self.known(places)?, places)?;
+        self.set_interfaces(session, &path, places);
+        Ok(())
+    }
+
     /// Gives both endpoints their interfaces and addresses; returns a note if an interface was
     /// named that the path does not use.
     fn set_interfaces(&self, session: &mut Session, path: &Path, places: &Places) -> Vec<String> {
@@ -180,8 +205,12 @@ impl Named {
                 "an iperf3 server can play the receiver's host only; -R makes it send".to_owned(),
             )),
             (Host::Ssh(name), _) => self.resolve(name, version).map(Known::Receiver),
+            (Host::Slurm(node), _) => super::slurm::address(node, version).map(Known::Receiver),
             (Host::Service(at), _) => of_service(at, version).map(Known::Receiver),
             (Host::Local, Host::Ssh(name)) => self.resolve(name, version).map(Known::Sender),
+            (Host::Local, Host::Slurm(node)) => {
+                super::slurm::address(node, version).map(Known::Sender)
+            }
             (Host::Local, Host::Service(at)) => of_service(at, version).map(Known::Sender),
             (Host::Local, Host::Local) if version == Some(IpVersion::V6) => {
                 Ok(Known::Receiver(Ipv6Addr::LOCALHOST.into()))

@@ -10,6 +10,7 @@ mod fold;
 mod history;
 mod hosts;
 mod losses;
+mod mesh;
 mod opening;
 mod pictures;
 mod profile;
@@ -124,8 +125,12 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source, drawn: &mut u
     header(page, summary);
     bill::section(page, execution, drawn);
     experiments::ladder(page, execution, drawn);
-    let hero = pictures::hero(execution, explanation, *drawn);
-    let rest = opening::opening(page, execution, hero.as_ref());
+    mesh::section(page, execution);
+    let hero = pictures::hero(execution, explanation, *drawn).filter(|_| execution.mesh.is_none());
+    let rest = match execution.mesh {
+        Some(_) => Vec::new(),
+        None => opening::opening(page, execution, hero.as_ref()),
+    };
     time_series::why(page, summary);
     let is_used = summary.cells.iter().any(|cell| cell.runs > 0);
     if is_used {
@@ -136,7 +141,10 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source, drawn: &mut u
     if let Some(comparison) = &execution.comparison {
         changes::folded(page, comparison, drawn);
     }
-    let mut pictures = pictures::all(execution, explanation, *drawn);
+    let mut pictures = match execution.mesh {
+        Some(_) => Vec::new(),
+        None => pictures::all(execution, explanation, *drawn),
+    };
     *drawn += pictures.len();
     if let Some(hero) = &hero {
         pictures.retain(|picture| picture.file != hero.file);

@@ -1,0 +1,63 @@
+//! The hosts of a mesh, where the command line names them.
+
+use std::path::PathBuf;
+
+use bitcost_execute::Destination;
+use bitcost_execute::hosts::slurm::nodes;
+use bitcost_study::Study;
+
+use crate::failure::Failure;
+use crate::options::hosts::{StudyHosts, Way};
+use crate::studies;
+
+/// The hosts of a mesh.
+#[derive(clap::Args)]
+pub struct MeshOptions {
+    /// File with a host on each line: the hosts of the study's mesh, instead of those that it names
+    #[arg(long, value_name = "FILE", help_heading = "Hosts")]
+    hosts: Option<PathBuf>,
+    /// Measure the nodes of the Slurm allocation that bitcost is in, instead of the study's hosts; an agent is a step of
+    /// the allocation (srun)
+    #[arg(long, conflicts_with = "hosts", help_heading = "Hosts")]
+    slurm: bool,
+    /// Interface that the data of a mesh takes at each host, such as ib0 [default: that of the route to the
+    /// other host's name]
+    #[arg(long, value_name = "DEVICE", help_heading = "Hosts")]
+    network_device: Option<String>,
+}
+
+impl MeshOptions {
+    /// The study with the hosts that are named.
+    ///
+    /// # Errors
+    /// Usage, when the study has no mesh, or the file cannot be read.
+    pub fn apply(&self, study: Study) -> Result<Study, Failure> {
+        if self.slurm {
+            let nodes = nodes()?.into_iter().map(|node| format!("slurm:{node}\n"));
+            return studies::between(&study, &nodes.collect::<String>());
+        }
+        match &self.hosts {
+            Some(file) => studies::between(&study, &studies::lines(file)?),
+            None => Ok(study),
+        }
+    }
+
+    /// Where the study is executed.
+    ///
+    /// # Errors
+    /// Usage, when options do not fit the study.
+    pub fn destination(
+        &self,
+        study: &mut Study,
+        hosts: &StudyHosts,
+        way: Way,
+    ) -> Result<Destination, Failure> {
+        match (&study.mesh, &self.network_device) {
+            (Some(mesh), device) => hosts.of_mesh(mesh, device.as_deref()),
+            (None, Some(_)) => Err(Failure::Usage(
+                "--network-device is for the hosts of a mesh; use --receiver-dev".to_owned(),
+            )),
+            (None, None) => hosts.destination(study, way),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! A mesh over the hosts of a lab: a host with a slow link is named, and an execution that was interrupted is
+//! resumed.
+
+use crate::bench::Bench;
+
+bitcost_testkit::trials! {
+    Host: a_host_with_a_slow_link_is_named_by_a_second_stage, all_pairs_of_a_round_are_made_at_once,
+        the_pairs_of_a_mesh_that_was_stopped_are_made_later;
+}
+
+/// Eight hosts of which one has a tenth of the rate.
+fn study(mesh: &str) -> String {
+    let mut text = format!(
+        "title = \"A mesh\"\nquestion = \"Which host is slow?\"\n[mesh]\n{mesh}\n[workload]\nduration_s = 0.2\nwarmup_s = 0.1\n[lab]\nswitches = [\"s1\"]\nhosts = ["
+    );
+    text += &(1..=8)
+        .map(|host| format!("\"h{host}\""))
+        .collect::<Vec<_>>()
+        .join(", ");
+    text += "]\n";
+    for host in 1..=8 {
+        let rate = if host == 3 { "10M" } else { "100M" };
+        text += &format!("[[lab.link]]\nends = [\"h{host}\", \"s1\"]\nrate = \"{rate}\"\n");
+    }
+    text
+}
+
+fn a_host_with_a_slow_link_is_named_by_a_second_stage() {
+    let bench = Bench::new();
+    bench.write("mesh.toml", &study(""));
+    let done = bench.bitcost(&["run", "mesh.toml", "--seed", "1", "--json", "--out", "runs"]);
+    done.assert_code(0);
+    let document = done.json();
+    let mesh = &document["mesh"];
+    assert_eq!(mesh["pattern"], "screen");
+    let outliers = mesh["outliers"].as_array().expect("outliers");
+    let slow = outliers.first().expect("an outlier");
+    assert_eq!(
+        (slow["kind"].as_str(), slow["sender"].as_str()),
+        (Some("host"), Some("h3")),
+        "{mesh}"
+    );
+    assert!(
+        slow["pct"].as_f64().is_some_and(|pct| pct < -70.0),
+        "{mesh}"
+    );
+    let second = mesh["second_stage"].as_array().expect("hosts");
+    assert!(
+        second.iter().any(|host| host == "h3") && second.len() >= 4,
+        "{mesh}"
+    );
+    assert!(done.stderr.contains("second stage"), "{}", done.stderr);
+}
+
+fn all_pairs_of_a_round_are_made_at_once() {
+    let bench = Bench::new();
+    bench.write(
+        "mesh.toml",
+        &study("pattern = \"incast:3\"\nconcurrent = true"),
+    );
+    let done = bench.bitcost(&["run", "mesh.toml", "--json", "--out", "runs"]);
+    done.assert_code(0);
+    assert_eq!(done.json()["runs"], 24);
+}
+
+fn the_pairs_of_a_mesh_that_was_stopped_are_made_later() {
+    let bench = Bench::new();
+    bench.write("mesh.toml", &study("pattern = \"ring\""));
+    let words = ["run", "mesh.toml", "--seed", "1", "--out", "runs"];
+    bench.bitcost(&words).assert_code(0);
+    let runs = bench.path().join("runs");
+    let folder = std::fs::read_dir(&runs)
+        .expect("a folder")
+        .next()
+        .expect("one")
+        .expect("one")
+        .path();
+    let log = folder.join("events.jsonl");
+    let text = std::fs::read_to_string(&log).expect("a log");
+    let ended = text
+        .match_indices("\"event\":\"run_ended\"")
+        .nth(4)
+        .expect("five runs")
+        .0;
+    let end = ended + text[ended..].find('\n').expect("a line") + 1;
+    std::fs::write(&log, &text[..end]).expect("a shorter log");
+    let done = bench.bitcost(&["run", "--resume", &folder.display().to_string(), "--json"]);
+    done.assert_code(0);
+    assert_eq!(done.json()["runs"], 16);
+}

@@ -1,0 +1,314 @@
+//! The hosts of a mesh: their agents, addresses and descriptions.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use bitcost_controller::{Endpoint, Endpoints, Pool, Session};
+use bitcost_model::event::{EndpointDescription, Event, NamedHost, NamedHosts};
+use bitcost_model::machine::HostDescription;
+use bitcost_model::place::Places;
+use bitcost_model::record::Role;
+use bitcost_study::Study;
+use bitcost_study::mesh::Mesh;
+
+use crate::destination::Destination;
+use crate::embedded::MeshLab;
+use crate::error::ExecuteError;
+use crate::hosts::{Host, Named};
+use crate::local::separate_cpus;
+use crate::programs::Programs;
+use crate::progress::Progress;
+
+/// Threads that ask hosts at the same time.
+const AT_ONCE: usize = 32;
+
+/// The hosts of a mesh, with an agent each.
+pub struct Ground {
+    /// This field is first: a lab must outlast its agents.
+    pub pool: Pool,
+    places: Vec<String>,
+    way: Way,
+    addresses: Vec<Option<IpAddr>>,
+    described: Vec<Option<HostDescription>>,
+    requested: Places,
+    notes: Vec<String>,
+    /// The CPUs of the sender and the receiver, where both are on this machine.
+    cpus: Option<(u32, u32)>,
+}
+
+/// How hosts are reached.
+enum Way {
+    Lab(MeshLab),
+    Hosts {
+        spec: Box<NamedHosts>,
+        hosts: Vec<Host>,
+        programs: Arc<Programs>,
+    },
+}
+
+impl Ground {
+    /// Starts an agent at each host; a host without one is reported, and the others go on.
+    ///
+    /// # Errors
+    /// Environment, when fewer than two hosts have an agent.
+    pub fn open(
+        study: &Study,
+        mesh: &Mesh,
+        (destination, programs): (&Destination, Arc<Programs>),
+        stop: &AtomicBool,
+        progress: &mut dyn Progress,
+    ) -> Result<Ground, ExecuteError> {
+        let (way, places, notes) = match destination {
+            Destination::Lab => {
+                let lab = MeshLab::build(&study.lab, &mesh.hosts, programs)?;
+                let places = mesh.hosts.iter().map(|host| format!("netns:{host}"));
+                let notes = lab.notes();
+                (Way::Lab(lab), places.collect(), notes)
+            }
+            Destination::Hosts(named) => {
+                let hosts = mesh.written.iter().map(|name| named.parse(name));
+                let hosts: Vec<Host> = hosts.collect::<Result<_, _>>()?;
+                let places = hosts.iter().map(Host::place).collect();
+                let spec = Box::new(named.spec.clone());
+                (
+                    Way::Hosts {
+                        spec,
+                        hosts,
+                        programs,
+                    },
+                    places,
+                    Vec::new(),
+                )
+            }
+        };
+        let count = mesh.hosts.len();
+        let extra = mesh.at_once().saturating_sub(1);
+        let mut ground = Ground {
+            pool: Pool::new(count + extra),
+            places,
+            way,
+            addresses: vec![None; count],
+            described: vec![None; count],
+            requested: study.base.places.clone(),
+            notes,
+            cpus: separate_cpus().filter(|_| !mesh.is_concurrent && extra == 0),
+        };
+        let all: Vec<(usize, usize)> = (0..count).map(|host| (host, host)).collect();
+        ground.start(&all, stop)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(ExecuteError::Interrupted);
+        }
+        ground.find_addresses();
+        ground.describe(stop);
+        ground.check(progress)?;
+        Ok(ground)
+    }
+
+    /// Starts the agents that are missing: each at its place in the pool, with its host.
+    pub fn start(
+        &mut self,
+        agents: &[(usize, usize)],
+        stop: &AtomicBool,
+    ) -> Result<(), ExecuteError> {
+        let missing = agents
+            .iter()
+            .filter(|(agent, _)| self.pool.may_start(*agent));
+        let mut starting = Vec::new();
+        for (agent, host) in missing {
+            starting.push((*agent, self.endpoint(*host)?));
+        }
+        self.pool.start(starting, stop);
+        Ok(())
+    }
+
+    /// How the agent of a host is started.
+    fn endpoint(&self, host: usize) -> Result<Endpoint, ExecuteError> {
+        match &self.way {
+            Way::Lab(lab) => lab.endpoint(host),
+            Way::Hosts {
+                spec,
+                hosts,
+                programs,
+            } => {
+                let host = &hosts[host];
+                let named = Named::new((**spec).clone(), host.clone(), host.clone());
+                Ok(named.endpoint(programs))
+            }
+        }
+    }
+
+    fn find_addresses(&mut self) {
+        for host in 0..self.places.len() {
+            self.addresses[host] = match &self.way {
+                Way::Lab(lab) => lab.address(host),
+                Way::Hosts { spec, hosts, .. } => {
+                    let named = Named::new((**spec).clone(), Host::Local, hosts[host].clone());
+                    named.receiver_address(&self.requested)
+                }
+            };
+        }
+    }
+
+    /// Describes each host, with its interface towards another one.
+    fn describe(&mut self, stop: &AtomicBool) {
+        let next = AtomicUsize::new(0);
+        let of = |host: usize| {
+            let device = match &self.way {
+                Way::Lab(lab) => lab.device(host),
+                Way::Hosts { spec, .. } => spec.receiver.device.clone(),
+            };
+            let others = self.addresses.iter().enumerate();
+            let mut others = others.filter(|(other, _)| *other != host);
+            let to = others.find_map(|(_, address)| *address);
+            self.pool.describe(host, device, to, stop).ok()
+        };
+        let found: Vec<(usize, Option<HostDescription>)> = std::thread::scope(|scope| {
+            let worker = || {
+                let mut found = Vec::new();
+                loop {
+                    let host = next.fetch_add(1, Ordering::Relaxed);
+                    if host >= self.places.len() {
+                        return found;
+                    }
+                    found.push((host, of(host)));
+                }
+            };
+            let workers: Vec<_> = (0..AT_ONCE.min(self.places.len()))
+                .map(|_| scope.spawn(worker))
+                .collect();
+            let found = workers.into_iter().filter_map(|worker| worker.join().ok());
+            found.flatten().collect()
+        });
+        for (host, mut described) in found {
+            if let (Way::Lab(lab), Some(described)) = (&self.way, &mut described) {
+                lab.complete(host, described);
+            }
+            self.described[host] = described;
+        }
+    }
+
+    /// Reports each host without an agent.
+    fn check(&mut self, progress: &mut dyn Progress) -> Result<(), ExecuteError> {
+        let missing = (0..self.places.len()).filter_map(|host| {
+            let reason = self.pool.missing(host)?;
+            Some(format!("{} has no agent: {reason}", self.places[host]))
+        });
+        let missing: Vec<String> = missing.collect();
+        if self.places.len() < missing.len() + 2 {
+            return Err(ExecuteError::Environment(format!(
+                "a mesh needs two hosts with an agent: {}",
+                missing.join("\n")
+            )));
+        }
+        let others = "; its runs have no result, the others are made";
+        missing
+            .iter()
+            .for_each(|line| progress.message(&format!("{line}{others}")));
+        self.notes.extend(missing);
+        Ok(())
+    }
+
+    /// The hosts that were described: the first as the sender, the others as receivers.
+    pub fn ends(&self) -> Vec<EndpointDescription> {
+        let hosts = self.places.iter().zip(&self.described);
+        let there = hosts.filter_map(|(place, host)| Some((place, host.clone()?)));
+        let roles = std::iter::once(Role::Sender).chain(std::iter::repeat(Role::Receiver));
+        roles
+            .zip(there)
+            .map(|(role, (place, host))| EndpointDescription {
+                role,
+                place: place.clone(),
+                host,
+            })
+            .collect()
+    }
+
+    /// The hosts as the event that the log keeps.
+    pub fn event(&self, study: &Study, destination: &Destination) -> Event {
+        let (lab, hosts) = match destination {
+            Destination::Lab => (Some(Box::new(study.lab.clone())), None),
+            Destination::Hosts(named) => (None, Some(named.spec.clone())),
+        };
+        let ends = self.ends();
+        Event::Prepared {
+            lab,
+            shared_cpus: self.share_cpus(),
+            endpoints: ends,
+            notes: self.notes.clone(),
+            hosts,
+            rtt: None,
+            programs: Vec::new(),
+        }
+    }
+
+    /// Whether hosts are on one machine.
+    fn share_cpus(&self) -> bool {
+        let boots = self
+            .described
+            .iter()
+            .flatten()
+            .filter_map(|host| host.boot_id.as_ref());
+        let mut boots: Vec<_> = boots.collect();
+        let all = boots.len();
+        boots.sort_unstable();
+        boots.dedup();
+        boots.len() < all || matches!(self.way, Way::Lab(_))
+    }
+
+    /// The name of a host's place.
+    pub fn place(&self, host: usize) -> &str {
+        &self.places[host]
+    }
+
+    /// The endpoints of a run between two hosts, whose agents are there.
+    pub fn ends_of(&self, [sender, receiver]: [usize; 2]) -> Endpoints {
+        let here = bitcost_probe::host::boot_id();
+        let is_here = |host: usize| {
+            let described = self.described[host].as_ref();
+            described
+                .is_some_and(|described| described.boot_id.is_some() && described.boot_id == here)
+        };
+        let cpus = self.cpus.filter(|_| is_here(sender) && is_here(receiver));
+        let of = |host: usize, cpu: Option<u32>| {
+            let endpoint = Endpoint::pooled(self.places[host].clone());
+            match &self.way {
+                Way::Lab(lab) => lab.pooled(host, cpu, endpoint),
+                Way::Hosts { .. } => Endpoint {
+                    cpus: cpu.into_iter().collect(),
+                    ..endpoint
+                },
+            }
+        };
+        Endpoints {
+            sender: of(sender, cpus.map(|two| two.0)),
+            receiver: of(receiver, cpus.map(|two| two.1)),
+        }
+    }
+
+    /// Finds the addresses and interfaces that the data takes between the hosts of a session.
+    ///
+    /// # Errors
+    /// When the hosts do not reach each other.
+    pub fn connect(
+        &self,
+        session: &mut Session,
+        [sender, receiver]: [usize; 2],
+    ) -> Result<(), ExecuteError> {
+        let Way::Hosts { spec, hosts, .. } = &self.way else {
+            return Ok(());
+        };
+        let named = |host: usize, device: &NamedHost| NamedHost {
+            place: self.places[host].clone(),
+            device: device.device.clone(),
+        };
+        let spec = NamedHosts {
+            sender: named(sender, &spec.receiver),
+            receiver: named(receiver, &spec.receiver),
+            receiver_address: self.addresses[receiver],
+            ..(**spec).clone()
+        };
+        let named = Named::new(spec, hosts[sender].clone(), hosts[receiver].clone());
+        named.connect(session, &self.requested)
+    }
+}

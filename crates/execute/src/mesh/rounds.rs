@@ -1,0 +1,196 @@
+//! The runs of a mesh, group by group: one after the other, or those of a group at once.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+
+use bitcost_controller::{ControllerError, Ending, Sink, now};
+use bitcost_model::event::{Event, FailureKind};
+use bitcost_model::plan::{Plan, PlannedRun};
+use bitcost_study::mesh::Mesh;
+
+use super::ground::Ground;
+
+/// A run between two hosts, played by two agents of the pool.
+struct Run<'a> {
+    planned: &'a PlannedRun,
+    hosts: [usize; 2],
+    agents: [usize; 2],
+}
+
+/// Makes the runs that are not in `done`.
+///
+/// # Errors
+/// When the sink refuses an event. A run that fails is an event, not an error.
+pub fn make(
+    ground: &mut Ground,
+    (mesh, plan): (&Mesh, &Plan),
+    done: &BTreeSet<u32>,
+    stop: &AtomicBool,
+    sink: &mut Sink,
+) -> Result<Ending, ControllerError> {
+    let mut at = 0;
+    for length in mesh.group_lengths(plan) {
+        let group = &plan.runs[at..at + length];
+        at += length;
+        let missing: Vec<&PlannedRun> = group
+            .iter()
+            .filter(|run| !done.contains(&run.index))
+            .collect();
+        let runs = runs(mesh, plan, &missing);
+        let is_at_once = mesh.is_concurrent || mesh.at_once() > 1;
+        for some in runs.chunks(if is_at_once { runs.len().max(1) } else { 1 }) {
+            if stop.load(Ordering::Relaxed)
+                || together(ground, plan, some, stop, sink)? == Ending::Interrupted
+            {
+                return Ok(Ending::Interrupted);
+            }
+        }
+    }
+    let ended = Event::ExecutionEnded {
+        at: now(),
+        enough_blocks: None,
+    };
+    sink(ended).map_err(ControllerError::Sink)?;
+    Ok(Ending::Complete)
+}
+
+/// The runs of a group with their hosts. Where a host is in several, each has an agent more.
+fn runs<'a>(mesh: &Mesh, plan: &Plan, group: &[&'a PlannedRun]) -> Vec<Run<'a>> {
+    let mut taken = BTreeSet::new();
+    let mut more = mesh.hosts.len();
+    let mut runs = Vec::new();
+    for planned in group {
+        let levels = &plan.cells[planned.cell].levels;
+        let place = |index: usize| mesh.place(&levels.get(index)?.1);
+        let (Some(sender), Some(receiver)) = (place(0), place(1)) else {
+            continue;
+        };
+        let hosts = [sender, receiver];
+        let agents = hosts.map(|host| match taken.insert(host) {
+            true => host,
+            false => {
+                more += 1;
+                more - 1
+            }
+        });
+        runs.push(Run {
+            planned,
+            hosts,
+            agents,
+        });
+    }
+    runs
+}
+
+/// Makes runs at the same time.
+fn together(
+    ground: &mut Ground,
+    plan: &Plan,
+    runs: &[Run],
+    stop: &AtomicBool,
+    sink: &mut Sink,
+) -> Result<Ending, ControllerError> {
+    let pairs = |run: &Run| [(run.agents[0], run.hosts[0]), (run.agents[1], run.hosts[1])];
+    let agents: Vec<(usize, usize)> = runs.iter().flat_map(pairs).collect();
+    ground
+        .start(&agents, stop)
+        .map_err(|error| ControllerError::Sink(error.to_string()))?;
+    let shared = &*ground;
+    let ended = match runs {
+        [one] => made(shared, plan, one, stop, sink),
+        several => std::thread::scope(|scope| {
+            let (events, inbox) = mpsc::channel();
+            let threads: Vec<_> = several
+                .iter()
+                .map(|run| {
+                    let events = events.clone();
+                    let mut pass = move |event| match event {
+                        // A live view shows one run at a time.
+                        Event::Progress { .. } => Ok(()),
+                        event => events.send(event).map_err(|_| "nobody listens".to_owned()),
+                    };
+                    scope.spawn(move || made(shared, plan, run, stop, &mut pass))
+                })
+                .collect();
+            drop(events);
+            inbox
+                .into_iter()
+                .try_for_each(|event| sink(event).map_err(ControllerError::Sink))?;
+            let endings = threads.into_iter().filter_map(|thread| thread.join().ok());
+            endings
+                .into_iter()
+                .try_fold(Ending::Complete, |all, ending| match ending? {
+                    Ending::Interrupted => Ok(Ending::Interrupted),
+                    Ending::Complete => Ok(all),
+                })
+        }),
+    };
+    let extra = agents.iter().filter(|(agent, host)| agent != host);
+    extra.for_each(|(agent, _)| ground.pool.dismiss(*agent));
+    ended
+}
+
+/// One run with its first and last event.
+fn made(
+    ground: &Ground,
+    plan: &Plan,
+    run: &Run,
+    stop: &AtomicBool,
+    sink: &mut Sink,
+) -> Result<Ending, ControllerError> {
+    let index = run.planned.index;
+    let alone = Plan {
+        cells: vec![plan.cells[run.planned.cell].clone()],
+        runs: vec![PlannedRun {
+            cell: 0,
+            ..*run.planned
+        }],
+        ..Plan::of_one(plan.cells[run.planned.cell].conditions.clone())
+    };
+    let mut pass = |event| match event {
+        Event::ExecutionEnded { .. } | Event::StatesMet { .. } => Ok(()),
+        event => sink(event),
+    };
+    let opened = ground
+        .pool
+        .session(run.agents, ground.ends_of(run.hosts), stop);
+    let opened = opened.map_err(|error| match error {
+        ControllerError::Stopped => None,
+        error => Some(error.to_string()),
+    });
+    let opened = opened.and_then(|mut session| {
+        let connected = ground.connect(&mut session, run.hosts);
+        connected.map_err(|error| Some(error.to_string()))?;
+        Ok(session)
+    });
+    let reason = match opened {
+        Ok(mut session) => {
+            let ending = session.execute(&alone, &BTreeSet::new(), &mut pass)?;
+            // An agent that does not become idle is ended, and started again before its next run.
+            let _ = session.settle(&mut pass);
+            return Ok(ending);
+        }
+        Err(reason) => reason.filter(|_| !stop.load(Ordering::Relaxed)),
+    };
+    let Some(reason) = reason else {
+        return Ok(Ending::Interrupted);
+    };
+    let [from, to] = run.hosts.map(|host| ground.place(host));
+    let failed = Event::RunFailed {
+        run: index,
+        kind: FailureKind::Lost,
+        reason: format!("from {from} to {to}: {reason}"),
+        host_lacks: false,
+        until_stopped: None,
+    };
+    let began = Event::RunBegan {
+        run: index,
+        at: now(),
+    };
+    [began, failed]
+        .into_iter()
+        .try_for_each(pass)
+        .map_err(ControllerError::Sink)?;
+    Ok(Ending::Complete)
+}
