@@ -9,10 +9,12 @@ mod damage;
 mod dist;
 mod emulator;
 mod known_work;
+mod mesh_power;
 mod probe_cost;
 mod reference;
 mod service_ssh;
 mod serving;
+mod slurm_bed;
 mod source;
 mod vm;
 
@@ -41,6 +43,11 @@ enum Verb {
     /// Damage logs in many ways, and see whether bitcost says so or gives other figures without a
     /// word
     Damage(damage::Arguments),
+    /// Simulate meshes with slow hosts, and write into docs/method/mesh.md how often they are named
+    MeshPower(mesh_power::Arguments),
+    /// Start a real Slurm of nodes in network namespaces, and measure all pairs of them with planted faults; needs root,
+    /// slurmctld, slurmd, slurm-client, munge and nftables
+    SlurmBed(slurm_bed::Arguments),
     /// Compare the figures of tests over the service with those over ssh, interleaved between two
     /// namespaces; needs root and openssh-server
     ServiceSsh(service_ssh::Arguments),
@@ -102,6 +109,8 @@ fn main() -> ExitCode {
         Verb::Dist(arguments) => dist::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),
         Verb::VmPair(arguments) => vm::pair::run(&arguments),
+        Verb::MeshPower(arguments) => mesh_power::run(&arguments),
+        Verb::SlurmBed(arguments) => slurm_bed::run(&arguments),
         Verb::ServiceSsh(arguments) => service_ssh::run(&arguments),
         Verb::KnownWork(arguments) => known_work::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),

@@ -1,0 +1,130 @@
+//! How often slow hosts of a simulated mesh are named, and how often others are: the table of docs/method/mesh.md.
+
+use anyhow::{Context, Result};
+use bitcost_analysis::mesh::{MeshFindings, Named, PairRun, follow, judged};
+use bitcost_analysis::metrics::metric;
+use bitcost_study::mesh::{Mesh, Pattern};
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/method/mesh.md");
+const HOSTS: usize = 64;
+/// Hosts that are slow as receivers.
+const SLOW: usize = 3;
+const EFFECTS: [f64; 5] = [0.0, 0.05, 0.1, 0.2, 0.4];
+/// Standard deviations of a run's logarithm.
+const NOISES: [f64; 2] = [0.02, 0.05];
+/// One in this number of runs is disturbed, and that much slower.
+const DISTURBED: u32 = 50;
+const BY: f64 = 0.3;
+
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Meshes of each kind
+    #[arg(long, default_value_t = 100)]
+    seeds: u64,
+}
+
+/// Simulates the meshes, and writes the table into the page.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let mut table = String::from(
+        "| noise of a run | slow by | runs | slow hosts named | others named, per mesh | meshes with another named |\n|---|---|---|---|---|---|\n",
+    );
+    for noise in NOISES {
+        for effect in EFFECTS {
+            let (mut hits, mut others, mut meshes, mut runs) = (0, 0, 0, 0);
+            for seed in 0..arguments.seeds {
+                let found = simulated(seed, noise, effect)?;
+                let is_slow = |outlier: &Named| matches!(outlier, Named::Host(host) | Named::Receiver(host) if *host < SLOW);
+                let named: Vec<Named> =
+                    found.outliers.iter().map(|outlier| outlier.named).collect();
+                let wrong = named
+                    .iter()
+                    .filter(|named| effect == 0.0 || !is_slow(named))
+                    .count();
+                hits += named.len() - wrong;
+                others += wrong;
+                meshes += u64::from(wrong > 0);
+                runs += found.runs.len();
+            }
+            let seeds = arguments.seeds as f64;
+            let hits = match effect {
+                0.0 => "-".to_owned(),
+                _ => format!("{:.0} %", 100.0 * hits as f64 / (seeds * SLOW as f64)),
+            };
+            table += &format!(
+                "| {:.0} % | {:.0} % | {:.0} | {hits} | {:.2} | {meshes} of {} |\n",
+                100.0 * noise,
+                100.0 * effect,
+                runs as f64 / seeds,
+                others as f64 / seeds,
+                arguments.seeds
+            );
+        }
+    }
+    print!("{table}");
+    let page = std::fs::read_to_string(PAGE).context(PAGE)?;
+    let (before, rest) = page
+        .split_once("<!-- table -->\n")
+        .context("the place of the table")?;
+    let (_, after) = rest
+        .split_once("<!-- end -->")
+        .context("the end of the table")?;
+    std::fs::write(
+        PAGE,
+        format!("{before}<!-- table -->\n{table}<!-- end -->{after}"),
+    )?;
+    Ok(true)
+}
+
+/// A mesh with both of its stages.
+fn simulated(seed: u64, noise: f64, effect: f64) -> Result<MeshFindings> {
+    let mesh = Mesh {
+        hosts: (0..HOSTS).map(|host| host.to_string()).collect(),
+        written: Vec::new(),
+        is_lab: false,
+        pattern: Pattern::Screen,
+        is_concurrent: false,
+    };
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut run = |pair: (usize, usize)| {
+        let slow = if pair.1 < SLOW { 1.0 - effect } else { 1.0 };
+        let disturbed = if random.next_u32() % DISTURBED == 0 {
+            1.0 - BY
+        } else {
+            1.0
+        };
+        let mut unit = || f64::from(random.next_u32()) / f64::from(u32::MAX);
+        let normal = (0..12).map(|_| unit()).sum::<f64>() - 6.0;
+        PairRun {
+            pair,
+            levels: Vec::new(),
+            value: 1000.0 * slow * disturbed * (noise * normal).exp(),
+            limiter: None,
+        }
+    };
+    let runs = mesh
+        .groups(seed, 0)
+        .concat()
+        .into_iter()
+        .map(&mut run)
+        .collect();
+    let metric = metric("throughput_mbps").context("throughput")?;
+    let mut found = judged(mesh, metric, runs);
+    if let Some(second) = found.pairs_to_follow(seed) {
+        let pairs = second.lines.lines().filter_map(|line| {
+            let (a, b) = line.split_once(' ')?;
+            Some((a.parse().ok()?, b.parse().ok()?))
+        });
+        let pairs: Vec<(usize, usize)> = pairs.collect();
+        follow(
+            &mut found,
+            [pairs.clone(), pairs]
+                .concat()
+                .into_iter()
+                .map(run)
+                .collect(),
+        );
+    }
+    Ok(found)
+}
