@@ -31,7 +31,7 @@ pub fn check(conditions: &Conditions) -> Result<(), String> {
         return needs(&format!("the workload {name}"));
     }
     let of_receiver = &conditions.places.receiver;
-    // The server receives, by its own calls.
+    // A server that receives does so by its own calls, which no parameter of a test names.
     let to_server = conditions.direction != Direction::Reverse;
     let size = conditions.receive_size_bytes;
     let refused = [
