@@ -17,6 +17,8 @@ const NOISES: [f64; 2] = [0.02, 0.05];
 /// One in this number of runs is disturbed, and that much slower.
 const DISTURBED: u32 = 50;
 const BY: f64 = 0.3;
+/// The first seed: the rule was chosen with the seeds below 100.
+const FIRST: u64 = 1000;
 
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -33,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     for noise in NOISES {
         for effect in EFFECTS {
             let (mut hits, mut others, mut meshes, mut runs) = (0, 0, 0, 0);
-            for seed in 0..arguments.seeds {
+            for seed in FIRST..FIRST + arguments.seeds {
                 let found = simulated(seed, noise, effect)?;
                 let is_slow = |outlier: &Named| matches!(outlier, Named::Host(host) | Named::Receiver(host) if *host < SLOW);
                 let named: Vec<Named> =
