@@ -161,10 +161,10 @@ pub fn decide(signals: &Signals) -> Verdict {
     match candidates.iter().find(|candidate| candidate.holds()) {
         Some(found) => {
             let mut verdict = sure(found.clone(), &candidates);
-            let most = if let Some(repeated) = repeated(signals, &found.limiter) {
+            let most = if let Some(recovering) = recovering(signals, &found.limiter) {
                 let known = std::mem::take(&mut verdict.chosen.detail);
                 let more = if known.is_empty() { "" } else { "; " };
-                verdict.chosen.detail = format!("{known}{more}{repeated}");
+                verdict.chosen.detail = format!("{known}{more}{recovering}");
                 Confidence::Low
             } else if holds_back(signals, &found.limiter) || is_by_constants(signals, &verdict) {
                 Confidence::Medium
@@ -190,9 +190,9 @@ fn holds_back(signals: &Signals, limiter: &Limiter) -> bool {
     hops.any(|hop| hop.is_shaping() && !limiter.is_hop(&hop.name))
 }
 
-/// What is said of a stream that repeats segments where a CPU is named: recovery holds it back as well,
+/// What is said of a stream that retransmits where a CPU is named: recovery holds it back as well,
 /// so that less work for that CPU need not make it faster. A path that only reorders does this.
-fn repeated(signals: &Signals, limiter: &Limiter) -> Option<String> {
+fn recovering(signals: &Signals, limiter: &Limiter) -> Option<String> {
     let cpus = [SENDER_CPU.name, RECEIVER_CPU.name, PACKETS_PER_SECOND.name];
     let again = signals.tcp.retransmitted?;
     (again >= RETRANSMITTED && cpus.contains(&limiter.name())).then(|| {
