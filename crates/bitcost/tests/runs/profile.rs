@@ -7,7 +7,7 @@ use bitcost_sys::process::effective_uid;
 use crate::bench::{Bench, SMALL, runs_per_cell};
 
 bitcost_testkit::trials! {
-    Host: a_profile_has_the_stacks_of_both_ends, a_twin_is_none_of_the_runs_of_its_cell, an_ordinary_user_is_told_who_may_profile;
+    Host: a_profile_has_the_stacks_of_both_ends, a_twin_is_none_of_the_runs_of_its_cell, known_causes_are_in_their_layers, an_ordinary_user_is_told_who_may_profile;
 }
 
 /// The profiles of an execution in a lab, each with the number of its run.
@@ -76,6 +76,37 @@ fn a_profile_has_the_stacks_of_both_ends() {
         );
     }
     bench.assert_nothing_left();
+}
+
+/// The samples of a thread, and those of them whose stack fulfils this.
+fn samples(profile: &Profile, task: &ProfiledTask, is: impl Fn(&str) -> bool) -> (u64, u64) {
+    let stacks = profile.stacks.iter().filter(|stack| stack.task == *task);
+    stacks.fold((0, 0), |(all, some), stack| {
+        let some_more = u64::from(is(&stack.stack)) * stack.count;
+        (all + stack.count, some + some_more)
+    })
+}
+
+/// A program that works on each message is met in itself; a receiver that copies nothing is in no copy.
+fn known_causes_are_in_their_layers() {
+    let of = |words: &[&str]| {
+        let bench = Bench::new();
+        profiled(
+            &bench,
+            &[&["test", "tcp", "-t", "1s", "-l", "64K"], words].concat(),
+        );
+        let [(_, profile)] = profiles(&bench).try_into().expect("one twin");
+        let (sent, worked) = samples(&profile, &ProfiledTask::Sender, |stack| stack == "[user]");
+        let is_copy = |stack: &str| stack.contains("copy_to_iter");
+        let (_, copied) = samples(&profile, &ProfiledTask::Receiver, is_copy);
+        (2 * worked > sent, copied > 0)
+    };
+    assert_eq!(of(&[]), (false, true));
+    assert!(
+        of(&["--send-work", "1ms"]).0,
+        "the program works most of the time"
+    );
+    assert_eq!(of(&["--receive-mode", "truncate"]), (false, false));
 }
 
 fn a_twin_is_none_of_the_runs_of_its_cell() {
