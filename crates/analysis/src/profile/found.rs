@@ -8,7 +8,7 @@ use bitcost_model::record::Role;
 use bitcost_model::study::{Label, phrase};
 use bitcost_stats::{Interval, Side, estimate_interval, geometric_interval};
 
-use super::account::EndProfile;
+use super::account::{EndProfile, RunProfile};
 use super::activity::Activity;
 use super::twin::ProfiledRun;
 use crate::cells::{RunRow, Status};
@@ -147,44 +147,34 @@ impl ProfiledCell {
         self.ends[usize::from(role == Role::Receiver)].as_ref()
     }
 
+    /// The profiles of its runs.
+    fn profiles(&self) -> impl Iterator<Item = &RunProfile> {
+        let runs = self.runs.iter();
+        runs.filter_map(|(_, run)| run.profile.as_ref().ok())
+    }
+
     /// The event that was sampled, as perf(1) names it.
     pub fn event(&self) -> Option<&'static str> {
-        let mut profiles = self
-            .runs
-            .iter()
-            .filter_map(|(_, run)| run.profile.as_ref().ok());
-        profiles.next().map(|run| run.event.name())
+        self.profiles().next().map(|run| run.event.name())
     }
 
     /// CPU seconds per second of the lab's wire, and of other programs with bitcost's agents: means
     /// over the runs.
     pub fn others(&self) -> (f64, f64) {
-        let profiles = self
-            .runs
-            .iter()
-            .filter_map(|(_, run)| run.profile.as_ref().ok());
         let count = self.runs.len().max(1) as f64;
-        profiles.fold((0.0, 0.0), |(wire, other), run| {
+        self.profiles().fold((0.0, 0.0), |(wire, other), run| {
             (wire + run.wire_cpus / count, other + run.other_cpus / count)
         })
     }
 
     /// The share of samples requested of busy CPUs that were not taken, the largest of a run.
     pub fn missed(&self) -> f64 {
-        let profiles = self
-            .runs
-            .iter()
-            .filter_map(|(_, run)| run.profile.as_ref().ok());
-        profiles.map(|run| run.missed).fold(0.0, f64::max)
+        self.profiles().map(|run| run.missed).fold(0.0, f64::max)
     }
 
     /// The share of samples that was lost, and whose chain was cut, each the largest of a run.
     pub fn losses(&self) -> (f64, f64) {
-        let profiles = self
-            .runs
-            .iter()
-            .filter_map(|(_, run)| run.profile.as_ref().ok());
-        profiles.fold((0.0, 0.0), |(lost, cut), run| {
+        self.profiles().fold((0.0, 0.0), |(lost, cut), run| {
             (f64::max(lost, run.lost), f64::max(cut, run.cut))
         })
     }
