@@ -137,11 +137,14 @@ fn outcome(situation: &Situation, answer: &Answer, truth: &Truth) -> Outcome {
         kinds.filter_map(|response| response.kind)
     };
     let names = |kind: Kind| kind.names().contains(&answer.limiter.as_str());
-    // Advice that gains relaxes what is named. More flows do that for latency alone, and a search of
-    // modes changes everything.
+    // Advice that gains relaxes what is named. More flows do that for latency alone, a search of modes
+    // changes everything, and buffers and queues, which advice makes much larger, are factors themselves.
     let is_own = |made: &&Response| match made.words.as_str() {
         "more flows" => answer.limiter == "latency",
-        words => made.kind.is_none() && words != "--mode auto",
+        words => {
+            let is_factor = words.contains("buffer") || words.contains("queue");
+            made.kind.is_none() && words != "--mode auto" && !is_factor
+        }
     };
     let mut advice = truth.responses.iter().filter(is_own);
     if of(Decision::Follows).any(names) || advice.any(Response::is_followed) {
