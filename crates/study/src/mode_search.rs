@@ -51,6 +51,10 @@ const ROUNDS: [&[&str]; 4] = [
 /// The receive buffers that hold a sender back on a short path.
 const HOLDING_BACK: [&str; 4] = ["48K", "64K", "128K", "32K"];
 
+/// A send and a receive mode that are tried together from the start: datagrams that arrive as one packet
+/// are taken apart for other receive calls, which lose most of them.
+const TOGETHER: [(&str, &str); 2] = [("send_mode", "gso"), ("receive_mode", "gro")];
+
 /// A search that runs: it says what is tried next, and takes what that showed.
 pub struct ModeSearch<'a> {
     conditions: Conditions,
@@ -206,6 +210,13 @@ impl<'a> ModeSearch<'a> {
                 let kept = self.kept.iter();
                 queue.extend(kept.map(|one| changed(one, setting, &level)));
             }
+        }
+        if self.round == 0 {
+            queue.push(
+                TOGETHER
+                    .map(|(name, level)| (name.to_owned(), level.to_owned()))
+                    .into(),
+            );
         }
         for one in queue {
             let is_new = !self.queue.contains(&one)
@@ -422,8 +433,18 @@ mod tests {
             message_size_bytes: 8192,
             ..Conditions::default()
         };
+        play_of(&conditions, is_kept, trial, result)
+    }
+
+    /// As [`play`], for runs with these conditions.
+    fn play_of(
+        conditions: &Conditions,
+        is_kept: &dyn Fn(&str) -> bool,
+        trial: Duration,
+        result: &dyn Fn(&Conditions) -> Result<f64, String>,
+    ) -> Search {
         let possible = |conditions: &Conditions| conditions.check_modes(1500);
-        let mut search = ModeSearch::new(&conditions, is_kept, &possible);
+        let mut search = ModeSearch::new(conditions, is_kept, &possible);
         let mut elapsed = Duration::ZERO;
         while let Some(next) = search.next(elapsed) {
             let outcome = result(&next).map(|throughput_mbps| Measured {
@@ -459,6 +480,23 @@ mod tests {
             calls(&found.taken).as_deref(),
             Some("writev, up to 64 messages a call")
         );
+    }
+
+    #[test]
+    fn modes_that_gain_only_together_are_found() {
+        let conditions = Conditions {
+            workload: Workload::UdpStream,
+            message_size_bytes: 64,
+            ..Conditions::default()
+        };
+        let found = play_of(&conditions, &|_| false, SHORT, &|c| {
+            Ok(match (c.send_mode, c.receive_mode) {
+                (Mode::Gso, Mode::Gro) => 400.0,
+                (Mode::Plain, _) => 100.0,
+                _ => 50.0,
+            })
+        });
+        assert_eq!(options(&found.taken), "--receive-mode gro --send-mode gso");
     }
 
     #[test]
