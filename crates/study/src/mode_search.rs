@@ -5,6 +5,7 @@
 //! and plain calls in longer trials, in turn.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, Workload};
@@ -172,7 +173,11 @@ impl<'a> ModeSearch<'a> {
         }
         // Without a result, because the time was too short, calls stay plain.
         let best = order.first().cloned().unwrap_or_default();
-        let of = |settings: &Changes| self.values(settings, last);
+        // What had one trial in the last round is judged by its trials of all rounds.
+        let of = |settings: &Changes| match self.values(settings, last..=last) {
+            values if values.len() < 2 => self.values(settings, 0..=last),
+            values => values,
+        };
         let plain = of(&Changes::new());
         let is_better = !best.is_empty() && is_apart(&of(&best), &plain);
         let taken = match is_better || plain.is_empty() {
@@ -264,10 +269,11 @@ impl<'a> ModeSearch<'a> {
         self.trials.iter().filter(move |trial| trial.round == last)
     }
 
-    /// What the trials of a round with these settings showed, the better the larger.
-    fn values(&self, settings: &Changes, round: u32) -> Vec<f64> {
+    /// What the trials of these rounds with these settings showed, the better the larger.
+    fn values(&self, settings: &Changes, rounds: RangeInclusive<u32>) -> Vec<f64> {
         let trials = self.trials.iter();
-        let of = trials.filter(|trial| trial.round == round && trial.settings == *settings);
+        let of =
+            trials.filter(|trial| rounds.contains(&trial.round) && trial.settings == *settings);
         of.filter_map(|trial| value(self.goal, trial)).collect()
     }
 
