@@ -237,16 +237,21 @@ pub const COALESCE: Grammar = Grammar {
     parse: parse_numbers,
 };
 
+/// The kernel's word for `on` or `off`.
+fn parse_switch(text: &str) -> Result<&'static str, String> {
+    match text {
+        "on" => Ok("1"),
+        "off" => Ok("0"),
+        _ => Err(format!("`{text}` is neither on nor off")),
+    }
+}
+
 /// Whether kernel threads handle what the interface receives.
 pub const THREADED_NAPI: Grammar = Grammar {
     setting: host_settings::THREADED_NAPI,
     value_name: "on|off",
     allowed: "\"on\" or \"off\"; also \"sender: …; receiver: …\"",
-    parse: |text| match text {
-        "on" => Ok(vec![(None, single("1"))]),
-        "off" => Ok(vec![(None, single("0"))]),
-        _ => Err(format!("`{text}` is neither on nor off")),
-    },
+    parse: |text| Ok(vec![(None, single(parse_switch(text)?))]),
 };
 
 /// CPUs to which the interface's receive queues hand packets.
@@ -282,9 +287,9 @@ pub const AUTOCORKING: Grammar = Grammar {
     allowed: "\"on\" or \"off\"; also \"sender: …; receiver: …\"",
     parse: |text| {
         let value = match text {
-            "on" | "1" => "1",
-            "off" | "0" => "0",
-            _ => return Err(format!("`{text}` is neither on nor off")),
+            "1" => "1",
+            "0" => "0",
+            _ => parse_switch(text)?,
         };
         Ok(sysctl("net.ipv4.tcp_autocorking", value))
     },
