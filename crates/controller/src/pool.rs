@@ -14,7 +14,7 @@ use bitcost_model::record::Role;
 
 use crate::endpoint::{Endpoint, Endpoints};
 use crate::error::ControllerError;
-use crate::process::{OUTPUT_ENDED, Process};
+use crate::process::{OUTPUT_ENDED, Process, Processes, WAITING_MAX};
 use crate::route::Route;
 use crate::session::Session;
 use crate::transport::{AgentId, Incoming, Link, Transport};
@@ -30,9 +30,6 @@ const ANSWER: Duration = Duration::from_secs(5);
 
 /// How often a host that lost its agent is tried again.
 const ATTEMPTS: u32 = 3;
-
-/// Messages that may be queued for one reader.
-const WAITING_MAX: usize = 256;
 
 /// The agents of many hosts, by the place of the host.
 pub struct Pool {
@@ -192,13 +189,10 @@ impl Pool {
         endpoints: Endpoints,
         stop: &'a AtomicBool,
     ) -> Result<Session<'a>, ControllerError> {
-        let (outbox, inbox) = mpsc::sync_channel(WAITING_MAX);
         let borrowed = Borrowed {
             shared: self.shared.clone(),
             hosts: [sender, receiver],
-            inbox,
-            outbox,
-            epoch: Instant::now(),
+            queue: Processes::new(),
         };
         Session::open_over(Box::new(borrowed), endpoints, stop)
     }
@@ -336,9 +330,8 @@ fn answer<T>(
 struct Borrowed {
     shared: Arc<Shared>,
     hosts: [usize; 2],
-    inbox: Receiver<Incoming>,
-    outbox: SyncSender<Incoming>,
-    epoch: Instant,
+    /// The queue of their messages.
+    queue: Processes,
 }
 
 impl Transport for Borrowed {
@@ -353,21 +346,21 @@ impl Transport for Borrowed {
         }
         let host = self.hosts[usize::from(agent.role == Role::Receiver)];
         let kept = self.shared.lend(host)?;
-        kept.route.lead(agent, self.outbox.clone());
+        kept.route.lead(agent, self.queue.outbox());
         let (shared, kept) = (self.shared.clone(), Some(kept));
         Ok(Box::new(Loan { shared, host, kept }))
     }
 
     fn receive(&mut self, limit: Duration) -> Option<Incoming> {
-        self.inbox.recv_timeout(limit).ok()
+        self.queue.receive(limit)
     }
 
     fn now(&self) -> Duration {
-        self.epoch.elapsed()
+        self.queue.now()
     }
 
     fn sleep(&mut self, length: Duration) {
-        std::thread::sleep(length);
+        self.queue.sleep(length);
     }
 }
 

@@ -27,8 +27,8 @@ const LAST_STEPS: Duration = Duration::from_secs(2);
 /// The most bytes that are kept of a command's standard error.
 const SAID_BYTES: usize = 4 << 10;
 
-/// Messages of both agents that may be queued here; more are queued in the agents' pipes.
-const WAITING_MAX: usize = 256;
+/// Messages of agents that may be queued for one reader; more are queued in the agents' pipes.
+pub const WAITING_MAX: usize = 256;
 
 /// Starts agents as child processes.
 pub struct Processes {
@@ -48,6 +48,11 @@ impl Processes {
             epoch: Instant::now(),
         }
     }
+
+    /// Where the messages of agents are queued.
+    pub fn outbox(&self) -> SyncSender<Incoming> {
+        self.outbox.clone()
+    }
 }
 
 impl Transport for Processes {
@@ -57,7 +62,7 @@ impl Transport for Processes {
         endpoint: &mut Endpoint,
         program: Option<&str>,
     ) -> Result<Box<dyn Link>, String> {
-        let route = Route::new(agent, self.outbox.clone());
+        let route = Route::new(agent, self.outbox());
         Ok(Box::new(Process::start(endpoint, program, route)?))
     }
 
