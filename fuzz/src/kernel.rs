@@ -11,7 +11,7 @@ use super::text;
 
 /// Messages from a netlink socket, read as each requested kind.
 pub fn netlink(bytes: &[u8]) {
-    let said = bitcost_netlink::answer::read(bytes);
+    let said = bitcost_sys::netlink::answer::read(bytes);
     // A message has a header of 16 bytes (netlink(7)).
     assert!(said.len() <= bytes.len() / 16);
     for refusal in said.iter().filter_map(|said| said.refusal.as_ref()) {

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bitcost_model::record::{CACHED_METRICS, InEffect, NO_CACHED_METRICS};
-use bitcost_netlink::{PeerMetrics, TcpMetrics};
+use bitcost_sys::netlink::{PeerMetrics, TcpMetrics};
 
 /// The peers without cached metrics before this agent connected to them. Clones share them.
 #[derive(Clone, Debug, Default)]

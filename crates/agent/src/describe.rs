@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use bitcost_model::machine::{DeviceDescription, HostDescription};
 use bitcost_model::protocol::Route;
-use bitcost_netlink::Napi;
+use bitcost_sys::netlink::Napi;
 
 /// The host and its interface.
 ///
@@ -36,11 +36,11 @@ pub fn host(device: &str) -> Result<HostDescription, String> {
 /// # Errors
 /// When there is no route.
 pub fn route(to: IpAddr) -> Result<Route, String> {
-    let say = |error: bitcost_netlink::Error| error.to_string();
-    let mut rtnl = bitcost_netlink::Rtnl::open().map_err(say)?;
+    let say = |error: bitcost_sys::netlink::Error| error.to_string();
+    let mut rtnl = bitcost_sys::netlink::Rtnl::open().map_err(say)?;
     let route = rtnl.route(to).map_err(say)?;
     let links = rtnl.links().map_err(say)?;
-    let leads = |link: &bitcost_netlink::Link| {
+    let leads = |link: &bitcost_sys::netlink::Link| {
         if route.is_local {
             link.is_loopback()
         } else {
@@ -62,8 +62,8 @@ pub fn route(to: IpAddr) -> Result<Route, String> {
 /// When there is no such interface; similar names are suggested.
 pub fn addresses(device: &str) -> Result<Vec<IpAddr>, String> {
     bitcost_host::check_device(device).map_err(|error| error.to_string())?;
-    let say = |error: bitcost_netlink::Error| error.to_string();
-    let mut rtnl = bitcost_netlink::Rtnl::open().map_err(say)?;
+    let say = |error: bitcost_sys::netlink::Error| error.to_string();
+    let mut rtnl = bitcost_sys::netlink::Rtnl::open().map_err(say)?;
     let index = rtnl.link(device).map_err(say)?.index;
     rtnl.addresses(index).map_err(say)
 }
@@ -71,8 +71,15 @@ pub fn addresses(device: &str) -> Result<Vec<IpAddr>, String> {
 /// The kernel threads that handle what `device` received, as `/proc` numbers them; absent where the
 /// kernel does not report them.
 pub fn napi_threads(device: &str) -> Option<Vec<u32>> {
-    let index = bitcost_netlink::Rtnl::open().ok()?.link(device).ok()?.index;
-    let napis = bitcost_netlink::Netdev::open().ok()??.napis(index).ok()??;
+    let index = bitcost_sys::netlink::Rtnl::open()
+        .ok()?
+        .link(device)
+        .ok()?
+        .index;
+    let napis = bitcost_sys::netlink::Netdev::open()
+        .ok()??
+        .napis(index)
+        .ok()??;
     let reported = |napi: &Napi| napi.thread_pid.filter(|pid| *pid != 0);
     let of_machine = is_proc_of_another_namespace();
     let threads = napis.iter().filter_map(|napi| match reported(napi) {

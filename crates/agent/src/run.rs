@@ -11,10 +11,10 @@ use bitcost_model::counters::ForeignLoad;
 use bitcost_model::probes::Probes;
 use bitcost_model::protocol::{Addresses, FromAgent, Origin, Part, Prepare, SentCounts};
 use bitcost_model::record::{EndpointRecord, FlowRecord, InEffect, PartRecord, Role, implausible};
-use bitcost_netlink::PeerMetrics;
 use bitcost_probe::Socket;
 use bitcost_probe::core_to_core::{CoreToCoreMeter, EVERY};
 use bitcost_probe::foreign::{Census, Own, process_of};
+use bitcost_sys::netlink::PeerMetrics;
 use bitcost_traffic::{Control, Flow, Phase, Sent};
 
 use crate::abort::Abort;

@@ -1,6 +1,6 @@
 //! The facts of a network device that a result must carry: driver, kind, MTU, features, qdiscs.
 
-use bitcost_netlink::Rtnl;
+use bitcost_sys::netlink::Rtnl;
 use serde::{Deserialize, Serialize};
 
 use crate::device::check;

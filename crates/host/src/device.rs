@@ -1,6 +1,6 @@
 //! The devices of the caller's network namespace.
 
-use bitcost_netlink::{Link, Rtnl};
+use bitcost_sys::netlink::{Link, Rtnl};
 
 use crate::HostError;
 use bitcost_model::near::did_you_mean;

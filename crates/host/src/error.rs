@@ -7,7 +7,7 @@ use crate::values::Mismatch;
 pub enum HostError {
     /// The kernel refused a netlink request.
     #[error(transparent)]
-    Netlink(#[from] bitcost_netlink::Error),
+    Netlink(#[from] bitcost_sys::netlink::Error),
     /// The driver refused numbers of a device at this time.
     #[error(
         "{error}; some drivers change it only while the interface is down: leave the setting out, or set it before with \
@@ -19,7 +19,7 @@ pub enum HostError {
         /// The option of the program ethtool for these numbers.
         option: &'static str,
         /// The kernel's refusal.
-        error: bitcost_netlink::Error,
+        error: bitcost_sys::netlink::Error,
     },
     /// The driver's name could not be read.
     #[error("cannot read the driver of {device}: {source}; check the device's name")]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use bitcost_netlink::Rtnl;
+use bitcost_sys::netlink::Rtnl;
 
 use crate::HostError;
 use crate::device::link;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_netlink::Ethtool;
+use bitcost_sys::netlink::Ethtool;
 use serde::{Deserialize, Serialize};
 
 use crate::HostError;

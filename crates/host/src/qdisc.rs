@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use bitcost_netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
+use bitcost_sys::netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
 
 use crate::HostError;
 use crate::knob::Knob;
@@ -295,7 +295,7 @@ fn free_handle(taken: &[Qdisc]) -> u32 {
     candidates.into_iter().find(is_free).unwrap_or(OUR_HANDLE)
 }
 
-fn lacking(error: bitcost_netlink::Error, kind: &str, device: &str) -> HostError {
+fn lacking(error: bitcost_sys::netlink::Error, kind: &str, device: &str) -> HostError {
     if error.errno() != Some(ENOENT) {
         return error.into();
     }

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_netlink::{Limit, Rtnl};
+use bitcost_sys::netlink::{Limit, Rtnl};
 
 use crate::HostError;
 use crate::device::check_name;

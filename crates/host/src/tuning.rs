@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_netlink::{CHANNELS, COALESCE, Ethtool};
+use bitcost_sys::netlink::{CHANNELS, COALESCE, Ethtool};
 
 use crate::HostError;
 use crate::device::check_name;
@@ -15,7 +15,7 @@ use bitcost_model::near::did_you_mean;
 pub struct Tuning {
     name: &'static str,
     about: &'static str,
-    group: bitcost_netlink::TuningGroup,
+    group: bitcost_sys::netlink::TuningGroup,
     /// The option of the program ethtool that sets it.
     option: &'static str,
     side_effects: fn(&str) -> Result<Values, HostError>,
@@ -41,7 +41,7 @@ pub const INTERRUPT_COALESCING: Tuning = Tuning {
 
 impl Tuning {
     /// The kernel's refusal, with what to do where the driver is busy.
-    fn refused(&self, device: &str, error: bitcost_netlink::Error) -> HostError {
+    fn refused(&self, device: &str, error: bitcost_sys::netlink::Error) -> HostError {
         if !error.is_busy() {
             return error.into();
         }
@@ -129,7 +129,7 @@ impl Knob for Tuning {
 mod tests {
     use std::io;
 
-    use bitcost_netlink::Error;
+    use bitcost_sys::netlink::Error;
 
     use super::*;
 

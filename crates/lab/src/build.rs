@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use bitcost_model::shaping::{DelayBackend, QueueLimit, Shaping};
 use bitcost_model::topology::{End, Link, Napi, Node, NodeKind, Topology};
-use bitcost_netlink::{Ethtool, Netns, Rtnl, VethPair};
 use bitcost_sys::namespace::{Kind, current, enter, unshare, unshare_user_as_root};
+use bitcost_sys::netlink::{Ethtool, Netns, Rtnl, VethPair};
 
 use crate::diagnose::{Facts, diagnose};
 use crate::emulated_links::EmulatedLinks;

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use bitcost_model::topology::Topology;
-use bitcost_netlink::{Ethtool, Link, Rtnl};
+use bitcost_sys::netlink::{Ethtool, Link, Rtnl};
 
 use crate::{LabError, node};
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bitcost_model::topology::End;
-use bitcost_netlink::Rtnl;
+use bitcost_sys::netlink::Rtnl;
 
 use crate::LabError;
 

@@ -13,8 +13,8 @@ use std::time::Duration;
 use crate::emulator::{Device, Emulator, Handle, Limit, Report, Settings};
 use bitcost_model::shaping::{PPM, QueueLimit, Shaping};
 use bitcost_model::topology::{End, Link};
-use bitcost_netlink::{Netns, Rtnl, VethPair};
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
+use bitcost_sys::netlink::{Netns, Rtnl, VethPair};
 
 use crate::LabError;
 

@@ -79,8 +79,8 @@ impl From<bitcost_model::topology::Problem> for LabError {
     }
 }
 
-impl From<bitcost_netlink::Error> for LabError {
-    fn from(error: bitcost_netlink::Error) -> Self {
+impl From<bitcost_sys::netlink::Error> for LabError {
+    fn from(error: bitcost_sys::netlink::Error) -> Self {
         LabError::Build {
             happened: error.to_string(),
         }

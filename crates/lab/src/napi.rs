@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bitcost_netlink::{Ethtool, Features, Netdev};
 use bitcost_sys::namespace::PrivateSysfs;
+use bitcost_sys::netlink::{Ethtool, Features, Netdev};
 use bitcost_sys::thread::{cpus_of_thread, pin_thread_to};
 
 use crate::NapiState;
@@ -30,7 +30,7 @@ pub(crate) fn make_threaded(device: &str, index: u32) -> NapiState {
 }
 
 fn try_threaded(device: &str, index: u32) -> Result<Vec<u32>, String> {
-    let text = |error: bitcost_netlink::Error| error.to_string();
+    let text = |error: bitcost_sys::netlink::Error| error.to_string();
     let mut ethtool = Ethtool::open().map_err(text)?;
     let before = ethtool.features(device).map_err(text)?;
     let outcome = turn_features_on(&mut ethtool, device).and_then(|()| write_threaded(device));
@@ -96,7 +96,7 @@ fn write_threaded(device: &str) -> Result<(), String> {
     }
 }
 
-fn thread_pids(index: u32) -> Result<Vec<u32>, bitcost_netlink::Error> {
+fn thread_pids(index: u32) -> Result<Vec<u32>, bitcost_sys::netlink::Error> {
     let Some(mut netdev) = Netdev::open()? else {
         return Ok(Vec::new());
     };

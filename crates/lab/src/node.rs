@@ -4,7 +4,7 @@
 use std::fs;
 
 use bitcost_model::topology::{Node, Topology};
-use bitcost_netlink::Rtnl;
+use bitcost_sys::netlink::Rtnl;
 
 use crate::LabError;
 

@@ -3,7 +3,7 @@
 use bitcost_model::shaping::show_shaping;
 use bitcost_model::shaping::{PPM, QueueLimit, Shaper, Shaping};
 use bitcost_model::topology::End;
-use bitcost_netlink::{Parameters, ROOT, Rtnl, discipline};
+use bitcost_sys::netlink::{Parameters, ROOT, Rtnl, discipline};
 
 use crate::LabError;
 

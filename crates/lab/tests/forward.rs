@@ -171,7 +171,7 @@ fn super_packets_pass_whole() {
 fn without_offloads_segments_pass() {
     let path = Path::new(MTU_BYTES, [held(2), held(0)]);
     path.gap.hosts[0].run(|| {
-        let mut ethtool = bitcost_netlink::Ethtool::open().expect("opens");
+        let mut ethtool = bitcost_sys::netlink::Ethtool::open().expect("opens");
         let features = ethtool.features(DEVICE).expect("reads");
         let cuts =
             |name: &String| name.ends_with("-segmentation") || name == "tx-checksum-ip-generic";

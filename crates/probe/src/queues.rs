@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bitcost_model::counters::Queue;
 use bitcost_model::record::Sample;
-use bitcost_netlink::{ROOT, Rtnl, Statistics};
+use bitcost_sys::netlink::{ROOT, Rtnl, Statistics};
 
 use crate::source::{Detail, Source, Target, inside};
 

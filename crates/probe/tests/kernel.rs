@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use bitcost_model::record::{Sample, ThreadKind};
-use bitcost_netlink::{Rtnl, VethPair};
 use bitcost_probe::{Between, Detail, Node, PROBES, Socket, Target, Thread};
+use bitcost_sys::netlink::{Rtnl, VethPair};
 
 fn main() {
     bitcost_testkit::main(vec![

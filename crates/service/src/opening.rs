@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use bitcost_netlink::Rtnl;
+use bitcost_sys::netlink::Rtnl;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::channel::{Channel, failure};
@@ -232,11 +232,12 @@ fn wait_for_turn(shared: &Shared, greeted: &mut Greeted, ticket: &Ticket) -> io:
 
 /// The interface on the way to an address.
 fn device_to(peer: IpAddr) -> Result<String, String> {
-    let say = |error: bitcost_netlink::Error| format!("the way to {peer} is not known: {error}");
+    let say =
+        |error: bitcost_sys::netlink::Error| format!("the way to {peer} is not known: {error}");
     let mut rtnl = Rtnl::open().map_err(say)?;
     let route = rtnl.route(peer).map_err(say)?;
     let links = rtnl.links().map_err(say)?;
-    let leads = |link: &bitcost_netlink::Link| match route.is_local {
+    let leads = |link: &bitcost_sys::netlink::Link| match route.is_local {
         true => link.is_loopback(),
         false => link.index == route.link,
     };

@@ -7,8 +7,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use bitcost_netlink::{Netns, Rtnl, VethPair};
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
+use bitcost_sys::netlink::{Netns, Rtnl, VethPair};
 use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
 
 /// The name of each host's device.

@@ -187,7 +187,7 @@ pub fn enter_private_network() -> Result<(), String> {
         unshare_user_as_root().map_err(|e| failed("make a user namespace", &e))?;
         unshare(&[Kind::Net]).map_err(|e| failed("make a network namespace", &e))?;
     }
-    let mut rtnl = bitcost_netlink::Rtnl::open().map_err(|e| e.to_string())?;
+    let mut rtnl = bitcost_sys::netlink::Rtnl::open().map_err(|e| e.to_string())?;
     let loopback = rtnl.link("lo").map_err(|e| e.to_string())?;
     rtnl.set_up(loopback.index, true).map_err(|e| e.to_string())
 }

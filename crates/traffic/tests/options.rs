@@ -673,7 +673,7 @@ fn meet(conditions: &Conditions) -> Met {
 /// that a loopback does not count, and the interval between datagrams is theirs.
 fn counts_the_headers_of_fragments(conditions: &Conditions) {
     const MTU: u32 = 1500;
-    let mut rtnl = bitcost_netlink::Rtnl::open().expect("rtnetlink");
+    let mut rtnl = bitcost_sys::netlink::Rtnl::open().expect("rtnetlink");
     let index = rtnl.link("lo").expect("a loopback").index;
     rtnl.set_mtu(index, MTU).expect("sets the MTU");
     let counted = || -> [u64; 2] {

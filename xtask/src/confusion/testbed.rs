@@ -210,7 +210,7 @@ fn settings(path: PathSettings) -> [bitcost_lab::emulator::Settings; 2] {
 /// When the settings cannot be read or a device cannot be opened.
 pub fn delay_node(devices: [&str; 2], settings: &str) -> Result<()> {
     let settings: [bitcost_lab::emulator::Settings; 2] = serde_json::from_str(settings)?;
-    let mut rtnl = bitcost_netlink::Rtnl::open()?;
+    let mut rtnl = bitcost_sys::netlink::Rtnl::open()?;
     let mut device = |name: &str| -> Result<bitcost_lab::emulator::Device> {
         let link = rtnl.link(name)?;
         Ok(bitcost_lab::emulator::Device {

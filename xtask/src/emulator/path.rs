@@ -87,7 +87,7 @@ impl Path {
     pub fn turn_offloads_off(&self) -> Result<()> {
         for host in &self.gap.hosts {
             host.run(|| -> Result<()> {
-                let mut ethtool = bitcost_netlink::Ethtool::open()?;
+                let mut ethtool = bitcost_sys::netlink::Ethtool::open()?;
                 let names = ethtool.features(DEVICE)?.into_keys();
                 let is_offload =
                     |name: &String| name.ends_with("-segmentation") || name == "rx-gro";

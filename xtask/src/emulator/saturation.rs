@@ -54,7 +54,7 @@ pub fn measure(path: &Path) -> Result<Saturated> {
     path.turn_offloads_off()?;
     let packet = super_packet();
     let mut batch_sender = path.gap.hosts[0].run(|| -> Result<BatchSender> {
-        let index = bitcost_netlink::Rtnl::open()?.link(DEVICE)?.index;
+        let index = bitcost_sys::netlink::Rtnl::open()?.link(DEVICE)?.index;
         Ok(BatchSender::open(index)?)
     })?;
     let stop = AtomicBool::new(false);

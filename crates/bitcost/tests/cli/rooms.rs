@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bitcost_netlink::{Discipline, discipline};
 use bitcost_study::host_settings::QDISC;
+use bitcost_sys::netlink::{Discipline, discipline};
 use toml_edit::{DocumentMut, Item};
 
 /// The entry in the table of rooms for a room that may use all others above it.

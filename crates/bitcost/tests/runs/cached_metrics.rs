@@ -56,7 +56,7 @@ fn cached_tcp_metrics_are_reported_and_kept() {
     assert_eq!(actual(&bench, &["--json", "--samples"]), ["none", "none"]);
     converse();
     let cached = || {
-        let all = bitcost_netlink::TcpMetrics::open()
+        let all = bitcost_sys::netlink::TcpMetrics::open()
             .unwrap()
             .map(|mut metrics| metrics.all().unwrap())
             .unwrap_or_default();

@@ -11,7 +11,7 @@ use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::host_settings::SettingRequest;
 use bitcost_model::protocol::{FromAgent, Part, Peer, Prepare, Start, ToAgent, Token};
 use bitcost_model::record::Role;
-use bitcost_netlink::{Rtnl, VethPair};
+use bitcost_sys::netlink::{Rtnl, VethPair};
 
 use crate::agent_process::AgentProcess;
 use crate::service::{Service, bitcost, said, test};

@@ -14,8 +14,8 @@ use bitcost_model::protocol::{
     FRAME_BYTES_MAX, FromAgent, PROTOCOL, Part, Prepare, Start, ToAgent, encode,
 };
 use bitcost_model::record::Role;
-use bitcost_netlink::{Rtnl, VethPair};
 use bitcost_study::host_settings;
+use bitcost_sys::netlink::{Rtnl, VethPair};
 use bitcost_testkit::process::{Family, eventually};
 
 use crate::agent_process::AgentProcess;

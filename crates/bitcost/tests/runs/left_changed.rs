@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bitcost_host::journal::{Entry, Header};
 use bitcost_host::{Change, Values, single};
-use bitcost_netlink::{Rtnl, VethPair};
+use bitcost_sys::netlink::{Rtnl, VethPair};
 
 use crate::bench::{Bench, Done, PATIENCE, program};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use bitcost_netlink::{Ethtool, Features, Rtnl};
+use bitcost_sys::netlink::{Ethtool, Features, Rtnl};
 use serde_json::Value;
 
 use crate::bench::{Bench, Done, PATIENCE, plan, program, runs_per_cell};

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::protocol::{FromAgent, ToAgent};
-use bitcost_netlink::{Netns, Rtnl, VethPair};
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
+use bitcost_sys::netlink::{Netns, Rtnl, VethPair};
 use bitcost_sys::packet::{OFFLOAD_HEADER_BYTES, PACKET_MAX_BYTES, PacketSocket};
 use bitcost_sys::process::wait_readable;
 

@@ -11,8 +11,8 @@ use bitcost_host::{KNOBS, Values};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::protocol::{FromAgent, Part, Prepare, ToAgent};
 use bitcost_model::record::Role;
-use bitcost_netlink::{Rtnl, VethPair};
 use bitcost_study::host_settings;
+use bitcost_sys::netlink::{Rtnl, VethPair};
 use bitcost_testkit::process::{Family, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 

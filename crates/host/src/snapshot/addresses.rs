@@ -1,6 +1,6 @@
 //! The addresses of the links, with their attributes.
 
-use bitcost_netlink::{AddressRecord, Link, Rtnl};
+use bitcost_sys::netlink::{AddressRecord, Link, Rtnl};
 
 use super::facts::{Records, Snapshot, name, unknown};
 use crate::HostError;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_netlink::{AddressRecord, RouteRecord};
+use bitcost_sys::netlink::{AddressRecord, RouteRecord};
 
 use crate::HostError;
 use crate::values::Values;

@@ -1,7 +1,7 @@
 //! The interface, the links on top of it (macvlan, VLAN, bridge, …) and its ports: their MTU and
 //! flags.
 
-use bitcost_netlink::{Link, Rtnl};
+use bitcost_sys::netlink::{Link, Rtnl};
 
 use super::facts::{Records, Snapshot, name, parts, unknown};
 use crate::HostError;

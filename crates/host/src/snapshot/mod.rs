@@ -22,7 +22,7 @@ mod queues;
 mod routes;
 mod watch;
 
-use bitcost_netlink::Link;
+use bitcost_sys::netlink::Link;
 
 use crate::HostError;
 use crate::values::{Mismatch, Values, differences};

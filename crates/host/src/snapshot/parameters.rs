@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use bitcost_netlink::Link;
+use bitcost_sys::netlink::Link;
 
 use super::facts::{Records, Snapshot, name, parts, unknown};
 use crate::HostError;

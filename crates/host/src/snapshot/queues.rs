@@ -4,8 +4,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use bitcost_netlink::Link;
 use bitcost_sys::namespace::PrivateSysfs;
+use bitcost_sys::netlink::Link;
 
 use super::facts::{Records, Snapshot, parts, unknown};
 use super::parameters::is_device;

@@ -1,6 +1,6 @@
 //! The routes over the links, with their metrics.
 
-use bitcost_netlink::{Link, RouteRecord, Rtnl};
+use bitcost_sys::netlink::{Link, RouteRecord, Rtnl};
 
 use super::facts::{Records, Snapshot, name, unknown};
 use crate::HostError;

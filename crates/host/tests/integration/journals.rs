@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bitcost_host::journal::{Entry, Header, line, path_here, read_at};
 use bitcost_host::recovery::{found, obstacle, recover};
 use bitcost_host::{Change, Outcome, Values, single};
-use bitcost_netlink::{Rtnl, VethPair};
+use bitcost_sys::netlink::{Rtnl, VethPair};
 
 /// Journals that are changed at random.
 const MUTANTS: u64 = 500;

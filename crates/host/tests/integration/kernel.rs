@@ -8,7 +8,7 @@ use bitcost_host::{
     HostError, IDLE, INTERRUPT_COALESCING, Idle, Knob, Mtu, NoJournal, Offloads, RPS_CPUS,
     RootQdisc, SET, Sysctl, THREADED_NAPI, Values, describe, is_on, single,
 };
-use bitcost_netlink::{Limit, Rtnl, VethPair};
+use bitcost_sys::netlink::{Limit, Rtnl, VethPair};
 
 /// The tests of this file.
 pub const TRIALS: &[(&str, fn())] = &[
@@ -162,9 +162,9 @@ fn off_then_restore() {
 
 /// Every bit with its values `wanted` and `active` as the kernel reports them, and the output of
 /// ethtool.
-fn outside_view() -> (bitcost_netlink::Features, Option<String>) {
+fn outside_view() -> (bitcost_sys::netlink::Features, Option<String>) {
     (
-        bitcost_netlink::Ethtool::open()
+        bitcost_sys::netlink::Ethtool::open()
             .unwrap()
             .features("a0")
             .unwrap(),
@@ -174,7 +174,7 @@ fn outside_view() -> (bitcost_netlink::Features, Option<String>) {
 
 fn tso_bits() {
     veth();
-    let is_tso_of = |features: &bitcost_netlink::Features| -> Vec<(bool, bool)> {
+    let is_tso_of = |features: &bitcost_sys::netlink::Features| -> Vec<(bool, bool)> {
         features
             .iter()
             .filter(|(name, _)| is_tso(name))
@@ -903,7 +903,7 @@ fn foreign_bit() {
         ("rx-gro-list".to_owned(), true),
         ("tx-tcp-segmentation".to_owned(), true),
     ];
-    bitcost_netlink::Ethtool::open()
+    bitcost_sys::netlink::Ethtool::open()
         .unwrap()
         .set_features("a0", &foreign.into())
         .unwrap();

@@ -9,8 +9,8 @@ use bitcost_host::{
     CHANNEL_COUNTS, Change, ChangeSet, HostError, Journal, Knob, Mtu, NoJournal, RootQdisc, Values,
     Watch, restore, single,
 };
-use bitcost_netlink::Rtnl;
 use bitcost_sys::namespace::PrivateSysfs;
+use bitcost_sys::netlink::Rtnl;
 
 /// The tests of this file.
 pub const TRIALS: &[(&str, fn())] = &[

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bitcost_model::event::{Event, FailureKind};
-use bitcost_netlink::Rtnl;
+use bitcost_sys::netlink::Rtnl;
 use bitcost_testkit::process::eventually;
 use rustix::process::Signal;
 

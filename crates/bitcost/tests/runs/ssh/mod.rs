@@ -12,8 +12,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::Command;
 
-use bitcost_netlink::{Netns, Rtnl, VethPair};
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
+use bitcost_sys::netlink::{Netns, Rtnl, VethPair};
 use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
 use bitcost_testkit::process::eventually;
 use bitcost_testkit::sshd::{Server, Servers, obstacle};

@@ -1,9 +1,9 @@
 //! NAPI instances of a device, over the generic netlink family "netdev" (Linux 6.8 and later).
 
-use crate::error::Error;
-use crate::generic::{Family, body};
-use crate::message::{Reply, attribute, u32_at};
-use crate::rtnl::Rtnl;
+use crate::netlink::error::Error;
+use crate::netlink::generic::{Family, body};
+use crate::netlink::message::{Reply, attribute, u32_at};
+use crate::netlink::rtnl::Rtnl;
 
 const NAPI_GET: u8 = 11;
 const NAPI_IFINDEX: u16 = 1;

@@ -3,11 +3,11 @@
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use bitcost_sys::netlink::NetlinkProtocol;
+use crate::netlink_socket::NetlinkProtocol;
 
-use crate::connection::{Connection, NLM_F_CREATE, NLM_F_EXCL};
-use crate::error::Error;
-use crate::message::{Message, Reply, attribute, attributes, text, u32_at};
+use crate::netlink::connection::{Connection, NLM_F_CREATE, NLM_F_EXCL};
+use crate::netlink::error::Error;
+use crate::netlink::message::{Message, Reply, attribute, attributes, text, u32_at};
 
 pub(crate) const RTM_NEWLINK: u16 = 16;
 const RTM_DELLINK: u16 = 17;

@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use crate::connection::{NLM_F_CREATE, NLM_F_EXCL};
-use crate::error::Error;
-use crate::message::{Message, Reply, attribute, u32_at};
-use crate::rtnl::{AF_INET, AF_INET6, Rtnl};
+use crate::netlink::connection::{NLM_F_CREATE, NLM_F_EXCL};
+use crate::netlink::error::Error;
+use crate::netlink::message::{Message, Reply, attribute, u32_at};
+use crate::netlink::rtnl::{AF_INET, AF_INET6, Rtnl};
 
 pub(crate) const RTM_NEWROUTE: u16 = 24;
 pub(crate) const RTM_GETROUTE: u16 = 26;

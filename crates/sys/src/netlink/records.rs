@@ -3,11 +3,17 @@
 
 use std::net::IpAddr;
 
-use crate::connection::{NLM_F_APPEND, NLM_F_CREATE, NLM_F_REPLACE};
-use crate::error::Error;
-use crate::message::{Message, Reply, aligned, attribute, attributes, text, u16_at, u32_at};
-use crate::route::{RTA_DST, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC, RTM_GETROUTE, RTM_NEWROUTE};
-use crate::rtnl::{AF_INET, AF_INET6, IFA_ADDRESS, IFA_LOCAL, RTM_GETADDR, RTM_NEWADDR, Rtnl};
+use crate::netlink::connection::{NLM_F_APPEND, NLM_F_CREATE, NLM_F_REPLACE};
+use crate::netlink::error::Error;
+use crate::netlink::message::{
+    Message, Reply, aligned, attribute, attributes, text, u16_at, u32_at,
+};
+use crate::netlink::route::{
+    RTA_DST, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC, RTM_GETROUTE, RTM_NEWROUTE,
+};
+use crate::netlink::rtnl::{
+    AF_INET, AF_INET6, IFA_ADDRESS, IFA_LOCAL, RTM_GETADDR, RTM_NEWADDR, Rtnl,
+};
 
 const IFA_LABEL: u16 = 3;
 const IFA_BROADCAST: u16 = 4;
@@ -315,7 +321,7 @@ fn with_mtu(request: &[u8], mtu_bytes: Option<u32>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::replies;
+    use crate::netlink::message::replies;
 
     /// A route as the kernel lists it: fd01::/64 by link 7 with hop limit 9 and an MTU, whose
     /// carrier is down.

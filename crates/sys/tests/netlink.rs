@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use bitcost_netlink::{Ethtool, Netdev, Netns, Route, Rtnl, VethPair};
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
+use bitcost_sys::netlink::{Ethtool, Netdev, Netns, Route, Rtnl, VethPair};
 
 fn main() {
     bitcost_testkit::main(vec![

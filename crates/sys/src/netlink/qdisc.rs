@@ -7,10 +7,10 @@ mod disciplines;
 mod htb;
 mod statistics;
 
-use crate::connection::{NLM_F_CREATE, NLM_F_REPLACE};
-use crate::error::Error;
-use crate::message::{Message, Reply, attribute, text, u32_at};
-use crate::rtnl::Rtnl;
+use crate::netlink::connection::{NLM_F_CREATE, NLM_F_REPLACE};
+use crate::netlink::error::Error;
+use crate::netlink::message::{Message, Reply, attribute, text, u32_at};
+use crate::netlink::rtnl::Rtnl;
 
 pub use disciplines::{Discipline, Parameters, discipline};
 pub(crate) use htb::read_class;

@@ -1,4 +1,4 @@
-//! A blocking netlink socket; the crate `bitcost-netlink` interprets the messages.
+//! A blocking netlink socket; the module `netlink` interprets the messages.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -17,8 +17,6 @@ pub enum NetlinkProtocol {
     Route,
     /// NETLINK_GENERIC: families such as ethtool.
     Generic,
-    /// NETLINK_SOCK_DIAG: sockets of this namespace.
-    SockDiag,
 }
 
 /// A netlink socket, connected to the kernel.
@@ -35,7 +33,6 @@ impl NetlinkSocket {
         let protocol: Option<Protocol> = match protocol {
             NetlinkProtocol::Route => None,
             NetlinkProtocol::Generic => Some(netlink::GENERIC),
-            NetlinkProtocol::SockDiag => Some(netlink::SOCK_DIAG),
         };
         let fd = socket_with(
             AddressFamily::NETLINK,

@@ -5,9 +5,9 @@
 
 use std::net::IpAddr;
 
-use crate::error::Error;
-use crate::generic::{Family, body};
-use crate::message::{Reply, attribute, u32_at};
+use crate::netlink::error::Error;
+use crate::netlink::generic::{Family, body};
+use crate::netlink::message::{Reply, attribute, u32_at};
 
 const GET: u8 = 1;
 const DELETE: u8 = 2;
@@ -102,7 +102,7 @@ fn read(reply: &Reply) -> Option<PeerMetrics> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Message, replies};
+    use crate::netlink::message::{Message, replies};
 
     #[test]
     fn entry_is_read_and_a_truncated_one_has_no_values() {

@@ -4,6 +4,8 @@
 //! Each method sends one request and waits for its whole answer. The types are those of the kernel.
 //! A connection stays in the network namespace in which it was opened.
 
+#![forbid(unsafe_code)]
+
 pub mod answer;
 mod connection;
 mod error;

@@ -2,9 +2,9 @@
 
 use super::disciplines::tbf_rate_bps;
 use super::{RTM_GETQDISC, RTM_NEWQDISC, TCA_KIND, TCA_OPTIONS, traffic_header};
-use crate::error::Error;
-use crate::message::{Message, Reply, attribute, attributes, text, u32_at, u64_at};
-use crate::rtnl::Rtnl;
+use crate::netlink::error::Error;
+use crate::netlink::message::{Message, Reply, attribute, attributes, text, u32_at, u64_at};
+use crate::netlink::rtnl::Rtnl;
 
 /// Before Linux 2.6.11 the only one; since then in addition to the newer one.
 const TCA_STATS: u16 = 3;
@@ -117,7 +117,7 @@ fn older(value: &[u8], found: Statistics) -> Option<Statistics> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::replies;
+    use crate::netlink::message::replies;
 
     fn words(numbers: &[u32]) -> Vec<u8> {
         numbers

@@ -2,10 +2,10 @@
 
 use super::disciplines::{Parameters, bytes_of_ticks, rate_spec, read_rate, ticks};
 use super::{TCA_KIND, TCA_OPTIONS, traffic_header};
-use crate::connection::NLM_F_CREATE;
-use crate::error::Error;
-use crate::message::{Message, Reply, attribute, u32_at};
-use crate::rtnl::Rtnl;
+use crate::netlink::connection::NLM_F_CREATE;
+use crate::netlink::error::Error;
+use crate::netlink::message::{Message, Reply, attribute, u32_at};
+use crate::netlink::rtnl::Rtnl;
 
 const RTM_NEWTCLASS: u16 = 40;
 const RTM_GETTCLASS: u16 = 42;

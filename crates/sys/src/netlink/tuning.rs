@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::Error;
-use crate::ethtool::{Ethtool, addressed};
-use crate::generic::body;
-use crate::message::{attributes, u32_at};
+use crate::netlink::error::Error;
+use crate::netlink::ethtool::{Ethtool, addressed};
+use crate::netlink::generic::body;
+use crate::netlink::message::{attributes, u32_at};
 
 const CHANNELS_GET: u8 = 17;
 const CHANNELS_SET: u8 = 18;

@@ -1,9 +1,9 @@
 //! Generic netlink: finding a family by name, and the header of its messages.
 
-use crate::connection::Connection;
-use crate::error::Error;
-use crate::message::{Message, Reply, attribute, u16_at};
-use bitcost_sys::netlink::NetlinkProtocol;
+use crate::netlink::connection::Connection;
+use crate::netlink::error::Error;
+use crate::netlink::message::{Message, Reply, attribute, u16_at};
+use crate::netlink_socket::NetlinkProtocol;
 
 const GENL_ID_CTRL: u16 = 16;
 const CTRL_CMD_GETFAMILY: u8 = 3;

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::Error;
-use crate::message::{Message, attributes, u32_at};
-use crate::rtnl::{IFLA_IFNAME, RTM_GETLINK, RTM_NEWLINK, Rtnl, link_header};
+use crate::netlink::error::Error;
+use crate::netlink::message::{Message, attributes, u32_at};
+use crate::netlink::rtnl::{IFLA_IFNAME, RTM_GETLINK, RTM_NEWLINK, Rtnl, link_header};
 
 /// A limit of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

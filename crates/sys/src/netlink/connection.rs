@@ -3,10 +3,10 @@
 use std::io;
 use std::time::Duration;
 
-use bitcost_sys::netlink::{NetlinkProtocol, NetlinkSocket};
+use crate::netlink_socket::{NetlinkProtocol, NetlinkSocket};
 
-use crate::error::Error;
-use crate::message::{Message, Reply, attribute, replies, text, u32_at};
+use crate::netlink::error::Error;
+use crate::netlink::message::{Message, Reply, attribute, replies, text, u32_at};
 
 const NLM_F_REQUEST: u16 = 0x01;
 const NLM_F_ACK: u16 = 0x04;
@@ -136,7 +136,7 @@ fn kernel_text(reply: &Reply) -> Option<String> {
         start += if capped {
             16
         } else {
-            crate::message::aligned(request_bytes)
+            crate::netlink::message::aligned(request_bytes)
         };
     }
     attribute(reply.payload.get(start..)?, NLMSGERR_ATTR_MSG).map(text)

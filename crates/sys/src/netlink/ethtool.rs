@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::Error;
-use crate::generic::{Family, body};
-use crate::message::{Message, attribute, attributes, text};
+use crate::netlink::error::Error;
+use crate::netlink::generic::{Family, body};
+use crate::netlink::message::{Message, attribute, attributes, text};
 
 const FEATURES_GET: u8 = 11;
 const FEATURES_SET: u8 = 12;
@@ -169,7 +169,7 @@ fn read_bitset(bitset: &[u8]) -> BTreeMap<String, bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::replies;
+    use crate::netlink::message::replies;
 
     fn bitset(list: bool, bits: &[(&str, bool)]) -> Vec<u8> {
         let mut message = Message::new(0, 0, &[]);

@@ -2,17 +2,17 @@
 
 use std::net::IpAddr;
 
-use crate::connection::refusal;
-use crate::error::Error;
-use crate::ethtool::{Features, read_features};
-use crate::generic::body;
-use crate::message::{Reply, attribute, replies};
-use crate::netdev::{Napi, read_napi};
-use crate::qdisc::{
+use crate::netlink::connection::refusal;
+use crate::netlink::error::Error;
+use crate::netlink::ethtool::{Features, read_features};
+use crate::netlink::generic::body;
+use crate::netlink::message::{Reply, attribute, replies};
+use crate::netlink::netdev::{Napi, read_napi};
+use crate::netlink::qdisc::{
     Discipline, Parameters, Qdisc, Statistics, discipline, read_class, read_qdisc, read_statistics,
 };
-use crate::route::{Route, read_route};
-use crate::rtnl::{Link, read_address, read_link};
+use crate::netlink::route::{Route, read_route};
+use crate::netlink::rtnl::{Link, read_address, read_link};
 
 /// One message of an answer, read as each kind of message that this crate requests; absent if it is
 /// not of that kind.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::message::{Message, attribute, u32_at, u64_at};
+use crate::netlink::message::{Message, attribute, u32_at, u64_at};
 
 /// Parameters by name, with the unit last.
 pub type Parameters = BTreeMap<&'static str, u64>;
@@ -434,7 +434,7 @@ mod tests {
 
     #[test]
     fn options_are_those_of_tc() {
-        let recorded = include_str!("../../tests/fixtures/tc-6.1.0.txt");
+        let recorded = include_str!("../../../tests/fixtures/tc-6.1.0.txt");
         let mut lines = recorded.lines().filter(|line| !line.starts_with('#'));
         for (command, parameters) in ROWS {
             assert_eq!(lines.next(), Some(*command));
