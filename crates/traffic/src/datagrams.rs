@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::record::{Arrivals, Sequence};
 use rustix::io::Errno;
 
@@ -16,11 +16,26 @@ use crate::sequence::{Arrival, HEADER_BYTES, Tag, Tracker};
 /// The interval at which a receiver checks whether the flow is over while it receives nothing.
 pub const QUIET: Duration = Duration::from_millis(100);
 
+/// The shortest one of a stream of datagrams.
+const LEAST_QUIET: Duration = Duration::from_millis(20);
+
+/// The same for a stream of datagrams: no longer than the run, so that a short one does not wait for
+/// lost datagrams for a multiple of its time.
+pub fn quiet(conditions: &Conditions) -> Duration {
+    if conditions.workload != Workload::UdpStream || conditions.is_bounded() {
+        return QUIET;
+    }
+    let ms = conditions.warmup_ms.saturating_add(conditions.duration_ms);
+    Duration::from_millis(ms.into()).clamp(LEAST_QUIET, QUIET)
+}
+
 /// Counts the datagrams of one flow as they are received.
 pub struct Datagrams {
     /// Bytes of a whole message.
     size: usize,
     delay: Duration,
+    /// The time without datagrams after which the flow is over, once one has been received.
+    quiet: Duration,
     tag: Tag,
     tracker: Tracker,
     /// Distinct datagrams of the warm-up and of the measured window.
@@ -39,6 +54,7 @@ impl Datagrams {
         Datagrams {
             size: conditions.message_size_bytes as usize,
             delay: receiver_delay(conditions),
+            quiet: quiet(conditions),
             tag,
             tracker: Tracker::default(),
             unique: [0; 2],
@@ -174,7 +190,9 @@ impl Datagrams {
                 }
                 Err(Errno::AGAIN) if control.expected_messages().is_some() => {
                     control.count_empty();
-                    if quiet_since.get_or_insert_with(Instant::now).elapsed() >= QUIET {
+                    // The first one may still be on its way.
+                    let quiet = if self.total() > 0 { self.quiet } else { QUIET };
+                    if quiet_since.get_or_insert_with(Instant::now).elapsed() >= quiet {
                         return Ok(());
                     }
                 }

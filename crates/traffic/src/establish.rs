@@ -93,7 +93,7 @@ impl Pending {
                 server(&run, stream, listener)?
             }
             Listening::Udp(socket, server) => {
-                udp::await_sender(&socket, address, &token, only, patience)?;
+                udp::await_sender((&socket, &conditions), address, &token, only, patience)?;
                 server(&run, socket)?
             }
         };

@@ -9,7 +9,7 @@ use bitcost_model::conditions::Conditions;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use crate::binding;
-use crate::datagrams::QUIET;
+use crate::datagrams::{QUIET, quiet};
 use crate::flow::TrafficError;
 use crate::handshake::{Token, answer_udp, greet_udp};
 use crate::tcp::no_sender;
@@ -85,9 +85,9 @@ pub fn join_iperf3(
 
 /// Connects the socket to the first endpoint that sends the run's token and can be reached, at the
 /// address `only` where there is one; receive calls time out
-/// after [`QUIET`].
+/// after [`quiet`].
 pub fn await_sender(
-    socket: &UdpSocket,
+    (socket, conditions): (&UdpSocket, &Conditions),
     address: SocketAddr,
     token: &Token,
     only: Option<IpAddr>,
@@ -96,6 +96,6 @@ pub fn await_sender(
     answer_udp(socket, token, only, patience)
         .map_err(|error| no_sender(address, only, patience, &error))?;
     socket
-        .set_read_timeout(Some(QUIET))
+        .set_read_timeout(Some(quiet(conditions)))
         .map_err(TrafficError::system("SO_RCVTIMEO"))
 }

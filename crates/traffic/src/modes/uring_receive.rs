@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, ReceiveSize};
 use bitcost_sys::datagram::Wait;
@@ -12,7 +13,7 @@ use rustix::io::Errno;
 use super::fast::{FastMode, wait};
 use super::stream_receiver::StreamReceiver;
 use crate::control::Control;
-use crate::datagrams::{Datagrams, QUIET};
+use crate::datagrams::{Datagrams, quiet};
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
 use crate::syscalls::errno;
@@ -30,6 +31,8 @@ const ROOM_MAX: usize = 1 << 20;
 struct Receiver {
     ring: ReceiveRing,
     wait: Wait,
+    /// The longest time of one wait.
+    quiet: Duration,
     kept: Kept,
 }
 
@@ -58,6 +61,7 @@ pub fn receiver(
     Ok(Box::new(Receiver {
         ring: ReceiveRing::new(socket, count as u16, room)?,
         wait: wait(conditions),
+        quiet: quiet(conditions),
         kept: if is_datagram {
             Kept::Datagrams(Datagrams::of(conditions, tag))
         } else {
@@ -73,15 +77,20 @@ impl FastMode for Receiver {
         control: &Control,
         _pacer: &mut Option<Pacer>,
     ) -> Result<(), Errno> {
-        let Receiver { ring, wait, kept } = self;
+        let Receiver {
+            ring,
+            wait,
+            quiet,
+            kept,
+        } = self;
         let result = match kept {
             Kept::Datagrams(datagrams) => datagrams.receive(control, |datagrams| {
-                ring.receive(*wait, QUIET).map_err(errno)?;
+                ring.receive(*wait, *quiet).map_err(errno)?;
                 datagrams.take_all(control, ring.received());
                 Ok(())
             }),
             Kept::Stream(stream) => stream.receive(socket, control, || {
-                ring.receive(*wait, QUIET).map_err(errno)
+                ring.receive(*wait, *quiet).map_err(errno)
             }),
         };
         ring.stop();
