@@ -3,13 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use bitcost_analysis::log::{PlaceFacts, left_out};
-use bitcost_analysis::metrics::metric;
+use bitcost_analysis::log::measured;
 use bitcost_controller::Ending;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
-use bitcost_model::record::EndpointRecord;
 use bitcost_model::search::{Measured, Search};
 use bitcost_study::Study;
 use bitcost_study::mode_search::{BUDGET, ModeSearch, apply};
@@ -100,22 +98,4 @@ fn try_once(
         .session
         .execute(&plan, &BTreeSet::new(), &mut take)?;
     Ok((ending == Ending::Complete).then_some(outcome))
-}
-
-fn measured(
-    facts: PlaceFacts,
-    ends: [&EndpointRecord; 2],
-    conditions: &Conditions,
-) -> Result<Measured, String> {
-    let view = facts.view(ends, conditions, None);
-    if let Some(reason) = left_out(&view) {
-        return Err(reason);
-    }
-    let figure = |name: &str| metric(name).and_then(|metric| (metric.compute)(&view));
-    let throughput_mbps = figure("throughput_mbps").filter(|mbps| *mbps > 0.0);
-    Ok(Measured {
-        throughput_mbps: throughput_mbps.ok_or("nothing was received in its window")?,
-        send_service_demand_us_per_kib: figure("send_service_demand_us_per_kib"),
-        receive_service_demand_us_per_kib: figure("receive_service_demand_us_per_kib"),
-    })
 }

@@ -1,7 +1,8 @@
 //! The search for fast options of a stream (`mode = "auto"`): which trials are made, and what is taken.
 //!
 //! A round varies some settings, one at a time, of the two best combinations that are known, in short
-//! trials, and keeps two; after the send modes plain calls are one of them. The last round repeats the two
+//! trials, and keeps two: the best, and the cheapest that is about as fast; after the send modes plain calls
+//! are one of them. The last round repeats the two
 //! and plain calls in longer trials, in turn.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -27,14 +28,14 @@ const SHORT_MS: [u32; 2] = [6, 20];
 const COST_MS: [u32; 2] = [6, 60];
 const LONG_MS: [u32; 2] = [20, 80];
 
-/// The combinations of settings that a round keeps.
-const KEPT: usize = 2;
-
 /// The times that the finalists are repeated.
 const REPEATS: usize = 3;
 
 /// The relative difference under which two combinations count as equal.
 const SAME: f64 = 0.03;
+
+/// The relative difference up to which the cheaper one of two combinations is taken for its rate.
+const AS_FAST: f64 = 0.1;
 
 /// The settings that a search varies, in the order of its rounds.
 const ROUNDS: [&[&str]; 4] = [
@@ -120,12 +121,7 @@ impl<'a> ModeSearch<'a> {
             if let Some(settings) = self.queue.front().filter(|_| !is_late) {
                 return self.with(settings, self.short());
             }
-            let mut best = self.best(|_| true);
-            let plain = best.iter().position(Changes::is_empty);
-            if let Some(place) = plain.filter(|place| self.round == 0 && *place >= KEPT) {
-                best.swap(KEPT - 1, place);
-            }
-            self.kept = best.into_iter().take(KEPT).collect();
+            self.kept = self.two_best();
             self.round += 1;
             self.fill();
         }
@@ -166,13 +162,22 @@ impl<'a> ModeSearch<'a> {
     pub fn found(self, cell: usize, took: Duration) -> Result<Search, String> {
         let last = self.round as u32;
         let order = self.best(|trial| trial.round == last);
+        let changed: Vec<Changes> = order
+            .iter()
+            .filter(|one| !one.is_empty())
+            .cloned()
+            .collect();
         if !self.trials.is_empty() && self.trials.iter().all(|trial| trial.refused.is_some()) {
             let refused = self.trials.iter().filter_map(|trial| trial.refused.clone());
             let reasons: BTreeSet<String> = refused.collect();
             return Err(reasons.into_iter().collect::<Vec<_>>().join("; "));
         }
         // Without a result, because the time was too short, calls stay plain.
-        let best = order.first().cloned().unwrap_or_default();
+        let best = match order.first() {
+            Some(first) if !first.is_empty() => self.frugal(&changed, &order, last..=last),
+            first => first.cloned(),
+        };
+        let best = best.unwrap_or_default();
         // What had one trial in the last round is judged by its trials of all rounds.
         let of = |settings: &Changes| match self.values(settings, last..=last) {
             values if values.len() < 2 => self.values(settings, 0..=last),
@@ -275,6 +280,48 @@ impl<'a> ModeSearch<'a> {
         let of =
             trials.filter(|trial| rounds.contains(&trial.round) && trial.settings == *settings);
         of.filter_map(|trial| value(self.goal, trial)).collect()
+    }
+
+    /// The best combination, and of the others the cheapest that is about as fast, or else the next best
+    /// one; after the send modes plain calls.
+    fn two_best(&self) -> Vec<Changes> {
+        let order = self.best(|_| true);
+        let Some((first, others)) = order.split_first() else {
+            return Vec::new();
+        };
+        let plain = order.iter().skip(1).find(|one| one.is_empty());
+        let second = match plain.filter(|_| self.round == 0) {
+            Some(plain) => Some(plain.clone()),
+            None => self.frugal(others, &order, 0..=self.round as u32),
+        };
+        std::iter::once(first.clone()).chain(second).collect()
+    }
+
+    /// The one of these combinations with the least CPU time, of those whose rate in the trials of these
+    /// rounds is about that of the first in `order`; the first of them where none is as fast, or where
+    /// cost is what is looked for.
+    fn frugal(
+        &self,
+        among: &[Changes],
+        order: &[Changes],
+        rounds: RangeInclusive<u32>,
+    ) -> Option<Changes> {
+        let rate = |one: &Changes| middle(self.values(one, rounds.clone()));
+        let cost = |one: &Changes| {
+            let trials = self
+                .trials
+                .iter()
+                .filter(|trial| rounds.contains(&trial.round) && trial.settings == *one);
+            middle(trials.filter_map(|trial| trial.measured?.cpu_us_per_kib()))
+        };
+        let fastest = order.first().and_then(rate)?;
+        let as_fast = among.iter().filter(|one| {
+            self.goal == Goal::Rate
+                && rate(one).is_some_and(|rate| rate * (1.0 + AS_FAST) >= fastest)
+        });
+        let costs = as_fast.filter_map(|one| Some((one, cost(one)?)));
+        let cheapest = costs.min_by(|a, b| a.1.total_cmp(&b.1));
+        cheapest.map(|(one, _)| one).or(among.first()).cloned()
     }
 
     /// The combinations by the median of these trials, the best first; one that was refused is left out.
@@ -439,7 +486,17 @@ mod tests {
             message_size_bytes: 8192,
             ..Conditions::default()
         };
-        play_of(&conditions, is_kept, trial, result)
+        let result = |c: &Conditions| Ok(measured(result(c)?, 1.0));
+        play_of(&conditions, is_kept, trial, &result)
+    }
+
+    /// A trial with this rate and this CPU time at each end.
+    fn measured(throughput_mbps: f64, us_per_kib: f64) -> Measured {
+        Measured {
+            throughput_mbps,
+            send_service_demand_us_per_kib: Some(us_per_kib),
+            receive_service_demand_us_per_kib: Some(us_per_kib),
+        }
     }
 
     /// As [`play`], for runs with these conditions.
@@ -447,17 +504,13 @@ mod tests {
         conditions: &Conditions,
         is_kept: &dyn Fn(&str) -> bool,
         trial: Duration,
-        result: &dyn Fn(&Conditions) -> Result<f64, String>,
+        result: &dyn Fn(&Conditions) -> Result<Measured, String>,
     ) -> Search {
         let possible = |conditions: &Conditions| conditions.check_modes(1500);
         let mut search = ModeSearch::new(conditions, is_kept, &possible);
         let mut elapsed = Duration::ZERO;
         while let Some(next) = search.next(elapsed) {
-            let outcome = result(&next).map(|throughput_mbps| Measured {
-                throughput_mbps,
-                send_service_demand_us_per_kib: None,
-                receive_service_demand_us_per_kib: None,
-            });
+            let outcome = result(&next);
             elapsed += trial;
             search.take(outcome, trial);
         }
@@ -496,13 +549,36 @@ mod tests {
             ..Conditions::default()
         };
         let found = play_of(&conditions, &|_| false, SHORT, &|c| {
-            Ok(match (c.send_mode, c.receive_mode) {
+            let throughput_mbps = match (c.send_mode, c.receive_mode) {
                 (Mode::Gso, Mode::Gro) => 400.0,
                 (Mode::Plain, _) => 100.0,
                 _ => 50.0,
-            })
+            };
+            Ok(measured(throughput_mbps, 1.0))
         });
         assert_eq!(options(&found.taken), "--receive-mode gro --send-mode gso");
+    }
+
+    #[test]
+    fn of_what_is_about_as_fast_the_cheapest_is_taken() {
+        let conditions = Conditions {
+            message_size_bytes: 131_072,
+            ..Conditions::default()
+        };
+        let found = play_of(&conditions, &|_| false, SHORT, &|c| {
+            let is_spinning = c.waiting == bitcost_model::conditions::Waiting::Spin;
+            let throughput_mbps = match (c.send_mode, is_spinning) {
+                (Mode::Writev, true) => 205.0,
+                (Mode::Writev, false) => 200.0,
+                _ => 100.0,
+            };
+            Ok(measured(
+                throughput_mbps,
+                if is_spinning { 2.0 } else { 1.0 },
+            ))
+        });
+        assert_eq!(options(&found.taken), "--send-mode writev");
+        assert!(found.is_better);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod reader;
 mod reduced;
 mod stopped;
 mod time_series;
+mod trial;
 
 pub use caveats::caveats_of;
 pub use error::LogError;
@@ -25,3 +26,4 @@ pub use reader::{Log, Reader};
 pub(crate) use reader::{Outcome, Unfinished};
 pub(crate) use reduced::{Imported, Reduced};
 pub use time_series::TimeSeries;
+pub use trial::measured;
