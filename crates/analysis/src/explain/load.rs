@@ -5,7 +5,7 @@ use bitcost_model::record::TcpInfo;
 use bitcost_model::record::{EndpointRecord, Role, Sample};
 
 use crate::explain::rivals::{Rival, Rivals};
-use crate::metrics::{RunView, cpu, parts};
+use crate::metrics::{RunView, cpu, metric, parts};
 
 /// What a run had of each resource; what its records do not give is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,6 +23,10 @@ pub struct Load {
     pub receive_buffer_bytes: Option<f64>,
     /// User data of a TCP segment, in bytes.
     pub segment_bytes: Option<f64>,
+    /// User data of a packet of the sender, in bytes, of a stream of TCP alone.
+    pub bytes_per_packet: Option<f64>,
+    /// CPUs of the receiver's host; 0 where they are not known.
+    pub receiver_cpus: usize,
     /// Segments retransmitted of those sent, as a share.
     pub retransmitted: Option<f64>,
     /// Rate of delivered user data, in bit/s.
@@ -72,6 +76,8 @@ impl Load {
                     .collect()
             }),
             segment_bytes: connections(|tcp| tcp.snd_mss_bytes),
+            bytes_per_packet: bytes_per_packet(run),
+            receiver_cpus: run.receiver.samples.first().map_or(0, |one| one.cpus.len()),
             retransmitted: again.zip(all).map(|(again, all)| again / all.max(1.0)),
             delivered_bps: delivered_bps(run),
             background_bps: background_bps(run),
@@ -109,6 +115,11 @@ fn busy_ns(run: &RunView, role: Role) -> Option<f64> {
         _ => last.counts.messages.saturating_sub(first.counts.messages) as f64,
     };
     (messages > 0.0 && busy > 0.0).then(|| 1e9 * busy / messages)
+}
+
+fn bytes_per_packet(run: &RunView) -> Option<f64> {
+    let is_stream = run.conditions.workload.is_byte_stream() && run.is_alone();
+    is_stream.then(|| (metric("sender_bytes_per_packet")?.compute)(run))?
 }
 
 fn delivered_bps(run: &RunView) -> Option<f64> {

@@ -1,7 +1,7 @@
 //! Which perturbations are tried: first those of the verdict, of what comes next, and of the CPUs; then all others.
 
 use super::ordinary::Ordinary;
-use super::perturbation::{Perturbation, Settings};
+use super::perturbation::{Perturbation, Settings, Told};
 use super::perturbations::{PERTURBATIONS, RECEIVER_CPU, SENDER_CPU};
 use crate::explain::Untried;
 
@@ -30,6 +30,10 @@ pub fn choose(
     let mut chosen = Chosen::default();
     for row in PERTURBATIONS {
         if done.contains(&row.name) || (done.is_empty() && has_own && !is_suspected(row)) {
+            continue;
+        }
+        if matches!(row.told, Told::With) && !(is_of(ordinary, row) && ordinary.has_small_packets())
+        {
             continue;
         }
         let settings = (row.settings)(&ordinary.before());

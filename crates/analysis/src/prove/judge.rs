@@ -19,8 +19,11 @@ use crate::findings::Findings;
 /// a half each, and what does not limit has none.
 pub const LIMITS_FROM: f64 = 0.3;
 
-/// Without wake-ups, the throughput rises at least by this factor where they limit.
+/// Without wake-ups, or with fuller packets, the throughput rises at least by this factor where they limit.
 const RISES_FROM: f64 = 1.05;
+
+/// The factor by which packets are fuller at least where a setting fills them.
+const FULLER: f64 = 1.1;
 
 /// The factor by which the unchanged short runs may differ from the test, to either side.
 const LIKE_THE_TEST: f64 = 1.33;
@@ -148,14 +151,20 @@ impl<'a> Stage<'a> {
         if rates.is_empty() {
             return failed.map(Err);
         }
-        // Where the resource has no size, the ratio alone counts.
-        let left = median(&left).filter(|_| !matches!(row.told, Told::Without));
+        let left = median(&left);
         let size = match row.told {
             Told::Without => Some(1.0),
+            Told::With => left.filter(|times| *times >= FULLER).map(|_| 1.0),
             Told::Less | Told::More => left.map(f64::ln).filter(|size| *size < 0.0),
         };
+        // Where the resource has no size, the ratio alone counts.
+        let left = left.filter(|_| matches!(row.told, Told::Less | Told::More));
         Some(match size.and_then(|size| elasticity(&rates, size)) {
-            None => Err("its change was not seen in the counters".to_owned()),
+            None => Err(match row.told {
+                Told::With => "packets were not fuller with it",
+                _ => "its change was not seen in the counters",
+            }
+            .to_owned()),
             Some(found) => {
                 let of = left.map(|_| found.elasticity);
                 Ok(self.decided(row, (left, found.ratio, of), rates.len(), is_looked))
@@ -245,11 +254,33 @@ fn unsound(ordinary: &Ordinary, stages: &[&Findings]) -> Option<String> {
     })
 }
 
+/// Whether a perturbation fills packets.
+fn fills(tried: &Tried) -> bool {
+    let mut rows = PERTURBATIONS.into_iter();
+    rows.any(|row| row.name == tried.name && matches!(row.told, Told::With))
+}
+
+/// What the setting that fills packets did which raised the throughput most.
+fn fullest(proof: &Proof) -> Option<String> {
+    let tried = proof.tried.iter();
+    let limit = tried.filter(|one| fills(one) && one.decision == Decision::Limits);
+    let most = limit.max_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value))?;
+    let rose = 100.0 * (most.ratio.value - 1.0);
+    Some(format!(
+        "{}, with which throughput rose by {rose:.0} %",
+        most.changed
+    ))
+}
+
 fn outcome(ordinary: &Ordinary, tried: &[Tried], untried: &[Untried]) -> Outcome {
     let row = |name: &str| PERTURBATIONS.into_iter().find(|row| row.name == name);
     let is_own = |name: &str| row(name).is_some_and(|row| is_of(ordinary, row));
     let limits = |one: &&Tried| one.decision == Decision::Limits;
-    let own: Vec<&Tried> = tried.iter().filter(|one| is_own(one.name)).collect();
+    // A setting that does not fill packets to effect refutes nothing.
+    let own: Vec<&Tried> = tried
+        .iter()
+        .filter(|one| is_own(one.name) && (limits(one) || !fills(one)))
+        .collect();
     if own.iter().any(limits) {
         return Outcome::Proved;
     }
@@ -332,6 +363,9 @@ pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
                 .filter(|verdict| proof.named.as_ref() == Some(verdict.limiter()))
                 .for_each(|verdict| {
                     verdict.confidence = Confidence::Proved;
+                    if let Some(remedy) = fullest(&proof) {
+                        verdict.chosen.remedy = Some(remedy);
+                    }
                     // Less of it was slower, so that its usual remedy is no guess.
                     verdict
                         .chosen

@@ -7,7 +7,7 @@ use super::perturbation::Before;
 use crate::cells::{RunRow, Status};
 use crate::explain::{Limiter, Load};
 use crate::findings::Findings;
-use crate::metrics::{Metric, metric};
+use crate::metrics::{Metric, full_from, metric};
 
 /// Measured window and warm-up of a run of a study of perturbations, in milliseconds, on a path without delay.
 const WINDOW_MS: f64 = 400.0;
@@ -88,6 +88,12 @@ impl Ordinary {
             named: Some(verdict.limiter().clone()).filter(|limiter| !limiter.is_unknown()),
             next,
         })
+    }
+
+    /// Whether the packets of a stream are known not to be full.
+    pub(super) fn has_small_packets(&self) -> bool {
+        let bytes = self.load.bytes_per_packet;
+        bytes.is_some_and(|bytes| bytes < full_from(&self.conditions))
     }
 
     /// It as a perturbation sees it.

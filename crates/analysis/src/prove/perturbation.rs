@@ -39,6 +39,9 @@ pub enum Told {
     More,
     /// `without wake-ups`, where it has no size.
     Without,
+    /// `with a low-water mark of 32 KiB`, where a setting fills packets and more throughput is what shows
+    /// that their number limits.
+    With,
 }
 
 /// One perturbation: a row of [`PERTURBATIONS`](super::PERTURBATIONS).
@@ -75,6 +78,7 @@ impl Perturbation {
                 format!("{} more {}", share(1.0 / left - 1.0), self.resource)
             }
             (Told::Without, _) => format!("no {}", self.resource),
+            (Told::With, _) => self.resource.to_owned(),
             (_, None) => format!("another {}", self.resource),
         }
     }

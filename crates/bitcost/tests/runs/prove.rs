@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::bench::Bench;
 
 bitcost_testkit::trials! {
-    Host: rate_of_a_link_is_changed_and_its_verdict_proved, experiments_are_read_again_from_the_log, impossible_perturbations_are_named_with_their_reason;
+    Host: rate_of_a_link_is_changed_and_its_verdict_proved, experiments_are_read_again_from_the_log, impossible_perturbations_are_named_with_their_reason, packets_that_are_not_full_are_filled;
 }
 
 /// Two hosts and a link of 20 Mbit/s.
@@ -94,6 +94,51 @@ fn experiments_are_read_again_from_the_log() {
     let _ = std::fs::remove_dir_all(folder.join("prove-2"));
     let without = bench.bitcost(&["show", folder.to_str().unwrap(), "--json"]);
     assert!(without.json()["bottleneck"]["proof"].is_null());
+    bench.assert_nothing_left();
+}
+
+/// Where the verdict is that packets are not full, settings that fill them are tried or refused.
+fn packets_that_are_not_full_are_filled() {
+    let bench = Bench::new();
+    let words = [
+        "test",
+        "tcp",
+        "--topology",
+        "pair",
+        "-l",
+        "1K",
+        "-C",
+        "reno",
+        "-t",
+        "1",
+        "--prove",
+        "--budget",
+        "15s",
+        "--no-log",
+        "--json",
+    ];
+    let done = bench.bitcost(&words);
+    done.assert_code(0);
+    let document = done.json();
+    let proof = &document["bottleneck"]["proof"];
+    if proof["named"] != "sender_cpu" || document["bottleneck"]["others"].is_object() {
+        bitcost_testkit::ignore("this host was too busy for the sender's CPU to be the suspect");
+    }
+    let names = |list: &str| {
+        let all = proof[list].as_array().expect("a list").iter();
+        all.map(|one| one["perturbation"].as_str().unwrap_or_default())
+            .collect::<Vec<_>>()
+    };
+    let all = [names("tried"), names("not_tried")].concat();
+    for name in [
+        "small_receive_buffer",
+        "low_water",
+        "batches",
+        "kernel_thread",
+        "receive_cpu",
+    ] {
+        assert!(all.contains(&name), "{name}: {proof:#}");
+    }
     bench.assert_nothing_left();
 }
 

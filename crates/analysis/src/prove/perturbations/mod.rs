@@ -2,6 +2,7 @@
 
 mod loss;
 mod message_rate;
+mod packing;
 mod path_rate;
 mod receive_buffer;
 mod receiver_cpu;
@@ -18,7 +19,7 @@ pub use receiver_cpu::ROW as RECEIVER_CPU;
 pub use sender_cpu::ROW as SENDER_CPU;
 
 /// Every perturbation.
-pub static PERTURBATIONS: [&Perturbation; 10] = [
+pub static PERTURBATIONS: [&Perturbation; 15] = [
     &sender_cpu::ROW,
     &receiver_cpu::ROW,
     &path_rate::ROW,
@@ -29,4 +30,9 @@ pub static PERTURBATIONS: [&Perturbation; 10] = [
     &segments::ROW,
     &wake_ups::ROW,
     &message_rate::ROW,
+    &packing::SMALL_RECEIVE_BUFFER,
+    &packing::LOW_WATER,
+    &packing::BATCHES,
+    &packing::THREADS,
+    &packing::STEERING,
 ];
