@@ -119,6 +119,16 @@ impl Field {
         Some((sent.next()?.ok()?, sent.next()?.ok()?))
     }
 
+    /// Datagrams that programs in the host of this process have taken from their sockets.
+    pub fn taken(&self, process: &Child) -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/net/snmp", process.id())).ok()?;
+        let mut rows = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
+        let (names, values) = (rows.next()?, rows.next()?);
+        let mut pairs = names.split_whitespace().zip(values.split_whitespace());
+        let (_, value) = pairs.find(|(name, _)| *name == "InDatagrams")?;
+        value.parse().ok()
+    }
+
     /// Share of the busy time of the sender's connection that the receive window limited so far, as ss
     /// prints it; absent where it does not.
     pub fn window_limited(&self) -> Option<f64> {

@@ -8,8 +8,11 @@ const HEADERS: f64 = 14.0 + 20.0 + 32.0;
 /// The figures of one run of one generator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Figure {
-    /// Messages or transactions per second, at the sender.
+    /// Messages or transactions per second, at the sender; datagrams of a stream: those that the
+    /// receiving program took.
     pub per_second: f64,
+    /// Share of the datagrams sent that the receiving program did not take; absent for other traffic.
+    pub lost: Option<f64>,
     /// CPU time of the whole machine per KiB of user data, or per transaction, in µs; absent if it
     /// could not be read.
     pub cpu: Option<f64>,
@@ -29,4 +32,9 @@ pub struct Figure {
 /// User data of each packet, from the bytes and packets that a sender's interface sent meanwhile.
 pub fn packet_bytes(bytes: u64, packets: u64) -> Option<f64> {
     (packets > 0).then(|| (bytes as f64 / packets as f64 - HEADERS).max(0.0))
+}
+
+/// The share of what was sent that did not arrive.
+pub fn lost(sent: f64, arrived: f64) -> f64 {
+    (1.0 - arrived / sent.max(arrived).max(f64::MIN_POSITIVE)).max(0.0)
 }

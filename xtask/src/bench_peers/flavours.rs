@@ -1,6 +1,7 @@
 //! Our contenders: the ways in which bitcost takes part, one row each.
 
 use bitcost_model::conditions::{Conditions, Waiting};
+use bitcost_model::search::Goal;
 
 use super::cases::{Case, Traffic};
 use super::field::Setup;
@@ -9,6 +10,8 @@ use super::field::Setup;
 pub const DEFAULT: &str = "bitcost";
 /// What `--mode auto` finds.
 pub const FAST: &str = "bitcost, auto";
+/// What `--mode auto --for cost` finds.
+pub const CHEAP: &str = "bitcost, auto for cost";
 /// Both endpoints of a transaction repeat their calls instead of sleeping.
 pub const SPINNING: &str = "bitcost, spinning";
 /// Every transaction's time is recorded.
@@ -43,6 +46,15 @@ pub const FLAVOURS: &[Flavour] = &[
         about: "--mode auto: a search of at most 3 s before each run",
         fits: |case, setup| (is_fast_tcp(case) || is_fast_udp(case)) && setup == Setup::default(),
         change: |conditions| conditions.mode_auto = true,
+    },
+    Flavour {
+        name: CHEAP,
+        about: "--mode auto --for cost, of TCP",
+        fits: |case, setup| is_fast_tcp(case) && setup == Setup::default(),
+        change: |conditions| {
+            conditions.mode_auto = true;
+            conditions.search_for = Goal::Cost;
+        },
     },
     Flavour {
         name: SPINNING,

@@ -8,18 +8,19 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::Result;
+use bitcost_analysis::log::{PlaceFacts, measured};
 use bitcost_controller::{Endpoint, Endpoints, Session};
 use bitcost_lab::Lab;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::{EndpointRecord, FlowRecord, Sample};
-use bitcost_model::search::{Changes, Measured};
+use bitcost_model::search::Changes;
 use bitcost_study::mode_search::{self, ModeSearch, apply};
 
 use super::cases::{Case, Traffic};
 use super::field::{Field, RECEIVER, SENDER};
-use super::figure::{Figure, packet_bytes};
+use super::figure::{Figure, lost, packet_bytes};
 use super::load::Load;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -53,10 +54,10 @@ pub fn measure(
         conditions.mode_auto = false;
         options = Some(mode_search::options(&taken));
     }
-    let [sender, _] = once(&mut session, conditions)?.map_err(anyhow::Error::msg)?;
+    let ends = once(&mut session, conditions)?.map_err(anyhow::Error::msg)?;
     Ok(Figure {
         options,
-        ..figure(case, &sender)
+        ..figure(case, &ends)
     })
 }
 
@@ -83,20 +84,15 @@ fn once(
 fn search(session: &mut Session, conditions: &Conditions, mtu_bytes: u32) -> Result<Changes> {
     let possible =
         |conditions: &Conditions| conditions.check(mtu_bytes).map_err(|why| why.to_string());
-    let mut search = ModeSearch::new(conditions, &|_| false, &possible);
+    let search = ModeSearch::new(conditions, &|_| false, &possible);
+    let mut search = search.of_goal(conditions.search_for);
     let began = Instant::now();
     while let Some(trial) = search.next(began.elapsed()) {
         let start = Instant::now();
-        let outcome = once(session, trial)?.and_then(|[_, receiver]| {
-            let bits = receiver.counts.measured.bytes as f64 * 8.0;
-            match bits > 0.0 {
-                true => Ok(Measured {
-                    throughput_mbps: bits / receiver.window_seconds() / 1e6,
-                    send_service_demand_us_per_kib: None,
-                    receive_service_demand_us_per_kib: None,
-                }),
-                false => Err("nothing was received in its window".to_owned()),
-            }
+        let ends = once(session, trial.clone())?;
+        let outcome = ends.and_then(|[sender, receiver]| {
+            let facts = PlaceFacts::new(true, &[]);
+            measured(facts, [&*sender, &*receiver], &trial)
         });
         search.take(outcome, start.elapsed());
     }
@@ -104,8 +100,10 @@ fn search(session: &mut Session, conditions: &Conditions, mtu_bytes: u32) -> Res
     Ok(found.map_err(anyhow::Error::msg)?.taken)
 }
 
-fn figure(case: &Case, sender: &EndpointRecord) -> Figure {
-    let per_second = sender.counts.measured.messages as f64 / sender.window_seconds();
+fn figure(case: &Case, [sender, receiver]: &[Box<EndpointRecord>; 2]) -> Figure {
+    let rate = |end: &EndpointRecord| end.counts.measured.messages as f64 / end.window_seconds();
+    let is_udp = case.traffic == Traffic::Udp;
+    let per_second = rate(if is_udp { receiver } else { sender });
     let edges = sender.samples.first().zip(sender.samples.last());
     let load = edges.and_then(|(first, last)| {
         let seconds = last.at_ns.saturating_sub(first.at_ns) as f64 / 1e9;
@@ -128,6 +126,7 @@ fn figure(case: &Case, sender: &EndpointRecord) -> Figure {
         .filter(|pacing| pacing.elapsed_ns > 0);
     Figure {
         per_second,
+        lost: is_udp.then(|| lost(rate(sender), per_second)),
         cpu: load.map(|load| load.busy_cpus * 1e6 / (per_second * case.cpu_units())),
         pacing_cpu_pct: pacing
             .map(|pacing| pacing.cpu_ns as f64 / pacing.elapsed_ns as f64 * 100.0),

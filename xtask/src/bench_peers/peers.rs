@@ -5,11 +5,12 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use bitcost_model::record::CpuTicks;
 use bitcost_probe::cpu::CpuProbe;
 
 use super::cases::{Case, Traffic};
 use super::field::{Field, RECEIVER, SENDER, Server, output_of};
-use super::figure::{Figure, packet_bytes};
+use super::figure::{Figure, lost, packet_bytes};
 use super::flavours;
 use super::load::Load;
 
@@ -144,7 +145,7 @@ pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Resul
     } else {
         seconds
     };
-    let _server = Server(field.start(RECEIVER, &(rival.server)(rival, case))?);
+    let server = Server(field.start(RECEIVER, &(rival.server)(rival, case))?);
     std::thread::sleep(SERVER_SETTLES);
     let words = (rival.client)(rival, case, &field.receiver.to_string(), seconds)
         .context("not this traffic")?;
@@ -153,22 +154,38 @@ pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Resul
     let begin = Instant::now();
     let client = field.start(SENDER, &words)?;
     sleep_until(begin + length.min(CLIENT_SETTLES));
-    let (first, first_at, first_sent) = (cpus.read(), Instant::now(), field.sent(&client));
+    let edge = |cpus: &mut CpuProbe| Edge {
+        cpus: cpus.read(),
+        at: Instant::now(),
+        sent: field.sent(&client),
+        taken: field.taken(&server.0),
+    };
+    let first = edge(&mut cpus);
     sleep_until(begin + length.saturating_sub(BEFORE_ITS_END).max(CLIENT_SETTLES));
-    let (last, last_at, last_sent) = (cpus.read(), Instant::now(), field.sent(&client));
+    let last = edge(&mut cpus);
     let window_limited = match case.traffic {
         Traffic::Tcp => field.window_limited(),
         _ => None,
     };
     let text = output_of(client, begin + length + PATIENCE)?;
-    let per_second =
+    let sent_per_second =
         (rival.rate)(case, &text).with_context(|| format!("no rate in: {}", text.trim()))?;
-    let load = Load::between(&first, &last, (last_at - first_at).as_secs_f64());
+    let span = (last.at - first.at).as_secs_f64();
+    let per_second = match case.traffic {
+        Traffic::Udp => {
+            let taken = first.taken.zip(last.taken);
+            let (before, after) = taken.context("the datagrams received could not be read")?;
+            after.saturating_sub(before) as f64 / span
+        }
+        _ => sent_per_second,
+    };
+    let load = Load::between(&first.cpus, &last.cpus, span);
     Ok(Figure {
         per_second,
+        lost: (case.traffic == Traffic::Udp).then(|| lost(sent_per_second, per_second)),
         cpu: load.map(|load| load.busy_cpus * 1e6 / (per_second * case.cpu_units())),
         pacing_cpu_pct: None,
-        packet_bytes: first_sent.zip(last_sent).and_then(|(first, last)| {
+        packet_bytes: first.sent.zip(last.sent).and_then(|(first, last)| {
             packet_bytes(
                 last.0.saturating_sub(first.0),
                 last.1.saturating_sub(first.1),
@@ -178,6 +195,14 @@ pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Resul
         options: None,
         stolen: load.map_or(0.0, |load| load.stolen),
     })
+}
+
+/// What is read at each end of a span within a run.
+struct Edge {
+    cpus: Vec<CpuTicks>,
+    at: Instant,
+    sent: Option<(u64, u64)>,
+    taken: Option<u64>,
 }
 
 fn sleep_until(moment: Instant) {

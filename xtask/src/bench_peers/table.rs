@@ -53,7 +53,7 @@ pub fn head(head: &Head) -> Vec<String> {
     );
     lines.extend(
         [
-            "rate: messages or transactions per second at the sender; CPU: µs per KiB, or per transaction, of the whole machine (wall clock less idle, within the run)",
+            "rate: messages or transactions per second at the sender, of UDP streams datagrams that the receiving program took; lost: share of the datagrams sent that it did not take; CPU: µs per KiB, or per transaction, of the whole machine (wall clock less idle, within the run)",
             "packet: user data of a packet of the sender's interface; window: share of the connection's busy time that the receive window limited; runs: those of this regime",
             "ratio: \"bitcost\" ÷ theirs, of medians of the runs of one regime, with its 95 % bootstrap interval over rounds; of our other rows to \"bitcost\"",
         ]
@@ -71,10 +71,11 @@ fn of_cpu(key: &str) -> String {
 }
 
 /// The columns.
-const COLUMNS: [&str; 8] = [
+const COLUMNS: [&str; 9] = [
     "",
     "runs",
     "rate 1/s",
+    "lost, %",
     "CPU",
     "packet, B",
     "window, %",
@@ -83,7 +84,7 @@ const COLUMNS: [&str; 8] = [
 ];
 
 /// The words of one contender's row in a regime.
-fn words(compared: &Compared, entry: &Entry, regime: Regime) -> [String; 8] {
+fn words(compared: &Compared, entry: &Entry, regime: Regime) -> [String; 9] {
     let name = entry.name.as_str();
     let is_ours = FLAVOURS.iter().any(|flavour| flavour.name == name);
     // The ratio is that of another of ours to the default, or that of the default to a rival.
@@ -101,10 +102,12 @@ fn words(compared: &Compared, entry: &Entry, regime: Regime) -> [String; 8] {
         value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
     };
     let limited = |figure: &Figure| figure.window_limited.map(|share| 100.0 * share);
+    let lost = |figure: &Figure| figure.lost.map(|share| 100.0 * share);
     [
         format!("{name}{}", regime.says()),
         format!("{} of {}", compared.runs(side).len(), entry.runs.len()),
         number(compared.middle(side, |figure| Some(figure.per_second)), 0),
+        number(compared.middle(side, lost), 1),
         number(compared.middle(side, |figure| figure.cpu), 3),
         number(compared.middle(side, |figure| figure.packet_bytes), 0),
         number(compared.middle(side, limited), 0),
@@ -114,7 +117,7 @@ fn words(compared: &Compared, entry: &Entry, regime: Regime) -> [String; 8] {
 }
 
 /// The rows of a case: each contender in each regime in which it has runs.
-fn rows(compared: &Compared) -> impl Iterator<Item = [String; 8]> {
+fn rows(compared: &Compared) -> impl Iterator<Item = [String; 9]> {
     compared.entries.iter().flat_map(|entry| {
         let regimes = compared.regimes(&entry.name).into_iter();
         regimes.map(|regime| words(compared, entry, regime))
@@ -136,9 +139,9 @@ pub fn plain(compared: &Compared) -> String {
     let mut text = format!("\n{}\n", compared.case.name());
     let columns = COLUMNS.map(str::to_owned);
     for row in std::iter::once(columns).chain(rows(compared)) {
-        let [name, runs, rate, cpu, packet, window, rates, cpus] = row;
+        let [name, runs, rate, lost, cpu, packet, window, rates, cpus] = row;
         let line = format!(
-            "  {name:<34} {runs:>6} {rate:>10} {cpu:>7} {packet:>9} {window:>9}  {rates:<24} {cpus}"
+            "  {name:<34} {runs:>6} {rate:>10} {lost:>8} {cpu:>7} {packet:>9} {window:>9}  {rates:<24} {cpus}"
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }
@@ -238,7 +241,7 @@ pub fn markdown(
         }
         let _ = writeln!(text, "\n### {}\n", compared.case.name());
         let _ = writeln!(text, "| {} |", COLUMNS.join(" | "));
-        let _ = writeln!(text, "|---|--:|--:|--:|--:|--:|---|---|");
+        let _ = writeln!(text, "|---|--:|--:|--:|--:|--:|--:|---|---|");
         rows(compared).for_each(|row| _ = writeln!(text, "| {} |", row.join(" | ")));
         let options = options(compared);
         if !options.is_empty() {
