@@ -11,10 +11,17 @@ pub fn iperf3(bytes: &[u8]) {
     read_as(&["iperf3 --json-stream", "iperf3 -J"], text(bytes));
 }
 
-/// Any text, read as an output of netperf (for people, keys and values, CSV) or of nttcp.
+/// Any text, read as an output of netperf (for people, keys and values, CSV), nttcp, perftest or nccl-tests.
 pub fn netperf(bytes: &[u8]) {
     read_as(
-        &["netperf", "netperf -k", "netperf -o", "nttcp"],
+        &[
+            "netperf",
+            "netperf -k",
+            "netperf -o",
+            "nttcp",
+            "perftest (ib_write_bw)",
+            "nccl-tests",
+        ],
         text(bytes),
     );
 }

@@ -12,6 +12,11 @@ use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
 
 use crate::Found;
+use crate::pair::PAIR;
+
+/// Most hosts and pairs of a mesh that a study has.
+const HOSTS_MOST: usize = 10_000;
+const PAIRS_MOST: usize = 10_000;
 
 /// The metrics that the table shows where a run has them.
 const SHOWN: [&str; 15] = [
@@ -55,7 +60,7 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
         runs.push(PlannedRun { index, block, cell });
         events.extend(events_of(index, found));
     }
-    let study_text = study(&head, &factors, &shown(&events));
+    let study_text = study(&head, &factors, &cells.cells, &shown(&events));
     let at = head.at.to_owned();
     let begin = Event::ExecutionBegan {
         format: FORMAT,
@@ -215,11 +220,24 @@ fn shown(events: &[Event]) -> Vec<&'static str> {
 }
 
 /// A study that describes the imported runs, so that every reader of logs can read this one.
-fn study(head: &Head, factors: &[(String, Vec<Label>)], metrics: &[&str]) -> String {
+fn study(
+    head: &Head,
+    factors: &[(String, Vec<Label>)],
+    cells: &[Cell],
+    metrics: &[&str],
+) -> String {
     let mut text = format!(
         "title = {}\nquestion = \"What do these files of other programs say?\"\n",
         quoted(&format!("Imported: {}", head.name))
     );
+    let hosts = mesh(cells);
+    if let Some(mesh) = &hosts {
+        text += mesh;
+    }
+    let is_own =
+        |(name, _): &&(String, Vec<Label>)| hosts.is_none() || !PAIR.contains(&name.as_str());
+    let factors: Vec<_> = factors.iter().filter(is_own).cloned().collect();
+    let factors = &factors[..];
     for (name, levels) in factors {
         let label = |label: &Label| match label {
             Label::Number(number) => format!("{{ label = {number} }}"),
@@ -233,13 +251,48 @@ fn study(head: &Head, factors: &[(String, Vec<Label>)], metrics: &[&str]) -> Str
             levels.join(", ")
         );
     }
-    let _ = write!(text, "[table]\nrows = {}\n", quoted(rows(factors)));
+    let row = if hosts.is_some() {
+        PAIR[0]
+    } else {
+        rows(factors)
+    };
+    let _ = write!(text, "[table]\nrows = {}\n", quoted(row));
     if let Some(columns) = columns(factors) {
         let _ = writeln!(text, "columns = {}", quoted(columns));
     }
     let metrics: Vec<String> = metrics.iter().map(|metric| quoted(metric)).collect();
     let _ = writeln!(text, "metrics = [{}]", metrics.join(", "));
     text
+}
+
+/// The mesh of cells that are all of a sender and a receiver, as the text of a study; absent where one is not, or there are
+/// fewer than three hosts.
+fn mesh(cells: &[Cell]) -> Option<String> {
+    let pair = |cell: &Cell| {
+        let level = |name: &str| {
+            let mut levels = cell.levels.iter();
+            let (_, label) = levels.find(|(factor, _)| factor == name)?;
+            let host = label.to_string();
+            let is_name = !host.starts_with('-') && !host.contains(char::is_whitespace);
+            (is_name && host != NOT_SAID).then_some(host)
+        };
+        let [sender, receiver] = PAIR.map(level);
+        Some((sender?, receiver?)).filter(|(a, b)| a != b)
+    };
+    let pairs: BTreeSet<(String, String)> = cells.iter().map(pair).collect::<Option<_>>()?;
+    let hosts: BTreeSet<&String> = pairs.iter().flat_map(|(a, b)| [a, b]).collect();
+    if !(3..=HOSTS_MOST).contains(&hosts.len()) || pairs.len() > PAIRS_MOST {
+        return None;
+    }
+    let list = |all: Vec<String>| all.join(", ");
+    let hosts = list(hosts.into_iter().map(|host| quoted(host)).collect());
+    let pairs = list(
+        pairs
+            .iter()
+            .map(|(a, b)| quoted(&format!("{a} {b}")))
+            .collect(),
+    );
+    Some(format!("[mesh]\nhosts = [{hosts}]\npairs = [{pairs}]\n"))
 }
 
 /// The factor of the table's rows: of two factors the one with more levels, otherwise one with

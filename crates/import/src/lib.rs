@@ -7,8 +7,11 @@ mod found;
 mod iperf3;
 mod lenient;
 pub mod miniedit;
+mod nccl;
 mod netperf;
 mod nttcp;
+mod pair;
+mod perftest;
 mod seconds;
 mod table;
 
@@ -95,6 +98,16 @@ pub const FORMATS: &[Format] = &[
         name: "nttcp",
         is: nttcp::is,
         read: nttcp::read,
+    },
+    Format {
+        name: "perftest (ib_write_bw)",
+        is: perftest::is,
+        read: perftest::read,
+    },
+    Format {
+        name: "nccl-tests",
+        is: nccl::is,
+        read: nccl::read,
     },
 ];
 

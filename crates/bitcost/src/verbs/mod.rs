@@ -46,7 +46,7 @@ pub enum Verb {
     Compare(compare::Arguments),
     /// Find the executions between which a metric of a study changed, and what changed on the hosts
     History(history::Arguments),
-    /// Import results of netperf, iperf3 and nttcp as an execution
+    /// Import results of other programs, such as netperf and iperf3, as an execution
     Import(import::Arguments),
     /// Write executions as one HTML file with tables and charts that loads nothing from the network
     Report(report::Arguments),

@@ -24,7 +24,7 @@ pub(crate) fn strange(path: &Path) -> Option<StoreError> {
     }
     if path.is_file() {
         let bytes = path.metadata().map_or(0, |data| data.len());
-        let advice = "; `bitcost import` reads files of netperf, iperf3 and nttcp";
+        let advice = "; `bitcost import` reads files of other programs, such as netperf and iperf3";
         return Some(error(format!("a file of {bytes} bytes"), advice));
     }
     std::fs::read_dir(path).ok()?;

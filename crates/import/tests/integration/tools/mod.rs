@@ -2,6 +2,7 @@
 
 mod iperf3;
 mod netperf;
+mod rdma;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
