@@ -102,6 +102,8 @@ fn simulated(seed: u64, noise: f64, effect: f64) -> Result<MeshFindings> {
             pair,
             levels: Vec::new(),
             value: 1000.0 * slow * disturbed * (noise * normal).exp(),
+            lost: None,
+            cost: [None; 2],
             limiter: None,
         }
     };

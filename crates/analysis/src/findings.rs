@@ -11,7 +11,7 @@ use bitcost_stats::Interval;
 use crate::bill::{Bill, bill};
 use crate::cells::{CellSummary, RunRow, Status};
 use crate::compare::Comparison;
-use crate::explain::{ExplainedCell, Explanation, explanation};
+use crate::explain::{ExplainedCell, Explanation, Limiter, explanation};
 use crate::ladder::Ladder;
 use crate::log::{FirstRun, LogError, PlaceFacts, Reader};
 use crate::mesh::{MeshFindings, follow, mesh, runs};
@@ -117,7 +117,7 @@ impl Findings {
             mesh: None,
             first_run,
         };
-        found.mesh = mesh(&found.summary, &|cell| found.limiter_words(cell));
+        found.mesh = mesh(&found.summary, &|cell| found.limiter(cell));
         Ok(found)
     }
 
@@ -183,15 +183,16 @@ impl Findings {
         explained.get(before).filter(|_| cells[cell].runs > 0)
     }
 
-    /// What limited the cell with this index, in words.
-    fn limiter_words(&self, cell: usize) -> Option<String> {
-        self.limiter_of(cell)?.limiter_words()
+    /// What limited most of the cell with this index; absent where that is unknown.
+    fn limiter(&self, cell: usize) -> Option<Limiter> {
+        let leading = self.limiter_of(cell)?.leading().into_iter().next();
+        Some(leading?.0).filter(|limiter| !limiter.is_unknown())
     }
 
     /// Adds the runs of the second stage of a mesh.
     pub fn add_second_stage(&mut self, second: &Findings) {
         let Some(of) = &mut self.mesh else { return };
-        let limiter = |cell| second.limiter_words(cell);
+        let limiter = |cell| second.limiter(cell);
         let more = runs((&second.summary, &limiter), &of.mesh, of.metric);
         follow(of, more);
     }

@@ -1,7 +1,7 @@
 //! What a mesh shows, as text and JSON: the hosts and pairs that are slower than the others, settings that one host has
 //! alone, and the matrix.
 
-use bitcost_analysis::mesh::{Different, MeshFindings, Named, Outlier};
+use bitcost_analysis::mesh::{Different, MeshFindings, Named, Outlier, Worse};
 use bitcost_model::harmless_page;
 use bitcost_model::units::counted;
 use serde_json::{Value, json};
@@ -16,11 +16,14 @@ const MATRIX: usize = 16;
 /// Outliers, hosts without runs, and hosts with other settings that are listed, each.
 const LISTED: usize = 20;
 
-/// How outliers are found, below them.
-const METHOD: &str = "Effects are of a robust two-way model of the logarithms (host as sender, host as receiver, pair), with 95 % intervals; what is named is significant at 1 % for all effects and pairs together (Holm) and at least 3 % of a host or 10 % of a pair.";
+/// What the matrix of costs shows.
+const COST: &str = "CPU time of both hosts in µs/KiB";
 
-/// The answer in a sentence or two.
-pub fn mesh_sentences(of: &MeshFindings) -> Vec<String> {
+/// How outliers are found, below them.
+const METHOD: &str = "Effects are of a robust two-way model of the logarithms (host as sender, host as receiver, pair), with 95 % intervals; what is named is significant at 1 % for all effects and pairs together (Holm) and at least 3 % of a host, 10 % of a pair, or a loss of 0.5 %.";
+
+/// The answer in a sentence.
+pub fn mesh_sentence(of: &MeshFindings) -> String {
     let hosts = counted(of.mesh.hosts.len(), "host");
     let pairs: std::collections::BTreeSet<_> = of.runs.iter().map(|run| run.pair).collect();
     let basis = format!(
@@ -29,61 +32,60 @@ pub fn mesh_sentences(of: &MeshFindings) -> Vec<String> {
         counted(pairs.len(), "pair")
     );
     if of.model.is_none() {
-        return vec![format!("Too few runs to compare {hosts}: {basis}.")];
+        return format!("Too few runs to compare {hosts}: {basis}.");
     }
     let title = lowered(of.metric.title);
-    let names: Vec<String> = of
-        .outliers
-        .iter()
-        .take(LISTED)
-        .map(|outlier| of.name(outlier.named))
-        .collect();
-    let more = of.outliers.len().saturating_sub(LISTED);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
+    let named = |outlier: &Outlier| match outlier.worse {
+        Worse::Slow { .. } => of.name(outlier.named),
+        Worse::Loses { .. } => format!("{} (loss)", of.name(outlier.named)),
+    };
+    let names: Vec<String> = of.outliers.iter().take(LISTED).map(named).collect();
+    let more = match of.outliers.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     };
     match of.outliers.len() {
-        0 => vec![format!(
-            "No host and no pair of {hosts} is worse than the others in {title} ({basis})."
-        )],
-        1 => vec![format!(
-            "Worse than the others in {title}: {} ({basis}, {hosts}).",
-            names[0]
-        )],
-        count => vec![format!(
-            "{count} of {hosts} or pairs are worse than the others in {title}: {}{more} ({basis}).",
+        0 => format!(
+            "No host and no pair of {hosts} is worse than the others in {title} or loss ({basis})."
+        ),
+        _ => format!(
+            "Worse than the others in {title} or loss: {}{more} ({basis}, {hosts}).",
             names.join("; ")
-        )],
+        ),
     }
 }
 
-/// `host n07 as receiver is 31 % [27, 35] below the others: receiver's CPU`
+/// `host n07 as receiver is 31 % [27, 35] below the others: receiver's CPU (12 of 14 runs)`
 fn outlier_words(of: &MeshFindings, outlier: &Outlier) -> String {
+    let name = of.name(outlier.named);
+    let runs = counted(outlier.runs, "run");
+    let (pct, interval) = match outlier.worse {
+        Worse::Slow { pct, interval } => (pct, interval),
+        Worse::Loses { pct, others_pct } => {
+            return format!(
+                "{name} loses {} % of the data, the others {} %: {} ({runs})",
+                number::plain(pct),
+                number::plain(others_pct),
+                outlier.limiter.as_deref().unwrap_or_default()
+            );
+        }
+    };
     let percent = |pct: f64| number::plain(pct.abs());
-    let mut bounds = outlier.interval.map(|(a, b)| [a.abs(), b.abs()]);
-    bounds
-        .iter_mut()
-        .for_each(|bounds| bounds.sort_by(f64::total_cmp));
-    let interval = bounds.map_or_else(String::new, |[a, b]| {
-        format!(" [{}, {}]", percent(a), percent(b))
+    let interval = interval.map_or_else(String::new, |(a, b)| {
+        let (low, high) = if a.abs() < b.abs() { (a, b) } else { (b, a) };
+        format!(" [{}, {}]", percent(low), percent(high))
     });
-    let side = if outlier.pct < 0.0 { "below" } else { "above" };
+    let side = if pct < 0.0 { "below" } else { "above" };
     let others = match outlier.named {
         Named::Pair(..) => "what its hosts have with others",
         _ => "the others",
     };
     let limiter = match outlier.limiter.as_deref() {
-        None | Some("unknown") => ", for a reason that its runs do not show".to_owned(),
-        Some(limiter) => format!(": {limiter}"),
+        None => format!(", for a reason that its runs do not show ({runs})"),
+        Some(limiter) => format!(": {limiter} ({} of {runs})", outlier.limited),
     };
-    format!(
-        "{} is {} %{interval} {side} {others}{limiter} ({})",
-        of.name(outlier.named),
-        percent(outlier.pct),
-        counted(outlier.runs, "run")
-    )
+    let percent = percent(pct);
+    format!("{name} is {percent} %{interval} {side} {others}{limiter}")
 }
 
 /// The command that takes a slow node of Slurm out of service; absent for a pair, and for hosts of no Slurm.
@@ -154,20 +156,21 @@ fn spread_words(of: &MeshFindings) -> Option<String> {
     ))
 }
 
-/// The medians of the pairs, senders in rows; absent where there are too many hosts for the width.
-fn matrix(of: &MeshFindings, width: usize) -> Option<String> {
+/// A value of each pair, senders in rows; absent where there are too many hosts for the width.
+fn matrix(
+    of: &MeshFindings,
+    width: usize,
+    cell: &dyn Fn((usize, usize)) -> Option<String>,
+) -> Option<String> {
     let hosts = &of.mesh.hosts;
-    let cell = |pair| {
-        of.value(pair)
-            .map_or("·".to_owned(), |value| format!("{value:.0}"))
-    };
     let places = 0..hosts.len();
     if hosts.len() > MATRIX {
         return None;
     }
+    let words = |pair| cell(pair).unwrap_or_else(|| "·".to_owned());
     let rows: Vec<Vec<String>> = places
         .clone()
-        .map(|a| places.clone().map(|b| cell((a, b))).collect())
+        .map(|a| places.clone().map(|b| words((a, b))).collect())
         .collect();
     let lengths = rows
         .iter()
@@ -190,51 +193,121 @@ fn matrix(of: &MeshFindings, width: usize) -> Option<String> {
     (column * (hosts.len() + 1) <= width).then_some(text)
 }
 
+/// The matrices of the metric and of the cost, each with what it shows.
+fn matrices(of: &MeshFindings, width: usize) -> String {
+    let value = |pair| Some(format!("{:.0}", of.value(pair)?));
+    let cost = |pair| Some(format!("{:.2}", of.cost(pair)?));
+    let metric = format!("{} in {}", of.metric.title, of.metric.unit);
+    let shown = [
+        (metric, matrix(of, width, &value)),
+        (
+            COST.to_owned(),
+            matrix(of, width, &cost).filter(|_| has_costs(of)),
+        ),
+    ];
+    let shown = shown.into_iter().filter_map(|(title, matrix)| {
+        let matrix = harmless_page(&matrix?);
+        Some(format!(
+            "\n{}{matrix}",
+            paragraph(
+                "",
+                &format!("{title} (senders in rows, receivers in columns):"),
+                width
+            )
+        ))
+    });
+    shown.collect()
+}
+
+/// Whether a run has a cost.
+fn has_costs(of: &MeshFindings) -> bool {
+    of.runs
+        .iter()
+        .any(|run| run.cost.iter().all(Option::is_some))
+}
+
+/// `Sending a KiB costs 0.31 µs (n3) to 0.52 µs (n7), receiving it 0.42 µs (n1) to 0.61 µs (n2).`
+fn cost_words(of: &MeshFindings) -> Option<String> {
+    let range = |role: usize| {
+        let hosts = (0..of.mesh.hosts.len()).filter_map(|host| Some((of.costs(host)[role]?, host)));
+        let mut hosts: Vec<(f64, usize)> = hosts.collect();
+        hosts.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let words = |(cost, host): &(f64, usize)| {
+            format!("{} µs ({})", number::plain(*cost), of.mesh.hosts[*host])
+        };
+        Some(format!(
+            "{} to {}",
+            words(hosts.first()?),
+            words(hosts.last()?)
+        ))
+    };
+    Some(format!(
+        "Sending a KiB costs a host {}, receiving it {} (medians of its runs).",
+        range(0)?,
+        range(1)?
+    ))
+}
+
 /// The answer, the outliers with their limiters, and the matrix.
 pub fn mesh_text(of: &MeshFindings, title: &str, options: TextOptions) -> String {
     let width = usize::from(options.width);
     let mut text = heading(title, options);
-    for words in mesh_sentences(of) {
-        text += &paragraph("", &words, width);
-    }
+    text += &paragraph("", &mesh_sentence(of), width);
     for words in mesh_paragraphs(of) {
         text += &paragraph("- ", &words, width);
     }
-    if let Some(words) = spread_words(of) {
+    for words in spread_words(of).into_iter().chain(cost_words(of)) {
         text += &format!("\n{}", paragraph("", &words, width));
     }
-    if let Some(matrix) = matrix(of, width) {
-        text += "(senders in rows, receivers in columns)\n";
-        text += &harmless_page(&matrix);
-    }
+    text += &matrices(of, width);
     if of.model.is_some() {
         text += &format!("\n{}", paragraph("", METHOD, width));
     }
     text
 }
 
+/// An outlier as a value of the document.
+pub(crate) fn outlier_json(of: &MeshFindings, outlier: &Outlier) -> Value {
+    let host = |host: usize| of.mesh.hosts[host].as_str();
+    let (kind, sender, receiver) = match outlier.named {
+        Named::Host(place) => ("host", Some(host(place)), Some(host(place))),
+        Named::Sender(place) => ("sender", Some(host(place)), None),
+        Named::Receiver(place) => ("receiver", None, Some(host(place))),
+        Named::Pair(sender, receiver) => ("pair", Some(host(sender)), Some(host(receiver))),
+    };
+    let (mut pct, mut bounds, mut lost) = (None, None, None);
+    match outlier.worse {
+        Worse::Slow {
+            pct: slower,
+            interval,
+        } => (pct, bounds) = (Some(slower), interval),
+        Worse::Loses { pct, others_pct } => lost = Some((pct, others_pct)),
+    }
+    json!({
+        "kind": kind, "sender": sender, "receiver": receiver, "pct": pct,
+        "low_pct": bounds.map(|(low, _)| low), "high_pct": bounds.map(|(_, high)| high),
+        "lost_pct": lost.map(|(own, _)| own), "others_lost_pct": lost.map(|(_, others)| others),
+        "runs": outlier.runs, "limiter": outlier.limiter, "runs_limited": outlier.limited,
+    })
+}
+
 /// The mesh as a value of the document.
 pub(crate) fn mesh_json(of: &MeshFindings) -> Value {
     let host = |host: usize| of.mesh.hosts[host].as_str();
-    let outlier = |outlier: &Outlier| {
-        let (kind, sender, receiver) = match outlier.named {
-            Named::Host(place) => ("host", Some(host(place)), Some(host(place))),
-            Named::Sender(place) => ("sender", Some(host(place)), None),
-            Named::Receiver(place) => ("receiver", None, Some(host(place))),
-            Named::Pair(sender, receiver) => ("pair", Some(host(sender)), Some(host(receiver))),
+    let hosts = (0..of.mesh.hosts.len()).map(|place| {
+        let effect = |side: &[Option<bitcost_analysis::statistics::RowEffect>]| {
+            side[place].map(|effect| effect.value)
         };
+        let effects = of
+            .model
+            .as_ref()
+            .map(|model| [effect(&model.rows), effect(&model.columns)]);
+        let [sender, receiver] = effects.unwrap_or_default();
+        let [send, receive] = of.costs(place);
         json!({
-            "kind": kind, "sender": sender, "receiver": receiver, "pct": outlier.pct,
-            "low_pct": outlier.interval.map(|(low, _)| low), "high_pct": outlier.interval.map(|(_, high)| high),
-            "runs": outlier.runs, "limiter": outlier.limiter,
+            "host": host(place), "sender_effect": sender, "receiver_effect": receiver,
+            "send_us_per_kib": send, "receive_us_per_kib": receive,
         })
-    };
-    let effects = of.model.as_ref().map(|model| {
-        let effect = |place: usize| {
-            let log = |side: &[Option<bitcost_analysis::statistics::RowEffect>]| side[place].map(|effect| effect.value);
-            json!({ "host": host(place), "sender": log(&model.rows), "receiver": log(&model.columns) })
-        };
-        (0..of.mesh.hosts.len()).map(effect).collect::<Vec<_>>()
     });
     let different = of.different.iter().map(|different| {
         json!({ "host": different.host, "peers": different.others, "settings": different.settings })
@@ -242,8 +315,8 @@ pub(crate) fn mesh_json(of: &MeshFindings) -> Value {
     json!({
         "metric": of.metric.name,
         "pattern": of.mesh.pattern.name(),
-        "outliers": of.outliers.iter().map(outlier).collect::<Vec<_>>(),
-        "effects": effects,
+        "outliers": of.outliers.iter().map(|outlier| outlier_json(of, outlier)).collect::<Vec<_>>(),
+        "hosts": hosts.collect::<Vec<_>>(),
         "different_settings": different.collect::<Vec<_>>(),
         "missing": of.missing.iter().map(|(host, reason)| json!({ "host": host, "reason": reason })).collect::<Vec<_>>(),
         "second_stage": of.followed.iter().map(|place| host(*place)).collect::<Vec<_>>(),

@@ -1,14 +1,14 @@
 #!/bin/bash
 # A real Slurm on one machine without systemd: munged, slurmctld and a slurmd for each node, each in its own network
 # namespace, with links of RATE to one bridge.
-# usage: bed.sh up FOLDER NODES RATE | fault FOLDER rate|loss|quota NODE [VALUE] | down FOLDER
+# usage: bed.sh up FOLDER NODES RATE | fault FOLDER rate|loss|quota NODE VALUE | down FOLDER
 set -eu
 verb=$1 D=$2 P=bcsl NET=10.88.0
 quotas=/sys/fs/cgroup/cpu
 [ -d $quotas ] || quotas=/sys/fs/cgroup
 limit() { # RATE, NODE
-  ip netns exec $P$2 tc qdisc replace dev eth0 root tbf rate "$1" burst 64kb latency 10ms
-  tc qdisc replace dev ${P}v$2 root tbf rate "$1" burst 64kb latency 10ms
+  ip netns exec $P$2 tc qdisc replace dev eth0 root tbf rate "$1" burst 64kb limit 300kb
+  tc qdisc replace dev ${P}v$2 root tbf rate "$1" burst 64kb limit 300kb
 }
 case $verb in
 up)

@@ -1,8 +1,7 @@
 //! A real Slurm of some nodes in network namespaces: bitcost measures all pairs of its nodes with three planted faults,
 //! and without any.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -24,23 +23,44 @@ const PROGRAMS: [&str; 9] = [
 ];
 
 /// The rate of each node's link, and that of the node whose link is slow.
-const RATES: [&str; 2] = ["400mbit", "40mbit"];
+const RATES: [&str; 2] = ["150mbit", "15mbit"];
 
-/// Nodes with a slow link, with loss and with a quota of CPU time.
-const FAULTY: [u32; 3] = [3, 7, 11];
+/// What is planted: a word of `bed.sh` with its value, at a node, and how the limiter's name begins.
+const FAULTS: [(&str, &str, u32, &str); 3] = [
+    ("rate", RATES[1], 3, "link or shaper rate"),
+    ("loss", "10", 7, "path loss"),
+    ("quota", "2000", 11, "CPU quota"),
+];
+
+/// All pairs, those of a round at once: half of both CPUs of a machine with two.
+const STUDY: &str = r#"title = "All pairs"
+question = "Which node is slow?"
+[mesh]
+pattern = "all-pairs"
+concurrent = true
+[workload]
+duration_s = 1
+warmup_s = 0.3
+"#;
 
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Number of nodes
     #[arg(long, default_value_t = 16)]
     nodes: u32,
-    /// Measure all pairs with a slow link, loss and a quota of CPU time planted, and without any fault; fail unless
-    /// exactly the three nodes are named, and then none
+    /// Measure all pairs without any fault, and with a slow link, loss and a quota of CPU time planted; fail unless
+    /// none is named, and then exactly the three nodes with their limiters
     #[arg(long)]
     check: bool,
-    /// Seed of the order of pairs
+    /// The first seed of the order of pairs
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Meshes without faults, and with them, each with another seed
+    #[arg(long, default_value_t = 1, value_name = "COUNT")]
+    seeds: u64,
+    /// The bitcost to check [default: it is built]
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
     /// A command that is run in an allocation of all nodes, with SLURM_CONF set
     #[arg(last = true)]
     words: Vec<String>,
@@ -69,51 +89,57 @@ impl Bed<'_> {
         command
     }
 
-    /// The nodes that bitcost names, each with what limits it.
-    fn named(&self, nodes: u32, seed: u64, name: &str) -> Result<Vec<(String, String)>> {
-        let (study, out) = (self.0.join("mesh.toml"), self.0.join(name));
-        let bitcost = crate::bench_peers::built("bitcost")?;
-        let mut words = vec![
-            bitcost.display().to_string(),
-            "run".to_owned(),
-            study.display().to_string(),
-        ];
-        words.extend(["--slurm", "--json", "--seed"].map(str::to_owned));
-        words.extend([
-            seed.to_string(),
-            "--out".to_owned(),
-            out.display().to_string(),
-        ]);
-        let output = self.allocated(nodes, &words).output()?;
+    /// The hosts and pairs that bitcost names, each with what limits it.
+    fn named(&self, program: &Path, nodes: u32, seed: u64) -> Result<Vec<[String; 2]>> {
+        let path = |name: &str| self.0.join(name).display().to_string();
+        let (study, out) = (path("mesh.toml"), path("runs"));
+        std::fs::write(&study, STUDY)?;
+        let words = ["run", &study, "--slurm", "--json", "--out", &out, "--seed"];
+        let words = std::iter::once(program.display().to_string())
+            .chain(words.map(str::to_owned))
+            .chain([seed.to_string()]);
+        let output = self.allocated(nodes, &words.collect::<Vec<_>>()).output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "bitcost failed: {said}");
         let document: Value = serde_json::from_slice(&output.stdout).context("a document")?;
-        let outliers = document["mesh"]["outliers"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
-        let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-        let mut found = Vec::new();
-        for outlier in &outliers {
-            let sender = &outlier["sender"];
-            let host = if sender.is_null() {
-                &outlier["receiver"]
-            } else {
-                sender
+        let outliers = document["mesh"]["outliers"].as_array();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let name = |outlier: &Value| {
+            let ends = [text(&outlier["sender"]), text(&outlier["receiver"])];
+            match outlier["kind"].as_str() {
+                Some("pair") => ends.join(" > "),
+                Some("receiver") => ends[1].clone(),
+                _ => ends[0].clone(),
+            }
+        };
+        let found = outliers.into_iter().flatten().map(|outlier| {
+            println!("  {} {outlier}", name(outlier));
+            [name(outlier), text(&outlier["limiter"])]
+        });
+        Ok(found.collect())
+    }
+
+    /// Whether each of several meshes names what is expected; `has_faults` of them, which are planted.
+    fn check(&self, arguments: &Arguments, program: &Path, has_faults: bool) -> Result<bool> {
+        let faults = if has_faults { &FAULTS[..] } else { &[] };
+        let mut right = 0;
+        for seed in arguments.seed..arguments.seed + arguments.seeds {
+            println!("seed {seed}, {} faults planted:", faults.len());
+            let named = self.named(program, arguments.nodes, seed)?;
+            let has = |(_, _, node, limiter): &(&str, &str, u32, &str)| {
+                let is = |[name, limited]: &[String; 2]| {
+                    *name == format!("n{node}") && limited.starts_with(limiter)
+                };
+                named.iter().any(is)
             };
-            let what = match outlier["kind"].as_str() {
-                Some("pair") => format!("{} > {}", text(sender), text(&outlier["receiver"])),
-                _ => text(host),
-            };
-            println!(
-                "  {what} as {}: {:.1} %, {}",
-                outlier["kind"],
-                outlier["pct"].as_f64().unwrap_or_default(),
-                outlier["limiter"]
-            );
-            found.push((what, text(&outlier["limiter"])));
+            right += u64::from(named.len() == faults.len() && faults.iter().all(has));
         }
-        Ok(found)
+        println!(
+            "{} faults planted: named exactly, with the right limiters, in {right} of {} meshes",
+            faults.len(),
+            arguments.seeds
+        );
+        Ok(right == arguments.seeds)
     }
 }
 
@@ -138,9 +164,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         }
     }
     ensure!(
-        arguments.nodes >= FAULTY[2] || !arguments.check,
+        arguments.nodes >= FAULTS[2].2 || !arguments.check,
         "--check needs {} nodes",
-        FAULTY[2]
+        FAULTS[2].2
     );
     let folder = tempfile::tempdir()?;
     let bed = Bed(folder.path());
@@ -152,23 +178,13 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         };
         return Ok(bed.allocated(arguments.nodes, &words).status()?.success());
     }
-    let study = "title = \"All pairs\"\nquestion = \"Which node is slow?\"\n[mesh]\npattern = \"all-pairs\"\n[workload]\nduration_s = 0.3\nwarmup_s = 0.2\n";
-    std::fs::write(folder.path().join("mesh.toml"), study)?;
-    println!("nothing planted:");
-    let clean = bed.named(arguments.nodes, arguments.seed, "clean")?;
-    let [slow, lossy, limited] = FAULTY.map(|node| node.to_string());
-    bed.script(&["fault", "rate", &slow, RATES[1]])?;
-    bed.script(&["fault", "loss", &lossy, "10"])?;
-    bed.script(&["fault", "quota", &limited, "5000"])?;
-    println!("slow link of n{slow}, 1 % loss at n{lossy}, 5 % of a CPU at n{limited}:");
-    let faulty = bed.named(arguments.nodes, arguments.seed, "faulty")?;
-    let named: BTreeSet<&str> = faulty.iter().map(|(node, _)| node.as_str()).collect();
-    let expected: Vec<String> = FAULTY.iter().map(|node| format!("n{node}")).collect();
-    let is_exact =
-        named.len() == expected.len() && expected.iter().all(|node| named.contains(node.as_str()));
-    println!(
-        "named without faults: {}; with faults exactly the three: {is_exact}",
-        clean.len()
-    );
-    Ok(clean.is_empty() && is_exact)
+    let program = match &arguments.program {
+        Some(program) => std::path::absolute(program)?,
+        None => crate::bench_peers::built("bitcost")?,
+    };
+    let names_none = bed.check(arguments, &program, false)?;
+    for (kind, value, node, _) in FAULTS {
+        bed.script(&["fault", kind, &node.to_string(), value])?;
+    }
+    Ok(bed.check(arguments, &program, true)? && names_none)
 }

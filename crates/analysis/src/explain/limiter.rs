@@ -129,6 +129,11 @@ impl Limiter {
         self.row.name
     }
 
+    /// The name for people, without the place.
+    pub fn title(&self) -> &'static str {
+        self.row.title
+    }
+
     /// True where the evidence names no limiter.
     pub fn is_unknown(&self) -> bool {
         self.row.questions.is_empty()

@@ -46,7 +46,7 @@ pub use limiter::{
     Bound, Candidate, Confidence, Evidence, Limiter, LimiterRow, Question, Step, Verdict,
 };
 pub(crate) use limiters::RECEIVE_BUFFER;
-pub use limiters::{LIMITERS, quota_of};
+pub use limiters::{LIMITERS, PATH_LOSS, quota_of};
 pub use load::Load;
 pub use modality::{Covariate, Modality, modality};
 pub use of_execution::explanation;

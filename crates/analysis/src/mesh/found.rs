@@ -7,8 +7,9 @@ use bitcost_stats::{Entry, TwoWay, median, quantile};
 use bitcost_study::mesh::Mesh;
 use bitcost_study::shuffled;
 
-use super::outlier::{Named, Outlier};
+use super::outlier::{Named, Outlier, Worse};
 use super::settings::Different;
+use crate::explain::Limiter;
 use crate::metrics::{Better, Metric};
 
 /// Other hosts with which suspects are measured again, at least.
@@ -26,8 +27,12 @@ pub struct PairRun {
     pub levels: Vec<(String, Label)>,
     /// The metric.
     pub value: f64,
-    /// What limited it, in words.
-    pub limiter: Option<String>,
+    /// The share of its data that was lost: segments that were sent again, or datagrams.
+    pub lost: Option<f64>,
+    /// The CPU time of a KiB at the sender and at the receiver, in µs.
+    pub cost: [Option<f64>; 2],
+    /// What limited it; absent where that is unknown.
+    pub limiter: Option<Limiter>,
 }
 
 /// What a mesh shows.
@@ -41,7 +46,7 @@ pub struct MeshFindings {
     pub runs: Vec<PairRun>,
     /// The model; absent where too few runs are there.
     pub model: Option<TwoWay>,
-    /// The hosts and pairs that are slower than the others, the slowest first.
+    /// The hosts and pairs that are slower than the others, the slowest first, and the hosts that lose more data.
     pub outliers: Vec<Outlier>,
     /// Pairs whose only run was slower than those of its hosts with others.
     pub suspected: Vec<(usize, usize)>,
@@ -158,26 +163,62 @@ impl MeshFindings {
         100.0 * ((sign * log).exp() - 1.0)
     }
 
-    pub(super) fn outlier(&self, named: Named, pct: f64, interval: Option<(f64, f64)>) -> Outlier {
-        let is_of = |pair: (usize, usize)| match named {
-            Named::Host(host) => pair.0 == host || pair.1 == host,
-            Named::Sender(host) => pair.0 == host,
-            Named::Receiver(host) => pair.1 == host,
-            Named::Pair(sender, receiver) => pair == (sender, receiver),
-        };
-        let runs: Vec<_> = self.runs.iter().filter(|run| is_of(run.pair)).collect();
-        let mut limiters: BTreeMap<&str, usize> = BTreeMap::new();
-        for limiter in runs.iter().filter_map(|run| run.limiter.as_deref()) {
-            *limiters.entry(limiter).or_default() += 1;
+    /// An outlier, with what limited most of its runs.
+    pub(super) fn outlier(&self, named: Named, worse: Worse) -> Outlier {
+        let runs: Vec<_> = self.runs.iter().filter(|run| named.has(run.pair)).collect();
+        let mut limiters: BTreeMap<&str, Vec<&Limiter>> = BTreeMap::new();
+        for limiter in runs.iter().filter_map(|run| run.limiter.as_ref()) {
+            limiters.entry(limiter.title()).or_default().push(limiter);
         }
-        let most = limiters.into_iter().max_by_key(|(_, count)| *count);
+        let most = limiters.into_iter().max_by_key(|(_, of)| of.len());
+        let words = most.as_ref().map(|(title, of)| {
+            let is_one = of.iter().all(|limiter| *limiter == of[0]);
+            if is_one {
+                of[0].to_string()
+            } else {
+                (*title).to_owned()
+            }
+        });
         Outlier {
             named,
-            pct,
-            interval,
+            worse,
             runs: runs.len(),
-            limiter: most.map(|(limiter, _)| limiter.to_owned()),
+            limiter: words,
+            limited: most.map_or(0, |(_, of)| of.len()),
         }
+    }
+
+    /// The median of the share of data that was lost in runs of a host or pair, and in all others.
+    pub(super) fn lost(&self, named: Named) -> Option<[f64; 2]> {
+        let of = |its: bool| {
+            let runs = self.runs.iter().filter(|run| named.has(run.pair) == its);
+            median(&runs.filter_map(|run| run.lost).collect::<Vec<_>>())
+        };
+        Some([of(true)?, of(false)?])
+    }
+
+    /// The median of the CPU time of a KiB at both hosts of a pair, in µs; absent where it is not known of both.
+    pub fn cost(&self, pair: (usize, usize)) -> Option<f64> {
+        let of = self.runs.iter().filter(|run| run.pair == pair);
+        median(
+            &of.filter_map(|run| Some(run.cost[0]? + run.cost[1]?))
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// The medians of the CPU time of a KiB that a host sends and that it receives, in µs.
+    pub fn costs(&self, host: usize) -> [Option<f64>; 2] {
+        [Named::Sender(host), Named::Receiver(host)].map(|named| {
+            let role = usize::from(matches!(named, Named::Receiver(_)));
+            let runs = self.runs.iter().filter(|run| named.has(run.pair));
+            median(&runs.filter_map(|run| run.cost[role]).collect::<Vec<_>>())
+        })
+    }
+
+    /// What limited the runs of a pair.
+    pub fn limiter(&self, pair: (usize, usize)) -> Option<&Limiter> {
+        let mut runs = self.runs.iter().filter(|run| run.pair == pair);
+        runs.find_map(|run| run.limiter.as_ref())
     }
 
     /// `host n07 as receiver`, `pair n03 → n11`.

@@ -9,20 +9,30 @@ mod settings;
 use bitcost_model::study::Label;
 use bitcost_study::mesh::{Mesh, RECEIVER, SENDER};
 
-use crate::cells::Status;
-use crate::metrics::{Metric, metric};
+use crate::cells::{RunRow, Status};
+use crate::explain::Limiter;
+use crate::metrics::{Metric, metric as metric_named};
 use crate::summary::{Summary, shown_metrics};
 
 pub use found::{Follow, MeshFindings, PairRun};
 pub use judge::{follow, judged};
-pub use outlier::{Named, Outlier};
+pub use outlier::{Named, Outlier, Worse};
 pub use settings::{Different, majority_differences};
 
-/// What limited a cell, in words, by its place.
-pub type Limiter<'a> = &'a dyn Fn(usize) -> Option<String>;
+/// The metrics of lost data: of a connection, of datagrams.
+const LOST: [&str; 2] = ["retransmitted_pct", "loss_pct"];
+
+/// The metrics of the cost at the sender and at the receiver.
+const COST: [&str; 2] = [
+    "send_service_demand_us_per_kib",
+    "receive_service_demand_us_per_kib",
+];
+
+/// What limited a cell, by its place.
+pub type LimiterOf<'a> = &'a dyn Fn(usize) -> Option<Limiter>;
 
 /// What the runs of a mesh show; absent where the study is none, or no run is used.
-pub fn mesh(summary: &Summary, limiter: Limiter) -> Option<MeshFindings> {
+pub fn mesh(summary: &Summary, limiter: LimiterOf) -> Option<MeshFindings> {
     let mesh = summary.study.mesh.clone()?;
     let names = summary
         .study
@@ -37,9 +47,9 @@ pub fn mesh(summary: &Summary, limiter: Limiter) -> Option<MeshFindings> {
             .any(|run| run.used_value(metric).is_some())
     };
     let metric = names
-        .filter_map(metric)
+        .filter_map(metric_named)
         .find(has_values)
-        .or_else(|| metric("throughput_mbps"))?;
+        .or_else(|| metric_named("throughput_mbps"))?;
     let runs = runs((summary, limiter), &mesh, metric);
     let names: Vec<(String, &_)> = summary
         .ends
@@ -61,13 +71,14 @@ fn name_of(place: &str) -> &str {
 
 /// The runs that are used, with their pairs.
 pub fn runs(
-    (summary, limiter): (&Summary, Limiter),
+    (summary, limiter): (&Summary, LimiterOf),
     mesh: &Mesh,
     metric: &'static Metric,
 ) -> Vec<PairRun> {
     let hosts: std::collections::HashMap<&str, usize> =
         mesh.hosts.iter().map(String::as_str).zip(0..).collect();
-    let of = |row: &crate::cells::RunRow| {
+    let figure = |row: &RunRow, name: &str| row.used_value(metric_named(name)?);
+    let of = |row: &RunRow| {
         let value = row.used_value(metric).filter(|value| *value > 0.0)?;
         let cell = &summary.cells[row.cell];
         let host = |factor: &str| {
@@ -79,6 +90,11 @@ pub fn runs(
             pair: (host(SENDER)?, host(RECEIVER)?),
             levels: cell.levels.iter().filter(own).cloned().collect(),
             value,
+            lost: LOST
+                .iter()
+                .find_map(|name| figure(row, name))
+                .map(|pct| pct / 100.0),
+            cost: COST.map(|name| figure(row, name)),
             limiter: limiter(row.cell),
         })
     };
@@ -94,7 +110,7 @@ fn missing(summary: &Summary, mesh: &Mesh, runs: &[PairRun]) -> Vec<(String, Str
     let without = (0..mesh.hosts.len()).filter(|host| !is_there(host));
     let reason = |host: usize| {
         let name = &mesh.hosts[host];
-        let is_of = |row: &&crate::cells::RunRow| {
+        let is_of = |row: &&RunRow| {
             let levels = &summary.cells[row.cell].levels;
             row.status != Status::Used
                 && levels

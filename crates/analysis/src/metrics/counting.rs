@@ -112,6 +112,12 @@ fn grown(end: &EndpointRecord, counter: fn(&TcpInfo) -> Option<u32>) -> Option<f
     Some(f64::from(after.wrapping_sub(before)) / cpu::span_seconds(end)?)
 }
 
+/// Retransmitted segments per data segment sent, in per cent.
+pub fn retransmitted(run: &RunView) -> Option<f64> {
+    let again = grown(run.sender, |info| info.total_retrans)?;
+    Some(100.0 * quotient(again, grown(run.sender, |info| info.data_segs_out)?)?)
+}
+
 /// User data per data segment of the sender's whole connections, in bytes.
 pub fn segment_size(run: &RunView) -> Option<f64> {
     let info = run.sender.tcp_info.as_ref()?;

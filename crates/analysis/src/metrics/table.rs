@@ -215,6 +215,9 @@ pub const METRICS: &[Metric] = metrics! {
     "retransmits", "Retransmitted segments", "", Lower, [Streams Transactions]
         => |run| Some(f64::from(run.sender.tcp_info.as_ref()?.total_retrans?)),
         "of the whole connection (TCP_INFO)";
+    "retransmitted_pct", "Share of segments retransmitted", "%", Lower
+        => counting::retransmitted,
+        "retransmitted segments ÷ data segments sent, between the first and the last sample (TCP_INFO)";
     "window_plateau_segments", "Congestion window", "segments", Neither
         => path::window_plateau,
         "median over the samples of the window's second half, at the sender (TCP_INFO)";

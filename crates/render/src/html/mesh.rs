@@ -6,7 +6,8 @@ use bitcost_analysis::metrics::Better;
 
 use super::fold;
 use super::writer::{Html, escape};
-use crate::mesh::{mesh_paragraphs, mesh_sentences};
+use crate::mesh::{mesh_paragraphs, mesh_sentence};
+use crate::number;
 
 /// Most hosts of a heat map.
 const HOSTS_MOST: usize = 128;
@@ -14,7 +15,7 @@ const HOSTS_MOST: usize = 128;
 /// The section.
 pub(crate) fn section(page: &mut Html, execution: &Findings) {
     let Some(of) = &execution.mesh else { return };
-    page.element("p", "answer long", &mesh_sentences(of).join(" "));
+    page.element("p", "answer long", &mesh_sentence(of));
     page.raw("<ul>\n");
     for words in mesh_paragraphs(of) {
         page.element("li", "", &words);
@@ -64,7 +65,11 @@ fn map(page: &mut Html, of: &MeshFindings) {
                         _ => value / middle,
                     };
                     let share = (100.0 * (1.0 - ratio)).clamp(0.0, 100.0);
-                    page.raw(&format!("<td style=\"background:color-mix(in srgb,var(--worse) {:.0}%,transparent)\">{value:.0}</td>", share * 0.8));
+                    page.raw(&format!(
+                        "<td title=\"{}\" style=\"background:color-mix(in srgb,var(--worse) {:.0}%,transparent)\">{value:.0}</td>",
+                        escape(&details(of, (sender, receiver), value)),
+                        share * 0.8
+                    ));
                 }
                 None => {
                     page.raw("<td></td>");
@@ -80,4 +85,19 @@ fn map(page: &mut Html, of: &MeshFindings) {
     );
     page.element("figcaption", "", &words);
     page.raw("</figure>\n");
+}
+
+/// `n1 → n2: 941 Mbit/s, 0.73 µs/KiB, link or shaper rate`
+fn details(of: &MeshFindings, (sender, receiver): (usize, usize), value: f64) -> String {
+    let hosts = &of.mesh.hosts;
+    let mut words = vec![format!("{} {}", number::plain(value), of.metric.unit)];
+    let cost = of.cost((sender, receiver));
+    words.extend(cost.map(|cost| format!("{} µs/KiB", number::plain(cost))));
+    words.extend(of.limiter((sender, receiver)).map(ToString::to_string));
+    format!(
+        "{} → {}: {}",
+        hosts[sender],
+        hosts[receiver],
+        words.join(", ")
+    )
 }
