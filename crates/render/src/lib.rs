@@ -34,6 +34,7 @@ mod losses;
 pub mod markdown;
 pub mod markdown_table;
 pub mod mesh;
+pub mod mesh_change;
 pub mod mode_search;
 pub mod netperf;
 mod noise;

@@ -1,6 +1,7 @@
 //! What the runs of a mesh say of its hosts: which are slower than the others as a sender or as a receiver,
 //! which pairs are slow alone, what limits them, and which settings they have alone.
 
+mod change;
 mod found;
 mod judge;
 mod outlier;
@@ -14,6 +15,7 @@ use crate::explain::Limiter;
 use crate::metrics::{Metric, metric as metric_named};
 use crate::summary::{Summary, shown_metrics};
 
+pub use change::{MeshChange, changed};
 pub use found::{Follow, MeshFindings, PairRun};
 pub use judge::{follow, judged};
 pub use outlier::{Named, Outlier, Worse};
