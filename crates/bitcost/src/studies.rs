@@ -42,8 +42,24 @@ pub const EMBEDDED: &[(&str, &str)] = &[
 /// # Errors
 /// Usage, with the file and the line of what is wrong with it.
 pub fn find(name: &str) -> Result<Study, Failure> {
-    if let Some((name, text)) = EMBEDDED.iter().find(|(known, _)| *known == name) {
-        return parse(&format!("studies/{name}.toml"), text, None);
+    find_between(name, None)
+}
+
+/// The same with these hosts of its mesh, a line each, instead of those that it names.
+///
+/// # Errors
+/// As [`find`], and where it has no mesh, or its pairs are of other hosts.
+pub fn find_between(name: &str, hosts: Option<&str>) -> Result<Study, Failure> {
+    let whole = |text: &str, hosts: Option<&str>, pairs: Option<&str>| {
+        let whole = with_hosts(text, hosts, pairs);
+        whole.map_err(|why| Failure::Usage(format!("{name}: {why}")))
+    };
+    if let Some((known, text)) = EMBEDDED.iter().find(|(known, _)| *known == name) {
+        let text = match hosts {
+            Some(_) => whole(text, hosts, None)?,
+            None => (*text).to_owned(),
+        };
+        return parse(&format!("studies/{known}.toml"), &text, None);
     }
     if !name.contains('/')
         && Path::new(name)
@@ -66,22 +82,17 @@ pub fn find(name: &str) -> Result<Study, Failure> {
     let lab_text = Study::lab_file(&text)
         .map(|lab| lab_text(name, &text, &lab))
         .transpose()?;
-    let text = match MeshFiles::of(&text) {
-        Some(files) if files != MeshFiles::default() => mesh_text(name, &text, &files)?,
-        _ => text,
+    // The files of hosts and pairs that its mesh names are relative to its folder.
+    let files = MeshFiles::of(&text).unwrap_or_default();
+    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+    let read = |file: Option<String>| file.map(|file| lines(&folder.join(file))).transpose();
+    let own = read(files.hosts.filter(|_| hosts.is_none()))?;
+    let (hosts, pairs) = (hosts.or(own.as_deref()), read(files.pairs)?);
+    let text = match hosts.is_some() || pairs.is_some() {
+        true => whole(&text, hosts, pairs.as_deref())?,
+        false => text,
     };
     parse(name, &text, lab_text.as_deref())
-}
-
-/// The text of a study with the hosts and pairs of the files that its mesh names, which are relative to the study's
-/// folder.
-fn mesh_text(study: &str, text: &str, named: &MeshFiles) -> Result<String, Failure> {
-    let folder = Path::new(study).parent().unwrap_or(Path::new(""));
-    let read = |file: &String| lines(&folder.join(file));
-    let hosts = named.hosts.as_ref().map(read).transpose()?;
-    let pairs = named.pairs.as_ref().map(read).transpose()?;
-    let whole = with_hosts(text, hosts.as_deref(), pairs.as_deref());
-    whole.map_err(|why| Failure::Usage(format!("{study}: {why}")))
 }
 
 /// The text of a file of hosts or pairs.
@@ -91,16 +102,6 @@ fn mesh_text(study: &str, text: &str, named: &MeshFiles) -> Result<String, Failu
 pub fn lines(file: &Path) -> Result<String, Failure> {
     let shown = file.display();
     files::text(file).map_err(|error| Failure::Usage(format!("cannot read {shown}: {error}")))
-}
-
-/// A study whose mesh has these hosts, a line each, instead of those that it names.
-///
-/// # Errors
-/// Usage, when it has no mesh, or its pairs are of other hosts.
-pub fn between(study: &Study, hosts: &str) -> Result<Study, Failure> {
-    let text = with_hosts(&study.text, Some(hosts), None);
-    let text = text.map_err(|why| Failure::Usage(format!("{}: {why}", study.file)))?;
-    parse(&study.file, &text, study.lab_text.as_deref())
 }
 
 /// The text of the lab file that a study names, which is relative to the study's folder.

@@ -27,19 +27,20 @@ pub struct MeshOptions {
 }
 
 impl MeshOptions {
-    /// The study with the hosts that are named.
+    /// The study of this name, with the hosts that are named.
     ///
     /// # Errors
-    /// Usage, when the study has no mesh, or the file cannot be read.
-    pub fn apply(&self, study: Study) -> Result<Study, Failure> {
-        if self.slurm {
-            let nodes = nodes()?.into_iter().map(|node| format!("slurm:{node}\n"));
-            return studies::between(&study, &nodes.collect::<String>());
-        }
-        match &self.hosts {
-            Some(file) => studies::between(&study, &studies::lines(file)?),
-            None => Ok(study),
-        }
+    /// Usage, when it is none, or has no mesh for the hosts, or a file cannot be read.
+    pub fn study(&self, name: &str) -> Result<Study, Failure> {
+        let hosts = match &self.hosts {
+            Some(file) => Some(studies::lines(file)?),
+            None if self.slurm => {
+                let nodes = nodes()?.into_iter().map(|node| format!("slurm:{node}\n"));
+                Some(nodes.collect())
+            }
+            None => None,
+        };
+        studies::find_between(name, hosts.as_deref())
     }
 
     /// Where the study is executed.

@@ -18,7 +18,6 @@ use crate::options::order::{Order, new_seed};
 use crate::options::services::Asked;
 use crate::options::slow::refuse_slow;
 use crate::output;
-use crate::studies::find;
 
 /// Indent of further lines, where the terminal is narrow.
 const HANGING: usize = 4;
@@ -42,7 +41,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let study = arguments
         .against
-        .apply(arguments.mesh.apply(find(&arguments.study)?)?)?;
+        .apply(arguments.mesh.study(&arguments.study)?)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
     let destination = arguments
         .mesh

@@ -182,9 +182,7 @@ fn say_how_to_resume(folder: &Path) {
 
 fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> {
     let name = arguments.study.as_deref().unwrap_or_default();
-    let study = arguments
-        .against
-        .apply(arguments.mesh.apply(studies::find(name)?)?)?;
+    let study = arguments.against.apply(arguments.mesh.study(name)?)?;
     check_compares(&study, &arguments.judging)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
     arguments.profile.apply(&mut study)?;

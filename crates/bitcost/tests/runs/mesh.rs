@@ -1,11 +1,14 @@
 //! A mesh over the hosts of a lab: a host with a slow link is named, and an execution that was interrupted is
 //! resumed.
 
-use crate::bench::Bench;
+use rustix::process::Signal;
+
+use crate::bench::{Bench, PATIENCE, failed, signal};
 
 bitcost_testkit::trials! {
     Host: a_host_with_a_slow_link_is_named_by_a_second_stage, all_pairs_of_a_round_are_made_at_once,
-        the_pairs_of_a_mesh_that_was_stopped_are_made_later;
+        the_pairs_of_a_mesh_that_was_stopped_are_made_later, a_host_whose_agent_dies_loses_one_run_at_most,
+        an_interrupted_mesh_leaves_nothing_and_is_resumed;
 }
 
 /// Eight hosts of which one has a tenth of the rate.
@@ -87,4 +90,48 @@ fn the_pairs_of_a_mesh_that_was_stopped_are_made_later() {
     let done = bench.bitcost(&["run", "--resume", &folder.display().to_string(), "--json"]);
     done.assert_code(0);
     assert_eq!(done.json()["runs"], 16);
+}
+
+/// The runs of a mesh that is resumed, without those that have no result.
+fn resumed(bench: &Bench) -> (serde_json::Value, usize) {
+    let document = bench.resume();
+    let excluded = document["excluded"].as_array().map_or(0, Vec::len);
+    bench.assert_nothing_left();
+    (document["runs"].clone(), excluded)
+}
+
+fn a_host_whose_agent_dies_loses_one_run_at_most() {
+    let bench = Bench::new();
+    bench.write("mesh.toml", &study("pattern = \"ring\""));
+    let running = bench.start(&["run", "mesh.toml", "--seed", "1"]);
+    bench.wait_for_run(1);
+    let agents = bench.family.members_with("agent", "h3-eth0");
+    assert_eq!(agents.len(), 1, "{agents:?}");
+    signal(agents[0], Signal::KILL);
+    let done = running.finish(PATIENCE);
+    bench.assert_nothing_left();
+    let failed = failed(&bench.log());
+    assert!(failed.len() <= 1, "{failed:?}");
+    done.assert_code(i32::from(!failed.is_empty()));
+    assert!(
+        failed.values().all(|reason| reason.contains("signal: 9")),
+        "{failed:?}"
+    );
+    assert_eq!(resumed(&bench), (16.into(), 0));
+}
+
+fn an_interrupted_mesh_leaves_nothing_and_is_resumed() {
+    let bench = Bench::new();
+    bench.write("mesh.toml", &study("pattern = \"ring\""));
+    let running = bench.start(&["run", "mesh.toml", "--seed", "1"]);
+    bench.wait_for_run(2);
+    running.signal(Signal::INT);
+    let done = running.finish(PATIENCE);
+    bench.assert_nothing_left();
+    assert!(
+        done.stderr.contains("resume: bitcost run --resume"),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(resumed(&bench), (16.into(), 0));
 }

@@ -30,6 +30,9 @@ const STEP: &[&str] = &[
     "--job-name=bitcost",
 ];
 
+/// What srun prints of an option of ours where the site binds no tasks: nothing is missing then.
+const NO_BINDING: &str = "lacks support for cpu binding";
+
 /// The nodes of the allocation that this program is in, in Slurm's order.
 ///
 /// # Errors
@@ -122,10 +125,11 @@ pub(super) fn endpoint(
 
 /// What the exit status of a step means.
 fn meaning(node: &str, code: Option<i32>, said: &str) -> String {
-    let said = if said.is_empty() {
-        String::new()
-    } else {
-        format!(": {said}")
+    let lines = said.lines().filter(|line| !line.contains(NO_BINDING));
+    let said = lines.collect::<Vec<_>>().join(" ");
+    let said = match said.is_empty() {
+        true => said,
+        false => format!(": {said}"),
     };
     match code {
         Some(NO_FOLDER) => format!(
