@@ -45,8 +45,8 @@ pub use hops::Hop;
 pub use limiter::{
     Bound, Candidate, Confidence, Evidence, Limiter, LimiterRow, Question, Step, Verdict,
 };
-pub(crate) use limiters::RECEIVE_BUFFER;
 pub use limiters::{LIMITERS, PATH_LOSS, quota_of};
+pub(crate) use limiters::{RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN};
 pub use load::Load;
 pub use modality::{Covariate, Modality, modality};
 pub use of_execution::explanation;

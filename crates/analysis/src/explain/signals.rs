@@ -104,6 +104,17 @@ pub struct Loss {
     pub socket: Option<f64>,
     /// Dropped because a CPU's backlog was full.
     pub softnet: Option<f64>,
+    /// Dropped as they left the sender's interface: a virtual one counts there what its peer's ring had
+    /// no room for.
+    pub departure: Option<f64>,
+}
+
+impl Loss {
+    /// Those that a counter of an endpoint saw.
+    pub fn seen(&self) -> f64 {
+        let counters = [self.socket, self.softnet, self.departure];
+        counters.into_iter().flatten().sum()
+    }
 }
 
 /// All signals that the rules use.
@@ -290,11 +301,20 @@ fn loss(run: &RunView) -> Option<Loss> {
             })
         })
     };
+    let softnet = grown(|sample| sample.softnet.iter().map(|cpu| cpu.dropped).collect());
+    let departed = |sample: &Sample| -> u64 {
+        let own = sample.interfaces.iter().filter(|own| own.node.is_none());
+        own.map(|own| own.tx_dropped).sum()
+    };
+    let departure = Series::of(run.sender, &all)
+        .growth(|before, after| Some(departed(after).checked_sub(departed(before))? as f64));
     Some(Loss {
         lost,
         pct: 100.0 * lost / (sequence.measured_sent as f64).max(1.0),
         socket: grown(|sample| sample.sockets.iter().map(|socket| socket.drops).collect()),
-        softnet: grown(|sample| sample.softnet.iter().map(|cpu| cpu.dropped).collect()),
+        softnet,
+        // A virtual interface counts what a backlog dropped, too.
+        departure: departure.map(|count| (count - softnet.unwrap_or(0.0)).max(0.0)),
     })
 }
 

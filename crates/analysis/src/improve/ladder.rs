@@ -6,7 +6,7 @@ use super::choose::{limiter, offers, proved};
 use super::intervention::Candidate;
 use super::round::{BLOCKS_LEAST, FACTOR, SCREENING_BLOCKS, UNCHANGED, cost_of, measured, winner};
 use super::step::Step;
-use crate::explain::ExplainedCell;
+use crate::explain::{ExplainedCell, Limiter, RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN};
 use crate::findings::Findings;
 use crate::ladder::{End, Kept, Ladder, Measured, NotTried, Rung, Tried};
 use crate::prove::rate_metric;
@@ -14,6 +14,9 @@ use bitcost_model::search::Goal;
 
 /// The greatest change of the rate of a step between two rounds, as a ratio, that is no drift.
 const DRIFT: f64 = 1.15;
+
+/// Limiters of which more of the same always shows whether they limit.
+const BUFFERS: [&str; 2] = [RECEIVE_BUFFER.name, SEND_BUFFER.name];
 
 impl Ladder {
     /// The ladder of these steps; absent where the first test has no result.
@@ -127,6 +130,7 @@ impl Ladder {
             Some(won) => won,
             None => {
                 self.add_untried(missing.into_iter());
+                self.contradict(&seen, &offered.candidates);
                 self.without = seen;
                 return None;
             }
@@ -146,6 +150,30 @@ impl Ladder {
             measured: won,
         };
         Some((kept, figures))
+    }
+
+    /// Names no buffer as the limiter of the last step where more of it is shown to gain nothing.
+    fn contradict(&mut self, seen: &[Tried], candidates: &[Candidate]) {
+        let step = self.rungs.len().saturating_sub(1);
+        let Some(rung) = self.rungs.last_mut().filter(|rung| !rung.is_proved) else {
+            return;
+        };
+        let is_buffer = |one: &&Limiter| BUFFERS.contains(&one.name());
+        let Some(named) = rung.limiter.as_ref().filter(is_buffer) else {
+            return;
+        };
+        let relaxes = |one: &&Tried| {
+            let mut same = candidates.iter().filter(|of| of.label == one.label);
+            same.any(|of| of.relaxes.contains(&named.name()))
+        };
+        let mut without = seen.iter().filter(|one| one.is_bounded() && !one.is_open);
+        if let Some(one) = without.find(relaxes) {
+            self.caveats.push(format!(
+                "the counters of step {step} name the {named}, and {} gains nothing: something else limits",
+                one.label
+            ));
+            (rung.limiter, rung.remedy) = (Some(UNKNOWN.limiter()), None);
+        }
     }
 
     fn add_untried(&mut self, more: impl Iterator<Item = NotTried>) {

@@ -74,6 +74,7 @@ fn lossy() -> Signals {
         pct: 10.0,
         socket: Some(0.0),
         softnet: Some(0.0),
+        ..Loss::default()
     };
     Signals {
         is_tcp: false,
@@ -285,6 +286,7 @@ fn losses_of_datagrams_are_told_by_who_counts_them() {
         pct: 10.0,
         socket: Some(1000.0),
         softnet: Some(0.0),
+        ..Loss::default()
     };
     let at_socket = Signals {
         loss: Some(loss),
@@ -313,6 +315,18 @@ fn losses_of_datagrams_are_told_by_who_counts_them() {
         ..at_socket
     };
     assert_eq!(named(&blocked), "reader too slow");
+    let at_ring = |napi| Signals {
+        loss: Some(Loss {
+            socket: Some(0.0),
+            departure: Some(900.0),
+            ..loss
+        }),
+        sender: times(0.99, 0.0, 0.0),
+        receiver: times(0.3, 0.0, 0.7).map(|times| EndTimes { napi, ..times }),
+        ..lossy()
+    };
+    assert_eq!(named(&at_ring(0.97)), "receiver's CPU");
+    assert_eq!(named(&at_ring(0.5)), "sender's CPU");
     let little = Signals {
         loss: Some(Loss { pct: 0.5, ..loss }),
         sender: times(0.99, 0.0, 0.0),
@@ -375,6 +389,7 @@ fn a_queue_that_passes_its_whole_rate_limits_however_the_sender_spends_its_time(
         pct: 6.0,
         socket: Some(1000.0),
         softnet: Some(0.0),
+        ..Loss::default()
     };
     let losing = decide(&Signals {
         loss: Some(loss),
@@ -431,6 +446,20 @@ fn a_queue_that_is_never_empty_is_a_rate() {
     };
     assert_eq!(named(&queueing(1.2)), "queue overflow at s1 s1-eth2");
     assert_eq!(named(&queueing(2.0)), "link or shaper rate at s1 s1-eth2");
+    let full = Signals {
+        shared_cpus: Some(0.9),
+        ..queueing(2.0)
+    };
+    assert_eq!(named(&full), "queue overflow at s1 s1-eth2");
+    let acknowledging = Signals {
+        sender: times(0.4, 0.0, 0.0).map(|times| EndTimes {
+            napi: 0.85,
+            ..times
+        }),
+        hops: Vec::new(),
+        ..full
+    };
+    assert_eq!(named(&acknowledging), "sender's CPU");
 }
 
 /// A request and its response take 66 µs, of which the client works 4.

@@ -9,6 +9,7 @@ use super::command::Answer;
 use super::draw::Situation;
 use super::factor::Kind;
 use super::kept::Found;
+use super::remedy;
 use super::truth::{Decision, Response, Truth};
 
 /// Whether a verdict names what the rate follows.
@@ -56,7 +57,11 @@ impl Table {
             Outcome::Right => self.count(answer).right += 1,
             Outcome::Wrong => self.count(answer).wrong += 1,
         }
-        let advice = truth.responses.iter().filter(|made| made.kind.is_none());
+        // A verdict that is judged again may advise something else than what was tried.
+        let given = remedy::made(situation, &answer.remedy);
+        let advice = truth.responses.iter().filter(|made| {
+            made.kind.is_none() && given.iter().any(|(words, _)| *words == made.words)
+        });
         let (advised, lowering): (Vec<_>, Vec<_>) = (
             advice.clone().collect(),
             advice.filter(|made| made.lowers(truth.noise)).collect(),

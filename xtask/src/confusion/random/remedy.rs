@@ -37,9 +37,14 @@ const OPTIONS: [(&str, &[&str]); 7] = [
     ),
 ];
 
+/// What a remedy says of what is not advised.
+const NO_USE: &str = "change nothing";
+
 /// The part of a remedy in words, and the situation with it, of each part that can be made here.
 pub fn made(situation: &Situation, advice: &str) -> Vec<(String, Situation)> {
     let mut made = Vec::new();
+    let parts = advice.split(';');
+    let advice: String = parts.filter(|part| !part.contains(NO_USE)).collect();
     for (part, kind, default, times) in SCALED {
         let value = situation.value(kind).unwrap_or(default);
         if advice.contains(part) && value > 0.0 {

@@ -2,10 +2,19 @@
 
 use super::evidence::share;
 use crate::explain::bounds::{BLOCKED, BUSY, CONTENDED, HALF, SHARED, STARVED};
-use crate::explain::limiter::Bound::{AtLeast, AtMost};
+use crate::explain::limiter::Bound::{self, AtLeast, AtMost};
 use crate::explain::limiter::{Candidate, Evidence};
 use crate::explain::rivals::{Rival, Rivals};
 use crate::explain::signals::{EndTimes, Signals};
+
+/// What is said where the thread that handles what an endpoint's interface received has no time left.
+pub(super) const IN_THE_KERNEL: &str = "in the kernel, where its interface receives";
+
+/// Evidence that this thread has no time left.
+pub(super) fn interface_thread(which: &str, end: EndTimes) -> Evidence {
+    let counter = format!("{which} interface's thread on a CPU or waiting for one");
+    share(counter, end.napi, AtLeast(BUSY))
+}
 
 /// Sender and receiver of a stream.
 pub(super) fn tcp_ends(signals: &Signals) -> Option<(EndTimes, EndTimes)> {
@@ -103,15 +112,17 @@ pub(super) const ON_THE_SAME_CPUS: &str =
 /// What docs/method/bottleneck.md says of it.
 pub(super) const SHARED_EVIDENCE: &str = "75 % of all CPUs' time in use, both endpoints' threads waiting for a CPU 25 % together; of both endpoints the one that is blocked less, which is at most 50 %";
 
+/// How much of the CPUs that both ends share is in use, as evidence; absent on two machines.
+pub(super) fn at_work(signals: &Signals, bound: Bound) -> Option<Evidence> {
+    let counter = "CPUs at work, which both ends share";
+    Some(share(counter, signals.shared_cpus?, bound))
+}
+
 /// Evidence that the CPUs that both endpoints of a stream share are full.
 pub(super) fn sharing(signals: &Signals) -> Option<[Evidence; 3]> {
     let (sender, receiver) = tcp_ends(signals)?;
     Some([
-        share(
-            "CPUs at work, which both ends share",
-            signals.shared_cpus?,
-            AtLeast(SHARED),
-        ),
+        at_work(signals, AtLeast(SHARED))?,
         share(
             "both ends' programs waiting for a CPU, together",
             sender.wait + receiver.wait,

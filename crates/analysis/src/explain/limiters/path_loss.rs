@@ -52,8 +52,7 @@ fn unseen(signals: &Signals) -> Vec<Candidate> {
     let Some(loss) = signals.loss else {
         return Vec::new();
     };
-    let seen = loss.socket.unwrap_or(0.0) + loss.softnet.unwrap_or(0.0);
-    let seen = seen
+    let seen = loss.seen()
         + signals
             .hops
             .iter()

@@ -1,7 +1,8 @@
 //! The rate of a link, of a shaper at a named hop, or of a path whose queue is not seen.
 
+use super::ends::at_work;
 use super::evidence::{candidate, number, share};
-use crate::explain::bounds::{HELD_UP, QUEUEING, RATE_KEPT, RETRANSMITTED, STANDING};
+use crate::explain::bounds::{HELD_UP, QUEUEING, RATE_KEPT, RETRANSMITTED, SHARED, STANDING};
 use crate::explain::hops::Hop;
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
 use crate::explain::limiter::{Candidate, Evidence, Limiter, LimiterRow, Question, Step};
@@ -37,7 +38,7 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Path,
             about: "on the path",
-            evidence: "round-trip time 1.5 × its smallest value, or a pacing rate of 0.9 to 1.15 × goodput without retransmissions; rate varies by 20 % at most; sender blocked in send 30 %",
+            evidence: "round-trip time 1.5 × its smallest value and 75 % of the CPUs that both ends share in use at most, or a pacing rate of 0.9 to 1.15 × goodput without retransmissions; rate varies by 20 % at most; sender blocked in send 30 %",
             rule: unseen,
         },
     ],
@@ -139,7 +140,9 @@ fn unseen(signals: &Signals) -> Vec<Candidate> {
             steady.clone(),
             held_up.clone(),
         ];
-        found.push(on_the_path(STANDS, evidence));
+        // Packets also wait for a full CPU.
+        let evidence = evidence.into_iter().chain(at_work(signals, AtMost(SHARED)));
+        found.push(on_the_path(STANDS, evidence.collect()));
     }
     if let (Some(pacing), Some(again), Some(unsent)) =
         (tcp.pacing_use, tcp.retransmitted, tcp.unsent)

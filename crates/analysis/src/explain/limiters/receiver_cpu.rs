@@ -1,10 +1,11 @@
 //! The receiver's CPU.
 
 use super::ends::{
-    ON_THE_SAME_CPUS, SHARED_EVIDENCE, against, on_shared, receiving, sharing, tcp_ends,
+    IN_THE_KERNEL, ON_THE_SAME_CPUS, SHARED_EVIDENCE, against, interface_thread, on_shared,
+    receiving, sharing, tcp_ends,
 };
 use super::evidence::{candidate, share};
-use super::loss::at_socket;
+use super::loss::{at_socket, explained, lost};
 use crate::explain::bounds::{BUSY, CONTENDED};
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow, Question, Step};
@@ -24,6 +25,12 @@ pub static ROW: LimiterRow = LimiterRow {
             about: "UDP",
             evidence: "the same drops; receiver waiting for a CPU 25 %, or on one 80 %",
             rule: of_datagrams,
+        },
+        Question {
+            step: Step::Loss,
+            about: "UDP, in the kernel",
+            evidence: "over 2 % lost, half of them dropped as they leave the sender's interface (the ring of the virtual interface behind it is full); the thread that handles what the receiver's interface receives on a CPU or waiting for one 75 %",
+            rule: at_the_ring,
         },
         Question {
             step: Step::Receiver,
@@ -72,6 +79,23 @@ fn of_datagrams(signals: &Signals) -> Vec<Candidate> {
     ]
 }
 
+/// The thread that handles what the interface received leaves its ring full.
+fn at_the_ring(signals: &Signals) -> Vec<Candidate> {
+    let (Some(loss), Some(receiver)) = (signals.loss, signals.receiver) else {
+        return Vec::new();
+    };
+    let place = "drops on departure from the sender's interface".to_owned();
+    let dropped = |departure| {
+        let evidence = vec![
+            lost(&loss),
+            explained(&loss, place, departure),
+            interface_thread("receiving", receiver),
+        ];
+        candidate(ROW.limiter(), IN_THE_KERNEL, evidence)
+    };
+    loss.departure.map(dropped).into_iter().collect()
+}
+
 /// The receiver has no time left, or the thread that handles what its interface received has none.
 fn of_streams(signals: &Signals) -> Vec<Candidate> {
     let Some((sender, receiver)) = tcp_ends(signals) else {
@@ -94,17 +118,9 @@ fn of_streams(signals: &Signals) -> Vec<Candidate> {
     }
     let napi = vec![
         share("sender blocked in send", sender.blocked, AtLeast(0.05)),
-        share(
-            "receiving interface's thread on a CPU or waiting for one",
-            receiver.napi,
-            AtLeast(BUSY),
-        ),
+        interface_thread("receiving", receiver),
     ];
-    found.push(candidate(
-        ROW.limiter(),
-        "in the kernel, where its interface receives",
-        napi,
-    ));
+    found.push(candidate(ROW.limiter(), IN_THE_KERNEL, napi));
     found
 }
 

@@ -1,11 +1,12 @@
 //! The sender's CPU.
 
 use super::ends::{
-    ON_THE_SAME_CPUS, SHARED_EVIDENCE, against, on_shared, sending, sharing, tcp_ends,
+    IN_THE_KERNEL, ON_THE_SAME_CPUS, SHARED_EVIDENCE, against, at_work, interface_thread,
+    on_shared, sending, sharing, tcp_ends,
 };
 use super::evidence::{candidate, share};
 use super::packets_per_second::packets;
-use crate::explain::bounds::CONTENDED;
+use crate::explain::bounds::{CONTENDED, SHARED};
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow, Question, Step};
 use crate::explain::signals::Signals;
@@ -28,6 +29,12 @@ pub static ROW: LimiterRow = LimiterRow {
             evidence: SHARED_EVIDENCE,
             rule: shared,
         },
+        Question {
+            step: Step::SharedCpus,
+            about: "in the kernel, TCP, both endpoints on one machine",
+            evidence: "75 % of all CPUs' time in use; the thread that handles the acknowledgements that the sender's interface receives on a CPU or waiting for one 75 %",
+            rule: acknowledged,
+        },
     ],
 };
 
@@ -46,6 +53,16 @@ fn full(signals: &Signals) -> Vec<Candidate> {
         against(signals.rivals[0], waits, "--sender-cpus", found)
     };
     sending(signals).into_iter().map(named).collect()
+}
+
+/// The thread that takes the acknowledgements, and with them sends, has no time left.
+fn acknowledged(signals: &Signals) -> Vec<Candidate> {
+    let full = at_work(signals, AtLeast(SHARED));
+    let (Some((sender, _)), Some(full)) = (tcp_ends(signals), full) else {
+        return Vec::new();
+    };
+    let evidence = vec![full, interface_thread("sending", sender)];
+    vec![candidate(ROW.limiter(), IN_THE_KERNEL, evidence)]
 }
 
 fn shared(signals: &Signals) -> Vec<Candidate> {
