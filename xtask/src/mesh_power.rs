@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use bitcost_analysis::mesh::{MeshFindings, Named, PairRun, follow, judged};
 use bitcost_analysis::metrics::metric;
-use bitcost_study::mesh::{Mesh, Pattern};
+use bitcost_study::mesh::{Mesh, Network, Pattern};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
@@ -87,6 +87,7 @@ fn simulated(seed: u64, noise: f64, effect: f64) -> Result<MeshFindings> {
         is_lab: false,
         pattern: Pattern::Screen,
         is_concurrent: false,
+        networks: vec![Network::Pod],
     };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut run = |pair: (usize, usize)| {

@@ -127,6 +127,22 @@ pub struct NamedHosts {
     pub ssh_config: Option<String>,
     /// Whether agents are started with sudo.
     pub sudo: bool,
+    /// How containers are started, for hosts of a Kubernetes cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubernetes: Option<Box<Kubernetes>>,
+}
+
+/// How the containers of agents are started in a Kubernetes cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Kubernetes {
+    /// The context of kubectl; absent: that of the pod in which bitcost runs.
+    pub context: Option<String>,
+    /// The namespace; absent: that of the context.
+    pub namespace: Option<String>,
+    /// The image with bitcost.
+    pub image: String,
+    /// When the image is pulled: `Always`, `IfNotPresent` or `Never`.
+    pub pull_policy: String,
 }
 
 /// One named host.

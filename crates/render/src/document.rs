@@ -129,9 +129,9 @@ pub struct Document {
     /// What makes the test faster or cheaper, of `bitcost improve`: `for`, `steps` with `limiter`,
     /// `change`, `rate` and `cost_us`, `not_kept`, `not_tried` and `end`.
     ladder: Option<Value>,
-    /// What a mesh shows: `metric`, `pattern`, `outliers` with their differences in per cent and what limited
-    /// them, `effects` of each host as logarithms, `different_settings`, `missing` hosts, and the hosts of the
-    /// `second_stage`.
+    /// What a mesh shows: `metric`, `pattern`, `networks` where those of pods and of nodes were measured, `outliers`
+    /// with their differences in per cent and what limited them, `effects` of each host as logarithms,
+    /// `different_settings`, `missing` hosts, and the hosts of the `second_stage`.
     mesh: Option<Value>,
     /// The search for fast options (`mode = "auto"`) of each cell that asks for it, with every trial.
     mode_search: Option<Value>,

@@ -1,7 +1,7 @@
 //! What a mesh shows, as text and JSON: the hosts and pairs that are slower than the others, settings that one host has
 //! alone, and the matrix.
 
-use bitcost_analysis::mesh::{Different, MeshFindings, Named, Outlier, Worse};
+use bitcost_analysis::mesh::{Different, MeshFindings, Named, Networks, Outlier, Worse};
 use bitcost_model::harmless_page;
 use bitcost_model::units::counted;
 use serde_json::{Value, json};
@@ -110,14 +110,25 @@ fn different_words(different: &Different) -> String {
     )
 }
 
+/// `throughput in the host network is 1.38 [1.30, 1.45] times that in the pod network between the same hosts (8 pairs)`
+fn networks_words(of: &MeshFindings, networks: &Networks) -> String {
+    format!(
+        "{} in the host network is {} times that in the pod network between the same hosts ({})",
+        lowered(of.metric.title),
+        networks.ratio.with_places(2),
+        counted(networks.pairs, "pair")
+    )
+}
+
 /// The lists below the answer, each line with its mark.
 pub(crate) fn mesh_paragraphs(of: &MeshFindings) -> Vec<String> {
     let mut said: Vec<String> = of
-        .outliers
-        .iter()
-        .take(LISTED)
-        .map(|outlier| outlier_words(of, outlier))
+        .networks()
+        .map(|networks| networks_words(of, &networks))
+        .into_iter()
         .collect();
+    let outliers = of.outliers.iter().take(LISTED);
+    said.extend(outliers.map(|outlier| outlier_words(of, outlier)));
     said.extend(
         of.outliers
             .iter()
@@ -312,8 +323,12 @@ pub(crate) fn mesh_json(of: &MeshFindings) -> Value {
     let different = of.different.iter().map(|different| {
         json!({ "host": different.host, "peers": different.others, "settings": different.settings })
     });
+    let networks = of.networks().map(|Networks { ratio, pairs }| {
+        json!({ "host_to_pod": ratio.value, "low": ratio.low, "high": ratio.high, "pairs": pairs })
+    });
     json!({
         "metric": of.metric.name,
+        "networks": networks,
         "pattern": of.mesh.pattern.name(),
         "outliers": of.outliers.iter().map(|outlier| outlier_json(of, outlier)).collect::<Vec<_>>(),
         "hosts": hosts.collect::<Vec<_>>(),

@@ -208,7 +208,7 @@ fn pairs(of: &MeshFindings, left: &[Left]) -> BTreeMap<(usize, usize), Left> {
 
 #[cfg(test)]
 mod tests {
-    use bitcost_study::mesh::Pattern;
+    use bitcost_study::mesh::{Network, Pattern};
 
     use super::*;
     use crate::metrics::metric;
@@ -221,6 +221,7 @@ mod tests {
             is_lab: false,
             pattern: Pattern::AllPairs,
             is_concurrent: false,
+            networks: vec![Network::Pod],
         };
         let run = |pair: (usize, usize)| {
             let other = (3 * pair.0 + 5 * pair.1) % 7;

@@ -4,6 +4,7 @@
 mod change;
 mod found;
 mod judge;
+mod networks;
 mod outlier;
 mod settings;
 
@@ -18,6 +19,7 @@ use crate::summary::{Summary, shown_metrics};
 pub use change::{MeshChange, changed};
 pub use found::{Follow, MeshFindings, PairRun};
 pub use judge::{follow, judged};
+pub use networks::Networks;
 pub use outlier::{Named, Outlier, Worse};
 pub use settings::{Different, majority_differences};
 
@@ -53,11 +55,14 @@ pub fn mesh(summary: &Summary, limiter: LimiterOf) -> Option<MeshFindings> {
         .find(has_values)
         .or_else(|| metric_named("throughput_mbps"))?;
     let runs = runs((summary, limiter), &mesh, metric);
-    let names: Vec<(String, &_)> = summary
-        .ends
-        .iter()
-        .map(|end| (name_of(&end.place).to_owned(), &end.host))
-        .collect();
+    // Where a host is there in two networks, it is compared with the others in the first.
+    let mut names: Vec<(String, &_)> = Vec::new();
+    for end in &summary.ends {
+        let name = name_of(&end.place);
+        if names.iter().all(|(known, _)| known != name) {
+            names.push((name.to_owned(), &end.host));
+        }
+    }
     let (different, missing) = (majority_differences(&names), missing(summary, &mesh, &runs));
     Some(MeshFindings {
         different,

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use bitcost_execute::hosts::{Host, Named, parse_program};
 use bitcost_execute::{Destination, running};
 use bitcost_lab::Inside;
-use bitcost_model::event::{NamedHost, NamedHosts};
+use bitcost_model::event::{Kubernetes, NamedHost, NamedHosts};
 use bitcost_model::study::LabSpec;
 use bitcost_study::Study;
 use bitcost_study::mesh::Mesh;
@@ -95,6 +95,7 @@ impl HostOptions {
             remote_program: self.remote_program.clone(),
             ssh_config: self.ssh_config.as_deref().map(absolute).transpose()?,
             sudo: self.sudo,
+            kubernetes: None,
         };
         Ok(Some(Named::new(spec, sender, receiver)))
     }
@@ -137,6 +138,7 @@ impl HostOptions {
             remote_program: None,
             ssh_config: None,
             sudo: self.sudo,
+            kubernetes: None,
         };
         Ok(Named::new(spec, Host::Local, receiver))
     }
@@ -175,7 +177,12 @@ impl HostOptions {
     ///
     /// # Errors
     /// Usage, when two hosts are named as the endpoints.
-    pub fn of_mesh(&self, mesh: &Mesh, device: Option<&str>) -> Result<Destination, Failure> {
+    pub fn of_mesh(
+        &self,
+        mesh: &Mesh,
+        device: Option<&str>,
+        kubernetes: Option<Kubernetes>,
+    ) -> Result<Destination, Failure> {
         if self.are_named() {
             return Err(Failure::Usage(
                 "--sender and --receiver are for studies of two hosts; the hosts of a mesh are in its [mesh], or in a file: --hosts FILE".to_owned(),
@@ -195,6 +202,7 @@ impl HostOptions {
             remote_program: self.remote_program.clone(),
             ssh_config: self.ssh_config.as_deref().map(absolute).transpose()?,
             sudo: self.sudo,
+            kubernetes: kubernetes.map(Box::new),
         };
         Ok(Destination::Hosts(Box::new(Named::from_log(spec)?)))
     }
@@ -244,8 +252,13 @@ impl StudyHosts {
     ///
     /// # Errors
     /// As [`HostOptions::of_mesh`].
-    pub fn of_mesh(&self, mesh: &Mesh, device: Option<&str>) -> Result<Destination, Failure> {
-        self.hosts.of_mesh(mesh, device)
+    pub fn of_mesh(
+        &self,
+        mesh: &Mesh,
+        device: Option<&str>,
+        kubernetes: Option<Kubernetes>,
+    ) -> Result<Destination, Failure> {
+        self.hosts.of_mesh(mesh, device, kubernetes)
     }
 
     /// As [`StudyHosts::destination`], for an execution that is resumed, whose lab is that of its log.

@@ -7,6 +7,7 @@ use bitcost_execute::hosts::slurm::nodes;
 use bitcost_study::Study;
 
 use crate::failure::Failure;
+use crate::options::cluster::ClusterOptions;
 use crate::options::hosts::{StudyHosts, Way};
 use crate::studies;
 
@@ -20,6 +21,8 @@ pub struct MeshOptions {
     /// the allocation (srun)
     #[arg(long, conflicts_with = "hosts", help_heading = "Hosts")]
     slurm: bool,
+    #[command(flatten)]
+    cluster: ClusterOptions,
     /// Interface that the data of a mesh takes at each host, such as ib0 [default: that of the route to the
     /// other host's name]
     #[arg(long, value_name = "DEVICE", help_heading = "Hosts")]
@@ -32,13 +35,14 @@ impl MeshOptions {
     /// # Errors
     /// Usage, when it is none, or has no mesh for the hosts, or a file cannot be read.
     pub fn study(&self, name: &str) -> Result<Study, Failure> {
-        let hosts = match &self.hosts {
-            Some(file) => Some(studies::lines(file)?),
-            None if self.slurm => {
+        let hosts = match (self.cluster.hosts()?, &self.hosts) {
+            (Some(hosts), _) => Some(hosts),
+            (None, Some(file)) => Some(studies::lines(file)?),
+            (None, None) if self.slurm => {
                 let nodes = nodes()?.into_iter().map(|node| format!("slurm:{node}\n"));
                 Some(nodes.collect())
             }
-            None => None,
+            (None, None) => None,
         };
         studies::find_between(name, hosts.as_deref())
     }
@@ -54,7 +58,9 @@ impl MeshOptions {
         way: Way,
     ) -> Result<Destination, Failure> {
         match (&study.mesh, &self.network_device) {
-            (Some(mesh), device) => hosts.of_mesh(mesh, device.as_deref()),
+            (Some(mesh), device) => {
+                hosts.of_mesh(mesh, device.as_deref(), self.cluster.kubernetes()?)
+            }
             (None, Some(_)) => Err(Failure::Usage(
                 "--network-device is for the hosts of a mesh; use --receiver-dev".to_owned(),
             )),

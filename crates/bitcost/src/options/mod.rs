@@ -1,6 +1,7 @@
 //! Groups of options that several verbs have.
 
 pub mod against;
+pub mod cluster;
 pub mod executions;
 pub mod form;
 pub mod hosts;

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use bitcost_agent::{Between, Journaling, Node, Parent, Place};
 
+use bitcost_execute::hosts::kubernetes::hold;
 use bitcost_execute::identity;
 
 use crate::failure::Failure;
 use crate::options::services;
 use crate::output;
+use crate::signals::stop_on_signals;
 
 /// Where it plays.
 #[derive(clap::Args)]
@@ -38,6 +40,9 @@ pub struct Arguments {
     /// Play the endpoint of the iperf3 server at this address, by speaking with it
     #[arg(long, hide = true, value_name = "ADDR")]
     pub iperf3: Option<SocketAddr>,
+    /// Start no agent, and wait until no other agent is here: the first process of a container
+    #[arg(long, hide = true)]
+    pub hold: bool,
     /// Print which program this is, and nothing else
     #[arg(long, hide = true)]
     pub identify: bool,
@@ -57,6 +62,10 @@ fn node(text: &str) -> Result<Node, String> {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.identify {
         return output::line(&identity::line().map_err(Failure::Environment)?);
+    }
+    if arguments.hold {
+        hold(&*stop_on_signals()?);
+        return Ok(());
     }
     if let Some(service) = &arguments.service {
         return services::carry(service, arguments.no_cost);

@@ -239,7 +239,7 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
     }
     check_compares(resumed.study(), &arguments.judging)?;
     let asked = match &resumed.study().mesh {
-        Some(mesh) => arguments.hosts.of_mesh(mesh, None)?,
+        Some(mesh) => arguments.hosts.of_mesh(mesh, None, None)?,
         None => arguments.hosts.named(Asked::reach)?,
     };
     let destination = resumed.destination(asked)?;

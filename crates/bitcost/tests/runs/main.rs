@@ -32,6 +32,7 @@ mod improve;
 mod iperf3;
 mod iperf3_client;
 mod knobs;
+mod kubernetes;
 mod labs;
 mod ledger;
 mod left_changed;
@@ -106,6 +107,7 @@ fn main() {
         left_changed::TRIALS,
         limiters::TRIALS,
         many::TRIALS,
+        kubernetes::TRIALS,
         mesh::TRIALS,
         mode_search::TRIALS,
         one_run::TRIALS,

@@ -75,6 +75,11 @@ impl Named {
             Host::Slurm(node) => {
                 slurm::endpoint(node, self.spec.remote_program.as_deref(), programs.clone())
             }
+            Host::Kubernetes(target) => {
+                let place = target.place();
+                let reason = format!("{place} is a host of a mesh: bitcost run STUDY --kubernetes");
+                Endpoint::new(place, move |_| Err(reason.clone()))
+            }
             Host::Iperf3(..) => iperf3::endpoint(&self.hosts[end], programs.clone()),
         })
     }

@@ -7,11 +7,13 @@
 //! | bootstrap | how this program is copied to a host that lacks it |
 //! | route | which addresses and interfaces the data takes |
 //! | slurm | the nodes of a Slurm allocation, and the step that starts an agent at one |
+//! | kubernetes | the nodes and pods of a Kubernetes cluster, and the containers that bear agents there |
 //! | resolve | the addresses of a host name |
 
 mod bootstrap;
 mod connect;
 mod iperf3;
+pub mod kubernetes;
 mod named;
 mod resolve;
 mod route;

@@ -7,6 +7,7 @@ use bitcost_model::event::{NamedHost, NamedHosts};
 use bitcost_model::record::Role;
 use bitcost_service::address::{HostPort, PORT};
 
+use super::kubernetes::Target;
 use crate::error::ExecuteError;
 
 /// The port of iperf3 servers.
@@ -23,6 +24,8 @@ pub enum Host {
     Service(HostPort),
     /// A node of the Slurm allocation that this program is in.
     Slurm(String),
+    /// A node or a pod of a Kubernetes cluster.
+    Kubernetes(Target),
     /// The stock iperf3 server at this host and port, as they were written.
     Iperf3(String, u16),
 }
@@ -47,6 +50,9 @@ impl Host {
         }
         if let Some(node) = text.strip_prefix(SLURM) {
             return parse_node(node).map(Host::Slurm);
+        }
+        if let Some(target) = Target::parse(text) {
+            return target.map(Host::Kubernetes);
         }
         let name = text
             .strip_prefix("ssh:")
@@ -106,6 +112,7 @@ impl Host {
             Host::Ssh(name) => format!("ssh:{name}"),
             Host::Service(at) => format!("{SERVICE}{at}"),
             Host::Slurm(node) => format!("{SLURM}{node}"),
+            Host::Kubernetes(target) => target.place(),
             Host::Iperf3(host, port) if host.contains(':') => format!("iperf3:[{host}]:{port}"),
             Host::Iperf3(host, port) => format!("iperf3:{host}:{port}"),
         }
@@ -174,6 +181,7 @@ impl Named {
             Ok(Host::Local) => Ok(Host::Local),
             Ok(Host::Ssh(name)) => Ok(Host::Ssh(name)),
             Ok(Host::Slurm(node)) => Ok(Host::Slurm(node)),
+            Ok(Host::Kubernetes(target)) => Ok(Host::Kubernetes(target)),
             Ok(_) => Err(ExecuteError::Usage(format!(
                 "{name} cannot be a host of a mesh; allowed: `local`, or a name that ssh knows"
             ))),
@@ -199,6 +207,10 @@ impl Named {
             text += &format!(
                 "; by ssh with the configuration {config}; as the program there {program}"
             );
+        }
+        if let Some(of) = &self.spec.kubernetes {
+            let image = &of.image;
+            text += &format!("; by kubectl in containers of the image {image}");
         }
         if self.spec.sudo {
             text + "; by sudo"

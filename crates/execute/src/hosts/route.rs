@@ -206,6 +206,12 @@ impl Named {
             )),
             (Host::Ssh(name), _) => self.resolve(name, version).map(Known::Receiver),
             (Host::Slurm(node), _) => super::slurm::address(node, version).map(Known::Receiver),
+            (Host::Kubernetes(target), _) | (_, Host::Kubernetes(target)) => {
+                Err(ExecuteError::Environment(format!(
+                    "{} has no address of the requested version of IP; name the interface for the data: --network-device DEVICE",
+                    target.place()
+                )))
+            }
             (Host::Service(at), _) => of_service(at, version).map(Known::Receiver),
             (Host::Local, Host::Ssh(name)) => self.resolve(name, version).map(Known::Sender),
             (Host::Local, Host::Slurm(node)) => {

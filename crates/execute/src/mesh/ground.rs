@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use bitcost_controller::{Endpoint, Endpoints, Pool, Session};
 use bitcost_model::event::{EndpointDescription, Event, NamedHost, NamedHosts};
@@ -10,11 +11,12 @@ use bitcost_model::machine::HostDescription;
 use bitcost_model::place::Places;
 use bitcost_model::record::Role;
 use bitcost_study::Study;
-use bitcost_study::mesh::Mesh;
+use bitcost_study::mesh::{Mesh, Network};
 
 use crate::destination::Destination;
 use crate::embedded::MeshLab;
 use crate::error::ExecuteError;
+use crate::hosts::kubernetes::{Cluster, Target};
 use crate::hosts::{Host, Named};
 use crate::local::separate_cpus;
 use crate::programs::Programs;
@@ -28,6 +30,8 @@ pub struct Ground {
     /// This field is first: a lab must outlast its agents.
     pub pool: Pool,
     places: Vec<String>,
+    /// The number of hosts, each of which has a place in each network.
+    hosts: usize,
     way: Way,
     addresses: Vec<Option<IpAddr>>,
     described: Vec<Option<HostDescription>>,
@@ -44,7 +48,65 @@ enum Way {
         spec: Box<NamedHosts>,
         hosts: Vec<Host>,
         programs: Arc<Programs>,
+        cluster: Option<Cluster>,
     },
+}
+
+/// What the hosts of a mesh are started with.
+pub struct Means<'a> {
+    pub destination: &'a Destination,
+    pub programs: Arc<Programs>,
+    /// When containers end that were not ended.
+    pub deadline: Duration,
+}
+
+/// The hosts in each network, those of the first one first.
+fn hosts_of(mesh: &Mesh, named: &Named) -> Result<Vec<Host>, ExecuteError> {
+    let written = mesh.written.iter().map(|name| named.parse(name));
+    let hosts: Vec<Host> = written.collect::<Result<_, _>>()?;
+    if mesh.networks != [Network::Pod] && hosts.iter().all(|host| host.target().is_none()) {
+        return Err(ExecuteError::Usage(
+            "`network` of [mesh] is for the pods of --kubernetes; leave it out".to_owned(),
+        ));
+    }
+    let in_network = |network: &Network| {
+        let host = |host: &Host| match (network, host) {
+            (Network::Host, Host::Kubernetes(target)) => {
+                Host::Kubernetes(target.clone().with_host_network())
+            }
+            (_, host) => host.clone(),
+        };
+        hosts.iter().map(host).collect::<Vec<_>>()
+    };
+    Ok(mesh.networks.iter().flat_map(in_network).collect())
+}
+
+/// The containers of agents, where the hosts are of a cluster.
+fn cluster(
+    spec: &NamedHosts,
+    hosts: &[Host],
+    deadline: Duration,
+    stop: &AtomicBool,
+    progress: &mut dyn Progress,
+) -> Result<Option<Cluster>, ExecuteError> {
+    let targets: Vec<Target> = hosts
+        .iter()
+        .filter_map(|host| host.target().cloned())
+        .collect();
+    let how = (spec.remote_program.as_deref(), deadline);
+    match &spec.kubernetes {
+        None if targets.is_empty() => Ok(None),
+        Some(of) if targets.len() == hosts.len() => {
+            Cluster::open(of, &targets, how, stop, progress).map(Some)
+        }
+        Some(_) => Err(ExecuteError::Usage(
+            "the hosts of a mesh are all of the cluster, or none".to_owned(),
+        )),
+        None => Err(ExecuteError::Usage(
+            "hosts of a cluster need --kubernetes and --image, which start their containers"
+                .to_owned(),
+        )),
+    }
 }
 
 impl Ground {
@@ -55,7 +117,11 @@ impl Ground {
     pub fn open(
         study: &Study,
         mesh: &Mesh,
-        (destination, programs): (&Destination, Arc<Programs>),
+        Means {
+            destination,
+            programs,
+            deadline,
+        }: Means,
         stop: &AtomicBool,
         progress: &mut dyn Progress,
     ) -> Result<Ground, ExecuteError> {
@@ -67,26 +133,28 @@ impl Ground {
                 (Way::Lab(lab), places.collect(), notes)
             }
             Destination::Hosts(named) => {
-                let hosts = mesh.written.iter().map(|name| named.parse(name));
-                let hosts: Vec<Host> = hosts.collect::<Result<_, _>>()?;
+                let hosts = hosts_of(mesh, named)?;
                 let places = hosts.iter().map(Host::place).collect();
+                let cluster = cluster(&named.spec, &hosts, deadline, stop, progress)?;
                 let spec = Box::new(named.spec.clone());
                 (
                     Way::Hosts {
                         spec,
                         hosts,
                         programs,
+                        cluster,
                     },
                     places,
                     Vec::new(),
                 )
             }
         };
-        let count = mesh.hosts.len();
+        let count = mesh.stations();
         let extra = mesh.at_once().saturating_sub(1);
         let mut ground = Ground {
             pool: Pool::new(count + extra),
             places,
+            hosts: mesh.hosts.len(),
             way,
             addresses: vec![None; count],
             described: vec![None; count],
@@ -130,7 +198,11 @@ impl Ground {
                 spec,
                 hosts,
                 programs,
+                cluster,
             } => {
+                if let Some(cluster) = cluster {
+                    return Ok(cluster.endpoint(host));
+                }
                 let host = &hosts[host];
                 let named = Named::new((**spec).clone(), host.clone(), host.clone());
                 Ok(named.endpoint(programs))
@@ -142,6 +214,14 @@ impl Ground {
         for host in 0..self.places.len() {
             self.addresses[host] = match &self.way {
                 Way::Lab(lab) => lab.address(host),
+                Way::Hosts {
+                    cluster: Some(cluster),
+                    spec,
+                    ..
+                } => match spec.receiver.device {
+                    Some(_) => None,
+                    None => cluster.address(host, self.requested.asked_version()),
+                },
                 Way::Hosts { spec, hosts, .. } => {
                     let named = Named::new((**spec).clone(), Host::Local, hosts[host].clone());
                     named.receiver_address(&self.requested)
@@ -244,11 +324,9 @@ impl Ground {
 
     /// Whether hosts are on one machine.
     fn share_cpus(&self) -> bool {
-        let boots = self
-            .described
-            .iter()
-            .flatten()
-            .filter_map(|host| host.boot_id.as_ref());
+        // A node has a station in each network.
+        let hosts = self.described.iter().take(self.hosts);
+        let boots = hosts.flatten().filter_map(|host| host.boot_id.as_ref());
         let mut boots: Vec<_> = boots.collect();
         let all = boots.len();
         boots.sort_unstable();

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use bitcost_controller::Ending;
 use bitcost_model::event::{Event, FORMAT};
@@ -11,7 +12,7 @@ use bitcost_model::plan::Plan;
 use bitcost_study::Study;
 use bitcost_study::mesh::Mesh;
 
-use super::ground::Ground;
+use super::ground::{Ground, Means};
 use super::rounds;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
@@ -21,6 +22,9 @@ use crate::programs::Programs;
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder, Target};
 use crate::store::Writer;
+
+/// What containers may take more than three times the runs of a mesh.
+const SPARE: Duration = Duration::from_secs(1800);
 
 /// A mesh that is executed.
 pub struct Job<'a> {
@@ -45,13 +49,12 @@ impl Job<'_> {
         possible(self.plan)?;
         self.destination.check(self.study)?;
         let programs = Arc::new(Programs::open(self.plan)?);
-        Ground::open(
-            self.study,
-            self.mesh,
-            (self.destination, programs),
-            stop,
-            progress,
-        )
+        let means = Means {
+            destination: self.destination,
+            programs,
+            deadline: self.plan.total_time() * 3 + SPARE,
+        };
+        Ground::open(self.study, self.mesh, means, stop, progress)
     }
 
     /// All runs, in a new log.

@@ -58,7 +58,7 @@ pub fn make(
 /// The runs of a group with their hosts. Where a host is in several, each has an agent more.
 fn runs<'a>(mesh: &Mesh, plan: &Plan, group: &[&'a PlannedRun]) -> Vec<Run<'a>> {
     let mut taken = BTreeSet::new();
-    let mut more = mesh.hosts.len();
+    let mut more = mesh.stations();
     let mut runs = Vec::new();
     for planned in group {
         let levels = &plan.cells[planned.cell].levels;
@@ -66,7 +66,8 @@ fn runs<'a>(mesh: &Mesh, plan: &Plan, group: &[&'a PlannedRun]) -> Vec<Run<'a>> 
         let (Some(sender), Some(receiver)) = (place(0), place(1)) else {
             continue;
         };
-        let hosts = [sender, receiver];
+        let network = mesh.network(levels) * mesh.hosts.len();
+        let hosts = [sender + network, receiver + network];
         let agents = hosts.map(|host| match taken.insert(host) {
             true => host,
             false => {

@@ -13,6 +13,9 @@ pub const SENDER: &str = "sender";
 /// The factor whose level is the host that receives.
 pub const RECEIVER: &str = "receiver";
 
+/// The factor whose level is the network of a pair.
+pub const NETWORK: &str = "network";
+
 /// Most hosts of a mesh.
 pub const HOSTS_MOST: usize = 10_000;
 
@@ -95,9 +98,56 @@ pub struct Mesh {
     pub pattern: Pattern,
     /// Whether all pairs of a round are measured at once.
     pub is_concurrent: bool,
+    /// The networks of a cluster's nodes in which the pairs are measured.
+    pub networks: Vec<Network>,
+}
+
+/// A network of a Kubernetes cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// That of pods.
+    Pod,
+    /// That of the nodes themselves.
+    Host,
+}
+
+impl Network {
+    /// Each with its name.
+    pub const ALL: [(&str, Network); 2] = [("pod", Network::Pod), ("host", Network::Host)];
+
+    /// What a study may write.
+    pub const ALLOWED: &str = "pod, host, or a list of both";
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Network::Pod => "pod",
+            Network::Host => "host",
+        }
+    }
+
+    /// The network of this name.
+    pub fn parse(name: &str) -> Option<Network> {
+        let mut all = Network::ALL.into_iter();
+        all.find(|(known, _)| *known == name)
+            .map(|(_, network)| network)
+    }
 }
 
 impl Mesh {
+    /// The hosts in each of the networks.
+    pub fn stations(&self) -> usize {
+        self.hosts.len() * self.networks.len()
+    }
+
+    /// The place among the networks of that in which a cell is measured.
+    pub fn network(&self, levels: &[(String, Label)]) -> usize {
+        let level = levels.iter().find(|(name, _)| name == NETWORK);
+        let is_it =
+            |network: &Network| level.is_some_and(|(_, label)| label.to_string() == network.name());
+        self.networks.iter().position(is_it).unwrap_or_default()
+    }
+
     /// Runs of a block for each cell of the other factors.
     pub fn runs(&self) -> u64 {
         let hosts = self.hosts.len() as u64;

@@ -144,6 +144,7 @@ fn stars(hosts: usize, number: usize, random: &mut ChaCha8Rng) -> Vec<Vec<Pair>>
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::Network;
     use super::*;
 
     fn mesh(hosts: usize, pattern: Pattern) -> Mesh {
@@ -153,6 +154,7 @@ mod tests {
             is_lab: false,
             pattern,
             is_concurrent: false,
+            networks: vec![Network::Pod],
         }
     }
 

@@ -9,7 +9,7 @@ use toml_edit::Value;
 use crate::definition::{Factor, Level};
 use crate::error::StudyError;
 use crate::keys::MESH;
-use crate::mesh::{HOSTS_MOST, Mesh, Pattern, RECEIVER, SENDER};
+use crate::mesh::{HOSTS_MOST, Mesh, NETWORK, Network, Pattern, RECEIVER, SENDER};
 use crate::section::Section;
 
 /// Most pairs that a study lists.
@@ -63,22 +63,41 @@ pub fn mesh(top: &Section, lab: &LabSpec) -> Result<Option<Mesh>, StudyError> {
         is_lab,
         pattern,
         is_concurrent: section.switch("concurrent")?.unwrap_or_default(),
+        networks: networks(&section)?,
     }))
+}
+
+/// The networks that a mesh names, or that of pods.
+fn networks(section: &Section) -> Result<Vec<Network>, StudyError> {
+    let read = |value: &Value| {
+        let one = value.as_str().map(|name| vec![name.to_owned()]);
+        let named = one.or_else(|| names(value))?;
+        let all: Option<Vec<Network>> = named.iter().map(|name| Network::parse(name)).collect();
+        all.filter(|all| matches!(all[..], [_]) || matches!(all[..], [a, b] if a != b))
+    };
+    let networks = section.typed("network", Network::ALLOWED, read)?;
+    Ok(networks.unwrap_or_else(|| vec![Network::Pod]))
 }
 
 /// The factors of which the pair of a run is a level each.
 pub fn factors(mesh: &Mesh) -> Vec<Factor> {
-    let level = |host: &String| Level {
-        label: Label::Text(host.clone()),
+    let level = |name: &str| Level {
+        label: Label::Text(name.to_owned()),
         about: None,
         settings: Vec::new(),
         offset: 0,
     };
     let factor = |name: &str| Factor {
         name: name.to_owned(),
-        levels: mesh.hosts.iter().map(level).collect(),
+        levels: mesh.hosts.iter().map(|host| level(host)).collect(),
     };
-    vec![factor(SENDER), factor(RECEIVER)]
+    let networks = mesh.networks.iter().map(|network| level(network.name()));
+    let network = (mesh.networks.len() > 1).then(|| Factor {
+        name: NETWORK.to_owned(),
+        levels: networks.collect(),
+    });
+    let pair = [factor(SENDER), factor(RECEIVER)];
+    pair.into_iter().chain(network).collect()
 }
 
 /// Refuses what a mesh cannot be combined with.
@@ -88,7 +107,7 @@ pub fn fits(
     has_rule: bool,
     is_profiled: bool,
 ) -> Result<(), StudyError> {
-    let is_taken = |factor: &&Factor| [SENDER, RECEIVER].contains(&factor.name.as_str());
+    let is_taken = |factor: &&Factor| [SENDER, RECEIVER, NETWORK].contains(&factor.name.as_str());
     if let Some(factor) = factors.iter().find(is_taken) {
         let message = format!(
             "a mesh has the factor `{}`; allowed: another name",
@@ -118,7 +137,7 @@ pub fn blocks(top: &Section, blocks: u32) -> Result<u32, StudyError> {
 
 /// A host without how it is reached.
 fn name(written: &str) -> &str {
-    let ways = ["ssh:", "slurm:"];
+    let ways = ["ssh:", "slurm:", "kubernetes:", "pod:"];
     let way = ways.iter().find_map(|way| written.strip_prefix(way));
     way.filter(|name| !name.starts_with("//"))
         .unwrap_or(written)

@@ -1,0 +1,82 @@
+//! The nodes and pods of a Kubernetes cluster as the hosts of a mesh.
+
+use bitcost_execute::hosts::kubernetes::{context, hosts};
+use bitcost_model::event::Kubernetes;
+
+use crate::failure::Failure;
+
+/// Which nodes and pods are hosts, and what is started there.
+#[derive(clap::Args)]
+pub struct ClusterOptions {
+    /// Measure the nodes of the Kubernetes cluster that kubectl reaches, instead of the study's hosts; an agent is in
+    /// a pod at each node, which is removed afterwards
+    #[arg(long, requires = "image", conflicts_with_all = ["hosts", "slurm"], help_heading = "Hosts")]
+    kubernetes: bool,
+    /// Image of the pods, which has bitcost on its PATH (the repository has a Dockerfile)
+    #[arg(
+        long,
+        value_name = "IMAGE",
+        requires = "kubernetes",
+        help_heading = "Hosts"
+    )]
+    image: Option<String>,
+    /// When the image is pulled
+    #[arg(long, value_name = "POLICY", requires = "kubernetes", default_value = "IfNotPresent", value_parser = ["Always", "IfNotPresent", "Never"], help_heading = "Hosts")]
+    image_pull_policy: String,
+    /// Namespace of the pods [default: that of kubectl's context]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "kubernetes",
+        help_heading = "Hosts"
+    )]
+    namespace: Option<String>,
+    /// Measure the nodes with these labels, also those with taints, such as rack=r12 [default: all
+    /// nodes without a taint that keeps pods away]
+    #[arg(
+        long,
+        value_name = "LABELS",
+        requires = "kubernetes",
+        help_heading = "Hosts"
+    )]
+    node_selector: Option<String>,
+    /// Measure this pod too, in its network and with its quota, from an ephemeral container that is added to it; may be repeated
+    #[arg(
+        long,
+        value_name = "POD",
+        requires = "kubernetes",
+        help_heading = "Hosts"
+    )]
+    in_pod: Vec<String>,
+}
+
+impl ClusterOptions {
+    /// How containers are started; absent without --kubernetes.
+    ///
+    /// # Errors
+    /// Environment, when there is no kubectl.
+    pub fn kubernetes(&self) -> Result<Option<Kubernetes>, Failure> {
+        if !self.kubernetes {
+            return Ok(None);
+        }
+        Ok(Some(Kubernetes {
+            context: context()?,
+            namespace: self.namespace.clone(),
+            image: self.image.clone().unwrap_or_default(),
+            pull_policy: self.image_pull_policy.clone(),
+        }))
+    }
+
+    /// The hosts, a line each; absent without --kubernetes.
+    ///
+    /// # Errors
+    /// Environment, when the cluster cannot be reached, or has no such nodes or pods.
+    pub fn hosts(&self) -> Result<Option<String>, Failure> {
+        let Some(spec) = self.kubernetes()? else {
+            return Ok(None);
+        };
+        let targets = hosts(&spec, self.node_selector.as_deref(), &self.in_pod)?;
+        let lines = targets.iter().map(|target| target.place() + "\n");
+        Ok(Some(lines.collect()))
+    }
+}

@@ -1,0 +1,201 @@
+//! The user's kubectl, which knows the cluster, its certificates and the user: what it is asked, and what its errors
+//! mean.
+
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use bitcost_model::event::Kubernetes;
+use bitcost_model::harmless;
+
+use crate::error::ExecuteError;
+
+/// The most that kubectl may print: the pods of the largest mesh are a tenth of it.
+const OUTPUT_BYTES: u64 = 256 << 20;
+
+/// The most that is kept of its errors.
+const SAID_BYTES: u64 = 4 << 10;
+
+/// How long a request may take.
+const REQUEST: &str = "--request-timeout=40s";
+
+/// What errors of kubectl mean, each with its remedy.
+const REMEDIES: &[(&str, &str)] = &[
+    (
+        "localhost:8080",
+        "kubectl knows no cluster: set KUBECONFIG, or write ~/.kube/config",
+    ),
+    (
+        "no configuration has been provided",
+        "kubectl knows no cluster: set KUBECONFIG, or write ~/.kube/config",
+    ),
+    (
+        "orbidden",
+        "docs/howto/fleet.md has a role with the rights that are needed; kubectl auth can-i --list shows yours",
+    ),
+    (
+        "must be logged in",
+        "the cluster does not accept this user: see kubectl config view",
+    ),
+    (
+        "Unable to connect",
+        "kubectl does not reach the cluster: see kubectl cluster-info",
+    ),
+];
+
+/// kubectl with the context and the namespace of an execution.
+#[derive(Clone, Debug)]
+pub struct Kubectl {
+    chosen: Vec<String>,
+}
+
+/// The context that kubectl uses now; absent where its configuration has none, as inside of a pod.
+///
+/// # Errors
+/// Environment, when there is no kubectl.
+pub fn context() -> Result<Option<String>, ExecuteError> {
+    let asked = Command::new("kubectl")
+        .args(["config", "current-context"])
+        .stdin(Stdio::null())
+        .output();
+    let output = asked.map_err(|error| ExecuteError::Environment(no_kubectl(&error)))?;
+    let name = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Ok((output.status.success() && !name.is_empty()).then_some(name))
+}
+
+fn no_kubectl(error: &std::io::Error) -> String {
+    format!("cannot start kubectl: {error}; --kubernetes needs kubectl on the PATH")
+}
+
+impl Kubectl {
+    /// That of a cluster.
+    pub fn of(spec: &Kubernetes) -> Kubectl {
+        let context = spec.context.iter().map(|name| format!("--context={name}"));
+        let namespace = spec.namespace.iter();
+        let namespace = namespace.map(|name| format!("--namespace={name}"));
+        Kubectl {
+            chosen: context.chain(namespace).collect(),
+        }
+    }
+
+    /// A command.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("kubectl");
+        command.args(&self.chosen).args(words);
+        command
+    }
+
+    /// What it prints.
+    ///
+    /// # Errors
+    /// Environment, with what it said and what to do.
+    pub fn ask(&self, words: &[&str]) -> Result<String, ExecuteError> {
+        self.carried(words, "").map_err(ExecuteError::Environment)
+    }
+
+    /// Creates objects.
+    ///
+    /// # Errors
+    /// As [`Kubectl::ask`].
+    pub fn create(&self, manifest: &str) -> Result<(), ExecuteError> {
+        let made = self.carried(&["create", "--filename=-", "--output=name"], manifest);
+        made.map(|_| ()).map_err(ExecuteError::Environment)
+    }
+
+    fn carried(&self, words: &[&str], input: &str) -> Result<String, String> {
+        let mut command = self.command(&[]);
+        // Ctrl-C is for bitcost, which removes what it made.
+        command.arg(REQUEST).args(words).process_group(0);
+        command.stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| no_kubectl(&error))?;
+        let parts = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(mut stdin), Some(stdout), Some(stderr)) = parts else {
+            return Err("kubectl has no standard streams".to_owned());
+        };
+        let read = std::thread::scope(|scope| {
+            let said = scope.spawn(move || bounded(stderr, SAID_BYTES));
+            let printed = scope.spawn(move || bounded(stdout, OUTPUT_BYTES));
+            // Where it does not read all, its error says why.
+            let _ = stdin.write_all(input.as_bytes());
+            drop(stdin);
+            (printed.join().ok(), said.join().ok())
+        });
+        let status = child.wait().map_err(|error| error.to_string())?;
+        let (printed, is_cut) = read.0.unwrap_or_default();
+        let (said, _) = read.1.unwrap_or_default();
+        match (status.success(), is_cut) {
+            (true, false) => Ok(String::from_utf8_lossy(&printed).into_owned()),
+            (true, true) => Err(format!(
+                "kubectl {} printed more than {} MiB",
+                words[0],
+                OUTPUT_BYTES >> 20
+            )),
+            (false, _) => Err(told(words[0], &String::from_utf8_lossy(&said))),
+        }
+    }
+}
+
+/// The first bytes of a stream, and whether there were more, which are read and dropped.
+fn bounded(mut from: impl Read, most: u64) -> (Vec<u8>, bool) {
+    let mut kept = Vec::new();
+    let _ = from.by_ref().take(most).read_to_end(&mut kept);
+    let more = std::io::copy(&mut from, &mut std::io::sink());
+    (kept, more.unwrap_or_default() > 0)
+}
+
+/// An error of kubectl with its remedy.
+fn told(verb: &str, said: &str) -> String {
+    let said = harmless(said.trim());
+    let remedy = REMEDIES.iter().find(|(what, _)| said.contains(what));
+    let remedy = remedy.map_or(String::new(), |(_, remedy)| format!("; {remedy}"));
+    format!("kubectl {verb}: {said}{remedy}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_told_with_what_to_do() {
+        for (said, means) in [
+            (
+                "Error from server (Forbidden): jobs.batch is forbidden: User \"x\" cannot create",
+                "a role with the rights",
+            ),
+            (
+                "The connection to the server localhost:8080 was refused",
+                "set KUBECONFIG",
+            ),
+            ("\u{1b}[31mboom", "boom"),
+        ] {
+            let told = told("create", said);
+            assert!(told.contains(means) && !told.contains('\u{1b}'), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_stream_without_an_end_is_cut() {
+        let endless = std::io::repeat(b'x').take(100_000);
+        assert_eq!(bounded(endless, 10), (vec![b'x'; 10], true));
+        assert_eq!(bounded(&b"ab"[..], 2), (b"ab".to_vec(), false));
+    }
+
+    #[test]
+    fn the_context_and_the_namespace_are_those_of_the_execution() {
+        let spec = Kubernetes {
+            context: Some("prod".to_owned()),
+            namespace: Some("bench".to_owned()),
+            ..Kubernetes::default()
+        };
+        let command = Kubectl::of(&spec).command(&["get", "pods"]);
+        let words: Vec<_> = command
+            .get_args()
+            .map(|word| word.to_string_lossy())
+            .collect();
+        assert_eq!(
+            words,
+            ["--context=prod", "--namespace=bench", "get", "pods"]
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! The jobs that start pods: one for each node and network, which the cluster removes when it has ended.
+
+use std::time::Duration;
+
+use bitcost_model::event::Kubernetes;
+use serde_json::{Value, json};
+
+use super::{CONTAINER, STATE_FOLDER};
+
+/// What every job of bitcost has.
+pub const MANAGED: &str = "app.kubernetes.io/managed-by=bitcost";
+
+/// The label with the execution of a job.
+pub const RUN_LABEL: &str = "bitcost/run";
+
+/// The label with the number of a job's target.
+pub const TARGET_LABEL: &str = "bitcost/target";
+
+/// Seconds after which the cluster removes a job that has ended, with its pod.
+const KEPT_S: u32 = 15;
+
+/// The user and group of agents: those of nobody.
+const NOBODY: u32 = 65_534;
+
+/// A job: a pod at one node.
+pub struct Job<'a> {
+    /// The execution.
+    pub run: &'a str,
+    /// The number of the target.
+    pub number: usize,
+    /// The node.
+    pub node: &'a str,
+    /// Whether the pod has the host's network.
+    pub host_network: bool,
+    /// When the cluster ends it.
+    pub deadline: Duration,
+    /// What the container runs.
+    pub command: &'a [&'a str],
+}
+
+/// The name of a job.
+pub fn name(run: &str, number: usize) -> String {
+    format!("bitcost-{run}-{number}")
+}
+
+/// Objects as one text.
+pub fn list(items: Vec<Value>) -> String {
+    json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string()
+}
+
+impl Job<'_> {
+    /// The object: a pod with the least rights, at the node whatever taints it has, that is never started twice.
+    pub fn manifest(&self, spec: &Kubernetes) -> Value {
+        let (managed, by) = MANAGED.split_once('=').unwrap_or_default();
+        let (state, folder) = STATE_FOLDER.split_once('=').unwrap_or_default();
+        let labels = json!({
+            managed: by, RUN_LABEL: self.run, TARGET_LABEL: self.number.to_string(),
+        });
+        let node = json!({ "key": "metadata.name", "operator": "In", "values": [self.node] });
+        let affinity = json!({ "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{ "matchFields": [node] }],
+        } } });
+        let container = json!({
+            "name": CONTAINER, "image": spec.image, "imagePullPolicy": spec.pull_policy,
+            "command": self.command, "env": [{ "name": state, "value": folder }],
+            "securityContext": {
+                "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] },
+            },
+        });
+        let pod = json!({
+            "restartPolicy": "Never", "terminationGracePeriodSeconds": 2,
+            "automountServiceAccountToken": false, "enableServiceLinks": false,
+            "hostNetwork": self.host_network, "dnsPolicy": "Default",
+            "tolerations": [{ "operator": "Exists" }], "affinity": affinity,
+            "securityContext": {
+                "runAsNonRoot": true, "runAsUser": NOBODY, "runAsGroup": NOBODY,
+                "seccompProfile": { "type": "RuntimeDefault" },
+            },
+            "containers": [container],
+        });
+        json!({
+            "apiVersion": "batch/v1", "kind": "Job",
+            "metadata": { "name": name(self.run, self.number), "labels": labels },
+            "spec": {
+                "backoffLimit": 0, "ttlSecondsAfterFinished": KEPT_S,
+                "activeDeadlineSeconds": self.deadline.as_secs().max(1),
+                "template": { "metadata": { "labels": labels }, "spec": pod },
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_bound_to_its_node_and_ends_by_itself() {
+        let spec = Kubernetes {
+            image: "registry/bitcost:1".to_owned(),
+            pull_policy: "Never".to_owned(),
+            ..Kubernetes::default()
+        };
+        let job = Job {
+            run: "0a",
+            number: 3,
+            node: "n1",
+            host_network: true,
+            deadline: Duration::from_secs(900),
+            command: &["bitcost", "agent", "--hold"],
+        };
+        let made = job.manifest(&spec);
+        assert_eq!(made["metadata"]["name"], "bitcost-0a-3");
+        assert_eq!(made["spec"]["activeDeadlineSeconds"], 900);
+        assert_eq!(made["spec"]["ttlSecondsAfterFinished"], KEPT_S);
+        let template = &made["spec"]["template"];
+        assert_eq!(template["metadata"]["labels"]["bitcost/target"], "3");
+        let pod = &template["spec"];
+        assert_eq!(pod["hostNetwork"], true);
+        assert_eq!(pod["restartPolicy"], "Never");
+        let terms =
+            &pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+        let field = &terms["nodeSelectorTerms"][0]["matchFields"][0];
+        assert_eq!(field["values"], json!(["n1"]));
+        let container = &pod["containers"][0];
+        assert_eq!(container["image"], "registry/bitcost:1");
+        assert_eq!(container["imagePullPolicy"], "Never");
+        assert_eq!(container["command"], json!(["bitcost", "agent", "--hold"]));
+        assert_eq!(
+            container["securityContext"]["capabilities"]["drop"],
+            json!(["ALL"])
+        );
+    }
+}
