@@ -9,6 +9,7 @@ mod damage;
 mod dist;
 mod emulator;
 mod known_work;
+mod kubernetes_bed;
 mod mesh_power;
 mod probe_cost;
 mod reference;
@@ -48,6 +49,9 @@ enum Verb {
     /// Start a real Slurm of nodes in network namespaces, and measure all pairs of them with planted faults; needs root,
     /// slurmctld, slurmd, slurm-client, munge and nftables
     SlurmBed(slurm_bed::Arguments),
+    /// Start a real Kubernetes of nodes in network namespaces, and measure meshes over its pods; needs root, the binaries of
+    /// Kubernetes, etcd, containerd, runc and its network plug-ins
+    KubernetesBed(kubernetes_bed::Arguments),
     /// Compare the figures of tests over the service with those over ssh, interleaved between two
     /// namespaces; needs root and openssh-server
     ServiceSsh(service_ssh::Arguments),
@@ -111,6 +115,7 @@ fn main() -> ExitCode {
         Verb::VmPair(arguments) => vm::pair::run(&arguments),
         Verb::MeshPower(arguments) => mesh_power::run(&arguments),
         Verb::SlurmBed(arguments) => slurm_bed::run(&arguments),
+        Verb::KubernetesBed(arguments) => kubernetes_bed::run(&arguments),
         Verb::ServiceSsh(arguments) => service_ssh::run(&arguments),
         Verb::KnownWork(arguments) => known_work::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),

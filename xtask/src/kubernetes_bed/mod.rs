@@ -1,0 +1,252 @@
+//! A real Kubernetes of some nodes in network namespaces: bitcost measures a mesh over pods, the nodes' own network and a
+//! pod that is there, as a user with the rights of docs/howto/fleet.md, and nothing is left afterwards.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+const BED: &str = include_str!("bed.sh");
+
+/// The page with the rights that a user needs.
+const PAGE: &str = include_str!("../../../docs/howto/fleet.md");
+
+/// What the bed is made of beside the binaries of Kubernetes, all in Debian.
+const PROGRAMS: [&str; 8] = [
+    "etcd",
+    "containerd",
+    "ctr",
+    "runc",
+    "openssl",
+    "nsenter",
+    "cc",
+    "/usr/lib/cni/bridge",
+];
+
+/// The binaries of Kubernetes.
+const BINARIES: [&str; 5] = [
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kubelet",
+    "kubectl",
+];
+
+/// The image in the bed.
+const IMAGE: &str = "localhost/bitcost:bed";
+
+/// The mesh: a run of each pair in both networks.
+const STUDY: &str = "title = \"All pairs\"\nquestion = \"Which node is slow?\"\n[mesh]\npattern = \"all-pairs\"\nnetwork = [\"pod\", \"host\"]\n[workload]\nduration_s = 0.3\nwarmup_s = 0.1\n";
+
+/// When everything must be gone after bitcost was killed.
+const GONE: Duration = Duration::from_secs(180);
+
+/// What to do in the bed.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Folder with kube-apiserver, kube-controller-manager, kube-scheduler, kubelet and kubectl
+    #[arg(long, value_name = "FOLDER")]
+    binaries: PathBuf,
+    /// Nodes
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(2..100))]
+    nodes: u32,
+    /// The bitcost that is run, also in pods [default: that of this repository, in release mode]
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+    /// Measure a mesh, interrupt one and kill one; fail unless all runs have results and nothing is left
+    #[arg(long)]
+    check: bool,
+    /// A command that is run in the bed, with KUBECONFIG set to that of the administrator
+    #[arg(last = true)]
+    words: Vec<String>,
+}
+
+/// The bed, which is removed when this is dropped.
+struct Bed<'a> {
+    folder: &'a Path,
+    binaries: PathBuf,
+    program: PathBuf,
+}
+
+impl Bed<'_> {
+    fn script(&self, words: &[&str]) -> Result<()> {
+        let (verb, rest) = words.split_first().context("a verb")?;
+        let mut command = Command::new("bash");
+        command.args(["-c", BED, "bed.sh", verb]).arg(self.folder);
+        ensure!(command.args(rest).status()?.success(), "bed.sh {verb}");
+        Ok(())
+    }
+
+    /// A command with the configuration of the administrator or of the ordinary user.
+    fn command(&self, program: &Path, user: &str) -> Result<Command> {
+        let path = std::env::var("PATH")?;
+        let mut command = Command::new(program);
+        command
+            .env("KUBECONFIG", self.folder.join(format!("{user}.conf")))
+            .env("PATH", format!("{}:{path}", self.binaries.display()));
+        Ok(command)
+    }
+
+    /// What kubectl prints for the administrator.
+    fn kubectl(&self, words: &[&str]) -> Result<String> {
+        let mut command = self.command(&self.binaries.join("kubectl"), "admin")?;
+        let output = command.args(words).output()?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        ensure!(
+            output.status.success(),
+            "kubectl {}: {said}",
+            words.join(" ")
+        );
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Starts a mesh as the ordinary user.
+    fn start(&self, study: &str, words: &[&str]) -> Result<Child> {
+        let mut command = self.command(&self.program, "user")?;
+        command.current_dir(self.folder);
+        command.args(["run", study, "--kubernetes", "--image", IMAGE]);
+        command.args(["--image-pull-policy", "Never", "--out", "runs"]);
+        let command = command.args(words).stdout(Stdio::piped());
+        Ok(command.stderr(Stdio::piped()).spawn()?)
+    }
+
+    /// The jobs and pods of bitcost.
+    fn left(&self) -> Result<usize> {
+        let label = "app.kubernetes.io/managed-by=bitcost";
+        let said = self.kubectl(&["get", "jobs,pods", "--output=name", "--selector", label])?;
+        Ok(said.lines().count())
+    }
+
+    /// Waits until this number of jobs and pods of bitcost is there, or none.
+    fn wait(&self, is_reached: impl Fn(usize) -> bool) -> Result<Duration> {
+        let began = Instant::now();
+        while !is_reached(self.left()?) {
+            ensure!(
+                began.elapsed() < GONE,
+                "{} objects after {GONE:?}",
+                self.left()?
+            );
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        Ok(began.elapsed())
+    }
+}
+
+impl Drop for Bed<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.script(&["down"]) {
+            eprintln!("{error:#}");
+        }
+    }
+}
+
+/// Starts the bed, and checks or runs a command there; returns whether that was successful.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    for program in PROGRAMS {
+        let found = Command::new("sh")
+            .args(["-c", &format!("command -v {program}")])
+            .output()?;
+        if !found.status.success() {
+            bail!(
+                "{program} is missing: apt-get install etcd-server containerd runc containernetworking-plugins openssl gcc"
+            );
+        }
+    }
+    let binaries = std::fs::canonicalize(&arguments.binaries)
+        .with_context(|| format!("{}", arguments.binaries.display()))?;
+    if let Some(missing) = BINARIES.iter().find(|name| !binaries.join(name).is_file()) {
+        bail!("{missing} is not in {}", binaries.display());
+    }
+    let program = match &arguments.program {
+        Some(program) => std::fs::canonicalize(program)?,
+        None => crate::bench_peers::built("bitcost")?,
+    };
+    let folder = tempfile::tempdir()?;
+    let bed = Bed {
+        folder: folder.path(),
+        binaries,
+        program,
+    };
+    let began = Instant::now();
+    let (nodes, binaries) = (arguments.nodes.to_string(), bed.binaries.to_string_lossy());
+    bed.script(&["up", &nodes, &binaries, &bed.program.to_string_lossy()])?;
+    println!(
+        "{nodes} nodes are ready after {:.1} s",
+        began.elapsed().as_secs_f64()
+    );
+    if arguments.check {
+        return check(&bed, arguments.nodes as usize);
+    }
+    let words = match &arguments.words[..] {
+        [] => vec!["bash".to_owned()],
+        words => words.to_vec(),
+    };
+    let mut command = bed.command(Path::new(&words[0]), "admin")?;
+    Ok(command.args(&words[1..]).status()?.success())
+}
+
+/// A mesh that completes, one that is interrupted, and one that is killed.
+fn check(bed: &Bed, nodes: usize) -> Result<bool> {
+    std::fs::write(bed.folder.join("mesh.toml"), STUDY)?;
+    let long = STUDY.replace("duration_s = 0.3", "duration_s = 5");
+    std::fs::write(bed.folder.join("long.toml"), long)?;
+    std::fs::write(bed.folder.join("rights.yaml"), rights()?)?;
+    let file = bed.folder.join("rights.yaml");
+    bed.kubectl(&["apply", "--filename", &file.to_string_lossy()])?;
+    let pause = [
+        "run",
+        "web",
+        "--image=localhost/pause:1",
+        "--image-pull-policy=Never",
+    ];
+    bed.kubectl(&pause)?;
+    bed.kubectl(&["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"])?;
+    let output = bed
+        .start("mesh.toml", &["--in-pod", "web", "--json"])?
+        .wait_with_output()?;
+    let is_whole = completed(&output, nodes + 1)?;
+    let left = bed.left()?;
+    println!("left afterwards: {left} jobs and pods");
+    let is_interrupted = stopped(bed, nodes, "INT")?;
+    let is_killed = stopped(bed, nodes, "KILL")?;
+    Ok(is_whole && left == 0 && is_interrupted && is_killed)
+}
+
+/// The YAML of the page, for the ordinary user.
+fn rights() -> Result<String> {
+    let (_, after) = PAGE.split_once("```yaml\n").context("YAML in fleet.md")?;
+    let (yaml, _) = after.split_once("```").context("an end of the YAML")?;
+    Ok(yaml.to_owned())
+}
+
+/// Prints the median of each network; returns whether every run has a result.
+fn completed(output: &Output, hosts: usize) -> Result<bool> {
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "bitcost failed: {said}");
+    let document: Value = serde_json::from_slice(&output.stdout).context("a document")?;
+    let expected = hosts * (hosts - 1) * 2;
+    println!("{} of {expected} runs have a result", document["runs"]);
+    for line in said.lines().filter(|line| !line.starts_with("run ")) {
+        println!("  {line}");
+    }
+    Ok(document["runs"].as_u64() == Some(expected as u64))
+}
+
+/// Ends a mesh by a signal in its first run, and prints when nothing of it is left.
+fn stopped(bed: &Bed, nodes: usize, signal: &str) -> Result<bool> {
+    let mut child = bed.start("long.toml", &[])?;
+    // A job and a pod for each node in each network.
+    bed.wait(|count| count == 4 * nodes)?;
+    std::thread::sleep(Duration::from_secs(5));
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", signal, &pid]).status()?;
+    let ended = child.wait()?;
+    let gone = bed.wait(|count| count == 0)?;
+    println!(
+        "SIG{signal}: {ended}; nothing is left {:.0} s later",
+        gone.as_secs_f64()
+    );
+    Ok(sent.success())
+}
