@@ -332,10 +332,12 @@ impl Climb<'_, '_> {
         }
         let needed = self.time(&left, ordinary, BLOCKS_LEAST)?;
         if needed > self.left() {
+            // Of a longer budget the screening takes its share, too.
+            let more = (needed - self.left()).div_f64(1.0 - TO_SCREEN[1]);
             output::say(&format!(
                 "the time left does not decide about {}; --budget {} or more would",
                 labels(&left),
-                show_duration(self.test.arguments.budget.unwrap_or(BUDGET) + needed - self.left())
+                show_duration(self.test.arguments.budget.unwrap_or(BUDGET) + more)
             ));
             return Ok(Stage::Over(Ending::Complete));
         }
