@@ -201,9 +201,7 @@ impl Signals {
             },
             loss: if is_tcp { None } else { loss(run) },
             hops: hops(&sender, set_rate_bps(run.sender)),
-            rate_kept: crate::metrics::metric("rate_error_pct")
-                .and_then(|m| (m.compute)(run))
-                .map(|error| 1.0 + error / 100.0),
+            rate_kept: rate_kept(run),
             throttled: [throttled(&sender), throttled(&receiver)],
             shared_cpus: if run.shared_cpus {
                 busy_cpus(&sender, run.sender.ticks_per_second)
@@ -250,6 +248,16 @@ fn set_rate_bps(sender: &EndpointRecord) -> Option<f64> {
         .iter()
         .find(|setting| setting.name == "qdisc.rate_bps")?;
     set.actual.as_ref()?.parse().ok()
+}
+
+/// The rate of messages, or of transactions, ÷ the one that was requested; absent where none was.
+fn rate_kept(run: &RunView) -> Option<f64> {
+    let figure = |name| (crate::metrics::metric(name)?.compute)(run);
+    let of_messages = figure("rate_error_pct").map(|error| 1.0 + error / 100.0);
+    of_messages.or_else(|| {
+        let asked = f64::from(run.conditions.transaction_rate?) * f64::from(run.conditions.flows);
+        Some(figure("transactions_per_second")? / asked)
+    })
 }
 
 /// Mean of the last third ÷ mean of the first.

@@ -494,6 +494,18 @@ fn transactional(transactions: Transactions) -> Signals {
 }
 
 #[test]
+fn requests_that_begin_at_a_rate_are_paced_where_it_is_kept() {
+    let open_loop = |kept| Signals {
+        rate_kept: Some(kept),
+        ..transactional(requests())
+    };
+    let verdict = decide(&open_loop(0.999));
+    assert_eq!(verdict.limiter().name(), "application_pacing");
+    assert!(verdict.remedy().contains("--transaction-rate"));
+    assert_eq!(named(&open_loop(0.5)), "latency");
+}
+
+#[test]
 fn requests_wait_for_answers_or_for_woken_threads() {
     let verdict = decide(&transactional(requests()));
     assert_eq!(verdict.limiter().name(), "latency");

@@ -9,6 +9,9 @@ use crate::explain::signals::Signals;
 /// A sender that keeps its own rate sleeps for this share.
 const PACED: f64 = 0.10;
 
+/// The remedy of requests that begin at a rate.
+const OPEN_LOOP: &str = "ask for a higher rate (--transaction-rate)";
+
 /// The row.
 pub static ROW: LimiterRow = LimiterRow {
     name: "application_pacing",
@@ -30,11 +33,12 @@ fn paced(signals: &Signals) -> Vec<Candidate> {
             (1.0 - kept).max(0.0),
             AtMost(RATE_KEPT),
         );
-        found.push(candidate(
-            ROW.limiter(),
-            "the requested rate is kept",
-            vec![evidence],
-        ));
+        let kept = candidate(ROW.limiter(), "the requested rate is kept", vec![evidence]);
+        let is_open_loop = signals.transactions.is_some();
+        found.push(Candidate {
+            remedy: is_open_loop.then(|| OPEN_LOOP.to_owned()),
+            ..kept
+        });
     }
     if let Some(sender) = signals.sender {
         let evidence = vec![
