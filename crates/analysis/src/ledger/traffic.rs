@@ -1,7 +1,8 @@
 //! What the sockets of a run sent, received and retransmitted.
 
 use bitcost_model::counters::SocketMemory;
-use bitcost_model::record::{EndpointRecord, Sample, TcpInfo, WholeRun};
+use bitcost_model::modes::Mode;
+use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo, WholeRun};
 
 use super::drops::{Drops, row};
 use super::readings::{Both, grown, sum};
@@ -164,8 +165,12 @@ impl Totals {
         for (role, whole) in both.ends() {
             let drops = socket_drops(whole, index);
             let by = format!("the {}'s socket buffer", role.name());
+            let each = match role {
+                Role::Receiver => datagrams_in_packet(part),
+                Role::Sender => 1.0,
+            };
             self.at_sockets
-                .extend(row(&by, "sk_drops (SO_MEMINFO)", drops, 1.0, 1.0));
+                .extend(row(&by, "sk_drops (SO_MEMINFO)", drops, each, 1.0));
         }
         Ok(())
     }
@@ -262,6 +267,15 @@ impl Totals {
             drops: Vec::new(),
             recovery: std::mem::take(&mut self.recovery),
         }
+    }
+}
+
+/// Datagrams of a packet at the receiver's socket: with `gro` each call takes one packet.
+fn datagrams_in_packet(part: &PartRun) -> f64 {
+    let counts = part.receiver.counts.total();
+    match part.conditions.receive_mode {
+        Mode::Gro if counts.calls > 0 => counts.messages as f64 / counts.calls as f64,
+        _ => 1.0,
     }
 }
 

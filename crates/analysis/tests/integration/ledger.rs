@@ -6,6 +6,7 @@ use bitcost_analysis::ledger::{Drops, LossLedger, loss_ledger};
 use bitcost_analysis::metrics::RunView;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::counters::{Amount, Interface, LinkEmulator, Queue, SocketMemory, Softnet};
+use bitcost_model::modes::Mode;
 use bitcost_model::record::{
     Counts, EndpointRecord, PhaseCounts, Role, Sample, Sequence, TcpInfo, WholeRun,
 };
@@ -302,6 +303,23 @@ fn datagrams_are_lost_at_the_socket_and_on_the_way() {
         run.ledger().unwrap().to_string(),
         "1204 datagrams were lost: all dropped by the receiver's socket buffer"
     );
+}
+
+#[test]
+fn merged_datagrams_are_dropped_together() {
+    let mut run = Run::udp(256_000, 128_000);
+    run.conditions.receive_mode = Mode::Gro;
+    run.receiver.counts.measured.calls = 1000;
+    let socket = |drops| SocketMemory {
+        drops,
+        ..SocketMemory::default()
+    };
+    run.before(Role::Receiver).sockets = vec![socket(0)];
+    run.after(Role::Receiver).sockets = vec![socket(1000)];
+    let ledger = run.ledger().unwrap();
+    let dropped = ("the receiver's socket buffer", 1000, 128_000);
+    assert_eq!(named(&ledger), [dropped]);
+    assert_eq!(ledger.unexplained(), 0);
 }
 
 #[test]
