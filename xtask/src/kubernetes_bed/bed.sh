@@ -14,7 +14,7 @@ image() {
   tar -C "$2" --owner=0 --group=0 -cf "$work/layer.tar" .
   local id kind; id=$(sha256sum < "$work/layer.tar" | cut -d' ' -f1)
   kind=$(uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')
-  echo "{\"architecture\":\"$kind\",\"os\":\"linux\",\"config\":{\"Entrypoint\":[\"$3\"],\"Env\":[\"PATH=/usr/bin\"]},\"rootfs\":{\"type\":\"layers\",\"diff_ids\":[\"sha256:$id\"]}}" > "$work/config.json"
+  echo "{\"architecture\":\"$kind\",\"os\":\"linux\",\"config\":{\"User\":\"65534:65534\",\"Entrypoint\":[\"$3\"],\"Env\":[\"PATH=/usr/bin\"]},\"rootfs\":{\"type\":\"layers\",\"diff_ids\":[\"sha256:$id\"]}}" > "$work/config.json"
   echo "[{\"Config\":\"config.json\",\"RepoTags\":[\"$1\"],\"Layers\":[\"layer.tar\"]}]" > "$work/manifest.json"
   tar -C "$work" -cf "$4" manifest.json config.json layer.tar
 }

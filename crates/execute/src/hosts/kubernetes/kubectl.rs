@@ -144,9 +144,19 @@ fn bounded(mut from: impl Read, most: u64) -> (Vec<u8>, bool) {
     (kept, more.unwrap_or_default() > 0)
 }
 
+/// Whether a line is one that kubectl logs for its developers, such as `E1126 00:21:51.177 …`.
+fn is_of_its_log(line: &str) -> bool {
+    let (level, day) = line.split_at_checked(1).unwrap_or_default();
+    let date = day.split(' ').next().unwrap_or_default();
+    ["E", "I", "W"].contains(&level)
+        && date.len() == 4
+        && date.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// An error of kubectl with its remedy.
 fn told(verb: &str, said: &str) -> String {
-    let said = harmless(said.trim());
+    let lines: Vec<&str> = said.lines().filter(|line| !is_of_its_log(line)).collect();
+    let said = harmless(lines.join("\n").trim());
     let remedy = REMEDIES.iter().find(|(what, _)| said.contains(what));
     let remedy = remedy.map_or(String::new(), |(_, remedy)| format!("; {remedy}"));
     format!("kubectl {verb}: {said}{remedy}")
@@ -164,8 +174,8 @@ mod tests {
                 "a role with the rights",
             ),
             (
-                "The connection to the server localhost:8080 was refused",
-                "set KUBECONFIG",
+                "E1126 00:21:51.1 memcache.go:265] x\nThe connection to the server localhost:8080 was refused",
+                "kubectl create: The connection to the server localhost:8080 was refused; kubectl knows no cluster: set KUBECONFIG",
             ),
             ("\u{1b}[31mboom", "boom"),
         ] {

@@ -74,7 +74,7 @@ fn nodes(kubectl: &Kubectl, selector: Option<&str>) -> Result<Vec<String>, Execu
     if found.is_empty() {
         let hint = environment(near_labels(selector, &all()?))?;
         return Err(ExecuteError::Environment(format!(
-            "no node of the cluster has the labels {selector}{hint}; kubectl get nodes --show-labels lists them"
+            "no node of the cluster has the labels {selector}; kubectl get nodes --show-labels lists those that are there{hint}"
         )));
     }
     Ok(found.into_iter().map(|node| node.metadata.name).collect())

@@ -165,7 +165,12 @@ fn state(pod: &PodStatus, containers: &[ContainerStatus], name: &str) -> State {
         return State::Failed(format!("its pod is not scheduled: {said}"));
     }
     let Some(container) = containers.iter().find(|container| container.name == name) else {
-        return State::Waiting(harmless(&pod.phase));
+        let is_scheduled =
+            |condition: &Condition| condition.kind == "PodScheduled" && condition.status == "True";
+        return State::Waiting(match pod.conditions.iter().any(is_scheduled) {
+            true => "the node does not answer".to_owned(),
+            false => harmless(&pod.phase),
+        });
     };
     let ContainerState {
         waiting,
@@ -281,6 +286,9 @@ mod tests {
                 "{state:?}"
             );
         }
+        let given =
+            one(r#"{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"True"}]}"#);
+        assert_eq!(given, State::Waiting("the node does not answer".to_owned()));
         let pulling = one(
             r#"{"phase":"Pending","containerStatuses":[{"name":"bitcost","state":{"waiting":{"reason":"ErrImagePull"}}}]}"#,
         );
