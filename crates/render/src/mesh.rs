@@ -34,7 +34,9 @@ pub fn mesh_sentence(of: &MeshFindings) -> String {
     if of.model.is_none() {
         return format!("Too few runs to compare {hosts}: {basis}.");
     }
-    let title = lowered(of.metric.title);
+    let has_losses = of.runs.iter().any(|run| run.lost.is_some());
+    let or_loss = if has_losses { " or loss" } else { "" };
+    let title = lowered(of.metric.title) + or_loss;
     let named = |outlier: &Outlier| match outlier.worse {
         Worse::Slow { .. } => of.name(outlier.named),
         Worse::Loses { .. } => format!("{} (loss)", of.name(outlier.named)),
@@ -45,11 +47,11 @@ pub fn mesh_sentence(of: &MeshFindings) -> String {
         more => format!(" and {more} more"),
     };
     match of.outliers.len() {
-        0 => format!(
-            "No host and no pair of {hosts} is worse than the others in {title} or loss ({basis})."
-        ),
+        0 => {
+            format!("No host and no pair of {hosts} is worse than the others in {title} ({basis}).")
+        }
         _ => format!(
-            "Worse than the others in {title} or loss: {}{more} ({basis}, {hosts}).",
+            "Worse than the others in {title}: {}{more} ({basis}, {hosts}).",
             names.join("; ")
         ),
     }
@@ -96,7 +98,7 @@ fn drain_words(of: &MeshFindings, outlier: &Outlier) -> Option<String> {
     let node = of.mesh.written[host].strip_prefix("slurm:")?;
     let reason = outlier_words(of, outlier).replace(['"', '\\', '$', '`'], "");
     Some(format!(
-        "to drain it: scontrol update NodeName={node} State=DRAIN Reason=\"bitcost: {reason}\""
+        "to drain {node}: scontrol update NodeName={node} State=DRAIN Reason=\"bitcost: {reason}\""
     ))
 }
 
@@ -122,19 +124,12 @@ fn networks_words(of: &MeshFindings, networks: &Networks) -> String {
 
 /// The lists below the answer, each line with its mark.
 pub(crate) fn mesh_paragraphs(of: &MeshFindings) -> Vec<String> {
-    let mut said: Vec<String> = of
-        .networks()
-        .map(|networks| networks_words(of, &networks))
-        .into_iter()
-        .collect();
-    let outliers = of.outliers.iter().take(LISTED);
-    said.extend(outliers.map(|outlier| outlier_words(of, outlier)));
-    said.extend(
-        of.outliers
-            .iter()
-            .take(LISTED)
-            .filter_map(|outlier| drain_words(of, outlier)),
-    );
+    let networks = of.networks();
+    let networks = networks.map(|networks| networks_words(of, &networks));
+    let mut said: Vec<String> = networks.into_iter().collect();
+    let words =
+        |outlier| std::iter::once(outlier_words(of, outlier)).chain(drain_words(of, outlier));
+    said.extend(of.outliers.iter().take(LISTED).flat_map(words));
     let suspected = of
         .suspected
         .iter()

@@ -4,7 +4,6 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::mesh::MeshFindings;
 use bitcost_analysis::metrics::Better;
 
-use super::fold;
 use super::writer::{Html, escape};
 use crate::mesh::{mesh_paragraphs, mesh_sentence};
 use crate::number;
@@ -26,9 +25,8 @@ pub(crate) fn section(page: &mut Html, execution: &Findings) {
         page.element("p", "fine", &words);
         return;
     }
-    fold::open(page, "Heat map", "senders in rows, receivers in columns");
+    page.element("h2", "", "Heat map");
     map(page, of);
-    fold::close(page);
 }
 
 /// A table whose cells are the darker, the worse their pair is in comparison with the median of all.
@@ -80,7 +78,7 @@ fn map(page: &mut Html, of: &MeshFindings) {
     }
     page.raw("</tbody>\n</table>\n</div>\n");
     let words = format!(
-        "{} in {}; the darker, the worse than the median of all pairs; empty where a pair was not measured.",
+        "{} in {}, senders in rows, receivers in columns; the darker, the worse than the median of all pairs; empty where a pair was not measured.",
         of.metric.title, of.metric.unit
     );
     page.element("figcaption", "", &words);
