@@ -11,6 +11,7 @@ mod emulator;
 mod known_work;
 mod kubernetes_bed;
 mod mesh_power;
+mod mesh_scale;
 mod probe_cost;
 mod reference;
 mod service_ssh;
@@ -46,6 +47,8 @@ enum Verb {
     Damage(damage::Arguments),
     /// Simulate meshes with slow hosts, and write into docs/method/mesh.md how often they are named
     MeshPower(mesh_power::Arguments),
+    /// Measure what the controller of a mesh of many agents needs
+    MeshScale(mesh_scale::Arguments),
     /// Start a real Slurm of nodes in network namespaces, and measure all pairs of them with planted faults; needs root,
     /// slurmctld, slurmd, slurm-client, munge and nftables
     SlurmBed(slurm_bed::Arguments),
@@ -114,6 +117,7 @@ fn main() -> ExitCode {
         Verb::Vm(arguments) => vm::run(&arguments),
         Verb::VmPair(arguments) => vm::pair::run(&arguments),
         Verb::MeshPower(arguments) => mesh_power::run(&arguments),
+        Verb::MeshScale(arguments) => mesh_scale::run(&arguments),
         Verb::SlurmBed(arguments) => slurm_bed::run(&arguments),
         Verb::KubernetesBed(arguments) => kubernetes_bed::run(&arguments),
         Verb::ServiceSsh(arguments) => service_ssh::run(&arguments),

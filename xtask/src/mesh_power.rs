@@ -1,9 +1,9 @@
-//! How often slow hosts of a simulated mesh are named, and how often others are: the table of docs/method/mesh.md.
+//! How often slow hosts of a simulated mesh are named, and how often others are: the tables of docs/method/mesh.md.
 
 use anyhow::{Context, Result};
-use bitcost_analysis::mesh::{MeshFindings, Named, PairRun, follow, judged};
-use bitcost_analysis::metrics::metric;
-use bitcost_study::mesh::{Mesh, Network, Pattern};
+use bitcost_analysis::mesh::{MeshFindings, Named, Outlier, PairRun, follow, judged};
+use bitcost_analysis::metrics::{Metric, metric};
+use bitcost_study::mesh::{Mesh, Network, Pattern, SCREEN};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
@@ -64,72 +64,125 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             );
         }
     }
-    print!("{table}");
-    let page = std::fs::read_to_string(PAGE).context(PAGE)?;
-    let (before, rest) = page
-        .split_once("<!-- table -->\n")
-        .context("the place of the table")?;
-    let (_, after) = rest
-        .split_once("<!-- end -->")
-        .context("the end of the table")?;
-    std::fs::write(
-        PAGE,
-        format!("{before}<!-- table -->\n{table}<!-- end -->{after}"),
-    )?;
+    write("table", &table)?;
+    write("degrees", &degrees()?)?;
     Ok(true)
 }
 
-/// A mesh with both of its stages.
-fn simulated(seed: u64, noise: f64, effect: f64) -> Result<MeshFindings> {
-    let mesh = Mesh {
-        hosts: (0..HOSTS).map(|host| host.to_string()).collect(),
+/// Puts a table into the page, after the comment with its name.
+fn write(name: &str, table: &str) -> Result<()> {
+    print!("{table}");
+    let mark = format!("<!-- {name} -->\n");
+    let page = std::fs::read_to_string(PAGE).context(PAGE)?;
+    let (before, rest) = page.split_once(&mark).context("the place of the table")?;
+    let (_, after) = rest
+        .split_once("<!-- end -->")
+        .context("the end of the table")?;
+    std::fs::write(PAGE, format!("{before}{mark}{table}<!-- end -->{after}"))?;
+    Ok(())
+}
+
+/// Hosts of a mesh in which all pairs are too many, and those of them that are slow as receivers.
+const MANY: usize = 10_000;
+const SLOW_OF_MANY: usize = 100;
+
+/// What random regular graphs of several degrees show: the rounds of `screen` in one block or more.
+fn degrees() -> Result<String> {
+    let mut table = String::from(
+        "| partners of a host | runs | slow by 5 % | 10 % | 20 % | 40 % | others named |\n|---|---|---|---|---|---|---|\n",
+    );
+    for blocks in [1, 2] {
+        let (mut hits, mut others, mut runs) = (Vec::new(), 0, 0);
+        for effect in &EFFECTS[1..] {
+            let mesh = mesh(MANY);
+            let groups = (0..blocks).flat_map(|block| mesh.groups(FIRST, block));
+            let pairs: Vec<(usize, usize)> = groups.flatten().collect();
+            let mut world = World::new(FIRST, SLOW_OF_MANY, NOISES[1], *effect);
+            runs = pairs.len();
+            let found = judged(mesh, throughput()?, world.runs(pairs));
+            let is_slow = |outlier: &&Outlier| matches!(outlier.named, Named::Host(host) | Named::Receiver(host) if host < SLOW_OF_MANY);
+            let right = found.outliers.iter().filter(is_slow).count();
+            hits.push(format!("{} of {SLOW_OF_MANY}", right));
+            others += found.outliers.len() - right;
+        }
+        table += &format!(
+            "| {} | {runs} | {} | {others} in {} meshes |\n",
+            SCREEN * blocks as usize,
+            hits.join(" | "),
+            hits.len()
+        );
+    }
+    Ok(table)
+}
+
+fn mesh(hosts: usize) -> Mesh {
+    Mesh {
+        hosts: (0..hosts).map(|host| host.to_string()).collect(),
         written: Vec::new(),
         is_lab: false,
         pattern: Pattern::Screen,
         is_concurrent: false,
         networks: vec![Network::Pod],
-    };
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut run = |pair: (usize, usize)| {
-        let slow = if pair.1 < SLOW { 1.0 - effect } else { 1.0 };
-        let disturbed = if random.next_u32() % DISTURBED == 0 {
-            1.0 - BY
-        } else {
-            1.0
-        };
-        let mut unit = || f64::from(random.next_u32()) / f64::from(u32::MAX);
+    }
+}
+
+fn throughput() -> Result<&'static Metric> {
+    metric("throughput_mbps").context("throughput")
+}
+
+/// What makes runs: the first hosts are slow as receivers.
+struct World {
+    random: ChaCha8Rng,
+    slow: usize,
+    noise: f64,
+    effect: f64,
+}
+
+impl World {
+    fn new(seed: u64, slow: usize, noise: f64, effect: f64) -> World {
+        World {
+            random: ChaCha8Rng::seed_from_u64(seed),
+            slow,
+            noise,
+            effect,
+        }
+    }
+
+    fn runs(&mut self, pairs: Vec<(usize, usize)>) -> Vec<PairRun> {
+        pairs.into_iter().map(|pair| self.run(pair)).collect()
+    }
+
+    fn run(&mut self, pair: (usize, usize)) -> PairRun {
+        let is_slow = pair.1 < self.slow;
+        let slow = if is_slow { 1.0 - self.effect } else { 1.0 };
+        let is_disturbed = self.random.next_u32().is_multiple_of(DISTURBED);
+        let disturbed = if is_disturbed { 1.0 - BY } else { 1.0 };
+        let mut unit = || f64::from(self.random.next_u32()) / f64::from(u32::MAX);
         let normal = (0..12).map(|_| unit()).sum::<f64>() - 6.0;
         PairRun {
             pair,
             levels: Vec::new(),
-            value: 1000.0 * slow * disturbed * (noise * normal).exp(),
+            value: 1000.0 * slow * disturbed * (self.noise * normal).exp(),
             lost: None,
             cost: [None; 2],
             limiter: None,
         }
-    };
-    let runs = mesh
-        .groups(seed, 0)
-        .concat()
-        .into_iter()
-        .map(&mut run)
-        .collect();
-    let metric = metric("throughput_mbps").context("throughput")?;
-    let mut found = judged(mesh, metric, runs);
+    }
+}
+
+/// A mesh with both of its stages.
+fn simulated(seed: u64, noise: f64, effect: f64) -> Result<MeshFindings> {
+    let mesh = mesh(HOSTS);
+    let mut world = World::new(seed, SLOW, noise, effect);
+    let runs = world.runs(mesh.groups(seed, 0).concat());
+    let mut found = judged(mesh, throughput()?, runs);
     if let Some(second) = found.pairs_to_follow(seed) {
         let pairs = second.lines.lines().filter_map(|line| {
             let (a, b) = line.split_once(' ')?;
             Some((a.parse().ok()?, b.parse().ok()?))
         });
         let pairs: Vec<(usize, usize)> = pairs.collect();
-        follow(
-            &mut found,
-            [pairs.clone(), pairs]
-                .concat()
-                .into_iter()
-                .map(run)
-                .collect(),
-        );
+        follow(&mut found, world.runs([pairs.clone(), pairs].concat()));
     }
     Ok(found)
 }
