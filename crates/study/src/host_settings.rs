@@ -218,7 +218,10 @@ pub const CONGESTION: Grammar = Grammar {
     setting: host_settings::SYSCTL,
     value_name: "NAME",
     allowed: "the name of a congestion control such as \"cubic\"; also \"sender: …; receiver: …\"",
-    parse: |text| Ok(sysctl("net.ipv4.tcp_congestion_control", name(text)?)),
+    parse: |text| {
+        let parameter = "net.ipv4.tcp_congestion_control";
+        Ok(vec![(Some(parameter.to_owned()), single(name(text)?))])
+    },
 };
 
 /// Queues of the interface.
@@ -237,21 +240,16 @@ pub const COALESCE: Grammar = Grammar {
     parse: parse_numbers,
 };
 
-/// The kernel's word for `on` or `off`.
-fn parse_switch(text: &str) -> Result<&'static str, String> {
-    match text {
-        "on" => Ok("1"),
-        "off" => Ok("0"),
-        _ => Err(format!("`{text}` is neither on nor off")),
-    }
-}
-
 /// Whether kernel threads handle what the interface receives.
 pub const THREADED_NAPI: Grammar = Grammar {
     setting: host_settings::THREADED_NAPI,
     value_name: "on|off",
     allowed: "\"on\" or \"off\"; also \"sender: …; receiver: …\"",
-    parse: |text| Ok(vec![(None, single(parse_switch(text)?))]),
+    parse: |text| match text {
+        "on" => Ok(vec![(None, single("1"))]),
+        "off" => Ok(vec![(None, single("0"))]),
+        _ => Err(format!("`{text}` is neither on nor off")),
+    },
 };
 
 /// CPUs to which the interface's receive queues hand packets.
@@ -280,53 +278,6 @@ pub const RPS_CPUS: Grammar = Grammar {
     },
 };
 
-/// TCP's delay of small segments while packets wait in the sender's queues.
-pub const AUTOCORKING: Grammar = Grammar {
-    setting: host_settings::SYSCTL,
-    value_name: "on|off",
-    allowed: "\"on\" or \"off\"; also \"sender: …; receiver: …\"",
-    parse: |text| {
-        let value = match text {
-            "1" => "1",
-            "0" => "0",
-            _ => parse_switch(text)?,
-        };
-        Ok(sysctl("net.ipv4.tcp_autocorking", value))
-    },
-};
-
-/// Most bytes of one connection that wait in the sender's queues below TCP.
-pub const LIMIT_OUTPUT: Grammar = Grammar {
-    setting: host_settings::SYSCTL,
-    value_name: "BYTES",
-    allowed: "bytes from 4096 to 1073741824, such as 262144; also \"sender: …; receiver: …\"",
-    parse: |text| {
-        let bytes = units::parse_bytes(text)
-            .ok()
-            .filter(|bytes| (4096..=1 << 30).contains(bytes))
-            .ok_or_else(|| format!("`{text}` is not an allowed number of bytes"))?;
-        Ok(sysctl(
-            "net.ipv4.tcp_limit_output_bytes",
-            &bytes.to_string(),
-        ))
-    },
-};
-
-/// Least segments of a packet of a paced TCP connection.
-pub const MIN_TSO_SEGS: Grammar = Grammar {
-    setting: host_settings::SYSCTL,
-    value_name: "N",
-    allowed: "segments from 1 to 255, such as 2; also \"sender: …; receiver: …\"",
-    parse: |text| {
-        let count: u8 = text
-            .parse()
-            .ok()
-            .filter(|count| *count > 0)
-            .ok_or_else(|| format!("`{text}` is not an allowed number of segments"))?;
-        Ok(sysctl("net.ipv4.tcp_min_tso_segs", &count.to_string()))
-    },
-};
-
 /// The text, where it can be the name of something in the kernel.
 fn name(text: &str) -> Result<&str, String> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
@@ -334,10 +285,6 @@ fn name(text: &str) -> Result<&str, String> {
     is_name
         .then_some(text)
         .ok_or_else(|| format!("`{text}` is not a name"))
-}
-
-fn sysctl(name: &str, value: &str) -> Vec<Parsed> {
-    vec![(Some(name.to_owned()), single(value))]
 }
 
 /// Whether idle CPUs sleep.
@@ -688,17 +635,6 @@ mod tests {
                 "rx-usecs 10, adaptive_rx off",
                 "both - adaptive_rx=0 rx_usecs=10",
             ),
-            (
-                &AUTOCORKING,
-                "sender: off",
-                "sender net.ipv4.tcp_autocorking value=0",
-            ),
-            (
-                &LIMIT_OUTPUT,
-                "64K",
-                "both net.ipv4.tcp_limit_output_bytes value=65536",
-            ),
-            (&MIN_TSO_SEGS, "4", "both net.ipv4.tcp_min_tso_segs value=4"),
             (&IDLE, "receiver: poll", "receiver - value=poll"),
             (&CHANNELS, "rx 2 tx 2", "both - rx=2 tx=2"),
             (&GOVERNOR, "performance", "both - value=performance"),
@@ -737,9 +673,6 @@ mod tests {
             (&GRO_MAX_SIZE, "1M", "1 (nothing is merged) to 524280"),
             (&THREADED_NAPI, "yes", "neither on nor off"),
             (&RPS_CPUS, "1-", "is not a list of CPUs"),
-            (&AUTOCORKING, "maybe", "\"on\" or \"off\""),
-            (&LIMIT_OUTPUT, "1K", "4096 to 1073741824"),
-            (&MIN_TSO_SEGS, "256", "1 to 255"),
             (&IDLE, "pol", "did you mean `poll`"),
             (&QDISC, "netemm delay 1ms", "did you mean `netem`"),
             (&QDISC, "tbf rat 1G", "did you mean `rate`"),

@@ -480,21 +480,6 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "bitcost/tests/runs/knobs.rs",
         "--default-congestion",
     ),
-    (
-        "tcp_autocorking",
-        "bitcost/tests/runs/knobs.rs",
-        "sysctl.net.ipv4.tcp_autocorking",
-    ),
-    (
-        "tcp_limit_output_bytes",
-        "bitcost/tests/runs/knobs.rs",
-        "sysctl.net.ipv4.tcp_limit_output_bytes",
-    ),
-    (
-        "tcp_min_tso_segs",
-        "bitcost/tests/runs/knobs.rs",
-        "sysctl.net.ipv4.tcp_min_tso_segs",
-    ),
     ("idle", "host/tests/integration/kernel.rs", "fn idle()"),
     (
         "channels",

@@ -10,11 +10,12 @@ use crate::failure::Failure;
 /// What is profiled.
 #[derive(clap::Args)]
 pub struct ProfileOptions {
-    /// Make each run once more while the CPUs of the hosts are sampled, and show in which parts of
-    /// the kernel the CPU time is spent. Needs root on the hosts; no figure but this is of those runs
+    /// Repeat each run while the CPUs of the hosts are sampled, and show in which parts of the
+    /// kernel the CPU time is spent. Needs root on the hosts; other figures are of the runs without
+    /// sampling
     #[arg(long)]
     profile: bool,
-    /// Samples of each CPU in a second [default: 997]
+    /// Samples per second of each CPU [default: 997]
     #[arg(long, value_name = "HZ", value_parser = whole::<u32>(10..=10_000))]
     profile_rate: Option<u32>,
 }

@@ -25,7 +25,7 @@ levels = [
   { label = "qdisc", qdisc = "sender: tbf rate 200M" },
   { label = "limits", gso_max_segs = "sender: 1", gso_max_size = "sender: 20000", gro_max_size = "receiver: 1" },
   { label = "reversed", direction = "reverse", qdisc = "receiver: tbf rate 200M" },
-  { label = "tcp", tcp_autocorking = "off", tcp_limit_output_bytes = "sender: 64K", tcp_min_tso_segs = "sender: 4" },
+  { label = "tcp", sysctl = "sender: net.ipv4.tcp_autocorking=0, net.ipv4.tcp_limit_output_bytes=65536" },
   { label = "sysctl", sysctl = "receiver: net.ipv4.tcp_rmem=4096 65536 524288" },
   { label = "features", offloads = "tso off, rx-gro on" },
   { label = "stress", stress = "sender: 1 syscall 10%" },
@@ -109,14 +109,10 @@ fn host_settings_recorded_as_requested_and_in_effect() {
     assert_eq!(in_effect(limits, "receiver", "gro_max_size"), both("1"));
     assert_eq!(in_effect(limits, "receiver", "gso_max_segs"), None);
     let tcp = run_of("tcp");
-    for end in ["sender", "receiver"] {
-        let corking = in_effect(tcp, end, "sysctl.net.ipv4.tcp_autocorking");
-        assert_eq!(corking, both("0"));
-    }
+    let corking = in_effect(tcp, "sender", "sysctl.net.ipv4.tcp_autocorking");
+    assert_eq!(corking, both("0"));
     let output = in_effect(tcp, "sender", "sysctl.net.ipv4.tcp_limit_output_bytes");
     assert_eq!(output, both("65536"));
-    let segments = in_effect(tcp, "sender", "sysctl.net.ipv4.tcp_min_tso_segs");
-    assert_eq!(segments, both("4"));
     let rmem = "sysctl.net.ipv4.tcp_rmem";
     assert_eq!(
         in_effect(run_of("sysctl"), "receiver", rmem),
@@ -140,8 +136,7 @@ fn host_setting_not_in_effect_fails_the_run() {
         (&["--offloads", "onn"], 2, "did you mean `on`"),
         (&["--qdisc", "cake"], 2, "unknown qdisc `cake`"),
         (&["--device-mtu", "9000"], 2, "over the lab's 1500"),
-        (&["--tcp-autocorking", "maybe"], 2, "neither on nor off"),
-        (&["--tcp-min-tso-segs", "0"], 2, "1 to 255"),
+        (&["--threaded-napi", "maybe"], 2, "neither on nor off"),
         (&["--idle", "pol"], 2, "did you mean `poll`"),
         (&["--gso-max-segs", "0"], 2, "1 to 65535"),
         (&["--gso-max-sgs", "1"], 2, "--gso-max-segs"),

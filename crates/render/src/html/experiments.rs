@@ -97,7 +97,7 @@ fn followed(proof: &Proof, number: usize) -> Option<Picture> {
     let mut chart = bars(&title, "elasticity", names, vec![trace]);
     chart.panels[0].rules = vec![LIMITS_FROM];
     let caption = format!(
-        "1: the throughput follows all of the change; 0: none. What is surely above {LIMITS_FROM} limits."
+        "1: the throughput changes as much as the resource; 0: not at all. A resource whose whole interval is above {LIMITS_FROM} limits."
     );
     Some(drawn(
         number,
@@ -158,7 +158,6 @@ fn limits(ladder: &Ladder) -> Column {
     let width = longest.unwrap_or(0) as f64 * LETTER;
     Column {
         title: "limited by".to_owned(),
-        unit: "",
         width: width.clamp(WORDS.0, WORDS.1),
         cells,
     }

@@ -18,9 +18,8 @@ use toml_edit::Value;
 
 use super::setting::{Flag, Form, Kind, Setting};
 use crate::host_settings::{
-    AUTOCORKING, CHANNELS, COALESCE, CONGESTION, GOVERNOR, GRO_MAX_SIZE, GSO_MAX_SEGS,
-    GSO_MAX_SIZE, IDLE, LIMIT_OUTPUT, MIN_TSO_SEGS, MTU, OFFLOADS, QDISC, RPS_CPUS, STRESS, SYSCTL,
-    THREADED_NAPI,
+    CHANNELS, COALESCE, CONGESTION, GOVERNOR, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, IDLE, MTU,
+    OFFLOADS, QDISC, RPS_CPUS, STRESS, SYSCTL, THREADED_NAPI,
 };
 use crate::topology::{MODERATION, parse_limit, parse_moderation};
 
@@ -250,12 +249,6 @@ pub const SETTINGS: &[Setting] = settings! {
         "Kernel parameters of the hosts below net., as sysctl writes them (default: unchanged)";
     row "default_congestion_control", flag("default-congestion"), Kind::Host(&CONGESTION),
         "Default TCP congestion control of the hosts: net.ipv4.tcp_congestion_control (default: unchanged)";
-    row "tcp_autocorking", flag("tcp-autocorking"), Kind::Host(&AUTOCORKING),
-        "Whether TCP delays small segments while packets of the connection wait in the sender's queues: net.ipv4.tcp_autocorking (default: unchanged)";
-    row "tcp_limit_output_bytes", flag("tcp-limit-output"), Kind::Host(&LIMIT_OUTPUT),
-        "Maximum number of bytes of a connection in the sender's queues below TCP: net.ipv4.tcp_limit_output_bytes (default: unchanged)";
-    row "tcp_min_tso_segs", flag("tcp-min-tso-segs"), Kind::Host(&MIN_TSO_SEGS),
-        "Minimum number of segments per packet that paced TCP makes: net.ipv4.tcp_min_tso_segs (default: unchanged)";
     row "idle", flag("idle"), Kind::Host(&IDLE),
         "Keep idle CPUs of the hosts from sleeping (/dev/cpu_dma_latency held at 0; root or permission to write it; default: unchanged)";
     row "channels", flag("channels"), Kind::Host(&CHANNELS),

@@ -1,9 +1,7 @@
 //! `bitcost man`: the manual, from the definitions of the command line.
 
 mod markdown;
-mod viewer;
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use bitcost_model::near::did_you_mean;
@@ -16,8 +14,8 @@ use crate::{files, output};
 /// Which page.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Command whose page is printed, such as `test` [default: bitcost itself]. On a terminal
-    /// man(1) shows it; a file or pipe gets its source
+    /// Command whose page is printed, such as `test` [default: bitcost itself]; `bitcost man
+    /// test | man -l -` shows it
     #[arg(conflicts_with = "out")]
     verb: Option<String>,
     /// Write all pages to this folder, such as ~/.local/share/man/man1
@@ -40,9 +38,6 @@ pub fn run(arguments: &Arguments, command: Command) -> Result<(), Failure> {
         Some(verb) => page_of(command, verb)?,
         None => command,
     };
-    if std::io::stdout().is_terminal() {
-        return viewer::view(page);
-    }
     let mut text = Vec::new();
     let rendered = Man::new(page)
         .render(&mut text)

@@ -128,7 +128,6 @@ fn columns_of(changes: &[(String, &Change)], unit: &str) -> Vec<Column> {
         let longest = cells.iter().map(|cell| cell.words.chars().count()).max();
         Column {
             title: title.to_owned(),
-            unit: "",
             width: LETTER * longest.unwrap_or(0).max(title.len()) as f64,
             cells,
         }
@@ -153,9 +152,10 @@ fn axis_title(unit: &str) -> String {
 
 fn caption(is_ratio: bool) -> String {
     if is_ratio {
-        "New against old in per cent, with 95 % intervals; dotted is the threshold on both sides of 0.".into()
+        "Change from old to new in per cent, with 95 % intervals; dotted lines show the threshold."
+            .into()
     } else {
-        "New less old where a value is 0 or below, so that there is no ratio; with 95 % intervals."
+        "Difference of new and old, with 95 % intervals, because a value of 0 or below has no ratio."
             .into()
     }
 }

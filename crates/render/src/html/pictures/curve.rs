@@ -110,7 +110,7 @@ fn of_metric(execution: &Findings, wanted: &Wanted, factor: &str, metric: &Metri
     chart.legend = legend(lines.len().max(chart.panels[0].traces.len()));
     let bars = match wanted.bars {
         Bars::Interval => bars_caption(cells_with_runs(&lines)),
-        Bars::Range => "Medians; the bars are the least and the largest run".to_owned(),
+        Bars::Range => "Medians; the bars show the minimum and the maximum of the runs".to_owned(),
     };
     Drawn {
         file: format!("curve-{}", metric.name),

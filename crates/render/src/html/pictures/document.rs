@@ -36,7 +36,7 @@ pub(crate) fn caption(execution: &Findings, metric: &Metric) -> &'static str {
         .iter()
         .any(|cell| cell.expected(metric.name).is_some());
     if has {
-        " Open signs are the document's, of other machines."
+        " Open signs are the document's figures, which are from other machines."
     } else {
         ""
     }

@@ -59,13 +59,13 @@ pub(crate) fn draw(execution: &Findings, explanation: &Explanation) -> Option<Dr
     };
     chart.panels[0].columns = columns(&cells, &metrics, explanation);
     let document = if has_document {
-        " A line across is what the document has, of other machines."
+        " A line across is the document's figure, which is from other machines."
     } else {
         ""
     };
     let without = match cells.iter().all(|cell| total(cell, &metrics).is_some()) {
         true => "",
-        false => " Where a bar is missing, the cost is not known.",
+        false => " A missing bar means that the cost is not known.",
     };
     Some(Drawn {
         file: "cells".to_owned(),
@@ -197,7 +197,6 @@ fn sums(cells: &[&CellSummary], metrics: &[&'static Metric]) -> Column {
     };
     Column {
         title: named(metrics[0]),
-        unit: metrics[0].unit,
         width: 64.0,
         cells: cells.iter().map(of).collect(),
     }
@@ -218,7 +217,6 @@ fn throughputs(cells: &[&CellSummary], metric: &Metric) -> Column {
     };
     Column {
         title: format!("throughput, {}", metric.unit),
-        unit: metric.unit,
         width: 130.0,
         cells: cells.iter().map(of).collect(),
     }
@@ -245,7 +243,6 @@ fn bottlenecks(cells: &[&CellSummary], explanation: &Explanation) -> Option<Colu
     let longest = found.iter().map(|cell| cell.words.chars().count()).max()?;
     (longest > 0).then(|| Column {
         title: "bottleneck".to_owned(),
-        unit: "",
         width: (LETTER * longest as f64).clamp(BOTTLENECK.0, BOTTLENECK.1),
         cells: found,
     })

@@ -81,7 +81,8 @@ fn of(history: &History, all: &[Series]) -> Drawn {
     Drawn {
         file: format!("history-{}", metric.name),
         title,
-        caption: "Medians as measured, with their 95 % intervals; dotted are change points.".into(),
+        caption: "Medians as measured, with their 95 % intervals; dotted lines are change points."
+            .into(),
         chart,
         numbers,
         sampled: (drawn.len() < all.len())

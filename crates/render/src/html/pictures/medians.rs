@@ -80,7 +80,7 @@ fn of_unit(cells: &[&CellSummary], metrics: &[&Metric]) -> Drawn {
         file: format!("medians-{}", first.name),
         title,
         caption: format!(
-            "{}; a line across is what the document has, of other machines.",
+            "{}; a line across is the document's figure, which is from other machines.",
             bars_caption(cells.iter().copied())
         ),
         chart,

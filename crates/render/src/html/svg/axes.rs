@@ -39,7 +39,9 @@ pub(super) fn below(panel: &Panel, is_last: bool) -> f64 {
 
 pub(super) fn write(page: &mut Html, plane: &Plane) {
     let panel = plane.panel;
-    horizontal(page, plane);
+    begin(page, "x", is_log(&panel.x), &panel.x_title);
+    across(page, plane);
+    page.raw("</g>\n");
     match &panel.y {
         Scale::Numbers(axis) => {
             begin(page, "y", is_log(axis), &panel.y_title);
@@ -64,14 +66,6 @@ pub(super) fn write(page: &mut Html, plane: &Plane) {
     for rule in panel.rules.iter().filter_map(|value| plane.x(*value)) {
         page.raw(&line("rule", (rule, plane.top), (rule, plane.bottom)));
     }
-}
-
-/// The horizontal axis alone.
-pub(super) fn horizontal(page: &mut Html, plane: &Plane) {
-    let panel = plane.panel;
-    begin(page, "x", is_log(&panel.x), &panel.x_title);
-    across(page, plane);
-    page.raw("</g>\n");
 }
 
 fn is_log(axis: &Axis) -> &'static str {

@@ -51,8 +51,6 @@ pub(crate) struct Panel {
 /// Words for each name.
 pub(crate) struct Column {
     pub title: String,
-    /// The unit of its words where it stands behind them.
-    pub unit: &'static str,
     pub width: f64,
     pub cells: Vec<ColumnCell>,
 }

@@ -7,7 +7,6 @@ mod chart;
 mod columns;
 mod legend;
 mod marks;
-mod narrow;
 mod plane;
 mod short;
 mod sign;
@@ -20,18 +19,8 @@ use super::writer::Html;
 use plane::Plane;
 
 impl Chart {
-    /// Appends the chart and its legend; `id` is its name in the page. A chart with columns has a
-    /// second form for narrow screens, of which the style sheet shows one.
+    /// Appends the chart and its legend; `id` is its name in the page.
     pub fn write(&self, page: &mut Html, id: &str) {
-        let is_twofold = self.panels.iter().any(|panel| !panel.columns.is_empty());
-        self.wide(page, id, if is_twofold { " wide-only" } else { "" });
-        if is_twofold {
-            self.narrow(page, id);
-        }
-        legend::write(page, self);
-    }
-
-    fn wide(&self, page: &mut Html, id: &str, class: &str) {
         let left = self.panels.iter().map(axes::margin).fold(0.0, f64::max);
         let mut top = 0.0;
         let mut planes = Vec::new();
@@ -46,9 +35,9 @@ impl Chart {
             ));
             top += axes::above(panel) + panel.height + axes::below(panel, is_last);
         }
-        page.raw(&format!(
-            "<div class=\"chart{class}\" tabindex=\"0\" role=\"region\" aria-label=\""
-        ))
+        page.raw(
+            "<div class=\"chart\" tabindex=\"0\" role=\"region\" aria-label=\"",
+        )
         .text(&self.label)
         .raw(&format!(
             "\">\n<svg id=\"{id}\" viewBox=\"0 0 {} {top}\" role=\"img\" aria-label=\"Picture: ",
@@ -67,5 +56,6 @@ impl Chart {
             page.raw("</g>\n");
         }
         page.raw("</svg>\n</div>\n");
+        legend::write(page, self);
     }
 }

@@ -6,23 +6,6 @@ use super::chart::{Panel, Scale};
 /// Room between the last values and the ends of an axis, so that signs there are whole.
 const INSET: f64 = 8.0;
 
-/// Where in the band of a name its marks are.
-#[derive(Clone, Copy)]
-pub(super) struct Bands {
-    /// The share of the band that the marks have.
-    pub share: f64,
-    /// How far their middle is above the band's, in the chart's units.
-    pub lift: f64,
-}
-
-impl Bands {
-    /// The whole band.
-    pub const WHOLE: Bands = Bands {
-        share: 1.0,
-        lift: 0.0,
-    };
-}
-
 /// A panel with its place in the chart.
 pub(super) struct Plane<'a> {
     pub panel: &'a Panel,
@@ -30,8 +13,6 @@ pub(super) struct Plane<'a> {
     pub right: f64,
     pub top: f64,
     pub bottom: f64,
-    /// Where the marks of a name are.
-    pub bands: Bands,
     /// Whether the labels of the horizontal axis stand under it.
     pub is_last: bool,
 }
@@ -44,7 +25,6 @@ impl Plane<'_> {
             right,
             top,
             bottom: top + panel.height,
-            bands: Bands::WHOLE,
             is_last,
         }
     }
@@ -55,7 +35,7 @@ impl Plane<'_> {
         Some(self.left + INSET + width * share(&self.panel.x, value)?)
     }
 
-    /// The vertical place of a value, or of the middle of the marks of a name.
+    /// The vertical place of a value, or of the middle of a name's band.
     pub fn y(&self, value: f64) -> Option<f64> {
         match &self.panel.y {
             Scale::Numbers(axis) => {
@@ -64,16 +44,16 @@ impl Plane<'_> {
             }
             Scale::Names(names) => {
                 let height = (self.bottom - self.top) / names.len() as f64;
-                Some(self.top + height * (value + 0.5) - self.bands.lift)
+                Some(self.top + height * (value + 0.5))
             }
         }
     }
 
-    /// Height that the marks of a name have; of numbers there is none.
+    /// Height of a name's band; of numbers there is none.
     pub fn band(&self) -> f64 {
         match &self.panel.y {
             Scale::Numbers(_) => 0.0,
-            Scale::Names(names) => (self.bottom - self.top) / names.len() as f64 * self.bands.share,
+            Scale::Names(names) => (self.bottom - self.top) / names.len() as f64,
         }
     }
 
