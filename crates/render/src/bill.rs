@@ -11,13 +11,13 @@ use crate::lines::Lines;
 use crate::number;
 
 /// How the parts were found, below the table.
-const ORDER: &str = "Parts are subtracted in this order, each without those above it that a setting can take away; what interacts is in unexplained.";
+const ORDER: &str = "Parts are subtracted in this order. Each is measured without the parts above it that a setting can remove; interactions between parts are in unexplained.";
 
 /// The mark of what the run does not pay.
 const ADDED: &str = "+ ";
 
 /// What the mark means, below the table.
-const ADDS: &str = "+ is what this run does not pay, and what that would add to the whole.";
+const ADDS: &str = "A + marks work that this run does not do, with the CPU time that it would add.";
 
 /// The words for what an endpoint does.
 pub(crate) fn does(bill: &Bill, end: Role) -> &'static str {

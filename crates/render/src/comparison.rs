@@ -231,7 +231,7 @@ pub fn comparison_tally(comparison: &Comparison) -> String {
         (0, _) => "nothing to compare".to_owned(),
         (_, None) => counts.join(", "),
         (_, Some(needed)) => format!(
-            "{}; about {needed} executions on each side would tell a change of {} % in half of the undecided comparisons",
+            "{}; about {needed} executions on each side would detect a change of {} % in half of the undecided comparisons",
             counts.join(", "),
             comparison.threshold_pct
         ),

@@ -77,13 +77,13 @@ fn unchanged(comparison: &Comparison) -> String {
     let threshold = comparison.threshold_pct;
     let figures = |count: usize| counted(count, "figure");
     match (same, open) {
-        (0, 0) => "No figure is known of both sides".to_owned(),
+        (0, 0) => "No metric has a value on both sides".to_owned(),
         (_, 0) => format!(
             "Nothing changed: {} the same within {threshold} %",
             are(same)
         ),
         (0, _) => format!(
-            "These runs cannot tell whether anything changed by {threshold} %: the intervals of {} are too wide",
+            "These runs do not show whether anything changed by {threshold} %: the intervals of {} are too wide",
             figures(open)
         ),
         _ => format!(

@@ -13,7 +13,7 @@ pub(crate) fn of_runs(runs: usize) -> String {
     match runs {
         runs if runs >= COVERED_FROM => "95 % intervals".to_owned(),
         runs => format!(
-            "intervals (with {runs} runs: least and most, {:.0} % instead of 95 %)",
+            "intervals (minimum and maximum of {runs} runs: {:.0} % instead of 95 %)",
             coverage_pct(runs)
         ),
     }

@@ -90,9 +90,7 @@ pub(crate) fn ladder_sentences(ladder: &Ladder) -> Vec<String> {
             .remedy
             .as_deref()
             .filter(|_| ladder.end == End::Complete);
-        let remedy = remedy.map_or(String::new(), |words| {
-            format!(" What is known to relax it: {words}.")
-        });
+        let remedy = remedy.map_or(String::new(), |words| format!(" Known remedies: {words}."));
         if !limiter.is_unknown() {
             said.push(format!("Limited now by: {limiter}.{remedy}"));
         }
@@ -100,11 +98,11 @@ pub(crate) fn ladder_sentences(ladder: &Ladder) -> Vec<String> {
     said.extend(of_quota(ladder));
     said.push(
         match ladder.end {
-            End::Complete => "Nothing else that was tried gains 3 %.",
+            End::Complete => "No other change that was tried gains 3 % or more.",
             End::Undecided => {
-                "The runs do not decide whether more gains 3 %; a longer --budget would."
+                "The runs do not show whether another change gains 3 %; use a longer --budget."
             }
-            End::Early => "It ended before everything was tried; a longer --budget tries more.",
+            End::Early => "The time was over before every change was tried; use a longer --budget.",
         }
         .to_owned(),
     );
@@ -128,9 +126,11 @@ fn gained(ladder: &Ladder) -> String {
     let kept = ladder.kept().count();
     if kept == 0 {
         return match (ladder.goal, ladder.end) {
-            (_, End::Early | End::Undecided) => "No change is shown to gain yet.".to_owned(),
-            (Goal::Rate, _) => "Nothing helps: no change that was tried gains 3 %.".to_owned(),
-            (Goal::Cost, _) => "Nothing is cheaper: no change that was tried saves 3 %.".to_owned(),
+            (_, End::Early | End::Undecided) => {
+                "No change has been shown to gain 3 % or more yet.".to_owned()
+            }
+            (Goal::Rate, _) => "No change that was tried gains 3 % or more.".to_owned(),
+            (Goal::Cost, _) => "No change that was tried saves 3 % or more.".to_owned(),
         };
     }
     let changes = match kept {

@@ -127,7 +127,7 @@ fn absent_sentence(profiled: &Profiled) -> Option<String> {
     let titles: Vec<&str> = absent.into_iter().map(Layer::title).collect();
     (!titles.is_empty()).then(|| {
         format!(
-            "The kernel has none of the functions by which these layers are known, so that their time is in the layers that call them: {}.",
+            "This kernel has none of the functions that identify these layers; their time is counted in the layers that call them: {}.",
             titles.join(", ")
         )
     })
@@ -157,7 +157,7 @@ pub(crate) fn profile_paragraphs(profiled: &Profiled) -> Vec<String> {
     let missed = missed.fold(0.0, f64::max);
     if missed > MUCH_MISSED {
         said.push(format!(
-            "Of busy CPUs up to {:.0} % fewer samples were taken than the rate requests, as where a virtual CPU is often halted; each one stands for so much more time.",
+            "Up to {:.0} % fewer samples of busy CPUs were taken than requested, as happens when a virtual CPU is often halted; each sample counts for correspondingly more time.",
             100.0 * missed
         ));
     }
@@ -206,7 +206,7 @@ fn unclassified(profiled: &Profiled, cell: &ProfiledCell, end: &EndLayers) -> Op
         _ => format!("{}: ", cell.name),
     };
     Some(format!(
-        "{name}{:.0} % {} is in functions of the kernel that no layer has, the largest {}.",
+        "{name}{:.0} % {} is in kernel functions that belong to no layer; the largest are {}.",
         100.0 * share,
         place(cell.of, end.end),
         functions(end)

@@ -79,9 +79,9 @@ fn missing_text(missing: &Missing, precision: &Precision) -> String {
     };
     match outlook.blocks {
         _ if precision.budget.is_none() => found,
-        Some(blocks) => format!("{found}, about {blocks} blocks would do"),
+        Some(blocks) => format!("{found}, about {blocks} blocks would be enough"),
         None if *outlook == Outlook::NONE => format!("{found}, which has no value so far"),
-        None => format!("{found}, over 1000 blocks would do"),
+        None => format!("{found}, more than 1000 blocks would be needed"),
     }
 }
 

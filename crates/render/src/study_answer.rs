@@ -283,7 +283,7 @@ fn first_cells(summary: &Summary, count: usize) -> Vec<&CellSummary> {
 }
 
 /// The line below a table with asterisks.
-const FEWER_RUNS: &str = "* of fewer runs than the cell has: `bitcost show` says of how many\n";
+const FEWER_RUNS: &str = "* from fewer runs than the cell has; `bitcost show` prints how many\n";
 
 /// Cells that have a row also where the other lines leave no room.
 const ROWS: usize = 3;

@@ -184,7 +184,7 @@ fn unvaried(way: &Way) -> String {
         Way::WakeUps => return "wake-ups were not counted".to_owned(),
         _ => return "the differences are not known".to_owned(),
     };
-    format!("the number of {number} did not change by 10 %, or not alone")
+    format!("the number of {number} changed by less than 10 %, or other numbers changed with it")
 }
 
 /// Why a cell has no cost at this endpoint.

@@ -266,7 +266,9 @@ fn packets(run: &Run) -> Option<Way> {
         <= 88;
     Some(match is_small {
         true => Packets(vec![change("4 packets", &four)]),
-        false => Missing("requests and responses of more than 88 bytes vary in more than packets"),
+        false => Missing(
+            "with requests and responses of more than 88 bytes other costs change along with the number of packets",
+        ),
     })
 }
 
@@ -278,7 +280,7 @@ fn acknowledgements(run: &Run) -> Option<Way> {
         }));
     }
     if run.conditions.receive_low_water_bytes.is_some() {
-        return Some(Missing("--low-water is what changes their number"));
+        return Some(Missing("leave out --low-water, which changes their number"));
     }
     Some(Acknowledgements(change(
         "low-water mark 1",
@@ -291,7 +293,7 @@ fn segmentation(run: &Run) -> Option<Way> {
         return None;
     }
     Some(match run.is_segmented() {
-        true => Missing("the run's --offloads decide it; compare with a bill without them"),
+        true => Missing("leave out --offloads, which already decides it"),
         false => Add(change("a packet a segment", &[("gso_max_segs", "1")])),
     })
 }

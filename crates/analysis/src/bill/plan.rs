@@ -73,8 +73,8 @@ pub fn varied(run: &Run) -> Varied {
         name: format!("bill-{test}"),
         title: format!("bitcost bill {test}"),
         question: match run.conditions.workload.is_transactional() {
-            true => "What does a transaction cost, and what of?",
-            false => "What does a KiB cost, and what of?",
+            true => "What is the CPU time of a transaction spent on?",
+            false => "What is the CPU time of a KiB spent on?",
         },
         factors: format!("\n[[factor]]\nname = \"{FACTOR}\"\nlevels = [{levels}]\n"),
     }

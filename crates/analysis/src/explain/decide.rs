@@ -174,7 +174,7 @@ pub fn decide(signals: &Signals) -> Verdict {
             verdict.confidence = verdict.confidence.min(most);
             verdict
         }
-        None => unknown("no rule's evidence suffices", next(&candidates, None)),
+        None => unknown("no rule has enough evidence", next(&candidates, None)),
     }
 }
 

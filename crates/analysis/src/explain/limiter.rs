@@ -303,7 +303,7 @@ impl Verdict {
         }
         match self.limiter() {
             limiter if limiter.is_unknown() && self.by_figures => {
-                "these figures do not say more; repeat the run with bitcost, and explain that"
+                "these figures are not enough for a verdict; repeat the run with bitcost, and explain that run"
             }
             limiter => limiter.row.remedy,
         }

@@ -63,7 +63,7 @@ fn unclassified(end: &EndLayers) -> String {
         Some(first) if end.share(Layer::OtherKernel) > MUCH_UNCLASSIFIED => first,
         _ => return String::new(),
     };
-    format!("; the largest function of no layer is {name}")
+    format!("; the largest function outside all layers is {name}")
 }
 
 /// What makes the share of a layer smaller; absent where no setting does.

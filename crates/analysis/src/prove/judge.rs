@@ -162,7 +162,7 @@ impl<'a> Stage<'a> {
         Some(match size.and_then(|size| elasticity(&rates, size)) {
             None => Err(match row.told {
                 Told::With => "packets were not fuller with it",
-                _ => "its change was not seen in the counters",
+                _ => "the counters do not show the change",
             }
             .to_owned()),
             Some(found) => {
@@ -248,7 +248,7 @@ fn unsound(ordinary: &Ordinary, stages: &[&Findings]) -> Option<String> {
     let ratio = middle / ordinary.rate;
     (!(1.0 / LIKE_THE_TEST..=LIKE_THE_TEST).contains(&ratio)).then(|| {
         format!(
-            "short runs carry {:.0} % of what the test carried, so they may have another bottleneck",
+            "the throughput of short runs is {:.0} % of the test's, so they may have another bottleneck",
             100.0 * ratio
         )
     })
@@ -323,8 +323,8 @@ const TOO_WIDE: &str = "the intervals are too wide to tell";
 
 fn nothing(tried: &[Tried]) -> String {
     match tried {
-        [] => "nothing could be changed".to_owned(),
-        _ => "throughput follows nothing of what could be changed from here".to_owned(),
+        [] => "no resource could be changed".to_owned(),
+        _ => "throughput follows none of the resources that could be changed from here".to_owned(),
     }
 }
 

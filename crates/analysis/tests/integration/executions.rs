@@ -230,7 +230,7 @@ fn warnings_name_their_numbers() {
     let few = &found.warnings[0].found;
     assert!(
         few.contains(
-            "2 runs: the interval of a median is from the least to the most, and covers it in 50 %"
+            "2 runs: the interval of a median is from the minimum to the maximum, and covers it in 50 %"
         ),
         "{few}"
     );
@@ -374,7 +374,7 @@ fn offloads_that_find_nothing_to_merge_are_said() {
         found.next().map(|warning| warning.found)
     };
     let words =
-        "offloads are on, but packets carry 1.2 segments: nothing waits to be merged".to_owned();
+        "offloads are on, but packets carry 1.2 segments: no data waits to be merged".to_owned();
     assert_eq!(said(10_000, true, &[]), Some(words));
     assert_eq!(said(1_000, true, &[]), None, "12 segments a packet");
     assert_eq!(said(10_000, false, &[]), None, "offloads are off");

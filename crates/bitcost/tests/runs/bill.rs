@@ -72,7 +72,7 @@ fn bill_refuses_what_it_cannot_divide() {
     for (words, why) in [
         ("crr", "tcp, udp or rr"),
         ("tcp --both", "one workload in one direction"),
-        ("tcp --mode auto", "--mode is not for a bill"),
+        ("tcp --mode auto", "--mode cannot be used with `bill`"),
         ("tcp -n 10M", "end by time"),
     ] {
         let done = bill(&bench, words);

@@ -253,7 +253,7 @@ fn trust(summary: &Summary, metric: Option<&'static Metric>) -> String {
         let place = place(summary, cell).map_or_else(String::new, |place| format!(" ({place})"));
         let width = number::plain(width);
         let kind = match cell.runs < COVERED_FROM {
-            true => format!("interval ({} runs: least to most)", cell.runs),
+            true => format!("interval (minimum to maximum of {} runs)", cell.runs),
             false => "95 % interval".to_owned(),
         };
         sentence += &format!("; the widest {kind} of {title} is {width} % of its median{place}");

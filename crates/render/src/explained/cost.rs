@@ -43,7 +43,7 @@ fn parts_words(cost: &CostModel) -> String {
     match (cost.fit.equal_at(), fixed, slope) {
         (Some(equal), true, true) => {
             let bound = match cost.unit {
-                Unit::Message => "what it costs to send a message at all",
+                Unit::Message => "the fixed cost of sending a message",
                 Unit::Packet | Unit::Segment => "packet rate",
             };
             let below = if equal < 1e3 {
@@ -88,13 +88,13 @@ fn fit_words(cost: &CostModel) -> String {
         100.0 * fit.relative_rms
     );
     match fit.lack_of_fit {
-        None => format!("{words}; one run a size: whether a line fits cannot be tested"),
+        None => format!("{words}; with one run per size, whether a line fits cannot be tested"),
         Some(lack) if !cost.fits() => format!(
             "{words}; a line does not fit (F {:.1}, p {:.2e}): read it as a rough guide",
             lack.f, lack.p
         ),
         Some(lack) => format!(
-            "{words}; nothing speaks against a line (F {:.1}, p {:.2})",
+            "{words}; there is no evidence against a line (F {:.1}, p {:.2})",
             lack.f, lack.p
         ),
     }

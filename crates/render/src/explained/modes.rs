@@ -16,7 +16,7 @@ pub(super) fn modes_text(modality: &Modality) -> String {
     } = &modality.modes;
     let mut lines = vec![
         format!(
-            "modes: {} has two: {} in {} runs and {} in {}; a mean of all describes neither (distance {separation:.0} standard deviations)",
+            "modes: {} has two: {} in {} runs and {} in {}; a mean over all runs describes neither (distance {separation:.0} standard deviations)",
             modality.metric,
             number(*low_mean),
             low.len(),

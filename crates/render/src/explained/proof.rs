@@ -26,7 +26,10 @@ fn outcome(proof: &Proof) -> String {
         Outcome::Proved => "proved".to_owned(),
         Outcome::Refuted(found) => {
             let named = proof.named.as_ref().map(ToString::to_string);
-            format!("{} is refuted, {found} found", named.unwrap_or_default())
+            format!(
+                "{} is refuted; the bottleneck is {found}",
+                named.unwrap_or_default()
+            )
         }
         Outcome::Found(found) => format!("found {found}"),
         Outcome::Undecided(why) => format!("not proved: {why}"),

@@ -57,7 +57,7 @@ fn runner_up(next: &Candidate) -> String {
         Some(weakest) if weakest.margin() >= NEAR => {
             format!("runner-up: {}: {}", next.limiter, evidence(&[weakest]))
         }
-        _ => "runner-up: nothing else comes near".to_owned(),
+        _ => "runner-up: no other candidate comes close".to_owned(),
     }
 }
 

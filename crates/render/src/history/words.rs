@@ -66,9 +66,9 @@ fn of_point(history: &History, point: &Point) -> Said {
         .iter()
         .filter(|(_, change)| change.verdict == Verdict::Worse);
     let ways = match (worse.count(), changes.len()) {
-        (0, _) => "all to the better".to_owned(),
-        (worse, all) if worse == all => "all for the worse".to_owned(),
-        (worse, all) => format!("{worse} for the worse and {} for the better", all - worse),
+        (0, _) => "all improved".to_owned(),
+        (worse, all) if worse == all => "all got worse".to_owned(),
+        (worse, all) => format!("{worse} got worse and {} improved", all - worse),
     };
     let (count, judged) = (changes.len(), history.judged());
     let named = changes.iter().take(NAMED);

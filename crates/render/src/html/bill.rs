@@ -84,7 +84,7 @@ fn picture(bill: &Bill, number: usize) -> Picture {
     let title = format!("CPU time of a {} by part.", bill.of);
     let mut chart = bars(&title, &unit, names, traces);
     chart.legend = Legend::Traces;
-    let caption = "A part that costs less than nothing has no place in a bar.".to_owned();
+    let caption = "Parts with a negative cost are not drawn.".to_owned();
     finish(
         number,
         "Bill",

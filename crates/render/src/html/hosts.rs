@@ -74,7 +74,7 @@ fn differences(page: &mut Html, sender: &EndpointDescription, receiver: &Endpoin
     page.element(
         "p",
         "",
-        "Between the ends differed (\u{201c}was\u{201d} is the sender, \u{201c}is\u{201d} the receiver):",
+        "Differences between the ends (\u{201c}was\u{201d} is the sender, \u{201c}is\u{201d} the receiver):",
     )
     .raw("<ul>\n");
     for sentence in found {

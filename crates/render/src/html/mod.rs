@@ -42,7 +42,7 @@ pub(crate) const FORM: Form = Form {
     names_sources: true,
     ..Form::new(
         "html",
-        "One HTML file with tables and pictures, as of `bitcost report`",
+        "One HTML file with tables and pictures, as `bitcost report` writes it",
         export,
     )
 };

@@ -19,14 +19,14 @@ use direction::{FIRST_SOCKET, Way, client_and_server, is_reverse, ways};
 /// `--format iperf3`.
 pub(crate) const FORM: Form = Form::new(
     "iperf3",
-    "JSON of iperf3's shape, of an execution with one run, or of --run",
+    "JSON as iperf3 prints it, of an execution with one run or of --run",
     export,
 );
 
 fn export(input: &Input) -> Result<Exported, ExportError> {
     let [execution] = input.executions else {
         return usage(format!(
-            "it shows one run, and {} executions are named; name one",
+            "it shows one run, but {} executions are named; name one",
             input.executions.len()
         ));
     };

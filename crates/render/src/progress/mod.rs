@@ -79,7 +79,7 @@ impl View {
             }
             Event::Reconnecting { role, reason } => {
                 self.always(&format!(
-                    "the {} is out of reach, tried again: {}",
+                    "cannot reach the {}, trying again: {}",
                     role.name(),
                     harmless(reason)
                 ));

@@ -17,7 +17,7 @@ pub fn state_line(event: &Event) -> Option<String> {
             Some(format!("run {} is repeated: {}", run + 1, harmless(reason)))
         }
         Event::StateAwaited { run, at_most_ms } => Some(format!(
-            "the study's state of the machine is awaited for {} at most, to repeat run {}",
+            "waiting at most {} for the study's state of the machine, to repeat run {}",
             show_duration(Duration::from_millis(*at_most_ms)),
             run + 1
         )),

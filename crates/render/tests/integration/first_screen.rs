@@ -203,7 +203,7 @@ fn intervals_of_few_runs_say_what_they_cover() {
     };
     let few = of(3);
     assert!(
-        few.contains("with 3 runs: least and most, 75 % instead of 95 %"),
+        few.contains("minimum and maximum of 3 runs: 75 % instead of"),
         "{few}"
     );
     let many = of(6);

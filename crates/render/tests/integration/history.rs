@@ -138,7 +138,7 @@ fn a_change_is_found_with_what_changed_on_the_hosts() {
     let text = history_text(&found, 100).replace('\n', " ");
     assert!(
         text.contains(
-            "12 of 12 series changed on 5 October, all for the worse; between the two executions: "
+            "12 of 12 series changed on 5 October, all got worse; between the two executions: "
         ) && text.contains("kernel 6.12.41 → 6.12.44; not the machine's state"),
         "{text}"
     );

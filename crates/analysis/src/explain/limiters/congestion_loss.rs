@@ -28,7 +28,7 @@ fn losing(tcp: &Tcp) -> Option<Candidate> {
             AtLeast(RETRANSMITTED),
         ),
         number(
-            "round-trip time ÷ its least",
+            "round-trip time ÷ its minimum",
             tcp.queueing?,
             "",
             AtMost(QUEUEING),

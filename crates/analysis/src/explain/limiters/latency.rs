@@ -50,7 +50,7 @@ fn waiting(signals: &Signals) -> Option<Candidate> {
     if let Some(rtt_ns) = transactions.rtt_ns.filter(|_| transactions.bytes >= LARGE) {
         let of_time = rtt_ns / transactions.each_ns;
         evidence.push(share(
-            "least round-trip time ÷ time of a transaction",
+            "minimum round-trip time ÷ time of a transaction",
             of_time,
             AtLeast(ROUND_TRIP),
         ));

@@ -22,7 +22,7 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Latency,
             about: "requests of UDP",
-            evidence: "50 % of the time is waiting for answers that never come, until the request is given up",
+            evidence: "50 % of the time is waiting for answers that were lost, until the request is given up",
             rule: |signals| given_up(signals).into_iter().collect(),
         },
     ],
@@ -32,7 +32,7 @@ pub static ROW: LimiterRow = LimiterRow {
 fn given_up(signals: &Signals) -> Option<Candidate> {
     let given_up = signals.transactions?.given_up;
     let evidence = share(
-        "waiting for answers that never come",
+        "waiting for answers that were lost",
         given_up,
         AtLeast(EXPLAINED),
     );
@@ -41,7 +41,7 @@ fn given_up(signals: &Signals) -> Option<Candidate> {
         "requests or answers are lost",
         vec![evidence],
     );
-    let remedy = "find where packets are lost; wait less for an answer (--request-timeout)";
+    let remedy = "find where packets are lost; use a shorter --request-timeout";
     (given_up > 0.0).then(|| Candidate {
         remedy: Some(remedy.to_owned()),
         ..found

@@ -15,7 +15,7 @@ const VARIATION: f64 = 0.2;
 const UNFILLED: f64 = 0.03;
 
 /// The detail of a path whose queue is never empty.
-const STANDS: &str = "a queue stands there";
+const STANDS: &str = "a queue builds up there";
 
 /// The row.
 pub static ROW: LimiterRow = LimiterRow {
@@ -132,7 +132,7 @@ fn unseen(signals: &Signals) -> Vec<Candidate> {
     if let Some(queueing) = tcp.queueing {
         let evidence = vec![
             number(
-                "round-trip time ÷ its least",
+                "round-trip time ÷ its minimum",
                 queueing,
                 "",
                 AtLeast(QUEUEING),

@@ -20,7 +20,7 @@ pub fn nothing_to_merge(study: &Study) -> Vec<Warning> {
         weight: 0.0,
         cells: vec![study.name(cell)],
         found: format!(
-            "offloads are on, but packets carry {segments:.1} segments: nothing waits to be merged"
+            "offloads are on, but packets carry {segments:.1} segments: no data waits to be merged"
         ),
         remedy: "expect no gain from offloads here; they save packets where data waits to be sent",
         headline: None,

@@ -23,7 +23,7 @@ pub fn too_few(study: &Study) -> Vec<Warning> {
         let found = match runs {
             0 | 1 => format!("{runs} {word}: nothing is known about the spread"),
             _ => format!(
-                "{runs} {word}: the interval of a median is from the least to the most, and covers it in {:.0} % of all cases instead of 95 %",
+                "{runs} {word}: the interval of a median is from the minimum to the maximum, and covers it in {:.0} % of all cases instead of 95 %",
                 coverage_pct(runs)
             ),
         };
@@ -119,7 +119,7 @@ pub fn limited_by_wire(study: &Study) -> Vec<Warning> {
             "{runs} the lab's wire filled an endpoint's CPU: the throughput is what this machine's lab carries"
         )),
         found: format!("the lab's wire did most of the work on an endpoint's full CPU {runs}"),
-        remedy: "read these throughputs as what the lab allows: with less work for the wire (larger packets, topology = \"pair\") they would be higher",
+        remedy: "the lab limits these throughputs: with less work for its wire (larger packets, topology = \"pair\") they would be higher",
     };
     found.map(warning).into_iter().collect()
 }
@@ -156,7 +156,7 @@ pub fn emulator_trouble(study: &Study) -> Vec<Warning> {
                 "in {} of {all} runs {worst} (run {run}, the worst)",
                 found.len()
             ),
-            remedy: "these runs show this machine and not the path: leave it idle, request a lower rate, or leave them out",
+            remedy: "these runs measure this machine and not the path: keep it idle, request a lower rate, or leave them out",
             headline: Some(format!(
                 "in {} of {all} runs {}: these figures show this machine, not the path",
                 found.len(),

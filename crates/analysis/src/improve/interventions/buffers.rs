@@ -99,7 +99,7 @@ fn larger(trial: &Trial, buffer: &Buffer) -> Vec<Offer> {
     let Some(base) = known.reduce(f64::max) else {
         return vec![Err(NotTried {
             what: format!("a larger {}", buffer.words),
-            reason: "what fills the path is not known".to_owned(),
+            reason: "the bandwidth-delay product of the path is not known".to_owned(),
             command: None,
         })];
     };

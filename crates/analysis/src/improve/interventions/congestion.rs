@@ -43,7 +43,7 @@ fn offers(trial: &Trial) -> Vec<Offer> {
     if !names.contains(&OFTEN_LOADABLE) {
         offers.push(Err(NotTried {
             what: OFTEN_LOADABLE.to_owned(),
-            reason: "it is not loaded at the sender".to_owned(),
+            reason: "the sender's kernel has not loaded it".to_owned(),
             command: Some(format!("modprobe tcp_{OFTEN_LOADABLE}")),
         }));
     }

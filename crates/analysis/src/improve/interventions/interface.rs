@@ -126,7 +126,7 @@ fn segments(trial: &Trial) -> Vec<Offer> {
     );
     offers.push(Err(match trial.is_remote {
         true => mtu.untried(
-            "the interface may carry the connection to the other host, which another MTU can cut",
+            "the connection to the other host may use this interface, and a change of its MTU can interrupt it",
         ),
         false => NotTried {
             command: None,

@@ -38,7 +38,7 @@ pub static SMALL_RECEIVE_BUFFER: Perturbation = row(
     |before| {
         let path = before.load.rtt_us.zip(before.load.delivered_bps);
         let in_flight = path.map(|(rtt_us, bps)| rtt_us / 1e6 * bps / 8.0);
-        let in_flight = in_flight.ok_or("what fills the path is not known")?;
+        let in_flight = in_flight.ok_or("the bandwidth-delay product of the path is not known")?;
         if in_flight >= f64::from(SMALL_BYTES) {
             return Err("the path needs more than that".to_owned());
         }

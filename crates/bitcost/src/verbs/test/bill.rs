@@ -120,15 +120,15 @@ fn refuse(arguments: &Arguments) -> Result<(), Failure> {
     };
     let why =
         if ![Workload::TcpStream, Workload::UdpStream, Workload::TcpRr].contains(&arguments.test) {
-            "a bill is of tcp, udp or rr"
+            "`bill` supports only tcp, udp and rr"
         } else if is_given("mode") {
-            "--mode is not for a bill, whose parts are differences of modes"
+            "--mode cannot be used with `bill`, which measures the modes itself"
         } else if arguments.repeats.repeat.is_some() {
-            "--repeat is not for a bill; repeat blocks with --until-interval"
+            "--repeat cannot be used with `bill`; use --until-interval to repeat blocks"
         } else if arguments.prove || arguments.budget.is_some() {
-            "--prove and --budget are not for a bill, which makes its own experiments"
+            "--prove and --budget cannot be used with `bill`, which runs its own experiments"
         } else if arguments.is_with_iperf3() {
-            "--peer iperf3 is not for a bill: that peer has no other modes"
+            "--peer iperf3 cannot be used with `bill`: iperf3 has no other modes"
         } else {
             return Ok(());
         };
@@ -138,11 +138,11 @@ fn refuse(arguments: &Arguments) -> Result<(), Failure> {
 /// Refuses conditions in which the cost of one end is not known.
 fn refuse_conditions(conditions: &Conditions) -> Result<(), Failure> {
     let why = if conditions.direction == Direction::Both || !conditions.background.is_empty() {
-        "a bill is of one workload in one direction: the CPU time of several at once cannot be divided"
+        "`bill` measures one workload in one direction: the CPU time of several at once cannot be divided"
     } else if conditions.no_cost {
-        "a bill is of CPU time; leave out --no-cost"
+        "--no-cost cannot be used with `bill`, which measures CPU time"
     } else if conditions.bound().is_some() {
-        "the runs of a bill end by time; leave out the number of bytes, messages or transactions"
+        "the runs of `bill` end after a time; leave out the number of bytes, messages or transactions"
     } else {
         return Ok(());
     };

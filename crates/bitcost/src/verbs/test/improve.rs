@@ -159,9 +159,9 @@ fn silent(stop: &Arc<AtomicBool>) -> Lines {
 /// Refuses options that improving has no use for.
 fn refuse(options: &Arguments) -> Result<(), Failure> {
     let why = if options.prove {
-        "--prove is a part of every step; leave it out"
+        "--prove cannot be used with `improve`, which proves the bottleneck in every step"
     } else if options.repeats.repeat.is_some() {
-        "--repeat is not for improve"
+        "--repeat cannot be used with `improve`"
     } else {
         return Ok(());
     };
@@ -175,11 +175,11 @@ fn refuse_conditions(goal: Goal, test: &Test) -> Result<(), Failure> {
         && conditions.background.is_empty()
         && !conditions.no_cost;
     let why = if conditions.bound().is_some() {
-        "the runs of improve end by time; leave out the number of bytes, messages or transactions"
+        "the runs of `improve` end after a time; leave out the number of bytes, messages or transactions"
     } else if test.until.is_some() {
-        "--until-interval is not for improve, whose runs are repeated until they decide"
+        "--until-interval cannot be used with `improve`, which repeats runs until they decide"
     } else if conditions.mode_auto {
-        "--mode auto is not for improve, which tries the modes itself"
+        "--mode auto cannot be used with `improve`, which tries the modes itself"
     } else if goal == Goal::Cost && !has_cost {
         "--for cost needs one workload in one direction whose CPU time is measured"
     } else {
@@ -335,7 +335,7 @@ impl Climb<'_, '_> {
             // Of a longer budget the screening takes its share, too.
             let more = (needed - self.left()).div_f64(1.0 - TO_SCREEN[1]);
             output::say(&format!(
-                "the time left does not decide about {}; --budget {} or more would",
+                "the remaining time is too short to decide about {}; use --budget {} or more",
                 labels(&left),
                 show_duration(self.test.arguments.budget.unwrap_or(BUDGET) + more)
             ));
