@@ -140,7 +140,7 @@ fn costs_of_some_runs_leave_no_column_out() {
     for words in [
         "send cost",
         "receive cost",
-        "\n* of fewer runs than the cell has",
+        "\n* from fewer runs than the cell has",
     ] {
         assert!(answer.contains(words), "{words}\n{answer}");
     }
