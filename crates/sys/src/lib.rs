@@ -1,7 +1,7 @@
 //! Safe wrappers of the Linux system calls that the other crates need; the only crate with `unsafe`.
 //!
 //! There is no policy here: each function makes one system call, or a fixed sequence of them, and returns its error as
-//! [`std::io::Error`]. [`netlink`] has an error of its own, which says what was requested.
+//! [`std::io::Error`]. [`netlink`] has its own error, which says what was requested.
 
 pub mod bpf;
 pub mod clock;
