@@ -13,7 +13,7 @@ const BED: &str = include_str!("bed.sh");
 /// The page with the rights that a user needs.
 const PAGE: &str = include_str!("../../../docs/howto/fleet.md");
 
-/// What the bed is made of beside the binaries of Kubernetes, all in Debian.
+/// What the bed needs in addition to the binaries of Kubernetes, all in Debian.
 const PROGRAMS: [&str; 8] = [
     "etcd",
     "containerd",

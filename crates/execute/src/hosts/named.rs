@@ -7,7 +7,7 @@ use bitcost_model::event::{NamedHost, NamedHosts};
 use bitcost_model::record::Role;
 use bitcost_service::address::{HostPort, PORT};
 
-use super::kubernetes::Target;
+use super::kubernetes::target::Target;
 use crate::error::ExecuteError;
 
 /// The port of iperf3 servers.
@@ -271,6 +271,16 @@ pub fn parse_node(text: &str) -> Result<String, String> {
         false => Err(format!(
             "`{text}` is no node of Slurm; allowed: letters, digits and . _ -"
         )),
+    }
+}
+
+impl Host {
+    /// What bears an agent, for a host of a cluster.
+    pub fn target(&self) -> Option<&Target> {
+        match self {
+            Host::Kubernetes(target) => Some(target),
+            _ => None,
+        }
     }
 }
 

@@ -5,7 +5,11 @@ use std::time::Duration;
 use bitcost_model::event::Kubernetes;
 use serde_json::{Value, json};
 
-use super::{CONTAINER, STATE_FOLDER};
+/// The container of an agent in the pod of a job.
+pub const CONTAINER: &str = "bitcost";
+
+/// The folder of the journal in a container: every container has it, for every user.
+pub const STATE_FOLDER: &str = "BITCOST_STATE_DIR=/dev/shm/bitcost";
 
 /// What every job of bitcost has.
 pub const MANAGED: &str = "app.kubernetes.io/managed-by=bitcost";
@@ -95,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_bound_to_its_node_and_ends_by_itself() {
+    fn a_job_is_bound_to_its_node_and_ends_alone() {
         let spec = Kubernetes {
             image: "registry/bitcost:1".to_owned(),
             pull_policy: "Never".to_owned(),

@@ -10,6 +10,7 @@
 //! | select | which nodes and pods are hosts |
 //! | manifest | the jobs |
 //! | status | what the cluster says of a pod |
+//! | target | what bears an agent, by its place |
 //! | hold | the process that keeps a container alive for agents |
 
 mod hold;
@@ -17,6 +18,7 @@ mod kubectl;
 mod manifest;
 mod select;
 mod status;
+pub mod target;
 
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
@@ -29,9 +31,9 @@ use bitcost_model::event::Kubernetes;
 use bitcost_model::place::IpVersion;
 
 use self::kubectl::Kubectl;
-use self::manifest::{Job, MANAGED, RUN_LABEL};
+use self::manifest::{CONTAINER, Job, MANAGED, RUN_LABEL, STATE_FOLDER};
 use self::status::State;
-use super::named::Host;
+use self::target::{Target, first};
 use crate::error::ExecuteError;
 use crate::progress::Progress;
 
@@ -39,14 +41,8 @@ pub use hold::hold;
 pub use kubectl::context;
 pub use select::hosts;
 
-/// The container of an agent in the pod of a job.
-const CONTAINER: &str = "bitcost";
-
 /// The program in the image.
 const PROGRAM: &str = "bitcost";
-
-/// The folder of the journal in a container: every container has it, for every user.
-const STATE_FOLDER: &str = "BITCOST_STATE_DIR=/dev/shm/bitcost";
 
 /// How long pods may take to start.
 const START: Duration = Duration::from_secs(180);
@@ -56,68 +52,6 @@ const NO_POD: Duration = Duration::from_secs(20);
 
 /// How often the cluster is asked.
 const PERIOD: Duration = Duration::from_millis(500);
-
-/// What bears an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A pod at this node.
-    Node(String),
-    /// A pod at this node with the host's network.
-    NodeNetwork(String),
-    /// An ephemeral container in this pod.
-    Pod(String),
-}
-
-/// How the places of targets begin.
-const NODE: &str = "kubernetes:";
-const NODE_NETWORK: &str = "kubernetes-host:";
-const POD: &str = "pod:";
-
-impl Target {
-    /// Reads the place of a target; absent where it is another kind of place.
-    pub fn parse(place: &str) -> Option<Result<Target, String>> {
-        let of = |prefix: &str, make: fn(String) -> Target| {
-            place.strip_prefix(prefix).map(|name| plain(name).map(make))
-        };
-        of(NODE, Target::Node)
-            .or_else(|| of(NODE_NETWORK, Target::NodeNetwork))
-            .or_else(|| of(POD, Target::Pod))
-    }
-
-    /// Its place: `kubernetes:n1`, `kubernetes-host:n1` or `pod:web-0`.
-    pub fn place(&self) -> String {
-        match self {
-            Target::Node(name) => format!("{NODE}{name}"),
-            Target::NodeNetwork(name) => format!("{NODE_NETWORK}{name}"),
-            Target::Pod(name) => format!("{POD}{name}"),
-        }
-    }
-
-    /// The same target with the host's network; that of a pod is its own.
-    pub fn with_host_network(self) -> Target {
-        match self {
-            Target::Node(name) => Target::NodeNetwork(name),
-            other => other,
-        }
-    }
-}
-
-/// The first of the targets that is the same as this one: a pod has one network, and one container for both.
-fn first(targets: &[Target], number: usize) -> usize {
-    let same = |target: &Target| *target == targets[number];
-    targets.iter().position(same).unwrap_or(number)
-}
-
-/// The name of a node or pod.
-fn plain(name: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-".contains(c);
-    match (1..=253).contains(&name.len()) && !name.starts_with('-') && name.chars().all(is_plain) {
-        true => Ok(name.to_owned()),
-        false => Err(format!(
-            "`{name}` is no name of Kubernetes; allowed: small letters, digits and . -"
-        )),
-    }
-}
 
 /// A container in which agents are started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -415,37 +349,5 @@ fn meaning(place: &str, code: Option<i32>, said: &str) -> String {
         ),
         Some(code) => format!("kubectl exec at {place} ended with exit status {code}{said}"),
         None => format!("kubectl exec at {place} was ended by a signal{said}"),
-    }
-}
-
-impl Host {
-    /// What bears an agent, for a host of a cluster.
-    pub fn target(&self) -> Option<&Target> {
-        match self {
-            Host::Kubernetes(target) => Some(target),
-            _ => None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_of_targets_are_read_as_they_are_written() {
-        for place in ["kubernetes:n1", "kubernetes-host:n1.site", "pod:web-0"] {
-            let target = Target::parse(place).expect("a target").expect("a name");
-            assert_eq!(target.place(), place);
-        }
-        assert_eq!(Target::parse("n1"), None);
-        for place in ["pod:", "pod:-x", "pod:a b", "kubernetes:A", "pod:a;b"] {
-            assert!(matches!(Target::parse(place), Some(Err(_))), "{place}");
-        }
-        let node = Target::Node("n1".to_owned()).with_host_network();
-        assert_eq!(node.place(), "kubernetes-host:n1");
-        let pod = Target::Pod("web".to_owned());
-        let targets = [node, pod.clone(), pod.with_host_network()];
-        assert_eq!([0, 1, 2].map(|number| first(&targets, number)), [0, 1, 1]);
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::kubectl::Kubectl;
 use super::status::{self, Metadata};
-use super::{Target, plain};
+use super::target::{Target, plain};
 use crate::error::ExecuteError;
 
 /// The hosts of a mesh: the nodes with the labels of `selector`, or else all whose taints let pods in, and `pods`.

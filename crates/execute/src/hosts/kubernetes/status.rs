@@ -8,8 +8,7 @@ use bitcost_model::harmless;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::CONTAINER;
-use super::manifest::TARGET_LABEL;
+use super::manifest::{CONTAINER, TARGET_LABEL};
 
 /// Reasons of a container that waits, after which it does not start.
 const FINAL: &[&str] = &[
