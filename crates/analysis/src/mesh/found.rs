@@ -27,7 +27,7 @@ pub struct PairRun {
     pub levels: Vec<(String, Label)>,
     /// The metric.
     pub value: f64,
-    /// The share of its data that was lost: segments that were sent again, or datagrams.
+    /// The share of its data that was lost: retransmitted segments, or datagrams.
     pub lost: Option<f64>,
     /// The CPU time of a KiB at the sender and at the receiver, in µs.
     pub cost: [Option<f64>; 2],
