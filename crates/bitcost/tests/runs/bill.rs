@@ -70,10 +70,10 @@ fn part_that_cannot_be_measured_says_why() {
 fn bill_refuses_what_it_cannot_divide() {
     let bench = Bench::new();
     for (words, why) in [
-        ("crr", "tcp, udp or rr"),
+        ("crr", "tcp, udp and rr"),
         ("tcp --both", "one workload in one direction"),
         ("tcp --mode auto", "--mode cannot be used with `bill`"),
-        ("tcp -n 10M", "end by time"),
+        ("tcp -n 10M", "end after a time"),
     ] {
         let done = bill(&bench, words);
         done.assert_code(2);

@@ -70,10 +70,10 @@ fn small_buffer_is_found_and_the_ladder_read_again() {
 fn improve_refuses_what_it_cannot_compare() {
     let bench = Bench::new();
     for (words, why) in [
-        ("tcp --prove", "a part of every step"),
-        ("tcp -n 10M", "end by time"),
+        ("tcp --prove", "in every step"),
+        ("tcp -n 10M", "end after a time"),
         ("tcp --mode auto", "tries the modes itself"),
-        ("tcp --until-interval 5%", "repeated until they decide"),
+        ("tcp --until-interval 5%", "repeats runs until they decide"),
         ("tcp --for cost --both", "--for cost needs one workload"),
     ] {
         let words = format!("improve {words}");
