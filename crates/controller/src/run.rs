@@ -199,8 +199,7 @@ fn across(pair: &mut Pair, host: Role, parts: &[Conditions]) -> (Option<u32>, Ve
 fn address(receiver: &Endpoint, part: &Conditions) -> Result<IpAddr, String> {
     let places = &part.places;
     let version = places.asked_version();
-    let fits =
-        |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
+    let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
     let found = places
         .receiver
         .address

@@ -30,6 +30,11 @@ impl IpVersion {
         }
     }
 
+    /// Whether an address is of the requested version; every address is, where none is requested.
+    pub fn fits(requested: Option<IpVersion>, address: IpAddr) -> bool {
+        requested.is_none_or(|version| version == IpVersion::of(address))
+    }
+
     /// Its number.
     pub fn name(self) -> &'static str {
         match self {

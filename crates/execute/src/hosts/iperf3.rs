@@ -50,7 +50,7 @@ fn address(host: &Host, version: Option<IpVersion>) -> Result<SocketAddr, Execut
     })?;
     let mut fitting = addresses
         .into_iter()
-        .filter(|address| version.is_none_or(|version| version == IpVersion::of(*address)));
+        .filter(|address| IpVersion::fits(version, *address));
     let address = fitting.next().ok_or_else(|| {
         let version = version.map_or("", IpVersion::name);
         ExecuteError::Environment(format!(

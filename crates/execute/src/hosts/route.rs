@@ -55,8 +55,7 @@ fn of_service(at: &HostPort, version: Option<IpVersion>) -> Result<IpAddr, Execu
     };
     let addresses = resolve::addresses(&at.host)
         .map_err(|error| failed(format!("has no address here: {error}")))?;
-    let fits =
-        |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
+    let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
     addresses.iter().find(fits).copied().ok_or_else(|| {
         let version = version.map_or("", IpVersion::name);
         failed(format!("has no address of IPv{version}"))
@@ -232,8 +231,7 @@ impl Named {
         places: &Places,
     ) -> Result<Path, ExecuteError> {
         let version = places.asked_version();
-        let fits =
-            |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
+        let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
         let mut found = Vec::new();
         let to = match known {
             Known::Receiver(address) => address,
@@ -329,8 +327,7 @@ impl Named {
         };
         let addresses = resolve::addresses(host_name)
             .map_err(|error| failed(format!("{shown} has no address here: {error}")))?;
-        let fits =
-            |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
+        let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
         addresses.iter().find(fits).copied().ok_or_else(|| {
             let version = version.map_or("", IpVersion::name);
             failed(format!("{shown} has no address of IPv{version}"))

@@ -79,8 +79,7 @@ pub(super) fn address(node: &str, version: Option<IpVersion>) -> Result<IpAddr, 
         ))
     };
     let addresses = resolve::addresses(name).map_err(failed)?;
-    let fits =
-        |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
+    let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
     let found = addresses.iter().find(fits).copied();
     found.ok_or_else(|| failed("it has no address of the requested version of IP".to_owned()))
 }

@@ -292,8 +292,7 @@ impl Cluster {
 
     /// The address of a target for data.
     pub fn address(&self, target: usize, version: Option<IpVersion>) -> Option<IpAddr> {
-        let fits =
-            |address: &&IpAddr| version.is_none_or(|version| version == IpVersion::of(**address));
+        let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
         let container = self.containers[target].as_ref().ok()?;
         container.addresses.iter().find(fits).copied()
     }
