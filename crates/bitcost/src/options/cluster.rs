@@ -67,16 +67,12 @@ impl ClusterOptions {
         }))
     }
 
-    /// The hosts, a line each; absent without --kubernetes.
+    /// The hosts of this cluster, a line each.
     ///
     /// # Errors
     /// Environment, when the cluster cannot be reached, or has no such nodes or pods.
-    pub fn hosts(&self) -> Result<Option<String>, Failure> {
-        let Some(spec) = self.kubernetes()? else {
-            return Ok(None);
-        };
-        let targets = hosts(&spec, self.node_selector.as_deref(), &self.in_pod)?;
-        let lines = targets.iter().map(|target| target.place() + "\n");
-        Ok(Some(lines.collect()))
+    pub fn hosts(&self, spec: &Kubernetes) -> Result<String, Failure> {
+        let targets = hosts(spec, self.node_selector.as_deref(), &self.in_pod)?;
+        Ok(targets.iter().map(|target| target.place() + "\n").collect())
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use bitcost_execute::Destination;
 use bitcost_execute::hosts::slurm::nodes;
+use bitcost_model::event::Kubernetes;
 use bitcost_study::Study;
 
 use crate::failure::Failure;
@@ -30,13 +31,14 @@ pub struct MeshOptions {
 }
 
 impl MeshOptions {
-    /// The study of this name, with the hosts that are named.
+    /// The study of this name, with the hosts that are named, and the cluster that they are of.
     ///
     /// # Errors
     /// Usage, when it is none, or has no mesh for the hosts, or a file cannot be read.
-    pub fn study(&self, name: &str) -> Result<Study, Failure> {
-        let hosts = match (self.cluster.hosts()?, &self.hosts) {
-            (Some(hosts), _) => Some(hosts),
+    pub fn study(&self, name: &str) -> Result<(Study, Option<Kubernetes>), Failure> {
+        let kubernetes = self.cluster.kubernetes()?;
+        let hosts = match (&kubernetes, &self.hosts) {
+            (Some(spec), _) => Some(self.cluster.hosts(spec)?),
             (None, Some(file)) => Some(studies::lines(file)?),
             (None, None) if self.slurm => {
                 let nodes = nodes()?.into_iter().map(|node| format!("slurm:{node}\n"));
@@ -44,7 +46,7 @@ impl MeshOptions {
             }
             (None, None) => None,
         };
-        studies::find_between(name, hosts.as_deref())
+        Ok((studies::find_between(name, hosts.as_deref())?, kubernetes))
     }
 
     /// Where the study is executed.
@@ -53,14 +55,12 @@ impl MeshOptions {
     /// Usage, when options do not fit the study.
     pub fn destination(
         &self,
-        study: &mut Study,
+        (study, kubernetes): (&mut Study, Option<Kubernetes>),
         hosts: &StudyHosts,
         way: Way,
     ) -> Result<Destination, Failure> {
         match (&study.mesh, &self.network_device) {
-            (Some(mesh), device) => {
-                hosts.of_mesh(mesh, device.as_deref(), self.cluster.kubernetes()?)
-            }
+            (Some(mesh), device) => hosts.of_mesh(mesh, device.as_deref(), kubernetes),
             (None, Some(_)) => Err(Failure::Usage(
                 "--network-device is for the hosts of a mesh; use --receiver-dev".to_owned(),
             )),

@@ -39,13 +39,13 @@ pub struct Arguments {
 
 /// Prints the plan.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let study = arguments
-        .against
-        .apply(arguments.mesh.study(&arguments.study)?)?;
+    let (study, kubernetes) = arguments.mesh.study(&arguments.study)?;
+    let study = arguments.against.apply(study)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
-    let destination = arguments
-        .mesh
-        .destination(&mut study, &arguments.hosts, Asked::name)?;
+    let destination =
+        arguments
+            .mesh
+            .destination((&mut study, kubernetes), &arguments.hosts, Asked::name)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     if let Some(mesh) = &study.mesh {
         destination.check(&study)?;

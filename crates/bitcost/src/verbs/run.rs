@@ -182,14 +182,16 @@ fn say_how_to_resume(folder: &Path) {
 
 fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> {
     let name = arguments.study.as_deref().unwrap_or_default();
-    let study = arguments.against.apply(arguments.mesh.study(name)?)?;
+    let (study, kubernetes) = arguments.mesh.study(name)?;
+    let study = arguments.against.apply(study)?;
     check_compares(&study, &arguments.judging)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
     arguments.profile.apply(&mut study)?;
     study.check_mesh(lengths).map_err(Failure::Usage)?;
-    let destination = arguments
-        .mesh
-        .destination(&mut study, &arguments.hosts, Asked::reach)?;
+    let destination =
+        arguments
+            .mesh
+            .destination((&mut study, kubernetes), &arguments.hosts, Asked::reach)?;
     check_here(&study, &destination)?;
     let states = arguments.states.states(&destination)?;
     let is_running = study.lab.running.is_some();
