@@ -276,10 +276,19 @@ impl<'a> ModeSearch<'a> {
 
     /// What the trials of these rounds with these settings showed, the better the larger.
     fn values(&self, settings: &Changes, rounds: RangeInclusive<u32>) -> Vec<f64> {
-        let trials = self.trials.iter();
-        let of =
-            trials.filter(|trial| rounds.contains(&trial.round) && trial.settings == *settings);
+        let of = self.trials_of(settings, rounds);
         of.filter_map(|trial| value(self.goal, trial)).collect()
+    }
+
+    /// The trials of these rounds with these settings.
+    fn trials_of(
+        &self,
+        settings: &Changes,
+        rounds: RangeInclusive<u32>,
+    ) -> impl Iterator<Item = &Trial> {
+        let is_of =
+            move |trial: &&Trial| rounds.contains(&trial.round) && trial.settings == *settings;
+        self.trials.iter().filter(is_of)
     }
 
     /// The best combination, and of the others the cheapest that is about as fast, or else the next best
@@ -308,10 +317,7 @@ impl<'a> ModeSearch<'a> {
     ) -> Option<Changes> {
         let rate = |one: &Changes| middle(self.values(one, rounds.clone()));
         let cost = |one: &Changes| {
-            let trials = self
-                .trials
-                .iter()
-                .filter(|trial| rounds.contains(&trial.round) && trial.settings == *one);
+            let trials = self.trials_of(one, rounds.clone());
             middle(trials.filter_map(|trial| trial.measured?.cpu_us_per_kib()))
         };
         let fastest = order.first().and_then(rate)?;
