@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::bench_peers::given_or_built;
+
 /// A step is a process here, and every node has the address of the loopback interface.
 const SCRIPTS: [(&str, &str); 2] = [
     (
@@ -40,10 +42,7 @@ pub struct Arguments {
 
 /// Measures, and prints what the controller needed.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let program = match &arguments.program {
-        Some(program) => std::path::absolute(program)?,
-        None => crate::bench_peers::built("bitcost")?,
-    };
+    let program = given_or_built(arguments.program.as_deref())?;
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(name);
     for (name, text) in SCRIPTS {

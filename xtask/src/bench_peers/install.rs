@@ -70,6 +70,14 @@ fn apt_get(words: &[&str], remedy: &str) -> Result<()> {
     }
 }
 
+/// Fails where one of these programs is not here; `packages` are those of Debian that have them.
+pub fn require(programs: &[&str], packages: &str) -> Result<()> {
+    match programs.iter().find(|program| !is_there(program)) {
+        Some(missing) => bail!("{missing} is missing: apt-get install {packages}"),
+        None => Ok(()),
+    }
+}
+
 fn is_there(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

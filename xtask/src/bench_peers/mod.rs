@@ -21,6 +21,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
+pub use install::require;
 pub use offloads::offloads_off;
 pub use programs::{built, given_or_built};
 

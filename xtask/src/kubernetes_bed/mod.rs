@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use crate::bench_peers::{given_or_built, require};
+
 const BED: &str = include_str!("bed.sh");
 
 /// The page with the rights that a user needs.
@@ -144,25 +146,16 @@ impl Drop for Bed<'_> {
 
 /// Starts the bed, and checks or runs a command there; returns whether that was successful.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    for program in PROGRAMS {
-        let found = Command::new("sh")
-            .args(["-c", &format!("command -v {program}")])
-            .output()?;
-        if !found.status.success() {
-            bail!(
-                "{program} is missing: apt-get install etcd-server containerd runc containernetworking-plugins openssl gcc"
-            );
-        }
-    }
+    require(
+        &PROGRAMS,
+        "etcd-server containerd runc containernetworking-plugins openssl gcc",
+    )?;
     let binaries = std::fs::canonicalize(&arguments.binaries)
         .with_context(|| format!("{}", arguments.binaries.display()))?;
     if let Some(missing) = BINARIES.iter().find(|name| !binaries.join(name).is_file()) {
         bail!("{missing} is not in {}", binaries.display());
     }
-    let program = match &arguments.program {
-        Some(program) => std::fs::canonicalize(program)?,
-        None => crate::bench_peers::built("bitcost")?,
-    };
+    let program = given_or_built(arguments.program.as_deref())?;
     let folder = tempfile::tempdir()?;
     let bed = Bed {
         folder: folder.path(),

@@ -4,8 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+
+use crate::bench_peers::{given_or_built, require};
 
 const BED: &str = include_str!("bed.sh");
 
@@ -153,16 +155,10 @@ impl Drop for Bed<'_> {
 
 /// Starts the bed, and checks or runs a command there; returns whether that was successful.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    for program in PROGRAMS {
-        let found = Command::new("sh")
-            .args(["-c", &format!("command -v {program}")])
-            .output()?;
-        if !found.status.success() {
-            bail!(
-                "{program} is missing: apt-get install slurmctld slurmd slurm-client munge iproute2 nftables"
-            );
-        }
-    }
+    require(
+        &PROGRAMS,
+        "slurmctld slurmd slurm-client munge iproute2 nftables",
+    )?;
     ensure!(
         arguments.nodes >= FAULTS[2].2 || !arguments.check,
         "--check needs {} nodes",
@@ -178,10 +174,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         };
         return Ok(bed.allocated(arguments.nodes, &words).status()?.success());
     }
-    let program = match &arguments.program {
-        Some(program) => std::path::absolute(program)?,
-        None => crate::bench_peers::built("bitcost")?,
-    };
+    let program = given_or_built(arguments.program.as_deref())?;
     let names_none = bed.check(arguments, &program, false)?;
     for (kind, value, node, _) in FAULTS {
         bed.script(&["fault", kind, &node.to_string(), value])?;
