@@ -60,7 +60,7 @@ pub fn mesh_change_text(of: &MeshChange, [old, new]: [&str; 2], width: usize) ->
         text += &line("better   ", &words(of, outlier));
     }
     if of.ratios.outliers.is_empty() && of.better.is_empty() {
-        text += &line("", "No host and no pair changed otherwise than the others.");
+        text += &line("", "No host or pair changed differently from the others.");
     }
     for (side, names) in [old, new].iter().zip(&of.named_once) {
         if !names.is_empty() {

@@ -275,7 +275,7 @@ pub fn parse_node(text: &str) -> Result<String, String> {
 }
 
 impl Host {
-    /// What bears an agent, for a host of a cluster.
+    /// Where its agent runs in a cluster; absent for other hosts.
     pub fn target(&self) -> Option<&Target> {
         match self {
             Host::Kubernetes(target) => Some(target),

@@ -101,7 +101,7 @@ fn cluster(
             Cluster::open(of, &targets, how, stop, progress).map(Some)
         }
         Some(_) => Err(ExecuteError::Usage(
-            "the hosts of a mesh are all of the cluster, or none".to_owned(),
+            "either all hosts of a mesh or none must be in the Kubernetes cluster".to_owned(),
         )),
         None => Err(ExecuteError::Usage(
             "hosts of a cluster need --kubernetes and --image, which start their containers"

@@ -10,7 +10,7 @@
 //! | select | which nodes and pods are hosts |
 //! | manifest | the jobs |
 //! | status | what the cluster says of a pod |
-//! | target | what bears an agent, by its place |
+//! | target | where an agent runs, as a place names it |
 //! | hold | the process that keeps a container alive for agents |
 
 mod hold;

@@ -1,6 +1,6 @@
-//! What bears an agent in a cluster, by its place: a node, a node with its own network, or a pod.
+//! Where an agent runs in a cluster, as a place names it: a node, a node with its own network, or a pod.
 
-/// What bears an agent.
+/// Where an agent runs in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A pod at this node.
@@ -57,7 +57,7 @@ pub fn plain(name: &str) -> Result<String, String> {
     match (1..=253).contains(&name.len()) && !name.starts_with('-') && name.chars().all(is_plain) {
         true => Ok(name.to_owned()),
         false => Err(format!(
-            "`{name}` is no name of Kubernetes; allowed: small letters, digits and . -"
+            "`{name}` is no name of Kubernetes; allowed: lowercase letters, digits and . -"
         )),
     }
 }
