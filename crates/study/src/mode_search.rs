@@ -2,8 +2,8 @@
 //!
 //! A round varies some settings, one at a time, of the two best combinations that are known, in short
 //! trials, and keeps two: the best, and the cheapest that is about as fast; after the send modes plain calls
-//! are one of them. The last round repeats the two
-//! and plain calls in longer trials, in turn.
+//! are one of them, where a rate is looked for. The last round repeats the two and plain calls in longer
+//! trials, in turn.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
@@ -37,21 +37,20 @@ const SAME: f64 = 0.03;
 /// The relative difference up to which the cheaper one of two combinations is taken for its rate.
 const AS_FAST: f64 = 0.1;
 
-/// The settings that a search varies, in the order of its rounds.
+/// The settings that a search varies, in the order of its rounds: the calls of both ends before what
+/// holds back one of them, since the last round is the first that a slow path has no time for.
 const ROUNDS: [&[&str]; 4] = [
     &["send_mode"],
-    &["receive_buffer_bytes"],
     &["receive_mode"],
-    &[
-        "receive_size_bytes",
-        "receive_low_water_bytes",
-        "messages_per_call",
-        "waiting",
-    ],
+    &["receive_size_bytes", "receive_low_water_bytes"],
+    &["receive_buffer_bytes", "messages_per_call", "waiting"],
 ];
 
 /// The receive buffers that hold a sender back on a short path.
 const HOLDING_BACK: [&str; 4] = ["48K", "64K", "128K", "32K"];
+
+/// The low-water mark of a receiver that is woken rarely.
+const RARELY: &str = "1M";
 
 /// A send and a receive mode that are tried together from the start: datagrams that arrive as one packet
 /// are taken apart for other receive calls, which lose most of them.
@@ -218,7 +217,11 @@ impl<'a> ModeSearch<'a> {
         for setting in *settings {
             for level in levels(&self.conditions, setting) {
                 let kept = self.kept.iter();
-                queue.extend(kept.map(|one| changed(one, setting, &level)));
+                let changes = kept.map(|one| changed(one, setting, &level));
+                match (self.goal, *setting) {
+                    (Goal::Cost, "receive_mode") => queue.extend(changes.flat_map(rarely_woken)),
+                    _ => queue.extend(changes),
+                }
             }
         }
         if self.round == 0 {
@@ -292,14 +295,14 @@ impl<'a> ModeSearch<'a> {
     }
 
     /// The best combination, and of the others the cheapest that is about as fast, or else the next best
-    /// one; after the send modes plain calls.
+    /// one; after the send modes plain calls, where a rate is looked for.
     fn two_best(&self) -> Vec<Changes> {
         let order = self.best(|_| true);
         let Some((first, others)) = order.split_first() else {
             return Vec::new();
         };
         let plain = order.iter().skip(1).find(|one| one.is_empty());
-        let second = match plain.filter(|_| self.round == 0) {
+        let second = match plain.filter(|_| self.round == 0 && self.goal == Goal::Rate) {
             Some(plain) => Some(plain.clone()),
             None => self.frugal(others, &order, 0..=self.round as u32),
         };
@@ -420,6 +423,13 @@ fn changed(settings: &Changes, name: &str, level: &Option<String>) -> Changes {
     settings
 }
 
+/// These settings with and without the mark by which a receiver wakes rarely: what a receive mode costs
+/// for each call decides little else.
+fn rarely_woken(settings: Changes) -> [Changes; 2] {
+    let name = "receive_low_water_bytes";
+    [changed(&settings, name, &Some(RARELY.to_owned())), settings]
+}
+
 /// The levels of a setting; absent: as the run has it.
 fn levels(conditions: &Conditions, name: &str) -> Vec<Option<String>> {
     let is_tcp = conditions.workload == Workload::TcpStream;
@@ -442,7 +452,7 @@ fn levels(conditions: &Conditions, name: &str) -> Vec<Option<String>> {
         "messages_per_call" => own(&["8", "16"]),
         "waiting" => own(&["spin"]),
         "receive_buffer_bytes" if is_tcp => own(&HOLDING_BACK),
-        "receive_low_water_bytes" if is_tcp => own(&["32K"]),
+        "receive_low_water_bytes" if is_tcp => own(&["32K", RARELY]),
         "receive_size_bytes" if is_tcp => own(&["auto"]),
         _ => Vec::new(),
     }
@@ -585,6 +595,31 @@ mod tests {
         });
         assert_eq!(options(&found.taken), "--send-mode writev");
         assert!(found.is_better);
+    }
+
+    #[test]
+    fn receive_mode_that_is_cheap_only_with_rare_wakeups_is_found() {
+        let conditions = Conditions {
+            message_size_bytes: 131_072,
+            ..Conditions::default()
+        };
+        let possible = |conditions: &Conditions| conditions.check_modes(1500);
+        let mut search = ModeSearch::new(&conditions, &|_| false, &possible).of_goal(Goal::Cost);
+        let mut elapsed = Duration::ZERO;
+        while let Some(next) = search.next(elapsed) {
+            let us_per_kib = match (next.receive_mode, next.receive_low_water_bytes) {
+                (Mode::Truncate, Some(_)) => 0.5,
+                (Mode::Truncate, None) => 1.0,
+                _ => 0.9,
+            };
+            elapsed += SHORT;
+            search.take(Ok(measured(100.0, us_per_kib)), SHORT);
+        }
+        let found = search.found(0, elapsed).expect("a result");
+        assert_eq!(
+            options(&found.taken),
+            "--low-water 1M --receive-mode truncate"
+        );
     }
 
     #[test]
