@@ -18,7 +18,7 @@ use crate::search::Search;
 use crate::study::{LabSpec, Label};
 
 /// Version of the log format; a reader refuses a higher one.
-pub const FORMAT: u32 = 12;
+pub const FORMAT: u32 = 13;
 
 /// From this format on each line ends with a checksum of itself and of all lines before it.
 pub const FORMAT_WITH_CHECKSUMS: u32 = 4;

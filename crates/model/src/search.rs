@@ -39,19 +39,9 @@ pub type Changes = BTreeMap<String, String>;
 pub struct Measured {
     /// Delivered, in Mbit/s.
     pub throughput_mbps: f64,
-    /// CPU time of the sender, in µs per KiB sent; absent where it is not known.
+    /// CPU time of both endpoints, in µs per KiB received; absent where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub send_service_demand_us_per_kib: Option<f64>,
-    /// CPU time of the receiver, in µs per KiB received; absent where it is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub receive_service_demand_us_per_kib: Option<f64>,
-}
-
-impl Measured {
-    /// CPU time of both endpoints, in µs per KiB.
-    pub fn cpu_us_per_kib(&self) -> Option<f64> {
-        Some(self.send_service_demand_us_per_kib? + self.receive_service_demand_us_per_kib?)
-    }
+    pub cpu_us_per_kib: Option<f64>,
 }
 
 /// One short run of a search.

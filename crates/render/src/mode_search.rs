@@ -118,7 +118,7 @@ fn finalists(search: &Search) -> impl Iterator<Item = String> + '_ {
             .filter_map(|trial| trial.measured)
             .collect();
         let mbps = middle(measured.iter().map(|one| one.throughput_mbps))?;
-        let cost = middle(measured.iter().filter_map(|one| one.cpu_us_per_kib()));
+        let cost = middle(measured.iter().filter_map(|one| one.cpu_us_per_kib));
         let cost = cost.map_or_else(String::new, |cost| {
             format!(", {} µs/KiB", number::plain(cost))
         });
@@ -169,8 +169,7 @@ mod tests {
             window_ms: 80,
             measured: outcome.ok().map(|throughput_mbps| Measured {
                 throughput_mbps,
-                send_service_demand_us_per_kib: Some(0.2),
-                receive_service_demand_us_per_kib: Some(0.1),
+                cpu_us_per_kib: Some(0.3),
             }),
             refused: outcome.err().map(str::to_owned),
         }

@@ -321,7 +321,7 @@ impl<'a> ModeSearch<'a> {
         let rate = |one: &Changes| middle(self.values(one, rounds.clone()));
         let cost = |one: &Changes| {
             let trials = self.trials_of(one, rounds.clone());
-            middle(trials.filter_map(|trial| trial.measured?.cpu_us_per_kib()))
+            middle(trials.filter_map(|trial| trial.measured?.cpu_us_per_kib))
         };
         let fastest = order.first().and_then(rate)?;
         let as_fast = among.iter().filter(|one| {
@@ -463,7 +463,7 @@ fn value(goal: Goal, trial: &Trial) -> Option<f64> {
     let measured = trial.measured?;
     match goal {
         Goal::Rate => Some(measured.throughput_mbps),
-        Goal::Cost => Some(1.0 / measured.cpu_us_per_kib()?.max(f64::MIN_POSITIVE)),
+        Goal::Cost => Some(1.0 / measured.cpu_us_per_kib?.max(f64::MIN_POSITIVE)),
     }
 }
 
@@ -506,12 +506,11 @@ mod tests {
         play_of(&conditions, is_kept, trial, &result)
     }
 
-    /// A trial with this rate and this CPU time at each end.
+    /// A trial with this rate and this CPU time.
     fn measured(throughput_mbps: f64, us_per_kib: f64) -> Measured {
         Measured {
             throughput_mbps,
-            send_service_demand_us_per_kib: Some(us_per_kib),
-            receive_service_demand_us_per_kib: Some(us_per_kib),
+            cpu_us_per_kib: Some(us_per_kib),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use bitcost_model::conditions::Workload;
 
-use crate::metrics::{RunView, full_from, metric};
+use crate::metrics::{RunView, cpu, full_from, metric};
 
 /// The share of a CPU that the busier endpoint may need for packets of one message each.
 const TIME_LEFT: f64 = 0.9;
@@ -19,7 +19,8 @@ pub struct Packing {
     full_from: f64,
     /// Size of a message, in bytes.
     message_bytes: f64,
-    /// CPU time of the busier endpoint, in seconds per second; absent where it is not known.
+    /// CPU time of the busier endpoint, in seconds per second, or a bound above it; absent where it is not
+    /// known.
     busy: Option<f64>,
 }
 
@@ -36,11 +37,17 @@ impl Packing {
         let busiest = costs[0]
             .zip(costs[1])
             .map(|(send, receive)| send.max(receive));
+        // All that a host's CPUs did is the most that its endpoint can have used.
+        let hosts = || {
+            let [one, other] = [run.sender, run.receiver].map(cpu::busy_cpus);
+            Some(one?.max(other?))
+        };
+        let attributed = busiest.zip(kib_per_second).map(|(us, kib)| us * kib / 1e6);
         Some(Packing {
             bytes_per_packet: figure("sender_bytes_per_packet")?,
             full_from: full_from(run.conditions),
             message_bytes: run.conditions.mean_message_bytes(),
-            busy: busiest.zip(kib_per_second).map(|(us, kib)| us * kib / 1e6),
+            busy: attributed.or_else(hosts),
         })
     }
 

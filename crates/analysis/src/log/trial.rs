@@ -1,11 +1,12 @@
 //! What a trial of a search for fast options measured.
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::record::EndpointRecord;
+use bitcost_model::record::{EndpointRecord, ThreadKind};
 use bitcost_model::search::Measured;
 
 use super::{PlaceFacts, left_out};
-use crate::metrics::metric;
+
+use crate::metrics::{RunView, cpu, metric};
 
 /// What a short run measured.
 ///
@@ -22,9 +23,27 @@ pub fn measured(
     }
     let figure = |name: &str| metric(name).and_then(|metric| (metric.compute)(&view));
     let throughput_mbps = figure("throughput_mbps").filter(|mbps| *mbps > 0.0);
+    let throughput_mbps = throughput_mbps.ok_or("nothing was received in its window")?;
+    let kib_per_second = throughput_mbps * 1e6 / 8.0 / 1024.0;
     Ok(Measured {
-        throughput_mbps: throughput_mbps.ok_or("nothing was received in its window")?,
-        send_service_demand_us_per_kib: figure("send_service_demand_us_per_kib"),
-        receive_service_demand_us_per_kib: figure("receive_service_demand_us_per_kib"),
+        throughput_mbps,
+        cpu_us_per_kib: cpus_in_use(&view).map(|cpus| cpus * 1e6 / kib_per_second),
     })
+}
+
+/// CPU seconds per second of both endpoints. Ticks are too coarse to attribute a short window's time to an
+/// endpoint; the clocks of all threads together need no attribution on one host.
+fn cpus_in_use(view: &RunView) -> Option<f64> {
+    let ends = [view.sender, view.receiver];
+    if !view.shared_cpus {
+        return ends.into_iter().map(cpu::busy_cpus).sum();
+    }
+    let clocks = ends.into_iter().map(|end| {
+        let (traffic, _) = cpu::thread_seconds(end, ThreadKind::Traffic)?;
+        let napi = cpu::thread_seconds(end, ThreadKind::Napi).map(|(run, _)| run);
+        let napi = napi.or((!view.napi_threaded).then_some(0.0))?;
+        Some((traffic + napi) / cpu::span_seconds(end)?)
+    });
+    let clocks: Option<f64> = clocks.sum();
+    clocks.or_else(|| cpu::busy_cpus(view.sender))
 }
