@@ -6,7 +6,6 @@ use bitcost_import::miniedit::{Options, import};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::cpu_list::parse_cpu_list;
 use bitcost_model::place::Ports;
-use bitcost_model::sizes::Sizes;
 use bitcost_model::units::{parse_bytes, parse_duration, parse_rate, show_duration};
 use bitcost_study::Study;
 use bitcost_study::settings::SETTINGS;
@@ -75,12 +74,6 @@ pub fn values(bytes: &[u8]) {
     black_box((parse_bytes(text).is_ok(), parse_rate(text).is_ok()));
     if let Ok(duration) = parse_duration(text) {
         assert!(!show_duration(duration).is_empty());
-    }
-    if let Ok(sizes) = Sizes::parse(text) {
-        assert!(
-            sizes.smallest() <= sizes.largest() && sizes.mean() <= f64::from(sizes.largest()),
-            "{text}"
-        );
     }
     if let Some(ports) = Ports::parse(text) {
         assert!(ports.count() >= 1, "{text}");

@@ -19,7 +19,6 @@ use crate::probes::Probes;
 use crate::record::Role;
 use crate::search::Goal;
 use crate::shaping::QueueLimit;
-use crate::sizes::Sizes;
 use crate::tcp_buffers::TcpBuffers;
 
 pub use crate::workload::Workload;
@@ -270,10 +269,6 @@ pub struct Conditions {
     /// Transactions after which the run ends, over all flows; absent: it ends by time.
     #[serde(default)]
     pub stop_transactions: Option<u64>,
-    /// Message sizes that differ; `message_size_bytes` is then the largest of them. Absent: all
-    /// messages have the same size.
-    #[serde(default)]
-    pub message_sizes: Option<Sizes>,
     /// The program's own buffers.
     #[serde(default)]
     pub buffers: Buffers,
@@ -353,7 +348,6 @@ impl Default for Conditions {
             transaction_rate: None,
             request_timeout_ms: second(),
             stop_transactions: None,
-            message_sizes: None,
             buffers: Buffers::default(),
             places: Places::default(),
             probes: Probes::All,
@@ -503,13 +497,6 @@ impl Conditions {
         data + data.div_ceil(each) * (ip + ethernet)
     }
 
-    /// The mean size of a message, in bytes.
-    pub fn mean_message_bytes(&self) -> f64 {
-        self.message_sizes
-            .as_ref()
-            .map_or(f64::from(self.message_size_bytes), Sizes::mean)
-    }
-
     /// True where the run asks for a rate of messages or bits.
     pub fn is_paced(&self) -> bool {
         self.message_rate.is_some() || self.rate_bps.is_some()
@@ -533,7 +520,7 @@ impl Conditions {
             return Some(rate as f64);
         }
         let bytes = match self.rate_of {
-            RateOf::User => self.mean_message_bytes(),
+            RateOf::User => f64::from(self.message_size_bytes),
             RateOf::Wire => {
                 let without = if self.workload.is_datagram() {
                     u32::MAX

@@ -31,7 +31,6 @@ pub mod record;
 pub mod search;
 pub mod shaping;
 pub mod shared_sysctls;
-pub mod sizes;
 pub mod study;
 pub mod tcp_buffers;
 mod tcp_info;

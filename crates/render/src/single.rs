@@ -104,10 +104,7 @@ fn heading(conditions: &Conditions) -> String {
 fn sizes(conditions: &Conditions) -> String {
     let bytes = |count: u32| format!("{count} {}", if count == 1 { "byte" } else { "bytes" });
     if !conditions.workload.is_transactional() {
-        return match conditions.message_sizes {
-            None => format!(", messages of {}", bytes(conditions.message_size_bytes)),
-            Some(_) => ", messages of several sizes".to_owned(),
-        };
+        return format!(", messages of {}", bytes(conditions.message_size_bytes));
     }
     if !conditions.workload.has_requests() {
         return String::new();

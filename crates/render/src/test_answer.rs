@@ -88,8 +88,6 @@ fn headline(run: &RunView, place: &str) -> String {
                 "{request}-byte requests, {response}-byte responses"
             ));
         }
-    } else if conditions.message_sizes.is_some() {
-        words.push("messages of several sizes".to_owned());
     } else {
         words.push(format!("{}-byte messages", conditions.message_size_bytes));
     }

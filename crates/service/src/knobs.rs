@@ -27,7 +27,7 @@ pub fn knobs(part: &Part) -> BTreeSet<&str> {
         rate_bps: _, rate_of: _, message_rate: _, burst_messages: _, pacing: _, flows: _,
         stop_bytes: _, stop_messages: _, request_size_bytes: _, response_size_bytes: _,
         latency: _, delay_variation: _, transaction_rate: _, request_timeout_ms: _,
-        stop_transactions: _, message_sizes: _, buffers: _, places: _, probes: _, no_cost: _,
+        stop_transactions: _, buffers: _, places: _, probes: _, no_cost: _,
         idle_baseline_ms: _, warmup_ms: _, duration_ms: _,
     } = &part.conditions;
     let host = direction.role_of(part.role);

@@ -8,7 +8,6 @@ use bitcost_model::conditions::{AUTO_RECEIVE_BYTES, Conditions, ReceiveSize};
 use bitcost_model::host_settings::SettingRequest;
 use bitcost_model::place::EndpointPlace;
 use bitcost_model::protocol::{Confinement, Part, Prepare, Start, ToAgent};
-use bitcost_model::sizes::Sizes;
 use bitcost_model::units::counted;
 
 use crate::knobs::knobs;
@@ -334,7 +333,6 @@ fn buffers(conditions: &Conditions) -> u64 {
     let largest = [
         receive,
         conditions.message_size_bytes,
-        conditions.message_sizes.as_ref().map_or(0, Sizes::largest),
         conditions.request_size_bytes,
         conditions.response_size_bytes,
     ];

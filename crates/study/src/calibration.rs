@@ -234,15 +234,14 @@ fn tcp(cell: &Conditions, base: Conditions, path: &PathTraits) -> Saturation {
 /// gives the memory of a datagram back when it is received, so that a send buffer bounds what is sent
 /// between two polls of a NAPI; none is smaller than the cell's.
 fn udp(cell: &Conditions, base: Conditions) -> Saturation {
-    let (send_mode, receive_mode) = match () {
-        () if cell.message_sizes.is_some() => (Mode::Plain, Mode::Plain),
-        () if cell.send_mode == Mode::Gso => (Mode::Gso, Mode::Gro),
-        () => (Mode::Sendmmsg, Mode::Recvmmsg),
+    let (send_mode, receive_mode) = if cell.send_mode == Mode::Gso {
+        (Mode::Gso, Mode::Gro)
+    } else {
+        (Mode::Sendmmsg, Mode::Recvmmsg)
     };
     let conditions = Conditions {
         workload: Workload::UdpStream,
         message_size_bytes: cell.message_size_bytes,
-        message_sizes: cell.message_sizes.clone(),
         send_buffer_bytes: room(cell.send_buffer_bytes),
         receive_buffer_bytes: room(cell.receive_buffer_bytes),
         send_mode,
@@ -279,7 +278,6 @@ fn in_place_of_tcp(cell: &Conditions, base: Conditions, path: &PathTraits) -> Sa
         } else {
             Mode::Sendmmsg
         },
-        message_sizes: None,
         send_buffer_bytes: None,
         receive_buffer_bytes: None,
         ..cell.clone()

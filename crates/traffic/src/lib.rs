@@ -17,7 +17,6 @@ mod flow;
 mod handshake;
 pub mod iperf3;
 mod latency;
-mod lengths;
 mod loops;
 mod low_water;
 mod modes;

@@ -85,7 +85,7 @@ pub fn send_messages(
 /// # Errors
 /// The first error that is not transient.
 #[inline]
-pub fn send_one_message(
+fn send_one_message(
     control: &Control,
     length: usize,
     send: &mut impl FnMut(Phase, usize, usize) -> Result<usize, Errno>,

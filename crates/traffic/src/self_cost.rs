@@ -47,7 +47,6 @@ pub fn measure(
         stop_transactions: None,
         // The loop is the same for every length. Writing a message and working on it are costs of the
         // payload.
-        message_sizes: None,
         buffers: Buffers {
             dirty: false,
             send_work_ns: 0,

@@ -15,10 +15,8 @@ use rustix::net::{RecvFlags, SendFlags};
 use crate::buffer_ring::BufferRing;
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
-use crate::handshake::NO_TOKEN;
 use crate::latency::{Recorder, timed};
-use crate::lengths::Lengths;
-use crate::loops::{receive_flags, receiver_delay};
+use crate::loops::{Supply, receive_flags, receiver_delay, send_messages};
 use crate::low_water::LowWater;
 use crate::modes;
 use crate::options::tcp_info;
@@ -54,16 +52,12 @@ pub fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, 
                 run.conditions.buffers,
                 Work::of_unpaced_sender(run.conditions),
             );
-            let (lengths, times) = (
-                Lengths::of(run.conditions, run.token),
-                Recorder::of(run.conditions),
-            );
             Box::new(Sender {
                 pacer: Pacer::of(run.conditions, &stream),
                 stream,
                 ring,
-                lengths,
-                times,
+                supply: Supply::of(run.conditions),
+                times: Recorder::of(run.conditions),
                 peer: run.peer,
             })
         },
@@ -109,7 +103,7 @@ pub fn receiver(run: &Run, stream: TcpStream) -> Result<Ready, TrafficError> {
 struct Sender {
     stream: TcpStream,
     ring: BufferRing,
-    lengths: Lengths,
+    supply: Supply,
     pacer: Option<Pacer>,
     times: Option<Recorder>,
     peer: Peer,
@@ -124,7 +118,7 @@ fn send_all(
     calls: &impl Syscalls,
     control: &Control,
     ring: &mut BufferRing,
-    lengths: &Lengths,
+    supply: Supply,
     pacer: &mut Option<Pacer>,
     times: &mut Option<Recorder>,
 ) -> Result<(), Errno> {
@@ -135,7 +129,7 @@ fn send_all(
     };
     let call = |bytes: &[u8]| calls.send(bytes, SendFlags::NOSIGNAL);
     if let Some(message) = ring.only() {
-        return lengths.send(control, |phase, done, length| {
+        return send_messages(control, supply, |phase, done, length| {
             if done > 0 {
                 return call(&message[done..length]);
             }
@@ -143,7 +137,7 @@ fn send_all(
             timed(times, phase, || call(&message[..length]))
         });
     }
-    lengths.send(control, |phase, done, length| {
+    send_messages(control, supply, |phase, done, length| {
         if done > 0 {
             return call(&ring.present()[done..length]);
         }
@@ -231,13 +225,13 @@ impl Flow for Sender {
         let Sender {
             stream,
             ring,
-            lengths,
+            supply,
             pacer,
             times,
             peer,
         } = self;
-        let asked = || format!("send messages of up to {} bytes", lengths.longest());
-        send_all(stream, control, ring, lengths, pacer, times)
+        let asked = || format!("send messages of up to {} bytes", supply.size());
+        send_all(stream, control, ring, *supply, pacer, times)
             .map_err(|error| TrafficError::errno(asked())(error))?;
         if control.phase() == Phase::Abort {
             return Ok(());
@@ -319,13 +313,11 @@ impl Flow for Receiver {
 
 fn sender_without_kernel(conditions: &Conditions) -> Batch {
     let mut ring = BufferRing::of_sender(conditions.message_size_bytes, conditions.buffers, None);
-    let (lengths, mut times) = (Lengths::of(conditions, &NO_TOKEN), Recorder::of(conditions));
+    let (supply, mut times) = (Supply::of(conditions), Recorder::of(conditions));
     let nothing = NullSocket::echo(usize::MAX);
     Box::new(move |control| {
         // A null socket returns no error.
-        let _ = send_all(
-            &nothing, control, &mut ring, &lengths, &mut None, &mut times,
-        );
+        let _ = send_all(&nothing, control, &mut ring, supply, &mut None, &mut times);
     })
 }
 

@@ -19,8 +19,7 @@ use crate::delay_variation::{self, DelayRecorder};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::handshake::NO_TOKEN;
 use crate::latency::{Recorder, timed};
-use crate::lengths::Lengths;
-use crate::loops::receive_flags;
+use crate::loops::{Supply, receive_flags, send_messages};
 use crate::modes;
 use crate::options;
 use crate::pacing::{self, Pacer};
@@ -61,7 +60,7 @@ pub fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, 
                     run.conditions.buffers,
                     Work::of_unpaced_sender(run.conditions),
                 ),
-                lengths: Lengths::of(run.conditions, run.token),
+                supply: Supply::of(run.conditions),
                 extras: Extras {
                     tag,
                     stamps: run.conditions.delay_variation,
@@ -122,7 +121,7 @@ type Front = [u8; HEADER_BYTES];
 struct Sender {
     socket: UdpSocket,
     ring: BufferRing,
-    lengths: Lengths,
+    supply: Supply,
     pacer: Option<Pacer>,
     extras: Extras,
 }
@@ -146,12 +145,12 @@ fn send_all(
     calls: &impl Syscalls,
     control: &Control,
     ring: &mut BufferRing,
-    lengths: &Lengths,
+    supply: Supply,
     pacer: &mut Option<Pacer>,
     extras: &mut Extras,
 ) -> Result<(), Errno> {
     let mut number = 0;
-    lengths.send(control, |phase, done, length| {
+    send_messages(control, supply, |phase, done, length| {
         if done > 0 {
             return Err(Errno::MSGSIZE);
         }
@@ -229,12 +228,12 @@ impl Flow for Sender {
         let Sender {
             socket,
             ring,
-            lengths,
+            supply,
             pacer,
             extras,
         } = self;
-        let asked = || format!("send datagrams of up to {} bytes", lengths.longest());
-        send_all(socket, control, ring, lengths, pacer, extras)
+        let asked = || format!("send datagrams of up to {} bytes", supply.size());
+        send_all(socket, control, ring, *supply, pacer, extras)
             .map_err(|error| TrafficError::errno(asked())(error))
     }
 
@@ -288,7 +287,7 @@ impl Flow for Receiver {
 
 fn sender_without_kernel(conditions: &Conditions) -> Batch {
     let mut ring = BufferRing::of_sender(conditions.message_size_bytes, conditions.buffers, None);
-    let lengths = Lengths::of(conditions, &NO_TOKEN);
+    let supply = Supply::of(conditions);
     let mut extras = Extras {
         tag: Tag::of(&NO_TOKEN),
         stamps: conditions.delay_variation,
@@ -296,14 +295,7 @@ fn sender_without_kernel(conditions: &Conditions) -> Batch {
     };
     let nothing = NullSocket::echo(usize::MAX);
     Box::new(move |control| {
-        let _ = send_all(
-            &nothing,
-            control,
-            &mut ring,
-            &lengths,
-            &mut None,
-            &mut extras,
-        );
+        let _ = send_all(&nothing, control, &mut ring, supply, &mut None, &mut extras);
     })
 }
 

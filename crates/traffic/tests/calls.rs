@@ -65,26 +65,6 @@ const ROWS: &[Row] = &[
             all_of(receiver, "recvfrom", 100);
         },
     ),
-    (
-        "messages of a distribution are one call each",
-        &[
-            ("workload", "udp_stream"),
-            ("message_size_distribution", "64,100,1000"),
-        ],
-        |sender, receiver| {
-            for calls in [sender, receiver] {
-                let lengths: Vec<usize> = calls.iter().map(|call| call.result as usize).collect();
-                assert_eq!(
-                    lengths,
-                    [64, 100, 1000]
-                        .into_iter()
-                        .cycle()
-                        .take(MESSAGES)
-                        .collect::<Vec<_>>()
-                );
-            }
-        },
-    ),
 ];
 
 const RING: [(&str, &str); 3] = [

@@ -87,45 +87,6 @@ const PROOFS: &[Proof] = &[
     proof("message_size_bytes", "333", UdpStream, |c| {
         assert_eq!(payloads(c), [333; 20])
     }),
-    proof(
-        "message_size_distribution",
-        "64,1024,8192",
-        UdpStream,
-        |c| {
-            let cycle: Vec<usize> = [64, 1024, 8192].into_iter().cycle().take(20).collect();
-            assert_eq!(payloads(c), cycle);
-            let played = play(c);
-            assert_eq!(
-                [played.sender.bytes, played.receiver.bytes],
-                [7 * 64 + 7 * 1024 + 6 * 8192; 2]
-            );
-        },
-    ),
-    with(
-        "message_size_distribution",
-        "bimodal:64@0.75,8192@0.25",
-        UdpStream,
-        &[("stop_messages", "4096")],
-        |c| {
-            let sent = play(c).sender;
-            assert_eq!((sent.messages, sent.bytes), (4096, 3072 * 64 + 1024 * 8192));
-        },
-    ),
-    with(
-        "message_size_distribution",
-        "uniform:100-3000",
-        TcpStream,
-        &[("stop_bytes", "1000003")],
-        |c| {
-            let played = play(c);
-            assert_eq!([played.sender.bytes, played.receiver.bytes], [1_000_003; 2]);
-            assert!(
-                played.sender.messages > 500 && played.sender.messages < 900,
-                "{:?}",
-                played.sender
-            );
-        },
-    ),
     with(
         "payload",
         "dirty",

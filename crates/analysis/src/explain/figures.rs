@@ -44,7 +44,7 @@ impl RunFigures {
         RunFigures {
             run,
             message_size_bytes: (!conditions.workload.is_transactional())
-                .then(|| conditions.mean_message_bytes()),
+                .then(|| f64::from(conditions.message_size_bytes)),
             segment_size_bytes: None,
             is_datagram: conditions.workload.is_datagram(),
             is_paced: conditions.is_paced(),

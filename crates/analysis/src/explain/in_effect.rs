@@ -111,7 +111,7 @@ impl InEffect {
             .map_or(1, |sample| sample.cpus.len());
         let no_other_cpu = cpus <= if run.shared_cpus { 2 } else { 1 };
         InEffect {
-            sends_large: conditions.mean_message_bytes() >= LARGE_BYTES,
+            sends_large: f64::from(conditions.message_size_bytes) >= LARGE_BYTES,
             receives_large: received.is_some_and(|bytes| bytes >= LARGE_BYTES),
             send_mode: conditions.send_mode != Mode::Plain,
             receive_mode: conditions.receive_mode != Mode::Plain,

@@ -110,7 +110,7 @@ fn busy_ns(run: &RunView, role: Role) -> Option<f64> {
     let messages = match role {
         Role::Receiver if conditions.workload.is_byte_stream() => {
             let bytes = last.counts.bytes.saturating_sub(first.counts.bytes);
-            bytes as f64 / conditions.mean_message_bytes()
+            bytes as f64 / f64::from(conditions.message_size_bytes)
         }
         _ => last.counts.messages.saturating_sub(first.counts.messages) as f64,
     };

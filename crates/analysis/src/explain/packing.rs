@@ -46,7 +46,7 @@ impl Packing {
         Some(Packing {
             bytes_per_packet: figure("sender_bytes_per_packet")?,
             full_from: full_from(run.conditions),
-            message_bytes: run.conditions.mean_message_bytes(),
+            message_bytes: f64::from(run.conditions.message_size_bytes),
             busy: attributed.or_else(hosts),
         })
     }

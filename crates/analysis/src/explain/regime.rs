@@ -73,7 +73,7 @@ impl Regime {
             mbps: 0.0,
             costs: [None; 2],
             bytes_per_packet,
-            message_bytes: conditions.mean_message_bytes(),
+            message_bytes: f64::from(conditions.message_size_bytes),
             window_limited: signals.tcp.rwnd_limited,
             buffer_limited: signals.tcp.sndbuf_limited,
             is_full: bytes_per_packet >= full_from(conditions),

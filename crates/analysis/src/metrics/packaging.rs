@@ -150,7 +150,7 @@ pub fn bytes_per_packet(run: &RunView, role: Role) -> Option<f64> {
 /// of the largest packet that the stack makes (64 KiB, `GSO_MAX_SIZE` in
 /// include/linux/netdevice.h).
 pub fn full_from(conditions: &Conditions) -> f64 {
-    (1.5 * conditions.mean_message_bytes()).min(32_768.0)
+    (1.5 * f64::from(conditions.message_size_bytes)).min(32_768.0)
 }
 
 /// Bytes of user data per packet that the sender's interface was given between pairs of samples.

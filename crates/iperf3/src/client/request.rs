@@ -54,7 +54,6 @@ pub fn check(conditions: &Conditions) -> Result<(), String> {
         (conditions.send_mode != Mode::Plain, "--send-mode"),
         (conditions.receive_mode != Mode::Plain, "--receive-mode"),
         (conditions.delay_variation, "--delay-variation"),
-        (conditions.message_sizes.is_some(), "--message-sizes"),
         (conditions.receiver_delay_us > 0, "--receiver-delay"),
         (conditions.cork, "--cork"),
         (!of_receiver.cpus.is_empty(), "--receiver-cpus"),

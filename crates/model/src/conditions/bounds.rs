@@ -181,7 +181,7 @@ impl Conditions {
                 ));
             }
         }
-        self.check_sizes()
+        self.check_buffers()
     }
 
     /// The settings that are numbers, each with its bounds.

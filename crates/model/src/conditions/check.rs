@@ -1,13 +1,12 @@
 //! Checks of conditions that need no host.
 
 use super::{
-    Conditions, Impossible, Mss, RateOf, STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX,
+    Conditions, Impossible, Mss, STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX,
     TRANSACTION_RATE_MAX, Workload, one,
 };
 use crate::buffers::Buffers;
 use crate::modes::{self, Mode};
 use crate::record::Role;
-use crate::sizes::Sizes;
 
 impl Conditions {
     /// Checks the limits of a run in the embedded lab, whose links have this MTU.
@@ -75,7 +74,7 @@ impl Conditions {
         }
         self.check_times()?;
         self.check_modes(mtu_bytes)?;
-        self.check_sizes()?;
+        self.check_buffers()?;
         let Some(segment) = self.segment_bytes() else {
             return Ok(());
         };
@@ -121,10 +120,7 @@ impl Conditions {
                 Workload::names(Workload::numbers_datagrams)
             )));
         }
-        let size = self
-            .message_sizes
-            .as_ref()
-            .map_or(self.message_size_bytes, Sizes::smallest);
+        let size = self.message_size_bytes;
         if size < STAMPED_BYTES {
             return Err(refused(format!(
                 "in messages of {size} bytes; allowed: {STAMPED_BYTES} and more"
@@ -135,8 +131,8 @@ impl Conditions {
             .map_err(refused)
     }
 
-    /// Checks message sizes that differ, and the program's buffers.
-    pub(super) fn check_sizes(&self) -> Result<(), String> {
+    /// Checks the program's buffers.
+    pub(super) fn check_buffers(&self) -> Result<(), String> {
         self.buffers
             .check(self.message_size_bytes.max(self.receive_bytes()))?;
         let plain = [("send", self.send_mode), ("receive", self.receive_mode)];
@@ -148,39 +144,7 @@ impl Conditions {
                 "buffer, payload and work settings are not for {end}_mode `{mode}`; allowed with: send_mode and receive_mode `plain`"
             ));
         }
-        let Some(sizes) = &self.message_sizes else {
-            return Ok(());
-        };
-        let refused = |what: &str, allowed: &str| {
-            Err(format!(
-                "message_size_distribution `{sizes}` {what}; allowed: {allowed}"
-            ))
-        };
-        let is_udp = self.workload.is_datagram();
-        match () {
-            () if self.message_size_bytes != sizes.largest() => {
-                refused("is set, and a message size too", "one of them")
-            }
-            () if self.send_mode != Mode::Plain => {
-                refused("is not for fast modes", "send_mode `plain`")
-            }
-            () if self.mss == Some(Mss::Message) => refused(
-                "has no one size for `mss = \"message\"`",
-                "a number of bytes",
-            ),
-            () if is_udp && sizes.smallest() < 8 => refused(
-                "has datagrams without room for a number",
-                "8 bytes and more",
-            ),
-            () if is_udp && self.stop_bytes.is_some() => {
-                refused("is not for a count of bytes with UDP", "stop_messages")
-            }
-            () if self.rate_of == RateOf::Wire && self.rate_bps.is_some() => refused(
-                "has no one size on the wire",
-                "rate_of = \"user\", or message_rate",
-            ),
-            () => Ok(()),
-        }
+        Ok(())
     }
 
     /// Refuses settings of transactions for a stream, and settings of streams for transactions.
@@ -219,11 +183,6 @@ impl Conditions {
             (false, self.stop_bytes.is_some(), "stop_bytes"),
             (false, self.rate_bps.is_some(), "rate_bps"),
             (false, self.message_rate.is_some(), "message_rate"),
-            (
-                false,
-                self.message_sizes.is_some(),
-                "message_size_distribution",
-            ),
             (
                 false,
                 of_streams != Buffers::default(),

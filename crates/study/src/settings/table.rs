@@ -11,7 +11,6 @@ use bitcost_model::place::{IpVersion, Ports, Scheduling};
 use bitcost_model::probes::Probes;
 use bitcost_model::record::Role;
 use bitcost_model::search::Goal;
-use bitcost_model::sizes::{self, Sizes};
 use bitcost_model::tcp_buffers::{self, TcpBuffers};
 use bitcost_model::workload::WORKLOADS;
 use toml_edit::Value;
@@ -103,13 +102,6 @@ fn name(text: &str) -> Option<String> {
     (is_one && (1..16).contains(&text.len())).then(|| text.to_owned())
 }
 
-fn set_sizes(conditions: &mut Conditions, text: &str) -> Option<()> {
-    let sizes = Sizes::parse(text).ok()?;
-    conditions.message_size_bytes = sizes.largest();
-    conditions.message_sizes = Some(sizes);
-    Some(())
-}
-
 /// A single port is the first of a range with one port for each flow.
 fn set_receiver_ports(conditions: &mut Conditions, text: &str) -> Option<()> {
     let mut ports = Ports::parse(text)?;
@@ -179,8 +171,6 @@ pub const SETTINGS: &[Setting] = settings! {
     row "message_size_bytes", letter("message-size", 'l', &["length"]),
         Kind::Number(&bounds::MESSAGE_SIZE_BYTES, &[], |c, n| c.message_size_bytes = small(n)),
         "Size of a message: the bytes of one send call (default: 128KiB; UDP: 1024, at most 65507)";
-    row "message_size_distribution", flag("message-size-distribution"), form!("SIZES", sizes::ALLOWED, set_sizes),
-        "Message sizes that vary: in turn (`64,1024`), by weight (`64@3,8192@1`), `uniform:64-1472` or `bimodal:64@0.9,8192@0.1`, in bytes (default: one size)";
     row "buffer_alignment_bytes", flag("buffer-alignment"),
         Kind::Number(&bounds::BUFFER_ALIGNMENT_BYTES, &[], |c, n| c.buffers.alignment_bytes = Some(small(n))),
         "Alignment of the program's buffers in memory, in bytes, a power of two (default: that of the allocator)";

@@ -155,7 +155,7 @@ pub static WAITING: Intervention = Intervention {
 fn messages(trial: &Trial) -> Vec<Offer> {
     let conditions = &trial.test.conditions;
     let has = conditions.message_size_bytes;
-    if conditions.workload.is_transactional() || conditions.message_sizes.is_some() {
+    if conditions.workload.is_transactional() {
         return Vec::new();
     }
     let most = match conditions.workload.is_datagram() {
