@@ -4,18 +4,13 @@
 mod bench_peers;
 mod chaos_verb;
 mod confusion;
-mod cpu_check;
-mod damage;
 mod dist;
 mod emulator;
 mod known_work;
 mod kubernetes_bed;
 mod mesh_power;
 mod mesh_scale;
-mod probe_cost;
 mod reference;
-mod service_ssh;
-mod serving;
 mod slurm_bed;
 mod source;
 mod vm;
@@ -42,9 +37,6 @@ enum Verb {
     /// Kill bitcost at every step of applying and restoring settings, and see whether its hosts are
     /// as before
     Chaos(chaos_verb::Arguments),
-    /// Damage logs in many ways, and see whether bitcost says so or gives other figures without a
-    /// word
-    Damage(damage::Arguments),
     /// Simulate meshes with slow hosts, and write into docs/method/mesh.md how often they are named
     MeshPower(mesh_power::Arguments),
     /// Measure what the controller of a mesh of many agents needs
@@ -55,9 +47,6 @@ enum Verb {
     /// Start a real Kubernetes of nodes in network namespaces, and measure meshes over its pods; needs root, the binaries of
     /// Kubernetes, etcd, containerd, runc and its network plug-ins
     KubernetesBed(kubernetes_bed::Arguments),
-    /// Compare the figures of tests over the service with those over ssh, interleaved between two
-    /// namespaces; needs root and openssh-server
-    ServiceSsh(service_ssh::Arguments),
     /// Compare what known work on messages adds to the cost of either end with that work, over UDP and
     /// three ways of TCP; needs a machine that does nothing else
     KnownWork(known_work::Arguments),
@@ -87,11 +76,6 @@ enum Verb {
     /// Give a device of this network namespace a queueing discipline
     #[command(hide = true)]
     NodeQdisc { device: String, qdisc: String },
-    /// Measure how long each probe takes to read, on this machine as it is
-    ProbeCost(probe_cost::Arguments),
-    /// Check the accounts of CPU time against burners of known duty cycle, on a machine that does
-    /// nothing else
-    CpuCheck(cpu_check::Arguments),
     /// Turn a device's offloads off, and read them back
     #[command(hide = true)]
     OffloadsOff { device: String },
@@ -112,7 +96,6 @@ fn main() -> ExitCode {
         Verb::BenchPeers(arguments) => bench_peers::run(&arguments),
         Verb::Emulator(arguments) => emulator::run(&arguments),
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
-        Verb::Damage(arguments) => damage::run(&arguments),
         Verb::Dist(arguments) => dist::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),
         Verb::VmPair(arguments) => vm::pair::run(&arguments),
@@ -120,7 +103,6 @@ fn main() -> ExitCode {
         Verb::MeshScale(arguments) => mesh_scale::run(&arguments),
         Verb::SlurmBed(arguments) => slurm_bed::run(&arguments),
         Verb::KubernetesBed(arguments) => kubernetes_bed::run(&arguments),
-        Verb::ServiceSsh(arguments) => service_ssh::run(&arguments),
         Verb::KnownWork(arguments) => known_work::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::Reference(arguments) => reference::run(&arguments),
@@ -133,8 +115,6 @@ fn main() -> ExitCode {
             settings,
         } => confusion::delay_node([&first, &second], &settings).map(|()| true),
         Verb::NodeQdisc { device, qdisc } => confusion::node_qdisc(&device, &qdisc).map(|()| true),
-        Verb::CpuCheck(arguments) => cpu_check::run(&arguments),
-        Verb::ProbeCost(arguments) => probe_cost::run(&arguments).map(|()| true),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
