@@ -15,26 +15,23 @@ pub enum PictureKind {
     Curve,
     /// One run of each cell over time: throughput, segments retransmitted, window, round-trip time.
     Series,
-    /// The load of each CPU over time, in one run of each cell.
-    Cpus,
     /// CPU time per message against message size, and the line through it.
     Cost,
-    /// Every run in the order in which they were made.
-    Order,
 }
 
 impl PictureKind {
     /// Every kind, in the order of a report.
-    pub const ALL: [PictureKind; 8] = [
+    pub const ALL: [PictureKind; 6] = [
         PictureKind::Medians,
         PictureKind::Quantiles,
         PictureKind::Boxes,
         PictureKind::Curve,
         PictureKind::Cost,
         PictureKind::Series,
-        PictureKind::Cpus,
-        PictureKind::Order,
     ];
+
+    /// Kinds that studies in older logs name, and that reports no longer have.
+    pub(crate) const FORMER: [&'static str; 2] = ["cpus", "order"];
 
     /// The name that studies use.
     pub fn name(self) -> &'static str {
@@ -44,9 +41,7 @@ impl PictureKind {
             PictureKind::Boxes => "boxes",
             PictureKind::Curve => "curve",
             PictureKind::Series => "series",
-            PictureKind::Cpus => "cpus",
             PictureKind::Cost => "cost",
-            PictureKind::Order => "order",
         }
     }
 
@@ -54,7 +49,7 @@ impl PictureKind {
     pub(crate) fn keys(self) -> &'static [&'static str] {
         match self {
             PictureKind::Cost => &["title"],
-            PictureKind::Series | PictureKind::Cpus => &["title", "of"],
+            PictureKind::Series => &["title", "of"],
             PictureKind::Curve => &["title", "of", "metrics", "bars", "x", "y"],
             _ => &["title", "of", "metrics"],
         }

@@ -341,42 +341,6 @@ fn messages_and_segments_have_pictures_of_their_own() {
     }
 }
 
-/// A run of each cell whose endpoints were equally busy, sampled three times.
-fn equally_busy(shared: bool) -> Vec<Event> {
-    let mut events = crate::common::log(crate::common::STUDY, 1, |cell, planned| {
-        let crate::common::Made::Ended(mut sender, mut receiver) =
-            crate::common::ended(cell, &crate::common::plain(cell, planned))
-        else {
-            unreachable!()
-        };
-        for end in [&mut sender, &mut receiver] {
-            let mut third = end.samples[1].clone();
-            third.at_ns += 1_000_000_000;
-            end.samples.push(third);
-        }
-        crate::common::Made::Ended(sender, receiver)
-    });
-    for event in &mut events {
-        if let Event::Prepared { shared_cpus, .. } = event {
-            *shared_cpus = shared;
-        }
-    }
-    events
-}
-
-#[test]
-fn two_hosts_are_never_drawn_as_one() {
-    for (shared, wanted) in [
-        (true, &["CPU 0"][..]),
-        (false, &["sender CPU 0", "receiver CPU 0"]),
-    ] {
-        let html = rendered(&equally_busy(shared), |summary| {
-            summary.study.pictures = Some(vec![Picture::plain(PictureKind::Cpus)]);
-        });
-        assert_eq!(chart(&html, 0).axis(false).ticks, wanted);
-    }
-}
-
 #[test]
 fn a_paper_s_averages_are_next_to_the_medians() {
     let csv = include_str!("../../../import/tests/fixtures/tcp-mss-offloads-on.csv");

@@ -3,7 +3,6 @@
 mod boxes;
 mod changes;
 mod cost;
-mod cpus;
 mod curve;
 mod document;
 mod drawing;
@@ -12,7 +11,6 @@ mod history;
 mod limits;
 mod medians;
 mod narrow;
-mod order;
 mod point;
 mod quantiles;
 mod series;
@@ -56,15 +54,13 @@ type Row = (
 /// The heading of the pictures and tables with the document's figures.
 pub(crate) const DOCUMENT: &str = "Compared with the document";
 
-const KINDS: [Row; 8] = [
+const KINDS: [Row; 6] = [
     (Kind::Medians, DOCUMENT, medians::draw),
     (Kind::Quantiles, "Percentiles", quantiles::draw),
     (Kind::Boxes, "Spread", boxes::draw),
     (Kind::Curve, "Against size", curve::draw),
     (Kind::Cost, "Cost of a message", cost::draw),
     (Kind::Series, "Within a run", series::draw),
-    (Kind::Cpus, "CPUs within a run", cpus::draw),
-    (Kind::Order, "In order", order::draw),
 ];
 
 /// The pictures that the study wants; if it names none, every kind that has something to show.

@@ -30,8 +30,6 @@ pub(crate) enum Legend {
     None,
     /// A line for each trace.
     Traces,
-    /// The shades of tiles, with this unit of 0 and 100.
-    Shades(&'static str),
 }
 
 pub(crate) struct Panel {
@@ -106,7 +104,6 @@ pub(crate) enum Marks {
     /// A bar from `Mark::from` to each place.
     Bars(Vec<Mark>),
     Boxes(Vec<Quartiles>),
-    Tiles(Vec<Tile>),
 }
 
 /// A place with the bounds of its value: along the vertical axis, or along the horizontal one where
@@ -125,14 +122,6 @@ pub(crate) struct Mark {
 pub(crate) struct Quartiles {
     pub y: f64,
     pub five: [f64; 5],
-    pub title: String,
-}
-
-/// A stretch of the horizontal axis in a name's band, shaded from 0 to 1.
-pub(crate) struct Tile {
-    pub x: (f64, f64),
-    pub y: f64,
-    pub shade: f64,
     pub title: String,
 }
 

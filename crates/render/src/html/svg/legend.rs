@@ -3,9 +3,6 @@
 use super::chart::{Chart, Legend, Marks, Trace};
 use crate::html::writer::Html;
 
-/// The shades that a legend shows, in per cent.
-const SHADES: [u32; 5] = [0, 25, 50, 75, 100];
-
 pub(super) fn write(page: &mut Html, chart: &Chart) {
     match chart.legend {
         Legend::None => {}
@@ -14,21 +11,6 @@ pub(super) fn write(page: &mut Html, chart: &Chart) {
             let traces = chart.panels.iter().flat_map(|panel| &panel.traces);
             for trace in traces.filter(|trace| trace.is_named) {
                 entry(page, trace);
-            }
-            page.raw("</ul>\n");
-        }
-        Legend::Shades(unit) => {
-            page.raw("<ul class=\"legend\">\n");
-            for shade in SHADES {
-                page.raw(&swatch(
-                    "c0",
-                    &format!(
-                        "<rect class=\"tile\" width=\"28\" height=\"14\" fill-opacity=\"{}\"/>",
-                        f64::from(shade) / 100.0
-                    ),
-                ))
-                .text(&format!("{shade} {unit}"))
-                .raw("</li>\n");
             }
             page.raw("</ul>\n");
         }
@@ -52,7 +34,7 @@ fn entry(page: &mut Html, trace: &Trace) {
         Marks::Points(_) => sign,
         Marks::Line(_) => line + &sign,
         Marks::Curve(_) => line,
-        Marks::Bars(_) | Marks::Boxes(_) | Marks::Tiles(_) => {
+        Marks::Bars(_) | Marks::Boxes(_) => {
             "<rect class=\"bar\" width=\"28\" height=\"14\"/>".to_owned()
         }
     };

@@ -1,6 +1,6 @@
 //! The marks of a trace. Those whose numbers have no place on the axes are left out.
 
-use super::chart::{Mark, Marks, Quartiles, Tile, Trace};
+use super::chart::{Mark, Marks, Quartiles, Trace};
 use super::plane::Plane;
 use crate::html::writer::Html;
 
@@ -30,11 +30,6 @@ pub(super) fn write(page: &mut Html, plane: &Plane, trace: &Trace) {
                 quartiles(page, plane, trace, of);
             }
         }
-        Marks::Tiles(tiles) => {
-            for one in tiles {
-                tile(page, plane, one);
-            }
-        }
     }
     page.raw("</g>\n");
 }
@@ -47,7 +42,6 @@ fn kind(marks: &Marks) -> &'static str {
         Marks::Curve(_) => "curve",
         Marks::Bars(_) => "bars",
         Marks::Boxes(_) => "boxes",
-        Marks::Tiles(_) => "tiles",
     }
 }
 
@@ -202,22 +196,6 @@ fn quartiles(page: &mut Html, plane: &Plane, trace: &Trace, of: &Quartiles) {
         ));
     title(page, &of.title);
     page.raw("</g>\n");
-}
-
-fn tile(page: &mut Html, plane: &Plane, tile: &Tile) {
-    let (Some(from), Some(to), Some(y)) = (plane.x(tile.x.0), plane.x(tile.x.1), plane.y(tile.y))
-    else {
-        return;
-    };
-    let height = plane.band() - 2.0;
-    page.raw(&format!(
-        "<rect class=\"tile\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{height:.1}\" fill-opacity=\"{:.2}\">",
-        y - height / 2.0,
-        to - from,
-        tile.shade
-    ));
-    title(page, &tile.title);
-    page.raw("</rect>\n");
 }
 
 fn title(page: &mut Html, words: &str) {
