@@ -10,7 +10,6 @@ use bitcost_render::export::{ExportError, Form, Input, RowSupport};
 use bitcost_render::forms::{FORMS, form};
 use bitcost_render::layout::TextOptions;
 use bitcost_render::provenance::{Maker, Source};
-use bitcost_render::text::repetitions_text;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::failure::Failure;
@@ -139,7 +138,7 @@ impl Look {
                 "--format iperf3 is for streams: iperf3 has no transactions; use --format netperf or json"
             }
             "iperf3" if is_repeated => {
-                "--format iperf3 is for a single run; leave out --until-interval and --repeat"
+                "--format iperf3 is for a single run; leave out --until-interval"
             }
             _ => return self.check(),
         };
@@ -181,17 +180,6 @@ impl Look {
             .iter()
             .for_each(|remark| output::say(remark));
         output::form(&exported.bytes)
-    }
-
-    /// Prints a row for each repetition of a test, where the form is for people.
-    ///
-    /// # Errors
-    /// As [`output::print`].
-    pub fn print_repetitions(&self, execution: &Findings) -> Result<(), Failure> {
-        match repetitions_text(&execution.summary, look(TEXT)) {
-            Some(text) if self.is_for_people() => output::print(&(text + "\n")),
-            _ => Ok(()),
-        }
     }
 }
 

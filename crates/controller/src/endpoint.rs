@@ -40,8 +40,6 @@ pub struct Endpoint {
     pub greeting: Duration,
     /// What plays the endpoint, behind its agent.
     pub peer: Peer,
-    /// Whether others wait for the host while an agent is there.
-    pub is_shared: bool,
 }
 
 /// The usual time that an agent may take in all to start and greet, including the copy of its
@@ -67,7 +65,6 @@ impl Endpoint {
             patience: Duration::ZERO,
             greeting: START,
             peer: Peer::Bitcost,
-            is_shared: false,
         }
     }
 }

@@ -12,7 +12,6 @@ mod pool;
 mod process;
 mod route;
 mod run;
-mod series;
 mod session;
 mod state;
 mod transport;

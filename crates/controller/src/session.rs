@@ -21,7 +21,6 @@ use crate::idle;
 use crate::pair::Pair;
 use crate::process::Processes;
 use crate::run::{self, Sink};
-use crate::series::Series;
 use crate::state::{StateLimits, Watch};
 use crate::transport::Transport;
 
@@ -172,9 +171,7 @@ impl<'a> Session<'a> {
     }
 
     /// As [`Session::execute`]; before the first run of each block `enough` is called with the
-    /// number of complete blocks, and the execution ends when it returns true. Where the plan has
-    /// an interval, each block waits for its time, and a host that stays out of reach costs the run
-    /// and not the execution.
+    /// number of complete blocks, and the execution ends when it returns true.
     ///
     /// # Errors
     /// As [`Session::execute`], and what `enough` returns.
@@ -188,14 +185,12 @@ impl<'a> Session<'a> {
         let mut block = None;
         let mut enough_blocks = None;
         self.watch.begin();
-        let series = Series::new(plan, self.pair.now());
         for planned in plan.runs.iter().filter(|run| !done.contains(&run.index)) {
             if self.stop.load(Ordering::Relaxed) {
-                return self.stopped(plan, planned, sink);
+                return Ok(Ending::Interrupted);
             }
             let before = block.replace(planned.block);
-            let is_next = before.is_some_and(|before| before != planned.block);
-            if is_next {
+            if before.is_some_and(|before| before != planned.block) {
                 self.watch.fix();
                 self.repeat(plan, &self.watch.pending(), false, sink)?;
             }
@@ -206,16 +201,13 @@ impl<'a> Session<'a> {
                 }
                 self.pair.idle = None;
             }
-            let ending = match self.ready(series.as_ref().filter(|_| is_next), sink) {
+            let ending = match self.settle(sink) {
                 Ok(()) => self.try_with_twin(plan, planned, sink)?,
                 Err(ControllerError::Stopped) => Ending::Interrupted,
-                Err(error) if series.is_some() && self.may_return(&error) => {
-                    self.missed(planned, &error, sink)?
-                }
                 Err(error) => return Err(error),
             };
             if ending == Ending::Interrupted {
-                return self.stopped(plan, planned, sink);
+                return Ok(ending);
             }
             self.repeat(plan, &[*planned], false, sink)?;
         }
@@ -237,55 +229,12 @@ impl<'a> Session<'a> {
         Ok(Ending::Complete)
     }
 
-    /// The end of an execution that the user stopped before this run had a result: complete where
-    /// the plan has no other end.
-    fn stopped(
-        &mut self,
-        plan: &Plan,
-        planned: &PlannedRun,
-        sink: &mut Sink,
-    ) -> Result<Ending, ControllerError> {
-        if !plan.is_open_ended() || planned.block == 0 {
-            return Ok(Ending::Interrupted);
-        }
-        self.end(Some(planned.block), sink)
-    }
-
-    /// Waits for the time of the next block of a series, and makes both agents idle.
-    fn ready(&mut self, series: Option<&Series>, sink: &mut Sink) -> Result<(), ControllerError> {
-        if let Some(series) = series {
-            let due = series.due(self.pair.now());
-            self.is_upset |= !self.pair.rest(due, self.stop)?;
-        }
-        self.settle(sink)
-    }
-
     /// Whether a host that is out of reach may come back.
     fn may_return(&mut self, error: &ControllerError) -> bool {
         match error {
             ControllerError::Agent { role, .. } => !self.pair.endpoint(*role).patience.is_zero(),
             ControllerError::Sink(_) | ControllerError::Stopped => false,
         }
-    }
-
-    /// A run that was not made, because a host is out of reach.
-    fn missed(
-        &mut self,
-        planned: &PlannedRun,
-        error: &ControllerError,
-        sink: &mut Sink,
-    ) -> Result<Ending, ControllerError> {
-        let run = planned.index;
-        emit(sink, Event::RunBegan { run, at: now() })?;
-        let failed = Event::RunFailed {
-            run,
-            kind: FailureKind::Lost,
-            reason: error.to_string(),
-            host_lacks: false,
-            until_stopped: None,
-        };
-        emit(sink, failed)?;
-        Ok(Ending::Complete)
     }
 
     /// One run with its first and last event.

@@ -240,7 +240,7 @@ impl<'a> Recorder<'a> {
         self.runs_began = Instant::now();
         let missing = plan.total_time().saturating_sub(self.spent_before);
         let spent = self.spent_before + self.began.elapsed();
-        session.repeat_in_one_state(states.limits((study, plan), missing, spent));
+        session.repeat_in_one_state(states.limits(study, missing, spent));
         self.watched(|sink, recorder| {
             let mut enough = |blocks| recorder.borrow_mut().is_enough(study, blocks);
             session.execute_until(plan, done, sink, &mut enough)

@@ -20,9 +20,6 @@ use crate::search::{self, Allows};
 use crate::states::States;
 use crate::store::{StoreError, Writer};
 
-/// The runs for which the disk must have room before an execution without an end.
-const ROOM_RUNS: usize = 100;
-
 /// A study that is to be executed.
 pub struct Start<'a> {
     /// The study, with all that the command line changes of it.
@@ -57,12 +54,7 @@ impl Start<'_> {
         let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S");
         let usual = || format!("{stamp}-{}", self.study.name);
         let name = self.folder.map_or_else(usual, str::to_owned);
-        // The blocks of an execution without an end are the most that there can be.
-        let runs = match self.plan.is_open_ended() {
-            true => self.plan.runs.len().min(ROOM_RUNS),
-            false => self.plan.runs.len(),
-        };
-        Writer::create(out, &name, runs).map(Target::Disk)
+        Writer::create(out, &name, self.plan.runs.len()).map(Target::Disk)
     }
 
     /// Prepares the hosts, opens the log, calibrates, and makes every run. When `stop` becomes

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use bitcost_controller::{STATE_SHARE, StateLimits};
 use bitcost_model::machine_state::DistanceState;
-use bitcost_model::plan::Plan;
 use bitcost_study::Study;
 
 /// How runs are repeated that were made in another state of the machine than the study's.
@@ -21,14 +20,9 @@ impl States {
     /// The limits for the missing runs of a plan, which take this time, where this much of the
     /// budget of a stop rule was spent before. How many runs a stop rule needs is not known: then a
     /// quarter of the time of those made is allowed.
-    pub(crate) fn limits(
-        self,
-        (study, plan): (&Study, &Plan),
-        missing: Duration,
-        spent: Duration,
-    ) -> StateLimits {
+    pub(crate) fn limits(self, study: &Study, missing: Duration, spent: Duration) -> StateLimits {
         let rule = study.until.as_ref();
-        let is_known = rule.is_none() && !plan.is_open_ended();
+        let is_known = rule.is_none();
         let within = rule.and_then(|rule| rule.budget);
         StateLimits {
             budget: self.budget.or(is_known.then(|| missing / STATE_SHARE)),

@@ -18,9 +18,8 @@ pub struct Lengths {
     pub duration_ms: Option<u32>,
     /// Counts after which bounded runs end, in per cent of the study's counts.
     pub counts_pct: Option<u32>,
-    /// Time from the start of one block to the start of the next, in milliseconds; absent: each
-    /// block follows the one before it at once. Without a number of blocks such an execution goes
-    /// on until it is stopped.
+    /// Of executions by earlier versions: time from the start of one block to the start of the
+    /// next, in milliseconds. Without a number of blocks they went on until they were stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_ms: Option<u64>,
 }
@@ -81,16 +80,11 @@ impl Plan {
         }
     }
 
-    /// Time from the start of one block to the start of the next, where the blocks are that far
-    /// apart.
-    pub fn interval(&self) -> Option<Duration> {
-        self.lengths?.interval_ms.map(Duration::from_millis)
-    }
-
-    /// Whether the execution is complete when the user stops it: it has an interval, and nobody
+    /// Whether the execution was complete when the user stopped it: it had an interval, and nobody
     /// asked for a number of blocks.
     pub fn is_open_ended(&self) -> bool {
-        self.interval().is_some() && self.lengths.is_some_and(|lengths| lengths.blocks.is_none())
+        self.lengths
+            .is_some_and(|lengths| lengths.interval_ms.is_some() && lengths.blocks.is_none())
     }
 
     /// The conditions of the run with this number; absent where the plan has none.

@@ -30,7 +30,6 @@ use crate::noise::noise_json;
 use crate::profile::profile_json;
 use crate::queue_limits::queue_limits_json;
 use crate::regimes::{self, RegimeOfCell};
-use crate::repetitions::repetitions_json;
 use crate::single_run::intervals_json;
 use crate::statements::statements_json;
 use crate::states::repeats_json;
@@ -111,10 +110,6 @@ pub struct Document {
     states: Option<Value>,
     /// How noisy the machine was.
     noise: Option<Value>,
-    /// Time from the start of one repetition to the start of the next, in seconds.
-    interval_s: Option<f64>,
-    /// Runs that were repeated at an interval, in order.
-    repetitions: Option<Value>,
     /// Facts about runs of other programs.
     imported_runs: Option<Value>,
     /// What the CPU time of a KiB or transaction is spent on, of `bitcost bill`: `of`, and for each of
@@ -328,8 +323,6 @@ impl Document {
             core_to_core: summary.distances.as_ref().map(distances_json),
             states: summary.repeats.as_ref().map(repeats_json),
             noise: summary.noise.as_ref().map(noise_json),
-            interval_s: summary.interval.map(|interval| interval.as_secs_f64()),
-            repetitions: summary.interval.map(|_| repetitions_json(summary)),
             imported_runs: summary.is_imported.then(|| imported_json(&findings.events)),
             bill: findings.bill.as_ref().map(bill_json),
             profile: findings.profiled.as_ref().map(profile_json),

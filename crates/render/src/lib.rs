@@ -46,7 +46,6 @@ pub mod progress;
 pub mod provenance;
 mod queue_limits;
 mod regimes;
-pub mod repetitions;
 mod several;
 pub mod single;
 mod single_run;

@@ -13,7 +13,6 @@ use std::fmt::Write;
 use crate::lines::Lines;
 use crate::notes::{notes, statements};
 use crate::profile::{profile_paragraphs, profile_tables};
-use crate::repetitions::repetitions_table;
 use crate::several::{evidence, figures_table};
 use crate::tables::{COLUMNS, MetricTables, tables};
 use crate::text::head;
@@ -75,10 +74,6 @@ pub fn markdown_summary(summary: &Summary) -> String {
             text.push('\n');
             words_table(&mut text, &lines);
         }
-    }
-    if let Some((title, lines)) = repetitions_table(summary) {
-        let _ = write!(text, "\n### {}\n\n", escape(&title));
-        words_table(&mut text, &lines);
     }
     text.push('\n');
     for note in notes(summary) {

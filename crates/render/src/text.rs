@@ -19,7 +19,6 @@ use crate::mode_search::searches_text;
 use crate::notes::notes;
 use crate::profile::profile_text;
 use crate::queue_limits::queue_limits_text;
-use crate::repetitions::repetitions_table;
 use crate::several::one_cell;
 use crate::statements::statement_lines;
 use crate::tables::{MetricTables, tables};
@@ -109,10 +108,6 @@ pub fn text(summary: &Summary, options: TextOptions) -> String {
             .iter()
             .for_each(|(place, lines)| page.table(place.as_deref(), lines));
     }
-    if let Some(repetitions) = repetitions_text(summary, options) {
-        page.blank();
-        page.text.push_str(&repetitions);
-    }
     for series in &summary.time_series {
         page.blank();
         page.text
@@ -132,18 +127,6 @@ pub fn text(summary: &Summary, options: TextOptions) -> String {
     }
     statements(&mut page, summary);
     page.text
-}
-
-/// A row for each repetition under a heading; absent where runs were not repeated at an interval.
-pub fn repetitions_text(summary: &Summary, options: TextOptions) -> Option<String> {
-    let (title, lines) = repetitions_table(summary)?;
-    let mut page = Page {
-        options,
-        text: String::new(),
-    };
-    page.heading(&title);
-    page.table(None, &lines);
-    Some(page.text)
 }
 
 /// The sentences under the heading.

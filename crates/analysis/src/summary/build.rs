@@ -1,8 +1,6 @@
 //! From events to figures per cell: medians with intervals, improvements, and runs that were left
 //! out, with the reason.
 
-use std::time::Duration;
-
 use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::{EndpointDescription, Repeats};
@@ -47,9 +45,6 @@ pub struct Summary {
     pub seed: u64,
     /// Planned blocks.
     pub blocks: u32,
-    /// Time from the start of one block to the start of the next, where the runs are repeated at
-    /// an interval.
-    pub interval: Option<Duration>,
     /// Version of bitcost that wrote the log.
     pub bitcost_version: String,
     /// Local time of the start, with offset (RFC 3339).
@@ -151,7 +146,6 @@ impl Summary {
         let mut summary = Summary {
             seed: plan.seed,
             blocks,
-            interval: plan.interval(),
             time_series: time_series(&log.study, &runs.cells),
             precision: Precision::of(&measured, &checks),
             noise: noise(&log.study, &runs.cells),

@@ -1,4 +1,4 @@
-//! Repeating a run, until the interval of its median is narrow enough or at an interval of time.
+//! Repeating a run until the interval of its median is narrow enough.
 
 use std::time::Duration;
 
@@ -7,13 +7,9 @@ use bitcost_analysis::metrics::{METRICS, Metric, metric};
 use bitcost_analysis::summary::Summary;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::near::did_you_mean;
-use bitcost_model::plan::Plan;
 use bitcost_model::study::UntilInterval;
-use bitcost_model::units::{parse_duration, show_duration};
-use bitcost_study::BLOCKS_MOST;
 
 use super::states::state_budget;
-use super::whole::whole;
 use crate::failure::Failure;
 
 /// How often a run is repeated.
@@ -29,13 +25,6 @@ pub struct Repeats {
     /// Minimum and maximum number of runs with --until-interval
     #[arg(long, value_name = "MIN-MAX", requires = "until_interval", value_parser = range, default_value = "5-30")]
     repeats: (u32, u32),
-    /// Repeat the run at this interval, such as 5m, until Ctrl-C, and print a line for each
-    /// repetition; one log holds all of them
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["until_interval", "no_log"])]
-    pub repeat: Option<Duration>,
-    /// Number of repetitions with --repeat [default: until Ctrl-C]
-    #[arg(long, value_name = "N", requires = "repeat", value_parser = whole::<u32>(1..=BLOCKS_MOST))]
-    pub blocks: Option<u32>,
     /// Maximum time to wait for the state of the machine of the first runs and to repeat runs that
     /// were made in another state; 0 disables both [default: a quarter of the time of the runs]
     #[arg(long, value_name = "TIME", value_parser = state_budget)]
@@ -99,22 +88,6 @@ pub fn compared_options(
 }
 
 impl Repeats {
-    /// Checks that a run of this plan ends before the next one is due.
-    ///
-    /// # Errors
-    /// Usage, with the time that a run takes.
-    pub fn check_interval(&self, plan: &Plan) -> Result<(), Failure> {
-        let run = plan.time_with_twin(0) + plan.idle_baseline();
-        match self.repeat {
-            Some(interval) if interval < run => Err(Failure::Usage(format!(
-                "--repeat {}: a run takes about {}, with its warm-up and preparation; choose a longer interval, or a shorter run with -t",
-                show_duration(interval),
-                show_duration(run)
-            ))),
-            _ => Ok(()),
-        }
-    }
-
     /// The least number of runs and the rule; absent if one run was requested.
     ///
     /// # Errors

@@ -40,11 +40,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for one in &mut found {
         one.comparison = of_study(one, THRESHOLD_PCT);
     }
-    if let [one] = &found[..]
-        && one.single().is_some()
-    {
-        arguments.look.print_repetitions(one)?;
-    }
     arguments.look.print(&found)?;
     if let [one] = &found[..]
         && one.single().is_none()

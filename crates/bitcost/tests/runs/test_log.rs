@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::bench::{Bench, PATIENCE, log_file};
 
 bitcost_testkit::trials! {
-    Host: test_log_opens_with_the_same_figures, json_is_a_summary, samples_are_printed_where_asked_for, no_log_leaves_nothing, interrupted_repeats_keep_their_runs, repetitions_go_on_until_ctrl_c, too_short_interval_is_refused, interrupted_test_says_what_it_does_not_know;
+    Host: test_log_opens_with_the_same_figures, json_is_a_summary, samples_are_printed_where_asked_for, no_log_leaves_nothing, interrupted_repeats_keep_their_runs, interrupted_test_says_what_it_does_not_know;
 }
 
 const SHORT: [&str; 6] = ["test", "tcp", "-t", "300ms", "-O", "50ms"];
@@ -151,55 +151,6 @@ fn interrupted_repeats_keep_their_runs() {
     bench.assert_nothing_left();
 }
 
-/// Ctrl-C comes in or after the third repetition, which ends the series, and `show` has a row for
-/// each.
-fn repetitions_go_on_until_ctrl_c() {
-    let bench = Bench::new();
-    let running = bench.start(&[&SHORT[..], &["--repeat", "2"]].concat());
-    bench.wait_for_run(3);
-    running.signal_group(Signal::INT);
-    let done = running.finish(PATIENCE);
-    done.assert_code(0);
-    assert!(
-        done.stdout.contains("medians, in brackets"),
-        "{}",
-        done.stdout
-    );
-    let lines = done.stdout.lines();
-    let costs = lines.filter(|line| line.contains(" retransmitted") && line.contains(":"));
-    assert!(costs.count() >= 3, "{}", done.stdout);
-    let folder = bench.execution();
-    let folder = folder.to_str().unwrap();
-    let shown = bench.bitcost(&["show", folder]);
-    shown.assert_code(0);
-    let heading = "Repetitions, one every 2.0 s";
-    assert!(shown.stdout.contains(heading), "{}", shown.stdout);
-    let document = bench.bitcost(&["show", "--json", folder]).json();
-    assert_eq!(document["interval_s"], 2.0);
-    let repetitions = document["repetitions"].as_array().unwrap();
-    assert!((3..=4).contains(&repetitions.len()), "{repetitions:#?}");
-    assert!(
-        repetitions[0]["throughput_mbps"].is_number(),
-        "{document:#}"
-    );
-    // Ctrl-C may come in the middle of one more.
-    let incomplete = document["incomplete_runs"].as_array().unwrap();
-    assert!(incomplete.len() <= 1, "{document:#}");
-    bench.assert_nothing_left();
-}
-
-fn too_short_interval_is_refused() {
-    let bench = Bench::new();
-    let done = bench.bitcost(&["test", "tcp", "-t", "10", "--repeat", "5"]);
-    done.assert_code(2);
-    let why = "--repeat 5.0 s: a run takes about 1";
-    assert!(done.stderr.contains(why), "{}", done.stderr);
-    assert!(bench.contents().is_empty(), "{:?}", bench.contents());
-    bench.assert_nothing_left();
-}
-
-/// Ctrl-C comes in the only run: what it carried until then is in the log, which has no figures of
-/// it; a run that was stopped before its window leaves no log.
 fn interrupted_test_says_what_it_does_not_know() {
     let bench = Bench::new();
     let running = bench.start(&["test", "tcp", "-t", "30"]);

@@ -41,8 +41,7 @@ impl Session<'_> {
         let Some(rate_hz) = plan.profile_hz.filter(|_| !self.profiled.is_empty()) else {
             return self.try_run(plan, planned, sink);
         };
-        // In a series nothing delays the run, for which a host that is out of reach is awaited.
-        let is_first = plan.interval().is_none() && is_twin_first(plan.seed, planned.index);
+        let is_first = is_twin_first(plan.seed, planned.index);
         if is_first {
             if self.profile(plan, planned, rate_hz, sink)? == Ending::Interrupted {
                 return Ok(Ending::Interrupted);

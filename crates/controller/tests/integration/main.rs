@@ -8,6 +8,5 @@ mod order;
 mod processes;
 mod profiled;
 mod recovery;
-mod series;
 mod states;
 mod world;

@@ -182,7 +182,6 @@ fn service(at: &HostPort, no_cost: bool) -> Endpoint {
         tells_user: true,
         patience: PATIENCE,
         greeting: TURN,
-        is_shared: true,
         ..Endpoint::new(Host::Service(at.clone()).place(), command)
     }
 }

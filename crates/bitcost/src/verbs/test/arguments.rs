@@ -99,7 +99,7 @@ pub struct Arguments {
     pub topology: Option<String>,
     /// Prove the verdict by experiment: after the test, short runs with a little less of one suspected
     /// resource after the other, interleaved with unchanged ones
-    #[arg(long, conflicts_with = "repeat")]
+    #[arg(long)]
     pub prove: bool,
     /// Maximum time of the experiments of --prove, or of all trials of `improve` [default: 30s, of
     /// `improve` 60s]

@@ -123,8 +123,6 @@ fn refuse(arguments: &Arguments) -> Result<(), Failure> {
             "`bill` supports only tcp, udp and rr"
         } else if is_given("mode") {
             "--mode cannot be used with `bill`, which measures the modes itself"
-        } else if arguments.repeats.repeat.is_some() {
-            "--repeat cannot be used with `bill`; use --until-interval to repeat blocks"
         } else if arguments.prove || arguments.budget.is_some() {
             "--prove and --budget cannot be used with `bill`, which runs its own experiments"
         } else if arguments.is_with_iperf3() {

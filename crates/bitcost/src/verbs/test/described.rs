@@ -9,7 +9,7 @@ use bitcost_iperf3::client::request;
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::{LabSpec, UntilInterval};
 use bitcost_study::settings::{Setting, set_text};
-use bitcost_study::{BLOCKS_MOST, Single, Study, Varied};
+use bitcost_study::{Single, Study, Varied};
 
 use super::arguments::Arguments;
 use super::conditions::{Typed, setting};
@@ -74,11 +74,7 @@ impl Test<'_> {
         };
         let typed = Typed::new(arguments, lab.as_ref())?;
         let rule = arguments.repeats.rule(&typed.conditions)?;
-        let usual = match arguments.repeats.repeat {
-            Some(_) => BLOCKS_MOST,
-            None => 1,
-        };
-        let (least_runs, until) = rule.map_or((usual, None), |(least, rule)| (least, Some(rule)));
+        let (least_runs, until) = rule.map_or((1, None), |(least, rule)| (least, Some(rule)));
         Ok(Test {
             arguments,
             destination: named.map_or(Destination::Lab, |named| {
@@ -154,14 +150,10 @@ impl Test<'_> {
         }
     }
 
-    /// How many blocks the study has at most, and their interval.
+    /// How many blocks the study has at most.
     pub fn lengths(&self) -> Lengths {
-        let repeats = &self.arguments.repeats;
-        let most = self.until.as_ref().map(|until| until.max_blocks);
-        let interval = repeats.repeat.map(|interval| interval.as_millis());
         Lengths {
-            blocks: most.or(repeats.blocks),
-            interval_ms: interval.and_then(|interval| u64::try_from(interval).ok()),
+            blocks: self.until.as_ref().map(|until| until.max_blocks),
             ..Lengths::default()
         }
     }

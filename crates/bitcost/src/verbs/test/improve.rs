@@ -158,13 +158,10 @@ fn silent(stop: &Arc<AtomicBool>) -> Lines {
 
 /// Refuses options that improving has no use for.
 fn refuse(options: &Arguments) -> Result<(), Failure> {
-    let why = if options.prove {
-        "--prove cannot be used with `improve`, which proves the bottleneck in every step"
-    } else if options.repeats.repeat.is_some() {
-        "--repeat cannot be used with `improve`"
-    } else {
+    if !options.prove {
         return Ok(());
-    };
+    }
+    let why = "--prove cannot be used with `improve`, which proves the bottleneck in every step";
     Err(Failure::Usage(why.to_owned()))
 }
 

@@ -8,7 +8,6 @@ mod described;
 pub mod improve;
 mod progress;
 mod prove;
-mod repetition;
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -27,7 +26,6 @@ use crate::output;
 use crate::signals::stop_on_signals;
 use described::Test;
 use progress::Lines;
-use repetition::Repetition;
 
 pub use arguments::Arguments;
 
@@ -41,9 +39,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let stop = stop_on_signals()?;
     let mut test = Test::new(arguments)?;
-    let is_repeated = arguments.repeats.repeat.is_some();
     arguments.look.check_test(
-        test.until.is_some() || is_repeated,
+        test.until.is_some(),
         arguments.no_log,
         &test.typed.conditions,
     )?;
@@ -51,14 +48,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.profile.apply(&mut study)?;
     check_here(&study, &test.destination)?;
     let plan = study.plan(0, test.lengths());
-    arguments.repeats.check_interval(&plan)?;
     // In a running lab `lab show --hints` prints them.
     if study.lab.running.is_none() {
         say_warnings(&test.destination.warnings(&study, &plan));
     }
     let look = &arguments.look;
     let mut lines = Lines::new(look.is_for_people(), look.verbose, stop.clone());
-    lines.repeated = is_repeated.then(Repetition::default);
     let executed = test.execute(&study, &stop, &mut lines)?;
     let folder = executed.folder;
     let mut ending = executed
@@ -75,8 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let is_unprinted = lines.printed.is_err();
     let printed = lines.printed.and_then(|()| print(&findings, look));
-    // A series keeps the reasons why all of its runs failed.
-    match is_repeated || has_measured(&findings) {
+    match has_measured(&findings) {
         true => say_log(folder.as_deref()),
         false => opened::remove(&findings),
     }

@@ -7,14 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bitcost_analysis::summary::Precision;
 use bitcost_execute::Progress;
-use bitcost_model::event::{Event, FailureKind};
+use bitcost_model::event::Event;
 use bitcost_model::harmless;
 use bitcost_model::plan::Plan;
 use bitcost_model::units::counted;
 use bitcost_render::progress::{Seconds, state_line};
 use bitcost_render::stop_rule::stop_rule_text;
 
-use super::repetition::Repetition;
 use crate::failure::Failure;
 use crate::output;
 
@@ -30,10 +29,7 @@ pub struct Lines {
     stop: Arc<AtomicBool>,
     plan: Option<Plan>,
     seconds: Option<Seconds>,
-    /// A line for each repetition instead of each second; absent where the run is not repeated at an
-    /// interval.
-    pub repeated: Option<Repetition>,
-    /// Whether a run came to its end, or a repetition failed.
+    /// Whether a run came to its end.
     pub has_run: bool,
     /// Whether standard output took every line. If it did not, the run was stopped.
     pub printed: Result<(), Failure>,
@@ -50,7 +46,6 @@ impl Lines {
             stop,
             plan: None,
             seconds: None,
-            repeated: None,
             has_run: false,
             printed: Ok(()),
         }
@@ -101,10 +96,6 @@ impl Progress for Lines {
         if self.is_silent {
             return;
         }
-        let repeated = self.repeated.as_mut();
-        if let Some(line) = repeated.and_then(|found| found.line(event, self.plan.as_ref())) {
-            self.print(&line);
-        }
         // The result as text says what a search found.
         let is_said = self.is_text && matches!(event, Event::Searched { .. });
         if let Some(line) = state_line(event).filter(|_| !is_said) {
@@ -124,9 +115,6 @@ impl Progress for Lines {
                 }
             }
             Event::RunBegan { run, .. } => self.begin(*run),
-            Event::RunFailed { kind, .. } if self.repeated.is_some() => {
-                self.has_run |= *kind != FailureKind::Interrupted;
-            }
             Event::RunNotProfiled { reason, .. } => {
                 output::say(&format!("the run was not profiled: {}", harmless(reason)));
             }
@@ -139,7 +127,7 @@ impl Progress for Lines {
                     .seconds
                     .as_mut()
                     .and_then(|seconds| seconds.line(event));
-                if let Some(line) = line.filter(|_| self.repeated.is_none()) {
+                if let Some(line) = line {
                     self.print(&line);
                 }
             }
