@@ -23,7 +23,6 @@ mod receiving;
 mod refusal;
 mod run;
 mod sampler;
-mod self_cost;
 mod settings;
 mod setup;
 mod softirqs;

@@ -30,7 +30,6 @@ use crate::profile::{Profiler, Tasks};
 use crate::receiving;
 use crate::refusal::Refusal;
 use crate::sampler::Sampler;
-use crate::self_cost;
 use crate::settings::Settings;
 use crate::setup::{self, Flows};
 use crate::softirqs;
@@ -181,10 +180,6 @@ impl Endpoint {
     ) -> Result<EndpointRecord, Refusal> {
         let first = self.prepare.parts.first().ok_or("a run without any part")?;
         let measures_cost = !first.conditions.no_cost;
-        let self_cost = match measures_cost {
-            true => self_cost::cost(&first.conditions, first.role),
-            false => None,
-        };
         let listening = setup::listen(&self.prepare)?;
         self.output.send(&FromAgent::Listening {
             addresses: setup::addresses(&listening),
@@ -241,7 +236,6 @@ impl Endpoint {
         let finish = |profiler: Profiler| profiler.finish(&self.tasks(peer_origin.as_ref()));
         let profile = profiler.map(finish).transpose()?.map(Box::new);
         Ok(EndpointRecord {
-            self_cost,
             profile,
             foreign,
             speed,
@@ -388,7 +382,6 @@ impl Endpoint {
             latency: first.all.latency,
             flows: first.flows,
             background: parts,
-            self_cost: None,
             ticks_per_second: bitcost_probe::cpu::ticks_per_second(),
             samples: watched.samples,
             idle: None,

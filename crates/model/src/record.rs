@@ -23,7 +23,7 @@ pub use self::in_effect::{
 pub use self::plausible::{LATE_PCT, implausible};
 pub use self::role::Role;
 pub use self::sample::{CpuTicks, PartSample, Sample, Switches, ThreadKind, ThreadTime};
-pub use self::times::{DelayVariation, Latency, Pacing, SelfCost};
+pub use self::times::{DelayVariation, Latency, Pacing};
 pub use self::whole::WholeRun;
 use crate::counters::{CoreToCore, CpuSpeed, ForeignLoad};
 use crate::profile::Profile;
@@ -95,10 +95,6 @@ pub struct EndpointRecord {
     /// The parts after the first, in the order of [`crate::conditions::Conditions::parts`].
     #[serde(default, alias = "beside", skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<PartRecord>,
-    /// The cost of this endpoint's loop without the kernel; absent in fast modes, and for workloads
-    /// that make connections.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub self_cost: Option<SelfCost>,
     /// Ticks per second of [`CpuTicks`] (`USER_HZ`).
     pub ticks_per_second: u64,
     /// The readings: the first at the window's start, the last at its end, one every 100 ms

@@ -12,29 +12,21 @@ use crate::notes::softirqs_words;
 use crate::number;
 use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect, undelivered};
 
-/// The engine's own cost is shown for messages smaller than this.
-const SMALL_BYTES: u32 = 4096;
-
 /// The metrics that the text of such a run shows.
 pub(crate) fn shown(run: &RunView) -> impl Iterator<Item = &'static Metric> {
     let is_transactional = run.conditions.workload.is_transactional();
-    shown_in(
-        run,
-        if is_transactional {
-            Shown::Transactions
-        } else {
-            Shown::Streams
-        },
-    )
+    shown_in(if is_transactional {
+        Shown::Transactions
+    } else {
+        Shown::Streams
+    })
 }
 
-/// The metrics of a place; the engine's own cost is left out where messages are large.
-fn shown_in(run: &RunView, place: Shown) -> impl Iterator<Item = &'static Metric> + use<> {
-    let is_small = is_small(run);
-    let metrics = METRICS
+/// The metrics of a place.
+fn shown_in(place: Shown) -> impl Iterator<Item = &'static Metric> {
+    METRICS
         .iter()
-        .filter(move |metric| metric.shown_in.contains(&place));
-    metrics.filter(move |metric| is_small || !metric.name.contains("self_cost"))
+        .filter(move |metric| metric.shown_in.contains(&place))
 }
 
 /// The result of one run as lines of text.
@@ -49,7 +41,7 @@ pub fn single_text(run: &RunView) -> String {
             part(&mut text, &of.view());
         }
         let _ = writeln!(text, "all flows");
-        figures(&mut text, run, shown_in(run, Shown::Totals));
+        figures(&mut text, run, shown_in(Shown::Totals));
     }
     text.push_str(&losses::text(run));
     match attribute(run) {
@@ -146,19 +138,6 @@ fn figures(text: &mut String, run: &RunView, shown: impl Iterator<Item = &'stati
             );
         }
     }
-}
-
-/// True if messages are so small that the engine's own cost matters.
-fn is_small(run: &RunView) -> bool {
-    let conditions = run.conditions;
-    let size = if conditions.workload.is_transactional() {
-        conditions
-            .request_size_bytes
-            .max(conditions.response_size_bytes)
-    } else {
-        conditions.message_size_bytes
-    };
-    size < SMALL_BYTES
 }
 
 /// `send_mode: splice (tee_calls 812)`, for streams.

@@ -20,9 +20,6 @@ pub const TOKEN_BYTES: usize = 16;
 /// A random number that the controller draws for each run; only both endpoints know it.
 pub type Token = [u8; TOKEN_BYTES];
 
-/// The token of a loop without another endpoint.
-pub const NO_TOKEN: Token = [0; TOKEN_BYTES];
-
 /// Length of a datagram of the handshake: a header, and the token or the cookie.
 const GREETING_BYTES: usize = 8 + TOKEN_BYTES;
 

@@ -25,7 +25,6 @@ mod pacing;
 mod pending_requests;
 pub mod ping;
 mod schedule;
-mod self_cost;
 mod sequence;
 mod syscalls;
 mod tcp;
@@ -51,7 +50,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::record::{Role, SelfCost};
+use bitcost_model::record::Role;
 
 use workload::WorkloadRow;
 
@@ -107,10 +106,4 @@ pub fn join_iperf3(
     patience: Duration,
 ) -> Result<Ready, TrafficError> {
     establish::join_iperf3(conditions, role, peer, &token, patience)
-}
-
-/// The cost of the plain loop of one endpoint without the kernel, measured for about `length`;
-/// absent for fast modes and for workloads that make connections.
-pub fn self_cost(conditions: &Conditions, role: Role, length: Duration) -> Option<SelfCost> {
-    self_cost::measure(row(conditions.workload), conditions, role, length)
 }

@@ -35,15 +35,6 @@ impl LowWater {
         mark
     }
 
-    /// A mark that counts as set, for a loop without a socket.
-    pub fn settled() -> LowWater {
-        LowWater {
-            is_open: false,
-            began: Instant::now(),
-            in_effect: None,
-        }
-    }
-
     /// Records the start of the warm-up.
     pub fn begin(&mut self) {
         self.began = Instant::now();

@@ -16,11 +16,9 @@ use crate::loops::receiver_delay;
 use crate::tcp;
 use crate::workload::{Endpoints, Run, WorkloadRow};
 
-/// The row of `tcp_connect`. Connections are the kernel's work, so there is nothing to measure
-/// without the kernel.
+/// The row of `tcp_connect`.
 pub const WORKLOAD: WorkloadRow = WorkloadRow {
     endpoints: Endpoints::Tcp { client, server },
-    without_kernel: |_, _, _| None,
 };
 
 fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, TrafficError> {

@@ -17,11 +17,9 @@ use crate::tcp;
 use crate::transactions::{Exchange, Handling, Request, phase_of, transaction_bytes};
 use crate::workload::{Endpoints, Run, WorkloadRow};
 
-/// The row of `tcp_crr`. Connections are the kernel's work, so there is nothing to measure without
-/// the kernel.
+/// The row of `tcp_crr`.
 pub const WORKLOAD: WorkloadRow = WorkloadRow {
     endpoints: Endpoints::Tcp { client, server },
-    without_kernel: |_, _, _| None,
 };
 
 fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, TrafficError> {

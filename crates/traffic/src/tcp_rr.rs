@@ -8,26 +8,18 @@ use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 
-use bitcost_model::conditions::Conditions;
-use bitcost_model::record::Role;
 use rustix::io::Errno;
 
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::options::tcp_info;
-use crate::sequence::HEADER_BYTES;
-use crate::syscalls::{NullSocket, Syscalls};
 use crate::tcp;
 use crate::transactions::{Exchange, Handling, Requester, transaction_bytes};
-use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
+use crate::workload::{Endpoints, Run, WorkloadRow};
 
 /// The row of `tcp_rr`.
 pub const WORKLOAD: WorkloadRow = WorkloadRow {
     endpoints: Endpoints::Tcp { client, server },
-    without_kernel: |conditions, role, messages| match role {
-        Role::Sender => Some(client_without_kernel(conditions)),
-        Role::Receiver => Some(server_without_kernel(conditions, messages)),
-    },
 };
 
 fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, TrafficError> {
@@ -92,7 +84,7 @@ impl Flow for Client {
 /// The error of the calls.
 #[inline]
 fn answer_all(
-    calls: &impl Syscalls,
+    calls: &TcpStream,
     control: &Control,
     exchange: &mut Exchange,
     handling: &mut Handling,
@@ -136,32 +128,4 @@ impl Flow for Server {
             ..Outcome::default()
         }
     }
-}
-
-fn client_without_kernel(conditions: &Conditions) -> Batch {
-    let (mut requester, mut exchange) = (
-        Requester::of(conditions, transaction_bytes(conditions)),
-        Exchange::of(conditions),
-    );
-    let nothing = NullSocket::echo(usize::MAX);
-    Box::new(move |control| {
-        let _ = requester.ask(control, |phase| exchange.ask(&nothing, phase, control));
-    })
-}
-
-fn server_without_kernel(conditions: &Conditions, messages: u64) -> Batch {
-    let mut exchange = Exchange::of(conditions);
-    let (nothing, bytes) = (
-        NullSocket::give(usize::MAX, messages, [1; HEADER_BYTES], |front| front),
-        transaction_bytes(conditions),
-    );
-    Box::new(move |control| {
-        let _ = answer_all(
-            &nothing,
-            control,
-            &mut exchange,
-            &mut Handling::default(),
-            bytes,
-        );
-    })
 }

@@ -5,7 +5,6 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use bitcost_model::conditions::Conditions;
 use bitcost_model::protocol::Peer;
 use bitcost_model::record::Role;
 use bitcost_sys::socket::{self, SO_RCVLOWAT};
@@ -21,19 +20,14 @@ use crate::low_water::LowWater;
 use crate::modes;
 use crate::options::tcp_info;
 use crate::pacing::{self, Pacer};
-use crate::sequence::HEADER_BYTES;
-use crate::syscalls::{NullSocket, Syscalls};
+use crate::syscalls::receive;
 use crate::tcp;
 use crate::work::Work;
-use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
+use crate::workload::{Endpoints, Run, WorkloadRow};
 
 /// The row of `tcp_stream`.
 pub const WORKLOAD: WorkloadRow = WorkloadRow {
     endpoints: Endpoints::Tcp { client, server },
-    without_kernel: |conditions, role, messages| match role {
-        Role::Sender => Some(sender_without_kernel(conditions)),
-        Role::Receiver => Some(receiver_without_kernel(conditions, messages)),
-    },
 };
 
 /// The sender on a connection.
@@ -115,7 +109,7 @@ struct Sender {
 /// The error of the calls.
 #[inline]
 fn send_all(
-    calls: &impl Syscalls,
+    calls: &TcpStream,
     control: &Control,
     ring: &mut BufferRing,
     supply: Supply,
@@ -127,7 +121,7 @@ fn send_all(
             pacer.wait(control);
         }
     };
-    let call = |bytes: &[u8]| calls.send(bytes, SendFlags::NOSIGNAL);
+    let call = |bytes: &[u8]| rustix::net::send(calls, bytes, SendFlags::NOSIGNAL);
     if let Some(message) = ring.only() {
         return send_messages(control, supply, |phase, done, length| {
             if done > 0 {
@@ -154,7 +148,7 @@ fn send_all(
 /// The error of the calls.
 #[inline]
 fn receive_all(
-    calls: &impl Syscalls,
+    calls: &TcpStream,
     control: &Control,
     ring: &mut BufferRing,
     flags: RecvFlags,
@@ -162,7 +156,7 @@ fn receive_all(
     mut took: impl FnMut(Phase),
 ) -> Result<(), Errno> {
     while control.phase() != Phase::Abort {
-        match ring.receive(flags, |buffer, flags| calls.receive(buffer, flags)) {
+        match ring.receive(flags, |buffer, flags| receive(calls, buffer, flags)) {
             Ok(0) => break,
             Ok(length) => {
                 let phase = control.phase();
@@ -199,7 +193,7 @@ fn receive_up_to(
     while left > 0 && control.phase() != Phase::Abort {
         let call = |buffer: &mut [u8], flags| {
             let length = left.min(buffer.len() as u64) as usize;
-            stream.receive(&mut buffer[..length], flags)
+            receive(stream, &mut buffer[..length], flags)
         };
         match ring.receive(flags, call) {
             Ok(0) => break,
@@ -309,27 +303,4 @@ impl Flow for Receiver {
             ..Outcome::default()
         }
     }
-}
-
-fn sender_without_kernel(conditions: &Conditions) -> Batch {
-    let mut ring = BufferRing::of_sender(conditions.message_size_bytes, conditions.buffers, None);
-    let (supply, mut times) = (Supply::of(conditions), Recorder::of(conditions));
-    let nothing = NullSocket::echo(usize::MAX);
-    Box::new(move |control| {
-        // A null socket returns no error.
-        let _ = send_all(&nothing, control, &mut ring, supply, &mut None, &mut times);
-    })
-}
-
-fn receiver_without_kernel(conditions: &Conditions, messages: u64) -> Batch {
-    let mut ring = BufferRing::of_receiver(conditions);
-    let (nothing, flags) = (
-        NullSocket::give(usize::MAX, messages, [0; HEADER_BYTES], |front| front),
-        receive_flags(conditions),
-    );
-    let low_water = LowWater::settled();
-    Box::new(move |control| {
-        let took = |phase| assert!(!low_water.is_due(phase), "a mark that is set stays so");
-        let _ = receive_all(&nothing, control, &mut ring, flags, Duration::ZERO, took);
-    })
 }

@@ -16,7 +16,7 @@ use crate::flow::TrafficError;
 use crate::latency::Recorder;
 use crate::loops::receiver_delay;
 use crate::schedule::Schedule;
-use crate::syscalls::Syscalls;
+use crate::syscalls::receive;
 use crate::work::Work;
 
 /// The outcome of a request.
@@ -143,14 +143,14 @@ pub enum Received {
 
 /// Fills the buffer from a TCP socket. A call that timed out is repeated until the run is stopped.
 pub fn receive_whole(
-    calls: &impl Syscalls,
+    calls: &impl AsFd,
     buffer: &mut [u8],
     flags: RecvFlags,
     control: &Control,
 ) -> Result<Received, Errno> {
     let (mut done, mut made) = (0, 0);
     while done < buffer.len() {
-        match calls.receive(&mut buffer[done..], flags) {
+        match receive(calls, &mut buffer[done..], flags) {
             Ok(0) => {
                 control.count_stray(done);
                 return Ok(Received::End);
@@ -173,13 +173,13 @@ pub fn receive_whole(
 /// Sends all bytes over a TCP socket; returns the number of calls, absent when the run was stopped
 /// meanwhile.
 pub fn send_whole(
-    calls: &impl Syscalls,
+    calls: &impl AsFd,
     bytes: &[u8],
     control: &Control,
 ) -> Result<Option<u64>, Errno> {
     let (mut done, mut made) = (0, 0);
     while done < bytes.len() {
-        match calls.send(&bytes[done..], SendFlags::NOSIGNAL) {
+        match rustix::net::send(calls, &bytes[done..], SendFlags::NOSIGNAL) {
             Ok(length) => {
                 done += length;
                 made += 1;
@@ -260,7 +260,7 @@ impl Exchange {
     /// Sends the request and receives the response.
     pub fn ask(
         &mut self,
-        calls: &impl Syscalls,
+        calls: &impl AsFd,
         phase: Phase,
         control: &Control,
     ) -> Result<Answer, TrafficError> {
@@ -341,7 +341,7 @@ impl Exchange {
     /// The error of the call.
     pub fn respond(
         &self,
-        calls: &impl Syscalls,
+        calls: &impl AsFd,
         handling: &mut Handling,
         control: &Control,
     ) -> Result<Option<u64>, Errno> {
@@ -353,7 +353,7 @@ impl Exchange {
     /// where the client closed, or the run was stopped.
     pub fn answer(
         &mut self,
-        calls: &impl Syscalls,
+        calls: &impl AsFd,
         handling: &mut Handling,
         control: &Control,
     ) -> Result<Option<(Phase, u64)>, Errno> {

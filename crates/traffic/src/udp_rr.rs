@@ -13,19 +13,18 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::record::Role;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
-use crate::handshake::{NO_TOKEN, Token};
+use crate::handshake::Token;
 use crate::loops::receive_flags;
 use crate::options;
 use crate::sequence::{HEADER_BYTES, Tag};
-use crate::syscalls::{NullSocket, Syscalls};
+use crate::syscalls::receive;
 use crate::transactions::{Answer, Handling, Requester, mark, phase_of, transaction_bytes};
-use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
+use crate::workload::{Endpoints, Run, WorkloadRow};
 
 /// A spinning client reads the clock once in this number of calls without data.
 const SPINS: u32 = 256;
@@ -100,7 +99,6 @@ impl Numbering {
 /// The row of `udp_rr`.
 pub const WORKLOAD: WorkloadRow = WorkloadRow {
     endpoints: Endpoints::Udp { client, server },
-    without_kernel: |conditions, role, messages| Some(without_kernel(conditions, role, messages)),
 };
 
 fn client(run: &Run, socket: UdpSocket, peer: SocketAddr) -> Result<Ready, TrafficError> {
@@ -144,8 +142,8 @@ fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
     })
 }
 
-struct Client<S = UdpSocket> {
-    socket: S,
+struct Client {
+    socket: UdpSocket,
     peer: SocketAddr,
     request: Vec<u8>,
     response: Vec<u8>,
@@ -155,7 +153,7 @@ struct Client<S = UdpSocket> {
     timeout: Duration,
 }
 
-impl<S: Syscalls> Client<S> {
+impl Client {
     fn transact(&mut self, phase: Phase, control: &Control) -> Result<Answer, TrafficError> {
         self.numbering.write(&mut self.request, phase, self.number);
         self.number += 1;
@@ -165,7 +163,7 @@ impl<S: Syscalls> Client<S> {
         let mut since = None;
         let mut empty_calls = 0_u32;
         loop {
-            match self.socket.receive(&mut self.response, self.flags) {
+            match receive(&self.socket, &mut self.response, self.flags) {
                 Ok(length) if self.is_answer(length) => return Ok(Answer::Came { calls: 2 }),
                 Ok(length) => control.count_stray(length),
                 Err(Errno::AGAIN) if self.flags.is_empty() => return Ok(Answer::Lost),
@@ -192,7 +190,7 @@ impl<S: Syscalls> Client<S> {
     /// True when the request was sent, false when the run was stopped meanwhile.
     fn send_request(&self, phase: Phase, control: &Control) -> Result<bool, TrafficError> {
         while control.phase() != Phase::Abort {
-            match self.socket.send(&self.request, SendFlags::empty()) {
+            match rustix::net::send(&self.socket, &self.request, SendFlags::empty()) {
                 Ok(_) => return Ok(true),
                 Err(Errno::NOBUFS) => control.count_failed(phase),
                 Err(Errno::AGAIN | Errno::INTR) => {}
@@ -245,8 +243,8 @@ impl Flow for Asking {
     }
 }
 
-struct Server<S = UdpSocket> {
-    socket: S,
+struct Server {
+    socket: UdpSocket,
     request: Vec<u8>,
     response: Vec<u8>,
     numbering: Numbering,
@@ -257,7 +255,7 @@ struct Server<S = UdpSocket> {
     bytes: u64,
 }
 
-impl<S: Syscalls> Server<S> {
+impl Server {
     /// Answers a request and counts it; a duplicate is ignored.
     #[inline]
     fn answer(&mut self, length: usize, control: &Control) -> Result<(), Errno> {
@@ -274,7 +272,7 @@ impl<S: Syscalls> Server<S> {
         self.handling.handle(control);
         let numbered = self.numbering.bytes();
         self.response[..numbered].copy_from_slice(&self.request[..numbered]);
-        match self.socket.send(&self.response, SendFlags::empty()) {
+        match rustix::net::send(&self.socket, &self.response, SendFlags::empty()) {
             Ok(_) => control.count_transaction(phase, 2, self.bytes),
             Err(Errno::NOBUFS | Errno::CONNREFUSED | Errno::INTR) => control.count_failed(phase),
             Err(error) => return Err(error),
@@ -297,10 +295,10 @@ impl Flow for Server {
     }
 }
 
-impl<S: Syscalls> Server<S> {
+impl Server {
     fn serve(&mut self, control: &Control) -> Result<(), TrafficError> {
         while control.phase() != Phase::Abort {
-            match self.socket.receive(&mut self.request, self.flags) {
+            match receive(&self.socket, &mut self.request, self.flags) {
                 Ok(length) => self
                     .answer(length, control)
                     .map_err(TrafficError::errno("send a response"))?,
@@ -313,59 +311,6 @@ impl<S: Syscalls> Server<S> {
         }
         Ok(())
     }
-}
-
-/// One endpoint without the kernel, for `messages` transactions.
-fn without_kernel(conditions: &Conditions, role: Role, messages: u64) -> Batch {
-    let (request, response) = (
-        conditions.request_size_bytes as usize,
-        conditions.response_size_bytes as usize,
-    );
-    let (numbering, flags) = (
-        Numbering::of(conditions, &NO_TOKEN),
-        receive_flags(conditions),
-    );
-    if role == Role::Sender {
-        let mut client = Client {
-            socket: NullSocket::echo(response),
-            peer: SocketAddr::from(([0; 4], 0)),
-            request: vec![0x5A; request],
-            response: vec![0; response + 1],
-            numbering,
-            number: 0,
-            flags,
-            timeout: Duration::ZERO,
-        };
-        let mut requester = Requester::of(conditions, transaction_bytes(conditions));
-        return Box::new(move |control| {
-            // A null socket returns no error.
-            let _ = requester.ask(control, |phase| client.transact(phase, control));
-        });
-    }
-    let mut first = [0; HEADER_BYTES];
-    numbering.write(&mut first, Phase::Measured, 0);
-    let next = match numbering {
-        Numbering::Long(_) => {
-            |front: [u8; HEADER_BYTES]| (u64::from_be_bytes(front) + 1).to_be_bytes()
-        }
-        Numbering::Short(..) => |mut front: [u8; HEADER_BYTES]| {
-            front[0] = (front[0] + 2) & 0x7F;
-            front
-        },
-    };
-    let mut server = Server {
-        socket: NullSocket::give(request, messages, first, next),
-        request: vec![0; request + 1],
-        response: vec![0x5A; response],
-        numbering,
-        last: None,
-        flags,
-        handling: Handling::default(),
-        bytes: transaction_bytes(conditions),
-    };
-    Box::new(move |control| {
-        let _ = server.serve(control);
-    })
 }
 
 #[cfg(test)]

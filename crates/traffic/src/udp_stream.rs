@@ -4,7 +4,6 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 
-use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{InEffect, Role};
 use bitcost_sys::datagram::Wait;
 use bitcost_sys::socket::{self, SO_TIMESTAMPNS};
@@ -13,30 +12,23 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
 use crate::buffer_ring::BufferRing;
-use crate::control::{Control, Phase};
+use crate::control::Control;
 use crate::datagrams::Datagrams;
 use crate::delay_variation::{self, DelayRecorder};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
-use crate::handshake::NO_TOKEN;
 use crate::latency::{Recorder, timed};
 use crate::loops::{Supply, receive_flags, send_messages};
 use crate::modes;
 use crate::options;
 use crate::pacing::{self, Pacer};
-use crate::sequence::{HEADER_BYTES, Tag};
-use crate::syscalls::{NullSocket, Syscalls, errno};
+use crate::sequence::Tag;
+use crate::syscalls::{errno, receive};
 use crate::work::Work;
-use crate::workload::{Batch, Endpoints, Run, WorkloadRow};
+use crate::workload::{Endpoints, Run, WorkloadRow};
 
 /// The row of `udp_stream`.
 pub const WORKLOAD: WorkloadRow = WorkloadRow {
     endpoints: Endpoints::Udp { client, server },
-    without_kernel: |conditions, role, messages| match role {
-        Role::Sender => Some(sender_without_kernel(conditions)),
-        // The receiver's timestamps come from the kernel.
-        Role::Receiver if conditions.delay_variation => None,
-        Role::Receiver => Some(receiver_without_kernel(conditions, messages)),
-    },
 };
 
 /// The sender on a socket.
@@ -116,8 +108,6 @@ fn ask_for_timestamps(socket: &UdpSocket) -> Result<InEffect, TrafficError> {
     Ok(stamped(if is_on { "true" } else { "false" }))
 }
 
-type Front = [u8; HEADER_BYTES];
-
 struct Sender {
     socket: UdpSocket,
     ring: BufferRing,
@@ -142,7 +132,7 @@ struct Extras {
 /// The error of the calls.
 #[inline]
 fn send_all(
-    calls: &impl Syscalls,
+    calls: &UdpSocket,
     control: &Control,
     ring: &mut BufferRing,
     supply: Supply,
@@ -163,7 +153,7 @@ fn send_all(
             delay_variation::stamp(message);
         }
         let sent = timed(&mut extras.times, phase, || {
-            calls.send(&message[..length], SendFlags::empty())
+            rustix::net::send(calls, &message[..length], SendFlags::empty())
         })?;
         number += 1;
         Ok(sent)
@@ -176,14 +166,14 @@ fn send_all(
 /// The error of the calls.
 #[inline]
 fn receive_all(
-    calls: &impl Syscalls,
+    calls: &UdpSocket,
     control: &Control,
     ring: &mut BufferRing,
     flags: RecvFlags,
     datagrams: &mut Datagrams,
 ) -> Result<(), Errno> {
     datagrams.receive(control, |datagrams: &mut Datagrams| {
-        let length = ring.receive(flags, |buffer, flags| calls.receive(buffer, flags))?;
+        let length = ring.receive(flags, |buffer, flags| receive(calls, buffer, flags))?;
         datagrams.take(control, &ring.present()[..length]);
         ring.took(length);
         Ok(())
@@ -283,50 +273,4 @@ impl Flow for Receiver {
             ..Outcome::default()
         }
     }
-}
-
-fn sender_without_kernel(conditions: &Conditions) -> Batch {
-    let mut ring = BufferRing::of_sender(conditions.message_size_bytes, conditions.buffers, None);
-    let supply = Supply::of(conditions);
-    let mut extras = Extras {
-        tag: Tag::of(&NO_TOKEN),
-        stamps: conditions.delay_variation,
-        times: Recorder::of(conditions),
-    };
-    let nothing = NullSocket::echo(usize::MAX);
-    Box::new(move |control| {
-        let _ = send_all(&nothing, control, &mut ring, supply, &mut None, &mut extras);
-    })
-}
-
-fn receiver_without_kernel(conditions: &Conditions, messages: u64) -> Batch {
-    let size = conditions.message_size_bytes as usize;
-    let mut ring = BufferRing::of_receiver(conditions);
-    let tag = Tag::of(&NO_TOKEN);
-    let mut datagrams = Datagrams::of(
-        &Conditions {
-            receiver_delay_us: 0,
-            ..conditions.clone()
-        },
-        tag,
-    );
-    let (first, next): (Front, fn(Front) -> Front) = if size < HEADER_BYTES {
-        ([0; HEADER_BYTES], same)
-    } else {
-        (tag.header(Phase::Measured, 0), next_number)
-    };
-    let nothing = NullSocket::give(size, messages, first, next);
-    let flags = receive_flags(conditions);
-    Box::new(move |control| {
-        let _ = receive_all(&nothing, control, &mut ring, flags, &mut datagrams);
-    })
-}
-
-fn same(front: Front) -> Front {
-    front
-}
-
-/// The header of the datagram after this one.
-fn next_number(front: Front) -> Front {
-    (u64::from_be_bytes(front) + 1).to_be_bytes()
 }

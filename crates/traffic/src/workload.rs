@@ -4,9 +4,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::protocol::Peer;
-use bitcost_model::record::Role;
 
-use crate::control::Control;
 use crate::flow::{Ready, TrafficError};
 use crate::handshake::Token;
 
@@ -14,13 +12,7 @@ use crate::handshake::Token;
 pub struct WorkloadRow {
     /// The functions that make its flows.
     pub endpoints: Endpoints,
-    /// Its plain loop of one endpoint without the kernel, for this number of messages; absent where
-    /// there is none to measure.
-    pub without_kernel: fn(&Conditions, Role, u64) -> Option<Batch>,
 }
-
-/// Moves one batch of messages.
-pub type Batch = Box<dyn FnOnce(&Control)>;
 
 /// Functions that make the flow of an endpoint from a socket whose two sides have exchanged the
 /// run's token. A client is given the address that it was connected to, a TCP server its listening

@@ -101,7 +101,6 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
         latency: part.all.latency,
         flows: part.flows,
         background: Vec::new(),
-        self_cost: end.self_cost.filter(|_| first),
         ticks_per_second: end.ticks_per_second,
         samples,
         idle: None,

@@ -398,12 +398,6 @@ pub const METRICS: &[Metric] = metrics! {
     "pacing_cpu_pct", "CPU time of pacing", "% of a CPU", Lower, [Streams]
         => timing::pacing_cpu_pct,
         "CPU time of the sender's waiting, sleeps and spins, ÷ the run's length, of one CPU";
-    "sender_self_cost_ns_per_message", "Cost of the sending loop", "ns per message", Lower, [Streams Transactions]
-        => |run| timing::self_cost_ns(run, Role::Sender),
-        "the loop with system calls replaced by nothing, fastest of the batches of 20 ms";
-    "receiver_self_cost_ns_per_message", "Cost of the receiving loop", "ns per message", Lower, [Streams Transactions]
-        => |run| timing::self_cost_ns(run, Role::Receiver),
-        "the loop with system calls replaced by nothing, fastest of the batches of 20 ms";
     "background_throughput_mbps", "Background stream throughput", "Mbit/s", Higher
         => |run| background_stream(run, "throughput_mbps"),
         BACKGROUND_DOC;

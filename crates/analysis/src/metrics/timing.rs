@@ -95,18 +95,3 @@ pub fn pacing_cpu_pct(run: &RunView) -> Option<f64> {
 pub fn lateness_us(run: &RunView, ns: fn(&Pacing) -> f64) -> Option<f64> {
     pacing(run).map(|pacing| ns(&pacing) / 1000.0)
 }
-
-/// The loop's own cost, in ns per message. A TCP receiver's loop has one round per receive call.
-pub fn self_cost_ns(run: &RunView, role: Role) -> Option<f64> {
-    let cost = run.end(role).self_cost?;
-    let per_round = quotient(cost.elapsed_ns as f64, cost.messages as f64)?;
-    let (counts, sent) = (run.measured(role), run.measured(Role::Sender));
-    if counts.messages > 0 || role == Role::Sender {
-        return Some(per_round);
-    }
-    let messages = quotient(
-        counts.bytes as f64 * sent.messages as f64,
-        sent.bytes as f64,
-    )?;
-    Some(per_round * quotient(counts.calls as f64, messages)?)
-}

@@ -8,8 +8,8 @@ use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::counters::{ForeignLoad, ForeignProgram, Interface, SoftirqTime};
 use bitcost_model::record::{
     Arrivals, Counts, CpuTicks, DelayVariation, EndpointRecord, FlowRecord, IdleBaseline, InEffect,
-    Latency, Pacing, PhaseCounts, RECEIVE_CPUS, Role, Sample, SelfCost, Sequence, Switches,
-    TcpInfo, ThreadKind, ThreadTime,
+    Latency, Pacing, PhaseCounts, RECEIVE_CPUS, Role, Sample, Sequence, Switches, TcpInfo,
+    ThreadKind, ThreadTime,
 };
 
 /// Ticks of two CPUs over 2 s at 100 ticks per second: user, softirq, idle, iowait.
@@ -1086,20 +1086,4 @@ fn pacing_is_told_with_its_error_and_its_cost() {
     ] {
         assert_close(run.figure(name), wanted);
     }
-}
-
-#[test]
-fn the_loops_own_cost_is_per_message_at_both_ends() {
-    let mut run = Run::udp();
-    let cost = Some(SelfCost {
-        messages: 10_000,
-        elapsed_ns: 40_000,
-    });
-    (run.sender.self_cost, run.receiver.self_cost) = (cost, cost);
-    assert_close(run.figure("sender_self_cost_ns_per_message"), 4.0);
-    assert_close(run.figure("receiver_self_cost_ns_per_message"), 4.0);
-    // A TCP receiver that takes two messages a call.
-    run.conditions.workload = Workload::TcpStream;
-    run.receiver.counts.measured.messages = 0;
-    assert_close(run.figure("receiver_self_cost_ns_per_message"), 2.0);
 }

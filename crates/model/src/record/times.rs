@@ -118,13 +118,3 @@ impl Pacing {
         }
     }
 }
-
-/// The cost of the engine's own loop without the kernel, measured separately from the traffic: the
-/// fastest of several batches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SelfCost {
-    /// Messages of the batch, or receive calls of a TCP receiver.
-    pub messages: u64,
-    /// Its length, in ns.
-    pub elapsed_ns: u64,
-}
