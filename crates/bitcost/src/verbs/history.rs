@@ -6,16 +6,14 @@ use bitcost_analysis::compare::THRESHOLD_PCT;
 use bitcost_analysis::history::{History, history};
 use bitcost_analysis::summary::Summary;
 use bitcost_render::history::{history_json, history_markdown, history_text};
-use bitcost_render::html::history_page;
 
 use crate::failure::Failure;
-use crate::format::maker;
 use crate::opened::{self, Reading};
 use crate::options::form::{Form, Printed};
 use crate::options::judging::threshold;
 use crate::options::repeats::compared_options;
+use crate::output;
 use crate::terminal::columns;
-use crate::{files, output};
 
 /// Columns of text where standard output is no terminal.
 const COLUMNS: u16 = 100;
@@ -38,9 +36,6 @@ pub struct Arguments {
     metric: Vec<String>,
     #[command(flatten)]
     printed: Printed,
-    /// Also write the history as one HTML file with charts
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
 }
@@ -59,10 +54,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let found = history(&executions, &metrics, arguments.threshold)
         .map_err(|error| Failure::Usage(error.to_string()))?;
     opened::say_caveats(&executions);
-    if let Some(file) = &arguments.report {
-        let page = history_page(&found, &maker());
-        files::write(file, page.as_bytes(), "--report FILE")?;
-    }
     output::print(&match arguments.printed.form() {
         Form::Json => format!("{:#}\n", history_json(&found)),
         Form::Md => history_markdown(&found),

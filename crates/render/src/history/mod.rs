@@ -7,5 +7,3 @@ mod words;
 
 pub use forms::{history_markdown, history_text};
 pub use json::history_json;
-pub(crate) use table::lines;
-pub(crate) use words::{answer, method, remarks};

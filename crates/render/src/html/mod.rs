@@ -7,7 +7,6 @@ mod contents;
 mod experiments;
 mod explained;
 mod fold;
-mod history;
 mod hosts;
 mod losses;
 mod mesh;
@@ -26,7 +25,6 @@ mod writer;
 
 use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::history::History;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::units::counted;
 
@@ -80,17 +78,6 @@ pub fn page(
         let name = (executions.len() > 1).then_some(execution.name.as_str());
         contents::chapter(&mut page, body, number, name);
     }
-    end(page, maker)
-}
-
-/// The page of a history.
-pub fn history_page(history: &History, maker: &Maker) -> String {
-    let mut page = Html::default();
-    head(
-        &mut page,
-        &format!("History of {} executions", history.executions.len()),
-    );
-    history::chapter(&mut page, history);
     end(page, maker)
 }
 

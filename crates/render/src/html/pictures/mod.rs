@@ -7,7 +7,6 @@ mod curve;
 mod document;
 mod drawing;
 mod hero;
-mod history;
 mod limits;
 mod medians;
 mod narrow;
@@ -19,7 +18,6 @@ use crate::csv::csv;
 use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::history::History;
 use bitcost_study::{Picture as Wanted, PictureKind as Kind};
 
 use crate::html::svg::{Chart, Trace};
@@ -110,14 +108,6 @@ pub(crate) fn of_changes(comparison: &Comparison, first: usize) -> Vec<Picture> 
     let drawn = changes::draw(comparison).into_iter().enumerate();
     drawn
         .map(|(place, drawn)| finish(first + place, "Changes", drawn))
-        .collect()
-}
-
-/// A picture per metric of a history.
-pub(crate) fn of_history(history: &History) -> Vec<Picture> {
-    let drawn = history::draw(history).into_iter().enumerate();
-    drawn
-        .map(|(place, drawn)| finish(place, "History", drawn))
         .collect()
 }
 
