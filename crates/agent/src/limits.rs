@@ -49,7 +49,7 @@ pub fn device(name: &str) -> Result<(), String> {
     match name.len() {
         0 => Err("no interface is named".to_owned()),
         length if length > DEVICE_BYTES_MAX => Err(format!(
-            "no interface can be named `{shown}…`: {length} bytes, at most {DEVICE_BYTES_MAX}"
+            "`{shown}…` is too long for the name of an interface: {length} bytes; allowed: at most {DEVICE_BYTES_MAX}"
         )),
         _ => Ok(()),
     }

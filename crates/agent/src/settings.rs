@@ -79,7 +79,7 @@ impl Settings {
             let is_of_machine = setting.scope(&subject) == Scope::Machine;
             if is_of_machine && !setting.ends_with_process() && journaling.is_lab() {
                 return Err(format!(
-                    "cannot set {} {subject}: it is one value for the whole machine, not of the lab; it can be set on real hosts",
+                    "cannot set {} {subject}: the whole machine has one value, so a lab cannot have its own; it can be set on real hosts",
                     setting.name()
                 )
                 .into());

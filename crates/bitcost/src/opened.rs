@@ -127,7 +127,7 @@ pub fn open_all(folders: &[PathBuf], reading: Reading) -> Result<Vec<Findings>, 
 pub fn newest_folder() -> Result<PathBuf, Failure> {
     let folder = newest().ok_or_else(|| {
         Failure::Usage(format!(
-            "no execution was named, and there is none in {USUAL_PARENT}; name the folder of one, or make one with `bitcost test tcp`"
+            "there is no execution in {USUAL_PARENT}; give the folder of one, or make one with `bitcost test tcp`"
         ))
     })?;
     output::say(&format!("the newest execution: {}", folder.display()));
@@ -148,7 +148,7 @@ pub fn name_apart(found: &mut [Findings]) {
 pub fn report_cut(end: &End) {
     if let Some(cut) = &end.incomplete {
         output::say(&format!(
-            "bitcost: the log is cut short: line {} has {} bytes and no end; it is left out",
+            "bitcost: the log ends within line {}, after {} bytes; that line is left out",
             cut.line, cut.bytes
         ));
     }

@@ -70,7 +70,7 @@ impl Shared {
         let slot = &mut self.agents()[host];
         match std::mem::replace(slot, Slot::Lent) {
             Slot::Free(kept) => Ok(kept),
-            Slot::Lent => Err("its agent plays another run".to_owned()),
+            Slot::Lent => Err("its agent is busy with another run".to_owned()),
             Slot::Gone(reason) => {
                 *slot = Slot::Gone(reason.clone());
                 Err(reason)

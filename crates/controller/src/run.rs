@@ -264,7 +264,7 @@ fn check_addresses(
             .find(|address| address.ip() != asked || address.port() == 0)
         {
             return refused(format!(
-                "it listens at {other}, and the address of this path is {asked}: nothing is sent there; check that both hosts run the same bitcost"
+                "it listens at {other}, but the address of this path is {asked}, so nothing is sent there; check that both hosts run the same bitcost"
             ));
         }
     }

@@ -315,7 +315,7 @@ impl<'a> Session<'a> {
                 return Err(RunError::Failed(cannot.to_owned()));
             }
             None if conditions.moderation_us.is_some() => {
-                let cannot = "moderation needs a lab: interfaces of real hosts have `coalesce`";
+                let cannot = "moderation needs a lab; on real hosts use `coalesce`";
                 return Err(RunError::Failed(cannot.to_owned()));
             }
             None => Vec::new(),

@@ -213,10 +213,12 @@ fn check_without_lab(conditions: &Conditions) -> Result<(), String> {
         );
     }
     if conditions.path_change.is_some() {
-        return Err("path_change is of a lab's links; there are none between named hosts".into());
+        return Err(
+            "path_change needs a lab: it changes the lab's links, and named hosts have none".into(),
+        );
     }
     if conditions.moderation_us.is_some() {
-        return Err("moderation is of a lab's interfaces; between named hosts set coalesce".into());
+        return Err("moderation needs a lab; between named hosts use coalesce".into());
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ pub fn build(
     check_restored()?;
     let Some(topology) = &spec.network else {
         return Err(ExecuteError::Usage(format!(
-            "the lab {} was logged by an older version, which did not keep its topology; start anew",
+            "the lab {} was logged by an older version, which did not keep its topology; start a new execution",
             spec.topology
         )));
     };
@@ -277,8 +277,9 @@ impl MeshLab {
     ) -> Result<MeshLab, ExecuteError> {
         check_restored()?;
         let network = spec.network.as_ref();
-        let topology = network
-            .ok_or_else(|| ExecuteError::Usage("the log has no topology; start anew".to_owned()))?;
+        let topology = network.ok_or_else(|| {
+            ExecuteError::Usage("the log has no topology; start a new execution".to_owned())
+        })?;
         let lab = match running::inside(spec)? {
             Some(inside) => inside.lab(),
             None => Lab::up(&PathBuf::from("/proc/self/exe"), topology)?,

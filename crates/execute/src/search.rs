@@ -59,7 +59,9 @@ pub fn search(
         _ => format!(" for {}", cell.name()),
     };
     let most = BUDGET.as_secs();
-    progress.message(&format!("searching fast options{name}, at most {most} s"));
+    progress.message(&format!(
+        "searching for the fastest options{name}, for at most {most} s"
+    ));
     let began = Instant::now();
     while let Some(conditions) = search.next(began.elapsed()) {
         let trial = Instant::now();

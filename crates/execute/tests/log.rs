@@ -188,7 +188,7 @@ fn foreign_and_later_logs_are_named() {
     let other = folder.join("notes.txt");
     fs::write(&other, "hello").expect("written");
     assert!(
-        said(&folder).contains("a folder with other things (notes.txt)"),
+        said(&folder).contains("a folder with other files (notes.txt)"),
         "{}",
         said(&folder)
     );

@@ -64,10 +64,7 @@ pub fn check(device: &str) -> Result<(), HostError> {
             let hint = did_you_mean(device, names.iter().map(String::as_str));
             Err(HostError::cannot(
                 format!("use the device {device}"),
-                format!(
-                    "there is no such device here{hint}; there are: {}",
-                    names.join(", ")
-                ),
+                format!("no such device{hint}; available: {}", names.join(", ")),
             ))
         }
         outcome => outcome.map(drop),

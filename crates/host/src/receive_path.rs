@@ -46,7 +46,8 @@ impl ReceivePath {
     /// A sysfs that shows the device, and the file of each value.
     fn files(&self, device: &str) -> Result<(PrivateSysfs, BTreeMap<String, PathBuf>), HostError> {
         check_name(device)?;
-        let why = "no sysfs shows it here; mount one for this network namespace (mount -t sysfs sysfs /sys)";
+        let why =
+            "sysfs is not mounted for this network namespace; mount it (mount -t sysfs sysfs /sys)";
         let sysfs = sysfs_of(&link(device)?).ok_or_else(|| self.refused(device, why))?;
         let folder = Path::new("class/net").join(device);
         if !self.is_of_queues {
@@ -82,7 +83,7 @@ impl Knob for ReceivePath {
 
     fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
         let asked = request.get(VALUE).filter(|_| !now.is_empty());
-        let asked = asked.ok_or_else(|| self.refused(device, "this kernel has no file for it"))?;
+        let asked = asked.ok_or_else(|| self.refused(device, "this kernel does not support it"))?;
         Ok(now
             .keys()
             .map(|name| (name.clone(), asked.clone()))

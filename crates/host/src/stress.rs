@@ -119,7 +119,7 @@ impl Stress {
                 Ok(Err(error)) => return Err(failed(&format!("CPU {cpu}: {error}"))),
                 _ => {
                     return Err(failed(&format!(
-                        "CPU {cpu}: the kernel put the worker elsewhere"
+                        "CPU {cpu}: the kernel moved the worker to another CPU"
                     )));
                 }
             }

@@ -101,7 +101,7 @@ impl Knob for Tuning {
             if !now.contains_key(name) {
                 let offered: Vec<&str> = now.keys().map(String::as_str).collect();
                 return refuse(format!(
-                    "its driver does not offer it; offered: {}",
+                    "its driver does not support it; supported: {}",
                     offered.join(", ")
                 ));
             }

@@ -226,7 +226,7 @@ impl Places {
             {
                 let number = version.name();
                 return Err(format!(
-                    "the {end}'s address {address} is none of IPv{number}; allowed: one of IPv{number}"
+                    "the {end}'s address {address} is not an IPv{number} address; allowed: an IPv{number} address"
                 ));
             }
             if let Some(ports) = place.ports.filter(|ports| ports.count() < flows) {

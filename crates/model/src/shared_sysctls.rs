@@ -28,7 +28,7 @@ const REFUSED: &[Row] = &[
     ),
     (
         "net.ipv6.conf.*.addr_gen_mode",
-        "it makes the kernel generate IPv6 addresses anew",
+        "it makes the kernel generate new IPv6 addresses",
     ),
     (
         "net.ipv6.conf.all.*",
@@ -36,7 +36,7 @@ const REFUSED: &[Row] = &[
     ),
     (
         "net.ipv6.conf.default.*",
-        "it changes what interfaces made during the run begin with, and for some parameters others",
+        "it changes the settings of interfaces that are made during the run, and for some parameters also of others",
     ),
     (
         "net.ipv4.conf.default.*",

@@ -56,7 +56,7 @@ impl TcpBuffers {
             (TcpBuffers::MilliBdp(times), Some(bdp)) => bdp.saturating_mul(times) / 1000,
             (TcpBuffers::MilliBdp(_), None) => {
                 return Err(
-                    "buffers in bdp need a lab whose path has a rate and a delay; allowed: bytes"
+                    "a size in bdp needs a lab whose path has a rate and a delay; allowed: bytes"
                         .to_owned(),
                 );
             }

@@ -18,7 +18,7 @@ pub(crate) fn comparison_headline(comparison: &Comparison) -> String {
     let together = || moved_together(comparison).into_iter().next();
     let words = match refused.or_else(|| together().map(|(_, words)| words)) {
         Some(words) => words,
-        None if all.is_empty() => "There is nothing to compare".to_owned(),
+        None if all.is_empty() => "Nothing could be compared".to_owned(),
         None => match largest() {
             Some(first) => format!("{}{}", sentence(first), others(comparison)),
             None => unchanged(comparison),

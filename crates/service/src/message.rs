@@ -64,7 +64,7 @@ impl Hello {
     pub fn read(text: &[u8]) -> Result<Hello, String> {
         let none = |error: serde_json::Error| {
             let why = clean_line(&error.to_string());
-            format!("the first message is none of a client of bitcost: {why}")
+            format!("the first message is not that of a bitcost client: {why}")
         };
         compatible(&serde_json::from_slice(text).map_err(none)?)?;
         serde_json::from_slice(text).map_err(none)
@@ -178,7 +178,7 @@ mod tests {
             );
         }
         let error = read(PROTOCOL, r#""shell""#).expect_err("unknown");
-        assert!(error.contains("none of a client of bitcost"), "{error}");
+        assert!(error.contains("not that of a bitcost client"), "{error}");
     }
 
     #[test]

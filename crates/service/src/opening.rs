@@ -142,7 +142,7 @@ impl Greeted {
 
 fn enrol(shared: &Shared, mut greeted: Greeted, peer: SocketAddr, token: &str, name: &str) {
     let enrolled = LinkToken::parse(token)
-        .ok_or_else(|| "the token is none of a link".to_owned())
+        .ok_or_else(|| "the token belongs to no link".to_owned())
         .and_then(|token| shared.store.enrol(token, greeted.key, name));
     match enrolled {
         Ok(Enrolled { name, .. }) => {

@@ -303,9 +303,9 @@ fn what_is_no_first_message_is_refused_and_the_service_goes_on() {
     for (first, says) in [
         (&longest[..], "a message of 4097 bytes; at most 4096"),
         (&u32::MAX.to_be_bytes(), "a message of 4294967295 bytes"),
-        (&[0; 4], "none of a client of bitcost"),
-        (&noise, "none of a client of bitcost"),
-        (&frame(&ToAgent::Renew), "none of a client of bitcost"),
+        (&[0; 4], "not that of a bitcost client"),
+        (&noise, "not that of a bitcost client"),
+        (&frame(&ToAgent::Renew), "not that of a bitcost client"),
     ] {
         let mut opened = open_with(&client, &known, first, &resolve).expect("proved");
         let text = opened.secure.read_frame(&mut opened.frames, soon());

@@ -295,7 +295,7 @@ pub const IDLE: Grammar = Grammar {
     parse: |text| match text {
         "poll" => Ok(vec![(None, single(text))]),
         _ => Err(format!(
-            "`{text}` is not what idle CPUs can be made to do{}",
+            "`{text}` is not a valid value for idle{}",
             did_you_mean(text, ["poll", AS_FOUND])
         )),
     },

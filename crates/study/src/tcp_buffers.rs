@@ -51,7 +51,7 @@ mod tests {
         assert!(
             size_tcp_buffers(&mut conditions, None)
                 .unwrap_err()
-                .contains("need a lab whose path has a rate and a delay")
+                .contains("needs a lab whose path has a rate and a delay")
         );
         assert!(
             size_tcp_buffers(&mut conditions, Some(1))

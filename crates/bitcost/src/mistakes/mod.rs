@@ -247,7 +247,7 @@ impl Mistake<'_> {
             Some(_) => String::new(),
             None => format!("{argument}: "),
         };
-        format!("{argument}`{found}` is not possible here{near}; allowed: {allowed}")
+        format!("{argument}`{found}` is not a valid value{near}; allowed: {allowed}")
     }
 
     /// A value that the function for its option refused, by the kind of the function's error: our
@@ -257,11 +257,11 @@ impl Mistake<'_> {
         let found = self.text(ContextKind::InvalidValue);
         let source = std::error::Error::source(self.error);
         if source.is_some_and(|why| why.is::<ParseIntError>()) {
-            return format!("{argument}: `{found}` is not possible here; allowed: a whole number");
+            return format!("{argument}: `{found}` is not a valid value; allowed: a whole number");
         }
         if source.is_some_and(|why| why.is::<AddrParseError>()) {
             return format!(
-                "{argument}: `{found}` is not possible here; allowed: an IPv4 or IPv6 address"
+                "{argument}: `{found}` is not a valid value; allowed: an IPv4 or IPv6 address"
             );
         }
         let why = source.map(ToString::to_string).unwrap_or_default();

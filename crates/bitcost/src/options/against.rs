@@ -49,7 +49,7 @@ fn read(text: &str) -> Result<Against, String> {
             })
         }
         None => Err(format!(
-            "there is no such program here; allowed: a setting with its value, such as tso=off, or the path of another bitcost, such as ./{text}"
+            "there is no such program; allowed: a setting with its value, such as tso=off, or the path of another bitcost, such as ./{text}"
         )),
     }
 }

@@ -121,7 +121,7 @@ impl HostOptions {
         ];
         if let Some((_, option)) = refused.iter().find(|(is_given, _)| *is_given) {
             return Err(Failure::Usage(format!(
-                "{option} is for endpoints that bitcost plays; with --peer iperf3 this machine and the server are the endpoints"
+                "{option} needs bitcost at both ends; with --peer iperf3 the other end is the server"
             )));
         }
         let receiver = Host::parse_iperf3(server).map_err(Failure::Usage)?;

@@ -55,7 +55,7 @@ impl Judging {
             ),
             (
                 missing,
-                format!("{missing} missing: values that the old side has and the new side lacks"),
+                format!("{missing} missing: the new side lacks values that the old side has"),
             ),
             (
                 lost,

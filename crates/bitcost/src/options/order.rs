@@ -62,7 +62,7 @@ fn parse_window(text: &str) -> Result<Duration, String> {
         return Ok(window);
     }
     Err(format!(
-        "`{text}` is not a possible measured time; allowed: 100ms to 1h"
+        "`{text}` is not a valid measured time; allowed: 100ms to 1h"
     ))
 }
 

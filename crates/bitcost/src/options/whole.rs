@@ -15,7 +15,7 @@ pub fn whole<N: TryFrom<u32>>(
         let possible = number.and_then(|number| N::try_from(number).ok());
         possible.ok_or_else(|| {
             let (least, most) = (allowed.start(), allowed.end());
-            format!("`{text}` is not possible here; allowed: a whole number from {least} to {most}")
+            format!("`{text}` is not a valid value; allowed: a whole number from {least} to {most}")
         })
     }
 }

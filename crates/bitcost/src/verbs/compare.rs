@@ -111,7 +111,7 @@ fn is_execution(side: &str) -> bool {
 fn each(arguments: &Arguments, old: &String, others: &[String]) -> Result<(), Failure> {
     if arguments.printed.form() == Form::Json {
         return Err(Failure::Usage(format!(
-            "--json prints one document about two executions, and {} were named; compare them in pairs",
+            "--json compares two executions, but {} were given; compare them in pairs",
             1 + others.len()
         )));
     }

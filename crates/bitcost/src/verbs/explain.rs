@@ -68,7 +68,7 @@ fn of_table(path: &Path) -> Result<Explanation, Failure> {
         .map_err(|error| own_json::refused(path).unwrap_or_else(|| usage(error.to_string())))?;
     if table.is_empty() {
         return Err(usage(
-            "it has columns but no run, so there is nothing to explain".into(),
+            "it has no rows, so there is nothing to explain".into(),
         ));
     }
     let runs: Vec<RunFigures> = table.iter().map(figures).collect();

@@ -105,7 +105,7 @@ fn with_unit(text: &str) -> Result<Duration, String> {
 
 fn bytes(text: &str) -> Result<u32, String> {
     u32::try_from(parse_bytes(text)?)
-        .map_err(|_| format!("`{text}` is too much; allowed: up to 4 GiB"))
+        .map_err(|_| format!("`{text}` is too large; allowed: up to 4 GiB"))
 }
 
 /// Prints the answer.

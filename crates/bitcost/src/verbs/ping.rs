@@ -77,7 +77,7 @@ fn host(text: &str) -> Result<String, String> {
     match is_name || text.parse::<IpAddr>().is_ok() {
         true => Ok(text.to_owned()),
         false => Err(format!(
-            "`{text}` is not possible here; allowed: an IPv4 or IPv6 address, or a name"
+            "`{text}` is not a valid value; allowed: an IPv4 or IPv6 address, or a name"
         )),
     }
 }

@@ -135,7 +135,7 @@ fn an_execution_without_results_fails_where_worse_does() {
     );
     assert_eq!(code, Some(1), "{stdout}\n{stderr}");
     assert!(
-        stderr.contains(" missing: values that the old side has"),
+        stderr.contains(" missing: the new side lacks values that the old side has"),
         "{stderr}"
     );
     assert!(
@@ -164,6 +164,6 @@ fn an_execution_without_results_fails_where_worse_does() {
     refused(
         many.path(),
         &["a", "b", "c", "--format", "json"],
-        &["--json prints one document about two executions"],
+        &["--json compares two executions, but "],
     );
 }

@@ -275,7 +275,7 @@ fn a_table_that_cannot_be_explained_is_refused() {
     .unwrap();
     fs::write(folder.path().join("other.csv"), "a,b\n1,2\n").unwrap();
     for (path, wanted) in [
-        ("empty.csv", "no run"),
+        ("empty.csv", "no rows"),
         ("other.csv", "no column with the size"),
         ("none.csv", "cannot be read"),
     ] {
@@ -417,7 +417,7 @@ fn a_plan_says_what_of_its_lab_spoils_the_result() {
     let (code, _, stderr) = bitcost(folder.path(), &["plan", "vain.toml"]);
     assert_eq!(code, Some(2));
     assert!(
-        stderr.contains("need a lab whose path has a rate and a delay"),
+        stderr.contains("needs a lab whose path has a rate and a delay"),
         "{stderr}"
     );
 }
@@ -483,7 +483,7 @@ fn without_a_folder_the_newest_execution_is_read() {
     for verb in ["show", "explain", "report"] {
         let (code, _, stderr) = bitcost(folder.path(), &[verb]);
         assert_eq!(code, Some(2), "{stderr}");
-        assert!(stderr.contains("there is none in bitcost-runs"), "{stderr}");
+        assert!(stderr.contains("there is no execution in bitcost-runs"), "{stderr}");
     }
     for name in ["older", "newer"] {
         let execution = folder.path().join("bitcost-runs").join(name);

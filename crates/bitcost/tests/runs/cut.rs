@@ -129,7 +129,7 @@ fn cut_log_resumes() {
         let done = bench.bitcost(&["run", "--json", "--resume", folder.to_str().unwrap()]);
         done.assert_code(0);
         assert!(
-            done.stderr.contains("the log is cut short: line "),
+            done.stderr.contains("the log ends within line "),
             "{}",
             done.stderr
         );

@@ -159,7 +159,7 @@ fn host_setting_not_in_effect_fails_the_run() {
         (
             &["--sysctl", "net.core.rmem_max=99999"],
             1,
-            "one value for the whole machine, not of the lab",
+            "the whole machine has one value, so a lab cannot have its own",
         ),
         (
             &["--coalesce", "rx_usecs 5"],

@@ -618,7 +618,7 @@ fn tcp_buffer_limits_are_in_effect() {
     vain.assert_code(2);
     assert!(
         vain.stderr
-            .contains("need a lab whose path has a rate and a delay"),
+            .contains("needs a lab whose path has a rate and a delay"),
         "{vain:?}"
     );
 }

@@ -270,7 +270,7 @@ fn impossible_host_setting_is_refused() {
         (
             ["--sender-device", "a1"],
             3,
-            "there is no such device here; did you mean `a0`",
+            "no such device; did you mean `a0`",
         ),
         (
             ["--offloads", "sender: rx-gor on"],

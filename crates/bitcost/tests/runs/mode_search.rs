@@ -79,7 +79,7 @@ fn a_test_takes_what_its_search_found() {
         *taken.unwrap_or(&Value::from("plain"))
     );
     assert!(
-        done.stderr.contains("searching fast options"),
+        done.stderr.contains("searching for the fastest options"),
         "{}",
         done.stderr
     );

@@ -40,7 +40,7 @@ pub(crate) fn strange(path: &Path) -> Option<StoreError> {
             let first = names.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
             let more = if count > 3 { ", …" } else { "" };
             Some(error(
-                format!("a folder with other things ({first}{more})"),
+                format!("a folder with other files ({first}{more})"),
                 "",
             ))
         }

@@ -31,7 +31,7 @@ pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
 /// When no sysfs shows the device, so that its maps could not be restored.
 pub fn of_device(device: &str) -> Result<Values, HostError> {
     let link = crate::device::link(device)?;
-    let why = "a change resets the maps of queues (RPS, XPS), which no sysfs shows here; mount one for this network namespace (mount -t sysfs sysfs /sys)";
+    let why = "a change resets the maps of queues (RPS, XPS), and sysfs is not mounted for this network namespace; mount it (mount -t sysfs sysfs /sys)";
     let sysfs = sysfs_of(&link)
         .ok_or_else(|| HostError::cannot(format!("set the channels of {device}"), why))?;
     let mut snapshot = Snapshot::default();

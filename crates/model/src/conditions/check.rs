@@ -87,7 +87,7 @@ impl Conditions {
         }
         if segment < 88 {
             return Err(Impossible::Values(format!(
-                "an MSS of {segment} bytes is below what Linux takes; allowed: 88 to {room}"
+                "an MSS of {segment} bytes is too small; allowed: 88 to {room}"
             )));
         }
         Ok(())
@@ -220,7 +220,7 @@ impl Conditions {
             };
             if !(1..=most).contains(&size) {
                 return Err(Impossible::Values(format!(
-                    "a {what} of {size} bytes is not possible with {name}; allowed: 1 to {most}"
+                    "a {what} of {size} bytes is too large or too small for {name}; allowed: 1 to {most}"
                 )));
             }
             if !self.workload.has_requests() && self.workload.is_transactional() && size != one() {

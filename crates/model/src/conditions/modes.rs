@@ -20,7 +20,7 @@ impl Conditions {
             if !MODES.iter().filter(fits).any(|row| row.mode == mode) {
                 let allowed: Vec<&str> = MODES.iter().filter(fits).map(|row| row.name).collect();
                 return Err(format!(
-                    "{} `{}` is none of {}; allowed: {}",
+                    "{} `{}` is not available with {}; allowed: {}",
                     setting(end),
                     mode.name(),
                     self.workload.name(),
@@ -36,8 +36,7 @@ impl Conditions {
         }
         if self.search_for != Goal::Rate && !self.mode_auto {
             return Err(
-                "search_for is for a search; allowed with: mode = \"auto\" (--mode auto)"
-                    .to_owned(),
+                "search_for needs a search; allowed with: mode = \"auto\" (--mode auto)".to_owned(),
             );
         }
         let headers = self.header_bytes();

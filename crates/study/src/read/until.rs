@@ -72,7 +72,7 @@ fn check_alone(section: &Section, is_auto: bool, has_width: bool) -> Result<(), 
             _ => (is_auto || has_width, "`until_interval_pct`"),
         };
         if !has_rule && section.value(key)?.is_some() {
-            let message = format!("`{key}` goes with {needs}, which is missing");
+            let message = format!("`{key}` needs {needs}, which is missing");
             return Err(section.error_at(key, message));
         }
     }

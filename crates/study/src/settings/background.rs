@@ -204,9 +204,9 @@ mod tests {
             ("rr request-sise=1", "did you mean `request-size`"),
             (
                 "rr request-size=0",
-                "request-size: `0` is not possible here; allowed: bytes from 1",
+                "request-size: `0` is not a valid value; allowed: bytes from 1",
             ),
-            ("rr request-size", "request-size: `` is not possible here"),
+            ("rr request-size", "request-size: `` is not a valid value"),
             ("rr time=5", "`time` applies to the whole run"),
             ("rr message-size=5", "`message-size` is not for tcp_rr"),
             ("tcp background=rr", "`background` applies to the whole run"),

@@ -82,7 +82,7 @@ impl Setting {
             kind => kind.set_text(conditions, text).ok_or_else(|| {
                 let hint = did_you_mean(text, kind.words());
                 let allowed = kind.allowed();
-                format!("`{text}` is not possible here; allowed: {allowed}{hint}")
+                format!("`{text}` is not a valid value; allowed: {allowed}{hint}")
             }),
         }
     }

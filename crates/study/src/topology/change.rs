@@ -41,7 +41,7 @@ pub fn changes(
             }
             (None, Some(_)) => {
                 return Err(format!(
-                    "`{word}` is of no device; name one before it: {}",
+                    "`{word}` has no device before it; devices: {}",
                     devices(topology)
                 ));
             }
@@ -58,7 +58,7 @@ pub fn changes(
         Some((device, _)) if !is_complete => Err(nothing_for(device)),
         Some(_) => check(topology, changed),
         None => Err(format!(
-            "nothing to set; name a device, and then what is set there: {}",
+            "nothing to set; write a device, then what to set there; devices: {}",
             devices(topology)
         )),
     }
@@ -196,7 +196,7 @@ mod tests {
             ("s1-eth2 s2-eth2 rate=1G", "nothing to set at s1-eth2"),
             (
                 "delay=20ms",
-                "`delay=20ms` is of no device; name one before it: h1-eth0",
+                "`delay=20ms` has no device before it; devices: h1-eth0",
             ),
             (
                 "s1-eth3 delay=1ms",

@@ -87,7 +87,7 @@ fn from_file(section: &Section, name: &str, text: Option<&str>) -> Result<Draft,
         return Err(section.error_at("topology", message));
     };
     if section.table.contains_key("size") {
-        return Err(section.error_at("size", "`size` is for presets that come in several sizes"));
+        return Err(section.error_at("size", "`size` is only for presets that have several sizes"));
     }
     let folder = section.source.file.rsplit_once('/');
     let file = match folder {

@@ -203,7 +203,7 @@ fn one_way(path: &Path<'_>) -> Option<Warning> {
         .map(|end| end.device.as_str())?;
     let (whole, half) = (show_time(there), show_time(there / 2));
     let message = format!(
-        "the delay of {whole} stands in one direction only, at {device}: the round trip is {whole}, one way takes {whole} \
+        "the delay of {whole} is set in one direction only, at {device}: the round trip is {whole}, one way takes {whole} \
          and the other nothing. A path with that round trip has {half} each way; write so if it is meant"
     );
     Some(Warning {

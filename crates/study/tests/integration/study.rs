@@ -109,11 +109,8 @@ fn a_stop_rule_has_its_metric_its_width_and_its_most_blocks() {
             "until_interval_pct = 0",
             "allowed: a number over 0, up to 100",
         ),
-        ("budget_s = 60", "`budget_s` goes with `blocks = \"auto\"`"),
-        (
-            "max_blocks = 7",
-            "`max_blocks` goes with `until_interval_pct`",
-        ),
+        ("budget_s = 60", "`budget_s` needs `blocks = \"auto\"`"),
+        ("max_blocks = 7", "`max_blocks` needs `until_interval_pct`"),
         (
             "until_interval_pct = 5\nmax_blocks = 4",
             "allowed: 5 (`blocks`) and more",

@@ -132,7 +132,7 @@ fn not_installed(program: &str) -> String {
         .collect();
     let hint = did_you_mean(program, names.iter().map(String::as_str));
     format!(
-        "bitcost: no program {program} on this machine, whose programs the nodes use{hint}; install it, or use `bitcost test`, which needs no other program"
+        "bitcost: program {program} not found{hint}: nodes use the programs of this machine; install it, or use `bitcost test`, which needs no other program"
     )
 }
 

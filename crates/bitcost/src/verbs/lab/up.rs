@@ -62,7 +62,7 @@ fn parse_name(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err(format!(
-        "`{text}` is not a possible name of a lab; allowed: letters, digits, - _ and ., at most {NAME_MAX} of them"
+        "`{text}` is not a valid name of a lab; allowed: letters, digits, - _ and ., at most {NAME_MAX} of them"
     ))
 }
 
@@ -140,7 +140,7 @@ fn hold(
     while !stop.load(Ordering::Relaxed) {
         if !lab.is_running() {
             return Err(Failure::Environment(
-                "the lab daemon was killed; the lab is gone".to_owned(),
+                "the lab daemon was killed, which ended the lab".to_owned(),
             ));
         }
         let asked = claim.serve(&description, LOOK).map_err(|error| {

@@ -33,7 +33,7 @@ fn a_second(text: &str) -> Result<(), String> {
     match parse_duration(text) {
         Ok(interval) if interval == Duration::from_secs(1) => Ok(()),
         _ => Err(format!(
-            "`{text}` is not possible here; allowed: 1, a line each second; for 100 ms `--format csv --rows intervals`"
+            "`{text}` is not a valid value; allowed: 1, a line each second; for 100 ms `--format csv --rows intervals`"
         )),
     }
 }

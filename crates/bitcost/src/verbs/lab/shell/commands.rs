@@ -44,7 +44,7 @@ const COMMANDS: &[(&str, &str)] = &[
         "runs bitcost test, such as test tcp h1 h2 -t 5",
     ),
     ("help", "prints this list"),
-    ("exit", "leaves the shell; the lab goes on"),
+    ("exit", "leaves the shell; the lab keeps running"),
 ];
 
 /// Executes a line that is not empty.
@@ -72,7 +72,7 @@ pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure
         "test" => shell.test(&split(rest).map_err(Failure::Usage)?)?,
         node if topology.node(node).is_some() => match rest.trim() {
             "" => {
-                let why = format!("no program for {node}; such as: {node} ip address");
+                let why = format!("write a program after {node}, such as: {node} ip address");
                 return Err(Failure::Usage(why));
             }
             rest => shell.run(node, &program(rest))?,
@@ -190,7 +190,7 @@ impl Shell<'_> {
         };
         let Some((workload, rest)) = words.split_first() else {
             return Err(Failure::Usage(
-                "no workload; such as: test tcp h1 h2".to_owned(),
+                "write a workload, such as: test tcp h1 h2".to_owned(),
             ));
         };
         let named: Vec<&String> = rest.iter().take(2).take_while(is_host).collect();
@@ -202,7 +202,7 @@ impl Shell<'_> {
         let [from, to] = hosts[..] else {
             let hosts: Vec<&str> = topology.hosts().map(|host| host.name.as_str()).collect();
             return Err(Failure::Usage(format!(
-                "a test is from one host to another: test {workload} FROM TO; hosts: {}",
+                "a test needs two hosts: test {workload} FROM TO; hosts: {}",
                 hosts.join(", ")
             )));
         };
@@ -233,9 +233,7 @@ impl Shell<'_> {
         output::line(&format!("{answered} of {} answered", counted(all, "ping")))?;
         match answered == all {
             true => Ok(()),
-            false => Err(Failure::Check(
-                "not every host answers every other".to_owned(),
-            )),
+            false => Err(Failure::Check("some hosts do not answer others".to_owned())),
         }
     }
 
