@@ -1,5 +1,4 @@
-//! Damaged logs: nothing panics or hangs, and no figure changes without a message. The long form is
-//! `cargo xtask damage`.
+//! Damaged logs: nothing panics or hangs, and no figure changes without a message.
 
 use std::fs;
 use std::path::{Path, PathBuf};
