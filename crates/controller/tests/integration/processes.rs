@@ -96,7 +96,7 @@ fn failure(addresses: Vec<Vec<SocketAddr>>) -> String {
 fn invented_address_is_refused() {
     let elsewhere = SocketAddr::from(([192, 0, 2, 1], 22));
     let reason = failure(vec![vec![elsewhere]]);
-    let wanted = "receiver agent at other reports that it listens at 192.0.2.1:22, and the address of this path is 127.0.0.1";
+    let wanted = "receiver agent at other reports that it listens at 192.0.2.1:22, but the address of this path is 127.0.0.1";
     assert!(reason.contains(wanted), "{reason}");
     let reason = failure(vec![vec![SocketAddr::new(HERE, 9), elsewhere]]);
     assert!(
