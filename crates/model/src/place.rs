@@ -319,7 +319,7 @@ mod tests {
         assert!(
             mixed
                 .check(1, 1500)
-                .is_err_and(|found| found.contains("none of IPv6"))
+                .is_err_and(|found| found.contains("is not an IPv6 address"))
         );
         let labelled = Places {
             flow_label: Some(1),

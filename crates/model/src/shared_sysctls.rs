@@ -141,9 +141,9 @@ mod tests {
             ("net.ipv6.conf.c0.disable_ipv6", "addresses and routes"),
             ("net.ipv6.conf.all.disable_ipv6", "addresses and routes"),
             ("net.ipv6.conf.all.hop_limit", "every interface"),
-            ("net.ipv6.conf.default.mtu", "begin with"),
+            ("net.ipv6.conf.default.mtu", "made during the run"),
             ("net.ipv6.conf.c0.stable_secret", "addr_gen_mode"),
-            ("net.ipv6.conf.c0.addr_gen_mode", "anew"),
+            ("net.ipv6.conf.c0.addr_gen_mode", "new IPv6 addresses"),
             (
                 "net.ipv4.conf.default.rp_filter",
                 "never given its own value",

@@ -483,7 +483,10 @@ fn without_a_folder_the_newest_execution_is_read() {
     for verb in ["show", "explain", "report"] {
         let (code, _, stderr) = bitcost(folder.path(), &[verb]);
         assert_eq!(code, Some(2), "{stderr}");
-        assert!(stderr.contains("there is no execution in bitcost-runs"), "{stderr}");
+        assert!(
+            stderr.contains("there is no execution in bitcost-runs"),
+            "{stderr}"
+        );
     }
     for name in ["older", "newer"] {
         let execution = folder.path().join("bitcost-runs").join(name);

@@ -176,7 +176,6 @@ fn the_answer_and_every_section_are_there() {
         "Spread",
         "Against size",
         "Within a run",
-        "In order",
         "Caveats",
         "SHA-256 of the log",
     ] {
