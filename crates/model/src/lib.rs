@@ -31,6 +31,7 @@ pub mod record;
 pub mod search;
 pub mod shaping;
 pub mod shared_sysctls;
+pub mod soft_interrupts;
 pub mod study;
 pub mod tcp_buffers;
 mod tcp_info;

@@ -66,7 +66,7 @@ impl Method {
                 "all busy time of each end's host (wall clock less idle), less what it was busy before the block while bitcost was idle"
             }
             Method::OwnCpus => {
-                "busy time of each end's own CPUs (wall clock less idle), less their soft interrupts, which are the wire's work, and less what they were busy before the block"
+                "busy time of each end's own CPUs (wall clock less idle), less their soft interrupts of the network, which are the wire's work, and less what they were busy before the block"
             }
             Method::NapiThread => {
                 "run time of each end's traffic thread and of its interface's NAPI thread, by the scheduler's clock"
@@ -298,7 +298,7 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unattributed> {
         let end = run.end(role);
         let own = own_cpus(run, role).ok_or_else(|| unread(role))?;
         let before = cpu::idle_cpus_of(end, &end.pinned_cpus).unwrap_or_default();
-        let cpus = own.cpus * (1.0 - own.softirq) - before;
+        let cpus = own.cpus * (1.0 - own.softirq) + postponed_cpus(run, role) - before;
         if cpus <= 0.0 {
             return Err(Unattributed(format!(
                 "other programs used the {}'s CPU more before this test than during it; repeat it on a quiet machine",
@@ -325,6 +325,20 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unattributed> {
         receiver: Some(receiver),
         softirqs: Some(a.means.max(b.means)),
     })
+}
+
+/// What is to be added to the time of an endpoint's CPUs for the work that TCP postpones to tasklets on
+/// the receiver's CPUs, which is the sender's. It is known where soft interrupts were timed.
+fn postponed_cpus(run: &RunView, role: Role) -> f64 {
+    if run.conditions.workload.is_datagram() {
+        return 0.0;
+    }
+    let on_receiver = softirqs::timed(run, &run.receiver.pinned_cpus, softirqs::is_tasklet);
+    let cpus = on_receiver.map_or(0.0, |timed| timed.cpus);
+    match role {
+        Role::Sender => cpus,
+        Role::Receiver => -cpus,
+    }
 }
 
 /// The work of a lab's wire on the CPUs of one endpoint.
@@ -412,7 +426,8 @@ fn by_softirq_ticks(run: &RunView) -> Result<Attribution, &'static str> {
         .ok_or("the times of the receiver's CPUs could not be read")?;
     let standard_error = (sender.variance + receiver.variance).sqrt();
     let share = |own: &OwnCpus, other: &OwnCpus, role: Role| {
-        let cpus = own.cpus * (1.0 - own.softirq) + other.cpus * other.softirq;
+        let cpus =
+            own.cpus * (1.0 - own.softirq) + other.cpus * other.softirq + postponed_cpus(run, role);
         CpuUse {
             cpus,
             span_seconds: cpu::span_seconds(run.end(role)).unwrap_or_default(),
@@ -446,7 +461,8 @@ fn own_cpus(run: &RunView, role: Role) -> Option<OwnCpus> {
 
 /// The share of soft interrupts by those that were timed.
 fn timed_softirqs(run: &RunView, role: Role, cpus: f64) -> Option<OwnCpus> {
-    let timed = softirqs::timed(run, &run.end(role).pinned_cpus).filter(|_| cpus > 0.0)?;
+    let timed = softirqs::timed(run, &run.end(role).pinned_cpus, softirqs::is_of_network)
+        .filter(|_| cpus > 0.0)?;
     Some(OwnCpus {
         cpus,
         softirq: (timed.cpus / cpus).min(1.0),

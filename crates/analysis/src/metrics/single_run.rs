@@ -3,9 +3,9 @@
 
 use bitcost_model::counters::SoftirqTime;
 use bitcost_model::record::{Counts, EndpointRecord, PhaseCounts};
+use bitcost_model::soft_interrupts::spans;
 use bitcost_stats::{Interval, batch_length, batch_means_half_width};
 
-use crate::metrics::softirqs::spans;
 use crate::metrics::table::{Metric, metric};
 use crate::metrics::view::RunView;
 
