@@ -137,6 +137,10 @@ fn the_layer_is_the_deepest_anchor_of_a_chain() {
             "@;tcp_recvmsg;sk_wait_data;wait_woken;schedule;__schedule",
             Some(Layer::Scheduler),
         ),
+        (
+            "main;entry_SYSCALL_64_after_hwframe;do_syscall_64;__x64_sys_clock_gettime;posix_cpu_clock_get;task_sched_runtime;_raw_spin_unlock_irqrestore",
+            Some(Layer::SystemCall),
+        ),
         // A part of the kernel that the table does not know, below the entry of a system call.
         ("@;a;b;c;d", None),
         ("ret_from_fork_asm;kthread;kdamond_fn", None),
