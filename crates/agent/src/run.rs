@@ -233,7 +233,8 @@ impl Endpoint {
         let profiler = watched.profiler.take();
         let record = self.finish(threads, watched, in_effect, settings)?;
         // Names of functions and threads are looked for when the traffic has ended.
-        let finish = |profiler: Profiler| profiler.finish(&self.tasks(peer_origin.as_ref()));
+        let tasks = || self.tasks(peer_origin.as_ref());
+        let finish = |profiler: Profiler| profiler.finish(&tasks(), &record.samples);
         let profile = profiler.map(finish).transpose()?.map(Box::new);
         Ok(EndpointRecord {
             profile,

@@ -35,8 +35,6 @@ pub struct Counted {
     pub stacks: HashMap<Stack, u64>,
     pub threads: HashMap<u32, Named>,
     pub samples: u64,
-    /// Samples of each CPU in which it was busy: with a thread, and not idle.
-    pub busy: Vec<u64>,
     pub cut: u64,
     pub dropped: u64,
     lost: u64,
@@ -54,7 +52,6 @@ impl Counted {
     pub fn new(cpus: usize, frames: usize) -> Counted {
         Counted {
             frames,
-            busy: vec![0; cpus],
             throttled: vec![None; cpus],
             ..Counted::default()
         }
@@ -85,7 +82,6 @@ impl Counted {
 
     fn count(&mut self, stack: Stack) {
         self.samples += 1;
-        self.busy[stack.cpu] += u64::from(stack.thread != 0);
         self.cut += u64::from(stack.kernel.len() >= self.frames);
         if let Some(count) = self.stacks.get_mut(&stack) {
             *count += 1;

@@ -3,41 +3,71 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use bitcost_model::profile::{ProfiledStack, ProfiledTask, STACKS_MAX};
+use bitcost_model::profile::{ProfiledStack, ProfiledTask, STACKS_MAX, is_idle, is_softirq};
 
 use super::counted::{Counted, Stack};
 use super::symbols::Symbols;
 use super::tasks::Tasks;
+use super::times::CpuTime;
 
 /// All frames of a program.
 const PROGRAM: &str = "[user]";
 
+/// A stack of a thread on a CPU, with its names.
+struct Sampled {
+    cpu: usize,
+    task: ProfiledTask,
+    stack: String,
+    count: u64,
+    /// The CPU time that it stands for, where that is known.
+    ns: Option<f64>,
+}
+
+impl Sampled {
+    fn is_busy(&self) -> bool {
+        self.task != ProfiledTask::Idle || !is_idle(&self.stack)
+    }
+}
+
 /// Most bytes of all stacks of a profile.
 const BYTES_MAX: usize = 4 << 20;
 
-/// The stacks, the most frequent first, and the number of samples whose stack is not among them. `busy_ns`
-/// is for how long each CPU was busy, where it is known of all.
+/// The stacks, the most frequent first, and the number of samples whose stack is not among them. The
+/// times are those of the CPUs, where they are known of all.
 pub fn folded(
     counted: &Counted,
-    busy_ns: Option<&[u64]>,
+    times: Option<&[CpuTime]>,
     symbols: &Symbols,
     tasks: &Tasks,
 ) -> (Vec<ProfiledStack>, u64) {
-    let mut stacks: HashMap<(ProfiledTask, String), (u64, f64)> = HashMap::new();
-    for (stack, count) in &counted.stacks {
-        let named = counted.threads.get(&stack.thread);
-        let task = tasks.of(stack.process, stack.thread, named);
-        let is_of_program = stack.thread != 0 && named.is_none_or(|named| !named.is_of_kernel);
-        let sum = stacks.entry((task, fold(stack, is_of_program, symbols)));
-        let (samples, ns) = sum.or_default();
-        let all = counted.busy[stack.cpu].max(1) as f64;
-        *samples += count;
-        *ns += busy_ns.map_or(0.0, |busy| busy[stack.cpu] as f64) * *count as f64 / all;
+    let mut sampled: Vec<Sampled> = counted
+        .stacks
+        .iter()
+        .map(|(stack, count)| {
+            let named = counted.threads.get(&stack.thread);
+            let is_of_program = stack.thread != 0 && named.is_none_or(|named| !named.is_of_kernel);
+            Sampled {
+                cpu: stack.cpu,
+                task: tasks.of(stack.process, stack.thread, named),
+                stack: fold(stack, is_of_program, symbols),
+                count: *count,
+                ns: None,
+            }
+        })
+        .collect();
+    if let Some(times) = times {
+        weigh(&mut sampled, times);
+    }
+    let mut stacks: HashMap<(ProfiledTask, String), (u64, Option<f64>)> = HashMap::new();
+    for one in sampled {
+        let (samples, ns) = stacks.entry((one.task, one.stack)).or_default();
+        *samples += one.count;
+        *ns = one.ns.map(|more| ns.unwrap_or(0.0) + more);
     }
     let stacks = stacks.into_iter();
     let mut stacks: Vec<ProfiledStack> = stacks
         .map(|((task, stack), (count, ns))| ProfiledStack {
-            time_ns: (busy_ns.is_some() && task != ProfiledTask::Idle).then_some(ns as u64),
+            time_ns: ns.map(|ns| ns as u64),
             task,
             stack,
             count,
@@ -59,6 +89,31 @@ pub fn folded(
     (stacks, left_out)
 }
 
+/// Gives each stack its part of the time of its CPU: of soft interrupts, where these were timed and met,
+/// and of everything else that is not idle.
+fn weigh(sampled: &mut [Sampled], times: &[CpuTime]) {
+    let mut counts: HashMap<(usize, bool), u64> = HashMap::new();
+    for one in sampled.iter().filter(|one| one.is_busy()) {
+        *counts.entry((one.cpu, is_softirq(&one.stack))).or_default() += one.count;
+    }
+    let count = |cpu, is_softirq| counts.get(&(cpu, is_softirq)).copied().unwrap_or(0);
+    for one in sampled.iter_mut().filter(|one| one.is_busy()) {
+        let CpuTime {
+            busy_ns,
+            softirq_ns,
+        } = times[one.cpu];
+        let (soft, other) = (count(one.cpu, true), count(one.cpu, false));
+        let (ns, samples) = match softirq_ns {
+            Some(softirq_ns) if soft > 0 && other > 0 => match is_softirq(&one.stack) {
+                true => (softirq_ns, soft),
+                false => (busy_ns - softirq_ns, other),
+            },
+            _ => (busy_ns, soft + other),
+        };
+        one.ns = Some(ns * one.count as f64 / samples as f64);
+    }
+}
+
 /// The names of a stack, the outermost first.
 fn fold(stack: &Stack, is_of_program: bool, symbols: &Symbols) -> String {
     let program = is_of_program.then_some(PROGRAM);
@@ -70,4 +125,39 @@ fn fold(stack: &Stack, is_of_program: bool, symbols: &Symbols) -> String {
         .chain(kernel)
         .collect::<Vec<_>>()
         .join(";")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_cpu_is_divided_among_its_samples() {
+        let sampled = |cpu, task, stack: &str, count| Sampled {
+            cpu,
+            task,
+            stack: stack.to_owned(),
+            count,
+            ns: None,
+        };
+        let soft = "do_syscall_64;__local_bh_enable_ip;do_softirq;handle_softirqs";
+        let busy_ns = 1000.0;
+        for (softirq_ns, times) in [
+            (Some(200.0), [Some(800.0), Some(200.0), None, Some(1000.0)]),
+            (None, [Some(400.0), Some(600.0), None, Some(1000.0)]),
+        ] {
+            let mut stacks = [
+                sampled(0, ProfiledTask::Sender, "[user]", 2),
+                sampled(0, ProfiledTask::Sender, soft, 3),
+                sampled(0, ProfiledTask::Idle, "do_idle", 7),
+                sampled(1, ProfiledTask::Receiver, "[user]", 1),
+            ];
+            let time = CpuTime {
+                busy_ns,
+                softirq_ns,
+            };
+            weigh(&mut stacks, &[time, time]);
+            assert_eq!(stacks.map(|one| one.ns), times);
+        }
+    }
 }

@@ -5,18 +5,19 @@ mod counted;
 mod folded;
 mod symbols;
 mod tasks;
+mod times;
 
 use bitcost_model::cpu_list::parse_cpu_list;
 use bitcost_model::profile::anchors::absent;
 use bitcost_model::profile::{Profile, ProfileEvent};
-use bitcost_model::record::CpuTicks;
-use bitcost_probe::cpu::{CpuProbe, ticks_per_second};
+use bitcost_model::record::Sample;
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_sys::perf::{CpuSamples, Trigger};
 
 use self::counted::Counted;
 use self::symbols::Symbols;
 pub use self::tasks::{Tasks, thread_name};
+use self::times::CpuTime;
 use crate::refusal::Refusal;
 
 /// Checks that a run on this host can be profiled, before any is made.
@@ -37,31 +38,8 @@ pub struct Profiler {
     cpus: Vec<CpuSamples>,
     numbers: Vec<u32>,
     counted: Counted,
-    times: CpuProbe,
-    began: Edge,
-    ended: Edge,
-}
-
-/// An edge of the window: its time, and what the CPUs had been until then.
-#[derive(Default)]
-struct Edge {
-    ns: u64,
-    cpus: Vec<CpuTicks>,
-}
-
-impl Edge {
-    fn now(times: &mut CpuProbe) -> Edge {
-        let cpus = times.read();
-        let ns = monotonic_ns();
-        Edge { ns, cpus }
-    }
-
-    /// For how long a CPU has been idle until this edge, in ns.
-    fn idle_ns(&self, cpu: u32) -> Option<u64> {
-        let ticks = self.cpus.iter().find(|ticks| ticks.cpu == cpu)?;
-        let idle = ticks.idle.saturating_add(ticks.iowait);
-        Some(idle.saturating_mul(1_000_000_000 / ticks_per_second()))
-    }
+    began_ns: u64,
+    ended_ns: u64,
 }
 
 impl Profiler {
@@ -91,9 +69,8 @@ impl Profiler {
             counted: Counted::new(cpus.len(), usize::from(frames)),
             cpus,
             numbers,
-            times: CpuProbe::open(),
-            began: Edge::default(),
-            ended: Edge::default(),
+            began_ns: 0,
+            ended_ns: 0,
         })
     }
 
@@ -102,7 +79,7 @@ impl Profiler {
     /// # Errors
     /// When the kernel refuses it.
     pub fn begin(&mut self) -> Result<(), String> {
-        self.began = Edge::now(&mut self.times);
+        self.began_ns = monotonic_ns();
         let begun = self.cpus.iter().try_for_each(CpuSamples::enable);
         begun.map_err(|error| format!("start to sample the CPUs: {error}"))
     }
@@ -128,46 +105,26 @@ impl Profiler {
             // It fails for no event that could be enabled, and closing it ends it too.
             let _ = cpu.disable();
         }
-        self.ended = Edge::now(&mut self.times);
+        self.ended_ns = monotonic_ns();
         self.count(|_| true);
     }
 
-    /// For how long each CPU was busy between the edges, in ns; absent where a CPU does not tell.
-    fn busy_ns(&self) -> Option<Vec<u64>> {
-        let window = self.ended.ns.saturating_sub(self.began.ns);
-        let busy = |cpu: &u32| {
-            let idle = self
-                .ended
-                .idle_ns(*cpu)?
-                .checked_sub(self.began.idle_ns(*cpu)?);
-            Some(window.saturating_sub(idle?))
-        };
-        self.numbers.iter().map(busy).collect()
-    }
-
-    /// The profile, with the names of functions and the owners of threads.
+    /// The profile, with the names of functions, the owners of threads, and the time of the CPUs between
+    /// the first and the last of these samples.
     ///
     /// # Errors
     /// When the kernel's symbols cannot be read.
-    pub fn finish(self, tasks: &Tasks) -> Result<Profile, Refusal> {
+    pub fn finish(self, tasks: &Tasks, samples: &[Sample]) -> Result<Profile, Refusal> {
         let symbols = Symbols::read()?;
-        let busy_ns = self.busy_ns();
-        let Profiler {
-            event,
-            rate_hz,
-            cpus,
-            counted,
-            began,
-            ended,
-            ..
-        } = self;
-        let lost = counted.lost(rate_hz, ended.ns);
-        let (stacks, left_out) = folded::folded(&counted, busy_ns.as_deref(), &symbols, tasks);
+        let times = CpuTime::of(&self.numbers, samples);
+        let counted = &self.counted;
+        let lost = counted.lost(self.rate_hz, self.ended_ns);
+        let (stacks, left_out) = folded::folded(counted, times.as_deref(), &symbols, tasks);
         Ok(Profile {
-            event,
-            rate_hz,
-            window_ns: ended.ns.saturating_sub(began.ns),
-            cpus: cpus.len() as u32,
+            event: self.event,
+            rate_hz: self.rate_hz,
+            window_ns: self.ended_ns.saturating_sub(self.began_ns),
+            cpus: self.cpus.len() as u32,
             samples: counted.samples,
             lost,
             cut: counted.cut,
@@ -226,7 +183,7 @@ mod tests {
             device: "lo".to_owned(),
             napi: Vec::new(),
         };
-        let profile = profiler.finish(&tasks).expect("a profile");
+        let profile = profiler.finish(&tasks, &[]).expect("a profile");
         let sends = |stack: &&ProfiledStack| {
             stack.task == ProfiledTask::Sender && stack.stack.contains(";udp_sendmsg")
         };

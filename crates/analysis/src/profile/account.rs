@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bitcost_model::profile::{Layer, Profile, ProfileEvent, ProfiledStack};
+use bitcost_model::profile::{Layer, Profile, ProfileEvent};
 use bitcost_model::record::Role;
 
 use super::activity::Activity;
 use super::classify::{Layers, base};
 use super::owner::{Found, Owner, Place};
+use super::weights::{Weights, missed};
 use crate::metrics::{Method, RunView, attribute, units_per_second};
 
 /// The share of lost samples from which the profile of a run is left out.
@@ -90,7 +91,7 @@ impl RunProfile {
         }
         let mut account = Account::default();
         for (profile, place) in hosts {
-            account.add(profile, place);
+            account.add(profile, place, &Weights::of(profile, place, run));
         }
         let end = |role: Role| {
             let is_of = |place: &Place| place.only.is_none_or(|only| only == role);
@@ -123,47 +124,12 @@ impl RunProfile {
     }
 }
 
-/// CPU seconds per second that the samples of a stack stand for: of the time for which the CPUs were
-/// busy, where the profile has it, else one divided by the rate for each sample. Those of stacks that
-/// were not kept are divided among the others.
-fn cpus(profile: &Profile, sampled: &ProfiledStack) -> f64 {
-    let counted: u64 = profile.stacks.iter().map(|stack| stack.count).sum();
-    let kept = (counted.max(1) as f64 / profile.samples.max(1) as f64).min(1.0);
-    let cpus = match sampled.time_ns {
-        Some(ns) => ns as f64 / profile.window_ns.max(1) as f64,
-        None => sampled.count as f64 / samples_per_cpu(profile),
-    };
-    cpus / kept
-}
-
-/// The samples that the rate requests of a CPU in the window.
-fn samples_per_cpu(profile: &Profile) -> f64 {
-    (f64::from(profile.rate_hz) * profile.window_ns as f64 / 1e9).max(1.0)
-}
-
-/// The share of the samples requested of busy CPUs that a clock did not take; 0 of cycles, whose rate
-/// the kernel adapts, and where the time of the CPUs is not known.
-fn missed(profile: &Profile) -> f64 {
-    let timed = profile
-        .stacks
-        .iter()
-        .filter_map(|stack| Some((stack.count, stack.time_ns?)));
-    let (taken, ns) = timed.fold((0, 0), |(taken, all), (count, ns)| {
-        (taken + count, all + ns)
-    });
-    let requested = f64::from(profile.rate_hz) * ns as f64 / 1e9;
-    match profile.event {
-        ProfileEvent::CpuClock if requested > 0.0 => (1.0 - taken as f64 / requested).max(0.0),
-        _ => 0.0,
-    }
-}
-
 impl Account {
-    fn add(&mut self, profile: &Profile, place: &Place) {
+    fn add(&mut self, profile: &Profile, place: &Place, weights: &Weights) {
         let (mut layers, mut receiving) = (Layers::default(), Sorted::new());
         let mut received: BTreeMap<Owner, BTreeMap<Owner, f64>> = BTreeMap::new();
         for sampled in &profile.stacks {
-            let cpus = cpus(profile, sampled);
+            let cpus = weights.cpus(sampled);
             let leaf = base(sampled.stack.rsplit(';').next().unwrap_or_default());
             let activity = Activity::of(leaf);
             let carrier = place.of_task(&sampled.task);

@@ -9,6 +9,7 @@ mod owner;
 mod recorded;
 mod spent;
 mod twin;
+mod weights;
 
 pub use account::{EndProfile, RunProfile};
 pub use activity::Activity;

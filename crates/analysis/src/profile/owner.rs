@@ -2,7 +2,7 @@
 //! interrupt on somebody's back.
 
 use bitcost_model::event::EndpointDescription;
-use bitcost_model::profile::ProfiledTask;
+use bitcost_model::profile::{ProfiledTask, is_idle};
 use bitcost_model::record::Role;
 
 use super::classify::base;
@@ -100,7 +100,7 @@ impl Place {
             (Some(end), Found::Receiving | Found::Received(_) | Found::Owner(Owner::End(_))) => {
                 Found::Owner(Owner::End(end))
             }
-            (_, Found::Owner(Owner::Idle)) if !is_idle(&frames) => Found::Owner(Owner::Other),
+            (_, Found::Owner(Owner::Idle)) if !is_idle(stack) => Found::Owner(Owner::Other),
             (_, found) => found,
         }
     }
@@ -117,14 +117,21 @@ impl Place {
         }
     }
 
+    /// The end whose interface towards the other end this is.
+    pub(super) fn end_of(&self, device: &str) -> Option<Role> {
+        let [sender, receiver] = &self.devices;
+        let ends = [(Role::Sender, sender), (Role::Receiver, receiver)];
+        let is_here = |role: Role| self.only.is_none_or(|only| only == role);
+        let mut found = ends
+            .into_iter()
+            .filter(|(role, of)| is_here(*role) && of.as_deref() == Some(device));
+        found.next().map(|(role, _)| role)
+    }
+
     /// The end of an interface; another interface is the wire's where a lab plays both ends.
     fn of_device(&self, device: &str) -> Owner {
-        let [sender, receiver] = &self.devices;
-        let is_of = |end: &Option<String>| end.as_deref() == Some(device);
-        match self.only {
+        match self.only.or_else(|| self.end_of(device)) {
             Some(end) => Owner::End(end),
-            None if is_of(sender) => Owner::End(Role::Sender),
-            None if is_of(receiver) => Owner::End(Role::Receiver),
             None => Owner::Wire,
         }
     }
@@ -170,21 +177,6 @@ fn postponed(frames: &[&str]) -> Option<Owner> {
         (_, true) => Some(Owner::End(Role::Receiver)),
         _ => None,
     }
-}
-
-/// Whether an idle task does nothing: no interrupt is on its back, and it is in no wake-up.
-fn is_idle(frames: &[&str]) -> bool {
-    let works = |frame: &&str| {
-        frame.starts_with("asm_sysvec_")
-            || frame.starts_with("asm_common_interrupt")
-            || [
-                "flush_smp_call_function_queue",
-                "schedule_idle",
-                "el1_interrupt",
-            ]
-            .contains(frame)
-    };
-    !frames.iter().any(works)
 }
 
 #[cfg(test)]

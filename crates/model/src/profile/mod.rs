@@ -87,8 +87,9 @@ pub struct ProfiledStack {
     /// Samples.
     #[serde(deserialize_with = "count")]
     pub count: u64,
-    /// The CPU time that they stand for, in ns: that for which each CPU was busy, divided evenly among
-    /// its samples of threads. Absent where a CPU's time is not known, and of an idle CPU.
+    /// The CPU time that they stand for, in ns: that for which each CPU was busy, in soft interrupts
+    /// where these were timed and otherwise, divided evenly among its samples of either. Absent where a
+    /// CPU's time is not known, and of an idle CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<u64>,
 }
@@ -129,6 +130,26 @@ pub struct Profile {
 pub fn is_function(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b';';
     (1..=FUNCTION_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_plain)
+}
+
+/// Whether no interrupt is on the back of the idle task, of which this is a stack. What this task does to
+/// put a thread on its CPU, or off it, is idle time, too: a clock's samples of it are those of the thread.
+pub fn is_idle(stack: &str) -> bool {
+    let interrupts = ["asm_sysvec_", "asm_common_interrupt", "el1_interrupt"];
+    let is_interrupt = |frame: &str| interrupts.iter().any(|name| frame.starts_with(name));
+    !stack.split(';').any(is_interrupt)
+}
+
+/// Where the kernel handles soft interrupts, by its names in all releases.
+const HANDLES: [&str; 3] = [
+    "handle_softirqs",
+    "__do_softirq",
+    "__softirqentry_text_start",
+];
+
+/// Whether a stack is that of a soft interrupt, on whatever back.
+pub fn is_softirq(stack: &str) -> bool {
+    stack.split(';').any(|frame| HANDLES.contains(&frame))
 }
 
 fn refused<E: serde::de::Error>(what: &str) -> E {
