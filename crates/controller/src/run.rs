@@ -158,10 +158,14 @@ fn prepare(
             _ => None,
         },
     )?;
-    for (host, (addresses, origin)) in HOSTS.into_iter().zip(listening) {
+    for (host, (mut addresses, origin)) in HOSTS.into_iter().zip(listening) {
         let other = peers[usize::from(host == Role::Sender)];
         check_addresses(pair.endpoint(host), other, host, parts, &addresses)
             .map_err(RunError::Failed)?;
+        if let Some(at) = pair.endpoint(host).reached_at {
+            let all = addresses.iter_mut().flatten();
+            all.for_each(|address| address.set_ip(at));
+        }
         pair.send(host.other(), &ToAgent::Meet { addresses, origin });
     }
     from_both(

@@ -124,7 +124,7 @@ pub struct Document {
     /// What makes the test faster or cheaper, of `bitcost improve`: `for`, `steps` with `limiter`,
     /// `change`, `rate` and `cost_us`, `not_kept`, `not_tried` and `end`.
     ladder: Option<Value>,
-    /// What a mesh shows: `metric`, `pattern`, `networks` where those of pods and of nodes were measured, `outliers`
+    /// What a mesh shows: `metric`, `pattern`, `networks` of a cluster with the ratio of each to the first one, `outliers`
     /// with their differences in per cent and what limited them, `effects` of each host as logarithms,
     /// `different_settings`, `missing` hosts, and the hosts of the `second_stage`.
     mesh: Option<Value>,

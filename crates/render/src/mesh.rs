@@ -1,9 +1,11 @@
 //! What a mesh shows, as text and JSON: the hosts and pairs that are slower than the others, settings that one host has
 //! alone, and the matrix.
 
-use bitcost_analysis::mesh::{Different, MeshFindings, Named, Networks, Outlier, Worse};
+use bitcost_analysis::mesh::{Different, MeshFindings, Named, NetworkRatio, Outlier, Worse};
+use bitcost_analysis::statistics::Interval;
 use bitcost_model::harmless_page;
 use bitcost_model::units::counted;
+use bitcost_study::mesh::Network;
 use serde_json::{Value, json};
 
 use crate::answer::lowered;
@@ -112,21 +114,37 @@ fn different_words(different: &Different) -> String {
     )
 }
 
+/// Where data went in a network of a cluster.
+fn network_words(network: Network) -> &'static str {
+    match network {
+        Network::Pod => "in the pod network",
+        Network::Host => "in the host network",
+        Network::Service => "through a Service",
+    }
+}
+
 /// `throughput in the host network is 1.38 [1.30, 1.45] times that in the pod network between the same hosts (8 pairs)`
-fn networks_words(of: &MeshFindings, networks: &Networks) -> String {
-    format!(
-        "{} in the host network is {} times that in the pod network between the same hosts ({})",
-        lowered(of.metric.title),
-        networks.ratio.with_places(2),
-        counted(networks.pairs, "pair")
-    )
+fn ratio_words(of: &MeshFindings, found: &NetworkRatio) -> Vec<String> {
+    let [here, there] = [found.network, found.to].map(network_words);
+    let words = |title: String, ratio: Interval| {
+        let (ratio, pairs) = (ratio.with_places(2), counted(found.pairs, "pair"));
+        format!("{title} {here} is {ratio} times that {there} between the same hosts ({pairs})")
+    };
+    let cost = found
+        .cost
+        .filter(|_| !of.metric.name.contains("service_demand"));
+    let cost = cost.map(|cost| words("CPU time of a KiB at both hosts".to_owned(), cost));
+    let own = words(lowered(of.metric.title), found.ratio);
+    std::iter::once(own).chain(cost).collect()
 }
 
 /// The lists below the answer, each line with its mark.
 pub(crate) fn mesh_paragraphs(of: &MeshFindings) -> Vec<String> {
     let networks = of.networks();
-    let networks = networks.map(|networks| networks_words(of, &networks));
-    let mut said: Vec<String> = networks.into_iter().collect();
+    let mut said: Vec<String> = networks
+        .iter()
+        .flat_map(|found| ratio_words(of, found))
+        .collect();
     let words =
         |outlier| std::iter::once(outlier_words(of, outlier)).chain(drain_words(of, outlier));
     said.extend(of.outliers.iter().take(LISTED).flat_map(words));
@@ -318,12 +336,16 @@ pub(crate) fn mesh_json(of: &MeshFindings) -> Value {
     let different = of.different.iter().map(|different| {
         json!({ "host": different.host, "peers": different.others, "settings": different.settings })
     });
-    let networks = of.networks().map(|Networks { ratio, pairs }| {
-        json!({ "host_to_pod": ratio.value, "low": ratio.low, "high": ratio.high, "pairs": pairs })
+    let interval = |of: Interval| json!({ "value": of.value, "low": of.low, "high": of.high });
+    let networks = of.networks().into_iter().map(|found| {
+        json!({
+            "network": found.network.name(), "to": found.to.name(), "ratio": interval(found.ratio),
+            "cost_ratio": found.cost.map(interval), "pairs": found.pairs,
+        })
     });
     json!({
         "metric": of.metric.name,
-        "networks": networks,
+        "networks": networks.collect::<Vec<_>>(),
         "pattern": of.mesh.pattern.name(),
         "outliers": of.outliers.iter().map(|outlier| outlier_json(of, outlier)).collect::<Vec<_>>(),
         "hosts": hosts.collect::<Vec<_>>(),

@@ -121,10 +121,10 @@ impl Study {
     /// # Errors
     /// A sentence with the number of runs and the limit.
     pub fn check_mesh(&self, lengths: Lengths) -> Result<(), String> {
-        let of_each = self.cells().len() as u64 * u64::from(lengths.blocks.unwrap_or(self.blocks));
+        let (cells, blocks) = (self.cells().len(), lengths.blocks.unwrap_or(self.blocks));
         self.mesh
             .as_ref()
-            .map_or(Ok(()), |mesh| mesh.check_runs(of_each))
+            .map_or(Ok(()), |mesh| mesh.check_runs(cells, blocks))
     }
 
     /// The first run in which `plan` differs from the plan that this study gives with its seed and

@@ -1,7 +1,8 @@
 #!/bin/bash
 # A real Kubernetes on one machine without systemd, docker or a registry: etcd, the control plane, and for each node a
-# network namespace with its own containerd and kubelet. Its pods have a bridge in each node, and routes between nodes.
-# usage: bed.sh up FOLDER NODES BINARIES PROGRAM | down FOLDER
+# network namespace with its own containerd, kubelet and kube-proxy. Its pods have a bridge in each node, and routes
+# between nodes.
+# usage: bed.sh up FOLDER NODES BINARIES PROGRAM [ARCHIVE] | down FOLDER
 set -eu
 verb=$1 D=$2 P=bckb NET=10.89.0 PODS=10.90
 
@@ -19,7 +20,8 @@ image() {
   tar -C "$work" -cf "$4" manifest.json config.json layer.tar
 }
 
-# The images: bitcost, with the libraries that it was linked with, and the process that keeps a pod's namespaces.
+# The images: bitcost, from an archive or with the libraries that it was linked with, and the process that keeps a pod's
+# namespaces.
 images() {
   mkdir -p "$D/images/bitcost/usr/bin" "$D/images/pause"
   cp "$1" "$D/images/bitcost/usr/bin/bitcost"
@@ -27,7 +29,8 @@ images() {
     mkdir -p "$D/images/bitcost$(dirname "$library")"; cp -L "$library" "$D/images/bitcost$library"
   done
   echo 'int pause(void); int main(void) { for (;;) pause(); }' | cc -static -O1 -x c -o "$D/images/pause/pause" -
-  image localhost/bitcost:bed "$D/images/bitcost" /usr/bin/bitcost "$D/images/bitcost.tar"
+  if [ -n "$2" ]; then cp "$2" "$D/images/bitcost.tar"
+  else image localhost/bitcost:bed "$D/images/bitcost" /usr/bin/bitcost "$D/images/bitcost.tar"; fi
   image localhost/pause:1 "$D/images/pause" /pause "$D/images/pause.tar"
 }
 
@@ -84,8 +87,13 @@ control_plane() {
   start sched.pid sched.log "$B/kube-scheduler" $own --cert-dir=certs-s
 }
 
+# The folders of control groups: one of version 2, or one for each controller.
+groups() { if [ -e /sys/fs/cgroup/cgroup.controllers ]; then echo /sys/fs/cgroup; else ls -d /sys/fs/cgroup/*/; fi; }
+
 node() {
   local i=$1 F=$D/n$1; mkdir -p "$F/cni" "$F/kl"
+  # Each kubelet removes the groups of pods that it does not know, so each has its own.
+  for g in $(groups); do mkdir -p "$g/$P$i"; done
   cat > "$F/containerd.toml" <<C
 version = 2
 root = "$F/root"
@@ -110,7 +118,8 @@ apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 containerRuntimeEndpoint: unix://$F/c.sock
 cgroupDriver: cgroupfs
-cgroupsPerQOS: false
+cgroupsPerQOS: true
+cgroupRoot: /$P$i
 enforceNodeAllocatable: []
 failSwapOn: false
 failCgroupV1: false
@@ -125,13 +134,26 @@ C
   for archive in "$D"/images/*.tar; do ctr -a "$F/c.sock" -n k8s.io image import "$archive" > /dev/null; done
   start "$F/kl.pid" "$F/kubelet.log" nsenter --net=/run/netns/$P$i "$B/kubelet" --config="$F/kubelet.yaml" \
     --kubeconfig="$D/admin.conf" --root-dir="$F/kl" --cert-dir="$F/pki" --hostname-override=n$i --node-ip=$NET.$i
+  cat > "$F/proxy.yaml" <<C
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+clientConnection: {kubeconfig: $D/admin.conf}
+mode: nftables
+hostnameOverride: n$i
+clusterCIDR: $PODS.0.0/16
+detectLocalMode: ClusterCIDR
+conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
+healthzBindAddress: 127.0.0.1:10256
+metricsBindAddress: 127.0.0.1:10249
+C
+  start "$F/kp.pid" "$F/proxy.log" nsenter --net=/run/netns/$P$i "$B/kube-proxy" --config="$F/proxy.yaml"
 }
 
 case $verb in
 up)
   N=$3 B=$4; mkdir -p "$D"; cd "$D"; echo "$N" > nodes
   export KUBECONFIG=$D/admin.conf
-  images "$5"; network; users; control_plane
+  images "$5" "${6-}"; network; users; control_plane
   for i in $(seq "$N"); do node "$i"; done
   for _ in $(seq 240); do
     [ "$("$B/kubectl" get nodes --no-headers 2> /dev/null | grep -c ' Ready')" = "$N" ] && exit 0; sleep 0.25
@@ -139,7 +161,7 @@ up)
   "$B/kubectl" get nodes; exit 1;;
 down)
   cd "$D"; N=$(cat nodes)
-  for i in $(seq "$N"); do kill "$(cat n$i/kl.pid)" || true; done; sleep 1
+  for i in $(seq "$N"); do kill "$(cat n$i/kl.pid)" "$(cat n$i/kp.pid)" || true; done; sleep 1
   for i in $(seq "$N"); do
     for c in $(ctr -a n$i/c.sock -n k8s.io task ls -q); do ctr -a n$i/c.sock -n k8s.io task kill -s KILL "$c" || true; done
   done; sleep 1
@@ -150,5 +172,7 @@ down)
   for m in $(awk -v r="$D/" 'index($2, r) == 1 { print $2 }' /proc/mounts | sort -r); do umount "$m" || true; done
   for i in $(seq "$N"); do ip netns del $P$i || true; ip link del ${P}v$i 2> /dev/null || true; done
   ip link del ${P}br || true
-  find /sys/fs/cgroup/*/k8s.io -depth -type d -exec rmdir {} + 2> /dev/null || true;;
+  for g in $(groups); do
+    find "$g"/k8s.io "$g"/$P[0-9]* -depth -type d -exec rmdir {} + 2> /dev/null || true
+  done;;
 esac

@@ -1,5 +1,5 @@
-//! A real Kubernetes of some nodes in network namespaces: bitcost measures a mesh over pods, the nodes' own network and a
-//! pod that is there, as a user with the rights of docs/howto/fleet.md, and nothing is left afterwards.
+//! A real Kubernetes of some nodes in network namespaces: bitcost measures a mesh over pods, the nodes' own network, Services
+//! and a pod that is there, as a user with the rights of docs/howto/fleet.md, and nothing is left afterwards.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -16,31 +16,39 @@ const BED: &str = include_str!("bed.sh");
 const PAGE: &str = include_str!("../../../docs/howto/fleet.md");
 
 /// What the bed needs in addition to the binaries of Kubernetes, all in Debian.
-const PROGRAMS: [&str; 8] = [
+const PROGRAMS: [&str; 9] = [
     "etcd",
     "containerd",
     "ctr",
     "runc",
     "openssl",
     "nsenter",
+    "nft",
     "cc",
     "/usr/lib/cni/bridge",
 ];
 
 /// The binaries of Kubernetes.
-const BINARIES: [&str; 5] = [
+const BINARIES: [&str; 6] = [
     "kube-apiserver",
     "kube-controller-manager",
     "kube-scheduler",
     "kubelet",
+    "kube-proxy",
     "kubectl",
 ];
 
 /// The image in the bed.
 const IMAGE: &str = "localhost/bitcost:bed";
 
-/// The mesh: a run of each pair in both networks.
-const STUDY: &str = "title = \"All pairs\"\nquestion = \"Which node is slow?\"\n[mesh]\npattern = \"all-pairs\"\nnetwork = [\"pod\", \"host\"]\n[workload]\nduration_s = 0.3\nwarmup_s = 0.1\n";
+/// The networks in which each pair has a run.
+const NETWORKS: usize = 3;
+
+/// The mesh.
+const STUDY: &str = "title = \"All pairs\"\nquestion = \"Which node is slow?\"\n[mesh]\npattern = \"all-pairs\"\nnetwork = [\"pod\", \"host\", \"service\"]\n[workload]\nduration_s = 0.3\nwarmup_s = 0.1\n";
+
+/// The pod that is there: with a quota of CPU time.
+const WEB: &str = r#"--overrides={"spec":{"containers":[{"name":"web","image":"localhost/pause:1","imagePullPolicy":"Never","resources":{"limits":{"cpu":"500m"}}}]}}"#;
 
 /// When everything must be gone after bitcost was killed.
 const GONE: Duration = Duration::from_secs(180);
@@ -48,7 +56,7 @@ const GONE: Duration = Duration::from_secs(180);
 /// What to do in the bed.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folder with kube-apiserver, kube-controller-manager, kube-scheduler, kubelet and kubectl
+    /// Folder with kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, kube-proxy and kubectl
     #[arg(long, value_name = "FOLDER")]
     binaries: PathBuf,
     /// Nodes
@@ -57,6 +65,10 @@ pub struct Arguments {
     /// The bitcost that is run, also in pods [default: that of this repository, in release mode]
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
+    /// An archive of the image of pods, with the name localhost/bitcost:bed, as `buildah push` and `docker save` write it
+    /// [default: an image of the program]
+    #[arg(long, value_name = "FILE")]
+    archive: Option<PathBuf>,
     /// Measure a mesh, interrupt one and kill one; fail unless all runs have results and nothing is left
     #[arg(long)]
     check: bool,
@@ -114,14 +126,15 @@ impl Bed<'_> {
         Ok(command.stderr(Stdio::piped()).spawn()?)
     }
 
-    /// The jobs and pods of bitcost.
+    /// The number of jobs, pods and Services of bitcost.
     fn left(&self) -> Result<usize> {
         let label = "app.kubernetes.io/managed-by=bitcost";
-        let said = self.kubectl(&["get", "jobs,pods", "--output=name", "--selector", label])?;
+        let kinds = "jobs,pods,services";
+        let said = self.kubectl(&["get", kinds, "--output=name", "--selector", label])?;
         Ok(said.lines().count())
     }
 
-    /// Waits until this number of jobs and pods of bitcost is there, or none.
+    /// Waits until this number of objects of bitcost is there, or none.
     fn wait(&self, is_reached: impl Fn(usize) -> bool) -> Result<Duration> {
         let began = Instant::now();
         while !is_reached(self.left()?) {
@@ -148,7 +161,7 @@ impl Drop for Bed<'_> {
 pub fn run(arguments: &Arguments) -> Result<bool> {
     require(
         &PROGRAMS,
-        "etcd-server containerd runc containernetworking-plugins openssl gcc",
+        "etcd-server containerd runc containernetworking-plugins openssl nftables gcc",
     )?;
     let binaries = std::fs::canonicalize(&arguments.binaries)
         .with_context(|| format!("{}", arguments.binaries.display()))?;
@@ -164,7 +177,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     };
     let began = Instant::now();
     let (nodes, binaries) = (arguments.nodes.to_string(), bed.binaries.to_string_lossy());
-    bed.script(&["up", &nodes, &binaries, &bed.program.to_string_lossy()])?;
+    let archive = arguments.archive.as_ref().map(std::fs::canonicalize);
+    let archive = archive.transpose()?.unwrap_or_default();
+    let files = [bed.program.to_string_lossy(), archive.to_string_lossy()];
+    bed.script(&["up", &nodes, &binaries, &files[0], &files[1]])?;
     println!(
         "{nodes} nodes are ready after {:.1} s",
         began.elapsed().as_secs_f64()
@@ -188,23 +204,17 @@ fn check(bed: &Bed, nodes: usize) -> Result<bool> {
     std::fs::write(bed.folder.join("rights.yaml"), rights()?)?;
     let file = bed.folder.join("rights.yaml");
     bed.kubectl(&["apply", "--filename", &file.to_string_lossy()])?;
-    let pause = [
-        "run",
-        "web",
-        "--image=localhost/pause:1",
-        "--image-pull-policy=Never",
-    ];
-    bed.kubectl(&pause)?;
+    bed.kubectl(&["run", "web", "--image=localhost/pause:1", WEB])?;
     bed.kubectl(&["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"])?;
     let output = bed
         .start("mesh.toml", &["--in-pod", "web", "--json"])?
         .wait_with_output()?;
     let is_whole = completed(&output, nodes + 1)?;
-    let left = bed.left()?;
-    println!("left afterwards: {left} jobs and pods");
+    let gone = bed.wait(|count| count == 0)?;
+    println!("nothing is left {:.1} s later", gone.as_secs_f64());
     let is_interrupted = stopped(bed, nodes, "INT")?;
     let is_killed = stopped(bed, nodes, "KILL")?;
-    Ok(is_whole && left == 0 && is_interrupted && is_killed)
+    Ok(is_whole && is_interrupted && is_killed)
 }
 
 /// The YAML of the page, for the ordinary user.
@@ -219,7 +229,7 @@ fn completed(output: &Output, hosts: usize) -> Result<bool> {
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "bitcost failed: {said}");
     let document: Value = serde_json::from_slice(&output.stdout).context("a document")?;
-    let expected = hosts * (hosts - 1) * 2;
+    let expected = hosts * (hosts - 1) * NETWORKS;
     println!("{} of {expected} runs have a result", document["runs"]);
     for line in said.lines().filter(|line| !line.starts_with("run ")) {
         println!("  {line}");
@@ -230,8 +240,8 @@ fn completed(output: &Output, hosts: usize) -> Result<bool> {
 /// Ends a mesh by a signal in its first run, and prints when nothing of it is left.
 fn stopped(bed: &Bed, nodes: usize, signal: &str) -> Result<bool> {
     let mut child = bed.start("long.toml", &[])?;
-    // A job and a pod for each node in each network.
-    bed.wait(|count| count == 4 * nodes)?;
+    // A job and a pod for each node in both networks, and a Service for each node.
+    bed.wait(|count| count == 5 * nodes)?;
     std::thread::sleep(Duration::from_secs(5));
     let pid = child.id().to_string();
     let sent = Command::new("kill").args(["-s", signal, &pid]).status()?;

@@ -19,7 +19,7 @@ use crate::summary::{Summary, shown_metrics};
 pub use change::{MeshChange, changed};
 pub use found::{Follow, MeshFindings, PairRun};
 pub use judge::{follow, judged};
-pub use networks::Networks;
+pub use networks::NetworkRatio;
 pub use outlier::{Named, Outlier, Worse};
 pub use settings::{Different, majority_differences};
 
@@ -85,6 +85,7 @@ pub fn runs(
     let hosts: std::collections::HashMap<&str, usize> =
         mesh.hosts.iter().map(String::as_str).zip(0..).collect();
     let figure = |row: &RunRow, name: &str| row.used_value(metric_named(name)?);
+    let limiters: Vec<Option<Limiter>> = (0..summary.cells.len()).map(limiter).collect();
     let of = |row: &RunRow| {
         let value = row.used_value(metric).filter(|value| *value > 0.0)?;
         let cell = &summary.cells[row.cell];
@@ -102,7 +103,7 @@ pub fn runs(
                 .find_map(|name| figure(row, name))
                 .map(|pct| pct / 100.0),
             cost: COST.map(|name| figure(row, name)),
-            limiter: limiter(row.cell),
+            limiter: limiters[row.cell].clone(),
         })
     };
     summary.runs.iter().filter_map(of).collect()

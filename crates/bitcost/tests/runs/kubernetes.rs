@@ -7,13 +7,15 @@ use std::path::Path;
 use crate::bench::{Bench, Done, PATIENCE, program};
 
 bitcost_testkit::trials! {
-    PrivateNetwork: pods_of_two_networks_and_an_existing_pod_are_measured_and_removed,
+    PrivateNetwork: pods_of_three_networks_and_an_existing_pod_are_measured_and_removed,
+        a_service_that_does_not_answer_is_named_and_other_networks_are_measured,
         a_node_whose_image_is_not_there_has_a_line_and_is_measured_later,
         errors_of_a_cluster_name_cause_and_remedy;
 }
 
-/// A cluster of three nodes and a pod. The file `jobs` has what was created, `told` each command, `broken` the number
-/// of a target whose image is not there, `forbidden` says that the user may create nothing.
+/// A cluster of three nodes and a pod. The file `jobs` has what was created, `services` the Services, which all have the
+/// address in `address`, `told` each command, `broken` the number of a target whose image is not there, `forbidden` says
+/// that the user may create nothing.
 const KUBECTL: &str = r#"#!/bin/sh
 cd "$CLUSTER" || exit 99
 while case "$1" in --context=test|--namespace=*|--request-timeout=*) true;; *) false;; esac; do shift; done
@@ -26,7 +28,11 @@ case "$*" in
 "get namespaces"*) echo namespace/bench;;
 "get jobs"*) echo '{"items":[{"metadata":{"name":"bitcost-old-0"},"status":{"conditions":[{"type":"Complete","status":"True"}]}}]}';;
 "create"*) [ ! -e forbidden ] || { echo 'Error from server (Forbidden): jobs.batch is forbidden' >&2; exit 1; }
-  cat >jobs; grep -o '"name":"bitcost-[0-9a-f]*-[0-9]*"' jobs | sort -u | cut -d'"' -f4 >names;;
+  cat >created; grep -o '"name":"bitcost-[0-9a-f]*-[0-9]*"' created | sort -u | cut -d'"' -f4 >list
+  if grep -q '"kind":"Service"' created; then mv created services; else mv created jobs; cp list names; fi
+  while read -r name; do
+    printf '{"metadata":{"name":"%s","uid":"u"},"spec":{"clusterIPs":["%s"]}}\n' "$name" "$(cat address)"
+  done <list;;
 "get pods --output=json"*)
   first=; printf '{"items":['
   while read -r name; do
@@ -34,9 +40,9 @@ case "$*" in
     [ "${name##*-}" != "$(cat broken)" ] || state='"phase":"Pending","containerStatuses":[{"name":"bitcost","state":{"waiting":{"reason":"ImagePullBackOff"}}}]'
     printf '%s{"metadata":{"name":"%s-x","labels":{"bitcost/target":"%s"}},"status":{%s}}' "$first" "$name" "${name##*-}" "$state"; first=,
   done <names; echo ']}';;
-"get pods --output=name") echo pod/web-0;;
+"get pods --output=name"*) echo pod/web-0;;
 "debug web-0"*) for word; do case "$word" in --container=*) echo "${word#*=}" >ephemeral;; esac; done;;
-"get pod web-0"*) echo '{"metadata":{"name":"web-0"},"status":{"phase":"Running","podIPs":[{"ip":"127.0.0.1"}],
+"get pod web-0"*) echo '{"metadata":{"name":"web-0","labels":{"app":"web"}},"status":{"phase":"Running","podIPs":[{"ip":"127.0.0.1"}],
   "ephemeralContainerStatuses":[{"name":"'"$(cat ephemeral)"'","state":{"running":{}}}]}}';;
 "exec -i "*" -- bitcost agent") exec "$PROGRAM" agent;;
 "delete jobs --ignore-not-found --wait=false bitcost-old-0") ;;
@@ -53,6 +59,7 @@ impl Cluster {
         let bench = Bench::new();
         bench.write("kubectl", KUBECTL);
         bench.write("broken", "");
+        bench.write("address", "127.0.0.1");
         fs::set_permissions(
             bench.path().join("kubectl"),
             fs::Permissions::from_mode(0o755),
@@ -105,13 +112,25 @@ impl Cluster {
     }
 }
 
-fn pods_of_two_networks_and_an_existing_pod_are_measured_and_removed() {
-    let cluster = Cluster::new("pattern = \"ring\"\nnetwork = [\"pod\", \"host\"]");
+fn pods_of_three_networks_and_an_existing_pod_are_measured_and_removed() {
+    let cluster = Cluster::new("pattern = \"ring\"\nnetwork = [\"pod\", \"host\", \"service\"]");
     let done = cluster.run(&["--namespace", "bench", "--in-pod", "web-0", "--json"]);
     done.assert_code(0);
     let document = done.json();
-    assert_eq!(document["runs"], 16, "{}", done.stderr);
+    assert_eq!(document["runs"], 24, "{}", done.stderr);
+    let networks = document["mesh"]["networks"].as_array().unwrap();
+    assert_eq!(
+        (networks.len(), &networks[1]["network"]),
+        (2, &"service".into())
+    );
     assert!(!cluster.has_jobs());
+    let services = cluster.read("services");
+    assert_eq!(services.matches("\"kind\":\"Service\"").count(), 4);
+    assert_eq!(services.matches("\"uid\":\"u\"").count(), 4, "{services}");
+    assert!(
+        services.contains("\"selector\":{\"app\":\"web\"}"),
+        "{services}"
+    );
     let told = cluster.read("told");
     assert_eq!(told.matches("debug web-0").count(), 1, "{told}");
     assert!(told.contains("delete jobs --ignore-not-found --wait=false bitcost-old-0"));
@@ -119,6 +138,21 @@ fn pods_of_two_networks_and_an_existing_pod_are_measured_and_removed() {
     assert!(
         said.contains("an earlier execution left: job/bitcost-old-0"),
         "{said}"
+    );
+}
+
+fn a_service_that_does_not_answer_is_named_and_other_networks_are_measured() {
+    let cluster = Cluster::new("pairs = [\"n1 n2\"]\nnetwork = [\"pod\", \"service\"]");
+    cluster.0.write("address", "127.0.0.9");
+    let done = cluster.run(&["--json"]);
+    done.assert_code(1);
+    let document = done.json();
+    assert_eq!(document["runs"], 1, "{}", done.stderr);
+    let line = "from kubernetes-service:n1 to kubernetes-service:n2: ";
+    let excluded = document["excluded"].to_string();
+    assert!(
+        excluded.contains(line) && excluded.contains("127.0.0.9:20000"),
+        "{excluded}"
     );
 }
 

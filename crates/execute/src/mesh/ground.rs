@@ -1,5 +1,6 @@
 //! The hosts of a mesh: their agents, addresses and descriptions.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,8 +17,8 @@ use bitcost_study::mesh::{Mesh, Network};
 use crate::destination::Destination;
 use crate::embedded::MeshLab;
 use crate::error::ExecuteError;
-use crate::hosts::kubernetes::Cluster;
 use crate::hosts::kubernetes::target::Target;
+use crate::hosts::kubernetes::{self, Cluster};
 use crate::hosts::{Host, Named};
 use crate::local::separate_cpus;
 use crate::programs::Programs;
@@ -59,6 +60,8 @@ pub struct Means<'a> {
     pub programs: Arc<Programs>,
     /// When containers end that were not ended.
     pub deadline: Duration,
+    /// The ports of Services, each with whether it is one of datagrams.
+    pub ports: BTreeSet<(bool, u16)>,
 }
 
 /// The hosts in each network, those of the first one first.
@@ -71,11 +74,9 @@ fn hosts_of(mesh: &Mesh, named: &Named) -> Result<Vec<Host>, ExecuteError> {
         ));
     }
     let in_network = |network: &Network| {
-        let host = |host: &Host| match (network, host) {
-            (Network::Host, Host::Kubernetes(target)) => {
-                Host::Kubernetes(target.clone().with_host_network())
-            }
-            (_, host) => host.clone(),
+        let host = |host: &Host| match host {
+            Host::Kubernetes(target) => Host::Kubernetes(target.in_network(*network)),
+            host => host.clone(),
         };
         hosts.iter().map(host).collect::<Vec<_>>()
     };
@@ -86,7 +87,7 @@ fn hosts_of(mesh: &Mesh, named: &Named) -> Result<Vec<Host>, ExecuteError> {
 fn cluster(
     spec: &NamedHosts,
     hosts: &[Host],
-    deadline: Duration,
+    means: &Means,
     stop: &AtomicBool,
     progress: &mut dyn Progress,
 ) -> Result<Option<Cluster>, ExecuteError> {
@@ -94,11 +95,15 @@ fn cluster(
         .iter()
         .filter_map(|host| host.target().cloned())
         .collect();
-    let how = (spec.remote_program.as_deref(), deadline);
+    let means = kubernetes::Means {
+        program: spec.remote_program.as_deref(),
+        deadline: means.deadline,
+        ports: &means.ports,
+    };
     match &spec.kubernetes {
         None if targets.is_empty() => Ok(None),
         Some(of) if targets.len() == hosts.len() => {
-            Cluster::open(of, &targets, how, stop, progress).map(Some)
+            Cluster::open(of, targets, &means, stop, progress).map(Some)
         }
         Some(_) => Err(ExecuteError::Usage(
             "either all hosts of a mesh or none must be in the Kubernetes cluster".to_owned(),
@@ -118,15 +123,12 @@ impl Ground {
     pub fn open(
         study: &Study,
         mesh: &Mesh,
-        Means {
-            destination,
-            programs,
-            deadline,
-        }: Means,
+        means: &Means,
         stop: &AtomicBool,
         progress: &mut dyn Progress,
     ) -> Result<Ground, ExecuteError> {
-        let (way, places, notes) = match destination {
+        let programs = Arc::clone(&means.programs);
+        let (way, places, notes) = match means.destination {
             Destination::Lab => {
                 let lab = MeshLab::build(&study.lab, &mesh.hosts, programs)?;
                 let places = mesh.hosts.iter().map(|host| format!("netns:{host}"));
@@ -136,8 +138,9 @@ impl Ground {
             Destination::Hosts(named) => {
                 let hosts = hosts_of(mesh, named)?;
                 let places = hosts.iter().map(Host::place).collect();
-                let cluster = cluster(&named.spec, &hosts, deadline, stop, progress)?;
+                let cluster = cluster(&named.spec, &hosts, means, stop, progress)?;
                 let spec = Box::new(named.spec.clone());
+                let notes = cluster.as_ref().map(|cluster| cluster.notes.clone());
                 (
                     Way::Hosts {
                         spec,
@@ -146,7 +149,7 @@ impl Ground {
                         cluster,
                     },
                     places,
-                    Vec::new(),
+                    notes.unwrap_or_default(),
                 )
             }
         };
@@ -374,7 +377,13 @@ impl Ground {
         session: &mut Session,
         [sender, receiver]: [usize; 2],
     ) -> Result<(), ExecuteError> {
-        let Way::Hosts { spec, hosts, .. } = &self.way else {
+        let Way::Hosts {
+            spec,
+            hosts,
+            cluster,
+            ..
+        } = &self.way
+        else {
             return Ok(());
         };
         let named = |host: usize, device: &NamedHost| NamedHost {
@@ -388,6 +397,29 @@ impl Ground {
             ..(**spec).clone()
         };
         let named = Named::new(spec, hosts[sender].clone(), hosts[receiver].clone());
-        named.connect(session, &self.requested)
+        named.connect(session, &self.requested)?;
+        for (role, host) in [(Role::Sender, sender), (Role::Receiver, receiver)] {
+            let endpoint = session.endpoint(role);
+            let own = endpoint.addresses.first();
+            endpoint.reached_at = cluster
+                .as_ref()
+                .zip(own)
+                .and_then(|(cluster, own)| cluster.service(host, *own));
+        }
+        Ok(())
+    }
+
+    /// Whether data to a host go to a Service that nodes may not know yet.
+    pub fn is_settling(&self, host: usize) -> bool {
+        let Way::Hosts {
+            cluster: Some(cluster),
+            hosts,
+            ..
+        } = &self.way
+        else {
+            return false;
+        };
+        let target = hosts[host].target();
+        target.is_some_and(|target| target.kind.is_service()) && cluster.is_settling()
     }
 }

@@ -53,8 +53,9 @@ impl Job<'_> {
             destination: self.destination,
             programs,
             deadline: self.plan.total_time() * 3 + SPARE,
+            ports: self.mesh.service_ports(self.plan),
         };
-        Ground::open(self.study, self.mesh, means, stop, progress)
+        Ground::open(self.study, self.mesh, &means, stop, progress)
     }
 
     /// All runs, in a new log.

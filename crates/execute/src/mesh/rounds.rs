@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use bitcost_controller::{ControllerError, Ending, Sink, now};
 use bitcost_model::event::{Event, FailureKind};
@@ -10,6 +11,9 @@ use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_study::mesh::Mesh;
 
 use super::ground::Ground;
+
+/// The pause before a run is made again.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// A run between two hosts, played by two agents of the pool.
 struct Run<'a> {
@@ -132,7 +136,7 @@ fn together(
     ended
 }
 
-/// One run with its first and last event.
+/// One run with its first and last event. While nodes may not know a Service yet, a run that fails is made again.
 fn made(
     ground: &Ground,
     plan: &Plan,
@@ -140,7 +144,33 @@ fn made(
     stop: &AtomicBool,
     sink: &mut Sink,
 ) -> Result<Ending, ControllerError> {
+    while ground.is_settling(run.hosts[1]) {
+        let mut events = Vec::new();
+        let mut keep = |event| {
+            events.push(event);
+            Ok(())
+        };
+        let ending = tried(ground, plan, run, stop, &mut keep)?;
+        let failed = |event: &Event| matches!(event, Event::RunFailed { .. });
+        if stop.load(Ordering::Relaxed) || !events.iter().any(failed) {
+            let passed = events.into_iter().try_for_each(sink);
+            return passed.map(|()| ending).map_err(ControllerError::Sink);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    tried(ground, plan, run, stop, sink)
+}
+
+/// One attempt at a run.
+fn tried(
+    ground: &Ground,
+    plan: &Plan,
+    run: &Run,
+    stop: &AtomicBool,
+    sink: &mut Sink,
+) -> Result<Ending, ControllerError> {
     let index = run.planned.index;
+    let [from, to] = run.hosts.map(|host| ground.place(host));
     let alone = Plan {
         cells: vec![plan.cells[run.planned.cell].clone()],
         runs: vec![PlannedRun {
@@ -151,6 +181,19 @@ fn made(
     };
     let mut pass = |event| match event {
         Event::ExecutionEnded { .. } | Event::StatesMet { .. } => Ok(()),
+        Event::RunFailed {
+            run,
+            kind,
+            reason,
+            host_lacks,
+            until_stopped,
+        } => sink(Event::RunFailed {
+            run,
+            kind,
+            reason: format!("from {from} to {to}: {reason}"),
+            host_lacks,
+            until_stopped,
+        }),
         event => sink(event),
     };
     let opened = ground
@@ -177,11 +220,10 @@ fn made(
     let Some(reason) = reason else {
         return Ok(Ending::Interrupted);
     };
-    let [from, to] = run.hosts.map(|host| ground.place(host));
     let failed = Event::RunFailed {
         run: index,
         kind: FailureKind::Lost,
-        reason: format!("from {from} to {to}: {reason}"),
+        reason,
         host_lacks: false,
         until_stopped: None,
     };

@@ -147,7 +147,7 @@ pub(crate) const MESH: Table = Table {
         key("file", Form::Text, "A file with a host on each line, relative to the study, instead of `hosts`.");
         key("pattern", Form::Quantity(Pattern::ALLOWED), "Which pairs are measured (default: screen, which is four random matchings, then all pairs of the suspects and as many other hosts).");
         key("pairs", Form::FileOrLines, "The senders and receivers, instead of `pattern`: lines such as `n1 n2`, in a file or in a list.");
-        key("network", Form::Quantity(Network::ALLOWED), "The networks of the pods of `--kubernetes` in which pairs are measured; a list of both makes it a factor (default: pod).");
+        key("network", Form::Quantity(Network::ALLOWED), "The networks of `--kubernetes` in which pairs are measured: that of pods, that of the nodes, or that of pods through a Service in front of the receiver; a list makes it a factor (default: pod).");
         key("concurrent", Form::Switch, "Whether all pairs of a round are measured at once, which loads the network (default: false).");
     },
 };

@@ -19,8 +19,11 @@ pub const NETWORK: &str = "network";
 /// Most hosts of a mesh.
 pub const HOSTS_MOST: usize = 10_000;
 
-/// Most runs of a mesh that is executed: each pair is a cell of the plan.
-pub const RUNS_MOST: u64 = 100_000;
+/// Most cells of a mesh that is executed: each pair is one at least.
+pub const CELLS_MOST: u64 = 100_000;
+
+/// Most runs of a mesh that is executed.
+pub const RUNS_MOST: u64 = 1_000_000;
 
 /// Rounds that show each host with a few partners, before full rounds among suspects.
 pub const SCREEN: usize = 4;
@@ -98,7 +101,7 @@ pub struct Mesh {
     pub pattern: Pattern,
     /// Whether all pairs of a round are measured at once.
     pub is_concurrent: bool,
-    /// The networks of a cluster's nodes in which the pairs are measured.
+    /// The networks of a cluster in which the pairs are measured.
     pub networks: Vec<Network>,
 }
 
@@ -109,28 +112,30 @@ pub enum Network {
     Pod,
     /// That of the nodes themselves.
     Host,
+    /// That of pods, through a Service in front of the receiver.
+    Service,
 }
 
 impl Network {
-    /// Each with its name.
-    pub const ALL: [(&str, Network); 2] = [("pod", Network::Pod), ("host", Network::Host)];
+    /// Each.
+    const ALL: [Network; 3] = [Network::Pod, Network::Host, Network::Service];
 
     /// What a study may write.
-    pub const ALLOWED: &str = "pod, host, or a list of both";
+    pub const ALLOWED: &str = "pod, host, service, or a list of them";
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Network::Pod => "pod",
             Network::Host => "host",
+            Network::Service => "service",
         }
     }
 
     /// The network of this name.
     pub fn parse(name: &str) -> Option<Network> {
         let mut all = Network::ALL.into_iter();
-        all.find(|(known, _)| *known == name)
-            .map(|(_, network)| network)
+        all.find(|network| network.name() == name)
     }
 }
 

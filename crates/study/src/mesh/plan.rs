@@ -1,13 +1,18 @@
 //! The plan of a mesh: a cell for each pair of hosts and each cell of the study's own factors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bitcost_model::conditions::Conditions;
+use bitcost_model::place::{Places, Ports};
 use bitcost_model::plan::{Lengths, Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
 
-use super::{Mesh, RECEIVER, RUNS_MOST, SENDER};
+use super::{CELLS_MOST, Mesh, Network, RECEIVER, RUNS_MOST, SENDER};
 use crate::plan::shuffled;
+
+/// The port of the first flow through a Service, which carries only the ports that it names; below those that kernels
+/// choose.
+const SERVICE_PORT: u16 = 20_000;
 
 impl Mesh {
     /// Every run of this many blocks in its order. The runs of a group follow each other, once for each of the
@@ -15,11 +20,9 @@ impl Mesh {
     pub(crate) fn plan(&self, own: &[Cell], seed: u64, lengths: Lengths, blocks: u32) -> Plan {
         let mut order = Vec::new();
         // A log may name a mesh that nobody made: its plan has no runs.
-        let of_each = own.len() as u64 * u64::from(blocks);
-        let blocks = if self.check_runs(of_each).is_ok() {
-            blocks
-        } else {
-            0
+        let blocks = match self.check_runs(own.len(), blocks) {
+            Ok(()) => blocks,
+            Err(_) => 0,
         };
         for block in 0..blocks {
             for group in self.groups(seed, block) {
@@ -39,13 +42,18 @@ impl Mesh {
                 |name: &str, host: usize| (name.to_owned(), Label::Text(self.hosts[host].clone()));
             let mut levels = vec![host(SENDER, *sender), host(RECEIVER, *receiver)];
             levels.extend(own[*cell].levels.iter().cloned());
+            let conditions = Conditions {
+                // Hosts of a mesh are not idle together before a block, in which each plays many runs.
+                idle_baseline_ms: Some(0),
+                ..own[*cell].conditions.clone()
+            };
+            let is_service = self.networks[self.network(&levels)] == Network::Service;
             Cell {
-                levels,
-                conditions: Conditions {
-                    // Hosts of a mesh are not idle together before a block, in which each plays many runs.
-                    idle_baseline_ms: Some(0),
-                    ..own[*cell].conditions.clone()
+                conditions: match is_service {
+                    true => with_known_ports(conditions),
+                    false => conditions,
                 },
+                levels,
             }
         });
         Plan {
@@ -66,6 +74,21 @@ impl Mesh {
         }
     }
 
+    /// The ports that Services in front of the hosts of a plan carry, each with whether it is one of datagrams.
+    pub fn service_ports(&self, plan: &Plan) -> BTreeSet<(bool, u16)> {
+        let is_service =
+            |cell: &&Cell| self.networks[self.network(&cell.levels)] == Network::Service;
+        let cells = plan.cells.iter().filter(is_service);
+        let parts = cells.flat_map(|cell| cell.conditions.parts());
+        let ports = parts.filter_map(|part| {
+            let first = part.places.receiver.ports?.first;
+            let is_datagram = part.workload.is_datagram();
+            let last = first.saturating_add(part.flows.saturating_sub(1) as u16);
+            Some((first..=last).map(move |port| (is_datagram, port)))
+        });
+        ports.flatten().collect()
+    }
+
     /// The lengths of the groups of a plan's runs, in order: the runs of one group may be made at once.
     pub fn group_lengths(&self, plan: &Plan) -> Vec<usize> {
         let mut lengths = Vec::new();
@@ -79,18 +102,34 @@ impl Mesh {
         lengths
     }
 
-    /// Checks that a mesh with this number of runs for each pair is small enough to be made.
-    pub(crate) fn check_runs(&self, of_each: u64) -> Result<(), String> {
-        let runs = self.runs().saturating_mul(of_each);
-        if runs <= RUNS_MOST {
+    /// Checks that a mesh with this number of cells for each pair is small enough to be made in these blocks.
+    pub(crate) fn check_runs(&self, of_each: usize, blocks: u32) -> Result<(), String> {
+        let cells = self.runs().saturating_mul(of_each as u64);
+        let runs = cells.saturating_mul(blocks.into());
+        if cells <= CELLS_MOST && runs <= RUNS_MOST {
             return Ok(());
         }
         Err(format!(
-            "{} hosts with the pattern {} are {runs} runs; allowed: at most {RUNS_MOST}; the pattern screen needs the fewest",
+            "{} hosts with the pattern {} are {cells} cells and {runs} runs; allowed: at most {CELLS_MOST} and {RUNS_MOST}; the pattern screen needs the fewest",
             self.hosts.len(),
             self.pattern.name()
         ))
     }
+}
+
+/// The conditions with a port for each flow at the receiver, where they name none.
+fn with_known_ports(mut conditions: Conditions) -> Conditions {
+    let mut first = SERVICE_PORT;
+    let mut give = |places: &mut Places, flows: u32| {
+        let last = first.saturating_add(flows.saturating_sub(1) as u16);
+        places.receiver.ports.get_or_insert(Ports { first, last });
+        first = last.saturating_add(1);
+    };
+    give(&mut conditions.places, conditions.flows);
+    for part in &mut conditions.background {
+        give(&mut part.places, part.flows);
+    }
+    conditions
 }
 
 #[cfg(test)]
@@ -131,7 +170,7 @@ mod tests {
             ..mesh.clone()
         };
         assert!(
-            many.check_runs(1)
+            many.check_runs(1, 1)
                 .is_err_and(|why| why.contains("999000 runs"))
         );
     }

@@ -57,13 +57,18 @@ pub fn mesh(top: &Section, lab: &LabSpec) -> Result<Option<Mesh>, StudyError> {
         }
         _ => {}
     }
+    let networks = networks(&section)?;
+    if matches!(pattern, Pattern::Incast(_)) && networks.contains(&Network::Service) {
+        let message = "the runs to a host at once would need the same ports of its Service; allowed with the network service: another pattern";
+        return Err(section.error_at("pattern", message));
+    }
     Ok(Some(Mesh {
         hosts,
         written,
         is_lab,
         pattern,
         is_concurrent: section.switch("concurrent")?.unwrap_or_default(),
-        networks: networks(&section)?,
+        networks,
     }))
 }
 
@@ -73,7 +78,10 @@ fn networks(section: &Section) -> Result<Vec<Network>, StudyError> {
         let one = value.as_str().map(|name| vec![name.to_owned()]);
         let named = one.or_else(|| names(value))?;
         let all: Option<Vec<Network>> = named.iter().map(|name| Network::parse(name)).collect();
-        all.filter(|all| matches!(all[..], [_]) || matches!(all[..], [a, b] if a != b))
+        let is_new = |(place, network): (usize, &Network)| {
+            !named[..place].contains(&network.name().to_owned())
+        };
+        all.filter(|all| !all.is_empty() && all.iter().enumerate().all(is_new))
     };
     let networks = section.typed("network", Network::ALLOWED, read)?;
     Ok(networks.unwrap_or_else(|| vec![Network::Pod]))

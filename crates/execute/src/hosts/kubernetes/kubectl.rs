@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 
 use bitcost_model::event::Kubernetes;
 use bitcost_model::harmless;
+use serde::de::DeserializeOwned;
 
+use super::status;
 use crate::error::ExecuteError;
 
 /// The most that kubectl may print: the pods of the largest mesh are a tenth of it.
@@ -93,13 +95,14 @@ impl Kubectl {
         self.carried(words, "").map_err(ExecuteError::Environment)
     }
 
-    /// Creates objects.
+    /// Creates objects; returns them as the cluster has them.
     ///
     /// # Errors
     /// As [`Kubectl::ask`].
-    pub fn create(&self, manifest: &str) -> Result<(), ExecuteError> {
-        let made = self.carried(&["create", "--filename=-", "--output=name"], manifest);
-        made.map(|_| ()).map_err(ExecuteError::Environment)
+    pub fn create<T: DeserializeOwned>(&self, manifest: &str) -> Result<Vec<T>, ExecuteError> {
+        let said = self.carried(&["create", "--filename=-", "--output=json"], manifest);
+        said.and_then(|said| status::several(&said))
+            .map_err(ExecuteError::Environment)
     }
 
     fn carried(&self, words: &[&str], input: &str) -> Result<String, String> {

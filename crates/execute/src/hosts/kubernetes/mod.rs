@@ -2,13 +2,13 @@
 //! container joins a pod that is there, and `kubectl exec` carries the messages of an agent in it.
 //!
 //! Nothing is left in the cluster whatever happens here: the containers end a minute after their last agent, and the
-//! cluster removes jobs that have ended, with their pods.
+//! cluster removes jobs that have ended, with their pods and Services.
 //!
 //! | file | it is |
 //! |---|---|
 //! | kubectl | the user's kubectl: what it is asked, what it answers, what its errors mean |
 //! | select | which nodes and pods are hosts |
-//! | manifest | the jobs |
+//! | manifest | the jobs and Services |
 //! | status | what the cluster says of a pod |
 //! | target | where an agent runs, as a place names it |
 //! | hold | the process that keeps a container alive for agents |
@@ -20,6 +20,7 @@ mod select;
 mod status;
 pub mod target;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::sync::Arc;
@@ -32,8 +33,8 @@ use bitcost_model::place::IpVersion;
 
 use self::kubectl::Kubectl;
 use self::manifest::{CONTAINER, Job, MANAGED, RUN_LABEL, STATE_FOLDER};
-use self::status::State;
-use self::target::{Target, first};
+use self::status::{Asked, Object, Service, State};
+use self::target::{Kind, Target, first};
 use crate::error::ExecuteError;
 use crate::progress::Progress;
 
@@ -53,6 +54,12 @@ const NO_POD: Duration = Duration::from_secs(20);
 /// How often the cluster is asked.
 const PERIOD: Duration = Duration::from_millis(500);
 
+/// How long nodes may take to know a Service.
+const SETTLE: Duration = Duration::from_secs(20);
+
+/// Most ports of a Service: as many as Kubernetes documents for a slice of endpoints.
+const PORTS_MOST: usize = 100;
+
 /// A container in which agents are started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Container {
@@ -61,15 +68,30 @@ struct Container {
     addresses: Vec<IpAddr>,
 }
 
+/// What the containers and Services of a mesh are made with.
+pub struct Means<'a> {
+    /// The path of bitcost in the image, where it is not on the PATH.
+    pub program: Option<&'a str>,
+    /// When the cluster ends containers that were not ended.
+    pub deadline: Duration,
+    /// The ports of Services, each with whether it is one of datagrams.
+    pub ports: &'a BTreeSet<(bool, u16)>,
+}
+
 /// The containers of a mesh, which end when this is dropped.
 pub struct Cluster {
     kubectl: Kubectl,
     run: String,
     program: String,
+    targets: Vec<Target>,
     /// The container of each target, or why there is none.
     containers: Vec<Result<Container, String>>,
-    /// The places of the targets.
-    places: Vec<String>,
+    /// The addresses of the Services of targets that have one, or why there is none.
+    services: BTreeMap<usize, Result<Vec<IpAddr>, String>>,
+    /// When the Services were made.
+    since: Instant,
+    /// The quotas of pods that are there, a sentence each.
+    pub notes: Vec<String>,
     /// Whether jobs may be there.
     has_jobs: bool,
 }
@@ -81,25 +103,34 @@ impl Cluster {
     /// Environment, when kubectl does not reach the cluster, or the cluster refuses all.
     pub fn open(
         spec: &Kubernetes,
-        targets: &[Target],
-        (program, deadline): (Option<&str>, Duration),
+        targets: Vec<Target>,
+        means: &Means,
         stop: &AtomicBool,
         progress: &mut dyn Progress,
     ) -> Result<Cluster, ExecuteError> {
+        if means.ports.len() > PORTS_MOST {
+            return Err(ExecuteError::Usage(format!(
+                "the flows of this study need {} ports of a Service; allowed: at most {PORTS_MOST}",
+                means.ports.len()
+            )));
+        }
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let micros = since.unwrap_or_default().as_micros();
         let waiting = || Err("its container was not started".to_owned());
         let mut cluster = Cluster {
             kubectl: Kubectl::of(spec),
             run: format!("{:010x}", micros & 0xff_ffff_ffff),
-            program: program.unwrap_or(PROGRAM).to_owned(),
+            program: means.program.unwrap_or(PROGRAM).to_owned(),
             containers: targets.iter().map(|_| waiting()).collect(),
-            places: targets.iter().map(Target::place).collect(),
+            targets,
+            services: BTreeMap::new(),
+            since: Instant::now(),
+            notes: Vec::new(),
             has_jobs: false,
         };
         cluster.remove_left(progress)?;
-        let open = cluster.start(spec, targets, deadline, progress)?;
-        cluster.wait(targets, open, stop)?;
+        let open = cluster.start(spec, means, progress)?;
+        cluster.wait(open, stop)?;
         Ok(cluster)
     }
 
@@ -123,56 +154,126 @@ impl Cluster {
         self.kubectl.ask(&words).map(|_| ())
     }
 
-    /// Creates the jobs and the ephemeral containers; returns the targets whose container may start.
+    /// Creates the jobs, the Services and the ephemeral containers; returns the targets whose container may start.
     fn start(
         &mut self,
         spec: &Kubernetes,
-        targets: &[Target],
-        deadline: Duration,
+        means: &Means,
         progress: &mut dyn Progress,
     ) -> Result<Vec<usize>, ExecuteError> {
-        let count = targets.len();
+        let all = 0..self.targets.len();
+        let mut open: Vec<usize> = all
+            .filter(|number| first(&self.targets, *number) == *number)
+            .collect();
         progress.message(&format!(
-            "starting {count} containers of {} in the cluster",
+            "starting {} containers of {} in the cluster",
+            open.len(),
             spec.image
         ));
         let command = [self.program.as_str(), "agent", "--hold"];
-        let job = |(number, target): (usize, &Target)| {
-            let (node, host_network) = match target {
-                Target::Node(node) => (node, false),
-                Target::NodeNetwork(node) => (node, true),
-                Target::Pod(_) => return None,
-            };
+        let own = open
+            .iter()
+            .filter(|number| !self.targets[**number].kind.is_pod());
+        let jobs = own.map(|number| {
             let job = Job {
                 run: &self.run,
-                number,
-                node,
-                host_network,
-                deadline,
+                number: *number,
+                node: &self.targets[*number].name,
+                host_network: self.targets[*number].kind == Kind::NodeNetwork,
+                deadline: means.deadline,
                 command: &command,
             };
-            Some(job.manifest(spec))
-        };
-        let jobs: Vec<_> = targets.iter().enumerate().filter_map(job).collect();
+            job.manifest(spec)
+        });
+        let jobs: Vec<_> = jobs.collect();
         if !jobs.is_empty() {
             self.has_jobs = true;
-            self.kubectl.create(&manifest::list(jobs))?;
+            let jobs = self.kubectl.create::<Object>(&manifest::list(jobs))?;
+            self.serve(&jobs, means.ports)?;
         }
-        let mut open = Vec::new();
-        for (number, target) in targets.iter().enumerate() {
-            if first(targets, number) != number {
-                continue;
-            }
-            let joined = match target {
-                Target::Pod(pod) => self.join(spec, pod, number),
-                _ => Ok(()),
+        open.retain(|number| {
+            let joined = match &self.targets[*number] {
+                target if target.kind.is_pod() => self.join(spec, &target.name, *number).map(Some),
+                _ => Ok(None),
             };
             match joined {
-                Ok(()) => open.push(number),
-                Err(error) => self.containers[number] = Err(error.to_string()),
+                Ok(quota) => self.notes.extend(quota.flatten()),
+                Err(error) => {
+                    self.containers[*number] = Err(error.to_string());
+                    return false;
+                }
+            }
+            true
+        });
+        self.notes.iter().for_each(|note| progress.message(note));
+        Ok(open)
+    }
+
+    /// Creates the Services of the targets that have one, each owned by the job of its target, or by another.
+    fn serve(
+        &mut self,
+        jobs: &[Object],
+        ports: &BTreeSet<(bool, u16)>,
+    ) -> Result<(), ExecuteError> {
+        let mut made = Vec::new();
+        for (number, target) in self.targets.iter().enumerate() {
+            if !target.kind.is_service() {
+                continue;
+            }
+            let of = first(&self.targets, number);
+            let selector = match target.kind.is_pod() {
+                false => Ok(manifest::selector(&self.run, of)),
+                true => self.labels_of(&target.name)?,
+            };
+            let name = manifest::name(&self.run, of);
+            let owner = jobs.iter().find(|job| job.metadata.name == name);
+            match (selector, owner.or(jobs.first())) {
+                (Ok(selector), Some(owner)) => {
+                    let own = (self.run.as_str(), number);
+                    made.push(manifest::service(own, &selector, ports, &owner.metadata));
+                    self.services.insert(number, Ok(Vec::new()));
+                }
+                (Err(reason), _) => {
+                    self.services.insert(number, Err(reason));
+                }
+                (_, None) => {}
             }
         }
-        Ok(open)
+        if made.is_empty() {
+            return Ok(());
+        }
+        for service in self.kubectl.create::<Service>(&manifest::list(made))? {
+            let is_of =
+                |number: &usize| manifest::name(&self.run, *number) == service.metadata.name;
+            if let Some(number) = (0..self.targets.len()).find(is_of) {
+                self.services.insert(number, Ok(service.spec.addresses));
+            }
+        }
+        self.since = Instant::now();
+        Ok(())
+    }
+
+    /// The labels of a pod, where no other pod has all of them.
+    fn labels_of(
+        &self,
+        pod: &str,
+    ) -> Result<Result<BTreeMap<String, String>, String>, ExecuteError> {
+        let labels = self.pod(pod)?.metadata.labels;
+        let pairs: Vec<String> = labels
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let selector = format!("--selector={}", pairs.join(","));
+        let said = self
+            .kubectl
+            .ask(&["get", "pods", "--output=name", &selector])?;
+        Ok(match said.lines().count() {
+            1 if !labels.is_empty() => Ok(labels),
+            _ => Err(
+                "a Service cannot select it alone: it has no label that other pods do not have"
+                    .to_owned(),
+            ),
+        })
     }
 
     /// The name of the ephemeral container of a target.
@@ -180,8 +281,13 @@ impl Cluster {
         format!("{CONTAINER}-{}-{number}", self.run)
     }
 
-    /// Adds an ephemeral container to a pod.
-    fn join(&self, spec: &Kubernetes, pod: &str, number: usize) -> Result<(), ExecuteError> {
+    /// Adds an ephemeral container to a pod; returns the quota that holds for it, in a sentence.
+    fn join(
+        &self,
+        spec: &Kubernetes,
+        pod: &str,
+        number: usize,
+    ) -> Result<Option<String>, ExecuteError> {
         let (image, policy) = (
             format!("--image={}", spec.image),
             format!("--image-pull-policy={}", spec.pull_policy),
@@ -198,28 +304,33 @@ impl Cluster {
         let own = [&image, &policy, &container, &state].map(String::as_str);
         let command = ["--", &self.program, "agent", "--hold"];
         let words: Vec<&str> = words.into_iter().chain(own).chain(command).collect();
-        self.kubectl.ask(&words).map(|_| ())
+        self.kubectl.ask(&words)?;
+        let cpus = self.pod(pod)?.cpus();
+        Ok(cpus.map(|cpus| {
+            format!("the containers of pod:{pod} together have a quota of {cpus} CPUs, whose use is not seen from inside")
+        }))
+    }
+
+    /// A pod as it was asked for.
+    fn pod(&self, name: &str) -> Result<Asked, ExecuteError> {
+        let said = self.kubectl.ask(&["get", "pod", name, "--output=json"])?;
+        status::read(&said).map_err(ExecuteError::Environment)
     }
 
     /// Waits until each container runs or cannot.
-    fn wait(
-        &mut self,
-        targets: &[Target],
-        mut open: Vec<usize>,
-        stop: &AtomicBool,
-    ) -> Result<(), ExecuteError> {
+    fn wait(&mut self, mut open: Vec<usize>, stop: &AtomicBool) -> Result<(), ExecuteError> {
         let began = Instant::now();
         while !open.is_empty() && !stop.load(Ordering::Relaxed) {
-            let states = self.states(targets, &open)?;
+            let states = self.states(&open)?;
             let is_late = began.elapsed() >= START;
             open.retain(|number| {
                 let (pod, state) = match states.iter().find(|(of, ..)| of == number) {
                     Some((_, pod, state)) => (pod.clone(), state.clone()),
                     None => (String::new(), State::Absent),
                 };
-                let name = match targets[*number] {
-                    Target::Pod(_) => self.ephemeral(*number),
-                    _ => CONTAINER.to_owned(),
+                let name = match self.targets[*number].kind.is_pod() {
+                    true => self.ephemeral(*number),
+                    false => CONTAINER.to_owned(),
                 };
                 let is_without = matches!(state, State::Absent) && began.elapsed() >= NO_POD;
                 let found = match state {
@@ -243,18 +354,14 @@ impl Cluster {
                 std::thread::sleep(PERIOD);
             }
         }
-        for number in 0..targets.len() {
-            self.containers[number] = self.containers[first(targets, number)].clone();
+        for number in 0..self.targets.len() {
+            self.containers[number] = self.containers[first(&self.targets, number)].clone();
         }
         Ok(())
     }
 
     /// The states of the targets that are still awaited, with the names of their pods.
-    fn states(
-        &self,
-        targets: &[Target],
-        open: &[usize],
-    ) -> Result<Vec<(usize, String, State)>, ExecuteError> {
+    fn states(&self, open: &[usize]) -> Result<Vec<(usize, String, State)>, ExecuteError> {
         let mut found = Vec::new();
         if self.has_jobs {
             let of_run = format!("{RUN_LABEL}={}", self.run);
@@ -263,7 +370,8 @@ impl Cluster {
             found = pods.map_err(ExecuteError::Environment)?;
         }
         for number in open {
-            if let Target::Pod(pod) = &targets[*number] {
+            let Target { kind, name: pod } = &self.targets[*number];
+            if kind.is_pod() {
                 let said = self.kubectl.ask(&["get", "pod", pod, "--output=json"])?;
                 let state = status::ephemeral(&said, &self.ephemeral(*number));
                 let state = state.map_err(ExecuteError::Environment)?;
@@ -297,15 +405,27 @@ impl Cluster {
         container.addresses.iter().find(fits).copied()
     }
 
+    /// The address of the Service in front of a target, of the same version of IP as its own.
+    pub fn service(&self, target: usize, own: IpAddr) -> Option<IpAddr> {
+        let addresses = self.services.get(&target)?.as_ref().ok()?;
+        let fits = |address: &&IpAddr| address.is_ipv4() == own.is_ipv4();
+        addresses.iter().find(fits).copied()
+    }
+
+    /// Whether a node may not know the Services yet.
+    pub fn is_settling(&self) -> bool {
+        self.since.elapsed() < SETTLE
+    }
+
     /// How an agent is started in the container of a target.
     pub fn endpoint(&self, target: usize) -> Endpoint {
-        let place = self.places[target].clone();
-        let container = match &self.containers[target] {
-            Ok(container) => container.clone(),
-            Err(reason) => {
+        let place = self.targets[target].place();
+        let container = match (self.services.get(&target), &self.containers[target]) {
+            (Some(Err(reason)), _) | (_, Err(reason)) => {
                 let reason = reason.clone();
                 return Endpoint::new(place, move |_| Err(reason.clone()));
             }
+            (_, Ok(container)) => container.clone(),
         };
         let host = place.clone();
         let explain: Explain = Arc::new(move |code, said| meaning(&host, code, said));

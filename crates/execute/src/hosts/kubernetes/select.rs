@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::kubectl::Kubectl;
 use super::status::{self, Metadata};
-use super::target::{Target, plain};
+use super::target::{Kind, Target, plain};
 use crate::error::ExecuteError;
 
 /// The hosts of a mesh: the nodes with the labels of `selector`, or else all whose taints let pods in, and `pods`.
@@ -21,13 +21,14 @@ pub fn hosts(
     let kubectl = Kubectl::of(spec);
     let nodes = nodes(&kubectl, selector)?;
     check_namespace(&kubectl, spec)?;
-    let names = nodes.iter().map(|node| plain(node).map(Target::Node));
+    let target = |kind: Kind, name: &str| plain(name).map(|name| Target { kind, name });
+    let names = nodes.iter().map(|node| target(Kind::Node, node));
     let mut targets: Vec<Target> = names
         .collect::<Result<_, _>>()
         .map_err(ExecuteError::Environment)?;
     for pod in pods {
-        let target = plain(pod).map(Target::Pod);
-        targets.push(target.map_err(|why| ExecuteError::Usage(format!("--in-pod: {why}")))?);
+        let pod = target(Kind::Pod, pod);
+        targets.push(pod.map_err(|why| ExecuteError::Usage(format!("--in-pod: {why}")))?);
     }
     if !pods.is_empty() {
         check_pods(&kubectl, pods)?;

@@ -51,6 +51,8 @@ pub struct Metadata {
     #[serde(default)]
     pub name: String,
     #[serde(default)]
+    pub uid: String,
+    #[serde(default)]
     pub labels: BTreeMap<String, String>,
 }
 
@@ -121,7 +123,17 @@ fn sentence(reason: &str, message: &str) -> String {
 
 /// What kubectl printed, as a type.
 pub fn read<T: DeserializeOwned>(said: &str) -> Result<T, String> {
-    serde_json::from_str(said).map_err(|error| format!("kubectl printed other JSON: {error}"))
+    serde_json::from_str(said).map_err(other_json)
+}
+
+/// The objects that kubectl printed one after the other.
+pub fn several<T: DeserializeOwned>(said: &str) -> Result<Vec<T>, String> {
+    let all = serde_json::Deserializer::from_str(said).into_iter();
+    all.collect::<Result<_, _>>().map_err(other_json)
+}
+
+fn other_json(error: serde_json::Error) -> String {
+    format!("kubectl printed other JSON: {error}")
 }
 
 /// The items of a list.
@@ -198,6 +210,69 @@ fn ended(containers: &[ContainerStatus], name: &str) -> String {
         let code = told.exit_code.unwrap_or_default();
         format!("{} with exit status {code}", told.words())
     })
+}
+
+/// A pod as it was asked for.
+#[derive(Deserialize)]
+pub struct Asked {
+    pub metadata: Metadata,
+    #[serde(default)]
+    spec: AskedSpec,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct AskedSpec {
+    containers: Vec<AskedContainer>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct AskedContainer {
+    resources: Resources,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Resources {
+    limits: BTreeMap<String, String>,
+}
+
+impl Asked {
+    /// The CPUs whose time all containers may use together; absent where one has no limit.
+    pub fn cpus(&self) -> Option<f64> {
+        let limit = |container: &AskedContainer| {
+            let text = container.resources.limits.get("cpu")?;
+            match text.strip_suffix('m') {
+                Some(thousandths) => Some(thousandths.parse::<f64>().ok()? / 1000.0),
+                None => text.parse().ok(),
+            }
+        };
+        let limits: Option<Vec<f64>> = self.spec.containers.iter().map(limit).collect();
+        limits
+            .map(|limits| limits.iter().sum())
+            .filter(|cpus| *cpus > 0.0)
+    }
+}
+
+/// A Service that was created.
+#[derive(Deserialize)]
+pub struct Service {
+    pub metadata: Metadata,
+    pub spec: ServiceSpec,
+}
+
+#[derive(Deserialize)]
+pub struct ServiceSpec {
+    /// Its addresses: one of each version of IP that the cluster has.
+    #[serde(rename = "clusterIPs")]
+    pub addresses: Vec<IpAddr>,
+}
+
+/// An object of which only the name and the labels are of interest.
+#[derive(Deserialize)]
+pub struct Object {
+    pub metadata: Metadata,
 }
 
 #[derive(Deserialize)]
@@ -302,6 +377,18 @@ mod tests {
         assert!(matches!(ephemeral(said, "b-1"), Ok(State::Running(_))));
         assert!(matches!(ephemeral(said, "b-0"), Ok(State::Failed(_))));
         assert!(matches!(ephemeral(said, "b-2"), Ok(State::Waiting(_))));
+    }
+
+    #[test]
+    fn the_quota_of_a_pod_is_that_of_its_containers_together() {
+        let cpus = |containers: &str| {
+            let said = format!(r#"{{"metadata":{{}},"spec":{{"containers":[{containers}]}}}}"#);
+            read::<Asked>(&said).expect("a pod").cpus()
+        };
+        let limited = r#"{"resources":{"limits":{"cpu":"500m"}}}"#;
+        let more = r#"{"resources":{"limits":{"cpu":"2","memory":"1Gi"}}}"#;
+        assert_eq!(cpus(&format!("{limited},{more}")), Some(2.5));
+        assert_eq!((cpus(&format!("{limited},{{}}")), cpus("")), (None, None));
     }
 
     #[test]

@@ -1,53 +1,98 @@
-//! Where an agent runs in a cluster, as a place names it: a node, a node with its own network, or a pod.
+//! Where an agent runs in a cluster and how others reach it, as a place names it: `kubernetes:n1`.
+
+use bitcost_study::mesh::Network;
 
 /// Where an agent runs in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A pod at this node.
-    Node(String),
-    /// A pod at this node with the host's network.
-    NodeNetwork(String),
-    /// An ephemeral container in this pod.
-    Pod(String),
+pub struct Target {
+    /// What the name is of, and how it is reached.
+    pub kind: Kind,
+    /// The name of the node or pod.
+    pub name: String,
+}
+
+/// What the name of a target is of, and how it is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A pod at a node.
+    Node,
+    /// A pod at a node with the host's network.
+    NodeNetwork,
+    /// A pod at a node, behind a Service.
+    NodeService,
+    /// An ephemeral container in a pod that is there.
+    Pod,
+    /// The same, behind a Service.
+    PodService,
 }
 
 /// How the places of targets begin.
-const NODE: &str = "kubernetes:";
-const NODE_NETWORK: &str = "kubernetes-host:";
-const POD: &str = "pod:";
+const KINDS: [(&str, Kind); 5] = [
+    ("kubernetes:", Kind::Node),
+    ("kubernetes-host:", Kind::NodeNetwork),
+    ("kubernetes-service:", Kind::NodeService),
+    ("pod:", Kind::Pod),
+    ("pod-service:", Kind::PodService),
+];
+
+impl Kind {
+    /// The kind of the container that its agent is in.
+    fn container(self) -> Kind {
+        match self {
+            Kind::NodeService => Kind::Node,
+            Kind::PodService => Kind::Pod,
+            other => other,
+        }
+    }
+
+    /// Whether data go to a Service.
+    pub fn is_service(self) -> bool {
+        self.container() != self
+    }
+
+    /// Whether its container is in a pod that is there.
+    pub fn is_pod(self) -> bool {
+        self.container() == Kind::Pod
+    }
+}
 
 impl Target {
     /// Reads the place of a target; absent where it is another kind of place.
     pub fn parse(place: &str) -> Option<Result<Target, String>> {
-        let of = |prefix: &str, make: fn(String) -> Target| {
-            place.strip_prefix(prefix).map(|name| plain(name).map(make))
+        let of = |(prefix, kind): &(&str, Kind)| {
+            let name = place.strip_prefix(prefix)?;
+            Some(plain(name).map(|name| Target { kind: *kind, name }))
         };
-        of(NODE, Target::Node)
-            .or_else(|| of(NODE_NETWORK, Target::NodeNetwork))
-            .or_else(|| of(POD, Target::Pod))
+        KINDS.iter().find_map(of)
     }
 
     /// Its place: `kubernetes:n1`, `kubernetes-host:n1` or `pod:web-0`.
     pub fn place(&self) -> String {
-        match self {
-            Target::Node(name) => format!("{NODE}{name}"),
-            Target::NodeNetwork(name) => format!("{NODE_NETWORK}{name}"),
-            Target::Pod(name) => format!("{POD}{name}"),
-        }
+        let of = KINDS.iter().find(|(_, kind)| *kind == self.kind);
+        format!("{}{}", of.map_or("", |(prefix, _)| prefix), self.name)
     }
 
-    /// The same target with the host's network; that of a pod is its own.
-    pub fn with_host_network(self) -> Target {
-        match self {
-            Target::Node(name) => Target::NodeNetwork(name),
-            other => other,
+    /// The same target in this network; the host's network of a pod is its own.
+    pub fn in_network(&self, network: Network) -> Target {
+        let kind = match (self.kind, network) {
+            (Kind::Node, Network::Host) => Kind::NodeNetwork,
+            (Kind::Node, Network::Service) => Kind::NodeService,
+            (Kind::Pod, Network::Service) => Kind::PodService,
+            (kind, _) => kind,
+        };
+        Target {
+            kind,
+            name: self.name.clone(),
         }
     }
 }
 
-/// The first of the targets that is the same as this one: a pod has one network, and one container for both.
+/// The first of the targets that is in the same container as this one.
 pub fn first(targets: &[Target], number: usize) -> usize {
-    let same = |target: &Target| *target == targets[number];
+    let own = &targets[number];
+    let same = |target: &Target| {
+        target.kind.container() == own.kind.container() && target.name == own.name
+    };
     targets.iter().position(same).unwrap_or(number)
 }
 
@@ -68,18 +113,30 @@ mod tests {
 
     #[test]
     fn places_of_targets_are_read_as_they_are_written() {
-        for place in ["kubernetes:n1", "kubernetes-host:n1.site", "pod:web-0"] {
-            let target = Target::parse(place).expect("a target").expect("a name");
-            assert_eq!(target.place(), place);
+        let target = |place: &str| Target::parse(place).expect("a target").expect("a name");
+        for place in [
+            "kubernetes:n1",
+            "kubernetes-host:n1.site",
+            "kubernetes-service:n1",
+            "pod:web-0",
+            "pod-service:web-0",
+        ] {
+            assert_eq!(target(place).place(), place);
         }
         assert_eq!(Target::parse("n1"), None);
         for place in ["pod:", "pod:-x", "pod:a b", "kubernetes:A", "pod:a;b"] {
             assert!(matches!(Target::parse(place), Some(Err(_))), "{place}");
         }
-        let node = Target::Node("n1".to_owned()).with_host_network();
-        assert_eq!(node.place(), "kubernetes-host:n1");
-        let pod = Target::Pod("web".to_owned());
-        let targets = [node, pod.clone(), pod.with_host_network()];
-        assert_eq!([0, 1, 2].map(|number| first(&targets, number)), [0, 1, 1]);
+        let all = [Network::Pod, Network::Host, Network::Service];
+        let targets: Vec<Target> = all
+            .into_iter()
+            .flat_map(|network| {
+                ["kubernetes:n1", "pod:web"].map(|at| target(at).in_network(network))
+            })
+            .collect();
+        let places: Vec<String> = targets.iter().map(Target::place).collect();
+        assert_eq!(places[2..4], ["kubernetes-host:n1", "pod:web"]);
+        let containers: Vec<usize> = (0..6).map(|number| first(&targets, number)).collect();
+        assert_eq!(containers, [0, 1, 2, 1, 0, 1]);
     }
 }
