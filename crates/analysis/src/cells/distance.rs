@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bitcost_model::machine_state::{DistanceState, GAP, MachineState, Times};
 
-use crate::metrics::{CORE_TO_CORE, Metric};
+use crate::metrics::{CORE_TO_CORE, Figures};
 
 /// Runs whose round trips differ by less than this factor were made at one distance.
 pub(crate) const ONE_DISTANCE: f64 = GAP;
@@ -159,10 +159,8 @@ impl Distances {
 }
 
 /// The mean round trip of a run, in ns.
-pub(crate) fn round_trip(figures: &[(&'static Metric, f64)]) -> Option<f64> {
-    let of = |(metric, _): &&(&'static Metric, f64)| metric.name == CORE_TO_CORE;
-    let found = figures.iter().find(of).map(|(_, trip)| *trip);
-    found.filter(|trip| *trip > 0.0)
+pub(crate) fn round_trip(figures: &Figures) -> Option<f64> {
+    figures.get(CORE_TO_CORE).filter(|trip| *trip > 0.0)
 }
 
 /// The shortest and the longest round trip of runs.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::explain::Kept;
-use crate::metrics::{Method, Metric};
+use crate::metrics::{Figures, Method, Metric};
 use crate::profile::ProfiledRun;
 
 /// What became of a planned run.
@@ -65,8 +65,8 @@ pub struct RunRow {
     pub has_full_packets: Option<bool>,
     /// Whether its cell's figures are of its regime.
     pub is_of_main_regime: bool,
-    /// The metrics that it has, in the order of [`METRICS`](crate::metrics::METRICS).
-    pub figures: Vec<(&'static Metric, f64)>,
+    /// The metrics that it has.
+    pub figures: Figures,
     /// The place of the event that holds its outcome ([`bitcost_model::event::Events::each`]).
     pub event: Option<usize>,
     /// Requested settings that are not in effect, a sentence each.
@@ -95,7 +95,7 @@ impl RunRow {
             is_disturbed: false,
             has_full_packets: None,
             is_of_main_regime: true,
-            figures: Vec::new(),
+            figures: Figures::default(),
             event: None,
             not_in_effect: Vec::new(),
             caveats: Vec::new(),
@@ -106,10 +106,7 @@ impl RunRow {
 
     /// The value of a metric.
     pub fn value(&self, metric: &Metric) -> Option<f64> {
-        self.figures
-            .iter()
-            .find(|(known, _)| known.name == metric.name)
-            .map(|(_, value)| *value)
+        self.figures.get(metric.name)
     }
 
     /// The value, if the run is used in its cell.

@@ -1,7 +1,7 @@
 //! The runs of a plan, each in its cell or among the excluded ones.
 
 use crate::explain::{Regime, Regimes};
-use crate::metrics::{FULL_PACKETS, METRICS, Method, Metric, SoftirqMeans};
+use crate::metrics::{FULL_PACKETS, Figures, METRICS, Method, SoftirqMeans};
 use bitcost_model::event::FailureKind;
 use bitcost_model::harmless;
 use bitcost_model::machine_state::DistanceState;
@@ -18,9 +18,8 @@ use crate::log::{Imported, Log, Outcome, Reduced, TimeSeries, Unfinished};
 /// The used runs of one cell.
 #[derive(Default)]
 pub(crate) struct CellRuns {
-    runs: usize,
-    /// Block and value per metric, in the order of [`METRICS`].
-    values: Vec<Vec<(u32, f64)>>,
+    /// The block and the figures of each run, and whether it is of the cell's main regime.
+    runs: Vec<(u32, Figures, bool)>,
     methods: Tally<Method>,
     softirqs: Tally<SoftirqMeans>,
     unattributed: Tally<String>,
@@ -39,7 +38,6 @@ impl CellRuns {
         let parts: Vec<&Regime> = runs.iter().flat_map(|(_, parts)| parts).collect();
         let full = parts.iter().filter(|part| part.is_full).count();
         CellRuns {
-            values: vec![Vec::new(); METRICS.len()],
             regimes: Regimes::of(runs),
             has_full_packets: (!parts.is_empty()).then_some(2 * full > parts.len()),
             ..CellRuns::default()
@@ -48,12 +46,19 @@ impl CellRuns {
 
     /// Number of runs.
     pub fn count(&self) -> usize {
-        self.runs
+        self.runs.len()
     }
 
-    /// Block and value of the metric at this place of [`METRICS`].
-    pub fn values(&self, metric: usize) -> &[(u32, f64)] {
-        &self.values[metric]
+    /// Block and value of the metric at this place of [`METRICS`]: of the runs of the main regime, and the share of
+    /// full packets of all.
+    pub fn values(&self, metric: usize) -> Vec<(u32, f64)> {
+        let is_of_all = METRICS[metric].name == FULL_PACKETS;
+        let runs = self
+            .runs
+            .iter()
+            .filter(|(.., is_main)| *is_main || is_of_all);
+        runs.filter_map(|(block, figures, _)| Some((*block, figures.at(metric)?)))
+            .collect()
     }
 
     /// The time series of the run with the median throughput, or with the next lower one.
@@ -63,16 +68,6 @@ impl CellRuns {
         order
             .get(order.len().checked_sub(1)? / 2)
             .map(|(_, series)| series.clone())
-    }
-
-    /// Adds the figures of a run, in the order of [`METRICS`].
-    fn add(&mut self, block: u32, figures: &[(&'static Metric, f64)]) {
-        self.runs += 1;
-        let mut figures = figures.iter().peekable();
-        for (metric, values) in METRICS.iter().zip(&mut self.values) {
-            let found = figures.next_if(|(of, _)| of.name == metric.name);
-            values.extend(found.map(|(_, value)| (block, *value)));
-        }
     }
 
     /// Whether the cell's figures are of this run's regime.
@@ -111,12 +106,16 @@ impl CellRuns {
         Interval { low, high, ..found }
     }
 
-    pub fn summary(&self, cell: &Cell, seed: u64) -> CellSummary {
+    /// The figures of the cell; where it is a pair of many hosts, medians without intervals, which the model of all
+    /// pairs has instead.
+    pub fn summary(&self, cell: &Cell, is_pair: bool, seed: u64) -> CellSummary {
         let (mut figures, mut spreads) = (Vec::new(), Vec::new());
-        for (metric, values) in METRICS.iter().zip(&self.values) {
+        for (place, metric) in METRICS.iter().enumerate() {
+            let values = self.values(place);
             let values: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
             let found = match metric.name == FULL_PACKETS {
                 true => mean(&values),
+                false if is_pair => bitcost_stats::median(&values).map(without_bounds),
                 false => bitcost_stats::median_interval(&values, seed),
             };
             figures.extend(found.map(|found| (metric.name, self.of_one_regime(found))));
@@ -124,7 +123,7 @@ impl CellRuns {
         }
         CellSummary {
             levels: cell.levels.clone(),
-            runs: self.runs,
+            runs: self.count(),
             regimes: self.regimes.clone(),
             figures,
             spreads,
@@ -140,12 +139,15 @@ impl CellRuns {
 
 /// The mean without an interval, for a share that is nearly all or nothing in each run.
 fn mean(values: &[f64]) -> Option<Interval> {
-    let spread = bitcost_stats::spread(values)?;
-    Some(Interval {
-        value: spread.mean,
+    bitcost_stats::spread(values).map(|spread| without_bounds(spread.mean))
+}
+
+fn without_bounds(value: f64) -> Interval {
+    Interval {
+        value,
         low: None,
         high: None,
-    })
+    }
 }
 
 /// A run that is in no cell.
@@ -243,7 +245,8 @@ impl Runs {
     }
 
     fn imported(&mut self, planned: &PlannedRun, imported: Imported) {
-        self.cells[planned.cell].add(planned.block, &imported.figures);
+        let run = (planned.block, imported.figures.clone(), true);
+        self.cells[planned.cell].runs.push(run);
         imported
             .notes
             .into_iter()
@@ -264,11 +267,9 @@ impl Runs {
         let cell_runs = &mut self.cells[planned.cell];
         let has_full_packets = cell_runs.has_full_packets(planned.index);
         let is_of_main_regime = cell_runs.is_of_main_regime(planned.index);
-        if is_used && is_of_main_regime {
-            cell_runs.add(planned.block, &run.figures);
-        } else if is_used {
-            let share = run.figures.iter().filter(|(of, _)| of.name == FULL_PACKETS);
-            cell_runs.add(planned.block, &share.copied().collect::<Vec<_>>());
+        if is_used {
+            let run = (planned.block, run.figures.clone(), is_of_main_regime);
+            cell_runs.runs.push(run);
         }
         let row = self.row(planned, status);
         let method = run.method.as_ref().ok().copied();

@@ -122,7 +122,8 @@ impl Comparison<'_> {
     /// The figure of a metric.
     pub fn interval(&self, metric: &str, figure: &Figure, seed: u64) -> Option<Interval> {
         let index = METRICS.iter().position(|known| known.name == metric)?;
-        let sides: Vec<Side> = self.sides.iter().map(|runs| runs.values(index)).collect();
+        let values: Vec<_> = self.sides.iter().map(|runs| runs.values(index)).collect();
+        let sides: Vec<Side> = values.iter().map(Vec::as_slice).collect();
         estimate_interval(&sides, seed, |medians| {
             of(figure, medians, &self.sizes).filter(|value| value.is_finite())
         })

@@ -80,13 +80,11 @@ pub(super) fn remark(name: &str, old: &[&RunRow], new: &[&RunRow]) -> Option<Str
 mod tests {
     use super::*;
     use crate::cells::Status;
+    use crate::metrics::Figures;
 
     fn row(is_full: Option<bool>, pct: f64) -> RunRow {
         RunRow {
-            figures: metric(FULL_PACKETS)
-                .map(|metric| (metric, pct))
-                .into_iter()
-                .collect(),
+            figures: Figures::of(|known| (known.name == FULL_PACKETS).then_some(pct)),
             has_full_packets: is_full,
             ..RunRow::new(0, 0, 0, Status::Used)
         }

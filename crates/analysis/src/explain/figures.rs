@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::metrics::{METRICS, Metric, OF_CAPACITY, RunView};
+use crate::metrics::{Figures, OF_CAPACITY, RunView};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::units::KIB;
 
@@ -28,18 +28,13 @@ pub struct RunFigures {
 impl RunFigures {
     /// The figures of a run of ours; `run` is its number from 1.
     pub fn of(run: u64, view: &RunView) -> RunFigures {
-        let figure = |metric: &'static Metric| Some((metric, (metric.compute)(view)?));
-        let figures: Vec<_> = METRICS.iter().filter_map(figure).collect();
+        let figures = Figures::of(|metric| (metric.compute)(view));
         RunFigures::with(run, view.conditions, &figures)
     }
 
     /// The figures of a run of ours which has these metrics. Figures relative to what
     /// calibration found are left out: they are throughput once more.
-    pub fn with(
-        run: u64,
-        conditions: &Conditions,
-        figures: &[(&'static Metric, f64)],
-    ) -> RunFigures {
+    pub fn with(run: u64, conditions: &Conditions, figures: &Figures) -> RunFigures {
         let figures = figures.iter().filter(|(of, _)| of.name != OF_CAPACITY);
         RunFigures {
             run,
@@ -48,7 +43,7 @@ impl RunFigures {
             segment_size_bytes: None,
             is_datagram: conditions.workload.is_datagram(),
             is_paced: conditions.is_paced(),
-            figures: figures.map(|(of, value)| (of.name, *value)).collect(),
+            figures: figures.map(|(of, value)| (of.name, value)).collect(),
         }
     }
 

@@ -111,7 +111,7 @@ fn foreign(cell: &CellSummary, run: &RunRow) -> RunFigures {
     let figures: BTreeMap<&'static str, f64> = run
         .figures
         .iter()
-        .map(|(metric, value)| (metric.name, *value))
+        .map(|(metric, value)| (metric.name, value))
         .collect();
     let segment_size_bytes = size("mss_bytes");
     RunFigures {

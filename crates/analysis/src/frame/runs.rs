@@ -82,14 +82,8 @@ impl<'e> RunRows<'e> {
         row.push(Value::from(run.reason.as_deref()));
         row.push(Value::from(run.began_at.as_deref()));
         row.push(Value::from(run.method.map(|method| method.name())));
-        // Both lists are in the order of the table of metrics.
-        let mut figures = run.figures.iter().peekable();
-        let mut next = |metric: &Metric| figures.next_if(|(known, _)| known.name == metric.name);
-        row.extend(
-            self.metrics
-                .iter()
-                .map(|metric| Value::from(next(metric).map(|(_, value)| *value))),
-        );
+        let figures = self.metrics.iter();
+        row.extend(figures.map(|metric| Value::from(run.figures.get(metric.name))));
         row
     }
 }
@@ -99,7 +93,7 @@ fn present(executions: &[Findings]) -> Vec<&'static Metric> {
     let figures = executions
         .iter()
         .flat_map(|execution| &execution.summary.runs)
-        .flat_map(|run| &run.figures);
+        .flat_map(|run| run.figures.iter());
     let has: HashSet<&str> = figures.map(|(metric, _)| metric.name).collect();
     METRICS
         .iter()

@@ -5,8 +5,7 @@ use std::rc::Rc;
 
 use crate::explain::{Kept, Regime, RunFigures, regimes};
 use crate::metrics::{
-    METRICS, Method, Metric, RunView, SoftirqMeans, Weak, WireLoad, attribute, why_untimed,
-    wire_load,
+    Figures, Method, RunView, SoftirqMeans, Weak, WireLoad, attribute, why_untimed, wire_load,
 };
 use bitcost_model::machine_state::MachineState;
 use bitcost_model::record::Role;
@@ -20,8 +19,8 @@ use super::time_series::TimeSeries;
 /// A run of our own that has a result.
 #[derive(Clone)]
 pub(crate) struct Reduced {
-    /// The metrics that it has, in the order of [`METRICS`].
-    pub figures: Vec<(&'static Metric, f64)>,
+    /// The metrics that it has.
+    pub figures: Figures,
     /// The state of the machine in which it was made.
     pub state: MachineState,
     /// Why it is left out of its cell.
@@ -83,7 +82,7 @@ impl Reduced {
         let by_ticks = why_untimed(view)
             .filter(|_| softirqs == Some(SoftirqMeans::Ticks))
             .map(|reason| format!("the time of soft interrupts is by {reason}"));
-        let figures = figures(view);
+        let figures = Figures::of(|metric| (metric.compute)(view));
         let kept = || {
             let number = u64::from(run) + 1;
             let figures = RunFigures::with(number, view.conditions, &figures);
@@ -117,28 +116,19 @@ impl Reduced {
     }
 }
 
-/// Every metric that a run has.
-fn figures(view: &RunView) -> Vec<(&'static Metric, f64)> {
-    METRICS
-        .iter()
-        .filter_map(|metric| Some((metric, (metric.compute)(view)?)))
-        .collect()
-}
-
 /// Another program's run.
 #[derive(Clone)]
 pub(crate) struct Imported {
-    /// The metrics that it has, in the order of [`METRICS`].
-    pub figures: Vec<(&'static Metric, f64)>,
+    /// The metrics that it has.
+    pub figures: Figures,
     /// Notes for the reader of the figures.
     pub notes: Vec<String>,
 }
 
 impl Imported {
     pub fn of(figures: &BTreeMap<String, f64>, notes: &[String]) -> Imported {
-        let known = |metric: &'static Metric| Some((metric, *figures.get(metric.name)?));
         Imported {
-            figures: METRICS.iter().filter_map(known).collect(),
+            figures: Figures::of(|metric| figures.get(metric.name).copied()),
             notes: notes.to_vec(),
         }
     }

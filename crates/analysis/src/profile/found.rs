@@ -12,7 +12,7 @@ use super::account::{EndProfile, RunProfile};
 use super::activity::Activity;
 use super::twin::ProfiledRun;
 use crate::cells::{RunRow, Status};
-use crate::metrics::{Metric, WITH_INTERVAL};
+use crate::metrics::WITH_INTERVAL;
 use crate::summary::{ImprovementSummary, Summary};
 
 /// The CPU time of every profiled cell.
@@ -270,17 +270,13 @@ type Twins = [Vec<(u32, f64)>; 2];
 
 /// Profiled ÷ measured of each metric that says what sampling costs, over all cells.
 fn costs(summary: &Summary) -> Vec<(&'static str, Interval)> {
-    let value = |figures: &[(&'static Metric, f64)], name: &str| {
-        let found = figures.iter().find(|(metric, _)| metric.name == name);
-        found.map(|(_, value)| *value)
-    };
     let of_metric = |name: &'static str| {
         let mut cells: Vec<Twins> = vec![Twins::default(); summary.cells.len()];
         for row in summary.runs.iter().filter(|row| row.status == Status::Used) {
             let pair = row
                 .profiled
                 .as_ref()
-                .and_then(|profiled| value(&profiled.figures, name).zip(value(&row.figures, name)));
+                .and_then(|profiled| profiled.figures.get(name).zip(row.figures.get(name)));
             if let Some((with, without)) = pair
                 && let Some(twins) = cells.get_mut(row.cell)
             {

@@ -4,7 +4,7 @@ use bitcost_model::profile::Profile;
 
 use super::account::RunProfile;
 use super::owner::Place;
-use crate::metrics::{Metric, RunView, WITH_INTERVAL, metric};
+use crate::metrics::{Figures, RunView, WITH_INTERVAL};
 
 /// A profiled run: a twin of a measured one.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub struct ProfiledRun {
     /// Its CPU time by layer, or why it is left out.
     pub profile: Result<RunProfile, String>,
     /// Its metrics, as those of a measured run.
-    pub figures: Vec<(&'static Metric, f64)>,
+    pub figures: Figures,
 }
 
 impl ProfiledRun {
@@ -20,19 +20,18 @@ impl ProfiledRun {
     pub(crate) fn missing(reason: String) -> ProfiledRun {
         ProfiledRun {
             profile: Err(reason),
-            figures: Vec::new(),
+            figures: Figures::default(),
         }
     }
 
     /// The twin of a run, from its records and the profile of each host with its place.
     pub(crate) fn of(hosts: &[(&Profile, Place)], run: &RunView) -> ProfiledRun {
-        let known = |metric: &'static Metric| Some((metric, (metric.compute)(run)?));
         ProfiledRun {
             profile: RunProfile::of(hosts, run),
-            figures: WITH_INTERVAL
-                .iter()
-                .filter_map(|name| known(metric(name)?))
-                .collect(),
+            figures: Figures::of(|metric| {
+                let is_wanted = WITH_INTERVAL.contains(&metric.name);
+                is_wanted.then(|| (metric.compute)(run))?
+            }),
         }
     }
 }

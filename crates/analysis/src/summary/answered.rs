@@ -31,7 +31,7 @@ pub(super) fn answered(
 }
 
 fn figures(sentence: &Sentence, cells: &[(&Levels, &CellRuns)], seed: u64) -> Option<Answered> {
-    let sides = |levels: &Levels| -> Option<Vec<Side>> {
+    let values = |levels: &Levels| -> Option<Vec<Vec<(u32, f64)>>> {
         let (_, runs) = cells.iter().find(|(known, _)| has(known, levels))?;
         let side = |name: &String| {
             let index = METRICS.iter().position(|metric| metric.name == name)?;
@@ -40,11 +40,14 @@ fn figures(sentence: &Sentence, cells: &[(&Levels, &CellRuns)], seed: u64) -> Op
         sentence.metrics.iter().map(side).collect()
     };
     let sum = |sides: &[Side]| estimate_interval(sides, seed, |medians| Some(medians.iter().sum()));
-    let of = sides(&sentence.of)?;
+    let of = values(&sentence.of)?;
     let to = match &sentence.to {
-        Some(levels) => Some(sides(levels)?),
+        Some(levels) => Some(values(levels)?),
         None => None,
     };
+    let of: Vec<Side> = of.iter().map(Vec::as_slice).collect();
+    let to = to.as_ref();
+    let to = to.map(|to| to.iter().map(Vec::as_slice).collect::<Vec<Side>>());
     let ratio = to.as_ref().and_then(|to| {
         let both = [of.clone(), to.clone()].concat();
         estimate_interval(&both, seed, |medians| {

@@ -201,7 +201,7 @@ impl Summary {
 fn summaries(study: &Study, plan: &Plan, runs: &[CellRuns]) -> Vec<CellSummary> {
     let summary = |(cell, runs): (&Cell, &CellRuns)| CellSummary {
         expected: expected(study, &cell.levels),
-        ..runs.summary(cell, plan.seed)
+        ..runs.summary(cell, study.mesh.is_some(), plan.seed)
     };
     plan.cells.iter().zip(runs).map(summary).collect()
 }

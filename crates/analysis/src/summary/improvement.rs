@@ -73,7 +73,7 @@ pub(super) fn counterpart(asked: &Improvement, from: &Levels) -> Option<(Levels,
 fn ratios(from: &CellRuns, to: &CellRuns, seed: u64) -> Vec<(&'static str, Interval)> {
     let ratio = |(index, metric): (usize, &Metric)| {
         let (from, to) = (from.values(index), to.values(index));
-        let (above, below) = oriented(metric.better, from, to)?;
+        let (above, below) = oriented(metric.better, &from, &to)?;
         Some((
             metric.name,
             bitcost_stats::ratio_interval(above, below, seed)?,

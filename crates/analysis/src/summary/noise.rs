@@ -51,7 +51,7 @@ impl Noise {
 
 fn values(metric: &str, runs: &CellRuns) -> Vec<(u32, f64)> {
     let index = METRICS.iter().position(|known| known.name == metric);
-    index.map_or_else(Vec::new, |index| runs.values(index).to_vec())
+    index.map_or_else(Vec::new, |index| runs.values(index))
 }
 
 fn speed_varied(cells: &[CellRuns]) -> Option<f64> {

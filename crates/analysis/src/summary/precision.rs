@@ -185,7 +185,7 @@ fn ratios(rule: &UntilInterval, asked: &Improvement, measured: &Measured) -> Vec
             others if others.is_empty() => format!("{} ÷ {}", asked.to, asked.from),
             others => format!("{} ÷ {} ({others})", asked.to, asked.from),
         };
-        let interval = bitcost_stats::ratio_interval(sides[0], sides[1], measured.plan.seed);
+        let interval = bitcost_stats::ratio_interval(&sides[0], &sides[1], measured.plan.seed);
         Some((name, interval))
     });
     ratio.collect()

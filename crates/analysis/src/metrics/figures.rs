@@ -1,0 +1,80 @@
+//! The figures of a run, in few bytes: there may be a million runs.
+
+use std::rc::Rc;
+
+use super::table::{METRICS, Metric};
+
+const _: () = assert!(METRICS.len() <= u128::BITS as usize);
+
+/// The metrics that a run has.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// A bit for each metric that is there, by its place in [`METRICS`].
+    present: u128,
+    /// Their values, in the same order.
+    values: Rc<[f64]>,
+}
+
+impl Default for Figures {
+    fn default() -> Figures {
+        Figures::of(|_| None)
+    }
+}
+
+impl Figures {
+    /// The metrics that have a value.
+    pub fn of(value: impl Fn(&'static Metric) -> Option<f64>) -> Figures {
+        let mut present = 0;
+        let mut values = Vec::with_capacity(METRICS.len());
+        for (place, metric) in METRICS.iter().enumerate() {
+            if let Some(value) = value(metric) {
+                present |= 1 << place;
+                values.push(value);
+            }
+        }
+        Figures {
+            present,
+            values: values.into(),
+        }
+    }
+
+    /// The value of the metric at this place of [`METRICS`].
+    pub fn at(&self, place: usize) -> Option<f64> {
+        let bit = 1_u128.checked_shl(place as u32)?;
+        let before = (self.present & (bit - 1)).count_ones();
+        (self.present & bit != 0).then(|| self.values[before as usize])
+    }
+
+    /// The value of the metric with this name.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.at(METRICS.iter().position(|metric| metric.name == name)?)
+    }
+
+    /// Each metric with its value, in the order of [`METRICS`].
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Metric, f64)> {
+        let of = |(place, metric): (usize, &'static Metric)| Some((metric, self.at(place)?));
+        METRICS.iter().enumerate().filter_map(of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_found_by_name_and_in_order() {
+        let last = METRICS[METRICS.len() - 1].name;
+        let figures = Figures::of(|metric| match metric.name {
+            "throughput_mbps" => Some(1.0),
+            name => (name == last).then_some(2.0),
+        });
+        assert_eq!(figures.get("throughput_mbps"), Some(1.0));
+        assert_eq!(
+            (figures.get(last), figures.get("nothing")),
+            (Some(2.0), None)
+        );
+        let names: Vec<&str> = figures.iter().map(|(metric, _)| metric.name).collect();
+        assert_eq!(names, ["throughput_mbps", last]);
+        assert_eq!(Figures::default().iter().count(), 0);
+    }
+}
