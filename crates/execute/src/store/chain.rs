@@ -16,7 +16,7 @@ const DIGITS: usize = 16;
 
 /// The checksum of the last line of a log; empty before the first line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Chain(Vec<u8>);
+pub struct Chain(Vec<u8>);
 
 impl Chain {
     /// The checksum of the next line: of this one's digits and of the line without its own
@@ -44,7 +44,7 @@ impl Chain {
     }
 
     /// Advances to a line; false if the line's checksum is not that of the line after this one.
-    pub fn advance(&mut self, (body, digits): (&[u8], &[u8])) -> bool {
+    pub(crate) fn advance(&mut self, (body, digits): (&[u8], &[u8])) -> bool {
         let expected = self.next(body);
         *self = Chain(digits.to_owned());
         expected == *self

@@ -6,7 +6,7 @@ mod found;
 mod read;
 mod write;
 
-pub use chain::seal_again;
+pub use chain::{Chain, seal_again};
 pub use error::{LOG_NAME, StoreError};
 pub use found::{USUAL_PARENT, newest};
 pub use read::{Damaged, End, Incomplete, Log, LogFile, read};

@@ -1,5 +1,7 @@
 //! What a mesh of many hosts costs the controller: real agents on this machine, which two scripts in place of Slurm's
-//! programs start.
+//! programs start; and what a log of many runs costs its reader.
+
+mod log;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -32,6 +34,13 @@ pub struct Arguments {
     /// Number of agents; each needs about 10 MB
     #[arg(long, default_value_t = 1000)]
     hosts: u32,
+    /// Write a log of about this number of runs of all pairs of the hosts, with the results of the mesh that was made
+    /// (without what the kernel's tables say), and read it by `bitcost show`
+    #[arg(long, value_name = "RUNS")]
+    log: Option<u32>,
+    /// Folder of that log, which is removed afterwards [default: that of temporary files]
+    #[arg(long, value_name = "FOLDER", default_value_os_t = std::env::temp_dir())]
+    into: PathBuf,
     /// Runs after which the mesh is interrupted
     #[arg(long, default_value_t = 10)]
     runs: usize,
@@ -70,7 +79,48 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     Command::new("kill").args(["-INT", &pid]).status()?;
     bitcost.wait()?;
     println!("{}", measured?);
+    if let Some(count) = arguments.log {
+        let folder = tempfile::tempdir_in(&arguments.into)?;
+        let own = only_log(&path("runs")).context("a log")?;
+        let runs = log::write(&own, (arguments.hosts, count), folder.path())?;
+        println!("{runs} runs: {}", read(&program, folder.path())?);
+    }
     Ok(true)
+}
+
+/// What `bitcost show` needs for the log in a folder.
+fn read(program: &Path, folder: &Path) -> Result<String> {
+    let bytes = std::fs::metadata(folder.join("events.jsonl"))?.len();
+    let began = Instant::now();
+    let mut show = Command::new(program)
+        .arg("show")
+        .arg(folder)
+        .stdout(Stdio::null())
+        .spawn()?;
+    let mut peak = String::new();
+    let status = loop {
+        // Of a process that has ended nothing is left to be read.
+        peak = Some(status_of(show.id(), "VmHWM:"))
+            .filter(|now| !now.is_empty())
+            .unwrap_or(peak);
+        if let Some(status) = show.try_wait()? {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    ensure!(status.success(), "bitcost show: {status}");
+    let seconds = began.elapsed().as_secs_f64();
+    Ok(format!(
+        "bitcost show of {} MB took {seconds:.1} s and {peak}",
+        bytes / 1_000_000
+    ))
+}
+
+/// A field of the status of a process; empty where there is none.
+fn status_of(pid: u32, name: &str) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let found = status.lines().find_map(|line| line.strip_prefix(name));
+    found.unwrap_or_default().trim().to_owned()
 }
 
 /// Waits for the runs, and says what they took and what the controller needs then.
@@ -94,12 +144,7 @@ fn measured(
     }
     let (start, before) = first.context("a run")?;
     let each = (began.elapsed() - start).as_secs_f64() / (arguments.runs - before).max(1) as f64;
-    let status = std::fs::read_to_string(format!("/proc/{}/status", bitcost.id()))?;
-    let field = |name: &str| {
-        let mut lines = status.lines();
-        let found = lines.find_map(|line| line.strip_prefix(name));
-        found.unwrap_or_default().trim().to_owned()
-    };
+    let field = |name: &str| status_of(bitcost.id(), name);
     Ok(format!(
         "{} agents: the first run ended after {:.1} s, each further one took {each:.2} s; controller: {}, {} threads",
         arguments.hosts,
@@ -109,12 +154,14 @@ fn measured(
     ))
 }
 
+/// The only log in a folder.
+fn only_log(runs: &Path) -> Option<PathBuf> {
+    let folder = std::fs::read_dir(runs).ok()?.next()?.ok()?;
+    Some(folder.path().join("events.jsonl"))
+}
+
 /// The runs that the only log in a folder has.
 fn ended(runs: &Path) -> usize {
-    let folder = std::fs::read_dir(runs)
-        .ok()
-        .and_then(|mut all| all.next()?.ok());
-    let text =
-        folder.and_then(|folder| std::fs::read_to_string(folder.path().join("events.jsonl")).ok());
+    let text = only_log(runs).and_then(|log| std::fs::read_to_string(log).ok());
     text.map_or(0, |text| text.matches("\"event\":\"run_ended\"").count())
 }
