@@ -243,10 +243,11 @@ impl Cluster {
             return Ok(());
         }
         for service in self.kubectl.create::<Service>(&manifest::list(made))? {
-            let is_of =
-                |number: &usize| manifest::name(&self.run, *number) == service.metadata.name;
-            if let Some(number) = (0..self.targets.len()).find(is_of) {
-                self.services.insert(number, Ok(service.spec.addresses));
+            let name = service.metadata.name;
+            let is_of = |number: usize| manifest::name(&self.run, number) == name;
+            let mut own = self.services.iter_mut();
+            if let Some((_, addresses)) = own.find(|(number, _)| is_of(**number)) {
+                *addresses = Ok(service.spec.addresses);
             }
         }
         self.since = Instant::now();
