@@ -7,8 +7,6 @@ use std::time::Duration;
 use bitcost_model::event::Kubernetes;
 use serde_json::{Value, json};
 
-use super::status::Metadata;
-
 /// The container of an agent in the pod of a job.
 pub const CONTAINER: &str = "bitcost";
 
@@ -76,7 +74,7 @@ pub fn service(
     (run, number): (&str, usize),
     selector: &BTreeMap<String, String>,
     ports: &BTreeSet<(bool, u16)>,
-    owner: &Metadata,
+    (owner, uid): (&str, &str),
 ) -> Value {
     let port = |(is_datagram, port): &(bool, u16)| {
         let protocol = if *is_datagram { "UDP" } else { "TCP" };
@@ -88,7 +86,7 @@ pub fn service(
         "metadata": {
             "name": name(run, number), "labels": labels(run, number),
             "ownerReferences": [{
-                "apiVersion": "batch/v1", "kind": "Job", "name": owner.name, "uid": owner.uid,
+                "apiVersion": "batch/v1", "kind": "Job", "name": owner, "uid": uid,
             }],
         },
         "spec": {
@@ -143,13 +141,8 @@ mod tests {
 
     #[test]
     fn a_service_has_an_owner_and_the_ports_of_flows() {
-        let owner = Metadata {
-            name: "bitcost-0a-0".to_owned(),
-            uid: "7".to_owned(),
-            labels: BTreeMap::new(),
-        };
         let ports = BTreeSet::from([(false, 20_000), (true, 20_001)]);
-        let made = service(("0a", 3), &selector("0a", 0), &ports, &owner);
+        let made = service(("0a", 3), &selector("0a", 0), &ports, ("bitcost-0a-0", "7"));
         assert_eq!(made["metadata"]["ownerReferences"][0]["uid"], "7");
         assert_eq!(made["spec"]["selector"][TARGET_LABEL], "0");
         let port = json!({ "name": "udp-20001", "protocol": "UDP", "port": 20_001 });

@@ -230,7 +230,8 @@ impl Cluster {
             match (selector, owner.or(jobs.first())) {
                 (Ok(selector), Some(owner)) => {
                     let own = (self.run.as_str(), number);
-                    made.push(manifest::service(own, &selector, ports, &owner.metadata));
+                    let owner = (owner.metadata.name.as_str(), owner.metadata.uid.as_str());
+                    made.push(manifest::service(own, &selector, ports, owner));
                     self.services.insert(number, Ok(Vec::new()));
                 }
                 (Err(reason), _) => {
