@@ -51,7 +51,7 @@ fn check(bench: &Bench, folder: &str, kept: &[u8]) {
         .rsplit(|byte| *byte == b'\n')
         .next()
         .map_or(0, <[u8]>::len);
-    let cut = format!("line {} has {rest} bytes and no end", whole + 1);
+    let cut = format!("the log ends within line {}, after {rest} bytes", whole + 1);
     let ended = kept
         .split(|byte| *byte == b'\n')
         .take(whole)

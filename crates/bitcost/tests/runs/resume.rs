@@ -195,7 +195,7 @@ fn in_use_is_said_first(bench: &Bench) {
         bench,
         &["--resume", folder.to_str().unwrap()],
         3,
-        &["not the machine", " has 9 bytes and no end"],
+        &["not the machine", "after 9 bytes; that line is left out"],
     );
     assert_eq!(
         fs::read(&path).unwrap(),
