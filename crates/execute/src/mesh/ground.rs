@@ -400,11 +400,9 @@ impl Ground {
         named.connect(session, &self.requested)?;
         for (role, host) in [(Role::Sender, sender), (Role::Receiver, receiver)] {
             let endpoint = session.endpoint(role);
-            let own = endpoint.addresses.first();
-            endpoint.reached_at = cluster
-                .as_ref()
-                .zip(own)
-                .and_then(|(cluster, own)| cluster.service(host, *own));
+            if let (Some(cluster), Some(own)) = (cluster, endpoint.addresses.first()) {
+                endpoint.reached_at = cluster.service(host, *own)?;
+            }
         }
         Ok(())
     }

@@ -186,11 +186,12 @@ impl Cluster {
             job.manifest(spec)
         });
         let jobs: Vec<_> = jobs.collect();
+        let mut owners = Vec::new();
         if !jobs.is_empty() {
             self.has_jobs = true;
-            let jobs = self.kubectl.create::<Object>(&manifest::list(jobs))?;
-            self.serve(&jobs, means.ports)?;
+            owners = self.kubectl.create::<Object>(&manifest::list(jobs))?;
         }
+        self.serve(&owners, means.ports)?;
         open.retain(|number| {
             let joined = match &self.targets[*number] {
                 target if target.kind.is_pod() => self.join(spec, &target.name, *number).map(Some),
@@ -237,7 +238,10 @@ impl Cluster {
                 (Err(reason), _) => {
                     self.services.insert(number, Err(reason));
                 }
-                (_, None) => {}
+                (_, None) => {
+                    let why = "a Service is owned by a job of this mesh, which has none: add a node to its hosts";
+                    self.services.insert(number, Err(why.to_owned()));
+                }
             }
         }
         if made.is_empty() {
@@ -407,11 +411,25 @@ impl Cluster {
         container.addresses.iter().find(fits).copied()
     }
 
-    /// The address of the Service in front of a target, of the same version of IP as its own.
-    pub fn service(&self, target: usize, own: IpAddr) -> Option<IpAddr> {
-        let addresses = self.services.get(&target)?.as_ref().ok()?;
-        let fits = |address: &&IpAddr| address.is_ipv4() == own.is_ipv4();
-        addresses.iter().find(fits).copied()
+    /// The address of the Service in front of a target, of the same version of IP as its own; absent for a target
+    /// without a Service.
+    ///
+    /// # Errors
+    /// Environment, where its Service has no such address.
+    pub fn service(&self, target: usize, own: IpAddr) -> Result<Option<IpAddr>, ExecuteError> {
+        let Some(Ok(addresses)) = self.services.get(&target) else {
+            return Ok(None);
+        };
+        let version = IpVersion::of(own);
+        let fits = |address: &&IpAddr| IpVersion::fits(Some(version), **address);
+        let found = addresses.iter().find(fits).copied();
+        found.map(Some).ok_or_else(|| {
+            ExecuteError::Environment(format!(
+                "the Service of {} has no IPv{} address",
+                self.targets[target].place(),
+                version.name()
+            ))
+        })
     }
 
     /// Whether a node may not know the Services yet.
