@@ -8,7 +8,7 @@ use bitcost_controller::Ending;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
-use bitcost_model::search::{Measured, Search};
+use bitcost_model::search::{Goal, Measured, Search};
 use bitcost_study::Study;
 use bitcost_study::mode_search::{BUDGET, ModeSearch, apply};
 
@@ -59,8 +59,12 @@ pub fn search(
         _ => format!(" for {}", cell.name()),
     };
     let most = BUDGET.as_secs();
+    let wanted = match goal {
+        Goal::Rate => "fastest",
+        Goal::Cost => "cheapest",
+    };
     progress.message(&format!(
-        "searching for the fastest options{name}, for at most {most} s"
+        "searching for the {wanted} options{name}, for at most {most} s"
     ));
     let began = Instant::now();
     while let Some(conditions) = search.next(began.elapsed()) {

@@ -37,8 +37,8 @@ const SAME: f64 = 0.03;
 /// The relative difference up to which the cheaper one of two combinations is taken for its rate.
 const AS_FAST: f64 = 0.1;
 
-/// The settings that a search varies, in the order of its rounds: the calls of both ends before what
-/// holds back one of them, since the last round is the first that a slow path has no time for.
+/// The settings that a search varies, in the order of its rounds: first the calls of both ends, which
+/// change the most. Where the time is short, later rounds are left out.
 const ROUNDS: [&[&str]; 4] = [
     &["send_mode"],
     &["receive_mode"],
@@ -423,8 +423,8 @@ fn changed(settings: &Changes, name: &str, level: &Option<String>) -> Changes {
     settings
 }
 
-/// These settings with and without the mark by which a receiver wakes rarely: what a receive mode costs
-/// for each call decides little else.
+/// These settings with and without a low-water mark by which the receiver makes few calls: some receive
+/// modes cost less than plain calls only then.
 fn rarely_woken(settings: Changes) -> [Changes; 2] {
     let name = "receive_low_water_bytes";
     [changed(&settings, name, &Some(RARELY.to_owned())), settings]
