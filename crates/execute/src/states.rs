@@ -22,10 +22,11 @@ impl States {
     /// quarter of the time of those made is allowed.
     pub(crate) fn limits(self, study: &Study, missing: Duration, spent: Duration) -> StateLimits {
         let rule = study.until.as_ref();
-        let is_known = rule.is_none();
         let within = rule.and_then(|rule| rule.budget);
         StateLimits {
-            budget: self.budget.or(is_known.then(|| missing / STATE_SHARE)),
+            budget: self
+                .budget
+                .or(rule.is_none().then(|| missing / STATE_SHARE)),
             within: within.map(|budget| budget.saturating_sub(spent)),
             states: self.wanted,
         }

@@ -1,6 +1,6 @@
 //! For how long each CPU was busy in the window, and with soft interrupts.
 
-use bitcost_model::record::{CpuTicks, Sample};
+use bitcost_model::record::Sample;
 use bitcost_model::soft_interrupts::{spans, timed};
 use bitcost_probe::cpu::ticks_per_second;
 
@@ -36,6 +36,6 @@ impl CpuTime {
 
 /// The ticks for which a CPU had been idle at this sample.
 fn idle(sample: &Sample, cpu: u32) -> Option<u64> {
-    let ticks: &CpuTicks = sample.cpus.iter().find(|ticks| ticks.cpu == cpu)?;
+    let ticks = sample.cpus.iter().find(|ticks| ticks.cpu == cpu)?;
     Some(ticks.idle.saturating_add(ticks.iowait))
 }

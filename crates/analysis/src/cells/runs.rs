@@ -111,8 +111,8 @@ impl CellRuns {
     pub fn summary(&self, cell: &Cell, is_pair: bool, seed: u64) -> CellSummary {
         let (mut figures, mut spreads) = (Vec::new(), Vec::new());
         for (place, metric) in METRICS.iter().enumerate() {
-            let values = self.values(place);
-            let values: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+            let values = self.values(place).into_iter();
+            let values: Vec<f64> = values.map(|(_, value)| value).collect();
             let found = match metric.name == FULL_PACKETS {
                 true => mean(&values),
                 false if is_pair => bitcost_stats::median(&values).map(without_bounds),

@@ -82,8 +82,11 @@ impl<'e> RunRows<'e> {
         row.push(Value::from(run.reason.as_deref()));
         row.push(Value::from(run.began_at.as_deref()));
         row.push(Value::from(run.method.map(|method| method.name())));
-        let figures = self.metrics.iter();
-        row.extend(figures.map(|metric| Value::from(run.figures.get(metric.name))));
+        // Both lists are in the order of the table of metrics.
+        let mut figures = run.figures.iter().peekable();
+        let mut next = |metric: &Metric| figures.next_if(|(known, _)| known.name == metric.name);
+        let metrics = self.metrics.iter();
+        row.extend(metrics.map(|metric| Value::from(next(metric).map(|(_, value)| value))));
         row
     }
 }

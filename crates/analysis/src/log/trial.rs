@@ -5,7 +5,6 @@ use bitcost_model::record::{EndpointRecord, ThreadKind};
 use bitcost_model::search::Measured;
 
 use super::{PlaceFacts, left_out};
-
 use crate::metrics::{RunView, cpu, metric};
 
 /// What a short run measured.

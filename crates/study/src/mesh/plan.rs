@@ -81,10 +81,9 @@ impl Mesh {
         let cells = plan.cells.iter().filter(is_service);
         let parts = cells.flat_map(|cell| cell.conditions.parts());
         let ports = parts.filter_map(|part| {
-            let first = part.places.receiver.ports?.first;
+            let own = Ports::of_flows(part.places.receiver.ports?.first, part.flows);
             let is_datagram = part.workload.is_datagram();
-            let last = first.saturating_add(part.flows.saturating_sub(1) as u16);
-            Some((first..=last).map(move |port| (is_datagram, port)))
+            Some((own.first..=own.last).map(move |port| (is_datagram, port)))
         });
         ports.flatten().collect()
     }
@@ -121,9 +120,9 @@ impl Mesh {
 fn with_known_ports(mut conditions: Conditions) -> Conditions {
     let mut first = SERVICE_PORT;
     let mut give = |places: &mut Places, flows: u32| {
-        let last = first.saturating_add(flows.saturating_sub(1) as u16);
-        places.receiver.ports.get_or_insert(Ports { first, last });
-        first = last.saturating_add(1);
+        let own = Ports::of_flows(first, flows);
+        places.receiver.ports.get_or_insert(own);
+        first = own.last.saturating_add(1);
     };
     give(&mut conditions.places, conditions.flows);
     for part in &mut conditions.background {

@@ -78,10 +78,10 @@ fn networks(section: &Section) -> Result<Vec<Network>, StudyError> {
         let one = value.as_str().map(|name| vec![name.to_owned()]);
         let named = one.or_else(|| names(value))?;
         let all: Option<Vec<Network>> = named.iter().map(|name| Network::parse(name)).collect();
-        let is_new = |(place, network): (usize, &Network)| {
-            !named[..place].contains(&network.name().to_owned())
-        };
-        all.filter(|all| !all.is_empty() && all.iter().enumerate().all(is_new))
+        all.filter(|all| {
+            let mut each = all.iter().enumerate();
+            !all.is_empty() && each.all(|(place, network)| !all[..place].contains(network))
+        })
     };
     let networks = section.typed("network", Network::ALLOWED, read)?;
     Ok(networks.unwrap_or_else(|| vec![Network::Pod]))
