@@ -140,8 +140,8 @@ impl fmt::Display for Unattributed {
     }
 }
 
-/// The least growth of the receiver's NAPI thread, as a share of its traffic thread's, that shows
-/// NAPI in use.
+/// The least growth of the receiver's NAPI thread that shows NAPI in use, as a share of its traffic
+/// thread's or of the soft interrupts on the sender's CPUs.
 pub const NAPI_IN_USE: f64 = 0.05;
 
 /// Why CPU time cannot be attributed if the receive side ran in kernel threads whose times are not
@@ -282,7 +282,21 @@ fn by_napi_thread(run: &RunView) -> Option<Attribution> {
 fn has_own_cpus(run: &RunView) -> bool {
     let (a, b) = (&run.sender.pinned_cpus, &run.receiver.pinned_cpus);
     let is_shared = a.iter().any(|cpu| b.contains(cpu));
-    !is_shared && receives_there(run.sender) && receives_there(run.receiver)
+    let is_confined = !is_shared && receives_there(run.sender) && receives_there(run.receiver);
+    is_confined && !receives_on_sender(run)
+}
+
+/// Whether the receiver's kernel threads had next to nothing to do while the sender's CPUs received in
+/// soft interrupts: a bare veth passes packets to its NAPI only where their sender does not
+/// segment them (TSO off; `veth_skb_is_eligible_for_gro`), and hands all others to the receiver's stack.
+fn receives_on_sender(run: &RunView) -> bool {
+    let threads = cpu::thread_seconds(run.receiver, ThreadKind::Napi);
+    let span = cpu::span_seconds(run.receiver);
+    let (Some((napi, _)), Some(span), Some(own)) = (threads, span, own_cpus(run, Role::Sender))
+    else {
+        return false;
+    };
+    napi / span < NAPI_IN_USE * own.cpus * own.softirq
 }
 
 /// Where each endpoint has its own CPUs, their busy time is the endpoint's, but for the wire. The

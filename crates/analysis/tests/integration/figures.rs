@@ -294,6 +294,21 @@ fn ends_with_own_cpus_and_the_wire_make_up_the_busy_time_above_idle() {
     assert_eq!(wire_load(&run.view(), Role::Receiver), None);
 }
 
+#[test]
+fn where_the_receivers_threads_were_idle_its_stack_ran_on_the_sender() {
+    let mut run = Run::udp();
+    receive_on_own_cpus(&mut run);
+    for (role, traffic) in [(Role::Sender, 1_490_000_000), (Role::Receiver, 990_000_000)] {
+        run.threads(role, ThreadKind::Traffic, traffic);
+        run.threads(role, ThreadKind::Napi, 10_000_000);
+    }
+    let found = attribute(&run.view()).unwrap();
+    // CPU 0: 1.5 s busy, 30 of 150 ticks soft interrupts; CPU 1: 1 s, 50 of 100.
+    assert_eq!((found.method, found.wire), (Method::SoftirqTicks, None));
+    assert_close(found.sender.map(|cpu| cpu.cpu_seconds()), 1.2 + 0.5);
+    assert_close(found.receiver.map(|cpu| cpu.cpu_seconds()), 0.5 + 0.3);
+}
+
 /// Soft interrupts of one kind: their number, how many were timed, and the mean of these in ns,
 /// with a standard deviation of as much.
 fn softirqs(cpu: u32, kind: &str, count: u64, timed: u64, mean_ns: u64) -> SoftirqTime {
