@@ -49,8 +49,9 @@ const ROUNDS: [&[&str]; 4] = [
 /// The receive buffers that hold a sender back on a short path.
 const HOLDING_BACK: [&str; 4] = ["48K", "64K", "128K", "32K"];
 
-/// The low-water mark of a receiver that is woken rarely.
-const RARELY: &str = "1M";
+/// The time for which a receiver that takes much in each call sleeps after it. The kernel adds the slack
+/// of its timers, 50 µs by default (prctl(2), `PR_SET_TIMERSLACK`).
+const PAUSE: &str = "50us";
 
 /// A send and a receive mode that are tried together from the start: datagrams that arrive as one packet
 /// are taken apart for other receive calls, which lose most of them.
@@ -215,12 +216,10 @@ impl<'a> ModeSearch<'a> {
         }
         let mut queue: Vec<Changes> = vec![Changes::new()];
         for setting in *settings {
-            for level in levels(&self.conditions, setting) {
-                let kept = self.kept.iter();
-                let changes = kept.map(|one| changed(one, setting, &level));
-                match (self.goal, *setting) {
-                    (Goal::Cost, "receive_mode") => queue.extend(changes.flat_map(rarely_woken)),
-                    _ => queue.extend(changes),
+            let levels = levels(&self.conditions, setting);
+            for one in &self.kept {
+                for level in &levels {
+                    queue.extend(rarely_called(changed(one, setting, level)));
                 }
             }
         }
@@ -406,6 +405,9 @@ pub fn calls(settings: &Changes) -> Option<String> {
     if of("receive_size_bytes").is_some() {
         words.push("receive calls of 256 KiB".to_owned());
     }
+    if let Some(delay) = of("receiver_delay_us") {
+        words.push(format!("{delay} of sleep after each receive call"));
+    }
     (!words.is_empty()).then(|| words.join("; "))
 }
 
@@ -423,11 +425,13 @@ fn changed(settings: &Changes, name: &str, level: &Option<String>) -> Changes {
     settings
 }
 
-/// These settings with and without a low-water mark by which the receiver makes few calls: some receive
-/// modes cost less than plain calls only then.
-fn rarely_woken(settings: Changes) -> [Changes; 2] {
-    let name = "receive_low_water_bytes";
-    [changed(&settings, name, &Some(RARELY.to_owned())), settings]
+/// These settings, before them with a receiver that sleeps after each call, where its calls take all that
+/// has arrived meanwhile: some receive modes are better than plain calls only where they make few calls.
+fn rarely_called(settings: Changes) -> impl Iterator<Item = Changes> {
+    let mode = settings.get("receive_mode").map(String::as_str);
+    let sleeps = matches!(mode, Some("truncate" | "splice"))
+        .then(|| changed(&settings, "receiver_delay_us", &Some(PAUSE.to_owned())));
+    sleeps.into_iter().chain([settings])
 }
 
 /// The levels of a setting; absent: as the run has it.
@@ -452,7 +456,7 @@ fn levels(conditions: &Conditions, name: &str) -> Vec<Option<String>> {
         "messages_per_call" => own(&["8", "16"]),
         "waiting" => own(&["spin"]),
         "receive_buffer_bytes" if is_tcp => own(&HOLDING_BACK),
-        "receive_low_water_bytes" if is_tcp => own(&["32K", RARELY]),
+        "receive_low_water_bytes" if is_tcp => own(&["32K", "1M"]),
         "receive_size_bytes" if is_tcp => own(&["auto"]),
         _ => Vec::new(),
     }
@@ -597,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn receive_mode_that_is_cheap_only_with_rare_wakeups_is_found() {
+    fn receive_mode_that_is_cheap_only_with_few_calls_is_found() {
         let conditions = Conditions {
             message_size_bytes: 131_072,
             ..Conditions::default()
@@ -606,9 +610,9 @@ mod tests {
         let mut search = ModeSearch::new(&conditions, &|_| false, &possible).of_goal(Goal::Cost);
         let mut elapsed = Duration::ZERO;
         while let Some(next) = search.next(elapsed) {
-            let us_per_kib = match (next.receive_mode, next.receive_low_water_bytes) {
-                (Mode::Truncate, Some(_)) => 0.5,
-                (Mode::Truncate, None) => 1.0,
+            let us_per_kib = match (next.receive_mode, next.receiver_delay_us) {
+                (Mode::Truncate, 1..) => 0.5,
+                (Mode::Truncate, 0) => 1.0,
                 _ => 0.9,
             };
             elapsed += SHORT;
@@ -617,7 +621,7 @@ mod tests {
         let found = search.found(0, elapsed).expect("a result");
         assert_eq!(
             options(&found.taken),
-            "--low-water 1M --receive-mode truncate"
+            "--receive-mode truncate --receiver-delay 50us"
         );
     }
 

@@ -296,9 +296,9 @@ pub const SETTINGS: &[Setting] = settings! {
     row "busy_poll_us", flag("busy-poll"),
         Kind::Number(&bounds::BUSY_POLL_US, &[], |c, n| c.busy_poll_us = Some(small(n))),
         "Time for which a receive call polls the device before it blocks; a number alone is in µs (SO_BUSY_POLL; default: the hosts')";
-    row "receiver_delay_us", None,
+    row "receiver_delay_us", flag("receiver-delay"),
         Kind::Number(&bounds::RECEIVER_DELAY_US, &[], |c, n| c.receiver_delay_us = small(n)),
-        "Time for which the receiver sleeps after each receive call, in µs (default: 0)";
+        "Time for which the receiver sleeps after each receive call; a number alone is in µs (default: 0)";
     row "rate_bps", letter("rate", 'b', &["bitrate", "bandwidth"]),
         Kind::Number(&bounds::RATE_BPS, &[], |c, n| c.rate_bps = Some(n)),
         "Target rate of each flow, such as 100M, 1G or 2.5 Gbit/s; a number alone is in bit/s (default: as fast as possible)";

@@ -246,7 +246,7 @@ where
 
 /// The default size of one receive call of the modes that do not copy data to the program, in
 /// bytes.
-const ROOM: u32 = 1 << 20;
+const ROOM: u32 = 4 << 20;
 
 /// The size of one receive call of a TCP mode.
 pub fn receive_room(conditions: &Conditions) -> usize {
