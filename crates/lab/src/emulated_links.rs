@@ -56,9 +56,10 @@ impl Sheet {
     /// Writes both directions of an emulator, together with the latest counters of the others. The
     /// first and the last line of a complete file are the same number.
     fn write(&mut self, devices: &[String; 2], report: &Report) {
-        for (device, counters) in devices.iter().zip(&report.directions) {
+        let directions = report.directions.iter().zip(report.rates_bps);
+        for (device, (counters, rate_bps)) in devices.iter().zip(directions) {
             self.rows
-                .insert(device.clone(), counters.words(report.cpu_ns));
+                .insert(device.clone(), counters.words(report.cpu_ns, rate_bps));
         }
         self.writings += 1;
         let rows: String = self

@@ -142,6 +142,10 @@ pub struct LinkEmulator {
     pub missed_packets: u64,
     /// CPU time of the emulator's thread, for both directions of the link, in ns.
     pub cpu_ns: u64,
+    /// The rate that it is set to, in bit/s of frames with their Ethernet headers; absent where it has none, and in logs
+    /// of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_bps: Option<u64>,
     /// Lateness of the departures after their scheduled time: rising bounds in ns, each with the
     /// number of packets that were later than the bound before and not later than this one.
     pub late: Vec<(u64, u64)>,

@@ -2,7 +2,7 @@
 //!
 //! The first and the last line of the file are the same number; if they differ, it was being
 //! written. In between is a line for each direction: the device, then the counters in the order of
-//! `counters`, then pairs `bound:packets`.
+//! `counters`, the rate (0 without one), then pairs `bound:packets`.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -92,6 +92,7 @@ fn line(text: &str) -> Option<LinkEmulator> {
     for counter in counters(&mut line) {
         *counter = words.next()?.parse().ok()?;
     }
+    line.rate_bps = words.next()?.parse().ok().filter(|rate| *rate > 0);
     let pair = |word: &str| {
         let (bound, packets) = word.split_once(':')?;
         Some((bound.parse().ok()?, packets.parse().ok()?))
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str =
-        "7\ns1-eth2 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 1000:4 1125:1\n7\n";
+        "7\ns1-eth2 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 1000:4 1125:1\n7\n";
 
     #[test]
     fn complete_file_is_read() {
@@ -149,6 +150,7 @@ mod tests {
             (amount(10, 11, 12), amount(16, 17, 18))
         );
         assert_eq!((lines[0].missed_packets, lines[0].cpu_ns), (19, 20));
+        assert_eq!(lines[0].rate_bps, Some(21));
         assert_eq!(lines[0].late, [(1000, 4), (1125, 1)]);
         let queue = queue(&lines[0]);
         assert_eq!(

@@ -7,11 +7,12 @@ use crate::metrics::RunView;
 
 use crate::explain::bounds::{INTERVALS_MIN, RETRANSMITTED, SECONDS_MIN, STEADY};
 use crate::explain::cost::PacketCost;
+use crate::explain::hops::Hop;
 use crate::explain::in_effect::InEffect;
 use crate::explain::levels::Levels;
 use crate::explain::limiter::{Candidate, Confidence, Limiter, Step, Verdict};
 use crate::explain::limiters::{
-    PACKETS_PER_SECOND, RECEIVER_CPU, SENDER_CPU, asked, candidates, unknown,
+    PACKETS_PER_SECOND, RATE, RECEIVER_CPU, SENDER_CPU, asked, candidates, unknown,
 };
 use crate::explain::others::Others;
 use crate::explain::signals::{Signals, intervals};
@@ -19,6 +20,9 @@ use crate::explain::signals::{Signals, intervals};
 /// The margins from which a verdict has high, or at least medium, confidence.
 const HIGH_MARGIN: f64 = 0.15;
 const MEDIUM_MARGIN: f64 = 0.04;
+
+/// The share of its rate that passes a link which limits a stream, also where losses interrupt it.
+const MOST_OF_RATE: f64 = 0.8;
 
 /// What limited a run: one verdict, or two with their shares of its time, the larger first.
 ///
@@ -166,7 +170,10 @@ pub fn decide(signals: &Signals) -> Verdict {
                 let more = if known.is_empty() { "" } else { "; " };
                 verdict.chosen.detail = format!("{known}{more}{recovering}");
                 Confidence::Low
-            } else if holds_back(signals, &found.limiter) || is_by_constants(signals, &verdict) {
+            } else if holds_back(signals, &found.limiter)
+                || has_room(signals, &found.limiter)
+                || is_by_constants(signals, &verdict)
+            {
                 Confidence::Medium
             } else {
                 Confidence::High
@@ -188,6 +195,14 @@ fn is_by_constants(signals: &Signals, verdict: &Verdict) -> bool {
 fn holds_back(signals: &Signals, limiter: &Limiter) -> bool {
     let mut hops = signals.hops.iter();
     hops.any(|hop| hop.is_shaping() && !limiter.is_hop(&hop.name))
+}
+
+/// True where a rate is named although no queue passed most of the rate that it is known to have: a queue also stands
+/// before an emulator or a forwarder without CPU time.
+fn has_room(signals: &Signals, limiter: &Limiter) -> bool {
+    let used = |hop: &Hop| Some(hop.passed_bps / hop.rate_bps.filter(|rate| *rate > 0.0)?);
+    let most = signals.hops.iter().filter_map(used).reduce(f64::max);
+    limiter.name() == RATE.name && most.is_some_and(|most| most < MOST_OF_RATE)
 }
 
 /// What is said of a stream that retransmits where a CPU is named: recovery holds it back as well,

@@ -33,6 +33,8 @@ pub struct Hop {
     pub passed_bps: f64,
     /// The rate that it is set to, in bit/s.
     pub rate_bps: Option<f64>,
+    /// Whether it counts when it holds packets back; a link emulator does not.
+    pub counts_holds: bool,
 }
 
 impl Hop {
@@ -58,9 +60,11 @@ pub fn hops(series: &Series, own_rate_bps: Option<f64>) -> Vec<Hop> {
     roots
         .filter_map(|queue| {
             let set = own_rate_bps.filter(|_| queue.node.is_none());
+            let hop = hop(series, queue)?;
+            let set = queue.rate_bps.map(|rate| rate as f64).or(set);
             Some(Hop {
-                rate_bps: queue.rate_bps.map(|rate| rate as f64).or(set),
-                ..hop(series, queue)?
+                rate_bps: hop.rate_bps.or(set),
+                ..hop
             })
         })
         .collect()
@@ -104,13 +108,14 @@ fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
         name: name(queue),
         kind: queue.kind.replace('_', " "),
         drops: dropped,
-        missed: line.map_or(0.0, |line| line.missed),
+        missed: line.as_ref().map_or(0.0, |line| line.missed),
         overlimits: grown(|queue| u64::from(queue.overlimits), true)? / series.seconds(),
         standing: samples.iter().filter(|stands| **stands).count() as f64
             / samples.len().max(1) as f64,
         packets: left,
         passed_bps: 8.0 * grown(|queue| queue.bytes, false)? / series.seconds(),
-        rate_bps: None,
+        rate_bps: line.as_ref().and_then(|line| line.rate_bps),
+        counts_holds: line.is_none(),
     })
 }
 
@@ -129,25 +134,29 @@ struct Line {
     departed: f64,
     /// Those that its ring dropped, which it never read.
     missed: f64,
+    /// The rate that it is set to, in bit/s.
+    rate_bps: Option<f64>,
 }
 
 /// The segments of the emulator at a device; absent where the device has none.
 fn line(series: &Series, device: &str) -> Option<Line> {
+    fn of<'a>(sample: &'a Sample, device: &str) -> Option<&'a LinkEmulator> {
+        let mut lines = sample.emulators.iter();
+        lines.find(|line| line.device == device)
+    }
     let grown = |count: fn(&LinkEmulator) -> u64| {
-        let of = |sample: &Sample| {
-            sample
-                .emulators
-                .iter()
-                .find(|line| line.device == device)
-                .map(count)
-        };
-        series.growth(|before, after| Some(of(after)?.checked_sub(of(before)?)? as f64))
+        series.growth(|before, after| {
+            let (before, after) = (of(before, device)?, of(after, device)?);
+            Some(count(after).checked_sub(count(before))? as f64)
+        })
     };
+    let (first, _) = series.edges()?;
     let arrived = grown(|line| line.arrived.segments)?;
     let each = (arrived / grown(|line| line.arrived.packets)?.max(1.0)).max(1.0);
     Some(Line {
         overflowed: grown(|line| line.overflowed.segments)?,
         departed: grown(|line| line.departed.segments)?,
         missed: each * grown(|line| line.missed_packets)?,
+        rate_bps: of(first, device)?.rate_bps.map(|rate| rate as f64),
     })
 }

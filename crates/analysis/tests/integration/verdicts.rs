@@ -49,6 +49,7 @@ fn hop(name: &str, drops: f64, overlimits: f64, standing: f64) -> Vec<Hop> {
         packets: 1e5,
         passed_bps: 1e9,
         rate_bps: None,
+        counts_holds: true,
     }]
 }
 
@@ -261,6 +262,22 @@ fn buffers_and_windows_are_told_by_the_connection() {
         }),
         "link or shaper rate on the path"
     );
+    let standing = |passed_bps| {
+        let mut hops = hop("s1 s1-eth2", 0.0, 0.0, 0.0);
+        (hops[0].passed_bps, hops[0].rate_bps) = (passed_bps, Some(1e9));
+        let tcp = Tcp {
+            queueing: Some(4.0),
+            ..Tcp::default()
+        };
+        decide(&Signals {
+            tcp,
+            hops,
+            ..blocked()
+        })
+    };
+    assert_eq!(standing(9.5e8).confidence, Confidence::High);
+    // Its known rate is far from used.
+    assert_eq!(standing(5e8).confidence, Confidence::Medium);
 }
 
 #[test]
@@ -396,6 +413,12 @@ fn a_queue_that_passes_its_whole_rate_limits_however_the_sender_spends_its_time(
         ..bucket(4.99e8, 4e4)
     });
     assert_eq!(losing.limiter().name(), "rate");
+    // A link emulator does not count that it holds packets back.
+    let mut emulated = bucket(4.99e8, 0.0);
+    emulated.hops[0].counts_holds = false;
+    assert_eq!(named(&emulated), "link or shaper rate at sender h1-eth0");
+    emulated.hops[0].passed_bps = 4.8e8;
+    assert_eq!(named(&emulated), "sender's CPU");
     assert_eq!(losing.confidence, Confidence::Medium, "{losing:?}");
     let behind = losing.runner_up.expect("what drops them");
     assert_eq!(behind.limiter.name(), "udp_receive_buffer");

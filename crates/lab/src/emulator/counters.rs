@@ -62,9 +62,9 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// The counters as words, in the order of the fields; `cpu_ns` is before the lateness, which is
-    /// pairs `bound:packets` with an upper bound in ns.
-    pub fn words(&self, cpu_ns: u64) -> String {
+    /// The counters as words, in the order of the fields; `cpu_ns` and the rate of the direction (0
+    /// without one) are before the lateness, which is pairs `bound:packets` with an upper bound in ns.
+    pub fn words(&self, cpu_ns: u64, rate_bps: Option<u64>) -> String {
         let Counters {
             arrived,
             departed,
@@ -85,7 +85,8 @@ impl Counters {
         {
             words.extend([packets, segments, bytes].map(u64::to_string));
         }
-        words.extend([*missed_packets, cpu_ns].map(|count| count.to_string()));
+        let last = [*missed_packets, cpu_ns, rate_bps.unwrap_or(0)];
+        words.extend(last.map(|count| count.to_string()));
         let late: Vec<(u64, u64)> = lateness.clone().into();
         words.extend(
             late.iter()
@@ -125,8 +126,8 @@ mod tests {
         });
         counters.lateness.record(1100, 5);
         assert_eq!(
-            counters.words(9),
-            "1 2 3 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 4 9 1125:5"
+            counters.words(9, Some(8)),
+            "1 2 3 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 4 9 8 1125:5"
         );
     }
 }

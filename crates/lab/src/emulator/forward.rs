@@ -152,6 +152,9 @@ impl Emulator {
                 shown.clone_from(direction.schedule.counters());
             }
             report.cpu_ns = clock::thread_cpu_ns();
+            report.rates_bps = directions
+                .each_ref()
+                .map(|one| one.schedule.settings().rate_bps);
             watch(report);
         });
         Ok(())

@@ -17,6 +17,8 @@ pub struct Report {
     /// CPU time of the emulator's thread, in ns, including the kernel's receive work during its
     /// send calls.
     pub cpu_ns: u64,
+    /// The rate that each direction keeps now, in bit/s; absent without one.
+    pub rates_bps: [Option<u64>; 2],
 }
 
 #[derive(Debug)]

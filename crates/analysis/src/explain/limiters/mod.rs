@@ -29,6 +29,7 @@ pub use congestion_loss::ROW as CONGESTION_LOSS;
 pub use cpu_quota::quota_of;
 pub use packets_per_second::ROW as PACKETS_PER_SECOND;
 pub use path_loss::ROW as PATH_LOSS;
+pub use rate::ROW as RATE;
 pub use receive_buffer::ROW as RECEIVE_BUFFER;
 pub use receiver_cpu::ROW as RECEIVER_CPU;
 pub use send_buffer::ROW as SEND_BUFFER;

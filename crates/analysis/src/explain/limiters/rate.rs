@@ -26,7 +26,7 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::SetRate,
             about: "at a hop with a known rate",
-            evidence: "97 % of the rate that its queueing discipline is set to passed, and it held packets back 100 times a second, or at a low rate once in 128 KiB; a requested rate is not kept",
+            evidence: "97 % of the rate that its queueing discipline or link emulator is set to passed, and a queueing discipline held packets back 100 times a second, or at a low rate once in 128 KiB; a requested rate is not kept",
             rule: filled,
         },
         Question {
@@ -55,14 +55,13 @@ fn filled(signals: &Signals) -> Vec<Candidate> {
     }
     let full = |hop: &Hop| {
         let rate_bps = hop.rate_bps.filter(|rate| *rate > 0.0)?;
-        let evidence = vec![
-            share(
-                format!("set rate of {} at {} that did not pass", hop.kind, hop.name),
-                (1.0 - hop.passed_bps / rate_bps).max(0.0),
-                AtMost(UNFILLED),
-            ),
-            held_back(hop),
-        ];
+        let missing = share(
+            format!("set rate of {} at {} that did not pass", hop.kind, hop.name),
+            (1.0 - hop.passed_bps / rate_bps).max(0.0),
+            AtMost(UNFILLED),
+        );
+        let held = hop.counts_holds.then(|| held_back(hop));
+        let evidence = [missing].into_iter().chain(held).collect();
         Some(candidate(at(hop), "", evidence))
     };
     signals.hops.iter().filter_map(full).collect()
