@@ -43,11 +43,10 @@ pub fn judge(
     is_looked: bool,
 ) -> Proof {
     let (mut tried, mut untried) = (Vec::new(), refused.to_vec());
-    for (row, stage) in PERTURBATIONS
-        .iter()
-        .flat_map(|row| stages.iter().map(move |stage| (*row, *stage)))
-    {
-        match Stage::of(ordinary, stage).and_then(|stage| stage.tried(row, is_looked)) {
+    for row in PERTURBATIONS {
+        // A later stage decides what one block left open.
+        let of = |stage: &&Findings| Stage::of(ordinary, stage)?.tried(row, is_looked);
+        match stages.iter().rev().find_map(of) {
             Some(Ok(found)) => tried.push(found),
             Some(Err(reason)) => untried.push(Untried {
                 name: row.name,
@@ -90,6 +89,16 @@ pub fn judge(
         blocks: blocks.sum(),
         tried,
         untried,
+    }
+}
+
+impl Tried {
+    /// Whether the throughput went with the resource, by half of what limits or more, whatever the interval.
+    pub fn stands_out(&self) -> bool {
+        match self.elasticity {
+            Some(elasticity) => elasticity.value >= LIMITS_FROM / 2.0,
+            None => self.ratio.value.ln() >= RISES_FROM.ln() / 2.0,
+        }
     }
 }
 

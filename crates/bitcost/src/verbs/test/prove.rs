@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use bitcost_analysis::explain::{Decision, Untried};
+use bitcost_analysis::explain::{Decision, Tried, Untried};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::prove::{Chosen, FACTOR, Ordinary, UNCHANGED, apply, choose, judge};
 use bitcost_controller::Ending;
@@ -73,20 +73,27 @@ impl Test<'_> {
 }
 
 impl Experiments<'_, '_> {
-    /// The suspects first; where the throughput follows none of them, all other resources.
+    /// The suspects first; where the throughput follows none of them, all other resources. Where nothing is suspected,
+    /// one block of all, and then those with an effect.
     fn make(&mut self) -> Result<Ending, Failure> {
         let mut done: Vec<&str> = Vec::new();
+        let mut screened: Option<Chosen> = None;
         for folder in [PROOF.to_owned(), format!("{PROOF}-2")] {
-            let chosen = choose(&self.ordinary, &done, &|settings| {
+            let mut chosen = choose(&self.ordinary, &done, &|settings| {
                 self.test.possible(&self.ordinary, settings)
             });
             self.untried.extend(chosen.untried.iter().cloned());
+            let is_first = done.is_empty();
             done.extend(chosen.tried.iter().map(|(row, _)| row.name));
             done.extend(chosen.untried.iter().map(|one| one.name));
+            chosen
+                .tried
+                .extend(screened.take().into_iter().flat_map(|one| one.tried));
             if chosen.tried.is_empty() {
                 continue;
             }
-            match self.stage(&chosen, &folder)? {
+            let is_screen = is_first && self.ordinary.named.is_none() && chosen.tried.len() > FEW;
+            match self.stage(&chosen, &folder, is_screen)? {
                 Ok(Ending::Complete) => {}
                 Ok(Ending::Interrupted) => return Ok(Ending::Interrupted),
                 Err(error) => {
@@ -96,6 +103,10 @@ impl Experiments<'_, '_> {
             }
             let stages: Vec<&Findings> = self.stages.iter().collect();
             let proof = judge(&self.ordinary, &[], &stages, false);
+            if is_screen {
+                screened = Some(standing_out(chosen, &proof.tried));
+                continue;
+            }
             let is_open = proof.tried.iter().any(|one| one.decision == Decision::Open);
             if proof.limiter().is_some() || !proof.is_sound || is_open {
                 break;
@@ -104,17 +115,20 @@ impl Experiments<'_, '_> {
         Ok(Ending::Complete)
     }
 
-    /// One study of these perturbations, in blocks until the intervals decide or the time is over.
+    /// One study of these perturbations, in blocks until the intervals decide or the time is over; to screen them, one
+    /// block of shorter runs.
     fn stage(
         &mut self,
         chosen: &Chosen,
         folder: &str,
+        is_screen: bool,
     ) -> Result<Result<Ending, ExecuteError>, Failure> {
-        let study = self.study(chosen)?;
+        let blocks = if is_screen { 1 } else { BLOCKS_PLANNED };
+        let study = self.study(chosen, blocks)?;
         let plan = study.plan(
             new_seed()?,
             Lengths {
-                blocks: Some(BLOCKS_PLANNED),
+                blocks: Some(blocks),
                 ..Lengths::default()
             },
         );
@@ -158,8 +172,12 @@ impl Experiments<'_, '_> {
         })
     }
 
-    fn study(&self, chosen: &Chosen) -> Result<Study, Failure> {
-        let short = self.test.for_peer(self.ordinary.short_runs());
+    fn study(&self, chosen: &Chosen, blocks: u32) -> Result<Study, Failure> {
+        let short = match blocks {
+            1 => self.ordinary.shorter_runs(),
+            _ => self.ordinary.short_runs(),
+        };
+        let short = self.test.for_peer(short);
         let own = self.test.typed.short(&short, &[]);
         let levels = chosen.tried.iter();
         let levels: Vec<_> = levels
@@ -171,7 +189,7 @@ impl Experiments<'_, '_> {
             workload,
             settings: &own,
             lab: self.test.lab.as_ref(),
-            runs: BLOCKS_PLANNED,
+            runs: blocks,
             until: None,
             varied: Some(&varied),
         };
@@ -179,6 +197,18 @@ impl Experiments<'_, '_> {
         study.map_err(|error| Failure::Usage(error.message))
     }
 }
+
+/// Those of the perturbations with which the throughput went in one block; all where it went with none.
+fn standing_out(mut chosen: Chosen, tried: &[Tried]) -> Chosen {
+    let of = |name: &str| tried.iter().any(|one| one.name == name && one.stands_out());
+    if chosen.tried.iter().any(|(row, _)| of(row.name)) {
+        chosen.tried.retain(|(row, _)| of(row.name));
+    }
+    chosen
+}
+
+/// The most perturbations that are tried without a screening block.
+const FEW: usize = 3;
 
 /// The most blocks of a stage, of which the budget allows fewer.
 const BLOCKS_PLANNED: u32 = 60;
