@@ -94,6 +94,8 @@ pub struct Measured {
     pub rate: Interval,
     /// CPU time of both endpoints with it ÷ without it; absent where it is not known.
     pub cost: Option<Interval>,
+    /// Mean latency of background transactions with it ÷ without it; absent without such.
+    pub background: Option<Interval>,
     /// Blocks in which both were measured.
     pub blocks: u32,
     /// Of runs without a result, why.

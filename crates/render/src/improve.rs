@@ -2,7 +2,7 @@
 //! gave.
 
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::improve::{End, Goal, Keep, Kept, Ladder, NotTried, Rung, Tried};
+use bitcost_analysis::improve::{End, Goal, Keep, Kept, Ladder, Measured, NotTried, Rung, Tried};
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::units::{DIGITS, decimals};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::layout::{TextOptions, heading, paragraph};
 use crate::lines::Lines;
 use crate::number;
 
-/// A cost that rises by more than this factor, with an interval that excludes no change, is a trap.
+/// A cost or a latency that rises by more than this factor, with an interval that excludes no change, is a trap.
 const TRAP: f64 = 1.03;
 
 /// Rates from this on are shown in the next larger unit.
@@ -247,16 +247,30 @@ fn tried(one: &Tried) -> String {
     }
 }
 
-/// What a change costs that raises the throughput.
+/// What a change costs that raises the throughput: CPU time, or latency of the background transactions.
 fn trap(kept: &Kept) -> Option<String> {
-    let cost = kept.measured.cost?;
-    let is_dearer = cost.value > TRAP && cost.low.is_some_and(|low| low > 1.0);
-    is_dearer.then(|| {
+    let is_more = |of: &&Interval| of.value > TRAP && of.low.is_some_and(|low| low > 1.0);
+    let Measured {
+        label,
+        rate,
+        cost,
+        background,
+        ..
+    } = &kept.measured;
+    let costs = [
+        ("the CPU time for it", cost),
+        ("the latency of the background transactions", background),
+    ];
+    let costs = costs.into_iter().filter_map(|(what, of)| {
+        let more = of.as_ref().filter(is_more)?;
+        Some(format!("{what} by {}", gain(more)))
+    });
+    let costs: Vec<String> = costs.collect();
+    let rate = gain(rate);
+    (!costs.is_empty()).then(|| {
         format!(
-            "{} raises the rate by {} and the CPU time for it by {}",
-            kept.measured.label,
-            gain(&kept.measured.rate),
-            gain(&cost)
+            "{label} raises the rate by {rate} and {}",
+            costs.join(" and ")
         )
     })
 }
@@ -295,6 +309,7 @@ pub(crate) fn ladder_json(ladder: &Ladder) -> Value {
                 "needs_root": matches!(kept.keep, Keep::Command(_)),
                 "rate_ratio": interval(&kept.measured.rate),
                 "cost_ratio": kept.measured.cost.as_ref().map(interval),
+                "background_latency_ratio": kept.measured.background.as_ref().map(interval),
                 "blocks": kept.measured.blocks,
                 "trap": trap(kept),
             })

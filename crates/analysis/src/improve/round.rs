@@ -117,7 +117,9 @@ fn of_cell(round: &Findings, cell: usize, label: &str) -> Result<Measured, Optio
             .and_then(|cell| cell.level(FACTOR));
         level.is_some_and(|level| level.to_string() == UNCHANGED)
     };
-    let (mut rates, mut costs, mut failed) = (Vec::new(), Vec::new(), None);
+    let latency = |row: &RunRow| row.used_value(metric("background_latency_mean_us")?);
+    let (mut rates, mut costs, mut latencies) = (Vec::new(), Vec::new(), Vec::new());
+    let mut failed = None;
     for row in summary.runs.iter().filter(|row| row.cell == cell) {
         failed = failed.or_else(|| row.reason.clone());
         let mut base = summary.runs.iter().filter(unchanged);
@@ -131,22 +133,20 @@ fn of_cell(round: &Findings, cell: usize, label: &str) -> Result<Measured, Optio
         {
             return Err(Some(format!("not in effect: {why}")));
         }
-        rates.extend(
-            rate(base)
-                .zip(rate(row))
-                .filter(|(a, b)| *a > 0.0 && *b > 0.0),
-        );
-        costs.extend(
-            cost(base)
-                .zip(cost(row))
-                .filter(|(a, b)| *a > 0.0 && *b > 0.0),
-        );
+        let both = |of: &dyn Fn(&RunRow) -> Option<f64>| {
+            let both = of(base).zip(of(row));
+            both.filter(|(a, b)| *a > 0.0 && *b > 0.0)
+        };
+        rates.extend(both(&rate));
+        costs.extend(both(&cost));
+        latencies.extend(both(&latency));
     }
     let rate = ratio(&rates).ok_or(failed.clone())?;
     Ok(Measured {
         label: label.to_owned(),
         rate,
         cost: ratio(&costs),
+        background: ratio(&latencies),
         blocks: u32::try_from(rates.len()).unwrap_or(u32::MAX),
         failed,
     })
@@ -222,6 +222,7 @@ mod tests {
             label: label.to_owned(),
             rate: about(rate),
             cost: Some(about(cost)),
+            background: None,
             blocks,
             failed: None,
         }

@@ -45,6 +45,10 @@ const RUNS_TO_PROVE: u32 = 12;
 /// The share of the remaining time in which losers are dropped by two blocks; by one block, with fewer changes.
 const TO_SCREEN: [f64; 2] = [0.3, 0.45];
 
+/// The share of the remaining time in which several finalists are planned to be decided: runs that take longer than
+/// planned then leave none of them open.
+const TO_DECIDE: f64 = 0.7;
+
 /// The question of a round.
 const QUESTION: &str = "Which change makes the run faster or cheaper?";
 
@@ -319,7 +323,9 @@ impl Climb<'_, '_> {
             self.leave_out(&found);
             let mut names = screened(&found, self.goal);
             left.retain(|one| names.contains(&one.label));
-            while names.len() > 1 && self.time(&left, ordinary, BLOCKS_LEAST)? > self.left() {
+            while names.len() > 1
+                && self.time(&left, ordinary, BLOCKS_LEAST)? > self.left().mul_f64(TO_DECIDE)
+            {
                 names.pop();
                 left.retain(|one| names.contains(&one.label));
             }
