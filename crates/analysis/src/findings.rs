@@ -82,11 +82,7 @@ impl Single<'_> {
         if self.cell.runs > 0 {
             return self.cell.figure(metric.name).copied();
         }
-        Some(Interval {
-            value: (metric.compute)(&self.first)?,
-            low: None,
-            high: None,
-        })
+        Some(Interval::alone((metric.compute)(&self.first)?))
     }
 }
 

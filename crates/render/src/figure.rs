@@ -43,11 +43,7 @@ mod tests {
 
     #[test]
     fn a_figure_of_fewer_runs_says_so() {
-        let interval = Interval {
-            value: 0.5,
-            low: None,
-            high: None,
-        };
+        let interval = Interval::alone(0.5);
         let cell = |runs| CellSummary {
             levels: Vec::new(),
             runs,

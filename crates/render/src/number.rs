@@ -153,11 +153,7 @@ mod tests {
         assert_eq!(shown(11.84, 8.3, 15.4), "12 [8, 15]");
         assert_eq!(shown(24_123.0, 17_869.0, 32_566.0), "24000 [18000, 33000]");
         assert_eq!(shown(0.0, 0.0, 0.0), "0.00 [0.00, 0.00]");
-        let alone = Interval {
-            value: 5.29,
-            low: None,
-            high: None,
-        };
+        let alone = Interval::alone(5.29);
         assert_eq!(
             (known(&alone), known_bounds(&alone)),
             ("5.29".into(), String::new())
@@ -181,14 +177,7 @@ mod tests {
             high: Some(12.0),
         };
         assert_eq!(interval(&both), "1.69 [1.50, 12.00]");
-        assert_eq!(
-            interval(&Interval {
-                value: 7.0,
-                low: None,
-                high: None
-            }),
-            "7.00"
-        );
+        assert_eq!(interval(&Interval::alone(7.0)), "7.00");
         assert_eq!(improvement("throughput_mbps", &both), "×1.69 [1.50, 12.00]");
         let nothing = Interval {
             value: 0.0,
@@ -213,17 +202,6 @@ mod tests {
             high: Some(0.0),
         };
         assert_eq!(signed(&hardly, "%", 0), "0 % [-1, 0]");
-        assert_eq!(
-            signed(
-                &Interval {
-                    value: 5.12,
-                    low: None,
-                    high: None
-                },
-                "",
-                1
-            ),
-            "+5.1"
-        );
+        assert_eq!(signed(&Interval::alone(5.12), "", 1), "+5.1");
     }
 }

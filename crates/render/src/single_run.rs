@@ -51,13 +51,7 @@ pub(crate) fn throughput(run: &RunView) -> Option<String> {
         mbps if mbps >= 1.0 => (1.0, " Mbit/s"),
         _ => (1e3, " kbit/s"),
     };
-    let Interval { value, low, high } = found.interval;
-    let scaled = Interval {
-        value: value * scale,
-        low: low.map(|low| low * scale),
-        high: high.map(|high| high * scale),
-    };
-    Some(known(&scaled, unit))
+    Some(known(&found.interval.map(|value| value * scale), unit))
 }
 
 /// What the intervals of one run are made of; absent where no figure has one.

@@ -28,6 +28,24 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// An estimate without bounds.
+    pub fn alone(value: f64) -> Interval {
+        Interval {
+            value,
+            low: None,
+            high: None,
+        }
+    }
+
+    /// The interval of a monotonic function of the estimate.
+    #[must_use]
+    pub fn map(self, of: impl Fn(f64) -> f64) -> Interval {
+        let (value, low, high) = (of(self.value), self.low.map(&of), self.high.map(&of));
+        let is_falling = low > high;
+        let [low, high] = if is_falling { [high, low] } else { [low, high] };
+        Interval { value, low, high }
+    }
+
     pub(crate) fn new(value: f64, mut resampled: Vec<f64>) -> Interval {
         let low = quantile_in_place(&mut resampled, 0.025);
         let high = quantile_in_place(&mut resampled, 0.975);
@@ -55,11 +73,7 @@ pub fn median_interval(values: &[f64], seed: u64) -> Option<Interval> {
     sorted.sort_by(f64::total_cmp);
     let value = quantile_in_place(&mut sorted.clone(), 0.5)?;
     if sorted.len() == 1 {
-        return Some(Interval {
-            value,
-            low: None,
-            high: None,
-        });
+        return Some(Interval::alone(value));
     }
     if sorted.len() > MANY {
         return Some(by_order(value, &sorted));
@@ -121,11 +135,7 @@ pub fn ratio_interval(a: &[(u32, f64)], b: &[(u32, f64)], seed: u64) -> Option<I
     let mut sides = (Vec::new(), Vec::new());
     let value = ratio_of(&blocks, &everything, &mut sides)?;
     if a.len() == 1 || b.len() == 1 || blocks.len() == 1 {
-        return Some(Interval {
-            value,
-            low: None,
-            high: None,
-        });
+        return Some(Interval::alone(value));
     }
     if a.len().min(b.len()) > MANY_PAIRED {
         return by_both_orders(value, a, b);
@@ -170,11 +180,7 @@ pub fn geometric_interval(pairs: &[(Side, Side)], seed: u64) -> Option<Interval>
     if pairs.iter().any(|(a, b)| a.len() == 1 || b.len() == 1)
         || sets.iter().any(|blocks| blocks.len() == 1)
     {
-        return Some(Interval {
-            value,
-            low: None,
-            high: None,
-        });
+        return Some(Interval::alone(value));
     }
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     let mut draw = |count: usize| (0..count).map(|_| below(&mut generator, count)).collect();
@@ -228,25 +234,11 @@ mod tests {
 
     #[test]
     fn one_value_has_no_bounds() {
-        assert_eq!(
-            median_interval(&[7.0], 1),
-            Some(Interval {
-                value: 7.0,
-                low: None,
-                high: None
-            })
-        );
+        assert_eq!(median_interval(&[7.0], 1), Some(Interval::alone(7.0)));
         assert_eq!(median_interval(&[], 1), None);
         assert_eq!(median_interval(&[1.0, f64::INFINITY], 1), None);
         let ratio = ratio_interval(&[(0, 6.0)], &[(0, 3.0), (1, 3.0)], 1);
-        assert_eq!(
-            ratio,
-            Some(Interval {
-                value: 2.0,
-                low: None,
-                high: None
-            })
-        );
+        assert_eq!(ratio, Some(Interval::alone(2.0)));
     }
 
     #[test]

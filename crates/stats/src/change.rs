@@ -205,12 +205,7 @@ fn estimate(
     };
     let (bounds, chance) = ranked.or_else(by_spread).unzip();
     let (low, high) = bounds.unzip();
-    let told = |shift| scale.told(shift);
-    let interval = Interval {
-        value: told(value),
-        low: low.map(told),
-        high: high.map(told),
-    };
+    let interval = Interval { value, low, high }.map(|shift| scale.told(shift));
     Some(Estimate { interval, chance })
 }
 
@@ -467,11 +462,7 @@ mod tests {
         assert_eq!(
             change(&[2.0], &[4.0, 4.0], Scale::Ratio).unwrap(),
             Estimate {
-                interval: Interval {
-                    value: 2.0,
-                    low: None,
-                    high: None
-                },
+                interval: Interval::alone(2.0),
                 chance: None
             }
         );

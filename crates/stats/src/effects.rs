@@ -220,13 +220,14 @@ fn effect(change: f64, variance: &Variance, explained: f64, executions: f64) -> 
         (change - reach, change + reach)
     });
     let (low, high) = bounds.unzip();
+    let interval = Interval {
+        value: change,
+        low,
+        high,
+    };
     Effect {
         estimate: Estimate {
-            interval: Interval {
-                value: change.exp(),
-                low: low.map(f64::exp),
-                high: high.map(f64::exp),
-            },
+            interval: interval.map(f64::exp),
             chance: student.map(|student| 2.0 * student.cdf(-(change / error).abs())),
         },
         explained: explained.exp(),

@@ -31,14 +31,9 @@ pub fn elasticity(pairs: &[(f64, f64)], resource: f64) -> Option<Elasticity> {
     let ratio = paired_change(pairs, Scale::Ratio)
         .or_else(|| change(&without, &with, Scale::Ratio))?
         .interval;
-    let of = |ratio: f64| ratio.ln() / resource;
-    let mut bounds = [ratio.low.map(of), ratio.high.map(of)];
-    bounds.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-    let [low, high] = bounds;
-    let value = of(ratio.value);
     Some(Elasticity {
         ratio,
-        elasticity: Interval { value, low, high },
+        elasticity: ratio.map(|ratio| ratio.ln() / resource),
     })
 }
 

@@ -30,11 +30,7 @@ pub fn estimate_interval(
     let everything: Vec<usize> = (0..blocks.len()).collect();
     let value = figure(&medians(&blocks, &everything, sides.len())?)?;
     if blocks.len() < 2 || sides.iter().any(|side| side.len() < 2) {
-        return Some(Interval {
-            value,
-            low: None,
-            high: None,
-        });
+        return Some(Interval::alone(value));
     }
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     let mut chosen = everything;
@@ -105,11 +101,7 @@ mod tests {
         let one = side(&[4.0]);
         assert_eq!(
             estimate_interval(&[&one], 1, first),
-            Some(Interval {
-                value: 4.0,
-                low: None,
-                high: None
-            })
+            Some(Interval::alone(4.0))
         );
         assert_eq!(estimate_interval(&[&one, &[]], 1, first), None);
         assert_eq!(

@@ -58,11 +58,7 @@ impl Interval {
     /// The interval with its bounds this many times as far from the estimate.
     pub fn widened(&self, factor: f64) -> Interval {
         let moved = |bound: f64| bound + (factor - 1.0) * (bound - self.value);
-        Interval {
-            value: self.value,
-            low: self.low.map(moved),
-            high: self.high.map(moved),
-        }
+        self.map(moved)
     }
 }
 
@@ -150,11 +146,7 @@ mod tests {
 
     #[test]
     fn an_interval_without_bounds_or_width_promises_nothing() {
-        let one = Interval {
-            value: 1.0,
-            low: None,
-            high: None,
-        };
+        let one = Interval::alone(1.0);
         let bounds = (0.5, NONE_ABOVE);
         assert_eq!(outlook_of_bounds(&one, bounds, 1.0, (5, 9)), Outlook::NONE);
         let same = outlook_of_bounds(&interval(1.0, 0.0), bounds, 1.0, (5, 9));

@@ -115,7 +115,7 @@ impl CellRuns {
             let values: Vec<f64> = values.map(|(_, value)| value).collect();
             let found = match metric.name == FULL_PACKETS {
                 true => mean(&values),
-                false if is_pair => bitcost_stats::median(&values).map(without_bounds),
+                false if is_pair => bitcost_stats::median(&values).map(Interval::alone),
                 false => bitcost_stats::median_interval(&values, seed),
             };
             figures.extend(found.map(|found| (metric.name, self.of_one_regime(found))));
@@ -139,15 +139,7 @@ impl CellRuns {
 
 /// The mean without an interval, for a share that is nearly all or nothing in each run.
 fn mean(values: &[f64]) -> Option<Interval> {
-    bitcost_stats::spread(values).map(|spread| without_bounds(spread.mean))
-}
-
-fn without_bounds(value: f64) -> Interval {
-    Interval {
-        value,
-        low: None,
-        high: None,
-    }
+    bitcost_stats::spread(values).map(|spread| Interval::alone(spread.mean))
 }
 
 /// A run that is in no cell.

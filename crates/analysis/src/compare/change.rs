@@ -51,11 +51,7 @@ impl Shift {
     /// change.
     pub fn change(&self) -> Interval {
         match self {
-            Shift::Ratio(ratio) => Interval {
-                value: pct(ratio.value),
-                low: ratio.low.map(pct),
-                high: ratio.high.map(pct),
-            },
+            Shift::Ratio(ratio) => ratio.map(pct),
             Shift::Difference(difference) => *difference,
         }
     }

@@ -355,12 +355,7 @@ fn shifted(
     let of = |(place, point): (usize, &ChangePoint)| {
         let from = place.checked_sub(1).map_or(0, part);
         let medians = [middle(from, point.at)?, middle(point.at, part(place + 1))?];
-        let told = |value: f64| pct(value.exp());
-        let shift = Interval {
-            value: told(point.shift.value),
-            low: point.shift.low.map(told),
-            high: point.shift.high.map(told),
-        };
+        let shift = point.shift.map(|value| pct(value.exp()));
         let is_small = series.metric.unit == "%" && (medians[1] - medians[0]).abs() < SHARE_POINTS;
         (shift.value.abs() >= threshold_pct && !is_small).then(|| Shifted {
             between: [executions[point.at - 1], executions[point.at]],

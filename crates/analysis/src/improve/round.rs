@@ -37,16 +37,11 @@ const SAME_RATE: f64 = 0.97;
 impl Measured {
     /// How much better it is, as a ratio over 1.
     pub fn gain(&self, goal: Goal) -> Option<Interval> {
-        let inverse = |of: Interval| Interval {
-            value: 1.0 / of.value,
-            low: of.high.map(f64::recip),
-            high: of.low.map(f64::recip),
-        };
         match goal {
             Goal::Rate => Some(self.rate),
             Goal::Cost => self
                 .cost
-                .map(inverse)
+                .map(|cost| cost.map(f64::recip))
                 .filter(|_| self.rate.value >= SAME_RATE),
         }
     }

@@ -113,11 +113,7 @@ impl Change {
         // An improvement is above 1 where the new side is better: if lower values are better, it is
         // the inverse of the metric's own ratio.
         let Interval { value, low, high } = match metric.better {
-            Better::Lower => Interval {
-                value: ratio.value.recip(),
-                low: ratio.high.map(f64::recip),
-                high: ratio.low.map(f64::recip),
-            },
+            Better::Lower => ratio.map(f64::recip),
             Better::Higher | Better::Neither => *ratio,
         };
         let way = match (low.unwrap_or(value), high.unwrap_or(value)) {

@@ -2,7 +2,6 @@
 
 use bitcost_analysis::compare::Verdict;
 use bitcost_analysis::history::{History, Point, Series, Shifted};
-use bitcost_analysis::statistics::Interval;
 use bitcost_model::units::counted;
 use jiff::civil::DateTime;
 
@@ -85,16 +84,9 @@ fn of_point(history: &History, point: &Point) -> Said {
 
 /// `Throughput of 1024 · TCP fell by 9 % [7, 11]`.
 fn changed(series: &Series, change: &Shifted) -> String {
-    let Interval { value, low, high } = change.pct;
-    let (how, size) = if value < 0.0 {
-        let size = Interval {
-            value: -value,
-            low: high.map(|high| -high),
-            high: low.map(|low| -low),
-        };
-        ("fell", size)
-    } else {
-        ("rose", change.pct)
+    let (how, size) = match change.pct.value < 0.0 {
+        true => ("fell", change.pct.map(|pct| -pct)),
+        false => ("rose", change.pct),
     };
     format!(
         "{} of {} {how} by {} % {}",

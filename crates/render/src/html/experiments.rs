@@ -117,11 +117,7 @@ fn steps(ladder: &Ladder, number: usize) -> Picture {
     };
     let of = |rung: &Rung| match ladder.goal {
         Goal::Rate => rate(rung, divisor),
-        Goal::Cost => rung.cost.map(|value| Interval {
-            value,
-            low: None,
-            high: None,
-        }),
+        Goal::Cost => rung.cost.map(Interval::alone),
     };
     let mut numbers = table_of("change", shown_unit);
     let (mut marks, mut names) = (Vec::new(), Vec::new());

@@ -135,13 +135,6 @@ mod tests {
         assert_eq!(most.judge(found(1.0, 0.9, 1.1)), Verdict::Met);
         assert_eq!(most.judge(found(1.02, 1.0, 1.1)), Verdict::CannotTell);
         assert_eq!(most.judge(found(1.1, 1.05, 1.2)), Verdict::Missed);
-        assert_eq!(
-            most.judge(Interval {
-                value: 1.1,
-                low: None,
-                high: None
-            }),
-            Verdict::Missed
-        );
+        assert_eq!(most.judge(Interval::alone(1.1)), Verdict::Missed);
     }
 }

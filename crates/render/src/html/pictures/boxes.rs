@@ -4,10 +4,10 @@ use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
+use bitcost_analysis::statistics::Interval;
 
 use super::drawing::{
-    Drawn, ROWS, along, bare, by_cell, is_spread, measured, named, note, note_rows, points, rows,
-    words,
+    Drawn, ROWS, along, by_cell, is_spread, measured, named, note, note_rows, points, rows, words,
 };
 use crate::html::svg::{Mark, Marks, Quartiles, Slot, Trace};
 use crate::number;
@@ -45,7 +45,11 @@ fn of_metric(execution: &Findings, metric: &Metric) -> Drawn {
         let dot = |(run, value): (u32, f64)| Mark {
             x: value,
             y,
-            title: words(&format!("{name}, run {run}"), &bare(value), metric),
+            title: words(
+                &format!("{name}, run {run}"),
+                &Interval::alone(value),
+                metric,
+            ),
             ..Mark::default()
         };
         dots.extend(evenly(values.len(), most).map(|place| dot(values[place])));
@@ -111,7 +115,7 @@ fn of_cell(name: &str, y: f64, mut values: Vec<f64>, metric: &Metric) -> Quartil
             "{}, the middle half from {from} to {to}",
             words(
                 &format!("{name}, median of {} runs", values.len()),
-                &bare(middle),
+                &Interval::alone(middle),
                 metric
             )
         ),

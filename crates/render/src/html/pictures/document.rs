@@ -2,8 +2,9 @@
 
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::Metric;
+use bitcost_analysis::statistics::Interval;
 
-use super::drawing::{bare, words};
+use super::drawing::words;
 use super::point::Point;
 use crate::html::svg::{Mark, Marks, Sign, Trace};
 
@@ -15,7 +16,11 @@ pub(crate) fn trace(line: &str, metric: &Metric, points: &[Point], series: usize
         Some(Mark {
             x: point.x as f64,
             y: expected,
-            title: words(&format!("{name}, {}", point.x), &bare(expected), metric),
+            title: words(
+                &format!("{name}, {}", point.x),
+                &Interval::alone(expected),
+                metric,
+            ),
             ..Mark::default()
         })
     };

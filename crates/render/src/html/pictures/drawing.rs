@@ -126,15 +126,6 @@ pub(super) fn words(name: &str, interval: &Interval, metric: &Metric) -> String 
     words.trim_end().to_owned()
 }
 
-/// A value without bounds.
-pub(super) fn bare(value: f64) -> Interval {
-    Interval {
-        value,
-        low: None,
-        high: None,
-    }
-}
-
 /// The text at an axis: the unit, because the picture's title says the rest.
 pub(super) fn named(metric: &Metric) -> String {
     if metric.unit.is_empty() {

@@ -5,9 +5,10 @@ use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::explain::{ExplainedCell, Explanation};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
+use bitcost_analysis::statistics::Interval;
 
+use super::drawing::ROWS;
 use super::drawing::{Drawn, bars_caption, by_levels, from_zero, named, note_rows, rows, words};
-use super::drawing::{ROWS, bare};
 use super::{curve, medians};
 use crate::answer::{stacked, total};
 use crate::html::svg::{Column, ColumnCell, LETTER, Legend, Mark, Marks, Sign, Slot, Trace};
@@ -139,7 +140,7 @@ fn traces(cells: &[&CellSummary], metrics: &[&'static Metric]) -> Vec<Trace> {
             y: place as f64,
             title: words(
                 &format!("{}, document", cell.name()),
-                &bare(sum),
+                &Interval::alone(sum),
                 metrics[0],
             ),
             ..Mark::default()

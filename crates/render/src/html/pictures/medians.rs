@@ -5,9 +5,10 @@ use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
+use bitcost_analysis::statistics::Interval;
 
 use super::drawing::{
-    Drawn, ROWS, bare, bars_caption, from_zero, measured, named, note_rows, rows, words,
+    Drawn, ROWS, bars_caption, from_zero, measured, named, note_rows, rows, words,
 };
 use crate::html::svg::{Legend, Mark, Marks, Sign, Slot, Trace};
 use bitcost_study::Picture as Wanted;
@@ -111,7 +112,7 @@ fn of_metric(cells: &[&CellSummary], metric: &Metric, series: usize) -> [Trace; 
         y,
         title: words(
             &format!("{}, document", cell.name()),
-            &bare(expected),
+            &Interval::alone(expected),
             metric,
         ),
         ..Mark::default()

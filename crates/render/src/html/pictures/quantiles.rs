@@ -4,8 +4,9 @@ use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
+use bitcost_analysis::statistics::Interval;
 
-use super::drawing::{Drawn, along, bare, by_cell, measured, named, plain, points, words};
+use super::drawing::{Drawn, along, by_cell, measured, named, plain, points, words};
 use crate::html::svg::{Mark, Marks, Trace};
 use crate::number;
 use bitcost_study::{Picture as Wanted, Scale};
@@ -53,7 +54,7 @@ fn of_metric(execution: &Findings, metric: &Metric) -> Drawn {
             y: value,
             title: words(
                 &format!("{}, percentile {}", cell.name(), number::plain(percentile)),
-                &bare(value),
+                &Interval::alone(value),
                 metric,
             ),
             ..Mark::default()
