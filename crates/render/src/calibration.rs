@@ -132,29 +132,21 @@ fn cells(summary: &Summary, capacity: &Capacity) -> String {
 /// `cells`), `mbps`, `absent`, `caveat`.
 pub(crate) fn calibration_json(calibration: &Calibration) -> Value {
     let capacity = |capacity: &Capacity| {
-        let mut entry = json!({ "cells": capacity.cells });
-        if let Some(mbps) = capacity.mbps() {
-            entry["mbps"] = json!(mbps);
-        }
-        if let Some(saturation) = &capacity.saturation {
-            entry["workload"] = json!(saturation.conditions.workload);
-            entry["send_mode"] = json!(saturation.conditions.send_mode);
-            entry["receive_mode"] = json!(saturation.conditions.receive_mode);
-        }
-        for (key, words) in [("absent", &capacity.absent), ("caveat", &capacity.caveat)] {
-            if let Some(words) = words {
-                entry[key] = json!(words);
-            }
-        }
-        entry
+        let saturation = capacity.saturation.as_ref();
+        let conditions = saturation.map(|saturation| &saturation.conditions);
+        json!({
+            "cells": capacity.cells,
+            "mbps": capacity.mbps(),
+            "workload": conditions.map(|of| of.workload),
+            "send_mode": conditions.map(|of| of.send_mode),
+            "receive_mode": conditions.map(|of| of.receive_mode),
+            "absent": capacity.absent,
+            "caveat": capacity.caveat,
+        })
     };
-    let mut document =
-        json!({ "capacities": calibration.capacities.iter().map(capacity).collect::<Vec<_>>() });
-    if let Some(idle) = calibration.idle.as_ref().and_then(|pings| pings.figures()) {
-        document["idle_rtt_us"] = json!(idle);
-    }
-    if let Some(why) = &calibration.left_out {
-        document["left_out"] = json!(why);
-    }
-    document
+    json!({
+        "capacities": calibration.capacities.iter().map(capacity).collect::<Vec<_>>(),
+        "idle_rtt_us": calibration.idle.as_ref().and_then(|pings| pings.figures()),
+        "left_out": calibration.left_out,
+    })
 }

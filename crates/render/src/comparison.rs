@@ -3,7 +3,7 @@
 use bitcost_model::units::counted;
 use serde_json::json;
 
-use crate::levels::levels_json;
+use crate::json_parts::{levels_json, without_null};
 use crate::lines::Lines;
 use crate::markdown_table::{escape, markdown_table};
 use crate::number;
@@ -326,23 +326,14 @@ pub(crate) fn shown(change: &Change) -> String {
 /// `unmatched`. Absent values have no key.
 pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
     let cells = comparison.cells.iter().map(|cell| {
-        let levels = levels_json(&cell.levels);
+        let layers = (!cell.layers.is_empty()).then(|| changes_json(&cell.layers));
         let changes: Vec<_> = cell.changes.iter().map(entry).collect();
-        let mut document = json!({ "levels": levels, "changes": changes });
-        if !cell.layers.is_empty() {
-            document["layers"] = changes_json(&cell.layers);
-        }
-        document
+        json!({ "levels": levels_json(&cell.levels), "changes": changes, "layers": layers })
     });
-    let unmatched = comparison.unmatched.iter();
-    let unmatched = unmatched.map(|only| {
-        let mut entry = json!({ "cell": only.cell, "only_in": comparison.side(only.is_old) });
-        if let Some(why) = &only.why {
-            entry["why"] = json!(why);
-        }
-        entry
+    let unmatched = comparison.unmatched.iter().map(|only| {
+        json!({ "cell": only.cell, "only_in": comparison.side(only.is_old), "why": only.why })
     });
-    json!({
+    without_null(json!({
         "old": comparison.names.0,
         "new": comparison.names.1,
         "judged_together": comparison.judged_together(),
@@ -360,7 +351,7 @@ pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
         "run_remarks": comparison.run_remarks,
         "cells": cells.collect::<Vec<_>>(),
         "unmatched": unmatched.collect::<Vec<_>>(),
-    })
+    }))
 }
 
 fn together(found: &Together) -> serde_json::Value {
@@ -378,44 +369,24 @@ fn together(found: &Together) -> serde_json::Value {
 }
 
 fn entry(change: &Change) -> serde_json::Value {
-    let mut entry = json!({
+    let names = match &change.shift {
+        Some(Shift::Difference(_)) => ["difference", "low", "high"],
+        _ => ["change_pct", "low_pct", "high_pct"],
+    };
+    let shift = change.shift.map(|shift| shift.change());
+    json!({
         "metric": change.metric.name,
         "old_runs": change.runs.0,
         "new_runs": change.runs.1,
         "paired": change.is_paired,
         "verdict": change.verdict.name().replace(' ', "_"),
-    });
-    let known = [
-        ("chance", change.chance),
-        ("explained_by_speed_pct", change.by_speed_pct),
-        (
-            "executions_needed",
-            change.executions_needed.map(|count| count as f64),
-        ),
-    ];
-    for (name, number) in known {
-        if let Some(number) = number {
-            entry[name] = json!(number);
-        }
-    }
-    let (old, new) = change.medians;
-    let names = match &change.shift {
-        Some(Shift::Difference(_)) => ["difference", "low", "high"],
-        _ => ["change_pct", "low_pct", "high_pct"],
-    };
-    let told = change.shift.map(|shift| shift.change());
-    let [value, low, high] = [
-        told.map(|told| told.value),
-        told.and_then(|told| told.low),
-        told.and_then(|told| told.high),
-    ];
-    let numbers = [("old_median", old), ("new_median", new)]
-        .into_iter()
-        .chain(names.into_iter().zip([value, low, high]));
-    for (name, number) in numbers {
-        if let Some(number) = number {
-            entry[name] = json!(number);
-        }
-    }
-    entry
+        "chance": change.chance,
+        "explained_by_speed_pct": change.by_speed_pct,
+        "executions_needed": change.executions_needed.map(|count| count as f64),
+        "old_median": change.medians.0,
+        "new_median": change.medians.1,
+        names[0]: shift.map(|shift| shift.value),
+        names[1]: shift.and_then(|shift| shift.low),
+        names[2]: shift.and_then(|shift| shift.high),
+    })
 }

@@ -7,6 +7,7 @@ use bitcost_analysis::statistics::Interval;
 use bitcost_model::units::{DIGITS, decimals};
 use serde_json::{Value, json};
 
+use crate::json_parts::interval_json;
 use crate::layout::{TextOptions, heading, paragraph};
 use crate::lines::Lines;
 use crate::number;
@@ -30,12 +31,7 @@ pub(crate) fn unit(ladder: &Ladder) -> (&'static str, f64) {
 
 /// The rate of a step with its interval.
 pub(crate) fn rate(rung: &Rung, divisor: f64) -> Option<Interval> {
-    let of = |value: f64| value / divisor;
-    rung.rate.map(|rate| Interval {
-        value: of(rate.value),
-        low: rate.low.map(of),
-        high: rate.high.map(of),
-    })
+    rung.rate.map(|rate| rate.map(|value| value / divisor))
 }
 
 /// What limits a step, and whether that is proved.
@@ -299,7 +295,6 @@ pub(crate) fn ladder_text(ladder: &Ladder, title: &str, options: TextOptions) ->
 /// The ladder as JSON: `for`, `steps` with `limiter`, `change`, `rate` and `cost_us`, `not_kept`, `not_tried`, and
 /// `end` (`complete`, `undecided` or `early`).
 pub(crate) fn ladder_json(ladder: &Ladder) -> Value {
-    let interval = |of: &Interval| json!({ "value": of.value, "low": of.low, "high": of.high });
     let step = |rung: &Rung| {
         let of_change = |kept: &Kept| {
             json!({
@@ -307,9 +302,9 @@ pub(crate) fn ladder_json(ladder: &Ladder) -> Value {
                 "settings": kept.settings.iter().map(|(name, value)| (*name, value)).collect::<Vec<_>>(),
                 "keep": words(&kept.keep),
                 "needs_root": matches!(kept.keep, Keep::Command(_)),
-                "rate_ratio": interval(&kept.measured.rate),
-                "cost_ratio": kept.measured.cost.as_ref().map(interval),
-                "background_latency_ratio": kept.measured.background.as_ref().map(interval),
+                "rate_ratio": interval_json(&kept.measured.rate),
+                "cost_ratio": kept.measured.cost.as_ref().map(interval_json),
+                "background_latency_ratio": kept.measured.background.as_ref().map(interval_json),
                 "blocks": kept.measured.blocks,
                 "trap": trap(kept),
             })
@@ -318,12 +313,12 @@ pub(crate) fn ladder_json(ladder: &Ladder) -> Value {
             "limiter": rung.limiter.as_ref().map(|limiter| limiter.name()),
             "is_proved": rung.is_proved,
             "change": rung.change.as_ref().map(of_change),
-            "rate": rung.rate.as_ref().map(interval),
+            "rate": rung.rate.as_ref().map(interval_json),
             "cost_us": rung.cost,
         })
     };
     let without = ladder.without.iter().map(|one| {
-        json!({ "label": one.label, "gain_ratio": one.gain.as_ref().map(interval), "is_open": one.is_open })
+        json!({ "label": one.label, "gain_ratio": one.gain.as_ref().map(interval_json), "is_open": one.is_open })
     });
     let untried = ladder
         .untried

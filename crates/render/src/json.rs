@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::document::Document;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport};
+use crate::json_parts::without_null;
 
 /// `--format json`.
 pub(crate) const FORM: Form = Form {
@@ -52,22 +53,6 @@ pub fn json(findings: &Findings) -> Value {
 /// [`json()`] as text with line breaks, ending in one.
 pub fn json_text(findings: &Findings) -> String {
     format!("{:#}\n", json(findings))
-}
-
-/// The same without keys that have no value.
-fn without_null(value: Value) -> Value {
-    match value {
-        Value::Object(entries) => {
-            let known = entries.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(
-                known
-                    .map(|(key, value)| (key, without_null(value)))
-                    .collect(),
-            )
-        }
-        Value::Array(items) => items.into_iter().map(without_null).collect(),
-        plain => plain,
-    }
 }
 
 /// A table as a list of JSON objects; absent values have no key.

@@ -9,6 +9,7 @@ use bitcost_study::mesh::Network;
 use serde_json::{Value, json};
 
 use crate::answer::lowered;
+use crate::json_parts::interval_json;
 use crate::layout::{TextOptions, heading, paragraph};
 use crate::number;
 
@@ -336,11 +337,10 @@ pub(crate) fn mesh_json(of: &MeshFindings) -> Value {
     let different = of.different.iter().map(|different| {
         json!({ "host": different.host, "peers": different.others, "settings": different.settings })
     });
-    let interval = |of: Interval| json!({ "value": of.value, "low": of.low, "high": of.high });
     let networks = of.networks().into_iter().map(|found| {
         json!({
-            "network": found.network.name(), "to": found.to.name(), "ratio": interval(found.ratio),
-            "cost_ratio": found.cost.map(interval), "pairs": found.pairs,
+            "network": found.network.name(), "to": found.to.name(), "ratio": interval_json(&found.ratio),
+            "cost_ratio": found.cost.as_ref().map(interval_json), "pairs": found.pairs,
         })
     });
     json!({

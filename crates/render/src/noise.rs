@@ -48,13 +48,13 @@ pub(crate) fn undetected_text(found: &Detectable) -> String {
 }
 
 pub(crate) fn noise_json(noise: &Noise) -> Value {
-    let mut document = json!({ "speed_varied": noise.speed_varied });
-    if let Some(found) = &noise.detectable {
-        document["metric"] = json!(found.metric);
-        document["blocks"] = json!(found.blocks);
-        document["detectable_pct"] = json!(found.difference_pct);
-        document["wanted_pct"] = json!(WANTED_PCT);
-        document["blocks_wanted"] = json!(found.blocks_wanted);
-    }
-    document
+    let found = noise.detectable.as_ref();
+    json!({
+        "speed_varied": noise.speed_varied,
+        "metric": found.map(|found| &found.metric),
+        "blocks": found.map(|found| found.blocks),
+        "detectable_pct": found.map(|found| found.difference_pct),
+        "wanted_pct": found.map(|_| WANTED_PCT),
+        "blocks_wanted": found.and_then(|found| found.blocks_wanted),
+    })
 }

@@ -14,6 +14,7 @@ use bitcost_model::record::Role;
 use bitcost_model::units::counted;
 use serde_json::{Value, json};
 
+use crate::json_parts::interval_json;
 use crate::layout::{TextOptions, heading, paragraph};
 use crate::lines::Lines;
 
@@ -182,12 +183,7 @@ pub(crate) fn profile_paragraphs(profiled: &Profiled) -> Vec<String> {
 /// `Sampling changed throughput by -0.4 % [-1.0, 0.3] …`
 fn cost_sentence(profiled: &Profiled) -> Option<String> {
     let cost = |(name, ratio): &(&'static str, Interval)| {
-        let pct = |ratio: f64| 100.0 * (ratio - 1.0);
-        let change = Interval {
-            value: pct(ratio.value),
-            low: ratio.low.map(pct),
-            high: ratio.high.map(pct),
-        };
+        let change = ratio.map(|ratio| 100.0 * (ratio - 1.0));
         let title = metric(name)?.title.to_lowercase();
         Some(format!("{title} by {} %", change.with_places(1)))
     };
@@ -279,10 +275,6 @@ fn is_clear(change: &LayerChange) -> bool {
         (Some(low), Some(high)) => low > 0.0 || high < 0.0,
         _ => change.ns.value != 0.0,
     }
-}
-
-fn interval_json(of: &Interval) -> Value {
-    json!({ "value": of.value, "low": of.low, "high": of.high })
 }
 
 /// The tables for programs: of each cell and end the layers in ns with their bounds.

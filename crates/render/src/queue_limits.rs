@@ -10,7 +10,7 @@ use bitcost_model::shaping::show_limit;
 use bitcost_model::study::phrase;
 use serde_json::{Value, json};
 
-use crate::levels::levels_json;
+use crate::json_parts::levels_json;
 use crate::number;
 
 /// Paragraphs for people: one per drop, then one per verdict.

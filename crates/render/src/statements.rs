@@ -2,10 +2,10 @@
 
 use bitcost_model::study;
 use bitcost_model::units::counted;
-use bitcost_study::check::{Along, Claim, Figure};
-use serde_json::{Map, Value, json};
+use bitcost_study::check::{Along, Figure};
+use serde_json::{Value, json};
 
-use crate::levels::levels_json;
+use crate::json_parts::levels_json;
 use crate::number;
 use bitcost_analysis::checks::{CheckSummary, ClaimSummary, ENOUGH_RUNS};
 
@@ -124,37 +124,18 @@ pub(crate) fn statements_json(checks: &[CheckSummary]) -> Value {
 }
 
 fn claim(told: &ClaimSummary) -> Value {
-    let ClaimSummary {
-        claim:
-            Claim {
-                metric,
-                figure,
-                at_least,
-                at_most,
-            },
-        levels,
-        interval,
-        runs,
-        verdict,
-    } = told;
-    let mut entry = Map::new();
-    let title = phrase(figure);
-    entry.insert("metric".into(), json!(metric));
-    entry.insert("figure".into(), json!(figure.key()));
-    entry.insert("of".into(), json!(title.trim_start_matches(", ")));
-    entry.insert("levels".into(), levels_json(levels));
-    entry.insert("runs".into(), json!(runs));
-    entry.insert("verdict".into(), json!(verdict.name()));
-    let numbers = [
-        ("value", interval.as_ref().map(|interval| interval.value)),
-        ("low", interval.as_ref().and_then(|interval| interval.low)),
-        ("high", interval.as_ref().and_then(|interval| interval.high)),
-        ("at_least", *at_least),
-        ("at_most", *at_most),
-    ];
-    let known = numbers
-        .into_iter()
-        .filter_map(|(name, number)| Some((name.to_owned(), json!(number?))));
-    entry.extend(known);
-    Value::Object(entry)
+    let (claim, interval) = (&told.claim, told.interval.as_ref());
+    json!({
+        "metric": claim.metric,
+        "figure": claim.figure.key(),
+        "of": phrase(&claim.figure).trim_start_matches(", "),
+        "levels": levels_json(&told.levels),
+        "runs": told.runs,
+        "verdict": told.verdict.name(),
+        "value": interval.map(|interval| interval.value),
+        "low": interval.and_then(|interval| interval.low),
+        "high": interval.and_then(|interval| interval.high),
+        "at_least": claim.at_least,
+        "at_most": claim.at_most,
+    })
 }

@@ -95,30 +95,19 @@ pub(crate) fn stop_rule_json(precision: &Precision) -> Value {
         Goal::Statements(_) => ("statements", "statement"),
     };
     let wide = precision.missing.iter().map(|missing| {
-        let mut entry = json!({ name: missing.name });
-        if let Some(width) = missing.width_pct {
-            entry["width_pct"] = json!(width);
-        }
-        if let Some(blocks) = missing
+        let blocks = missing
             .outlook
             .blocks
-            .filter(|_| precision.budget.is_some())
-        {
-            entry["blocks_wanted"] = json!(blocks);
-        }
-        entry
+            .filter(|_| precision.budget.is_some());
+        json!({ name: missing.name, "width_pct": missing.width_pct, "blocks_wanted": blocks })
     });
-    let mut document = json!({
+    let has_width = name != "statement";
+    json!({
         "reached": precision.is_reached(),
         "wide": wide.collect::<Vec<_>>(),
-    });
-    if name != "statement" {
-        document["metric"] = json!(precision.metric);
-        document["requested_pct"] = json!(precision.requested_pct);
-    }
-    if let Some(budget) = precision.budget {
-        document["goal"] = json!(goal);
-        document["budget_s"] = json!(budget.as_secs_f64());
-    }
-    document
+        "metric": has_width.then_some(&precision.metric),
+        "requested_pct": has_width.then_some(precision.requested_pct),
+        "goal": precision.budget.map(|_| goal),
+        "budget_s": precision.budget.map(|budget| budget.as_secs_f64()),
+    })
 }

@@ -7,7 +7,7 @@ use bitcost_analysis::metrics::{QueueDrops, Second};
 use bitcost_model::study::phrase;
 use serde_json::{Value, json};
 
-use crate::levels::levels_json;
+use crate::json_parts::levels_json;
 use crate::number;
 
 /// Bytes in one of iperf3's MBytes.

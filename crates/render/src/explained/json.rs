@@ -3,7 +3,6 @@
 use bitcost_analysis::explain::{
     CostModel, ExplainedCell, ExplainedRun, Explanation, Verdict, Warning,
 };
-use bitcost_analysis::statistics::Interval;
 use serde_json::{Value, json};
 
 use super::bottleneck::{Bottleneck, Share};
@@ -11,6 +10,7 @@ use super::cost::formula;
 use super::modes::modes_json;
 use super::names::names_in_line;
 use super::proof::proof_json;
+use crate::json_parts::interval_json;
 
 /// The explanation.
 pub fn explanation_json(explanation: &Explanation) -> Value {
@@ -57,7 +57,6 @@ fn verdict_json(verdict: &Verdict) -> Value {
 
 fn cost_json(cost: &CostModel) -> Value {
     let fit = &cost.fit;
-    let interval = |of: &Interval| json!({ "value": of.value, "low": of.low, "high": of.high });
     let place = |(size, ns, runs): &(f64, f64, usize)| json!({ "size_bytes": size, "ns": ns, "runs": runs, "per_byte_share": cost.per_byte_share(*size) });
     json!({
         "of": cost.spent.name(),
@@ -65,8 +64,8 @@ fn cost_json(cost: &CostModel) -> Value {
         "formula": formula(cost),
         "runs": cost.runs,
         "tells": cost.tells(),
-        "fixed_ns": interval(&fit.intercept),
-        "ns_per_byte": interval(&fit.slope),
+        "fixed_ns": interval_json(&fit.intercept),
+        "ns_per_byte": interval_json(&fit.slope),
         "r_squared": fit.r_squared,
         "largest_residual": { "share": fit.largest_residual.0, "size_bytes": fit.largest_residual.1 },
         "relative_rms": fit.relative_rms,

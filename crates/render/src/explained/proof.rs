@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use bitcost_analysis::explain::{Decision, Outcome, Proof, Tried};
-use bitcost_analysis::statistics::Interval;
 use bitcost_model::units::show_duration;
 use serde_json::{Value, json};
+
+use crate::json_parts::interval_json;
 
 /// Perturbations of a sentence: the one that limits, and the next, as its contrast.
 const TOLD: usize = 2;
@@ -58,17 +59,12 @@ pub(super) fn lines(proof: &Proof) -> Vec<String> {
 
 /// `with 20 % less CPU time for the sender, throughput falls by 19.8 % [19.0, 20.5]`.
 pub(crate) fn effect(one: &Tried) -> String {
-    let pct = |ratio: f64| 100.0 * (ratio - 1.0);
-    let Interval { value, low, high } = one.ratio;
-    let (verb, change) = match value > 1.0 {
-        true => ("rises", (pct(value), low.map(pct), high.map(pct))),
-        false => (
-            "falls",
-            (-pct(value), high.map(|r| -pct(r)), low.map(|r| -pct(r))),
-        ),
+    let (verb, sign) = match one.ratio.value > 1.0 {
+        true => ("rises", 1.0),
+        false => ("falls", -1.0),
     };
-    let (value, low, high) = change;
-    let change = Interval { value, low, high }.with_places(1);
+    let change = one.ratio.map(|ratio| sign * 100.0 * (ratio - 1.0));
+    let change = change.with_places(1);
     let (number, bounds) = change.split_once(' ').unwrap_or((&change, ""));
     let by = format!("{number} % {bounds}");
     format!(
@@ -89,13 +85,12 @@ fn rounded(time: Duration) -> String {
 
 /// The proof in JSON.
 pub(super) fn proof_json(proof: &Proof) -> Value {
-    let interval = |of: &Interval| json!({ "value": of.value, "low": of.low, "high": of.high });
     let tried = |one: &Tried| {
         json!({
             "perturbation": one.name,
             "changed": one.changed,
-            "throughput_ratio": interval(&one.ratio),
-            "elasticity": one.elasticity.as_ref().map(interval),
+            "throughput_ratio": interval_json(&one.ratio),
+            "elasticity": one.elasticity.as_ref().map(interval_json),
             "limits": match one.decision {
                 Decision::Limits => Some(true),
                 Decision::DoesNot => Some(false),

@@ -5,7 +5,7 @@ use bitcost_analysis::statistics::Interval;
 use serde_json::{Map, Value, json};
 
 use super::words::{answer, remarks};
-use crate::levels::levels_json;
+use crate::json_parts::{levels_json, without_null};
 
 /// The history as JSON: `executions`, `series` with `values` and `changes`, `points` with what changed on the hosts,
 /// `answer`, `caveats`. Executions are numbered from 0. Absent values have no key.
@@ -17,7 +17,7 @@ pub fn history_json(history: &History) -> Value {
         .collect();
     let answer = answer(history).into_iter();
     let answer = answer.flat_map(|said| [vec![said.head], said.series].concat());
-    json!({
+    without_null(json!({
         "executions": history.executions.iter().map(execution).collect::<Vec<_>>(),
         "threshold_pct": history.threshold_pct,
         "judged_together": history.judged(),
@@ -26,28 +26,24 @@ pub fn history_json(history: &History) -> Value {
         "points": history.points.iter().map(|one| point(history, one)).collect::<Vec<_>>(),
         "answer": answer.collect::<Vec<_>>(),
         "caveats": remarks(history),
-    })
+    }))
 }
 
 fn execution(past: &Past) -> Value {
-    let mut entry =
-        json!({ "name": past.name, "began_at": past.began_at, "used": past.left_out.is_none() });
-    if let Some(why) = &past.left_out {
-        entry["why"] = json!(why);
-    }
-    entry
+    json!({
+        "name": past.name,
+        "began_at": past.began_at,
+        "used": past.left_out.is_none(),
+        "why": past.left_out,
+    })
 }
 
 fn series(series: &Series) -> Value {
-    let values = series
-        .medians
-        .iter()
-        .enumerate()
-        .filter_map(|(number, found)| {
-            let mut entry = json!({ "execution": number });
-            fill(&mut entry, found.as_ref()?, ["median", "low", "high"]);
-            Some(entry)
-        });
+    let values = series.medians.iter().enumerate();
+    let values = values.filter_map(|(number, found)| {
+        let Interval { value, low, high } = found.as_ref()?;
+        Some(json!({ "execution": number, "median": value, "low": low, "high": high }))
+    });
     json!({
         "metric": series.metric.name,
         "levels": levels_json(&series.levels),
@@ -58,39 +54,24 @@ fn series(series: &Series) -> Value {
 }
 
 fn change(change: &Shifted) -> Value {
-    let mut entry = json!({
+    json!({
         "between": change.between,
         "old_median": change.medians[0],
         "new_median": change.medians[1],
         "chance": change.chance,
         "verdict": change.verdict.name(),
-    });
-    fill(
-        &mut entry,
-        &change.pct,
-        ["change_pct", "low_pct", "high_pct"],
-    );
-    entry
+        "change_pct": change.pct.value,
+        "low_pct": change.pct.low,
+        "high_pct": change.pct.high,
+    })
 }
 
 fn point(history: &History, point: &Point) -> Value {
-    let mut entry = json!({
+    json!({
         "between": point.between,
         "series": point.changes.iter().map(|(series, _)| series).collect::<Vec<_>>(),
         "most_series": history.is_common(point),
         "differences": point.differences,
-    });
-    if let Some(said) = &point.machine {
-        entry["machine_differences"] = json!(said);
-    }
-    entry
-}
-
-fn fill(entry: &mut Value, interval: &Interval, names: [&str; 3]) {
-    let values = [Some(interval.value), interval.low, interval.high];
-    for (name, value) in names.into_iter().zip(values) {
-        if let Some(value) = value {
-            entry[name] = json!(value);
-        }
-    }
+        "machine_differences": point.machine,
+    })
 }
