@@ -43,107 +43,83 @@ pub struct Probe {
     /// traffic.
     pub is_of_packets: bool,
     /// Opens it; absent if the host has no such counters.
-    pub open: fn(&Target) -> Option<Box<dyn Source>>,
+    pub open: Open,
+}
+
+/// How a probe is opened.
+type Open = fn(&Target) -> Option<Box<dyn Source>>;
+
+impl Probe {
+    /// A probe that every reading of the counters reads.
+    const fn new(name: &'static str, reads: &'static str, open: Open) -> Probe {
+        Probe {
+            name,
+            reads,
+            every: Every::Reading,
+            is_cost: false,
+            is_of_packets: false,
+            open,
+        }
+    }
+
+    const fn of_cost(mut self) -> Probe {
+        self.is_cost = true;
+        self
+    }
+
+    const fn of_packets(mut self) -> Probe {
+        self.is_of_packets = true;
+        self
+    }
+
+    const fn at_edges(mut self) -> Probe {
+        self.every = Every::Edge;
+        self
+    }
 }
 
 /// Every probe that a run reads, in the order in which they are read.
 pub const PROBES: &[Probe] = &[
-    Probe {
-        name: "cpu",
-        reads: "/proc/stat",
-        every: Every::Reading,
-        is_cost: true,
-        is_of_packets: false,
-        open: cpu::open,
-    },
-    Probe {
-        name: "threads",
-        reads: "/proc/PID/task/TID/schedstat and status, CPU clocks",
-        every: Every::Reading,
-        is_cost: true,
-        is_of_packets: false,
-        open: threads::open,
-    },
-    Probe {
-        name: "sockets",
-        reads: "TCP_INFO, SO_MEMINFO",
-        every: Every::Reading,
-        is_cost: false,
-        is_of_packets: true,
-        open: sockets::open,
-    },
-    Probe {
-        name: "queues",
-        reads: "RTM_GETQDISC",
-        every: Every::Reading,
-        is_cost: false,
-        is_of_packets: true,
-        open: queues::open,
-    },
-    Probe {
-        name: "emulators",
-        reads: "the lab's file with the counters of its link emulators",
-        every: Every::Reading,
-        is_cost: false,
-        is_of_packets: true,
-        open: emulators::open,
-    },
-    Probe {
-        name: "interfaces",
-        reads: "/proc/net/dev",
-        every: Every::Reading,
-        is_cost: false,
-        is_of_packets: true,
-        open: interfaces::open,
-    },
-    Probe {
-        name: "softnet",
-        reads: "/proc/net/softnet_stat",
-        every: Every::Reading,
-        is_cost: false,
-        is_of_packets: true,
-        open: softnet::open,
-    },
-    Probe {
-        name: "throttling",
-        reads: "cpu.stat of the control groups",
-        every: Every::Reading,
-        is_cost: false,
-        is_of_packets: false,
-        open: throttling::open,
-    },
-    Probe {
-        name: "protocols",
-        reads: "/proc/net/snmp, netstat, snmp6",
-        every: Every::Edge,
-        is_cost: false,
-        is_of_packets: true,
-        open: protocols::open,
-    },
-    Probe {
-        name: "softirqs",
-        reads: "softirq_entry and softirq_exit, /proc/softirqs",
-        every: Every::Edge,
-        is_cost: true,
-        is_of_packets: false,
-        open: softirqs::open,
-    },
-    Probe {
-        name: "driver",
-        reads: "ETHTOOL_GSTATS",
-        every: Every::Edge,
-        is_cost: false,
-        is_of_packets: true,
-        open: driver::open,
-    },
-    Probe {
-        name: "frequency",
-        reads: "cpufreq/scaling_cur_freq",
-        every: Every::Edge,
-        is_cost: false,
-        is_of_packets: false,
-        open: frequency::open,
-    },
+    Probe::new("cpu", "/proc/stat", cpu::open).of_cost(),
+    Probe::new(
+        "threads",
+        "/proc/PID/task/TID/schedstat and status, CPU clocks",
+        threads::open,
+    )
+    .of_cost(),
+    Probe::new("sockets", "TCP_INFO, SO_MEMINFO", sockets::open).of_packets(),
+    Probe::new("queues", "RTM_GETQDISC", queues::open).of_packets(),
+    Probe::new(
+        "emulators",
+        "the lab's file with the counters of its link emulators",
+        emulators::open,
+    )
+    .of_packets(),
+    Probe::new("interfaces", "/proc/net/dev", interfaces::open).of_packets(),
+    Probe::new("softnet", "/proc/net/softnet_stat", softnet::open).of_packets(),
+    Probe::new(
+        "throttling",
+        "cpu.stat of the control groups",
+        throttling::open,
+    ),
+    Probe::new(
+        "protocols",
+        "/proc/net/snmp, netstat, snmp6",
+        protocols::open,
+    )
+    .of_packets()
+    .at_edges(),
+    Probe::new(
+        "softirqs",
+        "softirq_entry and softirq_exit, /proc/softirqs",
+        softirqs::open,
+    )
+    .of_cost()
+    .at_edges(),
+    Probe::new("driver", "ETHTOOL_GSTATS", driver::open)
+        .of_packets()
+        .at_edges(),
+    Probe::new("frequency", "cpufreq/scaling_cur_freq", frequency::open).at_edges(),
 ];
 
 #[cfg(test)]
