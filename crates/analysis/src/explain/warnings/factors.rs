@@ -45,89 +45,61 @@ fn settings(study: &Study, cell: usize) -> Settings {
     settings
 }
 
-/// The cells, divided by the values of a setting: two settings with the same division cannot be
+/// The settings that vary, each with its cells divided by its values: two settings with the same division cannot be
 /// distinguished.
-fn division(all: &[Settings], name: &str) -> Vec<usize> {
-    let mut values: Vec<Option<&String>> = Vec::new();
-    let place = |settings: &Settings, values: &mut Vec<Option<String>>| {
-        let value = settings.get(name).cloned();
-        values
-            .iter()
-            .position(|known| *known == value)
-            .unwrap_or_else(|| {
-                values.push(value);
-                values.len() - 1
-            })
+fn divisions(study: &Study) -> BTreeMap<String, Vec<usize>> {
+    let cells = 0..study.cells.len();
+    let all: Vec<Settings> = cells.map(|cell| settings(study, cell)).collect();
+    let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
+    let division = |name: &String| -> Vec<usize> {
+        let values = || all.iter().map(|settings| settings.get(name));
+        let first = |value| values().position(|known| known == value).unwrap_or(0);
+        values().map(first).collect()
     };
-    values.clear();
-    let mut known = Vec::new();
-    all.iter()
-        .map(|settings| place(settings, &mut known))
+    let divisions = names.into_iter().map(|name| (name.clone(), division(name)));
+    divisions
+        .filter(|(_, division)| division.iter().any(|place| *place > 0))
         .collect()
 }
 
 /// Settings that change in the same cells.
 pub fn together(study: &Study) -> Vec<Warning> {
-    let all: Vec<Settings> = (0..study.cells.len())
-        .map(|cell| settings(study, cell))
-        .collect();
-    let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
-    let mut divisions: BTreeMap<Vec<usize>, Vec<&str>> = BTreeMap::new();
-    for name in names {
-        let division = division(&all, name);
-        if division.iter().any(|place| *place > 0) {
-            divisions.entry(division).or_default().push(name);
-        }
+    let mut alike: BTreeMap<Vec<usize>, Vec<String>> = BTreeMap::new();
+    for (name, division) in divisions(study) {
+        alike.entry(division).or_default().push(name);
     }
-    let confounded = divisions.into_values().filter(|names| names.len() > 1);
-    let warning = |names: Vec<&str>| Warning {
+    let confounded = alike.into_values().filter(|names| names.len() > 1);
+    let warning = |names: Vec<String>| Warning {
         name: "moved_together",
         weight: 0.3,
-        cells: Vec::new(),
         found: format!(
             "{} change in the same cells: their effects cannot be distinguished",
             names.join(", ")
         ),
         remedy: "add cells in which one of them changes alone",
-        headline: None,
+        ..Warning::default()
     };
     confounded.map(warning).collect()
 }
 
 /// Offloads that a factor requests and that are active alike at all of its levels.
 pub fn without_effect(study: &Study) -> Vec<Warning> {
-    let all: Vec<Settings> = (0..study.cells.len())
-        .map(|cell| settings(study, cell))
-        .collect();
-    let is_offload = |name: &&String| name.starts_with("offloads");
-    let names: BTreeSet<&String> = all
-        .iter()
-        .flat_map(BTreeMap::keys)
-        .filter(is_offload)
-        .collect();
-    let varied: Vec<&String> = names
-        .into_iter()
-        .filter(|name| division(&all, name).iter().any(|place| *place > 0))
-        .collect();
-    let mut distinct: Vec<&[BTreeMap<String, bool>; 2]> = Vec::new();
-    for run in study.runs.iter().flatten() {
-        if !distinct.contains(&&run.active) {
-            distinct.push(&run.active);
-        }
-    }
-    let names: Vec<&str> = varied.iter().map(|name| name.as_str()).collect();
-    if names.is_empty() || distinct.len() != 1 || distinct[0].iter().all(BTreeMap::is_empty) {
+    let varied = divisions(study).into_keys();
+    let names: Vec<String> = varied.filter(|name| name.starts_with("offloads")).collect();
+    let mut active = study.runs.iter().flatten().map(|run| &run.active);
+    let first = active.next();
+    let is_known = first.is_some_and(|bits| !bits.iter().all(BTreeMap::is_empty));
+    if names.is_empty() || !is_known || !active.all(|bits| Some(bits) == first) {
         return Vec::new();
     }
     vec![Warning {
         name: "no_effect",
         weight: 0.3,
-        cells: Vec::new(),
         found: format!(
             "{} is varied, and every run had the same active bits",
             names.join(", ")
         ),
         remedy: "the levels have the same effect: see what the device can change (bitcost host show)",
-        headline: None,
+        ..Warning::default()
     }]
 }

@@ -12,7 +12,7 @@ use crate::explain::regime::{Regime, regimes};
 use crate::metrics::{EmulatorTrouble, RunView, wire_load};
 
 /// A warning about a result.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Warning {
     /// Which check found it.
     pub name: &'static str,

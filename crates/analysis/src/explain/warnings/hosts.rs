@@ -19,10 +19,9 @@ pub fn governor(study: &Study) -> Vec<Warning> {
         Some(Warning {
             name: "governor",
             weight: 0.05,
-            cells: Vec::new(),
             found: format!("the {}'s frequency governor is {governor}", end.role.name()),
             remedy: "use `--governor performance`, so that costs do not change with the load",
-            headline: None,
+            ..Warning::default()
         })
     };
     study.ends.iter().filter_map(warning).collect()
@@ -45,13 +44,12 @@ pub fn frequency(study: &Study) -> Vec<Warning> {
     vec![Warning {
         name: "frequency",
         weight: most,
-        cells: Vec::new(),
         found: format!(
             "the frequency of a CPU changed within {changed} of {} records, by up to {:.0} %",
             changes.len(),
             100.0 * most
         ),
         remedy: "keep it fixed (--governor performance, turbo off), or compare cells of one block only",
-        headline: None,
+        ..Warning::default()
     }]
 }

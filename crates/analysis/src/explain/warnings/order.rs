@@ -49,13 +49,12 @@ pub fn drift(study: &Study) -> Vec<Warning> {
     vec![Warning {
         name: "drift",
         weight: change.abs(),
-        cells: Vec::new(),
         found: format!(
             "{metric} drifted by {:+.0} % from the first run to the last (chance {:.3})",
             100.0 * change,
             found.chance
         ),
         remedy: "the order is random, so cells are still comparable; absolute figures are not: repeat it at another time",
-        headline: None,
+        ..Warning::default()
     }]
 }
