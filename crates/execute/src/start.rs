@@ -45,7 +45,28 @@ pub struct Start<'a> {
     pub states: States,
 }
 
-impl Start<'_> {
+impl<'a> Start<'a> {
+    /// A study that is executed without a calibration and kept in memory alone, unless fields say otherwise.
+    pub fn new(
+        study: &'a Study,
+        plan: &'a Plan,
+        destination: &'a Destination,
+        command_line: Vec<String>,
+    ) -> Start<'a> {
+        Start {
+            study,
+            plan,
+            destination,
+            calibration: Extent::Never,
+            out: None,
+            folder: None,
+            until: None,
+            command_line,
+            allows: |_| Ok(()),
+            states: States::default(),
+        }
+    }
+
     /// Where events are written.
     fn target(&self) -> Result<Target, StoreError> {
         let Some(out) = self.out else {

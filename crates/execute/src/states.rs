@@ -17,6 +17,14 @@ pub struct States {
 }
 
 impl States {
+    /// Any state of the machine, with this time for waiting and repeating.
+    pub fn within(budget: Option<Duration>) -> States {
+        States {
+            budget,
+            ..States::default()
+        }
+    }
+
     /// The limits for the missing runs of a plan, which take this time, where this much of the
     /// budget of a stop rule was spent before. How many runs a stop rule needs is not known: then a
     /// quarter of the time of those made is allowed.

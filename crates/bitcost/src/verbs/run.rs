@@ -213,16 +213,10 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
         say_warnings(&destination.warnings(&study, &plan));
     }
     let start = Start {
-        folder: None,
-        until: None,
-        study: &study,
-        plan: &plan,
-        destination: &destination,
         calibration: arguments.calibration(),
         out: Some(&arguments.out),
-        allows: |_| Ok(()),
-        command_line: output::command_line(),
         states,
+        ..Start::new(&study, &plan, &destination, output::command_line())
     };
     Ok(start.execute(stop, &mut Live::new())?)
 }

@@ -71,19 +71,10 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         say_warnings(&test.destination.warnings(&study, &plan));
     }
     let start = Start {
-        study: &study,
-        plan: &plan,
-        destination: &test.destination,
         calibration: Extent::Constants,
         out: (!arguments.no_log).then_some(&*arguments.out),
-        folder: None,
-        until: None,
-        allows: |_| Ok(()),
-        command_line: output::command_line(),
-        states: States {
-            budget: arguments.repeats.state_budget,
-            ..States::default()
-        },
+        states: States::within(arguments.repeats.state_budget),
+        ..Start::new(&study, &plan, &test.destination, output::command_line())
     };
     let executed = start.execute(&stop, &mut Live::new())?;
     let ending = executed

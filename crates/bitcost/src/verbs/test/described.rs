@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use bitcost_analysis::prove::{Ordinary, Settings};
-use bitcost_execute::{Destination, Executed, Extent, Start, States, labs};
+use bitcost_execute::{Destination, Executed, Start, States, labs};
 use bitcost_iperf3::client::request;
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::{LabSpec, UntilInterval};
@@ -168,23 +168,15 @@ impl Test<'_> {
         stop: &Arc<AtomicBool>,
         lines: &mut Lines,
     ) -> Result<Executed, Failure> {
+        let plan = study.plan(new_seed()?, self.lengths());
         let start = Start {
-            study,
-            plan: &study.plan(new_seed()?, self.lengths()),
-            destination: &self.destination,
-            calibration: Extent::Never,
             out: (!self.arguments.no_log).then_some(&*self.arguments.out),
-            folder: None,
-            until: None,
             allows: match self.arguments.is_with_iperf3() {
                 true => request::check,
                 false => |_| Ok(()),
             },
-            command_line: output::command_line(),
-            states: States {
-                budget: self.arguments.repeats.state_budget,
-                ..States::default()
-            },
+            states: States::within(self.arguments.repeats.state_budget),
+            ..Start::new(study, &plan, &self.destination, output::command_line())
         };
         Ok(start.execute(stop, lines)?)
     }

@@ -1,7 +1,7 @@
 //! `bitcost improve`: a test, and then rounds of short runs that try what may relax its bottleneck. The change that
 //! gains most is kept, and the next step begins with the bottleneck that is left.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use bitcost_analysis::improve::{
 };
 use bitcost_analysis::prove::Ordinary;
 use bitcost_controller::Ending;
-use bitcost_execute::{Executed, Extent, Start, States, Until, round_folder, step_folder};
+use bitcost_execute::{Executed, Start, States, Until, round_folder, step_folder};
 use bitcost_model::conditions::Direction;
 use bitcost_model::plan::Lengths;
 use bitcost_model::units::{counted, show_duration};
@@ -416,19 +416,11 @@ impl Climb<'_, '_> {
         until: Option<Until>,
     ) -> Result<(Ending, Findings), String> {
         let start = Start {
-            study,
-            plan,
-            destination: &self.test.destination,
-            calibration: Extent::Never,
-            out: self.folder.as_deref().map(Path::new),
+            out: self.folder.as_deref(),
             folder: Some(folder),
             until,
-            allows: |_| Ok(()),
-            command_line: output::command_line(),
-            states: States {
-                budget: Some(Duration::ZERO),
-                ..States::default()
-            },
+            states: States::within(Some(Duration::ZERO)),
+            ..Start::new(study, plan, &self.test.destination, output::command_line())
         };
         let executed = start.execute(self.stop, &mut silent(self.stop));
         let Executed {

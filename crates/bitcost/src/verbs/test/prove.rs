@@ -10,7 +10,7 @@ use bitcost_analysis::explain::{Decision, Tried, Untried};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::prove::{Chosen, FACTOR, Ordinary, UNCHANGED, apply, choose, judge};
 use bitcost_controller::Ending;
-use bitcost_execute::{ExecuteError, Extent, PROOF, Start, States, Until};
+use bitcost_execute::{ExecuteError, PROOF, Start, States, Until};
 use bitcost_model::plan::Lengths;
 use bitcost_model::units::{counted, show_duration};
 use bitcost_study::{Single, Study, Varied};
@@ -144,22 +144,19 @@ impl Experiments<'_, '_> {
             tried.all(|one| one.decision != Decision::Open)
         };
         let start = Start {
-            study: &study,
-            plan: &plan,
-            destination: &self.test.destination,
-            calibration: Extent::Never,
             out: self.folder,
             folder: Some(folder),
             until: Some(Until {
                 budget,
                 is_enough: &is_enough,
             }),
-            allows: |_| Ok(()),
-            command_line: output::command_line(),
-            states: States {
-                budget: Some(Duration::ZERO),
-                ..States::default()
-            },
+            states: States::within(Some(Duration::ZERO)),
+            ..Start::new(
+                &study,
+                &plan,
+                &self.test.destination,
+                output::command_line(),
+            )
         };
         let mut lines = Lines::new(false, false, self.stop.clone());
         lines.is_silent = true;
