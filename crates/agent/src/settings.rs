@@ -1,11 +1,11 @@
 //! The host's settings for one run: applied before it, read back, restored after it.
 
 use bitcost_host::{
-    ChangeSet, Flavour, GRO_MAX_SIZE, Knob, Offloads, SET, Scope, Stress, Stressed, Sysctl, Values,
-    Watch, is_on, single,
+    ChangeSet, GRO_MAX_SIZE, Knob, Offloads, SET, Scope, Stress, Stressed, Sysctl, Values, Watch,
+    is_on, single,
 };
 use bitcost_model::conditions::{self, Conditions};
-use bitcost_model::host_settings::{STRESS, SettingRequest, WORKERS_MAX};
+use bitcost_model::host_settings::{Flavour, STRESS, SettingRequest, WORKERS_MAX};
 use bitcost_model::record::{InEffect, OffloadsInEffect, Role};
 use bitcost_model::shared_sysctls;
 
@@ -327,10 +327,7 @@ fn stress(request: &SettingRequest) -> Result<Stress, String> {
             .parse::<u32>()
             .map_err(|error| format!("stress: {name}: {error}"))
     };
-    let flavour = Flavour::NAMES
-        .iter()
-        .find(|(name, _)| *name == text("flavour"))
-        .map(|(_, flavour)| *flavour);
+    let flavour = Flavour::named(text("flavour"));
     let cpus = text("cpus")
         .split(',')
         .filter(|part| !part.is_empty())
@@ -352,15 +349,12 @@ fn stress(request: &SettingRequest) -> Result<Stress, String> {
 
 /// The stress as studies write it, with the CPU of each worker.
 fn stress_text(stress: &Stress, cpus: &[u32]) -> String {
-    let flavour = Flavour::NAMES
-        .iter()
-        .find(|(_, flavour)| *flavour == stress.flavour)
-        .map_or("", |(name, _)| name);
     let of_worker = cpus.iter().cycle().take(stress.workers as usize);
     let cpus: Vec<String> = of_worker.map(u32::to_string).collect();
     format!(
-        "{} {flavour} {}% on {}",
+        "{} {} {}% on {}",
         stress.workers,
+        stress.flavour.name(),
         stress.load_percent,
         cpus.join(",")
     )

@@ -54,7 +54,7 @@ pub use offload::{FeatureBit, FeatureState, Offloads, SET, SETS, features, is_on
 pub use qdisc::RootQdisc;
 pub use receive_path::{RPS_CPUS, ReceivePath, THREADED_NAPI};
 pub use snapshot::Watch;
-pub use stress::{Flavour, Stress, Stressed, Worked};
+pub use stress::{Stress, Stressed, Worked};
 pub use super_packets::{GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, SuperPackets};
 pub use sysctl::Sysctl;
 pub use tuning::{CHANNEL_COUNTS, INTERRUPT_COALESCING, Tuning};

@@ -10,29 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use bitcost_model::host_settings::Flavour;
 use bitcost_sys::thread::{allowed_cpus, cpu_time_ns, pin_to, thread_id};
 
 use crate::HostError;
-
-/// The kind of work of a worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flavour {
-    /// Arithmetic in registers.
-    Cpu,
-    /// Writing through `MEMORY_BYTES` of memory, a cache line at a time.
-    Memory,
-    /// System calls: reads of 4 KiB from `/dev/zero`.
-    Syscall,
-}
-
-impl Flavour {
-    /// Every flavour by name.
-    pub const NAMES: [(&'static str, Flavour); 3] = [
-        ("cpu", Flavour::Cpu),
-        ("memory", Flavour::Memory),
-        ("syscall", Flavour::Syscall),
-    ];
-}
 
 /// A request for CPU stress.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,7 +196,7 @@ mod tests {
     #[test]
     fn workers_are_pinned_run_and_end() {
         let cpu = allowed_cpus().expect("allowed")[0];
-        for (_, flavour) in Flavour::NAMES {
+        for flavour in Flavour::ALL {
             let stress = Stress {
                 workers: 2,
                 flavour,

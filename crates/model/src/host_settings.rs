@@ -32,6 +32,19 @@ pub const STRESS: &str = "stress";
 /// Most threads of one request for [`STRESS`].
 pub const WORKERS_MAX: u32 = 1024;
 
+words! {
+    /// The work of a thread that keeps a CPU busy.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Flavour {
+        /// Arithmetic in registers.
+        Cpu = "cpu",
+        /// Writing through memory that no cache holds, a cache line at a time.
+        Memory = "memory",
+        /// System calls: reads of 4 KiB from `/dev/zero`.
+        Syscall = "syscall",
+    }
+}
+
 /// The request of a run for one setting of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingRequest {

@@ -4,6 +4,9 @@
 //! Pure: no clock, no files, no sockets, and no text that a person writes: reading that is
 //! `bitcost_study`.
 
+#[macro_use]
+mod words;
+
 pub mod buffers;
 pub mod calibration;
 pub mod conditions;

@@ -9,15 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Role;
 
-/// A version of the Internet Protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum IpVersion {
-    /// IPv4 (RFC 791).
-    #[serde(rename = "4")]
-    V4,
-    /// IPv6 (RFC 8200).
-    #[serde(rename = "6")]
-    V6,
+words! {
+    /// A version of the Internet Protocol.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum IpVersion {
+        /// IPv4 (RFC 791).
+        #[serde(rename = "4")]
+        V4 = "4",
+        /// IPv6 (RFC 8200).
+        #[serde(rename = "6")]
+        V6 = "6",
+    }
 }
 
 impl IpVersion {
@@ -33,14 +35,6 @@ impl IpVersion {
     /// Whether an address is of the requested version; every address is, where none is requested.
     pub fn fits(requested: Option<IpVersion>, address: IpAddr) -> bool {
         requested.is_none_or(|version| version == IpVersion::of(address))
-    }
-
-    /// Its number.
-    pub fn name(self) -> &'static str {
-        match self {
-            IpVersion::V4 => "4",
-            IpVersion::V6 => "6",
-        }
     }
 
     /// Bytes of its header without options or extensions (RFC 791, RFC 8200).
@@ -64,23 +58,15 @@ impl IpVersion {
 /// The least MTU that IPv6 runs over, in bytes (RFC 8200, section 5).
 pub const IPV6_MTU_MIN: u32 = 1280;
 
-/// How the kernel schedules a thread (sched(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Scheduling {
-    /// `SCHED_OTHER`.
-    Other,
-    /// `SCHED_BATCH`: a thread that wakes up does not preempt another one.
-    Batch,
-}
-
-impl Scheduling {
-    /// Its word in studies and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scheduling::Other => "other",
-            Scheduling::Batch => "batch",
-        }
+words! {
+    /// How the kernel schedules a thread (sched(7)).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Scheduling {
+        /// `SCHED_OTHER`.
+        Other = "other",
+        /// `SCHED_BATCH`: a thread that wakes up does not preempt another one.
+        Batch = "batch",
     }
 }
 

@@ -5,26 +5,20 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a search looks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Goal {
-    /// The highest throughput.
-    #[default]
-    Rate,
-    /// The least CPU time of both endpoints per KiB.
-    Cost,
+words! {
+    /// What a search looks for.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Goal {
+        /// The highest throughput.
+        #[default]
+        Rate = "rate",
+        /// The least CPU time of both endpoints per KiB.
+        Cost = "cost",
+    }
 }
 
 impl Goal {
-    /// Its word on the command line and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Goal::Rate => "rate",
-            Goal::Cost => "cost",
-        }
-    }
-
     /// Whether it is the one of a search that names none.
     pub fn is_default(&self) -> bool {
         *self == Goal::default()

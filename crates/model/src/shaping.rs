@@ -52,35 +52,18 @@ pub enum Shaper {
     Htb,
 }
 
-/// The program that delays, loses, copies and reorders packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DelayBackend {
-    /// netem where the kernel has it, else the link emulator.
-    #[default]
-    Auto,
-    /// The kernel's netem.
-    Netem,
-    /// bitcost's own link emulator.
-    Builtin,
-}
-
-impl DelayBackend {
-    /// The names that lab files and the command line use.
-    pub const NAMES: [&str; 3] = ["auto", "netem", "builtin"];
-
-    /// The backend of this name.
-    pub fn named(name: &str) -> Option<DelayBackend> {
-        let all = [
-            DelayBackend::Auto,
-            DelayBackend::Netem,
-            DelayBackend::Builtin,
-        ];
-        DelayBackend::NAMES
-            .into_iter()
-            .zip(all)
-            .find(|(known, _)| *known == name)
-            .map(|(_, backend)| backend)
+words! {
+    /// The program that delays, loses, copies and reorders packets.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum DelayBackend {
+        /// netem where the kernel has it, else the link emulator.
+        #[default]
+        Auto = "auto",
+        /// The kernel's netem.
+        Netem = "netem",
+        /// bitcost's own link emulator.
+        Builtin = "builtin",
     }
 }
 

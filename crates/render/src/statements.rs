@@ -21,11 +21,11 @@ const VERDICT: usize = "cannot tell".len();
 /// The verdict of each statement, and under it each figure.
 pub(crate) fn statement_lines(checks: &[CheckSummary]) -> Vec<Line> {
     let of = |check: &CheckSummary| {
-        let verdict = format!("{:<VERDICT$}  ", check.verdict.words());
+        let verdict = format!("{:<VERDICT$}  ", check.verdict.name());
         let claims = check.claims.iter().map(|claim| {
             let mark = format!("{:<VERDICT$}    ", "");
             let told = if check.claims.len() > 1 {
-                format!("{}: ", claim.verdict.words())
+                format!("{}: ", claim.verdict.name())
             } else {
                 String::new()
             };
@@ -116,7 +116,7 @@ pub(crate) fn statements_json(checks: &[CheckSummary]) -> Value {
     let check = |check: &CheckSummary| {
         json!({
             "statement": check.statement,
-            "verdict": check.verdict.name(),
+            "verdict": check.verdict.key(),
             "claims": check.claims.iter().map(claim).collect::<Vec<_>>(),
         })
     };
@@ -131,7 +131,7 @@ fn claim(told: &ClaimSummary) -> Value {
         "of": phrase(&claim.figure).trim_start_matches(", "),
         "levels": levels_json(&told.levels),
         "runs": told.runs,
-        "verdict": told.verdict.name(),
+        "verdict": told.verdict.key(),
         "value": interval.map(|interval| interval.value),
         "low": interval.and_then(|interval| interval.low),
         "high": interval.and_then(|interval| interval.high),

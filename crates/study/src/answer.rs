@@ -31,27 +31,15 @@ pub enum Word {
     Figure(Place),
 }
 
-/// A place for a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// The median of the cell `of`.
-    Of,
-    /// The median of the cell `to`.
-    To,
-    /// The first ÷ the second, with its interval.
-    Ratio,
-}
-
-impl Place {
-    /// Every place.
-    pub const ALL: [Place; 3] = [Place::Of, Place::To, Place::Ratio];
-
-    /// Its name between braces.
-    pub fn name(self) -> &'static str {
-        match self {
-            Place::Of => "of",
-            Place::To => "to",
-            Place::Ratio => "ratio",
-        }
+bitcost_model::words! {
+    /// A place for a figure.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Place {
+        /// The median of the cell `of`.
+        Of = "of",
+        /// The median of the cell `to`.
+        To = "to",
+        /// The first ÷ the second, with its interval.
+        Ratio = "ratio",
     }
 }

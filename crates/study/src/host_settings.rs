@@ -12,7 +12,7 @@ use std::fmt;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::conditions::Offloads;
 use bitcost_model::cpu_list::parse_cpu_list;
-use bitcost_model::host_settings::{self, SettingRequest, WORKERS_MAX};
+use bitcost_model::host_settings::{self, Flavour, SettingRequest, WORKERS_MAX};
 use bitcost_model::near::did_you_mean;
 use bitcost_model::record::Role;
 use bitcost_model::shared_sysctls;
@@ -317,9 +317,6 @@ pub const STRESS: Grammar = Grammar {
     parse: parse_stress,
 };
 
-/// Kinds of load that keep a CPU busy.
-pub const STRESS_FLAVOURS: [&str; 3] = ["cpu", "memory", "syscall"];
-
 fn single(value: impl Into<String>) -> BTreeMap<String, String> {
     BTreeMap::from([("value".to_owned(), value.into())])
 }
@@ -544,14 +541,14 @@ fn parse_stress(text: &str) -> Result<Vec<Parsed>, String> {
     for word in work.split_ascii_whitespace() {
         let in_range =
             |number: Option<u32>, most: u32| number.filter(|number| (1..=most).contains(number));
-        if STRESS_FLAVOURS.contains(&word) {
+        if Flavour::NAMES.contains(&word) {
             values.insert("flavour".to_owned(), word.to_owned());
         } else if let Some(load) = word.strip_suffix('%') {
             let load = in_range(load.parse().ok(), 100)
                 .ok_or_else(|| format!("`{word}` is not a load; 1% to 100%"))?;
             values.insert("load_percent".to_owned(), load.to_string());
         } else {
-            let hint = did_you_mean(word, STRESS_FLAVOURS);
+            let hint = did_you_mean(word, Flavour::NAMES);
             let workers = in_range(word.parse().ok(), WORKERS_MAX);
             let workers = workers.ok_or_else(|| {
                 format!("`{word}` is neither a number of workers nor a flavour{hint}")

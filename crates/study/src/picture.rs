@@ -2,48 +2,28 @@
 
 use bitcost_model::study::Label;
 
-/// One kind of picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PictureKind {
-    /// A metric's median in each cell, next to the figure of the document.
-    Medians,
-    /// A metric at every percentile of the runs, a line per cell.
-    Quantiles,
-    /// A box per cell with every run as a dot.
-    Boxes,
-    /// A metric against a factor that is a number, with intervals.
-    Curve,
-    /// One run of each cell over time: throughput, segments retransmitted, window, round-trip time.
-    Series,
-    /// CPU time per message against message size, and the line through it.
-    Cost,
+bitcost_model::words! {
+    /// One kind of picture; the order is that of a report.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PictureKind {
+        /// A metric's median in each cell, next to the figure of the document.
+        Medians = "medians",
+        /// A metric at every percentile of the runs, a line per cell.
+        Quantiles = "quantiles",
+        /// A box per cell with every run as a dot.
+        Boxes = "boxes",
+        /// A metric against a factor that is a number, with intervals.
+        Curve = "curve",
+        /// CPU time per message against message size, and the line through it.
+        Cost = "cost",
+        /// One run of each cell over time: throughput, segments retransmitted, window, round-trip time.
+        Series = "series",
+    }
 }
 
 impl PictureKind {
-    /// Every kind, in the order of a report.
-    pub const ALL: [PictureKind; 6] = [
-        PictureKind::Medians,
-        PictureKind::Quantiles,
-        PictureKind::Boxes,
-        PictureKind::Curve,
-        PictureKind::Cost,
-        PictureKind::Series,
-    ];
-
     /// Kinds that studies in older logs name, and that reports no longer have.
     pub(crate) const FORMER: [&'static str; 2] = ["cpus", "order"];
-
-    /// The name that studies use.
-    pub fn name(self) -> &'static str {
-        match self {
-            PictureKind::Medians => "medians",
-            PictureKind::Quantiles => "quantiles",
-            PictureKind::Boxes => "boxes",
-            PictureKind::Curve => "curve",
-            PictureKind::Series => "series",
-            PictureKind::Cost => "cost",
-        }
-    }
 
     /// The keys that a study can give for a picture of this kind, in addition to `kind`.
     pub(crate) fn keys(self) -> &'static [&'static str] {
@@ -100,46 +80,24 @@ impl Picture {
     }
 }
 
-/// The meaning of the bars of a curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bars {
-    /// The median's 95 % interval.
-    Interval,
-    /// The least and the largest run.
-    Range,
-}
-
-impl Bars {
-    /// Every kind.
-    pub const ALL: [Bars; 2] = [Bars::Interval, Bars::Range];
-
-    /// The name that studies use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Bars::Interval => "interval",
-            Bars::Range => "range",
-        }
+bitcost_model::words! {
+    /// The meaning of the bars of a curve.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Bars {
+        /// The median's 95 % interval.
+        Interval = "interval",
+        /// The least and the largest run.
+        Range = "range",
     }
 }
 
-/// The scale of an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
-    /// Equal steps are equal differences.
-    Linear,
-    /// Equal steps are equal ratios.
-    Log,
-}
-
-impl Scale {
-    /// Every scale.
-    pub const ALL: [Scale; 2] = [Scale::Linear, Scale::Log];
-
-    /// The name that studies use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scale::Linear => "linear",
-            Scale::Log => "log",
-        }
+bitcost_model::words! {
+    /// The scale of an axis.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Scale {
+        /// Equal steps are equal differences.
+        Linear = "linear",
+        /// Equal steps are equal ratios.
+        Log = "log",
     }
 }

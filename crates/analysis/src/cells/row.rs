@@ -6,34 +6,22 @@ use crate::explain::Kept;
 use crate::metrics::{Figures, Method, Metric};
 use crate::profile::ProfiledRun;
 
-/// What became of a planned run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// The run is used in its cell.
-    Used,
-    /// The run has a result that is left out of its cell.
-    LeftOut,
-    /// An endpoint died, hung, or could not do what was requested.
-    Failed,
-    /// An endpoint could no longer be reached.
-    Lost,
-    /// The run was stopped.
-    Interrupted,
-    /// The run has not been tried.
-    Missing,
-}
-
-impl Status {
-    /// The word for this status in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Used => "used",
-            Status::LeftOut => "left_out",
-            Status::Failed => "failed",
-            Status::Lost => "lost",
-            Status::Interrupted => "interrupted",
-            Status::Missing => "missing",
-        }
+bitcost_model::words! {
+    /// What became of a planned run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Status {
+        /// The run is used in its cell.
+        Used = "used",
+        /// The run has a result that is left out of its cell.
+        LeftOut = "left_out",
+        /// An endpoint died, hung, or could not do what was requested.
+        Failed = "failed",
+        /// An endpoint could no longer be reached.
+        Lost = "lost",
+        /// The run was stopped.
+        Interrupted = "interrupted",
+        /// The run has not been tried.
+        Missing = "missing",
     }
 }
 

@@ -13,34 +13,24 @@ use figure::Comparison;
 /// runs is their range, whatever their spread.
 pub const ENOUGH_RUNS: usize = 3;
 
-/// What our runs say about a statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The figure and its whole interval are within the bounds.
-    Pass,
-    /// The figure breaks a bound, and so does its whole interval.
-    Fail,
-    /// Neither holds: the interval reaches over a bound, there is no interval, or a cell has fewer
-    /// than [`ENOUGH_RUNS`] runs.
-    CannotTell,
+bitcost_model::words! {
+    /// What our runs say about a statement.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Verdict {
+        /// The figure and its whole interval are within the bounds.
+        Pass = "pass",
+        /// The figure breaks a bound, and so does its whole interval.
+        Fail = "fail",
+        /// Neither holds: the interval reaches over a bound, there is no interval, or a cell has fewer
+        /// than [`ENOUGH_RUNS`] runs.
+        CannotTell = "cannot tell",
+    }
 }
 
 impl Verdict {
-    /// The words for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Verdict::Pass => "pass",
-            Verdict::Fail => "fail",
-            Verdict::CannotTell => "cannot tell",
-        }
-    }
-
     /// The word for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::CannotTell => "cannot_tell",
-            other => other.words(),
-        }
+    pub fn key(self) -> String {
+        self.name().replace(' ', "_")
     }
 
     fn of(interval: Interval, claim: &Claim) -> Verdict {

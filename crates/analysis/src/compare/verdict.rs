@@ -4,52 +4,30 @@ use bitcost_stats::Interval;
 
 use crate::metrics::Better;
 
-/// The verdict on a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The change reaches the threshold towards the better side, and its interval does not
-    /// contain 0.
-    Better,
-    /// The change reaches the threshold towards the worse side, and its interval does not
-    /// contain 0.
-    Worse,
-    /// The change stays below the threshold, and its interval stays below twice the threshold.
-    Same,
-    /// The change reaches the threshold, and the metric has no better side.
-    Changed,
-    /// The old side has values, and the new one has none.
-    Missing,
-    /// The runs do not decide it.
-    CannotTell,
-    /// The sides were measured on different machines, or in different states of one.
-    NotComparable,
+bitcost_model::words! {
+    /// The verdict on a change.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Verdict {
+        /// The change reaches the threshold towards the better side, and its interval does not
+        /// contain 0.
+        Better = "better",
+        /// The change reaches the threshold towards the worse side, and its interval does not
+        /// contain 0.
+        Worse = "worse",
+        /// The change stays below the threshold, and its interval stays below twice the threshold.
+        Same = "same",
+        /// The change reaches the threshold, and the metric has no better side.
+        Changed = "changed",
+        /// The old side has values, and the new one has none.
+        Missing = "missing",
+        /// The runs do not decide it.
+        CannotTell = "cannot tell",
+        /// The sides were measured on different machines, or in different states of one.
+        NotComparable = "not comparable",
+    }
 }
 
 impl Verdict {
-    /// All verdicts, in the order in which they are counted.
-    pub const ALL: [Verdict; 7] = [
-        Verdict::Better,
-        Verdict::Worse,
-        Verdict::Same,
-        Verdict::Changed,
-        Verdict::Missing,
-        Verdict::CannotTell,
-        Verdict::NotComparable,
-    ];
-
-    /// The words for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Better => "better",
-            Verdict::Worse => "worse",
-            Verdict::Same => "same",
-            Verdict::Changed => "changed",
-            Verdict::Missing => "missing",
-            Verdict::CannotTell => "cannot tell",
-            Verdict::NotComparable => "not comparable",
-        }
-    }
-
     /// Whether it says that something changed.
     pub fn is_change(self) -> bool {
         matches!(self, Verdict::Better | Verdict::Worse | Verdict::Changed)
@@ -102,11 +80,7 @@ mod tests {
         assert_eq!(of(2.0, -1.0, 5.0, Better::Lower), Verdict::Same);
         assert_eq!(of(2.0, -1.0, 7.0, Better::Lower), Verdict::CannotTell);
         assert_eq!(of(0.0, 0.0, 0.0, Better::Lower), Verdict::Same);
-        let none = Interval {
-            value: 9.0,
-            low: None,
-            high: None,
-        };
+        let none = Interval::alone(9.0);
         assert_eq!(Verdict::of(&none, Better::Lower, 3.0), Verdict::CannotTell);
     }
 }

@@ -16,26 +16,30 @@ const FIT_MIN: f64 = 0.01;
 /// Measured sizes of segments that differ by less than this share are one size.
 const SAME_SIZE: f64 = 0.05;
 
-/// The cost that is modelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spent {
-    /// Time from one send call to the next.
-    SendTime,
-    /// The sender's CPU time.
-    SendCpu,
-    /// The receiver's CPU time.
-    ReceiveCpu,
+bitcost_model::words! {
+    /// The cost that is modelled.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Spent {
+        /// Time from one send call to the next.
+        SendTime = "send_time",
+        /// The sender's CPU time.
+        SendCpu = "send_cpu",
+        /// The receiver's CPU time.
+        ReceiveCpu = "receive_cpu",
+    }
 }
 
-/// The unit on which the cost is spent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// What one send call hands over.
-    Message,
-    /// A message that travels as one packet.
-    Packet,
-    /// A TCP segment.
-    Segment,
+bitcost_model::words! {
+    /// The unit on which the cost is spent.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Unit {
+        /// A message that travels as one packet.
+        Packet = "packet",
+        /// What one send call hands over.
+        Message = "message",
+        /// A TCP segment.
+        Segment = "segment",
+    }
 }
 
 /// A cost model.
@@ -52,23 +56,12 @@ pub struct CostModel {
 }
 
 impl Spent {
-    const ALL: [Spent; 3] = [Spent::SendTime, Spent::SendCpu, Spent::ReceiveCpu];
-
     /// The name for people.
     pub fn title(self) -> &'static str {
         match self {
             Spent::SendTime => "time of a send call",
             Spent::SendCpu => "sender's CPU time",
             Spent::ReceiveCpu => "receiver's CPU time",
-        }
-    }
-
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Spent::SendTime => "send_time",
-            Spent::SendCpu => "send_cpu",
-            Spent::ReceiveCpu => "receive_cpu",
         }
     }
 
@@ -83,18 +76,6 @@ impl Spent {
 }
 
 impl Unit {
-    /// Every unit.
-    pub const ALL: [Unit; 3] = [Unit::Packet, Unit::Message, Unit::Segment];
-
-    /// The word for one.
-    pub fn word(self) -> &'static str {
-        match self {
-            Unit::Message => "message",
-            Unit::Packet => "packet",
-            Unit::Segment => "segment",
-        }
-    }
-
     fn size(self, run: &RunFigures) -> Option<f64> {
         match self {
             Unit::Packet => run.message_size_bytes.filter(|_| run.is_datagram),

@@ -213,31 +213,23 @@ impl Evidence {
     }
 }
 
-/// How sure a verdict is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Confidence {
-    /// The evidence barely suffices, or holds for another limiter too.
-    Low,
-    /// The evidence suffices.
-    Medium,
-    /// The evidence is far from its bounds, and no other limiter comes near.
-    High,
-    /// The throughput followed the limiter's resource when that was changed
-    /// ([`crate::explain::Proof`]).
-    Proved,
+bitcost_model::words! {
+    /// How sure a verdict is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Confidence {
+        /// The evidence barely suffices, or holds for another limiter too.
+        Low = "low",
+        /// The evidence suffices.
+        Medium = "medium",
+        /// The evidence is far from its bounds, and no other limiter comes near.
+        High = "high",
+        /// The throughput followed the limiter's resource when that was changed
+        /// ([`crate::explain::Proof`]).
+        Proved = "proved",
+    }
 }
 
 impl Confidence {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Confidence::Low => "low",
-            Confidence::Medium => "medium",
-            Confidence::High => "high",
-            Confidence::Proved => "proved",
-        }
-    }
-
     /// `high confidence`, or `proved by experiment`.
     pub fn words(self) -> String {
         match self {

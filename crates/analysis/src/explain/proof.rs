@@ -7,25 +7,16 @@ use bitcost_stats::Interval;
 
 use crate::explain::limiter::Limiter;
 
-/// What a perturbation shows of its resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// The throughput follows it.
-    Limits,
-    /// The throughput does not follow it.
-    DoesNot,
-    /// The interval is too wide to tell.
-    Open,
-}
-
-impl Decision {
-    /// The word for it in tables and JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Decision::Limits => "limits",
-            Decision::DoesNot => "does not limit",
-            Decision::Open => "open",
-        }
+bitcost_model::words! {
+    /// What a perturbation shows of its resource.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Decision {
+        /// The throughput follows it.
+        Limits = "limits",
+        /// The throughput does not follow it.
+        DoesNot = "does not limit",
+        /// The interval is too wide to tell.
+        Open = "open",
     }
 }
 

@@ -8,24 +8,18 @@ use bitcost_model::soft_interrupts::{self, spans};
 use crate::metrics::cpu;
 use crate::metrics::view::RunView;
 
-/// By which means the time of soft interrupts is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SoftirqMeans {
-    /// A random part of them was timed.
-    Timed,
-    /// By the share of ticks that hit one.
-    Ticks,
+bitcost_model::words! {
+    /// By which means the time of soft interrupts is known.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum SoftirqMeans {
+        /// A random part of them was timed.
+        Timed = "timed",
+        /// By the share of ticks that hit one.
+        Ticks = "ticks",
+    }
 }
 
 impl SoftirqMeans {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            SoftirqMeans::Timed => "timed",
-            SoftirqMeans::Ticks => "ticks",
-        }
-    }
-
     /// In words, after "soft interrupts".
     pub fn words(self) -> &'static str {
         match self {

@@ -1,41 +1,29 @@
 //! What the innermost function of a chain does: the family of its name.
 
-/// A kind of work that every layer does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Activity {
-    /// Copies bytes.
-    Copy,
-    /// Computes checksums.
-    Checksum,
-    /// Allocates and releases memory.
-    Memory,
-    /// Takes and releases locks.
-    Lock,
-    /// Wakes threads and sends interrupts.
-    Wake,
-    /// Reads clocks and sets timers.
-    Clock,
-    /// Enables interrupts: a sample of a clock falls there in place of where they were disabled.
-    Interrupts,
-    /// What only this layer does.
-    Own,
+bitcost_model::words! {
+    /// A kind of work that every layer does.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Activity {
+        /// Copies bytes.
+        Copy = "copy",
+        /// Computes checksums.
+        Checksum = "checksum",
+        /// Allocates and releases memory.
+        Memory = "memory",
+        /// Takes and releases locks.
+        Lock = "lock",
+        /// Wakes threads and sends interrupts.
+        Wake = "wake",
+        /// Reads clocks and sets timers.
+        Clock = "clock",
+        /// Enables interrupts: a sample of a clock falls there in place of where they were disabled.
+        Interrupts = "interrupts_enabled",
+        /// What only this layer does.
+        Own = "own",
+    }
 }
 
 impl Activity {
-    /// The key in documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Activity::Copy => "copy",
-            Activity::Checksum => "checksum",
-            Activity::Memory => "memory",
-            Activity::Lock => "lock",
-            Activity::Wake => "wake",
-            Activity::Clock => "clock",
-            Activity::Interrupts => "interrupts_enabled",
-            Activity::Own => "own",
-        }
-    }
-
     /// The activity of a chain's innermost function.
     pub fn of(leaf: &str) -> Activity {
         let is_of = |name: &str| match name.strip_suffix('*') {

@@ -31,23 +31,15 @@ const NAME_BYTES_MAX: usize = 64;
 /// The largest count: that of years.
 const COUNT_MAX: u64 = 1 << 48;
 
-/// What makes a sample be taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProfileEvent {
-    /// The CPU's own counter of cycles: a CPU that idles is not sampled.
-    Cycles,
-    /// A timer of the kernel: every CPU is sampled, whether it idles or not.
-    CpuClock,
-}
-
-impl ProfileEvent {
-    /// Its name, as perf(1) has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            ProfileEvent::Cycles => "cycles",
-            ProfileEvent::CpuClock => "cpu-clock",
-        }
+words! {
+    /// What makes a sample be taken.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ProfileEvent {
+        /// The CPU's own counter of cycles: a CPU that idles is not sampled.
+        Cycles = "cycles",
+        /// A timer of the kernel: every CPU is sampled, whether it idles or not.
+        CpuClock = "cpu-clock",
     }
 }
 

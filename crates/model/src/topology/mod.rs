@@ -47,32 +47,24 @@ pub struct Node {
     pub routes: Vec<Route>,
 }
 
-/// The kind of a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NodeKind {
-    /// A host, which can play a role in a run.
-    Host,
-    /// A bridge that learns addresses, without spanning tree.
-    Switch,
-    /// Forwards between the networks of its devices.
-    Router,
-    /// Two ports that are connected by a wire alone. It plays the hardware of both hosts' network
-    /// cards: a super-packet that a host hands over leaves as segments of its MSS.
-    Wire,
+words! {
+    /// The kind of a node.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum NodeKind {
+        /// A host, which can play a role in a run.
+        Host = "host",
+        /// A bridge that learns addresses, without spanning tree.
+        Switch = "switch",
+        /// Forwards between the networks of its devices.
+        Router = "router",
+        /// Two ports that are connected by a wire alone. It plays the hardware of both hosts' network
+        /// cards: a super-packet that a host hands over leaves as segments of its MSS.
+        Wire = "wire",
+    }
 }
 
 impl NodeKind {
-    /// Its name in files and drawings.
-    pub fn name(self) -> &'static str {
-        match self {
-            NodeKind::Host => "host",
-            NodeKind::Switch => "switch",
-            NodeKind::Router => "router",
-            NodeKind::Wire => "wire",
-        }
-    }
-
     /// Whether it forwards frames without looking at IP.
     pub fn is_bridge(self) -> bool {
         matches!(self, NodeKind::Switch | NodeKind::Wire)

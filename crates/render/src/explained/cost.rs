@@ -8,7 +8,7 @@ const SHARES: usize = 8;
 
 /// A cost model, several lines.
 pub(crate) fn cost_text(cost: &CostModel) -> String {
-    let (spent, unit) = (cost.spent.title(), cost.unit.word());
+    let (spent, unit) = (cost.spent.title(), cost.unit.name());
     if !cost.tells() {
         let fit = fit_words(cost);
         return format!("cost: {spent} per {unit}: no line through these sizes: {fit}\n");
@@ -32,13 +32,13 @@ pub(crate) fn cost_text(cost: &CostModel) -> String {
 /// `1447 ns per packet + 0.26 ns per byte`.
 pub(crate) fn formula(cost: &CostModel) -> String {
     let (fixed, slope) = (cost.fit.intercept.value, cost.fit.slope.value);
-    let unit = cost.unit.word();
+    let unit = cost.unit.name();
     format!("{fixed:.0} ns per {unit} + {slope:.2} ns per byte")
 }
 
 /// Which of the two parts differ from 0, and the size at which they are equal.
 fn parts_words(cost: &CostModel) -> String {
-    let unit = cost.unit.word();
+    let unit = cost.unit.name();
     let [fixed, slope] = cost.parts_that_differ();
     match (cost.fit.equal_at(), fixed, slope) {
         (Some(equal), true, true) => {

@@ -60,7 +60,7 @@ fn cost_json(cost: &CostModel) -> Value {
     let place = |(size, ns, runs): &(f64, f64, usize)| json!({ "size_bytes": size, "ns": ns, "runs": runs, "per_byte_share": cost.per_byte_share(*size) });
     json!({
         "of": cost.spent.name(),
-        "per": cost.unit.word(),
+        "per": cost.unit.name(),
         "formula": formula(cost),
         "runs": cost.runs,
         "tells": cost.tells(),

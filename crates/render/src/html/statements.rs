@@ -44,8 +44,8 @@ pub(crate) fn section(page: &mut Html, execution: &Findings) {
 }
 
 fn verdict(page: &mut Html, verdict: Verdict) {
-    page.raw(&format!("<b class=\"verdict {}\">", verdict.name()))
-        .text(verdict.words())
+    page.raw(&format!("<b class=\"verdict {}\">", verdict.key()))
+        .text(verdict.name())
         .raw("</b> ");
 }
 
@@ -57,8 +57,7 @@ fn tallied(checks: &[CheckSummary]) -> String {
             .filter(|check| check.verdict == verdict)
             .count()
     };
-    let counts = [Verdict::Pass, Verdict::Fail, Verdict::CannotTell]
-        .map(|verdict| (count(verdict), verdict.words()));
+    let counts = Verdict::ALL.map(|verdict| (count(verdict), verdict.name()));
     let counts = counts
         .iter()
         .filter(|(count, _)| *count > 0)

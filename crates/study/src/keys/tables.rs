@@ -36,9 +36,9 @@ const BLOCKS: Form = Form::Whole(1, BLOCKS_MOST, &[]);
 const NAPI: Form = Form::Words(|| vec!["threaded", "inline"]);
 const BACKEND: Form = Form::Words(|| DelayBackend::NAMES.to_vec());
 const SHAPERS: Form = Form::Words(|| vec!["tbf", "htb"]);
-const BARS: Form = Form::Words(|| Bars::ALL.map(Bars::name).to_vec());
-const SCALE: Form = Form::Words(|| Scale::ALL.map(Scale::name).to_vec());
-const KIND: Form = Form::Words(|| PictureKind::ALL.map(PictureKind::name).to_vec());
+const BARS: Form = Form::Words(|| Bars::NAMES.to_vec());
+const SCALE: Form = Form::Words(|| Scale::NAMES.to_vec());
+const KIND: Form = Form::Words(|| PictureKind::NAMES.to_vec());
 
 /// A study file.
 pub(crate) const STUDY: Table = Table {

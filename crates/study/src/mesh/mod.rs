@@ -105,38 +105,22 @@ pub struct Mesh {
     pub networks: Vec<Network>,
 }
 
-/// A network of a Kubernetes cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    /// That of pods.
-    Pod,
-    /// That of the nodes themselves.
-    Host,
-    /// That of pods, through a Service in front of the receiver.
-    Service,
+bitcost_model::words! {
+    /// A network of a Kubernetes cluster.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Network {
+        /// That of pods.
+        Pod = "pod",
+        /// That of the nodes themselves.
+        Host = "host",
+        /// That of pods, through a Service in front of the receiver.
+        Service = "service",
+    }
 }
 
 impl Network {
-    /// Each.
-    const ALL: [Network; 3] = [Network::Pod, Network::Host, Network::Service];
-
     /// What a study may write.
     pub const ALLOWED: &str = "pod, host, service, or a list of them";
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Network::Pod => "pod",
-            Network::Host => "host",
-            Network::Service => "service",
-        }
-    }
-
-    /// The network of this name.
-    pub fn parse(name: &str) -> Option<Network> {
-        let mut all = Network::ALL.into_iter();
-        all.find(|network| network.name() == name)
-    }
 }
 
 impl Mesh {

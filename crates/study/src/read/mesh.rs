@@ -77,7 +77,7 @@ fn networks(section: &Section) -> Result<Vec<Network>, StudyError> {
     let read = |value: &Value| {
         let one = value.as_str().map(|name| vec![name.to_owned()]);
         let named = one.or_else(|| names(value))?;
-        let all: Option<Vec<Network>> = named.iter().map(|name| Network::parse(name)).collect();
+        let all: Option<Vec<Network>> = named.iter().map(|name| Network::named(name)).collect();
         all.filter(|all| {
             let mut each = all.iter().enumerate();
             !all.is_empty() && each.all(|(place, network)| !all[..place].contains(network))

@@ -90,14 +90,11 @@ fn picture(section: &Section, value: &Value, factors: &[Factor]) -> Result<Pictu
     }
     picture.title = text(table, "title").map_err(error)?;
     picture.metrics = metrics(table).map_err(error)?;
-    if let Some(bars) =
-        choice(table, "bars", &Bars::ALL.map(|bars| (bars.name(), bars))).map_err(error)?
-    {
+    if let Some(bars) = choice(table, "bars", Bars::named, &Bars::NAMES).map_err(error)? {
         picture.bars = bars;
     }
-    let scales = Scale::ALL.map(|scale| (scale.name(), scale));
-    picture.x = choice(table, "x", &scales).map_err(error)?;
-    picture.y = choice(table, "y", &scales).map_err(error)?;
+    picture.x = choice(table, "x", Scale::named, &Scale::NAMES).map_err(error)?;
+    picture.y = choice(table, "y", Scale::named, &Scale::NAMES).map_err(error)?;
     if let Some(of) = table.get("of") {
         picture.of = levels(section, of, factors)?;
     }
@@ -105,34 +102,29 @@ fn picture(section: &Section, value: &Value, factors: &[Factor]) -> Result<Pictu
 }
 
 fn kind(name: &str) -> Result<PictureKind, String> {
-    choose(
-        "picture",
-        name,
-        &PictureKind::ALL.map(|kind| (kind.name(), kind)),
-    )
+    choose("picture", name, PictureKind::named, &PictureKind::NAMES)
 }
 
-fn choice<T: Copy>(
+fn choice<T>(
     table: &InlineTable,
     key: &str,
-    known: &[(&str, T)],
+    named: fn(&str) -> Option<T>,
+    names: &[&str],
 ) -> Result<Option<T>, String> {
     text(table, key)?
-        .map(|name| choose(&format!("`{key}`"), &name, known))
+        .map(|name| choose(&format!("`{key}`"), &name, named, names))
         .transpose()
 }
 
-fn choose<T: Copy>(what: &str, name: &str, known: &[(&str, T)]) -> Result<T, String> {
-    let names = || known.iter().map(|(name, _)| *name);
-    let found = known
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, value)| *value);
-    found.ok_or_else(|| {
-        let (hint, allowed) = (
-            did_you_mean(name, names()),
-            names().collect::<Vec<_>>().join(", "),
-        );
+fn choose<T>(
+    what: &str,
+    name: &str,
+    named: fn(&str) -> Option<T>,
+    names: &[&str],
+) -> Result<T, String> {
+    named(name).ok_or_else(|| {
+        let hint = did_you_mean(name, names.iter().copied());
+        let allowed = names.join(", ");
         format!("unknown {what} `{name}`{hint}; allowed: {allowed}")
     })
 }

@@ -168,11 +168,9 @@ fn words(section: &Section, is_compared: bool) -> Result<Vec<Word>, StudyError> 
         let Some((name, after)) = after.split_once('}') else {
             return fail("`words` has a `{` without its `}`".to_owned());
         };
-        let Some(place) = Place::ALL.into_iter().find(|place| place.name() == name) else {
-            let names = || Place::ALL.into_iter().map(Place::name);
-            let hint = did_you_mean(name, names());
-            let all: Vec<String> = names().map(|name| format!("{{{name}}}")).collect();
-            let all = all.join(", ");
+        let Some(place) = Place::named(name) else {
+            let hint = did_you_mean(name, Place::NAMES);
+            let all = Place::NAMES.map(|name| format!("{{{name}}}")).join(", ");
             return fail(format!(
                 "unknown place `{{{name}}}` in `words`{hint}; allowed: {all}"
             ));

@@ -374,7 +374,7 @@ pub const SETTINGS: &[Setting] = settings! {
         ]),
         "Scheduling policy of the traffic threads: SCHED_OTHER or SCHED_BATCH (default: unchanged)";
     row "probes", flag("probes"),
-        Kind::Named(|| Probes::WORDS.to_vec(), |c, text| { c.probes = Probes::named(text)?; Some(()) }),
+        Kind::Named(|| Probes::NAMES.to_vec(), |c, text| { c.probes = Probes::named(text)?; Some(()) }),
         "When the hosts' counters are read: every 100 ms, or only at the start and end of the window (default: all)";
     run_row "no_cost", flag("no-cost"), Kind::Switch(|c, on| c.no_cost = on),
         "Do not measure CPU time; a service then runs the test without waiting for tests that do, and the test may not change settings of its host (default: false)";

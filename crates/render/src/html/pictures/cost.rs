@@ -25,7 +25,7 @@ pub(crate) fn draw(_: &Findings, _: &Wanted, explanation: &Explanation) -> Vec<D
 }
 
 fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) -> Option<Drawn> {
-    let word = unit.word();
+    let word = unit.name();
     let models: Vec<&(String, CostModel)> = costs
         .iter()
         .filter(|(_, cost)| (cost.spent, cost.unit) == (spent, unit))

@@ -1,17 +1,19 @@
 //! The signs of marks, which distinguish them without colour.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
-    Circle,
-    Square,
-    Diamond,
-    TriangleUp,
-    TriangleDown,
-    Cross,
-    OpenCircle,
-    OpenDiamond,
-    /// A line across the band of a name.
-    Across,
+bitcost_model::words! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Sign {
+        Circle = "circle",
+        Square = "square",
+        Diamond = "diamond",
+        TriangleUp = "triangle-up",
+        TriangleDown = "triangle-down",
+        Cross = "cross",
+        OpenCircle = "circle-open",
+        OpenDiamond = "diamond-open",
+        /// A line across the band of a name.
+        Across = "across",
+    }
 }
 
 impl Sign {
@@ -23,21 +25,6 @@ impl Sign {
         Sign::TriangleUp,
         Sign::TriangleDown,
     ];
-
-    /// Its name in the page.
-    pub fn name(self) -> &'static str {
-        match self {
-            Sign::Circle => "circle",
-            Sign::Square => "square",
-            Sign::Diamond => "diamond",
-            Sign::TriangleUp => "triangle-up",
-            Sign::TriangleDown => "triangle-down",
-            Sign::Cross => "cross",
-            Sign::OpenCircle => "circle-open",
-            Sign::OpenDiamond => "diamond-open",
-            Sign::Across => "across",
-        }
-    }
 
     /// Its path around a place; `reach` is how far [`Sign::Across`] reaches to both sides.
     pub fn path(self, x: f64, y: f64, reach: f64) -> String {
