@@ -66,20 +66,9 @@ impl HostOptions {
         let given = receiver.map(Asked::parse).transpose();
         let given = given.map_err(Failure::Usage)?;
         if !self.are_named() && given.is_none() {
-            let given = [
-                (self.sender_dev.is_some(), "--sender-dev"),
-                (self.receiver_dev.is_some(), "--receiver-dev"),
-                (self.remote_program.is_some(), "--remote-program"),
-                (self.ssh_config.is_some(), "--ssh-config"),
-                (self.sudo, "--sudo"),
-                (receiver_address.is_some(), "--receiver-address"),
-            ];
-            return match given.iter().find(|(is_given, _)| *is_given) {
-                Some((_, option)) => Err(Failure::Usage(format!(
-                    "{option} needs named hosts; name one with --receiver HOST or --sender HOST"
-                ))),
-                None => Ok(None),
-            };
+            let address = receiver_address.map(|_| "--receiver-address");
+            let why = "needs named hosts; name one with --receiver HOST or --sender HOST";
+            return refuse(self.given().chain(address), why).map(|()| None);
         }
         let receiver = given.or_else(|| self.receiver.clone());
         let reach = |asked: Option<&Asked>| asked.map_or(Ok(Host::Local), &way);
@@ -113,17 +102,13 @@ impl HostOptions {
                     .to_owned(),
             )
         })?;
-        let refused = [
-            (self.sender.is_some(), "--sender"),
-            (self.receiver_dev.is_some(), "--receiver-dev"),
-            (self.remote_program.is_some(), "--remote-program"),
-            (self.ssh_config.is_some(), "--ssh-config"),
-        ];
-        if let Some((_, option)) = refused.iter().find(|(is_given, _)| *is_given) {
-            return Err(Failure::Usage(format!(
-                "{option} needs bitcost at both ends; with --peer iperf3 the other end is the server"
-            )));
-        }
+        let sender = self.sender.as_ref().map(|_| "--sender");
+        let others = self.given();
+        let others = others.filter(|option| !["--sender-dev", "--sudo"].contains(option));
+        refuse(
+            sender.into_iter().chain(others),
+            "needs bitcost at both ends; with --peer iperf3 the other end is the server",
+        )?;
         let receiver = Host::parse_iperf3(server).map_err(Failure::Usage)?;
         let spec = NamedHosts {
             sender: NamedHost {
@@ -147,23 +132,15 @@ impl HostOptions {
     /// hosts of it as endpoints; absent outside of running labs. `receiver` stands for --receiver.
     ///
     /// # Errors
-    /// Usage, when they are no hosts of the lab, or an option is for hosts that ssh reaches.
+    /// Usage, when they are not hosts of the lab, or an option is for hosts that ssh reaches.
     pub fn in_running_lab(&self, receiver: Option<&str>) -> Result<Option<LabSpec>, Failure> {
         let Some(inside) = Inside::find()? else {
             return Ok(None);
         };
-        let for_ssh = [
-            (self.sender_dev.is_some(), "--sender-dev"),
-            (self.receiver_dev.is_some(), "--receiver-dev"),
-            (self.remote_program.is_some(), "--remote-program"),
-            (self.ssh_config.is_some(), "--ssh-config"),
-            (self.sudo, "--sudo"),
-        ];
-        if let Some((_, option)) = for_ssh.iter().find(|(is_given, _)| *is_given) {
-            return Err(Failure::Usage(format!(
-                "{option} is for hosts that ssh reaches; between nodes of a running lab leave it out"
-            )));
-        }
+        refuse(
+            self.given(),
+            "is for hosts that ssh reaches; between nodes of a running lab leave it out",
+        )?;
         let name = |host: &Option<Asked>| {
             let host = host.as_ref()?;
             Some(host.node().unwrap_or_else(|| inside.node.clone()))
@@ -207,9 +184,30 @@ impl HostOptions {
         Ok(Destination::Hosts(Box::new(Named::from_log(spec)?)))
     }
 
+    /// The options that were given of those that say how named hosts are reached.
+    fn given(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            (self.sender_dev.is_some(), "--sender-dev"),
+            (self.receiver_dev.is_some(), "--receiver-dev"),
+            (self.remote_program.is_some(), "--remote-program"),
+            (self.ssh_config.is_some(), "--ssh-config"),
+            (self.sudo, "--sudo"),
+        ];
+        let given = all.into_iter().filter(|(is_given, _)| *is_given);
+        given.map(|(_, option)| option)
+    }
+
     /// Whether any host was named.
     pub fn are_named(&self) -> bool {
         self.sender.is_some() || self.receiver.is_some()
+    }
+}
+
+/// Refuses the first of the given options.
+fn refuse(given: impl IntoIterator<Item = &'static str>, why: &str) -> Result<(), Failure> {
+    match given.into_iter().next() {
+        Some(option) => Err(Failure::Usage(format!("{option} {why}"))),
+        None => Ok(()),
     }
 }
 
