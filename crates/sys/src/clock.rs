@@ -3,28 +3,30 @@
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::{Timespec, clock_gettime};
 
+#[inline]
+fn ns(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
 /// The present time on `CLOCK_MONOTONIC`, in nanoseconds.
 pub fn monotonic_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    ns(ClockId::Monotonic)
 }
 
 /// The present time on `CLOCK_REALTIME`, in nanoseconds.
 pub fn realtime_ns() -> u64 {
-    let now = clock_gettime(ClockId::Realtime);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    ns(ClockId::Realtime)
 }
 
 /// CPU time of the calling thread, in nanoseconds (`CLOCK_THREAD_CPUTIME_ID`).
 pub fn thread_cpu_ns() -> u64 {
-    let used = clock_gettime(ClockId::ThreadCPUTime);
-    used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64
+    ns(ClockId::ThreadCPUTime)
 }
 
 /// CPU time of this process with all its threads, in nanoseconds (`CLOCK_PROCESS_CPUTIME_ID`).
 pub fn process_cpu_ns() -> u64 {
-    let used = clock_gettime(ClockId::ProcessCPUTime);
-    used.tv_sec as u64 * 1_000_000_000 + used.tv_nsec as u64
+    ns(ClockId::ProcessCPUTime)
 }
 
 /// Sleeps until `CLOCK_MONOTONIC` reaches `at_ns`; returns at once when that has passed.

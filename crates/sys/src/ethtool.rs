@@ -39,18 +39,19 @@ pub struct Driver {
     pub firmware: Option<String>,
 }
 
+/// A socket for requests on devices.
+fn any_socket() -> io::Result<OwnedFd> {
+    let (kind, flags) = (SocketType::DGRAM, SocketFlags::CLOEXEC);
+    Ok(socket_with(AddressFamily::INET, kind, flags, None)?)
+}
+
 /// The driver of `device` in the caller's network namespace (ETHTOOL_GDRVINFO).
 ///
 /// Nothing is known of a device without one (`EOPNOTSUPP`, as loopback on old kernels).
 /// # Errors
 /// `ENODEV` when there is no such device, `InvalidInput` for a name that cannot be one.
 pub fn driver(device: &str) -> io::Result<Driver> {
-    let socket = socket_with(
-        AddressFamily::INET,
-        SocketType::DGRAM,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let socket = any_socket()?;
     let info = match driver_info(&socket, device) {
         Ok(info) => info,
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
@@ -75,12 +76,7 @@ pub fn driver(device: &str) -> io::Result<Driver> {
 /// # Errors
 /// `ENODEV` when there is no such device, `InvalidInput` for a name that cannot be one.
 pub fn statistics(device: &str) -> io::Result<Vec<(String, u64)>> {
-    let socket = socket_with(
-        AddressFamily::INET,
-        SocketType::DGRAM,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let socket = any_socket()?;
     let count = match driver_info(&socket, device) {
         Ok(info) => info.counts[1] as usize,
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => 0,
