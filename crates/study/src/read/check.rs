@@ -159,17 +159,15 @@ fn two(section: &Section, key: &str, factors: &[Factor]) -> Result<(Levels, Leve
     Ok((of, to))
 }
 
+/// A list of levels.
+fn labels(value: &Value) -> Option<Vec<Label>> {
+    value.as_array()?.iter().map(label).collect()
+}
+
 fn along(section: &Section, key: &str, factors: &[Factor]) -> Result<Along, StudyError> {
     let name = section.required_text(key)?;
     let factor = known_factor(section, key, &name, factors)?;
-    let list = |value: &Value| {
-        value
-            .as_array()?
-            .iter()
-            .map(label)
-            .collect::<Option<Vec<_>>>()
-    };
-    let levels = match section.typed("levels", "a list of levels", list)? {
+    let levels = match section.typed("levels", "a list of levels", labels)? {
         Some(levels) => levels,
         None => factor
             .levels
@@ -219,20 +217,12 @@ pub fn leave_out(top: &Section, factors: &[Factor]) -> Result<Vec<LeaveOut>, Stu
         let mut lists = Vec::new();
         for (name, _) in section.table.iter() {
             let factor = known_factor(section, name, name, factors)?;
-            let list = |value: &Value| {
-                value
-                    .as_array()?
-                    .iter()
-                    .map(label)
-                    .collect::<Option<Vec<_>>>()
-            };
-            let labels = section
-                .typed(name, "a list of levels", list)?
-                .unwrap_or_default();
-            labels
+            let listed = section.typed(name, "a list of levels", labels)?;
+            let listed = listed.unwrap_or_default();
+            listed
                 .iter()
                 .try_for_each(|label| known_level(section, name, factor, label))?;
-            lists.push((name.to_owned(), labels));
+            lists.push((name.to_owned(), listed));
         }
         if lists.len() < 2 {
             return Err(section.error("a [[leave_out]] names levels of two factors or more"));
