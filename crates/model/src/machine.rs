@@ -7,6 +7,53 @@ use serde::{Deserialize, Serialize};
 
 use crate::harmless;
 
+/// The sysctls that affect measurements, by dotted name (kernel doc: admin-guide/sysctl,
+/// networking/ip-sysctl).
+pub const SYSCTLS: &[&str] = &[
+    "kernel.numa_balancing",
+    "kernel.sched_autogroup_enabled",
+    "kernel.sched_rt_runtime_us",
+    "kernel.timer_migration",
+    "net.core.busy_poll",
+    "net.core.busy_read",
+    "net.core.default_qdisc",
+    "net.core.dev_weight",
+    "net.core.gro_normal_batch",
+    "net.core.high_order_alloc_disable",
+    "net.core.netdev_budget",
+    "net.core.netdev_budget_usecs",
+    "net.core.netdev_max_backlog",
+    "net.core.netdev_tstamp_prequeue",
+    "net.core.optmem_max",
+    "net.core.rmem_default",
+    "net.core.rmem_max",
+    "net.core.rps_sock_flow_entries",
+    "net.core.skb_defer_max",
+    "net.core.wmem_default",
+    "net.core.wmem_max",
+    "net.ipv4.tcp_adv_win_scale",
+    "net.ipv4.tcp_autocorking",
+    "net.ipv4.tcp_available_congestion_control",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_ecn",
+    "net.ipv4.tcp_limit_output_bytes",
+    "net.ipv4.tcp_min_tso_segs",
+    "net.ipv4.tcp_moderate_rcvbuf",
+    "net.ipv4.tcp_mtu_probing",
+    "net.ipv4.tcp_no_metrics_save",
+    "net.ipv4.tcp_notsent_lowat",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_slow_start_after_idle",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_tso_win_divisor",
+    "net.ipv4.tcp_window_scaling",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.udp_rmem_min",
+    "net.ipv4.udp_wmem_min",
+    "vm.zone_reclaim_mode",
+];
+
 /// A network interface at the time of its description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceDescription {

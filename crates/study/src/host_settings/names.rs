@@ -1,6 +1,8 @@
 //! Names of features and kernel parameters that are known without a host.
 
+use bitcost_model::machine::SYSCTLS;
 use bitcost_model::near::{did_you_mean, near};
+use bitcost_model::shared_sysctls;
 
 /// ethtool's short and long names of groups of features (ethtool(8), `-K`).
 const FEATURE_GROUPS: [&str; 24] = [
@@ -33,38 +35,12 @@ const FEATURE_GROUPS: [&str; 24] = [
 /// The kernel's features whose names have no `-` (net/ethtool/common.c, `netdev_features_strings`).
 const PLAIN_FEATURES: [&str; 2] = ["highdma", "loopback"];
 
-/// Parameters that are often set for a measurement, as far as a run may set them.
-const PARAMETERS: [&str; 29] = [
-    "net.core.busy_poll",
-    "net.core.busy_read",
-    "net.core.default_qdisc",
-    "net.core.dev_weight",
-    "net.core.netdev_budget",
-    "net.core.netdev_budget_usecs",
-    "net.core.netdev_max_backlog",
-    "net.core.optmem_max",
-    "net.core.rmem_default",
-    "net.core.rmem_max",
-    "net.core.wmem_default",
-    "net.core.wmem_max",
-    "net.ipv4.tcp_autocorking",
-    "net.ipv4.tcp_congestion_control",
-    "net.ipv4.tcp_ecn",
-    "net.ipv4.tcp_limit_output_bytes",
-    "net.ipv4.tcp_mem",
-    "net.ipv4.tcp_min_tso_segs",
-    "net.ipv4.tcp_moderate_rcvbuf",
-    "net.ipv4.tcp_mtu_probing",
-    "net.ipv4.tcp_no_metrics_save",
-    "net.ipv4.tcp_notsent_lowat",
-    "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_sack",
-    "net.ipv4.tcp_slow_start_after_idle",
-    "net.ipv4.tcp_timestamps",
-    "net.ipv4.tcp_window_scaling",
-    "net.ipv4.tcp_wmem",
-    "net.ipv4.udp_mem",
-];
+/// Parameters that a run may set, of those that affect measurements.
+fn parameters() -> impl Iterator<Item = &'static str> {
+    let others = ["net.ipv4.tcp_mem", "net.ipv4.udp_mem"];
+    let all = SYSCTLS.iter().copied().chain(others);
+    all.filter(|name| name.starts_with("net.") && shared_sysctls::refusal(name).is_none())
+}
 
 /// Refuses a name that no kernel has. A name with a `-` may be a feature of the host's kernel, which
 /// only the host knows.
@@ -84,10 +60,10 @@ pub(super) fn parameters_like(name: &str) -> String {
     if name.starts_with("net.") {
         return String::new();
     }
-    let alike = near(last_part(name), PARAMETERS.into_iter().map(last_part));
+    let alike = near(last_part(name), parameters().map(last_part));
     let names: Vec<String> = alike
         .into_iter()
-        .filter_map(|part| PARAMETERS.into_iter().find(|name| last_part(name) == part))
+        .filter_map(|part| parameters().find(|name| last_part(name) == part))
         .map(|name| format!("`{name}`"))
         .collect();
     match names.is_empty() {
