@@ -385,13 +385,7 @@ impl Endpoint {
             background: parts,
             ticks_per_second: bitcost_probe::cpu::ticks_per_second(),
             samples: watched.samples,
-            idle: None,
-            foreign: None,
-            speed: Vec::new(),
-            core_to_core: None,
-            whole: None,
-            profile: None,
-            iperf3: None,
+            ..EndpointRecord::default()
         })
     }
 

@@ -15,13 +15,14 @@ use crate::metrics::{Better, Metric};
 pub const SHARE_POINTS: f64 = 0.1;
 
 /// Whether runs of both sides were made in the same blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pairing {
     /// The runs are of one execution and interleaved: what a block does to both sides cancels.
     Blocks,
     /// The two runs of a block were made one after the other: each pair has its own change.
     Duet,
     /// The runs are of two executions, or of other programs.
+    #[default]
     Apart,
 }
 

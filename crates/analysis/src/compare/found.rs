@@ -43,7 +43,7 @@ pub(super) fn name_of(levels: &[(String, Label)]) -> String {
 }
 
 /// Everything that was compared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Comparison {
     /// Names of the old and the new side.
     pub names: (String, String),

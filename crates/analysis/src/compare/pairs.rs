@@ -125,7 +125,6 @@ pub fn across(
 /// Why no run of one side can be compared with one of the other.
 const NO_STATE: &str = "the endpoints' CPUs were never equally far from each other on both sides, or other programs disturbed the runs; measure again";
 
-/// The names of the executions of a side.
 fn side_name(executions: &[Findings]) -> String {
     let names: Vec<&str> = executions.iter().map(|one| one.name.as_str()).collect();
     match &names[..] {
@@ -270,21 +269,11 @@ fn empty(
         pairing,
         is_within,
         threshold_pct,
-        machine_differences: Vec::new(),
-        host_differences: Vec::new(),
-        constant_differences: Vec::new(),
-        setting_differences: Vec::new(),
-        known_to_one: Vec::new(),
-        run_remarks: Vec::new(),
-        not_comparable: Vec::new(),
         executions: (1, 1),
-        together: Vec::new(),
-        cells: Vec::new(),
-        unmatched: Vec::new(),
+        ..Comparison::default()
     }
 }
 
-/// The runs of each cell.
 pub(crate) fn rows_by_cell(execution: &Findings) -> Vec<Vec<&RunRow>> {
     let mut rows = vec![Vec::new(); execution.summary.cells.len()];
     execution

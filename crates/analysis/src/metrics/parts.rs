@@ -59,7 +59,6 @@ pub fn parts(run: &RunView) -> Vec<PartRun> {
         .collect()
 }
 
-/// The record of an endpoint, reduced to one part.
 fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
     let edges = [end.samples.first(), end.samples.last()]
         .into_iter()
@@ -100,16 +99,10 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
         tcp_info: part.all.tcp_info,
         latency: part.all.latency,
         flows: part.flows,
-        background: Vec::new(),
         ticks_per_second: end.ticks_per_second,
         samples,
-        idle: None,
-        foreign: None,
-        speed: Vec::new(),
-        core_to_core: None,
-        whole: None,
-        profile: None,
         iperf3: end.iperf3.clone(),
+        ..EndpointRecord::default()
     })
 }
 

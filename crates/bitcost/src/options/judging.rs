@@ -104,17 +104,9 @@ mod tests {
             pairing: Pairing::Apart,
             is_within,
             threshold_pct: THRESHOLD_PCT,
-            machine_differences: Vec::new(),
-            host_differences: Vec::new(),
-            constant_differences: Vec::new(),
-            setting_differences: Vec::new(),
-            known_to_one: Vec::new(),
-            run_remarks: Vec::new(),
-            not_comparable: Vec::new(),
             executions: (1, 1),
-            together: Vec::new(),
-            cells: Vec::new(),
             unmatched: vec![only(is_old)],
+            ..Comparison::default()
         };
         let said = |is_within, is_old| {
             judging
