@@ -4,9 +4,8 @@
 // The test harness reads what a test prints.
 #![allow(clippy::disallowed_macros)]
 
-use crate::common::{Did, Made, STUDY, across, ended, findings, is, log, plain};
+use crate::common::{Did, Made, STUDY, across, compared, ended, execution, is, log, plain};
 use bitcost_analysis::compare::{Comparison, Shift, Side, Verdict, within};
-use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Better, metric};
 use bitcost_model::counters::{CoreToCore, CpuSpeed};
 use bitcost_model::event::{Event, FailureKind};
@@ -164,13 +163,6 @@ fn verdicts_over_recorded_noise_are_seldom_wrong() {
     );
 }
 
-fn execution(name: &str, events: &[Event]) -> Findings {
-    Findings {
-        name: name.into(),
-        ..findings(events)
-    }
-}
-
 fn made(factor: f64) -> Vec<Event> {
     log(STUDY, 5, |cell, planned| {
         let did = plain(cell, planned);
@@ -226,12 +218,7 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
 /// What became of the throughput from one execution to another.
 fn throughput_change(old: &[Event], new: &[Event]) -> Comparison {
     let metrics = [metric("throughput_mbps").expect("a metric")];
-    across(
-        &execution("old", old),
-        &execution("new", new),
-        &metrics,
-        3.0,
-    )
+    compared(("old", old), ("new", new), &metrics)
 }
 
 /// Adds the times of the fixed loop to each run: about this many ns.
@@ -302,14 +289,7 @@ fn runs_are_compared_with_runs_of_the_same_state() {
         with_round_trip(events, move |block| if near(block) { 44 } else { 370 })
     };
     let (mostly, seldom) = (with_near(|block| block < 3), with_near(|block| block < 2));
-    let of = |old: &[Event], new: &[Event]| {
-        across(
-            &execution("old", old),
-            &execution("new", new),
-            &metrics,
-            3.0,
-        )
-    };
+    let of = |old: &[Event], new: &[Event]| compared(("old", old), ("new", new), &metrics);
     let found = of(&mostly, &seldom);
     assert_eq!(found.not_comparable, [""; 0]);
     for change in found.changes() {
@@ -391,12 +371,7 @@ fn nothing_can_be_told_of_single_runs_and_of_zero() {
         metric("throughput_mbps").expect("a metric"),
         metric("loss_pct").expect("a metric"),
     ];
-    let found = across(
-        &execution("a", &one),
-        &execution("b", &made(0.5)),
-        &metrics,
-        3.0,
-    );
+    let found = compared(("a", &one), ("b", &made(0.5)), &metrics);
     assert_eq!(
         found.count(Verdict::Worse),
         0,
@@ -404,7 +379,7 @@ fn nothing_can_be_told_of_single_runs_and_of_zero() {
         comparison_text(&found, None)
     );
     assert!(found.count(Verdict::CannotTell) >= 4);
-    let itself = across(&execution("a", &one), &execution("b", &one), &metrics, 3.0);
+    let itself = compared(("a", &one), ("b", &one), &metrics);
     assert_eq!(
         itself.count(Verdict::CannotTell),
         itself.changes().count(),
@@ -412,12 +387,7 @@ fn nothing_can_be_told_of_single_runs_and_of_zero() {
         comparison_text(&itself, None)
     );
     let none = log(STUDY, 1, |_, _| Made::Missing);
-    let empty = across(
-        &execution("a", &none),
-        &execution("b", &none),
-        &metrics,
-        3.0,
-    );
+    let empty = compared(("a", &none), ("b", &none), &metrics);
     assert!(comparison_text(&empty, None).ends_with("nothing to compare\n"));
 }
 
@@ -495,14 +465,7 @@ fn losing(lost_pct: impl Fn(u32) -> f64) -> Vec<Event> {
 #[test]
 fn what_has_no_ratio_is_told_in_its_unit() {
     let metrics = [metric("loss_pct").expect("a metric")];
-    let judged = |old: &[Event], new: &[Event]| {
-        across(
-            &execution("old", old),
-            &execution("new", new),
-            &metrics,
-            3.0,
-        )
-    };
+    let judged = |old: &[Event], new: &[Event]| compared(("old", old), ("new", new), &metrics);
     let none = made(1.0);
     let worse = judged(&none, &losing(|block| 60.0 + f64::from(block)));
     assert_eq!(
@@ -555,12 +518,7 @@ fn words_of_a_log_stay_in_their_line() {
         }
     }
     let metrics = [metric("throughput_mbps").expect("a metric")];
-    let found = across(
-        &execution("old\n", &old),
-        &execution("new", &new),
-        &metrics,
-        3.0,
-    );
+    let found = compared(("old\n", &old), ("new", &new), &metrics);
     let text = comparison_text(&found, None);
     assert!(
         !text.contains('\u{1b}')
@@ -586,12 +544,7 @@ fn a_comparison_fits_the_terminal() {
     let (old, new) = (made(1.0), made(0.8));
     let names = ["throughput_mbps", "receive_service_demand_per_kib_sent_us"];
     let metrics = names.map(|name| metric(name).expect("a metric"));
-    let found = across(
-        &execution("old", &old),
-        &execution("new", &new),
-        &metrics,
-        3.0,
-    );
+    let found = compared(("old", &old), ("new", &new), &metrics);
     for width in [48, 60, 80, 120] {
         let text = comparison_text(&found, Some(width));
         assert!(
@@ -603,12 +556,7 @@ fn a_comparison_fits_the_terminal() {
             text.contains("falls") && text.contains("\nworse "),
             "{text}"
         );
-        let same = across(
-            &execution("old", &old),
-            &execution("new", &old),
-            &metrics,
-            3.0,
-        );
+        let same = compared(("old", &old), ("new", &old), &metrics);
         let text = comparison_text(&same, Some(width));
         assert!(
             text.contains("the same\n\n") && text.contains("| Throughput"),

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{Made, STUDY, across, ended, findings, is, log, plain, text};
+use crate::common::{
+    Made, STUDY, across, compared, ended, execution, is, log, plain, records, text,
+};
 use bitcost_analysis::compare::{Pairing, Side, within};
-use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_model::counters::SoftirqTime;
 use bitcost_model::event::Event;
@@ -13,13 +14,6 @@ use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::record::{CpuTicks, InEffect, RECEIVE_CPUS, SOFTIRQ_TIME, SOFTIRQS_TIMED};
 use bitcost_model::study::{Cell, Label};
 use bitcost_render::comparison_text::comparison_text;
-
-fn execution(name: &str, events: &[Event]) -> Findings {
-    Findings {
-        name: name.into(),
-        ..findings(events)
-    }
-}
 
 fn throughput() -> [&'static Metric; 1] {
     [metric("throughput_mbps").expect("a metric")]
@@ -105,12 +99,7 @@ fn cells_of_the_new_side_alone_are_told() {
         "a study says which cells there are"
     );
     let (whole, part) = (whole(STUDY), events);
-    let lost = across(
-        &execution("whole", &whole),
-        &execution("part", &part),
-        &throughput(),
-        3.0,
-    );
+    let lost = compared(("whole", &whole), ("part", &part), &throughput());
     assert_eq!((lost.cells.len(), lost.lost_cells()), (3, 1));
 }
 
@@ -120,12 +109,7 @@ fn settings_that_differ_are_told_once() {
         whole(STUDY),
         whole(&STUDY.replace("duration_s = 2", "duration_s = 1")),
     );
-    let found = across(
-        &execution("old", &old),
-        &execution("new", &new),
-        &throughput(),
-        3.0,
-    );
+    let found = compared(("old", &old), ("new", &new), &throughput());
     assert_eq!(found.setting_differences, ["duration: was 2 s, is 1 s"]);
     let text = comparison_text(&found, None);
     assert!(
@@ -142,12 +126,7 @@ fn settings_that_differ_are_told_once() {
 fn a_factor_of_one_side_alone_is_no_hindrance() {
     let further = "[[factor]]\nname = \"nodelay\"\nlevels = [{ label = \"on\", nodelay = true }]\n";
     let (old, new) = (whole(STUDY), whole(&format!("{STUDY}\n{further}")));
-    let found = across(
-        &execution("old", &old),
-        &execution("new", &new),
-        &throughput(),
-        3.0,
-    );
+    let found = compared(("old", &old), ("new", &new), &throughput());
     assert_eq!(
         (found.cells.len(), found.unmatched.len()),
         (4, 0),
@@ -161,12 +140,7 @@ fn a_factor_of_one_side_alone_is_no_hindrance() {
         "levels = [{ label = \"off\", nodelay = false }, ",
     );
     let new = whole(&format!("{STUDY}\n{both}"));
-    let found = across(
-        &execution("old", &old),
-        &execution("new", &new),
-        &throughput(),
-        3.0,
-    );
+    let found = compared(("old", &old), ("new", &new), &throughput());
     assert_eq!((found.cells.len(), found.lost_cells()), (0, 4));
     let text = comparison_text(&found, None);
     assert!(
@@ -255,12 +229,7 @@ fn files_match_by_what_they_say_whatever_varies() {
         &[vec![word("tool", "iperf3")]],
         &[word("protocol", "tcp"), word("direction", "forward")],
     );
-    let found = across(
-        &execution("both", &both),
-        &execution("alone", &alone),
-        &throughput(),
-        3.0,
-    );
+    let found = compared(("both", &both), ("alone", &alone), &throughput());
     let text = comparison_text(&found, None);
     assert_eq!(
         (found.cells.len(), found.cells[0].name().starts_with("tcp")),
@@ -277,12 +246,7 @@ fn files_match_by_what_they_say_whatever_varies() {
     );
     // A cell whose files do not give the level may have any level.
     let unsaid = imported(&[protocols("tcp"), protocols("not said")], &[]);
-    let found = across(
-        &execution("both", &both),
-        &execution("unsaid", &unsaid),
-        &throughput(),
-        3.0,
-    );
+    let found = compared(("both", &both), ("unsaid", &unsaid), &throughput());
     assert!(
         found.cells.is_empty() && found.unmatched.iter().all(|only| only.why.is_some()),
         "{found:?}"
@@ -296,12 +260,7 @@ fn files_match_our_own_cells_by_their_settings() {
         &[vec![size(1024)], vec![size(8192)]],
         &[word("protocol", "udp"), word("test", "udp_stream")],
     );
-    let found = across(
-        &execution("own", &own),
-        &execution("files", &files),
-        &throughput(),
-        3.0,
-    );
+    let found = compared(("own", &own), ("files", &files), &throughput());
     let text = comparison_text(&found, None);
     let names: Vec<String> = found.cells.iter().map(|cell| cell.name()).collect();
     assert_eq!(names, ["1024 · UDP", "8192 · UDP"], "{text}");
@@ -330,20 +289,10 @@ fn of_many_cells_of_one_side_the_rest_is_counted() {
             .collect::<Vec<_>>()
     };
     let (old, new) = (imported(&sizes(1), &[]), imported(&sizes(20), &[]));
-    let found = across(
-        &execution("old", &old),
-        &execution("new", &new),
-        &throughput(),
-        3.0,
-    );
+    let found = compared(("old", &old), ("new", &new), &throughput());
     assert_eq!((found.cells.len(), found.lost_cells()), (21, 19));
     let far = imported(&sizes(100), &[]);
-    let found = across(
-        &execution("old", &old),
-        &execution("far", &far),
-        &throughput(),
-        3.0,
-    );
+    let found = compared(("old", &old), ("far", &far), &throughput());
     let text = comparison_text(&found, None);
     assert!(
         found.lost_cells() == 40 && text.contains("- only in old: 10 more cells\n"),
@@ -356,9 +305,7 @@ fn of_many_cells_of_one_side_the_rest_is_counted() {
 /// were timed.
 fn own_cpus(timed: impl Fn(&Cell) -> bool) -> Vec<Event> {
     log(STUDY, 3, |cell, planned| {
-        let Made::Ended(mut sender, mut receiver) = ended(cell, &plain(cell, planned)) else {
-            panic!("a run that ended");
-        };
+        let (mut sender, mut receiver) = records(cell, planned);
         for (end, cpu) in [(&mut sender, 0), (&mut receiver, 1)] {
             end.pinned_cpus = vec![cpu];
             for sample in &mut end.samples {

@@ -1,6 +1,6 @@
 //! The document that programs read, and which runs are in its cells.
 
-use crate::common::{Made, STUDY, ended, findings, is, json, log, plain, summary};
+use crate::common::{Made, STUDY, ended, findings, is, json, log, plain, records, summary};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::LogError;
 use bitcost_model::event::{Event, FailureKind};
@@ -105,9 +105,7 @@ fn one_run_has_a_median_without_bounds() {
 #[test]
 fn runs_whose_conditions_were_not_in_effect_are_left_out_of_tables_and_verdicts() {
     let events = log(STUDY, 3, |cell, run| {
-        let Made::Ended(mut sender, mut receiver) = ended(cell, &plain(cell, run)) else {
-            unreachable!()
-        };
+        let (mut sender, mut receiver) = records(cell, run);
         match (run.block, cell.name().as_str()) {
             (0, "1024 · TCP") => {
                 sender
@@ -178,9 +176,7 @@ fn runs_whose_conditions_were_not_in_effect_are_left_out_of_tables_and_verdicts(
 #[test]
 fn runs_whose_counts_cannot_be_of_the_run_alone_are_left_out() {
     let events = log(STUDY, 3, |cell, run| {
-        let Made::Ended(sender, mut receiver) = ended(cell, &plain(cell, run)) else {
-            unreachable!()
-        };
+        let (sender, mut receiver) = records(cell, run);
         let measured_sent = sender.counts.measured.messages;
         match (run.block, cell.name().as_str()) {
             (0, "8192 · UDP") => receiver.counts.measured.messages = measured_sent + 1,
@@ -370,9 +366,7 @@ fn a_stop_rule_names_the_cells_that_are_still_wide() {
 /// An execution of one block whose first run's records are changed.
 fn changed(change: impl Fn(&mut EndpointRecord, &mut EndpointRecord)) -> Vec<Event> {
     log(STUDY, 1, |cell, planned| {
-        let Made::Ended(mut sender, mut receiver) = ended(cell, &plain(cell, planned)) else {
-            unreachable!()
-        };
+        let (mut sender, mut receiver) = records(cell, planned);
         if planned.index == 0 {
             change(&mut sender, &mut receiver);
         }

@@ -1,6 +1,6 @@
 //! The text that people read, line by line, for made-up executions.
 
-use crate::common::{Did, Made, STUDY, ended, findings, is, log, plain, summary, text};
+use crate::common::{Did, Made, STUDY, ended, findings, is, log, plain, records, summary, text};
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::study::Label;
 
@@ -156,9 +156,7 @@ fn an_execution_without_runs_and_one_whose_runs_all_failed_still_print() {
 #[test]
 fn endpoints_without_attributed_cpu_time_leave_a_dash_and_a_reason() {
     let events = log(STUDY, 2, |cell, run| {
-        let Made::Ended(mut sender, receiver) = ended(cell, &plain(cell, run)) else {
-            unreachable!()
-        };
+        let (mut sender, receiver) = records(cell, run);
         sender
             .samples
             .iter_mut()
@@ -179,9 +177,7 @@ fn endpoints_without_attributed_cpu_time_leave_a_dash_and_a_reason() {
 #[test]
 fn what_was_requested_but_not_in_effect_is_a_note() {
     let events = log(STUDY, 2, |cell, run| {
-        let Made::Ended(sender, mut receiver) = ended(cell, &plain(cell, run)) else {
-            unreachable!()
-        };
+        let (sender, mut receiver) = records(cell, run);
         if is(cell, "transport", "UDP") {
             receiver.in_effect.push(bitcost_model::record::InEffect {
                 name: "receive_buffer_bytes".into(),

@@ -299,6 +299,32 @@ pub fn json(events: &[Event]) -> serde_json::Value {
     serde_json::from_str(&bitcost_render::json::json_text(&findings(events))).expect("JSON")
 }
 
+/// The findings of an execution of this name.
+pub fn execution(name: &str, events: &[Event]) -> Findings {
+    Findings {
+        name: name.into(),
+        ..findings(events)
+    }
+}
+
+/// What changed of these metrics from one execution to another, each with its name.
+pub fn compared(
+    old: (&str, &[Event]),
+    new: (&str, &[Event]),
+    metrics: &[&'static Metric],
+) -> Comparison {
+    let [old, new] = [old, new].map(|(name, events)| execution(name, events));
+    across(&old, &new, metrics, 3.0)
+}
+
+/// Both records of a run that ended and did what is plain.
+pub fn records(cell: &Cell, planned: &PlannedRun) -> (Box<EndpointRecord>, Box<EndpointRecord>) {
+    match ended(cell, &plain(cell, planned)) {
+        Made::Ended(sender, receiver) => (sender, receiver),
+        _ => unreachable!(),
+    }
+}
+
 /// What changed from one execution to another.
 pub fn across(
     old: &Findings,
