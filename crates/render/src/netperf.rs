@@ -99,31 +99,21 @@ const SELECTORS: &[Selector] = &[
     }),
     row("RESULT_BRAND", "Result Tag", |_, brand| Value::from(brand)),
     row("DIRECTION", "Direction", |run, _| {
-        Value::from(if has_transactions(run) {
-            "Send|Recv"
-        } else {
-            "Send"
-        })
+        either(run, "Send|Recv", "Send")
     }),
     row("ELAPSED_TIME", "Elapsed Time (sec)", |run, _| {
         Value::from(run.window_seconds(Role::Sender))
     }),
-    row("THROUGHPUT", "Throughput", |run, _| {
-        figure(
-            run,
-            if has_transactions(run) {
-                "transactions_per_second"
-            } else {
-                "throughput_mbps"
-            },
-        )
-    }),
+    row(
+        "THROUGHPUT",
+        "Throughput",
+        |run, _| match has_transactions(run) {
+            true => figure(run, "transactions_per_second"),
+            false => figure(run, "throughput_mbps"),
+        },
+    ),
     row("THROUGHPUT_UNITS", "Throughput Units", |run, _| {
-        Value::from(if has_transactions(run) {
-            "Trans/s"
-        } else {
-            "10^6bits/s"
-        })
+        either(run, "Trans/s", "10^6bits/s")
     }),
     row("LOCAL_SEND_SIZE", "Local Send Size", |run, _| {
         if has_transactions(run) {
@@ -171,11 +161,7 @@ const SELECTORS: &[Selector] = &[
         demand(run, "netperf_receive_service_demand_us_per_kib")
     }),
     row("SD_UNITS", "Service Demand Units", |run, _| {
-        Value::from(if has_transactions(run) {
-            "usec/Tran"
-        } else {
-            "usec/KB"
-        })
+        either(run, "usec/Tran", "usec/KB")
     }),
     row("TRANSPORT_MSS", "Transport MSS bytes", |run, _| {
         let mss = run
@@ -224,6 +210,13 @@ const SELECTORS: &[Selector] = &[
 
 fn has_transactions(run: &RunView) -> bool {
     run.conditions.workload.is_transactional()
+}
+
+fn either(run: &RunView, of_transactions: &str, of_stream: &str) -> Value {
+    Value::from(match has_transactions(run) {
+        true => of_transactions,
+        false => of_stream,
+    })
 }
 
 fn of_transactions(run: &RunView, bytes: u32) -> Value {
