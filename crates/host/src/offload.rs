@@ -46,7 +46,6 @@ pub const SETS: &[(&str, Option<[bool; 4]>)] = &[
     ("as-found", None),
 ];
 
-/// The groups of a set, in its order.
 const GROUPS_OF_SETS: [&str; 4] = ["tso", "gso", "gro", "lro"];
 
 /// The value of a request that names a set.

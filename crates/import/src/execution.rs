@@ -119,7 +119,6 @@ impl Cells {
     }
 }
 
-/// The events of one run.
 fn events_of(run: u32, found: Found) -> impl Iterator<Item = Event> {
     let at = found.run.began_at.clone().filter(|at| !at.is_empty());
     let began = at.map(|at| Event::RunBegan { run, at });

@@ -2,7 +2,6 @@
 
 use crate::Found;
 
-/// The heads of its columns.
 const HEAD: [&str; 3] = ["Bytes", "Real", "CPU"];
 
 pub(crate) fn is(text: &str) -> bool {

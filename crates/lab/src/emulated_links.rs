@@ -32,7 +32,6 @@ pub(crate) struct EmulatedLinks {
     sheet: Arc<Mutex<Sheet>>,
 }
 
-/// A running emulator.
 #[derive(Debug)]
 struct Running {
     ends: [End; 2],

@@ -95,7 +95,6 @@ impl LabError {
         }
     }
 
-    /// A failure of the daemon.
     pub(crate) fn daemon(happened: impl Into<String>) -> Self {
         LabError::Daemon {
             happened: happened.into(),

@@ -53,7 +53,6 @@ pub(crate) struct StateFile {
 }
 
 impl StateFile {
-    /// A file without a state.
     pub(crate) fn new() -> Result<StateFile, LabError> {
         let file = bitcost_sys::process::memory_file("bitcost-lab")
             .map_err(|error| LabError::build("make the file of the lab's state", &error))?;

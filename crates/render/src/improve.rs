@@ -29,7 +29,6 @@ pub(crate) fn unit(ladder: &Ladder) -> (&'static str, f64) {
     }
 }
 
-/// The rate of a step with its interval.
 pub(crate) fn rate(rung: &Rung, divisor: f64) -> Option<Interval> {
     rung.rate.map(|rate| rate.map(|value| value / divisor))
 }

@@ -4,7 +4,6 @@ use bitcost_analysis::statistics::Interval;
 use bitcost_model::study::Label;
 use serde_json::{Value, json};
 
-/// Levels by their factors.
 pub(crate) fn levels_json(levels: &[(String, Label)]) -> Value {
     let levels = levels.iter();
     levels
@@ -12,7 +11,6 @@ pub(crate) fn levels_json(levels: &[(String, Label)]) -> Value {
         .collect()
 }
 
-/// A value with its bounds.
 pub(crate) fn interval_json(of: &Interval) -> Value {
     json!({ "value": of.value, "low": of.low, "high": of.high })
 }

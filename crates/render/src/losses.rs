@@ -41,7 +41,6 @@ pub(crate) fn text(run: &RunView) -> String {
     text
 }
 
-/// The rows of the ledger.
 pub(crate) fn table(ledger: &LossLedger) -> Lines {
     let header = ["", "counter", "packets", "segments or datagrams"];
     let plain = |words: &str, count: String| {

@@ -291,7 +291,6 @@ pub fn mesh_text(of: &MeshFindings, title: &str, options: TextOptions) -> String
     text
 }
 
-/// An outlier as a value of the document.
 pub(crate) fn outlier_json(of: &MeshFindings, outlier: &Outlier) -> Value {
     let host = |host: usize| of.mesh.hosts[host].as_str();
     let (kind, sender, receiver) = match outlier.named {
@@ -316,7 +315,6 @@ pub(crate) fn outlier_json(of: &MeshFindings, outlier: &Outlier) -> Value {
     })
 }
 
-/// The mesh as a value of the document.
 pub(crate) fn mesh_json(of: &MeshFindings) -> Value {
     let host = |host: usize| of.mesh.hosts[host].as_str();
     let hosts = (0..of.mesh.hosts.len()).map(|place| {

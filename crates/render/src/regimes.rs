@@ -27,7 +27,6 @@ pub(crate) struct RegimeOfCell {
     send_buffer_limited_pct: Option<f64>,
 }
 
-/// Both regimes.
 pub(crate) fn of_cell(found: &Regimes) -> Vec<RegimeOfCell> {
     let regime = |group: &Group| {
         let Regime {

@@ -22,7 +22,6 @@ pub(crate) fn shown(run: &RunView) -> impl Iterator<Item = &'static Metric> {
     })
 }
 
-/// The metrics of a place.
 fn shown_in(place: Shown) -> impl Iterator<Item = &'static Metric> {
     METRICS
         .iter()

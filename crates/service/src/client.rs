@@ -121,7 +121,6 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// The answer.
     fn answer(&mut self, at: &HostPort) -> Result<Answer, Unreached> {
         let text = self.answer_text(at)?;
         parse_answer(&text).map_err(|why| refused(at, why))

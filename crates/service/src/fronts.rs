@@ -24,7 +24,6 @@ pub const MONITORING: &[u8] = b"metrics";
 /// The time in which the process must have given up its privileges, and must take a connection.
 const READY: Duration = Duration::from_secs(10);
 
-/// The longest report of that, in bytes.
 const REPORT_BYTES_MAX: usize = 4 << 10;
 
 /// The process.

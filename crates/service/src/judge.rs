@@ -186,7 +186,6 @@ impl Judge {
         Ok(())
     }
 
-    /// Refuses a message by this rule.
     fn refuse(&mut self, rule: String, queues: &mut Queues) -> Result<(), End> {
         self.refused += 1;
         if self.refused > REFUSED_MAX {

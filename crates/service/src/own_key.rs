@@ -15,7 +15,6 @@ use rustls::sign::CertifiedKey;
 
 use crate::fingerprint::Fingerprint;
 
-/// The name of the file.
 const FILE: &str = "key";
 
 /// The longest key file, in bytes.

@@ -67,7 +67,6 @@ pub trait Sides {
     /// Why nothing more is passed on.
     fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End>;
 
-    /// Bytes of the process arrived.
     fn process_says(&mut self, bytes: &[u8], queues: &mut Queues);
 
     /// Time has passed.

@@ -122,7 +122,6 @@ impl Grammar {
     }
 }
 
-/// Sets of offloads.
 const OFFLOAD_SETS: [&str; 4] = ["on", "off", "tso-only", AS_FOUND];
 
 /// Offloads: a set, or features by name.
@@ -411,7 +410,6 @@ enum Unit {
 /// A parameter: the word for it, its name, its unit.
 type Parameter = (&'static str, &'static str, Unit);
 
-/// The parameters of each kind of qdisc.
 const QDISCS: &[(&str, &[Parameter])] = &[
     ("default", &[]),
     ("pfifo", &[("limit", "limit_packets", Unit::Count)]),

@@ -16,7 +16,6 @@ use crate::varied::Varied;
 /// connected, in bytes.
 const ANY_MTU_BYTES: u32 = 65_535;
 
-/// The metrics of a table of transactions.
 const TRANSACTIONS_TABLE: &str = "
 [table]
 metrics = [\"transactions_per_second\", \"latency_p50_us\", \"latency_p99_us\", \"send_service_demand_us_per_transaction\", \"receive_service_demand_us_per_transaction\"]
@@ -39,7 +38,6 @@ pub struct Single<'a> {
     pub varied: Option<&'a Varied>,
 }
 
-/// One cell.
 fn alone(workload: Workload) -> Varied {
     let test = workload.info().short_name;
     Varied {

@@ -9,7 +9,6 @@ use crate::cells::{RunRow, Status};
 use crate::metrics::metric;
 use crate::summary::Summary;
 
-/// Bytes of a KiB.
 const KIB: f64 = 1024.0;
 
 /// A quantity of a cell, for each KiB or transaction.

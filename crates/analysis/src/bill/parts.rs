@@ -62,7 +62,6 @@ pub struct Part {
     pub way: fn(&Run) -> Option<Way>,
 }
 
-/// Both endpoints.
 const BOTH: &[Role] = &[Role::Sender, Role::Receiver];
 
 /// Bytes of a ring of buffers that fills the caches of most CPUs.

@@ -15,7 +15,6 @@ use super::row::{RunRow, Status};
 use super::tally::Tally;
 use crate::log::{Imported, Log, Outcome, Reduced, TimeSeries, Unfinished};
 
-/// The used runs of one cell.
 #[derive(Default)]
 pub(crate) struct CellRuns {
     /// The block and the figures of each run, and whether it is of the cell's main regime.

@@ -45,7 +45,6 @@ fn has_two_machines(execution: &Findings) -> bool {
     matches!(&ends[..], [first, second] if first.host.is_apart_from(&second.host))
 }
 
-/// The values of a metric in each cell.
 fn values(cells: &[Runs], name: &str) -> Vec<Sides> {
     let Some(metric) = metric(name) else {
         return Vec::new();
@@ -57,7 +56,6 @@ fn values(cells: &[Runs], name: &str) -> Vec<Sides> {
     cells.iter().map(|cell| cell.each_ref().map(of)).collect()
 }
 
-/// All cells together.
 fn pooled(cells: &[Sides]) -> Sides {
     [0, 1].map(|side| cells.iter().flat_map(|cell| cell[side].clone()).collect())
 }

@@ -31,7 +31,6 @@ pub(crate) struct Matched {
     pub known_to_one: Vec<String>,
 }
 
-/// Matches all cells.
 pub(crate) fn matched(old: &Findings, new: &Findings) -> Matched {
     let with_settings = old.summary.is_imported || new.summary.is_imported;
     let (olds, news) = (known(old, with_settings), known(new, with_settings));

@@ -42,7 +42,6 @@ fn is_in(trip: f64, (least, most): Range) -> bool {
     (least..=most).contains(&trip)
 }
 
-/// The runs that are used in their cells.
 pub(crate) fn used<'a>(rows: &[&'a RunRow]) -> Vec<&'a RunRow> {
     let used = rows.iter().filter(|row| row.status == Status::Used);
     used.copied().collect()

@@ -205,7 +205,6 @@ fn same_but_size(cells: &[Cell]) -> Vec<Group> {
     groups
 }
 
-/// The levels that all cells of a group share.
 fn common_levels(cells: &[Cell], group: &[usize]) -> String {
     let Some(first) = group.first().map(|index| &cells[*index]) else {
         return String::new();

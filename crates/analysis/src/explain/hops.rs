@@ -7,7 +7,6 @@ use bitcost_model::record::Sample;
 use crate::explain::bounds::{OVERLIMITS, STANDING};
 use crate::explain::series::Series;
 
-/// The longest super-packet, in bytes.
 const SUPER_PACKET_BYTES: f64 = 65_536.0;
 
 /// One queue that packets pass.

@@ -7,7 +7,6 @@ use bitcost_model::study::Label;
 use crate::cells::CellSummary;
 use crate::summary::{ImprovementSummary, Summary};
 
-/// The figure that drops.
 const FIGURE: &str = "throughput_mbps";
 
 /// A longer queue that ends this share of a drop ends most of it; from [`PART`] on, it ends a part

@@ -140,7 +140,6 @@ fn rate(mbps: f64) -> String {
     }
 }
 
-/// Medians of regimes.
 fn middle(parts: &[&Regime]) -> Option<Regime> {
     let of = |value: &dyn Fn(&Regime) -> Option<f64>| {
         let values: Vec<f64> = parts.iter().filter_map(|part| value(part)).collect();

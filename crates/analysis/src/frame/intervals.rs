@@ -129,7 +129,6 @@ pub struct Stretch {
     pub cpus: Vec<(u32, f64)>,
 }
 
-/// The stretches of one endpoint.
 fn of_end(end: &EndpointRecord) -> Vec<Stretch> {
     let first = end.samples.first().map_or(0, |sample| sample.at_ns);
     let seconds = |sample: &Sample| sample.at_ns.saturating_sub(first) as f64 / 1e9;

@@ -313,7 +313,6 @@ impl Measured<'_> {
         })
     }
 
-    /// The points at which series change.
     fn points(&self, series: &[Series]) -> Vec<Point> {
         let mut points: Vec<Point> = Vec::new();
         for (number, one) in series.iter().enumerate() {

@@ -61,7 +61,6 @@ pub(super) fn cells<'a>(executions: &[&'a Findings], places: &Places) -> Vec<Cel
     places.iter().map(of_cell).collect()
 }
 
-/// The medians with their intervals.
 pub(super) fn medians(
     executions: &[&Findings],
     places: &[Option<usize>],

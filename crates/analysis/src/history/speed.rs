@@ -5,7 +5,6 @@ use bitcost_stats::median;
 use crate::cells::RunRow;
 use crate::metrics::{Better, Metric, SPEED, metric};
 
-/// The runs of a cell in each execution.
 pub(super) type Cells<'a> = Vec<Vec<&'a RunRow>>;
 
 /// Divides values by the relative speed of their runs.

@@ -45,7 +45,6 @@ impl Candidate {
         }
     }
 
-    /// A change of a host.
     pub(super) fn of_host(
         label: impl Into<String>,
         settings: &[(&'static str, &str)],

@@ -60,7 +60,6 @@ impl Ladder {
         Some(ladder)
     }
 
-    /// Adds the rung of a step.
     fn add(&mut self, test: &Findings, step: &Step, kept: Option<(Kept, Figures)>) {
         let rounds = step.rounds.iter().rev();
         let mut figures = rounds.map(|round| Figures::of(round, UNCHANGED));
@@ -260,7 +259,6 @@ fn goal(steps: &[Step]) -> Goal {
     }
 }
 
-/// What a step offers.
 struct Offered {
     candidates: Vec<Candidate>,
     untried: Vec<NotTried>,
@@ -290,7 +288,6 @@ impl Offered {
     }
 }
 
-/// The figures of a cell.
 struct Figures {
     rate: Option<Interval>,
     cost: Option<f64>,

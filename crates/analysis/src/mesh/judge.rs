@@ -180,7 +180,6 @@ fn in_roles(
     })
 }
 
-/// The slow hosts as outliers.
 fn slow_hosts(
     of: &MeshFindings,
     slow: &[BTreeMap<usize, RowEffect>; 2],

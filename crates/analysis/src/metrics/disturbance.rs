@@ -170,7 +170,6 @@ pub(crate) fn is_known(run: &RunView) -> bool {
     records(run).all(|end| foreign(end).is_some())
 }
 
-/// One record of each host.
 fn records<'a>(run: &RunView<'a>) -> impl Iterator<Item = &'a EndpointRecord> + use<'a> {
     let receiver = (!run.shared_cpus).then_some(run.receiver);
     std::iter::once(run.sender).chain(receiver)

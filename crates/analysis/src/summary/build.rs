@@ -218,7 +218,6 @@ fn begun_blocks(plan: &Plan, log: &Log) -> u32 {
     last.map_or(0, |run| run.block + 1)
 }
 
-/// The runs of the cell that has the most of them.
 fn most_runs(cells: &[CellRuns]) -> u32 {
     let most = cells.iter().map(CellRuns::count).max();
     most.map_or(0, |most| most as u32)

@@ -137,7 +137,6 @@ impl Precision {
     }
 }
 
-/// A name and its interval, if it has one.
 type Named = (String, Option<Interval>);
 
 /// The medians of the cells that have the metric, or no run yet.
@@ -157,7 +156,6 @@ fn medians(rule: &UntilInterval, measured: &Measured) -> Vec<Named> {
     median.collect()
 }
 
-/// The levels that the study compares.
 fn compared(study: &Study) -> Option<Improvement> {
     let of_compare = study.compare.as_ref().map(|compared| Improvement {
         factor: compared.factor.clone(),

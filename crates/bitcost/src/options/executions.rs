@@ -10,7 +10,6 @@ use bitcost_model::units::{parse_duration, show_duration};
 use super::whole::whole;
 use crate::output;
 
-/// Most executions of one command.
 const EXECUTIONS_MOST: u32 = 1000;
 
 /// Time between two looks at whether the user stopped a pause.

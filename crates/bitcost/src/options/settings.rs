@@ -19,7 +19,6 @@ impl clap::Args for Settings {
     }
 }
 
-/// The option of a setting, from its row.
 fn argument(setting: &'static Setting) -> Option<Arg> {
     let flag = setting.flag?;
     let argument = Arg::new(setting.name)

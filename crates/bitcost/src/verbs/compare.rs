@@ -137,7 +137,6 @@ fn each(arguments: &Arguments, old: &String, others: &[String]) -> Result<(), Fa
     }
 }
 
-/// Prints a comparison, and judges it.
 fn print(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> {
     let form = arguments.printed.form();
     if form == Form::Text && comparison.cells.is_empty() {

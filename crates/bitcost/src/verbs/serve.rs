@@ -79,7 +79,6 @@ enum Action {
     Keys(keys::Arguments),
 }
 
-/// Where to listen.
 #[derive(Clone, Debug)]
 struct Addresses(Vec<SocketAddr>);
 

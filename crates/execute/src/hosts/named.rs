@@ -10,7 +10,6 @@ use bitcost_service::address::{HostPort, PORT};
 use super::kubernetes::target::Target;
 use crate::error::ExecuteError;
 
-/// The port of iperf3 servers.
 const IPERF3_PORT: u16 = 5201;
 
 /// A host that plays an endpoint.

@@ -30,7 +30,6 @@ enum Known {
     OfReceiver(String),
 }
 
-/// The path of the data.
 struct Path {
     /// The route at the sender.
     there: Route,

@@ -48,7 +48,6 @@ pub fn nodes() -> Result<Vec<String>, ExecuteError> {
         .collect()
 }
 
-/// What scontrol prints.
 fn scontrol(words: &[&str]) -> Result<String, ExecuteError> {
     let asked = Command::new("scontrol")
         .args(words)

@@ -161,7 +161,6 @@ fn made(
     tried(ground, plan, run, stop, sink)
 }
 
-/// One attempt at a run.
 fn tried(
     ground: &Ground,
     plan: &Plan,

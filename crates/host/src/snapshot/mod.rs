@@ -33,7 +33,6 @@ pub use parameters::allowed_congestion_controls;
 pub(crate) use queues::sysfs_of;
 pub use watch::Watch;
 
-/// A source of facts.
 struct Source {
     /// The first word of its facts' names.
     word: &'static str,

@@ -239,7 +239,6 @@ fn list<'a>(root: &'a Object, key: &str) -> Result<&'a [Value], String> {
     }
 }
 
-/// The options of an entry.
 fn options<'a>(entry: &'a Value, at: &str) -> Result<&'a Object, String> {
     static NONE: std::sync::OnceLock<Object> = std::sync::OnceLock::new();
     match entry.as_object().map(|entry| entry.get("opts")) {

@@ -6,7 +6,6 @@ use super::notes;
 use crate::Found;
 use crate::columns::{Banner, is_known, is_size, is_throughput, plain, take, wanted};
 
-/// A row that is a run.
 pub(crate) struct Run {
     /// The number of its line, from 1.
     pub(crate) line: u64,
@@ -157,7 +156,6 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-/// A row as a run.
 pub(crate) fn one(file: &str, run: &Run) -> Found {
     let mut found = Found::of("netperf", file);
     found.run.place = Some(format!("line {}", run.line));

@@ -7,7 +7,6 @@ use bitcost_model::record::Role;
 
 use crate::columns::{mbps, number};
 
-/// One interim result.
 pub(super) struct Interim {
     rate: f64,
     units: String,

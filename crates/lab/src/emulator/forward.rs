@@ -37,7 +37,6 @@ pub struct Device {
     pub mtu_bytes: u32,
 }
 
-/// One direction.
 struct Direction {
     inlet: Inlet,
     schedule: Schedule<Slot>,

@@ -30,7 +30,6 @@ pub struct Pool {
     sizes: [Slots; SIZES.len()],
 }
 
-/// All slots of one length.
 #[derive(Default)]
 struct Slots {
     chunks: Vec<Box<[u8]>>,

@@ -184,7 +184,6 @@ impl Conditions {
         self.check_buffers()
     }
 
-    /// The settings that are numbers, each with its bounds.
     fn numbers(&self) -> Vec<(&'static Bounds, Option<u64>)> {
         let some = |value: u32| Some(u64::from(value));
         let receive_size = match self.receive_size_bytes {

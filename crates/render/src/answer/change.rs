@@ -159,7 +159,6 @@ impl Change {
     }
 }
 
-/// The metric at one of the two levels.
 fn at(
     summary: &Summary,
     improvement: &ImprovementSummary,

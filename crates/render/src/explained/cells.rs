@@ -29,7 +29,6 @@ pub(super) fn group_line(group: &[&ExplainedCell]) -> String {
     )
 }
 
-/// One line: the cell and what limited it.
 fn cell_line(cell: &ExplainedCell) -> String {
     let Some(verdict) = cell.verdict() else {
         return format!("{}: no run that can be explained", cell.name);
@@ -55,7 +54,6 @@ pub fn cell_text(cell: &ExplainedCell) -> String {
     group_text(&[cell])
 }
 
-/// The same of a group of cells.
 pub(super) fn group_text(group: &[&ExplainedCell]) -> String {
     if let [cell] = group
         && cell.leading().len() > 1

@@ -50,7 +50,6 @@ fn cell_json(cell: &ExplainedCell) -> Value {
     document
 }
 
-/// A verdict with its evidence.
 fn verdict_json(verdict: &Verdict) -> Value {
     json!(Bottleneck::of_verdict(verdict))
 }

@@ -83,7 +83,6 @@ fn rounded(time: Duration) -> String {
     show_duration(Duration::from_secs(time.as_secs().max(1)))
 }
 
-/// The proof in JSON.
 pub(super) fn proof_json(proof: &Proof) -> Value {
     let tried = |one: &Tried| {
         json!({

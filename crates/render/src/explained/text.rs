@@ -70,7 +70,6 @@ pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
     text
 }
 
-/// A warning with its remedy.
 pub(crate) fn warning_line(warning: &Warning) -> String {
     let cells = if warning.cells.is_empty() {
         String::new()

@@ -18,7 +18,6 @@ const LINE: usize = 60;
 /// The least ratio of the top of a line to its bottom, so that noise is not drawn as a change.
 const RANGE: f64 = 1.25;
 
-/// The metrics of a history, each with its table.
 pub(crate) fn lines(history: &History) -> Vec<(&'static Metric, Lines)> {
     let of_metric = history
         .series

@@ -54,7 +54,6 @@ pub(crate) fn elasticities(page: &mut Html, execution: &Findings, drawn: &mut us
     fold::close(page);
 }
 
-/// A bar with its interval in the band with this place.
 fn bar(place: usize, of: Interval, title: String) -> Mark {
     Mark {
         x: of.value,
@@ -142,7 +141,6 @@ fn steps(ladder: &Ladder, number: usize) -> Picture {
     drawn(number, "ladder", (title, caption), chart, numbers)
 }
 
-/// What limits each step.
 fn limits(ladder: &Ladder) -> Column {
     let cell = |rung: &Rung| ColumnCell {
         value: None,

@@ -11,7 +11,6 @@ use crate::number;
 /// Most hosts of a heat map.
 const HOSTS_MOST: usize = 128;
 
-/// The section.
 pub(crate) fn section(page: &mut Html, execution: &Findings) {
     let Some(of) = &execution.mesh else { return };
     page.element("p", "answer long", &mesh_sentence(of));

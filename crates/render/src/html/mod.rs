@@ -49,7 +49,6 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
     Ok(page(input.executions, input.sources, input.between, input.maker).into())
 }
 
-/// The style sheet of the page.
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -81,7 +80,6 @@ pub fn page(
     end(page, maker)
 }
 
-/// The page, after its end.
 fn end(mut page: Html, maker: &Maker) -> String {
     foot(&mut page, maker);
     page.raw("</main>\n");

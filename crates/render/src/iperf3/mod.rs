@@ -231,7 +231,6 @@ fn sums(end: &mut Map<String, Value>, way: &Way, other: &str) {
     end.insert(format!("sum_received{other}"), Value::Object(received));
 }
 
-/// One flow at one endpoint.
 fn of_flow(way: &Way, flow: &FlowRecord, role: Role, socket: usize) -> Value {
     let mut entry = sum(
         (way.total(role).0, flow.counts.measured.bytes),

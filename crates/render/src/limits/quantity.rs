@@ -19,7 +19,6 @@ pub(super) fn short_rate(bits_per_second: f64) -> String {
     format!("{number} {unit}")
 }
 
-/// Lines of a name and its value.
 pub(super) fn named_values(rows: &[(&str, String)]) -> String {
     let width = widest(rows.iter().map(|(name, _)| *name));
     rows.iter()

@@ -67,7 +67,6 @@ fn carried(part: &Conditions, counts: &Counts) -> u64 {
     }
 }
 
-/// The rate of a part in its unit.
 fn shown(part: &Conditions, rate: f64) -> String {
     match part.workload.is_transactional() {
         true => format!("{rate:.0} tr/s"),

@@ -72,10 +72,8 @@ pub struct Queue {
     pub waiting: usize,
 }
 
-/// Asks a service for its queue.
 type AskQueue = Box<dyn Fn() -> Queue + Send + Sync>;
 
-/// The totals of one service.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
     /// Tests by what was sent and whether they were complete.
@@ -129,7 +127,6 @@ impl Counts {
         queues.insert(service, Box::new(queue));
     }
 
-    /// The queues of all services that have one.
     pub(crate) fn queues(&self) -> Vec<(&'static str, Queue)> {
         let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         queues.iter().map(|(name, ask)| (*name, ask())).collect()

@@ -9,7 +9,6 @@ use crate::monitor::counts::{Counts, Last, Queue, Told, Totals};
 /// The media type of the format.
 pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A figure of each service.
 type OfService = (&'static str, &'static str, fn(&Totals) -> u64);
 
 const OF_SERVICES: [OfService; 4] = [
@@ -35,7 +34,6 @@ const OF_SERVICES: [OfService; 4] = [
     ),
 ];
 
-/// A figure of a queue.
 type OfQueue = (&'static str, &'static str, fn(&Queue) -> usize);
 
 /// A figure of the last test of a peer; absent where it was not measured.

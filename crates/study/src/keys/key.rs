@@ -14,7 +14,6 @@ pub(crate) struct Table {
     pub keys: &'static [Key],
 }
 
-/// One key.
 #[derive(Debug)]
 pub(crate) struct Key {
     pub name: &'static str,

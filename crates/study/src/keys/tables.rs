@@ -40,7 +40,6 @@ const BARS: Form = Form::Words(|| Bars::NAMES.to_vec());
 const SCALE: Form = Form::Words(|| Scale::NAMES.to_vec());
 const KIND: Form = Form::Words(|| PictureKind::NAMES.to_vec());
 
-/// A study file.
 pub(crate) const STUDY: Table = Table {
     title: "A study file",
     about: "The tables of a study, and two texts.",
@@ -88,7 +87,6 @@ macro_rules! lab_keys {
     };
 }
 
-/// A lab file.
 pub(crate) const LAB_FILE: Table = Table {
     title: "A lab file",
     about: "An emulated network, which `bitcost lab up` and `--topology` build.",

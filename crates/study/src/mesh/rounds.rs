@@ -127,7 +127,6 @@ fn one_by_one(pairs: impl Iterator<Item = Pair>, random: &mut ChaCha8Rng) -> Vec
     groups
 }
 
-/// Each host with this number of random others.
 fn stars(hosts: usize, number: usize, random: &mut ChaCha8Rng) -> Vec<Vec<Pair>> {
     let mut centres: Vec<usize> = (0..hosts).collect();
     shuffle(&mut centres, random);

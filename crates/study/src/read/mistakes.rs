@@ -110,7 +110,6 @@ fn parts(found: &mut Found, top: &Section, lab_text: Option<&str>, metrics: &[&s
         .extend(unknown.map(|named| unknown_metric(top.source, named, metrics)));
 }
 
-/// The parts that name factors and their levels.
 fn what_names_levels(found: &mut Found, top: &Section, factors: &[Factor]) {
     let leave_out = found.take(leave_out(top, factors)).unwrap_or_default();
     found.take(table(top, factors));

@@ -187,7 +187,6 @@ fn words(section: &Section, is_compared: bool) -> Result<Vec<Word>, StudyError> 
     }
 }
 
-/// What is wrong with the figures of a sentence.
 fn wrong_figures(words: &[Word], is_compared: bool) -> Option<String> {
     let figures: Vec<Place> = words
         .iter()

@@ -167,7 +167,6 @@ fn segments_of(topology: &Topology, node: &str, segments: &[usize]) -> Vec<usize
         .collect()
 }
 
-/// The routers of a segment, with their ends in it.
 fn routers_in<'a>(
     topology: &'a Topology,
     segment: usize,

@@ -111,7 +111,6 @@ fn from_file(section: &Section, name: &str, text: Option<&str>) -> Result<Draft,
     })
 }
 
-/// What is read of the table that a text is.
 fn with_document<T>(
     source: Source,
     read: impl FnOnce(&Section) -> Result<T, StudyError>,
@@ -443,7 +442,6 @@ fn names(section: &Section, key: &str) -> Result<Vec<(String, usize)>, StudyErro
         .unwrap_or_default())
 }
 
-/// An address with its prefix.
 pub(super) fn address(text: &str) -> Option<Address> {
     let (ip, length) = text.split_once('/')?;
     let (ip, prefix_length): (IpAddr, u8) = (ip.trim().parse().ok()?, length.trim().parse().ok()?);

@@ -82,7 +82,6 @@ pub struct Study<'a> {
 }
 
 impl Study<'_> {
-    /// The figures of a cell's runs.
     pub(super) fn figures(&self, cell: usize) -> impl Iterator<Item = &RunFigures> {
         self.explained[cell].runs.iter().map(|run| &run.figures)
     }

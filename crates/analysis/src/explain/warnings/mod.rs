@@ -10,10 +10,8 @@ mod two_regimes;
 
 pub use found::{RunFacts, Study, Warning};
 
-/// A check.
 type Check = fn(&Study) -> Vec<Warning>;
 
-/// Every check.
 const CHECKS: [Check; 12] = [
     runs::too_few,
     order::drift,

@@ -79,7 +79,6 @@ fn in_runs(study: &Study, is_true: fn(&RunFacts) -> bool) -> Option<(Vec<String>
     (count > 0).then(|| (study.names(&cells), format!("in {count} of {all} runs")))
 }
 
-/// The share of all runs of which this is true.
 fn share(study: &Study, is_true: fn(&RunFacts) -> bool) -> f64 {
     let runs = || study.runs.iter().flatten();
     runs().filter(|run| is_true(run)).count() as f64 / runs().count().max(1) as f64

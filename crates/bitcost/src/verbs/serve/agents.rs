@@ -244,7 +244,6 @@ pub fn about_link(link: &bitcost_service::link::Link) -> String {
     )
 }
 
-/// The host and port for links.
 fn place(address: SocketAddr, named: Option<&str>) -> Result<HostPort, Failure> {
     let ip = address.ip().to_canonical();
     let host = match named {

@@ -42,7 +42,6 @@ pub use hold::hold;
 pub use kubectl::context;
 pub use select::hosts;
 
-/// The program in the image.
 const PROGRAM: &str = "bitcost";
 
 /// How long pods may take to start.
@@ -317,7 +316,6 @@ impl Cluster {
         }))
     }
 
-    /// A pod as it was asked for.
     fn pod(&self, name: &str) -> Result<Asked, ExecuteError> {
         let said = self.kubectl.ask(&["get", "pod", name, "--output=json"])?;
         status::read(&said).map_err(ExecuteError::Environment)

@@ -202,7 +202,6 @@ fn state(pod: &PodStatus, containers: &[ContainerStatus], name: &str) -> State {
     }
 }
 
-/// How a container ended.
 fn ended(containers: &[ContainerStatus], name: &str) -> String {
     let container = containers.iter().find(|container| container.name == name);
     let told = container.and_then(|container| container.state.terminated.as_ref());

@@ -36,7 +36,6 @@ const KINDS: [(&str, Kind); 5] = [
 ];
 
 impl Kind {
-    /// The kind of the container that its agent is in.
     fn container(self) -> Kind {
         match self {
             Kind::NodeService => Kind::Node,

@@ -88,7 +88,6 @@ fn halves(name: &str, centre: f64, marks: Marks) -> Trace {
     trace
 }
 
-/// The box of all values.
 fn of_cell(name: &str, y: f64, mut values: Vec<f64>, metric: &Metric) -> Quartiles {
     values.sort_by(f64::total_cmp);
     let at = |fraction: f64| {

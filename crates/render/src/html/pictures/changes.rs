@@ -160,7 +160,6 @@ fn caption(is_ratio: bool) -> String {
     }
 }
 
-/// The changes with this verdict.
 fn points(verdict: Verdict, changes: &[(String, &Change)], unit: &str) -> Trace {
     let of_verdict = changes
         .iter()

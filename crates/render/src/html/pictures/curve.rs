@@ -126,7 +126,6 @@ fn of_metric(execution: &Findings, wanted: &Wanted, factor: &str, metric: &Metri
     }
 }
 
-/// A point with the bounds that the bars are of.
 fn mark(line: &str, metric: &Metric, point: &Point, bars: Bars) -> Mark {
     let figure = point.bar(bars);
     Mark {
@@ -139,7 +138,6 @@ fn mark(line: &str, metric: &Metric, point: &Point, bars: Bars) -> Mark {
     }
 }
 
-/// The cells of all lines that have runs.
 fn cells_with_runs<'a>(lines: &'a [LineOfCells<'a>]) -> impl Iterator<Item = &'a CellSummary> {
     let cells = lines
         .iter()

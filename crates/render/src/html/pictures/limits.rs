@@ -27,7 +27,6 @@ const STEPS: u32 = 80;
 /// The number of dashes that distinguish lines of the same grey.
 const DASHES: usize = 5;
 
-/// One line.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
     name: String,

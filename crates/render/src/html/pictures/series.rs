@@ -55,7 +55,6 @@ const COUNTS: &str = "retransmitted";
 /// The most panels of a picture.
 const MOST: usize = 5;
 
-/// Height of one panel.
 const PANEL: f64 = 110.0;
 
 pub(crate) fn draw(execution: &Findings, _: &Wanted, _: &Explanation) -> Vec<Drawn> {

@@ -137,7 +137,6 @@ pub(super) fn text(page: &mut Html, class: &str, anchor: &str, x: f64, y: f64, w
     .raw("</text>\n");
 }
 
-/// A straight line.
 fn line(class: &str, from: (f64, f64), to: (f64, f64)) -> String {
     format!(
         "<path class=\"{class}\" d=\"M{:.1} {:.1}L{:.1} {:.1}\"/>\n",

@@ -12,7 +12,6 @@ const GAP: f64 = 16.0;
 /// The share of a column's width that its longest bar takes.
 const BAR: f64 = 0.5;
 
-/// Width of all columns.
 pub(super) fn width(columns: &[Column]) -> f64 {
     columns.iter().map(|column| GAP + column.width).sum()
 }

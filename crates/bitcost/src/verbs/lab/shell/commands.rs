@@ -20,7 +20,6 @@ pub enum Next {
     End,
 }
 
-/// The commands with what they do.
 const COMMANDS: &[(&str, &str)] = &[
     (
         "NODE PROGRAM …",
