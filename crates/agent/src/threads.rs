@@ -24,6 +24,10 @@ use crate::worker::Worker;
 /// Time between samples, in ns.
 const CADENCE_NS: u64 = 100_000_000;
 
+/// The time after the window at which the other endpoint's has ended, too, and counting what was sampled
+/// on both takes none of their CPU time. The sender sends for longer, so that the threads still live.
+const APART_NS: u64 = 4_000_000;
+
 /// One in this many samples is sent to the controller during the run.
 const PROGRESS_EVERY: u64 = 5;
 
@@ -251,8 +255,8 @@ impl<'a> Threads<'a> {
             .first()
             .is_some_and(|part| part.conditions.is_bounded());
         self.wait_until(start.window_start_ns, bounded)?;
-        self.enter(Phase::Measured);
         sampler.profiler.as_mut().map_or(Ok(()), Profiler::begin)?;
+        self.enter(Phase::Measured);
         let mut samples = vec![sampler.read(self.counts())];
         let window_start_ns = samples[0].at_ns;
         samples
@@ -273,8 +277,12 @@ impl<'a> Threads<'a> {
         }
         self.wait_until(start.window_end_ns, bounded)?;
         self.enter(Phase::Cooldown);
-        sampler.profiler.iter_mut().for_each(Profiler::end);
         samples.push(sampler.read(self.counts()));
+        if let Some(profiler) = &mut sampler.profiler {
+            profiler.end();
+            self.wait_until(start.window_end_ns + APART_NS, true)?;
+            profiler.count_rest();
+        }
         self.kept.clear();
         samples
             .last()

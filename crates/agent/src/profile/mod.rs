@@ -106,6 +106,11 @@ impl Profiler {
             let _ = cpu.disable();
         }
         self.ended_ns = monotonic_ns();
+    }
+
+    /// Counts what waits in the buffers since the end of the window, while the threads that were sampled can
+    /// still be asked for their names.
+    pub fn count_rest(&mut self) {
         self.count(|_| true);
     }
 
@@ -176,6 +181,7 @@ mod tests {
         profiler.make_room();
         std::thread::sleep(WINDOW / 2);
         profiler.end();
+        profiler.count_rest();
         sender.join().expect("it ended");
         let tasks = Tasks {
             run: None,
