@@ -27,15 +27,23 @@ impl Sampled {
     fn is_busy(&self) -> bool {
         self.task != ProfiledTask::Idle || !is_idle(&self.stack)
     }
+
+    /// Its CPU, where the log keeps it: on whose CPU other work than an end's ran.
+    fn kept_cpu(&self, numbers: &[u32]) -> Option<u32> {
+        use ProfiledTask::{Agent, Idle, Other, Softirq};
+        let is_of_others = matches!(self.task, Agent | Idle | Other(_) | Softirq);
+        (is_of_others && self.is_busy()).then(|| numbers[self.cpu])
+    }
 }
 
 /// Most bytes of all stacks of a profile.
 const BYTES_MAX: usize = 4 << 20;
 
 /// The stacks, the most frequent first, and the number of samples whose stack is not among them. The
-/// times are those of the CPUs, where they are known of all.
+/// times are those of the CPUs with these numbers, where they are known of all.
 pub fn folded(
     counted: &Counted,
+    numbers: &[u32],
     times: Option<&[CpuTime]>,
     symbols: &Symbols,
     tasks: &Tasks,
@@ -58,16 +66,19 @@ pub fn folded(
     if let Some(times) = times {
         weigh(&mut sampled, times);
     }
-    let mut stacks: HashMap<(ProfiledTask, String), (u64, Option<f64>)> = HashMap::new();
+    let mut stacks: HashMap<(ProfiledTask, Option<u32>, String), (u64, Option<f64>)> =
+        HashMap::new();
     for one in sampled {
-        let (samples, ns) = stacks.entry((one.task, one.stack)).or_default();
+        let cpu = one.kept_cpu(numbers);
+        let (samples, ns) = stacks.entry((one.task, cpu, one.stack)).or_default();
         *samples += one.count;
         *ns = one.ns.map(|more| ns.unwrap_or(0.0) + more);
     }
     let stacks = stacks.into_iter();
     let mut stacks: Vec<ProfiledStack> = stacks
-        .map(|((task, stack), (count, ns))| ProfiledStack {
+        .map(|((task, cpu, stack), (count, ns))| ProfiledStack {
             time_ns: ns.map(|ns| ns as u64),
+            cpu,
             task,
             stack,
             count,
@@ -77,7 +88,7 @@ pub fn folded(
         let key = |stack: &ProfiledStack| Reverse(stack.count);
         key(a)
             .cmp(&key(b))
-            .then_with(|| (&a.task, &a.stack).cmp(&(&b.task, &b.stack)))
+            .then_with(|| (&a.task, &a.stack, a.cpu).cmp(&(&b.task, &b.stack, b.cpu)))
     });
     let mut bytes = 0;
     let fits = |stack: &&ProfiledStack| {
@@ -131,15 +142,33 @@ fn fold(stack: &Stack, is_of_program: bool, symbols: &Symbols) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_time_of_a_cpu_is_divided_among_its_samples() {
-        let sampled = |cpu, task, stack: &str, count| Sampled {
+    fn sampled(cpu: usize, task: ProfiledTask, stack: &str, count: u64) -> Sampled {
+        Sampled {
             cpu,
             task,
             stack: stack.to_owned(),
             count,
             ns: None,
-        };
+        }
+    }
+
+    #[test]
+    fn the_cpu_of_other_work_is_kept() {
+        let interrupt = "do_idle;asm_sysvec_apic_timer_interrupt";
+        for (task, stack, kept) in [
+            (ProfiledTask::Sender, "[user]", None),
+            (ProfiledTask::Napi("eth0".to_owned()), "kthread", None),
+            (ProfiledTask::Agent, "[user]", Some(5)),
+            (ProfiledTask::Other("cron".to_owned()), "[user]", Some(5)),
+            (ProfiledTask::Idle, "do_idle", None),
+            (ProfiledTask::Idle, interrupt, Some(5)),
+        ] {
+            assert_eq!(sampled(1, task, stack, 1).kept_cpu(&[4, 5]), kept);
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_cpu_is_divided_among_its_samples() {
         let soft = "do_syscall_64;__local_bh_enable_ip;do_softirq;handle_softirqs";
         let busy_ns = 1000.0;
         for (softirq_ns, times) in [

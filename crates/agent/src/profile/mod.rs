@@ -124,7 +124,8 @@ impl Profiler {
         let times = CpuTime::of(&self.numbers, samples);
         let counted = &self.counted;
         let lost = counted.lost(self.rate_hz, self.ended_ns);
-        let (stacks, left_out) = folded::folded(counted, times.as_deref(), &symbols, tasks);
+        let (stacks, left_out) =
+            folded::folded(counted, &self.numbers, times.as_deref(), &symbols, tasks);
         Ok(Profile {
             event: self.event,
             rate_hz: self.rate_hz,

@@ -10,6 +10,7 @@ use super::activity::Activity;
 use super::classify::{Layers, base};
 use super::owner::{Found, Owner, Place};
 use super::weights::{Weights, missed};
+use crate::metrics::cpu::idle_cpus_of;
 use crate::metrics::{Method, RunView, attribute, units_per_second};
 
 /// The share of lost samples from which the profile of a run is left out.
@@ -91,7 +92,7 @@ impl RunProfile {
         }
         let mut account = Account::default();
         for (profile, place) in hosts {
-            account.add(profile, place, &Weights::of(profile, place, run));
+            account.add(profile, place, run);
         }
         let end = |role: Role| {
             let is_of = |place: &Place| place.only.is_none_or(|only| only == role);
@@ -125,7 +126,8 @@ impl RunProfile {
 }
 
 impl Account {
-    fn add(&mut self, profile: &Profile, place: &Place, weights: &Weights) {
+    fn add(&mut self, profile: &Profile, place: &Place, run: &RunView) {
+        let weights = Weights::of(profile, place, run);
         let (mut layers, mut receiving) = (Layers::default(), Sorted::new());
         let mut received: BTreeMap<Owner, BTreeMap<Owner, f64>> = BTreeMap::new();
         for sampled in &profile.stacks {
@@ -152,7 +154,8 @@ impl Account {
                     continue;
                 }
             };
-            self.put((carrier, owner, own, activity), cpus);
+            let home = end_of_cpu(sampled.cpu, run).filter(|_| owner == Owner::Other);
+            self.put((home.unwrap_or(carrier), owner, own, activity), cpus);
             if layer.is_none() {
                 *self
                     .unclassified
@@ -180,6 +183,19 @@ impl Account {
             .or_default() += cpus;
     }
 
+    /// The share of what other programs took of an end's own CPUs that is above what these were busy
+    /// before the block, which the run's account subtracts.
+    fn others_above_idle(&self, role: Role, run: &RunView) -> f64 {
+        let end = run.end(role);
+        let before = idle_cpus_of(end, &end.pinned_cpus).unwrap_or_default();
+        let is_there = |key: &(Owner, Owner, Layer, Activity)| {
+            (key.0, key.1) == (Owner::End(role), Owner::Other)
+        };
+        let there = self.sorted.iter().filter(|(key, _)| is_there(key));
+        let there: f64 = there.map(|(_, cpus)| cpus).sum();
+        (1.0 - before / there).max(0.0)
+    }
+
     fn of(&self, owner: Owner) -> f64 {
         let of_owner = self.sorted.iter().filter(|((_, of, ..), _)| *of == owner);
         of_owner.map(|(_, cpus)| cpus).sum()
@@ -190,6 +206,10 @@ impl Account {
         let per_second = units_per_second(run, role)?;
         let attribution = attribute(run).ok();
         let method = attribution.as_ref().map(|found| found.method);
+        let others = match method {
+            Some(Method::OwnCpus) => self.others_above_idle(role, run),
+            _ => 1.0,
+        };
         let accounted = attribution.as_ref().and_then(|found| found.end(role));
         let mut end = EndProfile {
             accounted: accounted.map(|found| found.cpus * 1e9 / per_second),
@@ -199,7 +219,8 @@ impl Account {
             if *owner != Owner::End(role) && !is_charged(*carrier, *owner, role, method) {
                 continue;
             }
-            let ns = cpus * 1e9 / per_second;
+            let part = if *owner == Owner::Other { others } else { 1.0 };
+            let ns = cpus * part * 1e9 / per_second;
             *end.layers.entry(*layer).or_default() += ns;
             *end.activities.entry((*layer, *activity)).or_default() += ns;
         }
@@ -217,12 +238,22 @@ impl Account {
     }
 }
 
-/// Whether the run's account charges an end also for this work of others: whole hosts are charged
-/// with other programs, threads with the wire's soft interrupts on their back.
+/// The end that has a CPU for itself.
+fn end_of_cpu(cpu: Option<u32>, run: &RunView) -> Option<Owner> {
+    let cpu = cpu?;
+    let has = |role: &Role| run.end(*role).pinned_cpus.contains(&cpu);
+    let mut ends = [Role::Sender, Role::Receiver].into_iter();
+    ends.find(has).map(Owner::End)
+}
+
+/// Whether the run's account charges an end also for this work of others: whole hosts and an end's own
+/// CPUs are charged with other programs, threads with the wire's soft interrupts on their back.
 fn is_charged(carrier: Owner, owner: Owner, end: Role, method: Option<Method>) -> bool {
     match (method, owner) {
         (Some(Method::Hosts | Method::HostsAboveIdle), Owner::Other) => true,
-        (Some(Method::NapiThread), Owner::Wire) => carrier == Owner::End(end),
+        (Some(Method::OwnCpus), Owner::Other) | (Some(Method::NapiThread), Owner::Wire) => {
+            carrier == Owner::End(end)
+        }
         (Some(Method::SoftirqTicks), Owner::Wire) => carrier == Owner::End(end.other()),
         _ => false,
     }

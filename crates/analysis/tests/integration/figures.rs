@@ -4,8 +4,10 @@ use bitcost_analysis::metrics::{
     Disturbance, METRICS, Method, RunView, SoftirqMeans, Weak, WireLoad, attribute, disturbance,
     marks, metric, wire_load,
 };
+use bitcost_analysis::profile::{Place, RunProfile};
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::counters::{ForeignLoad, ForeignProgram, Interface, SoftirqTime};
+use bitcost_model::profile::{Layer, Profile, ProfileEvent, ProfiledStack, ProfiledTask};
 use bitcost_model::record::{
     Arrivals, Counts, CpuTicks, DelayVariation, EndpointRecord, FlowRecord, IdleBaseline, InEffect,
     Latency, Pacing, PhaseCounts, RECEIVE_CPUS, Role, Sample, Sequence, Switches, TcpInfo,
@@ -243,6 +245,60 @@ fn receive_on_own_cpus(run: &mut Run) {
     }
 }
 
+/// Before the block, CPU 0 was 10 % busy and CPU 1 5 %.
+fn busy_before(run: &mut Run) {
+    let idle = IdleBaseline {
+        start_ns: 0,
+        end_ns: 1_000_000_000,
+        start: ticks(&[(0, 0, 0, 0); 2]),
+        end: ticks(&[(10, 0, 90, 0), (5, 0, 95, 0)]),
+    };
+    run.sender.idle = Some(idle.clone());
+    run.receiver.idle = Some(idle);
+}
+
+/// The account of an end's own CPUs has other programs above what was there before; so has its profile.
+#[test]
+fn other_programs_on_an_ends_own_cpus_are_in_both_accounts() {
+    let mut run = Run::udp();
+    receive_on_own_cpus(&mut run);
+    busy_before(&mut run);
+    let stack = |task, cpu, time_ns| ProfiledStack {
+        task,
+        stack: "[user]".to_owned(),
+        count: 1,
+        time_ns: Some(time_ns),
+        cpu,
+    };
+    let profile = Profile {
+        event: ProfileEvent::CpuClock,
+        rate_hz: 997,
+        window_ns: 2_000_000_000,
+        cpus: 2,
+        samples: 4,
+        lost: 0,
+        cut: 0,
+        dropped: 0,
+        absent: Vec::new(),
+        stacks: vec![
+            stack(ProfiledTask::Sender, None, 600_000_000),
+            stack(ProfiledTask::Receiver, None, 300_000_000),
+            stack(ProfiledTask::Agent, Some(0), 400_000_000),
+            stack(ProfiledTask::Other("cron".to_owned()), Some(1), 300_000_000),
+        ],
+    };
+    let place = Place {
+        only: None,
+        devices: [None, None],
+    };
+    let found = RunProfile::of(&[(&profile, place)], &run.view()).expect("a profile");
+    for (role, other) in [(Role::Sender, 0.1 / 0.3), (Role::Receiver, 0.1 / 0.15)] {
+        let layers = &found.end(role).expect("an end").layers;
+        let ratio = layers[&Layer::OtherPrograms] / layers[&Layer::Application];
+        assert_close(Some(ratio), other);
+    }
+}
+
 #[test]
 fn ends_with_own_cpus_and_the_wire_make_up_the_busy_time_above_idle() {
     let mut run = Run::udp();
@@ -252,14 +308,7 @@ fn ends_with_own_cpus_and_the_wire_make_up_the_busy_time_above_idle() {
         run.threads(role, ThreadKind::Traffic, 600_000_000);
         run.threads(role, ThreadKind::Napi, 300_000_000);
     }
-    let idle = IdleBaseline {
-        start_ns: 0,
-        end_ns: 1_000_000_000,
-        start: ticks(&[(0, 0, 0, 0); 2]),
-        end: ticks(&[(10, 0, 90, 0), (5, 0, 95, 0)]),
-    };
-    run.sender.idle = Some(idle.clone());
-    run.receiver.idle = Some(idle);
+    busy_before(&mut run);
     let found = attribute(&run.view()).unwrap();
     assert_eq!(found.method, Method::OwnCpus);
     // CPU 0: 1.5 s busy, 30 of 150 ticks soft interrupts, 10 % before; CPU 1: 1 s, 50 of 100, 5 %.

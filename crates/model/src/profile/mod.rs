@@ -84,6 +84,9 @@ pub struct ProfiledStack {
     /// CPU's time is not known, and of an idle CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ns: Option<u64>,
+    /// The CPU, where it was busy with what is neither traffic nor a NAPI thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u32>,
 }
 
 /// What the CPUs of one host did during the measured window of a run.
@@ -191,6 +194,7 @@ mod tests {
             stack: stack.to_owned(),
             count: 2,
             time_ns: Some(2_006_018),
+            cpu: None,
         };
         Profile {
             event: ProfileEvent::CpuClock,

@@ -56,6 +56,7 @@ fn profile(is_small: bool) -> Profile {
             .into_iter()
             .map(|(task, stack, count)| ProfiledStack {
                 time_ns: None,
+                cpu: None,
                 task,
                 stack,
                 count,
