@@ -66,8 +66,9 @@ pub fn folded(
     if let Some(times) = times {
         weigh(&mut sampled, times);
     }
-    let mut stacks: HashMap<(ProfiledTask, Option<u32>, String), (u64, Option<f64>)> =
-        HashMap::new();
+    /// Whose samples they are, on which CPU, and with which stack.
+    type Key = (ProfiledTask, Option<u32>, String);
+    let mut stacks: HashMap<Key, (u64, Option<f64>)> = HashMap::new();
     for one in sampled {
         let cpu = one.kept_cpu(numbers);
         let (samples, ns) = stacks.entry((one.task, cpu, one.stack)).or_default();
