@@ -119,7 +119,7 @@ impl Keys {
     }
 }
 
-/// The methods that both sides' verifiers share: of which signatures are accepted.
+/// The methods that the verifiers of both sides share: which signatures are accepted.
 macro_rules! signatures {
     () => {
         fn verify_tls12_signature(

@@ -41,7 +41,7 @@ impl Interval {
     #[must_use]
     pub fn map(self, of: impl Fn(f64) -> f64) -> Interval {
         let (value, low, high) = (of(self.value), self.low.map(&of), self.high.map(&of));
-        let is_falling = low > high;
+        let is_falling = low.zip(high).is_some_and(|(low, high)| low > high);
         let [low, high] = if is_falling { [high, low] } else { [low, high] };
         Interval { value, low, high }
     }

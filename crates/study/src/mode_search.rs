@@ -219,7 +219,11 @@ impl<'a> ModeSearch<'a> {
             let levels = levels(&self.conditions, setting);
             for one in &self.kept {
                 for level in &levels {
-                    queue.extend(rarely_called(changed(one, setting, level)));
+                    let changed = changed(one, setting, level);
+                    match *setting {
+                        "receive_mode" => queue.extend(rarely_called(changed)),
+                        _ => queue.push(changed),
+                    }
                 }
             }
         }
@@ -405,8 +409,8 @@ pub fn calls(settings: &Changes) -> Option<String> {
     if of("receive_size_bytes").is_some() {
         words.push("receive calls of 256 KiB".to_owned());
     }
-    if let Some(delay) = of("receiver_delay_us") {
-        words.push(format!("{delay} of sleep after each receive call"));
+    if of("receiver_delay_us").is_some() {
+        words.push("a sleep of 50 µs after each receive call".to_owned());
     }
     (!words.is_empty()).then(|| words.join("; "))
 }

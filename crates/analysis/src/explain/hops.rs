@@ -96,6 +96,8 @@ fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
         .filter_map(|sample| Some(same(sample)?.backlog_packets > 0))
         .collect();
     let line = line(series, &queue.device);
+    // A host's own queueing discipline may stand before the emulator of the same device.
+    let is_line = queue.kind == "link_emulator";
     let (dropped, left) = match &line {
         Some(line) => (line.overflowed, line.departed),
         None => (
@@ -113,8 +115,11 @@ fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
             / samples.len().max(1) as f64,
         packets: left,
         passed_bps: 8.0 * grown(|queue| queue.bytes, false)? / series.seconds(),
-        rate_bps: line.as_ref().and_then(|line| line.rate_bps),
-        counts_holds: line.is_none(),
+        rate_bps: line
+            .as_ref()
+            .filter(|_| is_line)
+            .and_then(|line| line.rate_bps),
+        counts_holds: !is_line,
     })
 }
 

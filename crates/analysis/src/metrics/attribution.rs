@@ -141,7 +141,7 @@ impl fmt::Display for Unattributed {
 }
 
 /// The least growth of the receiver's NAPI thread that shows NAPI in use, as a share of its traffic
-/// thread's or of the soft interrupts on the sender's CPUs.
+/// thread's, and of the soft interrupts on the sender's CPUs.
 pub const NAPI_IN_USE: f64 = 0.05;
 
 /// Why CPU time cannot be attributed if the receive side ran in kernel threads whose times are not
@@ -277,8 +277,8 @@ fn by_napi_thread(run: &RunView) -> Option<Attribution> {
 }
 
 /// Whether each endpoint's traffic and its interface's receive work were confined to CPUs that the
-/// other endpoint does not use. It is what the lab does with all of its runs alike, and so they all
-/// have one method.
+/// other endpoint does not use. It is what the lab does with all of its runs alike; only over a bare veth
+/// pair does the method depend on who segments.
 fn has_own_cpus(run: &RunView) -> bool {
     let (a, b) = (&run.sender.pinned_cpus, &run.receiver.pinned_cpus);
     let is_shared = a.iter().any(|cpu| b.contains(cpu));
@@ -296,7 +296,7 @@ fn receives_on_sender(run: &RunView) -> bool {
     else {
         return false;
     };
-    napi / span < NAPI_IN_USE * own.cpus * own.softirq
+    receives_in_threads(run) == Some(false) && napi / span < NAPI_IN_USE * own.cpus * own.softirq
 }
 
 /// Where each endpoint has its own CPUs, their busy time is the endpoint's, but for the wire. The

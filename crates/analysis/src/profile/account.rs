@@ -251,9 +251,8 @@ fn end_of_cpu(cpu: Option<u32>, run: &RunView) -> Option<Owner> {
 fn is_charged(carrier: Owner, owner: Owner, end: Role, method: Option<Method>) -> bool {
     match (method, owner) {
         (Some(Method::Hosts | Method::HostsAboveIdle), Owner::Other) => true,
-        (Some(Method::OwnCpus), Owner::Other) | (Some(Method::NapiThread), Owner::Wire) => {
-            carrier == Owner::End(end)
-        }
+        (Some(Method::OwnCpus | Method::SoftirqTicks), Owner::Other)
+        | (Some(Method::NapiThread), Owner::Wire) => carrier == Owner::End(end),
         (Some(Method::SoftirqTicks), Owner::Wire) => carrier == Owner::End(end.other()),
         _ => false,
     }

@@ -301,7 +301,9 @@ fn outcome(ordinary: &Ordinary, tried: &[Tried], untried: &[Untried]) -> Outcome
     let found = others
         .max_by(|a, b| strength(a).total_cmp(&strength(b)))
         .and_then(|one| (row(one.name)?.finds)(&ordinary.conditions));
-    let is_open = |one: &Tried| one.decision == Decision::Open;
+    // One block screens what later blocks do not decide because it had no effect.
+    let most = tried.iter().map(|one| one.blocks).max();
+    let is_open = |one: &Tried| one.decision == Decision::Open && Some(one.blocks) == most;
     let Some(named) = &ordinary.named else {
         return match found {
             Some(found) => Outcome::Found(found),

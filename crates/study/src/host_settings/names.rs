@@ -38,7 +38,8 @@ const PLAIN_FEATURES: [&str; 2] = ["highdma", "loopback"];
 /// Parameters that a run may set, of those that affect measurements.
 fn parameters() -> impl Iterator<Item = &'static str> {
     let others = ["net.ipv4.tcp_mem", "net.ipv4.udp_mem"];
-    let all = SYSCTLS.iter().copied().chain(others);
+    let is_writable = |name: &&str| *name != "net.ipv4.tcp_available_congestion_control";
+    let all = SYSCTLS.iter().copied().filter(is_writable).chain(others);
     all.filter(|name| name.starts_with("net.") && shared_sysctls::refusal(name).is_none())
 }
 

@@ -245,7 +245,7 @@ where
 }
 
 /// The default size of one receive call of the modes that do not copy data to the program, in
-/// bytes.
+/// bytes; a pipe of `splice` may hold less.
 const ROOM: u32 = 4 << 20;
 
 /// The size of one receive call of a TCP mode.
