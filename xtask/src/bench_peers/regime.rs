@@ -11,12 +11,17 @@ pub enum Regime {
     Any,
     /// Packets of about one message, or of one segment.
     NotFull,
+    /// Packets that are not full on the whole, of a run that the receive window limited for a part of its time.
+    Both,
     /// Full packets.
     Full,
 }
 
 /// Every regime.
-pub const REGIMES: [Regime; 3] = [Regime::Any, Regime::NotFull, Regime::Full];
+pub const REGIMES: [Regime; 4] = [Regime::Any, Regime::NotFull, Regime::Both, Regime::Full];
+
+/// The share of its busy time from which a run also has the regime that the receive window makes.
+const ALSO: f64 = 0.1;
 
 /// Bytes of a segment that are no user data: IPv4 and TCP with timestamps.
 const HEADERS: u32 = 52;
@@ -30,6 +35,7 @@ impl Regime {
         match figure.packet_bytes.filter(|_| has_regimes) {
             None => Regime::Any,
             Some(bytes) if bytes >= full_from => Regime::Full,
+            Some(_) if figure.window_limited.is_some_and(|share| share > ALSO) => Regime::Both,
             Some(_) => Regime::NotFull,
         }
     }
@@ -39,6 +45,7 @@ impl Regime {
         match self {
             Regime::Any => "",
             Regime::NotFull => ", packets not full",
+            Regime::Both => ", both regimes",
             Regime::Full => ", full packets",
         }
     }
