@@ -90,6 +90,11 @@ pub fn relay(
         Err(error) => End::Broken(error),
     };
     let until = Instant::now() + FAREWELL;
+    if matches!(end, End::Broken(_)) {
+        // A peer that takes no more may have said why; what is left for it must not keep that out.
+        queues.outward.clear();
+        let _ = from_peer(stream, sides, &mut queues);
+    }
     if !matches!(end, End::Peer | End::Broken(_)) {
         farewell(stream, &queues);
     }
@@ -181,13 +186,15 @@ fn from_peer(
         return Ok(());
     }
     let mut bytes = Vec::new();
-    let is_open = stream.take(&mut bytes).map_err(End::Broken)?;
+    let taken = stream.take(&mut bytes);
+    // Some may have arrived before the connection broke.
     if !bytes.is_empty() {
         sides.peer_says(&bytes, queues)?;
     }
-    match is_open {
-        true => Ok(()),
-        false => Err(End::Peer),
+    match taken {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(End::Peer),
+        Err(error) => Err(End::Broken(error)),
     }
 }
 

@@ -134,25 +134,21 @@ fn refused_messages_take_no_memory() {
         device: "../".repeat(10_000),
     });
     let refused = path.unwrap().repeat(100);
-    let mut sentences = 0;
     for _ in 0..10 {
         let mut hostile = speaking(
             &mut bitcost(&client),
             (Ipv4Addr::LOCALHOST, server.port).into(),
         );
         (0..20).for_each(|_| hostile.write(&refused));
-        // Sentences may be lost with what the service did not read when it ended the session.
+        // The last sentence may be lost with what the service did not read.
         let next = || hostile.output.recv_timeout(PATIENCE).ok();
         let answers: Vec<FromAgent> = std::iter::from_fn(next).collect();
         let is_refusal = |answer: &&FromAgent| matches!(answer, FromAgent::Failed { reason, .. } if reason.contains("interfaces: lo"));
-        let refusals = answers.iter().filter(is_refusal).count();
-        assert!(refusals <= 64, "{refusals}");
-        sentences += refusals;
+        assert!((1..=64).contains(&answers.iter().filter(is_refusal).count()));
         assert_small(&server);
         drop(hostile.input.take());
         hostile.child.wait().unwrap();
     }
-    assert!(sentences > 0, "no session was told why");
     let output = test(&client, "tcp 127.0.0.1 -n 1M");
     assert!(output.status.success(), "{}", said(&output));
     assert_small(&server);
