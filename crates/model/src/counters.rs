@@ -152,6 +152,9 @@ pub struct LinkEmulator {
 }
 
 impl LinkEmulator {
+    /// The kind of its queue among the queueing disciplines ([`Queue::kind`]).
+    pub const KIND: &str = "link_emulator";
+
     /// The segments that arrived, or were made as copies, and have neither left nor been dropped.
     pub fn waiting_segments(&self) -> u64 {
         let gone = [self.departed, self.lost, self.overflowed, self.refused];

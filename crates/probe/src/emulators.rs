@@ -12,9 +12,6 @@ use bitcost_model::record::Sample;
 
 use crate::source::{Detail, Source, Target};
 
-/// The kind of the queue of an emulator, in logs.
-const KIND: &str = "link_emulator";
-
 /// Longest file, in bytes.
 const FILE_MAX_BYTES: usize = 1 << 20;
 
@@ -61,7 +58,7 @@ fn queue(line: &LinkEmulator) -> Queue {
     Queue {
         node: device.split_once('-').map(|(node, _)| node.to_owned()),
         device: device.clone(),
-        kind: KIND.to_owned(),
+        kind: LinkEmulator::KIND.to_owned(),
         handle: "0:".to_owned(),
         bytes: departed.bytes,
         packets: departed.segments,

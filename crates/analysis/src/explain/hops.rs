@@ -97,7 +97,7 @@ fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
         .collect();
     let line = line(series, &queue.device);
     // A host's own queueing discipline may stand before the emulator of the same device.
-    let is_line = queue.kind == "link_emulator";
+    let is_line = queue.kind == LinkEmulator::KIND;
     let (dropped, left) = match &line {
         Some(line) => (line.overflowed, line.departed),
         None => (

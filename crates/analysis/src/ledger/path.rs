@@ -1,13 +1,10 @@
 //! What interfaces and queueing disciplines on the way dropped.
 
-use bitcost_model::counters::{Interface, Queue};
+use bitcost_model::counters::{Interface, LinkEmulator, Queue};
 use bitcost_model::record::{Role, Sample, WholeRun};
 
 use super::drops::{Drops, row};
 use super::readings::{Both, grown, sum};
-
-/// Kind of the entry of a link emulator among the queues.
-const EMULATOR: &str = "link_emulator";
 
 /// Kinds of the qdiscs whose drops are those of filters and policers.
 const FILTERS: [&str; 2] = ["ingress", "clsact"];
@@ -103,7 +100,7 @@ fn queues(both: &Both, port: &Port, ports: &[Port], sent: u64, share: f64) -> Ve
         for after in whole.after.queues.iter().filter(|queue| is_own(queue)) {
             let is_filter = FILTERS.contains(&after.kind.as_str());
             let is_root = after.parent.is_none() && port.ways[1];
-            if after.kind == EMULATOR || !(is_filter || is_root) {
+            if after.kind == LinkEmulator::KIND || !(is_filter || is_root) {
                 continue;
             }
             let by = match is_filter {

@@ -13,7 +13,7 @@ use crate::metrics::view::RunView;
 /// Kinds of queues that emulate a link: the kernel's, and bitcost's.
 const EMULATORS: [&str; 3] = [
     "netem",
-    "link_emulator",
+    LinkEmulator::KIND,
     "delay_line", // alias in logs of format 4
 ];
 
