@@ -155,7 +155,7 @@ impl Draw {
             Kind::Flows => self.between(2.0, 8.0).round(),
             Kind::Stress => self.between(20.0, 100.0).round(),
             Kind::Quota => self.between(20.0, 200.0).round(),
-            Kind::SenderCpu | Kind::ReceiverCpu => 0.0,
+            Kind::SenderCpu | Kind::ReceiverCpu | Kind::WakeUps => 0.0,
         }
     }
 }

@@ -37,6 +37,8 @@ pub enum Kind {
     SenderCpu,
     /// The same of the receiver.
     ReceiverCpu,
+    /// Wake-ups, which receivers that poll do without: they can only be relaxed.
+    WakeUps,
 }
 
 /// Every kind that is drawn.
@@ -104,6 +106,7 @@ impl Kind {
             ],
             Kind::Stress => &["sender_cpu", "receiver_cpu"],
             Kind::Quota => &["cpu_quota"],
+            Kind::WakeUps => &["wake_ups"],
         }
     }
 }
@@ -131,7 +134,7 @@ impl Factor {
             Kind::ReceiveWork => option("--receive-work", format!("{whole}ns")),
             Kind::Flows => option("-P", whole),
             Kind::Stress if self.value < 1.0 => Vec::new(),
-            Kind::Quota => Vec::new(),
+            Kind::WakeUps => option("--waiting", "spin".to_owned()),
             Kind::Stress => option("--stress", format!("1 cpu {whole}%")),
             _ => Vec::new(),
         }

@@ -133,6 +133,12 @@ pub fn truth(bitcost: &Path, situation: &Situation, answer: &Answer) -> Result<T
         );
     }
     let mut changes = changes(situation, &first);
+    if Kind::WakeUps.names().contains(&answer.limiter.as_str()) {
+        let kind = Kind::WakeUps;
+        let factor = Factor { kind, value: 0.0 };
+        let changed = situation.with(factor);
+        changes.push(change(Some(kind), factor.to_string(), changed, MORE));
+    }
     let advised = remedy::made(situation, &answer.remedy).into_iter();
     changes.extend(advised.map(|(words, situation)| change(None, words, situation, MORE)));
     let is_named = |response: &Response| {
