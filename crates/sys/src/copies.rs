@@ -3,6 +3,8 @@
 use std::io;
 use std::marker::PhantomData;
 
+use crate::outcome::checked;
+
 /// Shows that the process has one thread, so that a copy of it has whatever this one has, and no lock of a thread that the
 /// copy lacks. It stays on that thread.
 #[derive(Debug)]
@@ -36,9 +38,8 @@ impl OneThread {
     pub fn copy(&self) -> io::Result<Now> {
         // SAFETY: the process has one thread, so that in the copy no lock is held by another thread and every value is
         // as consistent as it is here.
-        match unsafe { libc::fork() } {
+        match checked(unsafe { libc::fork() })? {
             0 => Ok(Now::Copy),
-            -1 => Err(io::Error::last_os_error()),
             _ => Ok(Now::Original),
         }
     }

@@ -1,9 +1,10 @@
 //! Many datagrams in one call: joined by the kernel (`UDP_GRO`), and lists of them (`sendmmsg`, `recvmmsg`).
 
 use std::io;
-use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd};
 
+use crate::control;
+use crate::outcome::checked;
 use crate::socket;
 
 /// How a receive call waits.
@@ -33,70 +34,23 @@ pub struct Joined {
     pub each: usize,
 }
 
-/// Space for one control message with a C `int` or a timespec, aligned as the kernel requires.
-#[repr(C, align(8))]
-pub(crate) struct Control(pub [u8; 64]);
-
-impl Default for Control {
-    fn default() -> Control {
-        Control([0; 64])
-    }
-}
-
-/// Each complete control message of a header that the kernel filled.
-///
-/// # Safety
-/// The header's control buffer must be unchanged since the kernel filled it, and outlive what is returned.
-pub(crate) unsafe fn control_messages(
-    header: &libc::msghdr,
-) -> impl Iterator<Item = *mut libc::cmsghdr> {
-    // SAFETY: the caller promises a header that the kernel filled.
-    let first = unsafe { libc::CMSG_FIRSTHDR(std::ptr::from_ref(header)) };
-    let some = |message: *mut libc::cmsghdr| (!message.is_null()).then_some(message);
-    std::iter::successors(some(first), move |message| {
-        // SAFETY: as above; the message is one that FIRSTHDR or NXTHDR gave.
-        some(unsafe { libc::CMSG_NXTHDR(header, *message) })
-    })
-}
-
 /// Receives the datagrams that a socket with `UDP_GRO` has joined, or one datagram (udp(7)).
 ///
 /// # Errors
 /// The error of the system call; `EAGAIN` when nothing was received in time.
 pub fn receive_joined(socket: impl AsFd, buffer: &mut [u8], wait: Wait) -> io::Result<Joined> {
-    let mut part = libc::iovec {
-        iov_base: buffer.as_mut_ptr().cast(),
-        iov_len: buffer.len(),
-    };
-    let mut control = Control::default();
-    // SAFETY: `msghdr` is integers and pointers only, so zero is valid.
-    let mut header: libc::msghdr = unsafe { socket::zeroed() };
-    header.msg_iov = &raw mut part;
-    header.msg_iovlen = 1;
-    header.msg_control = control.0.as_mut_ptr().cast();
-    header.msg_controllen = control.0.len() as _;
-    // SAFETY: the header describes `buffer` and `control`, which outlive the call.
-    let bytes = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut header, wait.flags()) };
-    let bytes = usize::try_from(bytes).map_err(|_| io::Error::last_os_error())?;
-    let mut each = bytes;
-    // SAFETY: the kernel filled `control` up to the length that it left in the header.
-    for message in unsafe { control_messages(&header) } {
-        // SAFETY: `control_messages` gives whole headers within `control`.
-        let (level, kind) = unsafe { ((*message).cmsg_level, (*message).cmsg_type) };
-        if level == libc::SOL_UDP && kind == libc::UDP_GRO {
-            // SAFETY: the data of this message is a C `int` (udp(7)); it may be unaligned.
-            let size = unsafe {
-                libc::CMSG_DATA(message)
-                    .cast::<libc::c_int>()
-                    .read_unaligned()
-            };
-            each = usize::try_from(size)
-                .ok()
-                .filter(|size| *size > 0)
-                .unwrap_or(bytes);
+    let mut each = None;
+    let bytes = control::receive(socket, buffer, wait.flags(), |said| {
+        if said.level == libc::SOL_UDP && said.kind == libc::UDP_GRO {
+            // SAFETY: a C `int` (udp(7)) has no invalid values.
+            each = unsafe { said.value::<libc::c_int>() };
         }
-    }
-    Ok(Joined { bytes, each })
+    })?;
+    let each = each.and_then(|size| usize::try_from(size).ok());
+    Ok(Joined {
+        bytes,
+        each: each.filter(|size| *size > 0).unwrap_or(bytes),
+    })
 }
 
 /// A list of datagram buffers of equal size, sent or received by one call.
@@ -162,7 +116,7 @@ impl List {
         // SAFETY: `count` headers point to parts that point into `memory`, all owned by the list.
         let sent =
             unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), headers.len() as libc::c_uint, 0) };
-        usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+        Ok(checked(sent)? as usize)
     }
 
     /// Waits for one datagram, receives all that are queued, and returns their number (recvmmsg(2)).
@@ -180,11 +134,9 @@ impl List {
         // parts' lengths are never changed.
         let received =
             unsafe { libc::recvmmsg(fd, headers, count, flags as _, std::ptr::null_mut()) };
-        usize::try_from(received).map_err(|_| io::Error::last_os_error())
+        Ok(checked(received)? as usize)
     }
 }
-
-const _: () = assert!(size_of::<Control>() >= 24);
 
 #[cfg(test)]
 #[allow(clippy::disallowed_macros)]

@@ -6,6 +6,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
+use crate::outcome::checked;
+
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 const ETHTOOL_GDRVINFO: u32 = 3;
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
@@ -163,12 +165,8 @@ unsafe fn ethtool_call(socket: &OwnedFd, device: &str, data: *mut libc::c_char) 
         ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: data },
     };
     // SAFETY: `request` is laid out as the kernel's structure and outlives the call; the caller promises the rest.
-    let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
-    if outcome == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) })?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -124,9 +124,6 @@ pub fn available_memory_bytes() -> Option<u64> {
 }
 
 /// Maps the first bytes of a file, and shares them with the kernel (mmap(2)).
-///
-/// # Errors
-/// The error of the system call.
 pub(crate) fn map_shared(file: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new shared mapping at an address that the kernel chooses.

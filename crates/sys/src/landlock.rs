@@ -1,6 +1,9 @@
 //! Landlock (kernel doc: userspace-api/landlock): a process takes from itself what its user may do with files and the network.
 
 use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::outcome::checked;
 
 /// `LANDLOCK_CREATE_RULESET_VERSION` (linux/landlock.h).
 const VERSION: u32 = 1;
@@ -67,20 +70,10 @@ pub fn deny_all() -> io::Result<u32> {
             0u32,
         )
     };
-    let descriptor = i32::try_from(made).unwrap_or(-1);
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let descriptor = checked(made)? as libc::c_int;
     // SAFETY: the kernel has just made this descriptor, and nothing else owns it.
-    let rules =
-        unsafe { <std::os::fd::OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(descriptor) };
+    let rules = unsafe { OwnedFd::from_raw_fd(descriptor) };
     // SAFETY: the call takes a descriptor, which is open, and a number.
-    let restricted = unsafe {
-        use std::os::fd::AsRawFd;
-        libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0u32)
-    };
-    match restricted {
-        0 => Ok(version),
-        _ => Err(io::Error::last_os_error()),
-    }
+    checked(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, rules.as_raw_fd(), 0u32) })?;
+    Ok(version)
 }

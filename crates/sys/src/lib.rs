@@ -5,6 +5,7 @@
 
 pub mod bpf;
 pub mod clock;
+mod control;
 pub mod copies;
 pub mod datagram;
 pub mod ethtool;
@@ -14,6 +15,7 @@ pub mod landlock;
 pub mod namespace;
 pub mod netlink;
 mod netlink_socket;
+mod outcome;
 pub mod packet;
 pub mod passing;
 pub mod perf;

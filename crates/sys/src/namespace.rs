@@ -14,6 +14,8 @@ use rustix::mount::{
 };
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
+use crate::socket::{self, IntOption};
+
 /// The kinds of namespace that the program creates and enters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -110,30 +112,15 @@ pub fn current(kind: Kind) -> io::Result<OwnedFd> {
 /// # Errors
 /// `ENOPROTOOPT` before Linux 5.14.
 pub fn network_cookie() -> io::Result<u64> {
-    use std::os::fd::AsRawFd;
     let socket = std::net::UdpSocket::bind(("0.0.0.0", 0))?;
     let mut cookie = 0u64;
-    let mut length = size_of_val(&cookie) as libc::socklen_t;
-    // SAFETY: the socket is open; the pointers describe `cookie` and its length, and outlive the call.
-    let outcome = unsafe {
-        let value = (&raw mut cookie).cast();
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            SO_NETNS_COOKIE,
-            value,
-            &raw mut length,
-        )
-    };
-    if outcome == 0 {
-        Ok(cookie)
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    // SAFETY: `u64` has no invalid values.
+    unsafe { socket::get(&socket, SO_NETNS_COOKIE, &mut cookie)? };
+    Ok(cookie)
 }
 
 /// Of asm-generic/socket.h.
-const SO_NETNS_COOKIE: libc::c_int = 71;
+const SO_NETNS_COOKIE: IntOption = IntOption(libc::SOL_SOCKET, 71);
 
 /// A sysfs that shows the network namespace in which it was mounted, attached to no directory.
 ///
@@ -283,9 +270,6 @@ pub fn own_host_name(name: &str) -> io::Result<()> {
 }
 
 /// Whether the calling process is in the namespace that `namespace`, a file such as `/proc/PID/ns/user`, refers to.
-///
-/// # Errors
-/// When one of them cannot be opened.
 pub fn is_in(namespace: &Path, kind: Kind) -> io::Result<bool> {
     let own = fs::metadata(format!("/proc/thread-self/ns/{}", kind.link_name()))?;
     let other = fs::metadata(namespace)?;

@@ -1,7 +1,7 @@
 //! A blocking netlink socket; the module `netlink` interprets the messages.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -9,6 +9,8 @@ use rustix::net::{
     AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send,
     socket_with,
 };
+
+use crate::socket::{self, IntOption};
 
 /// The netlink protocol of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,16 +76,5 @@ impl NetlinkSocket {
 }
 
 fn enable(fd: &OwnedFd, option: libc::c_int) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    let length = size_of_val(&on) as libc::socklen_t;
-    // SAFETY: `fd` is open, and the pointer and length describe `on`, which outlives the call.
-    let outcome = unsafe {
-        let value = (&raw const on).cast();
-        libc::setsockopt(fd.as_raw_fd(), libc::SOL_NETLINK, option, value, length)
-    };
-    if outcome == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    socket::set_int(fd, IntOption(libc::SOL_NETLINK, option), 1)
 }

@@ -10,10 +10,9 @@ use rustix::net::{
     sendmsg, socketpair,
 };
 
+use crate::outcome::checked;
+
 /// Two connected sockets on which each message is received whole, or not at all (`SOCK_SEQPACKET`).
-///
-/// # Errors
-/// The error of socketpair(2).
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(
         AddressFamily::UNIX,
@@ -24,17 +23,12 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// The standard input of this process, in whose place /dev/null is from now on.
-///
-/// # Errors
-/// The error of a system call.
 pub fn take_standard_input() -> io::Result<OwnedFd> {
     let taken = io::stdin().as_fd().try_clone_to_owned()?;
     let null = std::fs::File::open("/dev/null")?;
     // SAFETY: both descriptors are open, and no value owns that of standard input.
-    match unsafe { libc::dup2(null.as_raw_fd(), libc::STDIN_FILENO) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(taken),
-    }
+    checked(unsafe { libc::dup2(null.as_raw_fd(), libc::STDIN_FILENO) })?;
+    Ok(taken)
 }
 
 /// Sends a message with two open files, of which the receiver gets its own descriptors.

@@ -13,6 +13,8 @@ use rustix::thread::{
     set_thread_res_gid, set_thread_res_uid,
 };
 
+use crate::outcome::checked;
+
 /// The user and group that own nothing (`nobody`; the kernel's overflow id, /proc/sys/kernel/overflowuid).
 pub const NOBODY: u32 = 65534;
 
@@ -55,17 +57,11 @@ pub fn drop_capabilities() -> io::Result<()> {
 }
 
 /// No program that is started gets more rights than this thread has (`PR_SET_NO_NEW_PRIVS`, prctl(2)).
-///
-/// # Errors
-/// The error of the system call.
 pub fn no_new_privileges() -> io::Result<()> {
     Ok(set_no_new_privs(true)?)
 }
 
 /// No process of the same user may read this one's memory, and no core file is written (`PR_SET_DUMPABLE`, prctl(2)).
-///
-/// # Errors
-/// The error of the system call.
 pub fn hide_memory() -> io::Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     limit(Resource::Core, 0)
@@ -73,9 +69,6 @@ pub fn hide_memory() -> io::Result<()> {
 
 /// Limits what this process may take, for good (setrlimit(2)): bytes of private memory (`RLIMIT_DATA`), descriptors
 /// (`RLIMIT_NOFILE`), and no byte in a file (`RLIMIT_FSIZE`).
-///
-/// # Errors
-/// The error of the system call.
 pub fn limit_resources(memory_bytes: u64, descriptors: u64) -> io::Result<()> {
     limit(Resource::Data, memory_bytes)?;
     limit(Resource::Nofile, descriptors)?;
@@ -100,9 +93,6 @@ fn limit(resource: Resource, most: u64) -> io::Result<()> {
 pub fn close_inherited() -> io::Result<()> {
     // SAFETY: the call takes numbers alone. A descriptor that Rust code owns is not meant by the contract above; were there one,
     // its later use would be an error of the system call.
-    let outcome = unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) };
-    match outcome {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    checked(unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) })?;
+    Ok(())
 }

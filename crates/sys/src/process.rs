@@ -105,9 +105,6 @@ pub fn effective_uid() -> u32 {
 
 /// Raises the limit of open files of this process to its hard limit, and returns it; absent: no limit (setrlimit(2),
 /// `RLIMIT_NOFILE`).
-///
-/// # Errors
-/// The error of the system call.
 pub fn raise_open_files() -> io::Result<Option<u64>> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let maximum = getrlimit(Resource::Nofile).maximum;
@@ -187,9 +184,6 @@ pub fn wait_either(
 
 /// Waits until one of `files` is readable or has ended, or until `timeout` has passed (ppoll(2)); absent: no timeout. A
 /// signal also ends the wait.
-///
-/// # Errors
-/// The error of the system call.
 pub fn wait_any(
     files: &[std::os::fd::BorrowedFd<'_>],
     timeout: Option<std::time::Duration>,
@@ -211,9 +205,6 @@ pub fn wait_any(
 
 /// A file in memory, which is freed when no process has it open (memfd_create(2)). Other processes open it as
 /// `/proc/PID/fd/NUMBER`.
-///
-/// # Errors
-/// The error of the system call.
 pub fn memory_file(name: &str) -> io::Result<std::fs::File> {
     Ok(rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?.into())
 }

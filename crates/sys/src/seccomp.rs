@@ -8,6 +8,8 @@ use libc::{
     SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, c_long, sock_filter,
 };
 
+use crate::outcome::checked;
+
 /// `AUDIT_ARCH_*` (linux/audit.h) of the system calls that this program makes.
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: Option<u32> = Some(0xc000_003e);
@@ -138,17 +140,14 @@ pub fn restrict(also: Also) -> io::Result<()> {
         filter: program.as_mut_ptr(),
     };
     // SAFETY: `program` and the instructions that it points to outlive the call, which copies them.
-    let outcome = unsafe {
+    checked(unsafe {
         libc::prctl(
             libc::PR_SET_SECCOMP,
             libc::SECCOMP_MODE_FILTER as libc::c_ulong,
             &raw const program,
         )
-    };
-    match outcome {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    })?;
+    Ok(())
 }
 
 /// The program: each call that is allowed is compared in turn.

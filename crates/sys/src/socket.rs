@@ -6,187 +6,100 @@ use std::net::Ipv6Addr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 
-/// An option whose value is a C `int`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IntOption {
-    level: libc::c_int,
-    name: libc::c_int,
-}
+use libc::{IPPROTO_IP, IPPROTO_IPV6, IPPROTO_TCP, SOL_PACKET, SOL_SOCKET, SOL_UDP};
 
-impl IntOption {
-    pub(crate) const fn new(level: libc::c_int, name: libc::c_int) -> IntOption {
-        IntOption { level, name }
-    }
-}
+use crate::outcome::checked;
+
+/// An option whose value is a C `int`: its level and its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntOption(pub(crate) libc::c_int, pub(crate) libc::c_int);
 
 /// Most user data per segment, options included, to announce and to send (tcp(7)).
-pub const TCP_MAXSEG: IntOption = IntOption {
-    level: libc::IPPROTO_TCP,
-    name: libc::TCP_MAXSEG,
-};
+pub const TCP_MAXSEG: IntOption = IntOption(IPPROTO_TCP, libc::TCP_MAXSEG);
 /// Send buffer in bytes; the kernel doubles what is set (socket(7)).
-pub const SO_SNDBUF: IntOption = IntOption {
-    level: libc::SOL_SOCKET,
-    name: libc::SO_SNDBUF,
-};
+pub const SO_SNDBUF: IntOption = IntOption(SOL_SOCKET, libc::SO_SNDBUF);
 /// As [`SO_SNDBUF`] without the host's bound: `EPERM` without `CAP_NET_ADMIN` over the first network namespace (socket(7)).
-pub const SO_SNDBUFFORCE: IntOption = IntOption {
-    level: libc::SOL_SOCKET,
-    name: libc::SO_SNDBUFFORCE,
-};
+pub const SO_SNDBUFFORCE: IntOption = IntOption(SOL_SOCKET, libc::SO_SNDBUFFORCE);
 /// Receive buffer in bytes; the kernel doubles what is set (socket(7)).
-pub const SO_RCVBUF: IntOption = IntOption {
-    level: libc::SOL_SOCKET,
-    name: libc::SO_RCVBUF,
-};
+pub const SO_RCVBUF: IntOption = IntOption(SOL_SOCKET, libc::SO_RCVBUF);
 /// As [`SO_RCVBUF`] without the host's bound: `EPERM` without `CAP_NET_ADMIN` over the first network namespace (socket(7)).
-pub const SO_RCVBUFFORCE: IntOption = IntOption {
-    level: libc::SOL_SOCKET,
-    name: libc::SO_RCVBUFFORCE,
-};
+pub const SO_RCVBUFFORCE: IntOption = IntOption(SOL_SOCKET, libc::SO_RCVBUFFORCE);
 
 /// Bytes that must be available before a receive call returns (socket(7)).
-pub const SO_RCVLOWAT: IntOption = IntOption {
-    level: libc::SOL_SOCKET,
-    name: libc::SO_RCVLOWAT,
-};
+pub const SO_RCVLOWAT: IntOption = IntOption(SOL_SOCKET, libc::SO_RCVLOWAT);
 
 /// Send small segments at once (tcp(7)).
-pub const TCP_NODELAY: IntOption = IntOption {
-    level: libc::IPPROTO_TCP,
-    name: libc::TCP_NODELAY,
-};
+pub const TCP_NODELAY: IntOption = IntOption(IPPROTO_TCP, libc::TCP_NODELAY);
 /// Send full segments only (tcp(7)).
-pub const TCP_CORK: IntOption = IntOption {
-    level: libc::IPPROTO_TCP,
-    name: libc::TCP_CORK,
-};
+pub const TCP_CORK: IntOption = IntOption(IPPROTO_TCP, libc::TCP_CORK);
 /// Unsent bytes from which a socket is not writable (tcp(7)).
-pub const TCP_NOTSENT_LOWAT: IntOption = IntOption {
-    level: libc::IPPROTO_TCP,
-    name: libc::TCP_NOTSENT_LOWAT,
-};
+pub const TCP_NOTSENT_LOWAT: IntOption = IntOption(IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
 /// Type of service: the code point in its upper six bits (ip(7)).
-pub const IP_TOS: IntOption = IntOption {
-    level: libc::IPPROTO_IP,
-    name: libc::IP_TOS,
-};
+pub const IP_TOS: IntOption = IntOption(IPPROTO_IP, libc::IP_TOS);
 /// Traffic class: the code point in its upper six bits (ipv6(7)).
-pub const IPV6_TCLASS: IntOption = IntOption {
-    level: libc::IPPROTO_IPV6,
-    name: libc::IPV6_TCLASS,
-};
+pub const IPV6_TCLASS: IntOption = IntOption(IPPROTO_IPV6, libc::IPV6_TCLASS);
 /// Packets carry the flow label that the socket was connected with (linux/in6.h).
-pub const IPV6_FLOWINFO_SEND: IntOption = IntOption {
-    level: libc::IPPROTO_IPV6,
-    name: libc::IPV6_FLOWINFO_SEND,
-};
+pub const IPV6_FLOWINFO_SEND: IntOption = IntOption(IPPROTO_IPV6, libc::IPV6_FLOWINFO_SEND);
 /// The port is chosen when the socket is connected, not when it is bound to an address (ip(7)).
-pub const IP_BIND_ADDRESS_NO_PORT: IntOption = IntOption {
-    level: libc::IPPROTO_IP,
-    name: libc::IP_BIND_ADDRESS_NO_PORT,
-};
+pub const IP_BIND_ADDRESS_NO_PORT: IntOption = IntOption(IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
 /// The range of ports that the kernel chooses from: the last one in the upper 16 bits, the first one in the
 /// lower (ip(7), Linux 6.3). Ports outside of `net.ipv4.ip_local_port_range` are ignored.
-pub const IP_LOCAL_PORT_RANGE: IntOption = IntOption {
-    level: libc::IPPROTO_IP,
-    name: 51,
-};
+pub const IP_LOCAL_PORT_RANGE: IntOption = IntOption(IPPROTO_IP, 51);
 /// Priority for queueing disciplines (socket(7)).
-pub const SO_PRIORITY: IntOption = IntOption {
-    level: libc::SOL_SOCKET,
-    name: libc::SO_PRIORITY,
-};
+pub const SO_PRIORITY: IntOption = IntOption(SOL_SOCKET, libc::SO_PRIORITY);
 /// Microseconds that a receive call polls the device (socket(7)).
-pub const SO_BUSY_POLL: IntOption = IntOption {
-    level: libc::SOL_SOCKET,
-    name: libc::SO_BUSY_POLL,
-};
+pub const SO_BUSY_POLL: IntOption = IntOption(SOL_SOCKET, libc::SO_BUSY_POLL);
 /// Length of the datagrams into which the kernel segments the data of one send call (udp(7)).
-pub const UDP_SEGMENT: IntOption = IntOption {
-    level: libc::SOL_UDP,
-    name: libc::UDP_SEGMENT,
-};
+pub const UDP_SEGMENT: IntOption = IntOption(SOL_UDP, libc::UDP_SEGMENT);
 /// Receive calls return several datagrams of equal length that the kernel joined (udp(7)).
-pub const UDP_GRO: IntOption = IntOption {
-    level: libc::SOL_UDP,
-    name: libc::UDP_GRO,
-};
+pub const UDP_GRO: IntOption = IntOption(SOL_UDP, libc::UDP_GRO);
 /// Send calls may ask for `MSG_ZEROCOPY` (socket(7)).
-pub const SO_ZEROCOPY: IntOption = IntOption {
-    level: libc::SOL_SOCKET,
-    name: libc::SO_ZEROCOPY,
-};
+pub const SO_ZEROCOPY: IntOption = IntOption(SOL_SOCKET, libc::SO_ZEROCOPY);
 /// Receive calls report when the kernel received each datagram (socket(7)).
-pub const SO_TIMESTAMPNS: IntOption = IntOption {
-    level: libc::SOL_SOCKET,
-    name: libc::SO_TIMESTAMPNS,
-};
+pub const SO_TIMESTAMPNS: IntOption = IntOption(SOL_SOCKET, libc::SO_TIMESTAMPNS);
 /// Whether packets may be fragmented: `IP_PMTUDISC_DO` is 2 and forbids it (ip(7)).
-pub const IP_MTU_DISCOVER: IntOption = IntOption {
-    level: libc::IPPROTO_IP,
-    name: libc::IP_MTU_DISCOVER,
-};
+pub const IP_MTU_DISCOVER: IntOption = IntOption(IPPROTO_IP, libc::IP_MTU_DISCOVER);
 /// As [`IP_MTU_DISCOVER`] (ipv6(7)).
-pub const IPV6_MTU_DISCOVER: IntOption = IntOption {
-    level: libc::IPPROTO_IPV6,
-    name: libc::IPV6_MTU_DISCOVER,
-};
+pub const IPV6_MTU_DISCOVER: IntOption = IntOption(IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER);
 /// MTU of a connected IPv4 socket's path; read only (ip(7)).
-pub const IP_MTU: IntOption = IntOption {
-    level: libc::IPPROTO_IP,
-    name: libc::IP_MTU,
-};
+pub const IP_MTU: IntOption = IntOption(IPPROTO_IP, libc::IP_MTU);
 /// MTU of a connected IPv6 socket's path; read only (ipv6(7)).
-pub const IPV6_MTU: IntOption = IntOption {
-    level: libc::IPPROTO_IPV6,
-    name: libc::IPV6_MTU,
-};
+pub const IPV6_MTU: IntOption = IntOption(IPPROTO_IPV6, libc::IPV6_MTU);
 
 /// The pending error since this was last read, as an error number; 0: none (socket(7)).
-pub const SO_ERROR: IntOption = IntOption {
-    level: libc::SOL_SOCKET,
-    name: libc::SO_ERROR,
-};
+pub const SO_ERROR: IntOption = IntOption(SOL_SOCKET, libc::SO_ERROR);
 
 /// A packet socket does not see what this host sends (packet(7)).
-pub const PACKET_IGNORE_OUTGOING: IntOption = IntOption {
-    level: libc::SOL_PACKET,
-    name: libc::PACKET_IGNORE_OUTGOING,
-};
+pub const PACKET_IGNORE_OUTGOING: IntOption = IntOption(SOL_PACKET, libc::PACKET_IGNORE_OUTGOING);
 
 /// Sets an option.
-///
-/// # Errors
-/// The error of the system call.
 pub fn set_int(socket: impl AsFd, option: IntOption, value: i32) -> io::Result<()> {
+    // SAFETY: an integer has no pointers.
+    unsafe { set(socket, option, &value) }
+}
+
+/// Sets an option whose value is a structure or a number.
+///
+/// # Safety
+/// Pointers in `value` must be valid for the call.
+pub(crate) unsafe fn set<T: ?Sized>(
+    socket: impl AsFd,
+    IntOption(level, name): IntOption,
+    value: &T,
+) -> io::Result<()> {
     let fd = socket.as_fd().as_raw_fd();
-    let length = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: the pointer and length describe `value`, which outlives the call.
-    let result = unsafe {
-        libc::setsockopt(
-            fd,
-            option.level,
-            option.name,
-            (&raw const value).cast(),
-            length,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    let length = size_of_val(value) as libc::socklen_t;
+    let pointer = std::ptr::from_ref(value).cast();
+    // SAFETY: the pointer and length describe `value`; the caller vouches for what is in it.
+    checked(unsafe { libc::setsockopt(fd, level, name, pointer, length) })?;
+    Ok(())
 }
 
 /// Reads an option.
-///
-/// # Errors
-/// The error of the system call.
 pub fn get_int(socket: impl AsFd, option: IntOption) -> io::Result<i32> {
     let mut value: libc::c_int = 0;
     // SAFETY: `c_int` has no invalid values and the buffer is exactly one of them.
-    unsafe { get(socket.as_fd().as_raw_fd(), option, &mut value)? };
+    unsafe { get(socket, option, &mut value)? };
     Ok(value)
 }
 
@@ -194,23 +107,17 @@ pub fn get_int(socket: impl AsFd, option: IntOption) -> io::Result<i32> {
 ///
 /// # Safety
 /// Every byte pattern must be a valid `T`.
-pub(crate) unsafe fn get<T>(fd: i32, option: IntOption, value: &mut T) -> io::Result<usize> {
+pub(crate) unsafe fn get<T>(
+    socket: impl AsFd,
+    IntOption(level, name): IntOption,
+    value: &mut T,
+) -> io::Result<usize> {
+    let fd = socket.as_fd().as_raw_fd();
     let mut length = size_of::<T>() as libc::socklen_t;
+    let pointer = std::ptr::from_mut(value).cast();
     // SAFETY: the pointer and length describe `value`; the kernel writes at most `length` bytes.
-    let result = unsafe {
-        libc::getsockopt(
-            fd,
-            option.level,
-            option.name,
-            std::ptr::from_mut(value).cast(),
-            &mut length,
-        )
-    };
-    if result == 0 {
-        Ok(length as usize)
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::getsockopt(fd, level, name, pointer, &mut length) })?;
+    Ok(length as usize)
 }
 
 /// A socket's memory (linux/sock_diag.h).
@@ -233,32 +140,23 @@ pub struct Memory {
 }
 
 /// Bytes that a TCP socket has taken and the other host has not acknowledged (`SIOCOUTQ`, tcp(7)).
-///
-/// # Errors
-/// The error of the system call.
 pub fn queued_bytes(socket: impl AsFd) -> io::Result<u32> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: the request writes one int, for which there is room.
-    let outcome =
-        unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
-    match outcome {
-        0 => Ok(bytes.unsigned_abs()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    checked(unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) })?;
+    Ok(bytes.unsigned_abs())
 }
+
+const SO_MEMINFO: IntOption = IntOption(SOL_SOCKET, libc::SO_MEMINFO);
 
 /// The memory that a socket uses, and the packets that it dropped for lack of memory (`SO_MEMINFO`, Linux 4.12).
 ///
 /// # Errors
 /// The error of the system call; `ENOPROTOOPT` before that version; `UnexpectedEof` where it returns fewer fields.
 pub fn memory(socket: impl AsFd) -> io::Result<Memory> {
-    const OPTION: IntOption = IntOption {
-        level: libc::SOL_SOCKET,
-        name: libc::SO_MEMINFO,
-    };
     let mut words = [0u32; 9];
     // SAFETY: `u32` has no invalid values.
-    let length = unsafe { get(socket.as_fd().as_raw_fd(), OPTION, &mut words)? };
+    let length = unsafe { get(socket, SO_MEMINFO, &mut words)? };
     if length < size_of_val(&words) {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
@@ -284,10 +182,7 @@ pub fn memory(socket: impl AsFd) -> io::Result<Memory> {
     })
 }
 
-pub(crate) const TCP_INFO: IntOption = IntOption {
-    level: libc::IPPROTO_TCP,
-    name: libc::TCP_INFO,
-};
+pub(crate) const TCP_INFO: IntOption = IntOption(IPPROTO_TCP, libc::TCP_INFO);
 
 /// A zeroed `T`, for structures that the kernel fills.
 ///
@@ -307,45 +202,20 @@ pub(crate) fn message_of(part: &mut libc::iovec) -> libc::mmsghdr {
     message
 }
 
-const SO_MAX_PACING_RATE: IntOption = IntOption {
-    level: libc::SOL_SOCKET,
-    name: libc::SO_MAX_PACING_RATE,
-};
+const SO_MAX_PACING_RATE: IntOption = IntOption(SOL_SOCKET, libc::SO_MAX_PACING_RATE);
 
 /// Asks the kernel to pace what the socket sends, in bytes per second (socket(7), tc-fq(8)). TCP needs
 /// nothing else; for UDP the interface needs the queueing discipline `fq`, and its absence is not reported.
-///
-/// # Errors
-/// The error of the system call.
 pub fn set_max_pacing_rate(socket: impl AsFd, bytes_per_second: u64) -> io::Result<()> {
-    let fd = socket.as_fd().as_raw_fd();
-    let length = size_of::<u64>() as libc::socklen_t;
-    let option = SO_MAX_PACING_RATE;
-    // SAFETY: the pointer and length describe `bytes_per_second`, which outlives the call.
-    let result = unsafe {
-        libc::setsockopt(
-            fd,
-            option.level,
-            option.name,
-            (&raw const bytes_per_second).cast(),
-            length,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    // SAFETY: an integer has no pointers.
+    unsafe { set(socket, SO_MAX_PACING_RATE, &bytes_per_second) }
 }
 
 /// The pacing rate in effect, in bytes per second; absent where there is none.
-///
-/// # Errors
-/// The error of the system call.
 pub fn max_pacing_rate(socket: impl AsFd) -> io::Result<Option<u64>> {
     let mut rate = 0u64;
     // SAFETY: `u64` has no invalid values.
-    let length = unsafe { get(socket.as_fd().as_raw_fd(), SO_MAX_PACING_RATE, &mut rate)? };
+    let length = unsafe { get(socket, SO_MAX_PACING_RATE, &mut rate)? };
     Ok((length == size_of::<u64>() && rate != u64::MAX).then_some(rate))
 }
 
@@ -361,50 +231,26 @@ pub fn set_congestion_control(socket: impl AsFd, name: &str) -> io::Result<()> {
 }
 
 /// The congestion control in effect on a TCP socket.
-///
-/// # Errors
-/// The error of the system call.
 pub fn congestion_control(socket: impl AsFd) -> io::Result<String> {
     Ok(rustix::net::sockopt::tcp_congestion(socket.as_fd())?)
 }
+
+const SO_BINDTODEVICE: IntOption = IntOption(SOL_SOCKET, libc::SO_BINDTODEVICE);
 
 /// Binds a socket to an interface (`SO_BINDTODEVICE`, socket(7)).
 ///
 /// # Errors
 /// `ENODEV` when there is no interface of this name.
 pub fn bind_to_device(socket: impl AsFd, device: &str) -> io::Result<()> {
-    let fd = socket.as_fd().as_raw_fd();
-    let length =
-        libc::socklen_t::try_from(device.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
-    // SAFETY: the pointer and length describe the name, which outlives the call.
-    let result = unsafe {
-        libc::setsockopt(
-            fd,
-            libc::SOL_SOCKET,
-            libc::SO_BINDTODEVICE,
-            device.as_ptr().cast(),
-            length,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    // SAFETY: bytes have no pointers.
+    unsafe { set(socket, SO_BINDTODEVICE, device.as_bytes()) }
 }
 
 /// The interface that a socket is bound to; absent where it is bound to none.
-///
-/// # Errors
-/// The error of the system call.
 pub fn bound_device(socket: impl AsFd) -> io::Result<Option<String>> {
-    const OPTION: IntOption = IntOption {
-        level: libc::SOL_SOCKET,
-        name: libc::SO_BINDTODEVICE,
-    };
     let mut name = [0u8; libc::IFNAMSIZ];
     // SAFETY: bytes have no invalid values.
-    let length = unsafe { get(socket.as_fd().as_raw_fd(), OPTION, &mut name)? };
+    let length = unsafe { get(socket, SO_BINDTODEVICE, &mut name)? };
     let name = name[..length]
         .split(|byte| *byte == 0)
         .next()
@@ -426,10 +272,7 @@ struct FlowLabelRequest {
     pad: u32,
 }
 
-const FLOW_LABEL_MANAGER: IntOption = IntOption {
-    level: libc::IPPROTO_IPV6,
-    name: libc::IPV6_FLOWLABEL_MGR,
-};
+const FLOW_LABEL_MANAGER: IntOption = IntOption(IPPROTO_IPV6, libc::IPV6_FLOWLABEL_MGR);
 const FLOW_LABEL_GET: u8 = 0;
 const FLOW_LABEL_CREATE: u16 = 1;
 const FLOW_LABEL_SHARED_BY_ANY: u8 = 255;
@@ -450,23 +293,8 @@ pub fn lease_flow_label(socket: impl AsFd, destination: Ipv6Addr, label: u32) ->
         linger: 0,
         pad: 0,
     };
-    let length = size_of::<FlowLabelRequest>() as libc::socklen_t;
-    let (fd, option) = (socket.as_fd().as_raw_fd(), FLOW_LABEL_MANAGER);
-    // SAFETY: the pointer and length describe `request`, which outlives the call.
-    let result = unsafe {
-        libc::setsockopt(
-            fd,
-            option.level,
-            option.name,
-            (&raw const request).cast(),
-            length,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    // SAFETY: the structure has no pointers.
+    unsafe { set(socket, FLOW_LABEL_MANAGER, &request) }
 }
 
 /// The flow label that a connected socket sends; absent where it has leased none.
@@ -474,7 +302,7 @@ pub fn flow_label(socket: impl AsFd) -> Option<u32> {
     // SAFETY: the structure is integers only, so zero is valid; zero asks for the label in use.
     let mut request: FlowLabelRequest = unsafe { zeroed() };
     // SAFETY: the structure is integers only, so whatever the kernel writes is valid.
-    unsafe { get(socket.as_fd().as_raw_fd(), FLOW_LABEL_MANAGER, &mut request) }.ok()?;
+    unsafe { get(socket, FLOW_LABEL_MANAGER, &mut request) }.ok()?;
     Some(u32::from_be(request.label) & 0xf_ffff).filter(|label| *label != 0)
 }
 
@@ -490,9 +318,6 @@ pub fn shutdown(socket: impl AsFd) -> io::Result<()> {
 }
 
 /// The effective user id of the peer of a connected Unix socket when the connection was made (unix(7), `SO_PEERCRED`).
-///
-/// # Errors
-/// The error of the system call.
 pub fn peer_uid(socket: impl AsFd) -> io::Result<u32> {
     Ok(rustix::net::sockopt::socket_peercred(socket)?.uid.as_raw())
 }

@@ -1,7 +1,7 @@
 //! `TCP_INFO`: the kernel's state of a connection (linux/tcp.h).
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 
 use crate::socket;
 
@@ -78,15 +78,11 @@ pub struct TcpInfo {
 
 impl TcpInfo {
     /// Reads the connection's state.
-    ///
-    /// # Errors
-    /// The error of the system call.
     pub fn read(socket: impl AsFd) -> io::Result<TcpInfo> {
         // SAFETY: `Raw` is integers only, so zero is valid.
         let mut raw: Raw = unsafe { socket::zeroed() };
         // SAFETY: `Raw` is integers only, so whatever the kernel writes is valid.
-        let filled =
-            unsafe { socket::get(socket.as_fd().as_raw_fd(), socket::TCP_INFO, &mut raw)? };
+        let filled = unsafe { socket::get(socket, socket::TCP_INFO, &mut raw)? };
         Ok(TcpInfo { raw, filled })
     }
 

@@ -6,6 +6,8 @@ use rustix::thread::{
     CpuSet, Pid, UnshareFlags, gettid, sched_getaffinity, sched_setaffinity, unshare_unsafe,
 };
 
+use crate::outcome::checked;
+
 /// The thread's id, as `/proc/self/task` lists it when `/proc` is of the caller's PID namespace.
 pub fn thread_id() -> i32 {
     gettid().as_raw_nonzero().get()
@@ -60,9 +62,6 @@ fn cpus_of(thread: Option<Pid>) -> io::Result<Vec<u32>> {
 }
 
 /// The CPUs that the calling thread may run on.
-///
-/// # Errors
-/// The error of the system call.
 pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     cpus_of(None)
 }
@@ -78,20 +77,12 @@ pub enum Policy {
 }
 
 /// Sets the calling thread's scheduling class; its nice value is unchanged (sched_setscheduler(2)).
-///
-/// # Errors
-/// The error of the system call.
 pub fn set_policy(policy: Policy) -> io::Result<()> {
     // SAFETY: `sched_param` is integers only, so zero is valid; it is the only priority of these classes.
     let parameters: libc::sched_param = unsafe { crate::socket::zeroed() };
     // SAFETY: the pointer is to a valid structure that outlives the call; 0 is the calling thread.
-    let result =
-        unsafe { libc::sched_setscheduler(0, policy as libc::c_int, &raw const parameters) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::sched_setscheduler(0, policy as libc::c_int, &raw const parameters) })?;
+    Ok(())
 }
 
 /// The calling thread's scheduling class; absent where it is not in [`Policy`] (sched_getscheduler(2)).
@@ -107,9 +98,6 @@ pub fn policy() -> Option<Policy> {
 ///
 /// While a table has only one user, a system call finds its file without counting references (`fdget` in fs/file.c), as in
 /// a program with one thread. Files that the thread opens afterwards are not visible to other threads, nor theirs to it.
-///
-/// # Errors
-/// The error of the system call.
 pub fn unshare_files() -> io::Result<()> {
     // SAFETY: the caller's descriptors stay valid under the same numbers in both tables, so no owned
     // descriptor of any thread changes its meaning; a descriptor that the thread opens from now on must be
@@ -119,17 +107,10 @@ pub fn unshare_files() -> io::Result<()> {
 }
 
 /// Makes the calling thread's sleeps end at their time instead of up to 50 µs later (prctl(2), `PR_SET_TIMERSLACK`).
-///
-/// # Errors
-/// The error of the system call.
 pub fn minimize_timer_slack() -> io::Result<()> {
     // SAFETY: this prctl takes a number and touches no memory of ours.
-    let result = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) })?;
+    Ok(())
 }
 
 /// CPU time of a thread of this process, in nanoseconds, up to now (clock_getcpuclockid(3)).
@@ -144,10 +125,7 @@ pub fn cpu_time_ns(thread_id: i32) -> io::Result<u64> {
         tv_nsec: 0,
     };
     // SAFETY: `time` is a valid timespec that outlives the call; a bad clock number is an error.
-    let result = unsafe { libc::clock_gettime(clock, &mut time) };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::clock_gettime(clock, &mut time) })?;
     Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 

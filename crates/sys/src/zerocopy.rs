@@ -4,7 +4,8 @@ use std::io;
 use std::mem::{offset_of, size_of};
 use std::os::fd::{AsFd, AsRawFd};
 
-use crate::socket;
+use crate::control;
+use crate::socket::{self, IntOption};
 
 /// Send calls that the kernel has completed (kernel documentation, networking/msg_zerocopy).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,84 +16,33 @@ pub struct Completed {
     pub copied: bool,
 }
 
-/// The kernel's structure of a message in the error queue (linux/errqueue.h), without the address after it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct ExtendedError {
-    errno: u32,
-    origin: u8,
-    kind: u8,
-    code: u8,
-    pad: u8,
-    info: u32,
-    data: u32,
-}
-
 const ORIGIN_ZEROCOPY: u8 = 5;
 const CODE_ZEROCOPY_COPIED: u8 = 1;
-
-#[repr(C, align(8))]
-struct Control([u8; 128]);
 
 /// Takes one message about completed calls from the socket's error queue; it never waits.
 ///
 /// # Errors
 /// The error of the system call; `EAGAIN` when there is none. Another message counts as no call.
 pub fn take_completed(socket: impl AsFd) -> io::Result<Completed> {
-    let mut control = Control([0; 128]);
-    // SAFETY: `msghdr` is integers and pointers only, so zero is valid.
-    let mut header: libc::msghdr = unsafe { socket::zeroed() };
-    header.msg_control = control.0.as_mut_ptr().cast();
-    header.msg_controllen = control.0.len() as _;
-    // SAFETY: the header describes `control`, which outlives the call.
-    let result = unsafe {
-        libc::recvmsg(
-            socket.as_fd().as_raw_fd(),
-            &raw mut header,
-            libc::MSG_ERRQUEUE,
-        )
-    };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel filled `control` up to the length that it left in the header.
-    let mut message = unsafe { libc::CMSG_FIRSTHDR(&raw const header) };
-    while !message.is_null() {
-        // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR give null or a whole header within `control`.
-        let (level, kind, length) = unsafe {
-            (
-                (*message).cmsg_level,
-                (*message).cmsg_type,
-                (*message).cmsg_len,
-            )
-        };
-        let is_error = (level == libc::SOL_IP && kind == libc::IP_RECVERR)
-            || (level == libc::SOL_IPV6 && kind == libc::IPV6_RECVERR);
-        // SAFETY: the macro is arithmetic only.
-        let whole = unsafe { libc::CMSG_LEN(size_of::<ExtendedError>() as u32) };
-        if is_error && length >= whole as _ {
-            // SAFETY: the data of this message begins with the structure, integers only; it may be unaligned.
-            let error = unsafe {
-                libc::CMSG_DATA(message)
-                    .cast::<ExtendedError>()
-                    .read_unaligned()
-            };
-            if error.origin == ORIGIN_ZEROCOPY && error.errno == 0 {
-                // Calls are numbered by 32 bits that wrap around.
-                let calls = u64::from(error.data.wrapping_sub(error.info)) + 1;
-                return Ok(Completed {
-                    calls,
-                    copied: error.code & CODE_ZEROCOPY_COPIED != 0,
-                });
-            }
-        }
-        // SAFETY: as above.
-        message = unsafe { libc::CMSG_NXTHDR(&raw const header, message) };
-    }
-    Ok(Completed {
+    let mut completed = Completed {
         calls: 0,
         copied: false,
-    })
+    };
+    control::receive(socket, &mut [], libc::MSG_ERRQUEUE, |said| {
+        let is_error = (said.level == libc::SOL_IP && said.kind == libc::IP_RECVERR)
+            || (said.level == libc::SOL_IPV6 && said.kind == libc::IPV6_RECVERR);
+        // SAFETY: the structure is integers only.
+        let error = unsafe { said.value::<libc::sock_extended_err>() }.filter(|_| is_error);
+        let Some(error) = error else { return };
+        if error.ee_origin == ORIGIN_ZEROCOPY && error.ee_errno == 0 {
+            completed = Completed {
+                // Calls are numbered by 32 bits that wrap around.
+                calls: u64::from(error.ee_data.wrapping_sub(error.ee_info)) + 1,
+                copied: error.ee_code & CODE_ZEROCOPY_COPIED != 0,
+            };
+        }
+    })?;
+    Ok(completed)
 }
 
 /// The kernel's structure (linux/tcp.h), up to the fields that are used.
@@ -108,6 +58,8 @@ struct Request {
     copybuf_len: i32,
     flags: u32,
 }
+
+const ZEROCOPY_RECEIVE: IntOption = IntOption(libc::IPPROTO_TCP, libc::TCP_ZEROCOPY_RECEIVE);
 
 /// The result of [`Mapping::receive`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,24 +119,10 @@ impl Mapping {
             copybuf_len: 0,
             flags: 0,
         };
-        let mut length = size_of::<Request>() as libc::socklen_t;
-        let fd = socket.as_fd().as_raw_fd();
-        let request_pointer: *mut Request = &raw mut request;
-        // SAFETY: the pointer and length describe `request`; the kernel maps pages only into the range
-        // of this mapping, to which no reference exists.
-        let result = unsafe {
-            libc::getsockopt(
-                fd,
-                libc::IPPROTO_TCP,
-                libc::TCP_ZEROCOPY_RECEIVE,
-                request_pointer.cast(),
-                &raw mut length,
-            )
-        };
-        if result != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        if request.err != 0 && length as usize >= offset_of!(Request, err) + size_of::<i32>() {
+        // SAFETY: the structure is integers only; the kernel maps pages only into the range of this mapping, to which no
+        // reference exists.
+        let length = unsafe { socket::get(socket, ZEROCOPY_RECEIVE, &mut request)? };
+        if request.err != 0 && length >= offset_of!(Request, err) + size_of::<i32>() {
             return Err(io::Error::from_raw_os_error(request.err.abs()));
         }
         Ok(Mapped {

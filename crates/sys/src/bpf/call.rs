@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
+use crate::outcome::checked;
+
 /// A command of bpf(2) with its part of `union bpf_attr`, whose other bytes are 0.
 ///
 /// # Safety
@@ -39,16 +41,6 @@ impl fmt::Display for BpfError {
 
 impl std::error::Error for BpfError {}
 
-impl BpfError {
-    fn last<C: Command>() -> BpfError {
-        BpfError {
-            call: C::NAME,
-            error: io::Error::last_os_error(),
-            log: String::new(),
-        }
-    }
-}
-
 /// Makes the call; returns what it answers.
 pub(super) fn call<C: Command>(command: &C) -> Result<libc::c_long, BpfError> {
     // SAFETY: the layout is that of the command and `size_of` bytes long, and its addresses are valid for the call
@@ -61,11 +53,11 @@ pub(super) fn call<C: Command>(command: &C) -> Result<libc::c_long, BpfError> {
             size_of::<C>(),
         )
     };
-    if answer < 0 {
-        Err(BpfError::last::<C>())
-    } else {
-        Ok(answer)
-    }
+    checked(answer).map_err(|error| BpfError {
+        call: C::NAME,
+        error,
+        log: String::new(),
+    })
 }
 
 /// Makes a call that answers with a new descriptor, which is closed on exec.

@@ -3,6 +3,11 @@
 //! Layouts are those of linux/pkt_sched.h. Times inside some of them are ticks of 64 ns
 //! (`PSCHED_SHIFT` in include/net/pkt_sched.h).
 
+use libc::{
+    RTM_DELQDISC, RTM_GETQDISC, RTM_GETTFILTER, RTM_NEWQDISC, RTM_NEWTFILTER, TCA_KIND,
+    TCA_OPTIONS, TCA_RATE, TCA_STAB,
+};
+
 mod disciplines;
 mod htb;
 mod statistics;
@@ -17,15 +22,6 @@ pub(crate) use htb::read_class;
 pub use statistics::Statistics;
 pub(crate) use statistics::read as read_statistics;
 
-const RTM_NEWQDISC: u16 = 36;
-const RTM_DELQDISC: u16 = 37;
-const RTM_GETQDISC: u16 = 38;
-const RTM_NEWTFILTER: u16 = 44;
-const RTM_GETTFILTER: u16 = 46;
-const TCA_KIND: u16 = 1;
-const TCA_OPTIONS: u16 = 2;
-const TCA_RATE: u16 = 5;
-const TCA_STAB: u16 = 8;
 const TCA_INGRESS_BLOCK: u16 = 13;
 const TCA_EGRESS_BLOCK: u16 = 14;
 

@@ -3,35 +3,24 @@
 
 use std::net::IpAddr;
 
+use libc::{
+    IFA_ADDRESS, IFA_BROADCAST, IFA_CACHEINFO, IFA_F_TEMPORARY, IFA_FLAGS, IFA_LABEL, IFA_LOCAL,
+    RTA_CACHEINFO, RTA_DST, RTA_GATEWAY, RTA_METRICS, RTA_MULTIPATH, RTA_OIF, RTA_PREFSRC,
+    RTA_PRIORITY, RTA_TABLE, RTM_GETADDR, RTM_GETROUTE, RTM_NEWADDR, RTM_NEWROUTE,
+};
+
 use crate::netlink::connection::{NLM_F_APPEND, NLM_F_CREATE, NLM_F_REPLACE};
 use crate::netlink::error::Error;
 use crate::netlink::message::{
     Message, Reply, aligned, attribute, attributes, text, u16_at, u32_at,
 };
-use crate::netlink::route::{
-    RTA_DST, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC, RTM_GETROUTE, RTM_NEWROUTE,
-};
-use crate::netlink::rtnl::{
-    AF_INET, AF_INET6, IFA_ADDRESS, IFA_LOCAL, RTM_GETADDR, RTM_NEWADDR, Rtnl,
-};
+use crate::netlink::rtnl::{AF_INET, AF_INET6, Rtnl};
 
-const IFA_LABEL: u16 = 3;
-const IFA_BROADCAST: u16 = 4;
-const IFA_CACHEINFO: u16 = 6;
-const IFA_FLAGS: u16 = 8;
-/// For IPv6: a temporary address of the kernel (RFC 8981). For IPv4 the same bit means a secondary
-/// address.
-const IFA_F_TEMPORARY: u32 = 0x01;
 /// Flags that the kernel changes automatically: the states of duplicate address detection, and the
 /// end of a preferred lifetime.
 const IFA_F_OF_KERNEL: u32 = 0x04 | 0x08 | 0x20 | 0x40;
 const FOREVER: u32 = u32::MAX;
 
-const RTA_PRIORITY: u16 = 6;
-const RTA_METRICS: u16 = 8;
-const RTA_MULTIPATH: u16 = 9;
-const RTA_CACHEINFO: u16 = 12;
-const RTA_TABLE: u16 = 15;
 const RTA_EXPIRES: u16 = 23;
 const RTAX_LOCK: u16 = 1;
 const RTAX_MTU: u16 = 2;
@@ -64,6 +53,7 @@ pub struct AddressRecord {
 impl AddressRecord {
     /// Whether the kernel made it temporarily, so that it changes without any request.
     pub fn is_temporary(&self) -> bool {
+        // For IPv4 the same bit means a secondary address.
         self.address.is_ipv6() && self.flags & IFA_F_TEMPORARY != 0
     }
 }

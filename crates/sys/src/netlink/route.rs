@@ -2,25 +2,15 @@
 
 use std::net::IpAddr;
 
+use libc::{
+    RT_SCOPE_UNIVERSE, RT_TABLE_MAIN, RTA_DST, RTA_GATEWAY, RTA_OIF, RTA_PREFSRC, RTM_GETROUTE,
+    RTM_NEWROUTE, RTN_LOCAL, RTN_UNICAST, RTPROT_STATIC,
+};
+
 use crate::netlink::connection::{NLM_F_CREATE, NLM_F_EXCL};
 use crate::netlink::error::Error;
 use crate::netlink::message::{Message, Reply, attribute, u32_at};
 use crate::netlink::rtnl::{AF_INET, AF_INET6, Rtnl};
-
-pub(crate) const RTM_NEWROUTE: u16 = 24;
-pub(crate) const RTM_GETROUTE: u16 = 26;
-pub(crate) const RTA_DST: u16 = 1;
-pub(crate) const RTA_OIF: u16 = 4;
-pub(crate) const RTA_GATEWAY: u16 = 5;
-pub(crate) const RTA_PREFSRC: u16 = 7;
-/// Table, origin, scope and type of the routes that are added: main, administrator, everywhere,
-/// unicast.
-const RT_TABLE_MAIN: u8 = 254;
-const RTPROT_STATIC: u8 = 4;
-const RT_SCOPE_UNIVERSE: u8 = 0;
-const RTN_UNICAST: u8 = 1;
-/// The value of `rtm_type` for an address of this host.
-const RTN_LOCAL: u8 = 2;
 
 /// The route of packets to one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,37 +3,22 @@
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use libc::{
+    IFA_ADDRESS, IFA_LOCAL, IFLA_ADDRESS, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINK,
+    IFLA_LINK_NETNSID, IFLA_LINKINFO, IFLA_MASTER, IFLA_MAX_MTU, IFLA_MTU, IFLA_NET_NS_FD,
+    IFLA_NET_NS_PID, RT_SCOPE_LINK, RTM_DELLINK, RTM_GETADDR, RTM_GETLINK, RTM_NEWADDR,
+    RTM_NEWLINK,
+};
+
 use crate::netlink_socket::NetlinkProtocol;
 
 use crate::netlink::connection::{Connection, NLM_F_CREATE, NLM_F_EXCL};
 use crate::netlink::error::Error;
 use crate::netlink::message::{Message, Reply, attribute, attributes, text, u32_at};
 
-pub(crate) const RTM_NEWLINK: u16 = 16;
-const RTM_DELLINK: u16 = 17;
-pub(crate) const RTM_GETLINK: u16 = 18;
-pub(crate) const RTM_NEWADDR: u16 = 20;
-pub(crate) const RTM_GETADDR: u16 = 22;
-
-const IFLA_ADDRESS: u16 = 1;
-pub(crate) const IFLA_IFNAME: u16 = 3;
-const IFLA_MTU: u16 = 4;
-const IFLA_LINK: u16 = 5;
-const IFLA_MASTER: u16 = 10;
-const IFLA_LINKINFO: u16 = 18;
-const IFLA_NET_NS_PID: u16 = 19;
-const IFLA_NET_NS_FD: u16 = 28;
-const IFLA_LINK_NETNSID: u16 = 37;
-const IFLA_MAX_MTU: u16 = 51;
-const IFLA_INFO_KIND: u16 = 1;
-const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
 
-pub(crate) const IFA_ADDRESS: u16 = 1;
-pub(crate) const IFA_LOCAL: u16 = 2;
 const IFA_F_NODAD: u8 = 0x02;
-/// The link scope of addresses (rtnetlink.h).
-const RT_SCOPE_LINK: u8 = 253;
 pub(crate) const AF_INET: u8 = 2;
 pub(crate) const AF_INET6: u8 = 10;
 

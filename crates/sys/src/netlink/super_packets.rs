@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use libc::{IFLA_IFNAME, RTM_GETLINK, RTM_NEWLINK};
+
 use crate::netlink::error::Error;
 use crate::netlink::message::{Message, attributes, u32_at};
-use crate::netlink::rtnl::{IFLA_IFNAME, RTM_GETLINK, RTM_NEWLINK, Rtnl, link_header};
+use crate::netlink::rtnl::{Rtnl, link_header};
 
 /// A limit of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::raw::{bind, open};
+use crate::outcome::checked;
 use crate::socket;
 
 /// The most packets that one call sends.
@@ -67,6 +68,6 @@ impl BatchSender {
         // only reads them.
         let sent =
             unsafe { libc::sendmmsg(fd, headers.as_mut_ptr(), headers.len() as libc::c_uint, 0) };
-        usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+        Ok(checked(sent)? as usize)
     }
 }

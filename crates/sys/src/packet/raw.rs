@@ -4,6 +4,7 @@ use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use crate::outcome::checked;
 use crate::socket::{self, IntOption};
 
 /// Length of `struct virtio_net_hdr` (linux/virtio_net.h).
@@ -12,12 +13,7 @@ pub const OFFLOAD_HEADER_BYTES: usize = 10;
 /// The longest packet: its header, an Ethernet header with a VLAN tag, and 64 KiB.
 pub const PACKET_MAX_BYTES: usize = OFFLOAD_HEADER_BYTES + 18 + 65_536;
 
-const PACKET_VNET_HDR: IntOption = packet_option(libc::PACKET_VNET_HDR);
-
-/// An option of packet sockets.
-pub const fn packet_option(name: libc::c_int) -> IntOption {
-    IntOption::new(libc::SOL_PACKET, name)
-}
+const PACKET_VNET_HDR: IntOption = IntOption(libc::SOL_PACKET, libc::PACKET_VNET_HDR);
 
 /// Every protocol, in network byte order as in an address.
 pub const EVERY_PROTOCOL: u16 = (libc::ETH_P_ALL as u16).to_be();
@@ -26,9 +22,7 @@ pub const EVERY_PROTOCOL: u16 = (libc::ETH_P_ALL as u16).to_be();
 pub fn open() -> io::Result<OwnedFd> {
     // SAFETY: the call takes numbers only.
     let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let fd = checked(fd)?;
     // SAFETY: the kernel has just given this descriptor, and nobody else owns it.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     socket::set_int(&socket, PACKET_VNET_HDR, 1)?;
@@ -41,12 +35,8 @@ pub fn bind(socket: &OwnedFd, device_index: u32, protocol: u16) -> io::Result<()
     let address = address(device_index, protocol)?;
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
     // SAFETY: the pointer and length describe `address`, which outlives the call.
-    let result = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) })?;
+    Ok(())
 }
 
 fn address(device_index: u32, protocol: u16) -> io::Result<libc::sockaddr_ll> {
@@ -56,25 +46,4 @@ fn address(device_index: u32, protocol: u16) -> io::Result<libc::sockaddr_ll> {
     address.sll_protocol = protocol;
     address.sll_ifindex = i32::try_from(device_index).map_err(|_| io::ErrorKind::InvalidInput)?;
     Ok(address)
-}
-
-/// Sets an option whose value is a structure.
-///
-/// # Safety
-/// Pointers in `value` must be valid for the call.
-pub unsafe fn set<T>(
-    socket: &OwnedFd,
-    level: libc::c_int,
-    name: libc::c_int,
-    value: &T,
-) -> io::Result<()> {
-    let length = size_of::<T>() as libc::socklen_t;
-    let pointer = std::ptr::from_ref(value).cast();
-    // SAFETY: the pointer and length describe `value`; the caller vouches for what is in it.
-    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, pointer, length) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
 }

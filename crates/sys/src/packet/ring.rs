@@ -5,16 +5,21 @@
 //! the longest packet, so two rings on one device share the lengths: many short slots and a few long ones.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::raw::{EVERY_PROTOCOL, OFFLOAD_HEADER_BYTES, PACKET_MAX_BYTES, bind, open, set};
-use crate::files::map_shared;
-use crate::socket;
+use libc::tpacket2_hdr;
 
-/// `enum tpacket_versions`.
-const TPACKET_V2: libc::c_int = 1;
+use super::raw::{EVERY_PROTOCOL, OFFLOAD_HEADER_BYTES, PACKET_MAX_BYTES, bind, open};
+use crate::files::map_shared;
+use crate::socket::{self, IntOption};
+
+const VERSION: IntOption = IntOption(libc::SOL_PACKET, libc::PACKET_VERSION);
+const RX_RING: IntOption = IntOption(libc::SOL_PACKET, libc::PACKET_RX_RING);
+const STATISTICS: IntOption = IntOption(libc::SOL_PACKET, libc::PACKET_STATISTICS);
+const ATTACH_FILTER: IntOption = IntOption(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER);
+
 /// Space before a frame in its slot: the kernel's header, an address, and alignment (`tpacket_rcv`).
 const SLOT_HEADER_BYTES: usize = 96;
 const BLOCK_BYTES: usize = 1 << 20;
@@ -22,37 +27,6 @@ const PAGE_BYTES: usize = 4096;
 /// A frame's status bits (linux/if_packet.h).
 const TP_STATUS_KERNEL: u32 = 0;
 const TP_STATUS_USER: u32 = 1;
-
-/// `struct tpacket2_hdr`.
-#[repr(C)]
-struct SlotHeader {
-    status: u32,
-    length: u32,
-    captured: u32,
-    frame_at: u16,
-    network_at: u16,
-    seconds: u32,
-    nanoseconds: u32,
-    vlan: [u16; 2],
-    padding: [u8; 4],
-}
-
-/// `struct tpacket_req`.
-#[repr(C)]
-struct Request {
-    block_bytes: u32,
-    blocks: u32,
-    slot_bytes: u32,
-    slots: u32,
-}
-
-/// `struct tpacket_stats`.
-#[repr(C)]
-#[derive(Default)]
-struct Statistics {
-    packets: u32,
-    drops: u32,
-}
 
 /// The lengths of the frames that a ring takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,14 +68,14 @@ impl Ring {
         let bytes = blocks * BLOCK_BYTES;
         // SAFETY: these options hold no pointers.
         unsafe {
-            set(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, &TPACKET_V2)?;
-            let request = Request {
-                block_bytes: BLOCK_BYTES as u32,
-                blocks: blocks as u32,
-                slot_bytes: slot_bytes as u32,
-                slots: slots as u32,
+            socket::set(&socket, VERSION, &libc::tpacket_versions::TPACKET_V2)?;
+            let request = libc::tpacket_req {
+                tp_block_size: BLOCK_BYTES as u32,
+                tp_block_nr: blocks as u32,
+                tp_frame_size: slot_bytes as u32,
+                tp_frame_nr: slots as u32,
             };
-            set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
+            socket::set(&socket, RX_RING, &request)?;
         }
         filter(&socket, lengths)?;
         let memory = map_shared(&socket, bytes)?;
@@ -126,14 +100,14 @@ impl Ring {
     /// When the next packet arrived, in ns of `CLOCK_REALTIME`; absent where there is none.
     pub fn next_at_ns(&mut self) -> Option<u64> {
         let header = self.whole()?;
-        Some(u64::from(header.seconds) * 1_000_000_000 + u64::from(header.nanoseconds))
+        Some(u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec))
     }
 
     /// Passes the next packet to `read`, then returns its slot to the kernel. Absent where there is none.
     pub fn take<T>(&mut self, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
         let header = self.whole()?;
-        let begin = usize::from(header.frame_at) - OFFLOAD_HEADER_BYTES;
-        let bytes = OFFLOAD_HEADER_BYTES + header.captured as usize;
+        let begin = usize::from(header.tp_mac) - OFFLOAD_HEADER_BYTES;
+        let bytes = OFFLOAD_HEADER_BYTES + header.tp_snaplen as usize;
         // SAFETY: `whole` saw that the range lies in the slot, which is user space's until `give_back`.
         let packet = unsafe { std::slice::from_raw_parts(self.slot().add(begin).as_ptr(), bytes) };
         let taken = read(packet);
@@ -150,11 +124,11 @@ impl Ring {
             0 => {}
             error => return Err(io::Error::from_raw_os_error(error)),
         }
-        let mut statistics = Statistics::default();
-        let option = super::raw::packet_option(libc::PACKET_STATISTICS);
-        // SAFETY: every byte pattern is a valid `Statistics`. Reading sets the kernel's counters to 0.
-        unsafe { socket::get(self.socket.as_raw_fd(), option, &mut statistics)? };
-        self.dropped += u64::from(statistics.drops);
+        // SAFETY: the structure is integers only, so zero is valid.
+        let mut statistics: libc::tpacket_stats = unsafe { socket::zeroed() };
+        // SAFETY: so is whatever the kernel writes. Reading sets its counters to 0.
+        unsafe { socket::get(&self.socket, STATISTICS, &mut statistics)? };
+        self.dropped += u64::from(statistics.tp_drops);
         Ok(self.dropped)
     }
 
@@ -172,21 +146,21 @@ impl Ring {
     }
 
     /// The header of the next slot, where the kernel has filled it.
-    fn ready(&self) -> Option<SlotHeader> {
+    fn ready(&self) -> Option<tpacket2_hdr> {
         if self.status().load(Ordering::Acquire) & TP_STATUS_USER == 0 {
             return None;
         }
         // SAFETY: a filled slot begins with this header, whose every byte pattern is valid, and is user space's.
-        Some(unsafe { self.slot().cast::<SlotHeader>().read_volatile() })
+        Some(unsafe { self.slot().cast::<tpacket2_hdr>().read_volatile() })
     }
 
     /// The header of the next packet. One that is longer than a slot is skipped and counts as dropped.
-    fn whole(&mut self) -> Option<SlotHeader> {
+    fn whole(&mut self) -> Option<tpacket2_hdr> {
         loop {
             let header = self.ready()?;
-            let (begin, captured) = (usize::from(header.frame_at), header.captured as usize);
+            let (begin, captured) = (usize::from(header.tp_mac), header.tp_snaplen as usize);
             let is_inside = begin >= OFFLOAD_HEADER_BYTES && begin + captured <= self.slot_bytes;
-            if is_inside && header.captured == header.length {
+            if is_inside && header.tp_snaplen == header.tp_len {
                 return Some(header);
             }
             self.dropped += 1;
@@ -252,10 +226,8 @@ fn filter(socket: &OwnedFd, lengths: Lengths) -> io::Result<()> {
         filter: steps.as_mut_ptr(),
     };
     // SAFETY: the program points to `steps`, which outlives the call.
-    unsafe { set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program) }
+    unsafe { socket::set(socket, ATTACH_FILTER, &program) }
 }
-
-const _: () = assert!(size_of::<SlotHeader>() == 32);
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::outcome::checked;
+
 pub use self::records::{Record, Records};
 
 /// What makes a sample be taken: `type` and `config` of `struct perf_event_attr`.
@@ -130,10 +132,7 @@ impl CpuSamples {
                 -1 as libc::c_int,
                 CLOSE_ON_EXEC,
             );
-            match event {
-                0.. => OwnedFd::from_raw_fd(event as libc::c_int),
-                _ => return Err(io::Error::last_os_error()),
-            }
+            OwnedFd::from_raw_fd(checked(event)? as libc::c_int)
         };
         let bytes = rustix::param::page_size() + RING_BYTES;
         let memory = crate::files::map_shared(&event, bytes)?;
@@ -146,28 +145,19 @@ impl CpuSamples {
     }
 
     /// Starts to sample.
-    ///
-    /// # Errors
-    /// The error of the system call.
     pub fn enable(&self) -> io::Result<()> {
         self.order(ENABLE)
     }
 
     /// Ends it. What was sampled can still be read.
-    ///
-    /// # Errors
-    /// The error of the system call.
     pub fn disable(&self) -> io::Result<()> {
         self.order(DISABLE)
     }
 
     fn order(&self, order: u32) -> io::Result<()> {
         // SAFETY: these requests take a number and touch no memory of ours.
-        let result = unsafe { libc::ioctl(self.event.as_raw_fd(), order as _, 0) };
-        match result {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        checked(unsafe { libc::ioctl(self.event.as_raw_fd(), order as _, 0) })?;
+        Ok(())
     }
 
     /// Whether more than half of the room for records is used.

@@ -1,14 +1,14 @@
 //! The one class of an htb that shapes everything to one rate.
 
+use libc::{RTM_GETTCLASS, RTM_NEWTCLASS, TCA_KIND, TCA_OPTIONS};
+
 use super::disciplines::{Parameters, bytes_of_ticks, rate_spec, read_rate, ticks};
-use super::{TCA_KIND, TCA_OPTIONS, traffic_header};
+use super::traffic_header;
 use crate::netlink::connection::NLM_F_CREATE;
 use crate::netlink::error::Error;
 use crate::netlink::message::{Message, Reply, attribute, u32_at};
 use crate::netlink::rtnl::Rtnl;
 
-const RTM_NEWTCLASS: u16 = 40;
-const RTM_GETTCLASS: u16 = 42;
 const TCA_HTB_PARMS: u16 = 1;
 const TCA_HTB_RATE64: u16 = 6;
 const TCA_HTB_CEIL64: u16 = 7;

@@ -1,14 +1,13 @@
 //! Counters of queueing disciplines (linux/gen_stats.h, linux/rtnetlink.h).
 
+use libc::{RTM_GETQDISC, RTM_NEWQDISC, TCA_KIND, TCA_OPTIONS, TCA_STATS, TCA_STATS2};
+
 use super::disciplines::tbf_rate_bps;
-use super::{RTM_GETQDISC, RTM_NEWQDISC, TCA_KIND, TCA_OPTIONS, traffic_header};
+use super::traffic_header;
 use crate::netlink::error::Error;
 use crate::netlink::message::{Message, Reply, attribute, attributes, text, u32_at, u64_at};
 use crate::netlink::rtnl::Rtnl;
 
-/// Before Linux 2.6.11 the only one; since then in addition to the newer one.
-const TCA_STATS: u16 = 3;
-const TCA_STATS2: u16 = 7;
 const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
 /// Packets in 64 bits (Linux 5.5).
@@ -73,6 +72,7 @@ pub(crate) fn read(reply: &Reply) -> Option<Statistics> {
     };
     match attribute(body, TCA_STATS2) {
         Some(nested) => newer(nested, named),
+        // Before Linux 2.6.11 the only one; since then in addition to the newer one.
         None => older(attribute(body, TCA_STATS)?, named),
     }
 }
