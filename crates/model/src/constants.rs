@@ -6,40 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::Role;
 
-/// An elementary operation whose cost is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Constant {
-    /// Reading the monotonic clock.
-    ClockRead,
-    /// A system call that does nothing.
-    SystemCall,
-    /// The time that a timer interrupt takes from the thread that it interrupts.
-    TimerInterrupt,
-    /// Copying a KiB from cache to cache.
-    CopyInCache,
-    /// Copying a KiB from memory to memory, both outside of the last-level cache.
-    CopyBeyondCache,
-    /// The call that wakes a thread on the caller's CPU, which has no other thread to run.
-    WakeSameIdle,
-    /// The same on a CPU that another thread keeps busy.
-    WakeSameBusy,
-    /// The call that wakes a thread on another CPU, which is idle.
-    WakeOtherIdle,
-    /// The same on a CPU that another thread keeps busy.
-    WakeOtherBusy,
-    /// From the start of the call of [`Constant::WakeSameIdle`] until the woken thread runs.
-    RunSameIdle,
-    /// From the start of the call of [`Constant::WakeSameBusy`] until the woken thread runs.
-    RunSameBusy,
-    /// From the start of the call of [`Constant::WakeOtherIdle`] until the woken thread runs.
-    RunOtherIdle,
-    /// From the start of the call of [`Constant::WakeOtherBusy`] until the woken thread runs.
-    RunOtherBusy,
-    /// The time in which a cache line goes from one CPU to another and back.
-    CoreToCore,
-}
-
 /// A constant with its words.
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantRow {
@@ -53,103 +19,61 @@ pub struct ConstantRow {
     pub unit: &'static str,
 }
 
-const fn row(
-    constant: Constant,
-    name: &'static str,
-    title: &'static str,
-    unit: &'static str,
-) -> ConstantRow {
-    ConstantRow {
-        constant,
-        name,
-        title,
-        unit,
-    }
+/// A row is: the constant, its key in documents, its title and its unit.
+macro_rules! constants {
+    ($($(#[$about:meta])* $constant:ident $name:literal $title:literal $unit:literal;)*) => {
+        /// An elementary operation whose cost is measured.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Constant {
+            $($(#[$about])* $constant,)*
+        }
+
+        /// Every constant, in the order in which they are listed.
+        pub const CONSTANTS: &[ConstantRow] = &[$(ConstantRow {
+            constant: Constant::$constant,
+            name: $name,
+            title: $title,
+            unit: $unit,
+        }),*];
+    };
 }
 
-/// Every constant, in the order in which they are listed.
-pub const CONSTANTS: &[ConstantRow] = &[
-    row(Constant::ClockRead, "clock_read", "a clock read", "ns"),
-    row(Constant::SystemCall, "system_call", "a system call", "ns"),
-    row(
-        Constant::TimerInterrupt,
-        "timer_interrupt",
-        "a timer interrupt",
-        "ns",
-    ),
-    row(
-        Constant::CopyInCache,
-        "copy_in_cache",
-        "copying in cache",
-        "ns/KiB",
-    ),
-    row(
-        Constant::CopyBeyondCache,
-        "copy_beyond_cache",
-        "copying beyond the last-level cache",
-        "ns/KiB",
-    ),
-    row(
-        Constant::WakeSameIdle,
-        "wake_same_idle",
-        "waking a thread on the same CPU",
-        "ns",
-    ),
-    row(
-        Constant::WakeSameBusy,
-        "wake_same_busy",
-        "waking a thread on the same CPU, which is busy",
-        "ns",
-    ),
-    row(
-        Constant::WakeOtherIdle,
-        "wake_other_idle",
-        "waking a thread on another CPU, which is idle",
-        "ns",
-    ),
-    row(
-        Constant::WakeOtherBusy,
-        "wake_other_busy",
-        "waking a thread on another CPU, which is busy",
-        "ns",
-    ),
-    row(
-        Constant::RunSameIdle,
-        "run_same_idle",
-        "the start of a thread woken on the same CPU",
-        "ns",
-    ),
-    row(
-        Constant::RunSameBusy,
-        "run_same_busy",
-        "the start of a thread woken on the same CPU, which is busy",
-        "ns",
-    ),
-    row(
-        Constant::RunOtherIdle,
-        "run_other_idle",
-        "the start of a thread woken on another CPU, which is idle",
-        "ns",
-    ),
-    row(
-        Constant::RunOtherBusy,
-        "run_other_busy",
-        "the start of a thread woken on another CPU, which is busy",
-        "ns",
-    ),
-    row(
-        Constant::CoreToCore,
-        "core_to_core",
-        "a cache line's round trip between two CPUs",
-        "ns",
-    ),
-];
+constants! {
+    /// Reading the monotonic clock.
+    ClockRead "clock_read" "a clock read" "ns";
+    /// A system call that does nothing.
+    SystemCall "system_call" "a system call" "ns";
+    /// The time that a timer interrupt takes from the thread that it interrupts.
+    TimerInterrupt "timer_interrupt" "a timer interrupt" "ns";
+    /// Copying a KiB from cache to cache.
+    CopyInCache "copy_in_cache" "copying in cache" "ns/KiB";
+    /// Copying a KiB from memory to memory, both outside of the last-level cache.
+    CopyBeyondCache "copy_beyond_cache" "copying beyond the last-level cache" "ns/KiB";
+    /// The call that wakes a thread on the caller's CPU, which has no other thread to run.
+    WakeSameIdle "wake_same_idle" "waking a thread on the same CPU" "ns";
+    /// The same on a CPU that another thread keeps busy.
+    WakeSameBusy "wake_same_busy" "waking a thread on the same CPU, which is busy" "ns";
+    /// The call that wakes a thread on another CPU, which is idle.
+    WakeOtherIdle "wake_other_idle" "waking a thread on another CPU, which is idle" "ns";
+    /// The same on a CPU that another thread keeps busy.
+    WakeOtherBusy "wake_other_busy" "waking a thread on another CPU, which is busy" "ns";
+    /// From the start of the call of [`Constant::WakeSameIdle`] until the woken thread runs.
+    RunSameIdle "run_same_idle" "the start of a thread woken on the same CPU" "ns";
+    /// From the start of the call of [`Constant::WakeSameBusy`] until the woken thread runs.
+    RunSameBusy "run_same_busy" "the start of a thread woken on the same CPU, which is busy" "ns";
+    /// From the start of the call of [`Constant::WakeOtherIdle`] until the woken thread runs.
+    RunOtherIdle "run_other_idle" "the start of a thread woken on another CPU, which is idle" "ns";
+    /// From the start of the call of [`Constant::WakeOtherBusy`] until the woken thread runs.
+    RunOtherBusy "run_other_busy" "the start of a thread woken on another CPU, which is busy" "ns";
+    /// The time in which a cache line goes from one CPU to another and back.
+    CoreToCore "core_to_core" "a cache line's round trip between two CPUs" "ns";
+}
 
 impl Constant {
     /// Its row.
     pub fn row(self) -> &'static ConstantRow {
-        let found = CONSTANTS.iter().find(|row| row.constant == self);
-        found.unwrap_or(&CONSTANTS[0])
+        &CONSTANTS[self as usize]
     }
 }
 

@@ -65,141 +65,38 @@ impl Row {
     }
 }
 
-const fn row(
-    mode: Mode,
-    end: Role,
-    workloads: &'static [Workload],
-    name: &'static str,
-    about: &'static str,
-) -> Row {
-    Row {
-        mode,
-        end,
-        workloads,
-        name,
-        about,
-    }
+/// A row is: the mode, the endpoint, the workloads that have it, its word, and what it does.
+macro_rules! modes {
+    ($($mode:ident $end:ident [$($workload:ident)*] $name:literal $about:literal;)*) => {
+        &[$(Row {
+            mode: Mode::$mode,
+            end: Role::$end,
+            workloads: &[$(Workload::$workload),*],
+            name: $name,
+            about: $about,
+        }),*]
+    };
 }
 
-const TCP: &[Workload] = &[Workload::TcpStream];
-const UDP: &[Workload] = &[Workload::UdpStream];
-const STREAMS: &[Workload] = &[Workload::TcpStream, Workload::UdpStream];
-
 /// The modes of both endpoints. A new one is a row here and a row in the traffic engine's table.
-pub const MODES: &[Row] = &[
-    row(
-        Mode::Plain,
-        Role::Sender,
-        &[],
-        "plain",
-        "one send call per message",
-    ),
-    row(
-        Mode::Plain,
-        Role::Receiver,
-        &[],
-        "plain",
-        "plain receive calls",
-    ),
-    row(
-        Mode::Gso,
-        Role::Sender,
-        UDP,
-        "gso",
-        "UDP_SEGMENT: one call hands over up to 128 messages, which the kernel or the card cuts apart",
-    ),
-    row(
-        Mode::Sendmmsg,
-        Role::Sender,
-        UDP,
-        "sendmmsg",
-        "one call sends up to 64 messages",
-    ),
-    row(
-        Mode::Writev,
-        Role::Sender,
-        TCP,
-        "writev",
-        "one call sends up to 64 messages",
-    ),
-    row(
-        Mode::Zerocopy,
-        Role::Sender,
-        TCP,
-        "zerocopy",
-        "MSG_ZEROCOPY: the kernel sends from the program's own pages, where the path can",
-    ),
-    row(
-        Mode::Sendfile,
-        Role::Sender,
-        TCP,
-        "sendfile",
-        "a message is sent from a file in memory",
-    ),
-    row(
-        Mode::Splice,
-        Role::Sender,
-        TCP,
-        "splice",
-        "tee and splice: a message's pages are passed from a pipe, never copied",
-    ),
-    row(
-        Mode::IoUring,
-        Role::Sender,
-        STREAMS,
-        "io_uring",
-        "io_uring: one call submits up to 64 linked requests, one for each message, and waits for them",
-    ),
-    row(
-        Mode::IoUringZerocopy,
-        Role::Sender,
-        TCP,
-        "io_uring_zerocopy",
-        "io_uring with IORING_OP_SEND_ZC: as io_uring, from the program's own pages, where the path can",
-    ),
-    row(
-        Mode::Gro,
-        Role::Receiver,
-        UDP,
-        "gro",
-        "UDP_GRO: one call takes the messages that the kernel joined, as many as came together",
-    ),
-    row(
-        Mode::Recvmmsg,
-        Role::Receiver,
-        UDP,
-        "recvmmsg",
-        "one call takes up to 64 messages",
-    ),
-    row(
-        Mode::Truncate,
-        Role::Receiver,
-        TCP,
-        "truncate",
-        "MSG_TRUNC: the kernel drops the data instead of copying it",
-    ),
-    row(
-        Mode::Splice,
-        Role::Receiver,
-        TCP,
-        "splice",
-        "data is passed through a pipe to /dev/null, never copied",
-    ),
-    row(
-        Mode::Mapped,
-        Role::Receiver,
-        TCP,
-        "mapped",
-        "TCP_ZEROCOPY_RECEIVE: whole pages are mapped, the rest is copied",
-    ),
-    row(
-        Mode::IoUring,
-        Role::Receiver,
-        STREAMS,
-        "io_uring",
-        "io_uring: one multishot request fills buffers of a ring; a call takes all that were filled",
-    ),
-];
+pub const MODES: &[Row] = modes! {
+    Plain Sender [] "plain" "one send call per message";
+    Plain Receiver [] "plain" "plain receive calls";
+    Gso Sender [UdpStream] "gso" "UDP_SEGMENT: one call hands over up to 128 messages, which the kernel or the card cuts apart";
+    Sendmmsg Sender [UdpStream] "sendmmsg" "one call sends up to 64 messages";
+    Writev Sender [TcpStream] "writev" "one call sends up to 64 messages";
+    Zerocopy Sender [TcpStream] "zerocopy" "MSG_ZEROCOPY: the kernel sends from the program's own pages, where the path can";
+    Sendfile Sender [TcpStream] "sendfile" "a message is sent from a file in memory";
+    Splice Sender [TcpStream] "splice" "tee and splice: a message's pages are passed from a pipe, never copied";
+    IoUring Sender [TcpStream UdpStream] "io_uring" "io_uring: one call submits up to 64 linked requests, one for each message, and waits for them";
+    IoUringZerocopy Sender [TcpStream] "io_uring_zerocopy" "io_uring with IORING_OP_SEND_ZC: as io_uring, from the program's own pages, where the path can";
+    Gro Receiver [UdpStream] "gro" "UDP_GRO: one call takes the messages that the kernel joined, as many as came together";
+    Recvmmsg Receiver [UdpStream] "recvmmsg" "one call takes up to 64 messages";
+    Truncate Receiver [TcpStream] "truncate" "MSG_TRUNC: the kernel drops the data instead of copying it";
+    Splice Receiver [TcpStream] "splice" "data is passed through a pipe to /dev/null, never copied";
+    Mapped Receiver [TcpStream] "mapped" "TCP_ZEROCOPY_RECEIVE: whole pages are mapped, the rest is copied";
+    IoUring Receiver [TcpStream UdpStream] "io_uring" "io_uring: one multishot request fills buffers of a ring; a call takes all that were filled";
+};
 
 const fn count(end: Role) -> usize {
     let (mut index, mut found) = (0, 0);

@@ -41,81 +41,32 @@ const DOUBLED: [fn(u32) -> u32; 2] = [|value| value, |value| value / 2];
 /// A code point is in the upper six bits of the type of service.
 const CODE_POINT: [fn(u32) -> u32; 2] = [|value| value >> 2, |value| value >> 2];
 
+/// A row is: the setting, the option, the sockets that have it, the requested value, and the conversions.
+macro_rules! options {
+    ($($name:literal $option:ident $of:ident $asked:expr, $shown:ident;)*) => {
+        &[$(Row {
+            name: $name,
+            option_name: stringify!($option),
+            option: socket::$option,
+            of: Of::$of,
+            asked: $asked,
+            shown: $shown,
+        }),*]
+    };
+}
+
 /// The options that both endpoints of every workload share; a new one is a row here and a setting.
-const OPTIONS: &[Row] = &[
-    Row {
-        name: "send_buffer_bytes",
-        option_name: "SO_SNDBUF",
-        option: socket::SO_SNDBUF,
-        of: Of::Any,
-        asked: |c| c.send_buffer_bytes,
-        shown: DOUBLED,
-    },
-    Row {
-        name: "receive_buffer_bytes",
-        option_name: "SO_RCVBUF",
-        option: socket::SO_RCVBUF,
-        of: Of::Any,
-        asked: |c| c.receive_buffer_bytes,
-        shown: DOUBLED,
-    },
-    Row {
-        name: "notsent_low_water_bytes",
-        option_name: "TCP_NOTSENT_LOWAT",
-        option: socket::TCP_NOTSENT_LOWAT,
-        of: Of::Tcp,
-        asked: |c| c.notsent_low_water_bytes,
-        shown: SAME,
-    },
-    Row {
-        name: "nodelay",
-        option_name: "TCP_NODELAY",
-        option: socket::TCP_NODELAY,
-        of: Of::Tcp,
-        asked: |c| c.nodelay.then_some(1),
-        shown: SAME,
-    },
-    Row {
-        name: "cork",
-        option_name: "TCP_CORK",
-        option: socket::TCP_CORK,
-        of: Of::Tcp,
-        asked: |c| c.cork.then_some(1),
-        shown: SAME,
-    },
-    Row {
-        name: "dscp",
-        option_name: "IP_TOS",
-        option: socket::IP_TOS,
-        of: Of::Ipv4,
-        asked: |c| c.dscp.map(|code_point| code_point << 2),
-        shown: CODE_POINT,
-    },
-    Row {
-        name: "dscp",
-        option_name: "IPV6_TCLASS",
-        option: socket::IPV6_TCLASS,
-        of: Of::Ipv6,
-        asked: |c| c.dscp.map(|code_point| code_point << 2),
-        shown: CODE_POINT,
-    },
-    Row {
-        name: "priority",
-        option_name: "SO_PRIORITY",
-        option: socket::SO_PRIORITY,
-        of: Of::Any,
-        asked: |c| c.priority,
-        shown: SAME,
-    },
-    Row {
-        name: "busy_poll_us",
-        option_name: "SO_BUSY_POLL",
-        option: socket::SO_BUSY_POLL,
-        of: Of::Any,
-        asked: |c| c.busy_poll_us,
-        shown: SAME,
-    },
-];
+const OPTIONS: &[Row] = options! {
+    "send_buffer_bytes" SO_SNDBUF Any |c| c.send_buffer_bytes, DOUBLED;
+    "receive_buffer_bytes" SO_RCVBUF Any |c| c.receive_buffer_bytes, DOUBLED;
+    "notsent_low_water_bytes" TCP_NOTSENT_LOWAT Tcp |c| c.notsent_low_water_bytes, SAME;
+    "nodelay" TCP_NODELAY Tcp |c| c.nodelay.then_some(1), SAME;
+    "cork" TCP_CORK Tcp |c| c.cork.then_some(1), SAME;
+    "dscp" IP_TOS Ipv4 |c| c.dscp.map(|code_point| code_point << 2), CODE_POINT;
+    "dscp" IPV6_TCLASS Ipv6 |c| c.dscp.map(|code_point| code_point << 2), CODE_POINT;
+    "priority" SO_PRIORITY Any |c| c.priority, SAME;
+    "busy_poll_us" SO_BUSY_POLL Any |c| c.busy_poll_us, SAME;
+};
 
 impl Row {
     /// True where this kind of socket has the option.

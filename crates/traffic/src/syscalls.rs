@@ -7,9 +7,6 @@ use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
 /// Fills a buffer from a socket; returns the number of bytes.
-///
-/// # Errors
-/// The error of the call.
 #[inline]
 pub fn receive(socket: impl AsFd, buffer: &mut [u8], flags: RecvFlags) -> Result<usize, Errno> {
     rustix::net::recv(socket, buffer, flags).map(|(length, _)| length)

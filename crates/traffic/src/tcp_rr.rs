@@ -79,9 +79,6 @@ impl Flow for Client {
 }
 
 /// Answers requests until the client has ended the connection, or the run is stopped.
-///
-/// # Errors
-/// The error of the calls.
 #[inline]
 fn answer_all(
     calls: &TcpStream,

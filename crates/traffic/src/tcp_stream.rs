@@ -104,9 +104,6 @@ struct Sender {
 }
 
 /// Sends messages until the amount is sent or the window is over.
-///
-/// # Errors
-/// The error of the calls.
 #[inline]
 fn send_all(
     calls: &TcpStream,
@@ -143,9 +140,6 @@ fn send_all(
 
 /// Receives until the sender has ended the connection, or the run is stopped. `took` is called with
 /// the phase of each call that returned data.
-///
-/// # Errors
-/// The error of the calls.
 #[inline]
 fn receive_all(
     calls: &TcpStream,
@@ -179,9 +173,6 @@ fn receive_all(
 }
 
 /// Receives this number of bytes, or less where the sender ends the connection before.
-///
-/// # Errors
-/// The error of the calls.
 fn receive_up_to(
     most: u64,
     stream: &TcpStream,

@@ -285,9 +285,6 @@ impl Exchange {
 
     /// Receives a request. Waits for its next bytes at most for [`QUIET`], or not at all where
     /// `at_once`.
-    ///
-    /// # Errors
-    /// The error of the call.
     pub fn take_soon(
         &mut self,
         socket: impl AsFd,
@@ -336,9 +333,6 @@ impl Exchange {
     }
 
     /// Handles the request and sends the response; returns the number of calls, absent where the run was stopped.
-    ///
-    /// # Errors
-    /// The error of the call.
     pub fn respond(
         &self,
         calls: &impl AsFd,

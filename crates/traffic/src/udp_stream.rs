@@ -127,9 +127,6 @@ struct Extras {
 }
 
 /// Sends messages, each with its number, until the amount is sent or the window is over.
-///
-/// # Errors
-/// The error of the calls.
 #[inline]
 fn send_all(
     calls: &UdpSocket,
@@ -161,9 +158,6 @@ fn send_all(
 }
 
 /// Receives datagrams until everything has been received, or nothing more comes.
-///
-/// # Errors
-/// The error of the calls.
 #[inline]
 fn receive_all(
     calls: &UdpSocket,

@@ -34,15 +34,6 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    const fn new(name: &'static str, unit: Unit, least: u64, most: u64) -> Bounds {
-        Bounds {
-            name,
-            unit,
-            least,
-            most,
-        }
-    }
-
     /// Whether the value is within the bounds.
     pub fn contain(&self, value: u64) -> bool {
         (self.least..=self.most).contains(&value)
@@ -79,89 +70,64 @@ const COUNT_MAX: u64 = 1 << 50;
 const BUFFER_MAX: u64 = 0x3fff_ffff;
 const HOUR_MS: u64 = 3_600_000;
 
-/// Bounds of `message_size_bytes`.
-pub const MESSAGE_SIZE_BYTES: Bounds =
-    Bounds::new("message_size_bytes", Unit::Bytes, 1, MESSAGE_MAX);
-/// Bounds of `buffer_alignment_bytes`.
-pub const BUFFER_ALIGNMENT_BYTES: Bounds =
-    Bounds::new("buffer_alignment_bytes", Unit::Bytes, 1, 1 << 24);
-/// Bounds of `buffer_offset_bytes`.
-pub const BUFFER_OFFSET_BYTES: Bounds = Bounds::new("buffer_offset_bytes", Unit::Bytes, 0, 1 << 24);
-/// Bounds of `ring_buffers`.
-pub const RING_BUFFERS: Bounds = Bounds::new("ring_buffers", Unit::Count, 1, 4096);
-/// Bounds of `send_work_ns`.
-pub const SEND_WORK_NS: Bounds = Bounds::new("send_work_ns", Unit::Named("ns"), 0, 1_000_000);
-/// Bounds of `receive_work_ns`.
-pub const RECEIVE_WORK_NS: Bounds = Bounds::new("receive_work_ns", Unit::Named("ns"), 0, 1_000_000);
-/// Bounds of `receive_size_bytes`.
-pub const RECEIVE_SIZE_BYTES: Bounds =
-    Bounds::new("receive_size_bytes", Unit::Bytes, 1, MESSAGE_MAX);
-/// Bounds of `mss`.
-pub const MSS: Bounds = Bounds::new("mss", Unit::Bytes, 88, 32_767);
-/// Bounds of `send_buffer_bytes`.
-pub const SEND_BUFFER_BYTES: Bounds = Bounds::new("send_buffer_bytes", Unit::Bytes, 1, BUFFER_MAX);
-/// Bounds of `receive_buffer_bytes`.
-pub const RECEIVE_BUFFER_BYTES: Bounds =
-    Bounds::new("receive_buffer_bytes", Unit::Bytes, 1, BUFFER_MAX);
-/// Bounds of `receive_low_water_bytes`.
-pub const RECEIVE_LOW_WATER_BYTES: Bounds =
-    Bounds::new("receive_low_water_bytes", Unit::Bytes, 1, BUFFER_MAX);
-/// Bounds of `notsent_low_water_bytes`.
-pub const NOTSENT_LOW_WATER_BYTES: Bounds =
-    Bounds::new("notsent_low_water_bytes", Unit::Bytes, 1, BUFFER_MAX);
-/// Bounds of `messages_per_call`.
-pub const MESSAGES_PER_CALL: Bounds = Bounds::new("messages_per_call", Unit::Count, 1, 128);
-/// Bounds of `dscp`.
-pub const DSCP: Bounds = Bounds::new("dscp", Unit::Count, 0, 63);
-/// Bounds of `priority`.
-pub const PRIORITY: Bounds = Bounds::new("priority", Unit::Count, 0, 6);
-/// Bounds of `busy_poll_us`.
-pub const BUSY_POLL_US: Bounds = Bounds::new("busy_poll_us", Unit::Named("us"), 0, 1_000_000);
-/// Bounds of `receiver_delay_us`.
-pub const RECEIVER_DELAY_US: Bounds =
-    Bounds::new("receiver_delay_us", Unit::Named("us"), 0, 1_000_000);
-/// Bounds of `rate_bps`.
-pub const RATE_BPS: Bounds = Bounds::new("rate_bps", Unit::BitsPerSecond, 1, RATE_MAX);
-/// Bounds of `message_rate`.
-pub const MESSAGE_RATE: Bounds = Bounds::new("message_rate", Unit::Count, 1, 1_000_000_000);
-/// Bounds of `burst_messages`.
-pub const BURST_MESSAGES: Bounds = Bounds::new("burst_messages", Unit::Count, 1, 1_000_000);
-/// Bounds of `flows`.
-pub const FLOWS: Bounds = Bounds::new("flows", Unit::Count, 1, 1000);
-/// Bounds of `stop_bytes`.
-pub const STOP_BYTES: Bounds = Bounds::new("stop_bytes", Unit::TotalBytes, 1, COUNT_MAX);
-/// Bounds of `stop_messages`.
-pub const STOP_MESSAGES: Bounds = Bounds::new("stop_messages", Unit::Count, 1, COUNT_MAX);
-/// Bounds of `stop_transactions`.
-pub const STOP_TRANSACTIONS: Bounds = Bounds::new("stop_transactions", Unit::Count, 1, COUNT_MAX);
-/// Bounds of `request_size_bytes`.
-pub const REQUEST_SIZE_BYTES: Bounds =
-    Bounds::new("request_size_bytes", Unit::Bytes, 1, TRANSACTION_MAX as u64);
-/// Bounds of `response_size_bytes`.
-pub const RESPONSE_SIZE_BYTES: Bounds = Bounds::new(
-    "response_size_bytes",
-    Unit::Bytes,
-    1,
-    TRANSACTION_MAX as u64,
-);
-/// Bounds of `flow_label`.
-pub const FLOW_LABEL: Bounds = Bounds::new("flow_label", Unit::Count, 1, 0xf_ffff);
-/// Bounds of `idle_baseline_s`.
-pub const IDLE_BASELINE_S: Bounds = Bounds::new("idle_baseline_s", Unit::Milliseconds, 0, HOUR_MS);
-/// Bounds of `transaction_rate`.
-pub const TRANSACTION_RATE: Bounds = Bounds::new(
-    "transaction_rate",
-    Unit::Count,
-    1,
-    TRANSACTION_RATE_MAX as u64,
-);
-/// Bounds of `request_timeout_ms`.
-pub const REQUEST_TIMEOUT_MS: Bounds =
-    Bounds::new("request_timeout_ms", Unit::Named("ms"), 1, 60_000);
-/// Bounds of `warmup_s`.
-pub const WARMUP_S: Bounds = Bounds::new("warmup_s", Unit::Milliseconds, 0, HOUR_MS);
-/// Bounds of `duration_s`.
-pub const DURATION_S: Bounds = Bounds::new("duration_s", Unit::Milliseconds, 20, HOUR_MS);
+/// A row is: the constant, the setting, its unit, its smallest and its largest value, and what conditions have of it.
+macro_rules! bounds {
+    ($($constant:ident $name:literal $unit:expr, $least:expr, $most:expr, $value:expr;)*) => {
+        $(
+            #[doc = concat!("Bounds of `", $name, "`.")]
+            pub const $constant: Bounds =
+                Bounds { name: $name, unit: $unit, least: $least, most: $most };
+        )*
+
+        /// Each bounds with the number that they are for; absent where the conditions have none.
+        const NUMBERS: &[(&Bounds, fn(&Conditions) -> Option<u64>)] = &[$((&$constant, $value)),*];
+    };
+}
+
+bounds! {
+    FLOWS "flows" Unit::Count, 1, 1000, |of| wide(of.flows);
+    MESSAGE_SIZE_BYTES "message_size_bytes" Unit::Bytes, 1, MESSAGE_MAX, |of| wide(of.message_size_bytes);
+    RECEIVE_SIZE_BYTES "receive_size_bytes" Unit::Bytes, 1, MESSAGE_MAX, |of| match of.receive_size_bytes {
+        ReceiveSize::Bytes(bytes) => wide(bytes),
+        ReceiveSize::Auto | ReceiveSize::Message => None,
+    };
+    MSS "mss" Unit::Bytes, 88, 32_767, |of| match of.mss {
+        Some(Mss::Bytes(bytes)) => wide(bytes),
+        _ => None,
+    };
+    RING_BUFFERS "ring_buffers" Unit::Count, 1, 4096, |of| wide(of.buffers.ring);
+    BUFFER_ALIGNMENT_BYTES "buffer_alignment_bytes" Unit::Bytes, 1, 1 << 24, |of| wide(of.buffers.alignment_bytes);
+    BUFFER_OFFSET_BYTES "buffer_offset_bytes" Unit::Bytes, 0, 1 << 24, |of| wide(of.buffers.offset_bytes);
+    SEND_WORK_NS "send_work_ns" Unit::Named("ns"), 0, 1_000_000, |of| wide(of.buffers.send_work_ns);
+    RECEIVE_WORK_NS "receive_work_ns" Unit::Named("ns"), 0, 1_000_000, |of| wide(of.buffers.receive_work_ns);
+    SEND_BUFFER_BYTES "send_buffer_bytes" Unit::Bytes, 1, BUFFER_MAX, |of| wide(of.send_buffer_bytes);
+    RECEIVE_BUFFER_BYTES "receive_buffer_bytes" Unit::Bytes, 1, BUFFER_MAX, |of| wide(of.receive_buffer_bytes);
+    RECEIVE_LOW_WATER_BYTES "receive_low_water_bytes" Unit::Bytes, 1, BUFFER_MAX, |of| wide(of.receive_low_water_bytes);
+    NOTSENT_LOW_WATER_BYTES "notsent_low_water_bytes" Unit::Bytes, 1, BUFFER_MAX, |of| wide(of.notsent_low_water_bytes);
+    MESSAGES_PER_CALL "messages_per_call" Unit::Count, 1, 128, |of| wide(of.messages_per_call);
+    REQUEST_SIZE_BYTES "request_size_bytes" Unit::Bytes, 1, TRANSACTION_MAX as u64, |of| wide(of.request_size_bytes);
+    RESPONSE_SIZE_BYTES "response_size_bytes" Unit::Bytes, 1, TRANSACTION_MAX as u64, |of| wide(of.response_size_bytes);
+    RECEIVER_DELAY_US "receiver_delay_us" Unit::Named("us"), 0, 1_000_000, |of| wide(of.receiver_delay_us);
+    BUSY_POLL_US "busy_poll_us" Unit::Named("us"), 0, 1_000_000, |of| wide(of.busy_poll_us);
+    DSCP "dscp" Unit::Count, 0, 63, |of| wide(of.dscp);
+    PRIORITY "priority" Unit::Count, 0, 6, |of| wide(of.priority);
+    FLOW_LABEL "flow_label" Unit::Count, 1, 0xf_ffff, |of| wide(of.places.flow_label);
+    RATE_BPS "rate_bps" Unit::BitsPerSecond, 1, RATE_MAX, |of| of.rate_bps;
+    MESSAGE_RATE "message_rate" Unit::Count, 1, 1_000_000_000, |of| of.message_rate;
+    BURST_MESSAGES "burst_messages" Unit::Count, 1, 1_000_000, |of| wide(of.burst_messages);
+    TRANSACTION_RATE "transaction_rate" Unit::Count, 1, TRANSACTION_RATE_MAX as u64, |of| wide(of.transaction_rate);
+    REQUEST_TIMEOUT_MS "request_timeout_ms" Unit::Named("ms"), 1, 60_000, |of| wide(of.request_timeout_ms);
+    STOP_BYTES "stop_bytes" Unit::TotalBytes, 1, COUNT_MAX, |of| of.stop_bytes;
+    STOP_MESSAGES "stop_messages" Unit::Count, 1, COUNT_MAX, |of| of.stop_messages;
+    STOP_TRANSACTIONS "stop_transactions" Unit::Count, 1, COUNT_MAX, |of| of.stop_transactions;
+    WARMUP_S "warmup_s" Unit::Milliseconds, 0, HOUR_MS, |of| wide(of.warmup_ms);
+    DURATION_S "duration_s" Unit::Milliseconds, 20, HOUR_MS, |of| wide(of.duration_ms);
+    IDLE_BASELINE_S "idle_baseline_s" Unit::Milliseconds, 0, HOUR_MS, |of| wide(of.idle_baseline_ms);
+}
+
+fn wide(number: impl Into<Option<u32>>) -> Option<u64> {
+    number.into().map(u64::from)
+}
 
 impl Conditions {
     /// Checks every number that memory, threads and times depend on. The default of each setting is
@@ -170,9 +136,9 @@ impl Conditions {
     /// # Errors
     /// A sentence that says what was found and what is allowed.
     pub fn check_bounds(&self) -> Result<(), String> {
-        let usual = Conditions::default().numbers();
-        for ((bounds, value), (_, usual)) in self.numbers().into_iter().zip(usual) {
-            let asked = value.filter(|value| Some(*value) != usual);
+        let usual = Conditions::default();
+        for (bounds, value) in NUMBERS {
+            let asked = value(self).filter(|asked| Some(*asked) != value(&usual));
             if let Some(value) = asked.filter(|value| !bounds.contain(*value)) {
                 return Err(format!(
                     "{} is {value}; allowed: {}",
@@ -182,61 +148,6 @@ impl Conditions {
             }
         }
         self.check_buffers()
-    }
-
-    fn numbers(&self) -> Vec<(&'static Bounds, Option<u64>)> {
-        let some = |value: u32| Some(u64::from(value));
-        let receive_size = match self.receive_size_bytes {
-            ReceiveSize::Bytes(bytes) => some(bytes),
-            ReceiveSize::Auto | ReceiveSize::Message => None,
-        };
-        let mss = match self.mss {
-            Some(Mss::Bytes(bytes)) => some(bytes),
-            _ => None,
-        };
-        vec![
-            (&FLOWS, some(self.flows)),
-            (&MESSAGE_SIZE_BYTES, some(self.message_size_bytes)),
-            (&RECEIVE_SIZE_BYTES, receive_size),
-            (&MSS, mss),
-            (&RING_BUFFERS, some(self.buffers.ring)),
-            (
-                &BUFFER_ALIGNMENT_BYTES,
-                self.buffers.alignment_bytes.map(u64::from),
-            ),
-            (&BUFFER_OFFSET_BYTES, some(self.buffers.offset_bytes)),
-            (&SEND_WORK_NS, some(self.buffers.send_work_ns)),
-            (&RECEIVE_WORK_NS, some(self.buffers.receive_work_ns)),
-            (&SEND_BUFFER_BYTES, self.send_buffer_bytes.map(u64::from)),
-            (
-                &RECEIVE_BUFFER_BYTES,
-                self.receive_buffer_bytes.map(u64::from),
-            ),
-            (
-                &RECEIVE_LOW_WATER_BYTES,
-                self.receive_low_water_bytes.map(u64::from),
-            ),
-            (
-                &NOTSENT_LOW_WATER_BYTES,
-                self.notsent_low_water_bytes.map(u64::from),
-            ),
-            (&MESSAGES_PER_CALL, self.messages_per_call.map(u64::from)),
-            (&REQUEST_SIZE_BYTES, some(self.request_size_bytes)),
-            (&RESPONSE_SIZE_BYTES, some(self.response_size_bytes)),
-            (&RECEIVER_DELAY_US, some(self.receiver_delay_us)),
-            (&BUSY_POLL_US, self.busy_poll_us.map(u64::from)),
-            (&RATE_BPS, self.rate_bps),
-            (&MESSAGE_RATE, self.message_rate),
-            (&BURST_MESSAGES, self.burst_messages.map(u64::from)),
-            (&TRANSACTION_RATE, self.transaction_rate.map(u64::from)),
-            (&REQUEST_TIMEOUT_MS, some(self.request_timeout_ms)),
-            (&STOP_BYTES, self.stop_bytes),
-            (&STOP_MESSAGES, self.stop_messages),
-            (&STOP_TRANSACTIONS, self.stop_transactions),
-            (&WARMUP_S, some(self.warmup_ms)),
-            (&DURATION_S, some(self.duration_ms)),
-            (&IDLE_BASELINE_S, self.idle_baseline_ms.map(u64::from)),
-        ]
     }
 }
 

@@ -26,9 +26,6 @@ pub enum NoLine {
 }
 
 /// The next line of the script without its mark and the white space around it.
-///
-/// # Errors
-/// See [`NoLine`].
 pub fn line(output: &mut dyn BufRead) -> Result<String, NoLine> {
     let mut output = output.take(NOISE_BYTES);
     loop {

@@ -46,93 +46,35 @@ struct Row {
 
 type Prepare = fn(BorrowedFd<'_>, &Conditions, Tag) -> io::Result<Box<dyn FastMode>>;
 
+/// A row is: the mode, the endpoint, what it asks of the kernel, and what prepares it.
+macro_rules! fast {
+    ($($mode:ident $end:ident $asks:literal $prepare:path;)*) => {
+        &[$(Row {
+            mode: Mode::$mode,
+            end: Role::$end,
+            asks: $asks,
+            prepare: $prepare,
+        }),*]
+    };
+}
+
 /// Every mode except `plain`. Their names and workloads are in [`MODES`].
-const FAST: &[Row] = &[
-    Row {
-        mode: Mode::Gso,
-        end: Role::Sender,
-        asks: "UDP_SEGMENT",
-        prepare: udp_gso::sender,
-    },
-    Row {
-        mode: Mode::Sendmmsg,
-        end: Role::Sender,
-        asks: "sendmmsg",
-        prepare: udp_batch::sender,
-    },
-    Row {
-        mode: Mode::Writev,
-        end: Role::Sender,
-        asks: "writev",
-        prepare: tcp_writev::sender,
-    },
-    Row {
-        mode: Mode::Zerocopy,
-        end: Role::Sender,
-        asks: "SO_ZEROCOPY, MSG_ZEROCOPY",
-        prepare: tcp_zerocopy::sender,
-    },
-    Row {
-        mode: Mode::Sendfile,
-        end: Role::Sender,
-        asks: "memfd_create, sendfile",
-        prepare: tcp_sendfile::sender,
-    },
-    Row {
-        mode: Mode::Splice,
-        end: Role::Sender,
-        asks: "tee, splice",
-        prepare: tcp_splice::sender,
-    },
-    Row {
-        mode: Mode::IoUring,
-        end: Role::Sender,
-        asks: "io_uring, IORING_OP_SEND",
-        prepare: uring_send::copying,
-    },
-    Row {
-        mode: Mode::IoUringZerocopy,
-        end: Role::Sender,
-        asks: "io_uring, IORING_OP_SEND_ZC",
-        prepare: uring_send::zerocopy,
-    },
-    Row {
-        mode: Mode::Gro,
-        end: Role::Receiver,
-        asks: "UDP_GRO",
-        prepare: udp_gso::receiver,
-    },
-    Row {
-        mode: Mode::Recvmmsg,
-        end: Role::Receiver,
-        asks: "recvmmsg",
-        prepare: udp_batch::receiver,
-    },
-    Row {
-        mode: Mode::Truncate,
-        end: Role::Receiver,
-        asks: "MSG_TRUNC",
-        prepare: tcp_truncate::receiver,
-    },
-    Row {
-        mode: Mode::Splice,
-        end: Role::Receiver,
-        asks: "splice, /dev/null",
-        prepare: tcp_splice::receiver,
-    },
-    Row {
-        mode: Mode::Mapped,
-        end: Role::Receiver,
-        asks: "TCP_ZEROCOPY_RECEIVE",
-        prepare: tcp_mapped::receiver,
-    },
-    Row {
-        mode: Mode::IoUring,
-        end: Role::Receiver,
-        asks: "io_uring, multishot IORING_OP_RECV",
-        prepare: uring_receive::receiver,
-    },
-];
+const FAST: &[Row] = fast! {
+    Gso Sender "UDP_SEGMENT" udp_gso::sender;
+    Sendmmsg Sender "sendmmsg" udp_batch::sender;
+    Writev Sender "writev" tcp_writev::sender;
+    Zerocopy Sender "SO_ZEROCOPY, MSG_ZEROCOPY" tcp_zerocopy::sender;
+    Sendfile Sender "memfd_create, sendfile" tcp_sendfile::sender;
+    Splice Sender "tee, splice" tcp_splice::sender;
+    IoUring Sender "io_uring, IORING_OP_SEND" uring_send::copying;
+    IoUringZerocopy Sender "io_uring, IORING_OP_SEND_ZC" uring_send::zerocopy;
+    Gro Receiver "UDP_GRO" udp_gso::receiver;
+    Recvmmsg Receiver "recvmmsg" udp_batch::receiver;
+    Truncate Receiver "MSG_TRUNC" tcp_truncate::receiver;
+    Splice Receiver "splice, /dev/null" tcp_splice::receiver;
+    Mapped Receiver "TCP_ZEROCOPY_RECEIVE" tcp_mapped::receiver;
+    IoUring Receiver "io_uring, multishot IORING_OP_RECV" uring_receive::receiver;
+};
 
 /// The endpoint in the requested mode; `plain` makes the workload's own flow.
 pub fn ready<S: Into<Socket>>(
