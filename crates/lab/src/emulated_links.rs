@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::emulator::{Device, Emulator, Handle, Limit, Report, Settings};
+use bitcost_model::counters::LinkEmulator;
 use bitcost_model::shaping::{PPM, QueueLimit, Shaping};
 use bitcost_model::topology::{End, Link};
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
@@ -47,7 +48,7 @@ const APPLY_LIMIT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 struct Sheet {
     file: File,
-    rows: BTreeMap<String, String>,
+    directions: BTreeMap<String, LinkEmulator>,
     writings: u64,
 }
 
@@ -57,16 +58,13 @@ impl Sheet {
     fn write(&mut self, devices: &[String; 2], report: &Report) {
         let directions = report.directions.iter().zip(report.rates_bps);
         for (device, (counters, rate_bps)) in devices.iter().zip(directions) {
-            self.rows
-                .insert(device.clone(), counters.words(report.cpu_ns, rate_bps));
+            let reading = counters.reading(device, report.cpu_ns, rate_bps);
+            self.directions.insert(device.clone(), reading);
         }
         self.writings += 1;
-        let rows: String = self
-            .rows
-            .iter()
-            .map(|(device, words)| format!("{device} {words}\n"))
-            .collect();
-        let text = format!("{number}\n{rows}{number}\n", number = self.writings);
+        let directions: Vec<&LinkEmulator> = self.directions.values().collect();
+        let directions = LinkEmulator::line_of(&directions);
+        let text = format!("{number}\n{directions}\n{number}\n", number = self.writings);
         // Memory suffices for so little; a reader ignores a file with an old end.
         let _ = self
             .file
@@ -90,7 +88,7 @@ impl EmulatedLinks {
         let file = bitcost_sys::process::memory_file("bitcost-emulators").map_err(failed)?;
         let sheet = Arc::new(Mutex::new(Sheet {
             file,
-            rows: BTreeMap::new(),
+            directions: BTreeMap::new(),
             writings: 0,
         }));
         Ok(EmulatedLinks {

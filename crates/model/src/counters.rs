@@ -155,6 +155,16 @@ impl LinkEmulator {
     /// The kind of its queue among the queueing disciplines ([`Queue::kind`]).
     pub const KIND: &str = "link_emulator";
 
+    /// Readings of several as a line of the lab's file.
+    pub fn line_of(all: &[&LinkEmulator]) -> String {
+        serde_json::to_string(all).unwrap_or_default()
+    }
+
+    /// The readings of such a line; absent where it is none.
+    pub fn of_line(line: &str) -> Option<Vec<LinkEmulator>> {
+        serde_json::from_str(line).ok()
+    }
+
     /// The segments that arrived, or were made as copies, and have neither left nor been dropped.
     pub fn waiting_segments(&self) -> u64 {
         let gone = [self.departed, self.lost, self.overflowed, self.refused];

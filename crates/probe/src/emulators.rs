@@ -1,19 +1,18 @@
 //! Link emulators of the lab: the lab daemon repeatedly writes their counters into a file.
 //!
 //! The first and the last line of the file are the same number; if they differ, it was being
-//! written. In between is a line for each direction: the device, then the counters in the order of
-//! `counters`, the rate (0 without one), then pairs `bound:packets`.
+//! written. In between is a line of JSON: a [`LinkEmulator`] for each direction.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use bitcost_model::counters::{Amount, LinkEmulator, Queue};
+use bitcost_model::counters::{LinkEmulator, Queue};
 use bitcost_model::record::Sample;
 
 use crate::source::{Detail, Source, Target};
 
 /// Longest file, in bytes.
-const FILE_MAX_BYTES: usize = 1 << 20;
+const FILE_MAX_BYTES: usize = 4 << 20;
 
 /// Attempts to read a complete file.
 const TRIES: usize = 5;
@@ -69,98 +68,53 @@ fn queue(line: &LinkEmulator) -> Queue {
 }
 
 fn parse(text: &str) -> Option<Vec<LinkEmulator>> {
-    let (first, rest) = text.split_once('\n')?;
-    let (middle, last) = rest
-        .trim_end()
-        .rsplit_once('\n')
-        .unwrap_or(("", rest.trim_end()));
-    if first != last {
-        return None;
-    }
-    middle.lines().map(line).collect()
-}
-
-fn line(text: &str) -> Option<LinkEmulator> {
-    let mut words = text.split(' ');
-    let mut line = LinkEmulator {
-        device: words.next()?.to_owned(),
-        ..LinkEmulator::default()
-    };
-    for counter in counters(&mut line) {
-        *counter = words.next()?.parse().ok()?;
-    }
-    line.rate_bps = words.next()?.parse().ok().filter(|rate| *rate > 0);
-    let pair = |word: &str| {
-        let (bound, packets) = word.split_once(':')?;
-        Some((bound.parse().ok()?, packets.parse().ok()?))
-    };
-    line.late = words.map(pair).collect::<Option<_>>()?;
-    Some(line)
-}
-
-/// The counters in the order of the file.
-fn counters(line: &mut LinkEmulator) -> impl Iterator<Item = &mut u64> {
-    let LinkEmulator {
-        arrived,
-        departed,
-        lost,
-        overflowed,
-        duplicated,
-        refused,
-        missed_packets,
-        cpu_ns,
-        ..
-    } = line;
-    let amounts = [arrived, departed, lost, overflowed, duplicated, refused].into_iter();
-    let each = amounts.flat_map(
-        |Amount {
-             packets,
-             segments,
-             bytes,
-         }| [packets, segments, bytes],
-    );
-    each.chain([missed_packets, cpu_ns])
+    let mut lines = text.lines();
+    let (first, directions, last) = (lines.next()?, lines.next()?, lines.next()?);
+    LinkEmulator::of_line(directions).filter(|_| first == last)
 }
 
 #[cfg(test)]
 mod tests {
+    use bitcost_model::counters::Amount;
+
     use super::*;
 
-    const TEXT: &str =
-        "7\ns1-eth2 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 1000:4 1125:1\n7\n";
+    fn text() -> String {
+        let amount = |packets| Amount {
+            packets,
+            segments: packets + 1,
+            bytes: packets + 2,
+        };
+        let direction = LinkEmulator {
+            device: "s1-eth2".to_owned(),
+            arrived: amount(1),
+            departed: amount(4),
+            lost: amount(7),
+            overflowed: amount(10),
+            late: vec![(1000, 4), (1125, 1)],
+            ..LinkEmulator::default()
+        };
+        let directions = LinkEmulator::line_of(&[&direction]);
+        format!("7\n{directions}\n7\n")
+    }
 
     #[test]
     fn complete_file_is_read() {
-        let lines = parse(TEXT).unwrap();
-        let amount = |packets, segments, bytes| Amount {
-            packets,
-            segments,
-            bytes,
-        };
+        let lines = parse(&text()).unwrap();
         assert_eq!(lines.len(), 1);
-        assert_eq!(
-            (lines[0].device.as_str(), lines[0].arrived),
-            ("s1-eth2", amount(1, 2, 3))
-        );
-        assert_eq!(
-            (lines[0].overflowed, lines[0].refused),
-            (amount(10, 11, 12), amount(16, 17, 18))
-        );
-        assert_eq!((lines[0].missed_packets, lines[0].cpu_ns), (19, 20));
-        assert_eq!(lines[0].rate_bps, Some(21));
         assert_eq!(lines[0].late, [(1000, 4), (1125, 1)]);
         let queue = queue(&lines[0]);
         assert_eq!(
             (queue.node.as_deref(), queue.drops, queue.packets),
             (Some("s1"), 17, 5)
         );
-        assert_eq!(parse("3\n3\n"), Some(Vec::new()));
+        assert_eq!(parse("3\n[]\n3\n"), Some(Vec::new()));
     }
 
     #[test]
     fn incomplete_file_is_absent() {
-        assert_eq!(parse(&TEXT.replacen('7', "8", 1)), None);
-        assert_eq!(parse(&TEXT[..20]), None);
+        assert_eq!(parse(&text().replacen('7', "8", 1)), None);
+        assert_eq!(parse(&text()[..20]), None);
         assert_eq!(parse(""), None);
     }
 }

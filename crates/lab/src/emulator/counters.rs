@@ -1,5 +1,6 @@
 //! Counters of the packets of one direction, by what happened to them.
 
+use bitcost_model::counters::{self, LinkEmulator};
 use serde::{Deserialize, Serialize};
 
 use crate::emulator::lateness::Lateness;
@@ -62,37 +63,26 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// The counters as words, in the order of the fields; `cpu_ns` and the rate of the direction (0
-    /// without one) are before the lateness, which is pairs `bound:packets` with an upper bound in ns.
-    pub fn words(&self, cpu_ns: u64, rate_bps: Option<u64>) -> String {
-        let Counters {
-            arrived,
-            departed,
-            lost,
-            overflowed,
-            duplicated,
-            refused,
-            missed_packets,
-            lateness,
-        } = self;
-        let amounts = [arrived, departed, lost, overflowed, duplicated, refused];
-        let mut words: Vec<String> = Vec::new();
-        for Amount {
-            packets,
-            segments,
-            bytes,
-        } in amounts
-        {
-            words.extend([packets, segments, bytes].map(u64::to_string));
+    /// What a reading of a run has of them.
+    pub fn reading(&self, device: &str, cpu_ns: u64, rate_bps: Option<u64>) -> LinkEmulator {
+        let amount = |of: Amount| counters::Amount {
+            packets: of.packets,
+            segments: of.segments,
+            bytes: of.bytes,
+        };
+        LinkEmulator {
+            device: device.to_owned(),
+            arrived: amount(self.arrived),
+            departed: amount(self.departed),
+            lost: amount(self.lost),
+            overflowed: amount(self.overflowed),
+            duplicated: amount(self.duplicated),
+            refused: amount(self.refused),
+            missed_packets: self.missed_packets,
+            cpu_ns,
+            rate_bps,
+            late: self.lateness.clone().into(),
         }
-        let last = [*missed_packets, cpu_ns, rate_bps.unwrap_or(0)];
-        words.extend(last.map(|count| count.to_string()));
-        let late: Vec<(u64, u64)> = lateness.clone().into();
-        words.extend(
-            late.iter()
-                .map(|(bound, packets)| format!("{bound}:{packets}")),
-        );
-        words.join(" ")
     }
 
     /// The difference from `before`, an earlier state of the same counters.
@@ -107,27 +97,5 @@ impl Counters {
             missed_packets: self.missed_packets.saturating_sub(before.missed_packets),
             lateness: self.lateness.since(&before.lateness),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_in_the_order_of_the_fields() {
-        let mut counters = Counters {
-            missed_packets: 4,
-            ..Counters::default()
-        };
-        counters.arrived.count(Size {
-            segments: 2,
-            bytes: 3,
-        });
-        counters.lateness.record(1100, 5);
-        assert_eq!(
-            counters.words(9, Some(8)),
-            "1 2 3 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 4 9 8 1125:5"
-        );
     }
 }

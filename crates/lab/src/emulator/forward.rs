@@ -60,9 +60,6 @@ pub struct Emulator {
 impl Emulator {
     /// Opens both devices. The first of `settings` is the direction from the first device to the
     /// second.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn open(devices: [Device; 2], settings: [Settings; 2], seed: u64) -> io::Result<Emulator> {
         let [first, second] = devices;
         let (handle, own) = Handle::new(settings.clone())?;

@@ -68,9 +68,6 @@ enum From {
 impl Inlet {
     /// Opens a device of the calling thread's network namespace, with room for bursts of the product
     /// of the direction's rate and delay, and [`BURST_BYTES`] more.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn open(device_index: u32, mtu_bytes: u32, rate_by_delay: u64) -> io::Result<Inlet> {
         let before_ns = clock::monotonic_ns();
         let data = rate_by_delay.saturating_add(BURST_BYTES);
@@ -130,9 +127,6 @@ impl Inlet {
     }
 
     /// The number of packets that arrived faster than they were read.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn missed(&mut self) -> io::Result<u64> {
         let supers = self.supers.as_mut().map_or(Ok(0), Ring::dropped)?;
         Ok(self.segments.dropped()? + supers)
