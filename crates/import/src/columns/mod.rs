@@ -3,7 +3,6 @@
 
 mod about;
 mod names;
-mod titles;
 mod values;
 
 use bitcost_model::study::Label;

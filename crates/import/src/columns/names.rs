@@ -1,7 +1,7 @@
 //! Names of columns: netperf's selectors, the titles that it prints for them, and names in tables
 //! made from its outputs.
 
-use super::titles::TITLES;
+use std::sync::LazyLock;
 
 /// One of netperf's two endpoints; its own is the local one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -164,6 +164,13 @@ pub(crate) fn key(name: &str) -> (&str, Option<&'static str>) {
     with_units.unwrap_or((name, None))
 }
 
+/// Every selector of netperf with its title, of which the file says more.
+static TITLES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| {
+    let lines = include_str!("titles.txt").lines();
+    let rows = lines.filter(|line| !line.starts_with('#'));
+    rows.filter_map(|line| line.split_once(' ')).collect()
+});
+
 fn selector(name: &str) -> Option<&'static str> {
     let other = OTHERS
         .iter()
@@ -171,7 +178,7 @@ fn selector(name: &str) -> Option<&'static str> {
         .map(|(_, selector)| *selector);
     let of_title = TITLES
         .iter()
-        .find(|(selector, title)| *selector == name || *title == name);
+        .find(|(selector, title)| [*selector, *title].contains(&name));
     other.or(of_title.map(|(selector, _)| *selector))
 }
 
