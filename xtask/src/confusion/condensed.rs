@@ -10,9 +10,6 @@ use serde_json::Value;
 use super::trial::Trial;
 
 /// The text of a recording; a name that ends in `.gz` is of a compressed one.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn text(path: &Path) -> Result<String> {
     if path.extension().is_none_or(|extension| extension != "gz") {
         return Ok(std::fs::read_to_string(path)?);

@@ -41,11 +41,9 @@ impl Row {
     /// Whether the verdicts are right; of two limiters both must be named, and nothing else.
     pub fn is_right(&self) -> bool {
         let said = self.said();
-        let Scenario {
-            right, is_divided, ..
-        } = self.scenario;
+        let right = self.scenario.right();
         let all = said.iter().all(|name| right.contains(name));
-        if *is_divided {
+        if self.scenario.is_divided {
             all && right.iter().all(|right| said.contains(right))
         } else {
             all && said.len() == 1
@@ -59,7 +57,7 @@ impl Row {
         said.contains(&silent)
             && said
                 .iter()
-                .all(|name| *name == silent || self.scenario.right.contains(name))
+                .all(|name| *name == silent || self.scenario.right().contains(name))
     }
 
     /// Whether a verdict with high confidence is wrong: it names another limiter, or of two limiters
@@ -67,7 +65,7 @@ impl Row {
     fn is_sure(&self) -> bool {
         let is_whole = self.scenario.is_divided && self.verdicts.len() == 1;
         let wrong = |verdict: &&Verdict| {
-            is_whole || !self.scenario.right.contains(&verdict.limiter().name())
+            is_whole || !self.scenario.right().contains(&verdict.limiter().name())
         };
         self.verdicts
             .iter()
@@ -91,7 +89,7 @@ pub fn why(row: &Row, trial: &Trial, models: &Models) -> String {
     let _ = write!(
         text,
         "right: {:?}\n{:#?}\n",
-        row.scenario.right,
+        row.scenario.right(),
         trial.signals()
     );
     text

@@ -190,8 +190,8 @@ fn conditions(scenario: &Scenario, able: &Able) -> Result<Conditions> {
     conditions.duration_ms = 1200;
     // No verdict uses the idle baseline.
     conditions.idle_baseline_ms = Some(0);
-    let fixed = scenario.settings.iter();
-    let fixed = fixed.map(|(name, text)| (*name, (*text).to_owned()));
+    let fixed = scenario.settings();
+    let fixed = fixed.map(|(name, text)| (name, text.to_owned()));
     let scaled = scenario.scaled.map_or_else(Vec::new, |scaled| scaled(able));
     for (name, text) in fixed.chain(scaled) {
         let setting = SETTINGS.iter().find(|setting| setting.name == name);

@@ -39,9 +39,6 @@ impl Archive {
     }
 
     /// Adds every file below a folder of this machine, readable to all.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn tree(&mut self, from: &Path, to: &Path) -> Result<()> {
         for entry in fs::read_dir(from).with_context(|| format!("read {}", from.display()))? {
             let (path, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;

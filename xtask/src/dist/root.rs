@@ -87,9 +87,6 @@ impl Root {
     }
 
     /// Runs a command in it as an ordinary user, without a network; returns its output.
-    ///
-    /// # Errors
-    /// When it fails.
     pub fn as_user(&self, words: &[&str]) -> Result<String> {
         let mut bwrap = self.inside()?;
         if bitcost_sys::process::effective_uid() == 0 {
@@ -99,9 +96,6 @@ impl Root {
     }
 
     /// Runs a command in it as root; returns its output.
-    ///
-    /// # Errors
-    /// When it fails.
     pub fn as_root(&self, words: &[&str]) -> Result<String> {
         heard(self.inside()?.args(["--cap-add", "ALL"]).args(words), words)
     }

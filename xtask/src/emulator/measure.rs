@@ -180,9 +180,6 @@ fn judge(said: &Value, before: &Report, after: &Report, elapsed: f64) -> Flow {
 pub const COMPARED: u32 = 200_000;
 
 /// Sends numbered datagrams over a link emulator that loses 1 %.
-///
-/// # Errors
-/// The kernel's.
 pub fn losses(packets: u64) -> Result<Losses> {
     let lossy = Settings {
         loss: 0.01,

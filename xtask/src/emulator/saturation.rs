@@ -47,9 +47,6 @@ impl fmt::Display for Saturated {
 
 /// Saturates a path from its first host. The far host drops the frames at once, because no socket
 /// receives them.
-///
-/// # Errors
-/// The kernel's.
 pub fn measure(path: &Path) -> Result<Saturated> {
     path.turn_offloads_off()?;
     let packet = super_packet();

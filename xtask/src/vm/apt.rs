@@ -59,9 +59,6 @@ impl Packages {
     }
 
     /// The first package whose name starts with `start` among those that `package` depends on.
-    ///
-    /// # Errors
-    /// When there is none.
     pub fn needed_by(&self, package: &str, start: &str) -> Result<String> {
         let said = output(self.command("apt-cache").args(["depends", package]))?;
         let depends = said

@@ -56,9 +56,6 @@ pub struct Running {
 }
 
 /// Starts the machine.
-///
-/// # Errors
-/// When it cannot be started.
 pub fn start(machine: &Machine) -> Result<Running> {
     let mut child = Killed(command(machine).spawn().context(EMULATOR)?);
     Ok(Running {

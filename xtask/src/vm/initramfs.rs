@@ -24,9 +24,6 @@ impl Archive {
     }
 
     /// Where a path of the machine is here; its folder is made.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub fn place(&self, path: &str) -> Result<PathBuf> {
         let place = self.0.path().join(path.trim_start_matches('/'));
         fs::create_dir_all(place.parent().unwrap_or(&place))?;
@@ -34,17 +31,11 @@ impl Archive {
     }
 
     /// Adds a folder and those above it, if they do not exist.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub fn folder(&self, path: &str) -> Result<()> {
         Ok(fs::create_dir_all(self.place(path)?)?)
     }
 
     /// Adds a file with these permissions.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn file(&self, path: &str, permissions: u32, content: &[u8]) -> Result<()> {
         let place = self.place(path)?;
         fs::write(&place, content)?;
@@ -55,9 +46,6 @@ impl Archive {
     }
 
     /// Adds a program of this machine with the libraries that its loader needs.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn program(&self, path: &str, from: &Path) -> Result<()> {
         let copy = |path: &str, from: &Path| {
             fs::copy(from, self.place(path)?).with_context(|| from.display().to_string())

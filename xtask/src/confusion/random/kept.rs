@@ -86,9 +86,6 @@ impl Kept {
     }
 
     /// Adds what was found.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn add(&mut self, found: Found) -> Result<()> {
         self.append(&found)?;
         self.found.push(found);

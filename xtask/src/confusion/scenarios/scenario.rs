@@ -22,7 +22,7 @@ pub enum Between {
 
 /// The settings of the link emulator towards the receiver; the other direction also has half of the
 /// delay.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct PathSettings {
     /// Round-trip time, in ms.
     pub rtt_ms: u64,
@@ -82,17 +82,17 @@ pub struct Scenario {
     pub name: &'static str,
     /// Its name in recordings of the time when its rates were fixed.
     pub formerly: Option<&'static str>,
-    /// The right limiters, by their names in JSON. If there are two, both must be named if
-    /// `is_divided`.
-    pub right: &'static [&'static str],
+    /// The right limiters, by their names in JSON, where the name does not begin with the only one.
+    /// If there are two, both must be named if `is_divided`.
+    other_right: &'static [&'static str],
     /// Whether both limit, each for a part of the time.
     pub is_divided: bool,
     /// Whether no bound was chosen by means of it.
     pub is_variant: bool,
     /// The kind of traffic.
     pub workload: Workload,
-    /// Settings by the names that studies use.
-    pub settings: &'static [(&'static str, &'static str)],
+    /// Settings by the names that studies use: `name=value; name=value`.
+    settings: &'static str,
     /// Settings that follow from what the machine can do.
     pub scaled: Option<Scaled>,
     /// The path.
@@ -108,45 +108,114 @@ pub struct Scenario {
     pub stripped: Stripped,
 }
 
-const BASE: Scenario = Scenario {
-    name: "",
-    formerly: None,
-    right: &[],
-    is_divided: false,
-    is_variant: false,
-    workload: Workload::TcpStream,
-    settings: &[],
-    scaled: None,
-    between: Between::Wire,
-    mtu_bytes: 1500,
-    quota: None,
-    sweep: &[],
-    stripped: Stripped::Nothing,
-};
-
-/// A scenario with these right verdicts and settings.
-pub(super) const fn of(
-    name: &'static str,
-    right: &'static [&'static str],
-    settings: &'static [(&'static str, &'static str)],
-) -> Scenario {
+/// A scenario whose name begins with the right verdict, with these settings.
+pub(super) const fn of(name: &'static str, settings: &'static str) -> Scenario {
     Scenario {
         name,
-        right,
+        formerly: None,
+        other_right: &[],
+        is_divided: false,
+        is_variant: false,
+        workload: Workload::TcpStream,
         settings,
-        ..BASE
+        scaled: None,
+        between: Between::Wire,
+        mtu_bytes: 1500,
+        quota: None,
+        sweep: &[],
+        stripped: Stripped::Nothing,
     }
 }
 
 /// The same for a scenario by means of which no threshold was chosen.
-pub(super) const fn variant(
-    name: &'static str,
-    right: &'static [&'static str],
-    settings: &'static [(&'static str, &'static str)],
-) -> Scenario {
+pub(super) const fn variant(name: &'static str, settings: &'static str) -> Scenario {
     Scenario {
         is_variant: true,
-        ..of(name, right, settings)
+        ..of(name, settings)
+    }
+}
+
+/// What a scenario may have besides.
+impl Scenario {
+    /// Datagrams.
+    pub(super) const fn udp(mut self) -> Scenario {
+        self.workload = Workload::UdpStream;
+        self
+    }
+
+    /// Its name when its rates were fixed.
+    pub(super) const fn formerly(mut self, name: &'static str) -> Scenario {
+        self.formerly = Some(name);
+        self
+    }
+
+    /// Other right verdicts than the one with which its name begins.
+    pub(super) const fn rightly(mut self, right: &'static [&'static str]) -> Scenario {
+        self.other_right = right;
+        self
+    }
+
+    /// Both right verdicts, each for a part of the time.
+    pub(super) const fn divided(mut self) -> Scenario {
+        self.is_divided = true;
+        self
+    }
+
+    /// Settings that follow from what the machine can do.
+    pub(super) const fn scaled(mut self, scaled: Scaled) -> Scenario {
+        self.scaled = Some(scaled);
+        self
+    }
+
+    /// What is between the hosts.
+    pub(super) const fn between(mut self, between: Between) -> Scenario {
+        self.between = between;
+        self
+    }
+
+    /// A link emulator with this round-trip time, in ms.
+    pub(super) const fn path(self, rtt_ms: u64) -> Scenario {
+        self.between(Between::Emulator(PathSettings {
+            rtt_ms,
+            loss_pct: 0.0,
+            rate_bps: None,
+        }))
+    }
+
+    /// One that also loses packets, in per cent.
+    pub(super) const fn lossy_path(self, loss_pct: f64, rtt_ms: u64) -> Scenario {
+        self.between(Between::Emulator(PathSettings {
+            rtt_ms,
+            loss_pct,
+            rate_bps: None,
+        }))
+    }
+
+    /// One that also has a rate, in bit/s.
+    pub(super) const fn rate_path(self, rate_bps: u64, rtt_ms: u64) -> Scenario {
+        self.between(Between::Emulator(PathSettings {
+            rtt_ms,
+            loss_pct: 0.0,
+            rate_bps: Some(rate_bps),
+        }))
+    }
+
+    /// Runs of further sizes over jumbo frames, which give the cost model.
+    pub(super) const fn swept(mut self, sizes: &'static [u32]) -> Scenario {
+        (self.sweep, self.mtu_bytes) = (sizes, 8896);
+        self
+    }
+
+    /// A quota of an endpoint's CPU time.
+    pub(super) const fn quota(mut self, quota: Quota) -> Scenario {
+        self.quota = Some(quota);
+        self
+    }
+
+    /// Records that lack a part.
+    pub(super) const fn stripped(mut self, stripped: Stripped) -> Scenario {
+        self.stripped = stripped;
+        self
     }
 }
 
@@ -156,40 +225,19 @@ pub(super) fn whole_mbps(bps: f64) -> f64 {
     (bps / 1e6).floor().max(1.0)
 }
 
-/// A path with this round-trip time, in ms.
-pub(super) const fn line(rtt_ms: u64) -> PathSettings {
-    PathSettings {
-        rtt_ms,
-        loss_pct: 0.0,
-        rate_bps: None,
-    }
-}
-
-pub(super) const CUBIC: (&str, &str) = ("congestion_control", "cubic");
-pub(super) const BBR: (&str, &str) = ("congestion_control", "bbr");
-pub(super) const RENO: (&str, &str) = ("congestion_control", "reno");
-
 /// Datagrams as fast as the sender can.
-pub const WHOLE_UDP: Scenario = Scenario {
-    workload: Workload::UdpStream,
-    ..of(
-        "able: UDP of 1400 B",
-        &[],
-        &[("message_size_bytes", "1400")],
-    )
-};
+pub const WHOLE_UDP: Scenario = of("able: UDP of 1400 B", "message_size_bytes=1400").udp();
 
 /// A stream as fast as both endpoints can.
-pub const WHOLE_TCP: Scenario = of("able: TCP", &[], &[]);
+pub const WHOLE_TCP: Scenario = of("able: TCP", "");
 
 /// A stream of small messages.
-pub const SMALL_TCP: Scenario = of("able: TCP of 128 B", &[], &[("message_size_bytes", "128")]);
+pub const SMALL_TCP: Scenario = of("able: TCP of 128 B", "message_size_bytes=128");
 
 /// A stream of tiny messages.
 pub const TINY_TCP: Scenario = of(
     "able: TCP of 64 B",
-    &[],
-    &[CUBIC, ("message_size_bytes", "64")],
+    "congestion_control=cubic; message_size_bytes=64",
 );
 
 impl Scenario {
@@ -202,7 +250,21 @@ impl Scenario {
 
     /// True where other programs take the CPU of an endpoint.
     pub fn is_contended(&self) -> bool {
-        self.settings.iter().any(|(name, _)| *name == "stress")
+        self.settings().any(|(name, _)| name == "stress")
+    }
+
+    /// Its settings, by the names that studies use.
+    pub fn settings(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let pairs = self.settings.split("; ");
+        pairs.filter_map(|pair| pair.split_once('='))
+    }
+
+    /// The right limiters, by their names in JSON.
+    pub fn right(&self) -> Vec<&'static str> {
+        match self.other_right {
+            [] => vec![self.group()],
+            others => others.to_vec(),
+        }
     }
 
     /// The limiter by construction: the part of the name before the colon.

@@ -19,9 +19,6 @@ const OUT: &str = "/dev/ttyS2";
 const RUNS: &str = "/tmp/runs";
 
 /// Runs the study whose words are wanted, and sends what it wrote.
-///
-/// # Errors
-/// When it fails.
 pub fn work() -> Result<()> {
     let mut port = Port::open()?;
     let kernel = rustix::system::uname()

@@ -60,9 +60,6 @@ impl Outcome {
 }
 
 /// Runs bitcost with these words as the ordinary user.
-///
-/// # Errors
-/// When it cannot be started.
 pub fn bitcost(words: &[&str]) -> Result<Outcome> {
     let mut command = user("bitcost");
     command.args(words);
@@ -70,9 +67,6 @@ pub fn bitcost(words: &[&str]) -> Result<Outcome> {
 }
 
 /// Runs a command and prints what it said on the console.
-///
-/// # Errors
-/// When it cannot be started.
 pub fn outcome(command: &mut Command) -> Result<Outcome> {
     let program = command.get_program().to_string_lossy().into_owned();
     let outcome = Outcome::of(&command.output().with_context(|| program.clone())?);
@@ -176,9 +170,6 @@ fn text(mut stderr: ChildStderr) -> String {
 }
 
 /// Writes a lab file with this text, which everybody can read.
-///
-/// # Errors
-/// When it cannot be written.
 pub fn lab_file(text: &str) -> Result<String> {
     let path = "/tmp/lab.toml";
     std::fs::write(path, text)?;

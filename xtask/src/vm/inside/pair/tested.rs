@@ -29,9 +29,6 @@ fn words<'a>(words: &[&'a str], hosts: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Runs `bitcost test` between the hosts: the test with its words, and words for the hosts.
-///
-/// # Errors
-/// When it cannot be started.
 pub fn test(test: &[&str], hosts: &[&str]) -> Result<Outcome> {
     outcome(&mut near("bitcost", &words(test, hosts)))
 }
