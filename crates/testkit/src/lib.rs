@@ -30,6 +30,20 @@ const PROBE: &str = "(can namespaces be made?)";
 /// Exit status of a trial that cannot run on this machine, as for automake's test drivers.
 const IGNORED: i32 = 77;
 
+/// The words of a command line; quotes keep those of one argument together.
+pub fn split(line: &str) -> Vec<&str> {
+    let (mut words, mut rest) = (Vec::new(), line);
+    while !rest.is_empty() {
+        let (word, after) = match rest.strip_prefix('\'') {
+            Some(quoted) => quoted.split_once('\'').expect("a closing quote"),
+            None => rest.split_once(' ').unwrap_or((rest, "")),
+        };
+        words.push(word);
+        rest = after.trim_start();
+    }
+    words
+}
+
 /// The function of a trial; it fails by panicking.
 pub type Run = Box<dyn Fn()>;
 

@@ -8,7 +8,7 @@ use bitcost_model::event::Event;
 use bitcost_model::record::{EndpointRecord, InEffect, ThreadKind};
 use serde_json::Value;
 
-use crate::bench::{Bench, plan};
+use crate::bench::{Bench, plan, split};
 
 bitcost_testkit::trials! {
     QuietHost: sender_and_receiver_account_for_every_byte, lost_datagrams_separate_the_two_receive_demands;
@@ -32,14 +32,7 @@ fn ended(log: &Log) -> Vec<(&Conditions, &EndpointRecord, &EndpointRecord)> {
 
 fn sender_and_receiver_account_for_every_byte() {
     let bench = Bench::new();
-    let done = bench.bitcost(&[
-        "run",
-        "not-all-mbits",
-        "--duration",
-        "300ms",
-        "--blocks",
-        "1",
-    ]);
+    let done = bench.bitcost(&split("run not-all-mbits --duration 300ms --blocks 1"));
     done.assert_code(0);
     let log = bench.log();
     let runs = ended(&log);

@@ -27,7 +27,7 @@ fn killed_agent_fails_one_run() {
     let failed = failed(&bench.log());
     assert_eq!(failed.keys().collect::<Vec<_>>(), [&1], "{failed:?}");
     assert!(failed[&1].contains("signal: 9"), "{failed:?}");
-    assert!(done.stdout.contains("left out: run 2 "), "{}", done.stdout);
+    done.assert_prints("left out: run 2 ");
     assert!(
         done.stderr.contains("run 2 of 4") && done.stderr.contains("no result: "),
         "{}",
@@ -50,13 +50,8 @@ fn missing_lab_ends_the_execution() {
     let done = running.finish(PATIENCE);
     bench.assert_nothing_left();
     done.assert_code(3);
-    assert!(done.stderr.contains("the lab is gone"), "{}", done.stderr);
-    assert!(
-        done.stderr
-            .contains("resume: bitcost run --resume bitcost-runs/"),
-        "{}",
-        done.stderr
-    );
+    done.assert_says("the lab is gone");
+    done.assert_says("resume: bitcost run --resume bitcost-runs/");
     assert_eq!(
         failed(&bench.log()).len(),
         1,

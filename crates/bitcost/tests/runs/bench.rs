@@ -12,6 +12,7 @@ use bitcost_execute::store::{LOG_NAME, Log};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
 use bitcost_testkit::process::{Family, eventually};
+pub use bitcost_testkit::split;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
@@ -292,6 +293,18 @@ impl Done {
     /// Asserts that the command ended with this exit code.
     pub fn assert_code(&self, code: i32) {
         assert_eq!(self.code, Some(code), "{}\n{}", self.stderr, self.stdout);
+    }
+
+    /// Asserts that its standard error has this text.
+    #[track_caller]
+    pub fn assert_says(&self, text: &str) {
+        assert!(self.stderr.contains(text), "{}", self.stderr);
+    }
+
+    /// Asserts that its standard output has this text.
+    #[track_caller]
+    pub fn assert_prints(&self, text: &str) {
+        assert!(self.stdout.contains(text), "{}", self.stdout);
     }
 
     /// Standard output as one JSON document.

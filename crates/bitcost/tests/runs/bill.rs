@@ -62,8 +62,8 @@ fn part_that_cannot_be_measured_says_why() {
     let bench = Bench::new();
     let done = bill(&bench, "udp");
     let why = "not measured: copies: UDP has no mode without copies";
-    assert!(done.stdout.contains(why), "{}", done.stdout);
-    assert!(done.stdout.contains("unexplained"), "{}", done.stdout);
+    done.assert_prints(why);
+    done.assert_prints("unexplained");
     bench.assert_nothing_left();
 }
 

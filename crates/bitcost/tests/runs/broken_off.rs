@@ -95,21 +95,13 @@ fn interrupted_execution_prints_its_table_and_resumes() {
         let done = running.finish(PATIENCE);
         bench.assert_nothing_left();
         done.assert_code(130);
-        assert!(
-            done.stdout.contains("Throughput (Mbit/s"),
-            "{}",
-            done.stdout
-        );
+        done.assert_prints("Throughput (Mbit/s");
         let missing = format!(
             "missing: {} runs of 6 planned",
             6 - results(&bench.log().events).len()
         );
         assert!(done.stdout.contains(&missing), "{missing}: {}", done.stdout);
-        assert!(
-            done.stderr.contains("--resume bitcost-runs/"),
-            "{}",
-            done.stderr
-        );
+        done.assert_says("--resume bitcost-runs/");
         assert!(
             !done.stderr.contains("agent"),
             "the agents restore their hosts while these are there: {}",
@@ -126,7 +118,7 @@ fn interrupted_execution_prints_its_table_and_resumes() {
 fn check_log(bench: &Bench, printed: &str) {
     let shown = bench.bitcost(&["show", bench.execution().to_str().unwrap()]);
     assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), printed));
-    assert!(shown.stderr.contains("all tables"), "{}", shown.stderr);
+    shown.assert_says("all tables");
     let log = bench.log();
     assert_eq!(plan(&log).runs.len(), 6);
     let last = log.events.last();

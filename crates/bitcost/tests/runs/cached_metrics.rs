@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::path::Path;
 
-use crate::bench::{Bench, Done, PATIENCE, program};
+use crate::bench::{Bench, Done, PATIENCE, program, split};
 
 bitcost_testkit::trials! {
     PrivateNetwork: cached_tcp_metrics_are_reported_and_kept;
@@ -15,16 +15,7 @@ bitcost_testkit::trials! {
 fn test(bench: &Bench, words: &[&str]) -> Done {
     let state = format!("BITCOST_STATE_DIR={}", bench.path().join("state").display());
     let program = program();
-    let run = [
-        "test",
-        "tcp",
-        "--receiver",
-        "local",
-        "-t",
-        "200ms",
-        "-O",
-        "50ms",
-    ];
+    let run = split("test tcp --receiver local -t 200ms -O 50ms");
     let words = [
         &[state.as_str(), program.to_str().unwrap()],
         &run[..],

@@ -121,12 +121,7 @@ fn skipped_calibration_is_reported() {
     done.assert_code(0);
     let [(_, calibration)]: [_; 1] = calibrations(&bench).try_into().unwrap();
     assert_eq!(calibration, Calibration::without("--no-calibration"));
-    assert!(
-        done.stdout
-            .contains("calibration: left out (--no-calibration)"),
-        "{}",
-        done.stdout
-    );
+    done.assert_prints("calibration: left out (--no-calibration)");
     assert!(
         !done.stdout.contains("relative to path capacity"),
         "{}",

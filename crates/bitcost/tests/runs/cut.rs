@@ -118,21 +118,12 @@ fn cut_log_resumes() {
         let Some(runs) = runs else {
             let done = bench.bitcost(&["run", "--resume", folder.to_str().unwrap()]);
             done.assert_code(2);
-            assert!(
-                done.stderr
-                    .contains("nothing was run; start a new execution"),
-                "{}",
-                done.stderr
-            );
+            done.assert_says("nothing was run; start a new execution");
             continue;
         };
         let done = bench.bitcost(&["run", "--json", "--resume", folder.to_str().unwrap()]);
         done.assert_code(0);
-        assert!(
-            done.stderr.contains("the log ends within line "),
-            "{}",
-            done.stderr
-        );
+        done.assert_says("the log ends within line ");
         assert_eq!(runs_per_cell(&done.json()), runs);
         assert_eq!(bench.log().end.incomplete, None);
     }

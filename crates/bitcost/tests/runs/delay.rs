@@ -4,7 +4,7 @@ use bitcost_model::event::Event;
 use bitcost_model::record::EndpointRecord;
 use serde_json::Value;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, split};
 
 bitcost_testkit::trials! {
     Host: link_emulator_counters_are_recorded, queue_limit_without_a_queue_is_refused, delay_backend_without_a_choice_is_refused, netem_by_name_is_used_or_refused;
@@ -120,28 +120,13 @@ fn link_emulator_counters_are_recorded() {
 
 fn queue_limit_without_a_queue_is_refused() {
     let bench = Bench::new();
-    let test = [
-        "test",
-        "tcp",
-        "-t",
-        "0.2s",
-        "--emulator-queue-limit",
-        "9 packets",
-    ];
+    let test = split("test tcp -t 0.2s --emulator-queue-limit '9 packets'");
     let done = bench.bitcost(&test);
     assert_ne!(done.code, Some(0));
-    assert!(
-        done.stderr.contains("nothing in this lab delays"),
-        "{}",
-        done.stderr
-    );
+    done.assert_says("nothing in this lab delays");
     let done = bench.bitcost(&[&test[..], &["--sender", "local", "--receiver", "local"]].concat());
     done.assert_code(2);
-    assert!(
-        done.stderr.contains("--emulator-queue-limit is for labs"),
-        "{}",
-        done.stderr
-    );
+    done.assert_says("--emulator-queue-limit is for labs");
 }
 
 fn delay_backend_without_a_choice_is_refused() {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::bench::{Bench, Done};
+use crate::bench::{Bench, Done, split};
 
 bitcost_testkit::trials! {
     Host: test_prints_each_format, repeated_runs_are_rows;
@@ -82,11 +82,7 @@ fn test_prints_each_format() {
     assert!(html.contains("</html>"), "{html}");
     let refused = bench.bitcost(&["test", "tcp", "--no-log", "--format", "html"]);
     refused.assert_code(2);
-    assert!(
-        refused.stderr.contains("leave out --no-log"),
-        "{}",
-        refused.stderr
-    );
+    refused.assert_says("leave out --no-log");
     bench.assert_nothing_left();
 }
 
@@ -94,14 +90,7 @@ fn test_prints_each_format() {
 /// refused.
 fn repeated_runs_are_rows() {
     let bench = Bench::new();
-    let twice = [
-        "-t",
-        "200ms",
-        "--until-interval",
-        "100%",
-        "--repeats",
-        "2-2",
-    ];
+    let twice = split("-t 200ms --until-interval 100% --repeats 2-2");
     let csv = test(&bench, &[&twice[..], &["--format", "csv"]].concat());
     assert_eq!(csv.stdout.lines().count(), 3, "{}", csv.stdout);
     let netperf = test(&bench, &[&twice[..], &["--format", "netperf"]].concat());
@@ -113,10 +102,6 @@ fn repeated_runs_are_rows() {
     );
     let refused = bench.bitcost(&[&["test", "tcp", "--format", "iperf3"], &twice[..]].concat());
     refused.assert_code(2);
-    assert!(
-        refused.stderr.contains("for a single run"),
-        "{}",
-        refused.stderr
-    );
+    refused.assert_says("for a single run");
     bench.assert_nothing_left();
 }

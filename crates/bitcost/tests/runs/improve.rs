@@ -83,11 +83,7 @@ fn improve_refuses_what_it_cannot_compare() {
     }
     let done = bench.bitcost(&["test", "tcp", "--budget", "5s"]);
     done.assert_code(2);
-    assert!(
-        done.stderr.contains("--budget is the time of --prove"),
-        "{}",
-        done.stderr
-    );
+    done.assert_says("--budget is the time of --prove");
 }
 
 /// Every value of every knob of this network.

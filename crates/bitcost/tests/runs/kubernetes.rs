@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::bench::{Bench, Done, PATIENCE, program};
+use crate::bench::{Bench, Done, PATIENCE, program, split};
 
 bitcost_testkit::trials! {
     PrivateNetwork: pods_of_three_networks_and_an_existing_pod_are_measured_and_removed,
@@ -91,15 +91,7 @@ impl Cluster {
 
     /// A run of the study with these options.
     fn run(&self, words: &[&str]) -> Done {
-        let own = [
-            "run",
-            "mesh.toml",
-            "--kubernetes",
-            "--image",
-            "i:1",
-            "--out",
-            "runs",
-        ];
+        let own = split("run mesh.toml --kubernetes --image i:1 --out runs");
         self.bitcost(&[&own[..], words].concat())
     }
 
@@ -162,7 +154,7 @@ fn a_node_whose_image_is_not_there_has_a_line_and_is_measured_later() {
     let done = cluster.run(&[]);
     done.assert_code(1);
     let line = "kubernetes:n3 has no agent: its container does not start: ImagePullBackOff; its runs have no result";
-    assert!(done.stderr.contains(line), "{}", done.stderr);
+    done.assert_says(line);
     assert!(!cluster.has_jobs());
     cluster.0.write("broken", "");
     let runs = fs::read_dir(cluster.0.path().join("runs")).unwrap();
@@ -193,11 +185,7 @@ fn errors_of_a_cluster_name_cause_and_remedy() {
     cluster.0.write("forbidden", "");
     let done = cluster.run(&[]);
     done.assert_code(3);
-    assert!(
-        done.stderr.contains("a role with the rights"),
-        "{}",
-        done.stderr
-    );
+    done.assert_says("a role with the rights");
     fs::remove_file(cluster.0.path().join("kubectl")).unwrap();
     let own = program();
     let words = [
@@ -214,9 +202,5 @@ fn errors_of_a_cluster_name_cause_and_remedy() {
         .start_program(Path::new("/usr/bin/env"), &words)
         .finish(PATIENCE);
     done.assert_code(3);
-    assert!(
-        done.stderr.contains("needs kubectl on the PATH"),
-        "{}",
-        done.stderr
-    );
+    done.assert_says("needs kubectl on the PATH");
 }

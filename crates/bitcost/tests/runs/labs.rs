@@ -11,7 +11,7 @@ use bitcost_testkit::process::{are_held, eventually};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::bench::{Bench, Done, PATIENCE, Running};
+use crate::bench::{Bench, Done, PATIENCE, Running, split};
 
 bitcost_testkit::trials! {
     QuietHost: shaped_lab_keeps_its_rate;
@@ -249,14 +249,7 @@ fn a_path_that_loses_or_dies_is_measured() {
     };
     let of = |test: &str, figure: &str| {
         let words = ["bitcost", "test", test, "h2", "-t", "2", "--json"];
-        let rate = [
-            "-b",
-            "1M",
-            "--latency",
-            "false",
-            "--request-timeout",
-            "50ms",
-        ];
+        let rate = split("-b 1M --latency false --request-timeout 50ms");
         let given = if test == "udp" {
             &rate[..2]
         } else {

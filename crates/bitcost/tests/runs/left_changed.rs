@@ -249,11 +249,7 @@ fn journal_of_another_boot_is_reported() {
     host.test(&[]).assert_code(3);
     let restored = host.bitcost(&["host", "restore"]);
     restored.assert_code(0);
-    assert!(
-        restored.stdout.contains("its network namespace is gone"),
-        "{}",
-        restored.stdout
-    );
+    restored.assert_prints("its network namespace is gone");
     assert_eq!(
         (mtu(), path.exists()),
         (1400, false),
@@ -310,7 +306,7 @@ fn impossible_host_setting_is_refused() {
     } else {
         "No such file"
     };
-    assert!(done.stderr.contains(says), "{}", done.stderr);
+    done.assert_says(says);
     let powerless = host.started(
         &["setpriv", "--bounding-set=-all", "--"],
         &[

@@ -52,7 +52,7 @@ fn a_host_with_a_slow_link_is_named_by_a_second_stage() {
         second.iter().any(|host| host == "h3") && second.len() >= 4,
         "{mesh}"
     );
-    assert!(done.stderr.contains("second stage"), "{}", done.stderr);
+    done.assert_says("second stage");
 }
 
 fn all_pairs_of_a_round_are_made_at_once() {
@@ -128,10 +128,6 @@ fn an_interrupted_mesh_leaves_nothing_and_is_resumed() {
     running.signal(Signal::INT);
     let done = running.finish(PATIENCE);
     bench.assert_nothing_left();
-    assert!(
-        done.stderr.contains("resume: bitcost run --resume"),
-        "{}",
-        done.stderr
-    );
+    done.assert_says("resume: bitcost run --resume");
     assert_eq!(resumed(&bench), (16.into(), 0));
 }

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use bitcost_testkit::process::eventually;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, PATIENCE, program};
+use crate::bench::{Bench, PATIENCE, program, split};
 
 bitcost_testkit::trials! {
     Host: setting_not_in_effect_fails_the_run, closed_output_ends_the_run, socket_settings_are_in_effect, affinity_and_scheduling_class_are_in_effect;
@@ -46,12 +46,7 @@ fn setting_not_in_effect_fails_the_run() {
         "{}",
         done.stdout
     );
-    assert!(
-        done.stderr
-            .contains("bitcost: not in effect: sender: receive_buffer_bytes"),
-        "{}",
-        done.stderr
-    );
+    done.assert_says("bitcost: not in effect: sender: receive_buffer_bytes");
     assert!(done.stderr.contains(&missed), "{}", done.stderr);
     bench.assert_nothing_left();
 }
@@ -115,12 +110,7 @@ fn study_ends_when_its_stop_rule_is_met() {
     );
     let done = bench.bitcost(&["run", "mine.toml"]);
     done.assert_code(0);
-    assert!(
-        done.stderr
-            .contains("after 2 blocks: 95 % interval of the median of throughput_mbps"),
-        "{}",
-        done.stderr
-    );
+    done.assert_says("after 2 blocks: 95 % interval of the median of throughput_mbps");
     assert!(
         done.stdout.contains("stop rule: ") && done.stdout.contains("reached in every cell"),
         "{}",
@@ -243,22 +233,7 @@ fn in_effect(document: &Value, end: &str, name: &str) -> [String; 2] {
 /// Settings of the agents are in effect: times, flows, offloads, the receiver's address.
 fn socket_settings_are_in_effect() {
     let bench = Bench::new();
-    let words = [
-        "test",
-        "tcp",
-        "--json",
-        "--samples",
-        "-t",
-        "300ms",
-        "-O",
-        "100ms",
-        "-P",
-        "2",
-        "--offloads",
-        "off",
-        "-p",
-        "5201",
-    ];
+    let words = split("test tcp --json --samples -t 300ms -O 100ms -P 2 --offloads off -p 5201");
     let done = bench.bitcost(&[&words[..], &["--receiver-address", "fd00::2"]].concat());
     done.assert_code(0);
     let document = done.json();
@@ -330,19 +305,8 @@ fn has_affinity(bench: &Bench, device: &str, cpus: &str) -> Option<()> {
 /// them.
 fn affinity_and_scheduling_class_are_in_effect() {
     let bench = Bench::new();
-    let words = [
-        "test",
-        "udp",
-        "--json",
-        "-t",
-        "20s",
-        "--sender-cpus",
-        "1",
-        "--receiver-cpus",
-        "0",
-        "--scheduling",
-        "batch",
-    ];
+    let words =
+        split("test udp --json -t 20s --sender-cpus 1 --receiver-cpus 0 --scheduling batch");
     let running = bench.start(&words);
     eventually(PATIENCE, "the sender has its CPU", || {
         has_affinity(&bench, "h1-eth0", "1")

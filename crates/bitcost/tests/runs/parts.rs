@@ -5,7 +5,7 @@ use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::event::Event;
 use bitcost_model::record::{EndpointRecord, FlowRecord, Role, Sample, ThreadKind};
 
-use crate::bench::{Bench, plan};
+use crate::bench::{Bench, plan, split};
 
 bitcost_testkit::trials! {
     Host: every_workload_runs_in_each_direction_and_both, every_part_is_reported, concurrent_parts_account_for_their_bytes;
@@ -304,18 +304,9 @@ fn concurrent_parts_account_for_their_bytes() {
 /// Every part has its lines and its figures, each named by its direction.
 fn every_part_is_reported() {
     let bench = Bench::new();
-    let words = [
-        "test",
-        "tcp",
-        "--both",
-        "--background",
-        "rr direction=reverse request-size=64",
-        "-t",
-        "1100ms",
-        "-O",
-        "100ms",
-        "--verbose",
-    ];
+    let words = split(
+        "test tcp --both --background 'rr direction=reverse request-size=64' -t 1100ms -O 100ms --verbose",
+    );
     let done = bench.bitcost(&words);
     done.assert_code(0);
     for line in [

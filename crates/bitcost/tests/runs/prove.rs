@@ -3,7 +3,7 @@
 use bitcost_execute::store::LOG_NAME;
 use serde_json::Value;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, split};
 
 bitcost_testkit::trials! {
     Host: rate_of_a_link_is_changed_and_its_verdict_proved, experiments_are_read_again_from_the_log, impossible_perturbations_are_named_with_their_reason, packets_that_are_not_full_are_filled;
@@ -30,16 +30,7 @@ fn tried<'a>(document: &'a Value, name: &str) -> &'a Value {
 fn rate_of_a_link_is_changed_and_its_verdict_proved() {
     let bench = Bench::new();
     bench.write("lab.toml", LAB);
-    let words = [
-        "test",
-        "tcp",
-        "--topology",
-        "lab.toml",
-        "-t",
-        "1",
-        "--prove",
-        "--json",
-    ];
+    let words = split("test tcp --topology lab.toml -t 1 --prove --json");
     let done = bench.bitcost(&words);
     done.assert_code(0);
     let document = done.json();
@@ -61,18 +52,7 @@ fn rate_of_a_link_is_changed_and_its_verdict_proved() {
 /// What the test said of its experiments is what its log says.
 fn experiments_are_read_again_from_the_log() {
     let bench = Bench::new();
-    let words = [
-        "test",
-        "udp",
-        "--send-work",
-        "20us",
-        "-t",
-        "1",
-        "--prove",
-        "--budget",
-        "8s",
-        "--json",
-    ];
+    let words = split("test udp --send-work 20us -t 1 --prove --budget 8s --json");
     let done = bench.bitcost(&words);
     done.assert_code(0);
     let document = done.json();
@@ -84,11 +64,7 @@ fn experiments_are_read_again_from_the_log() {
     assert_eq!(again.json()["bottleneck"]["proof"], *proof);
     tried(&document, "sender_cpu");
     let explained = bench.bitcost(&["explain", folder.to_str().unwrap()]);
-    assert!(
-        explained.stdout.contains("experiment: "),
-        "{}",
-        explained.stdout
-    );
+    explained.assert_prints("experiment: ");
     // The log of a test without experiments has none.
     std::fs::remove_dir_all(folder.join("prove")).unwrap();
     let _ = std::fs::remove_dir_all(folder.join("prove-2"));
@@ -100,23 +76,8 @@ fn experiments_are_read_again_from_the_log() {
 /// Where the verdict is that packets are not full, settings that fill them are tried or refused.
 fn packets_that_are_not_full_are_filled() {
     let bench = Bench::new();
-    let words = [
-        "test",
-        "tcp",
-        "--topology",
-        "pair",
-        "-l",
-        "1K",
-        "-C",
-        "reno",
-        "-t",
-        "1",
-        "--prove",
-        "--budget",
-        "15s",
-        "--no-log",
-        "--json",
-    ];
+    let words =
+        split("test tcp --topology pair -l 1K -C reno -t 1 --prove --budget 15s --no-log --json");
     let done = bench.bitcost(&words);
     done.assert_code(0);
     let document = done.json();

@@ -220,7 +220,7 @@ fn study_runs_by_its_path() {
         done.stdout
     );
     assert!(!done.stdout.contains("run 1 of"), "{}", done.stdout);
-    assert!(done.stderr.contains("run 2 of 2 · "), "{}", done.stderr);
+    done.assert_says("run 2 of 2 · ");
     let shown = bench.bitcost(&["show", last_word(&done.stderr)]);
     assert_eq!((shown.code, shown.stdout), (Some(0), done.stdout));
     // It ends as the execution ended: with the place of the log and the answer.

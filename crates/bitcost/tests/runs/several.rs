@@ -52,16 +52,8 @@ fn an_interrupted_pause_keeps_what_is_done() {
     running.signal(Signal::INT);
     let done = running.finish(PATIENCE);
     done.assert_code(130);
-    assert!(
-        done.stdout.contains("Throughput (Mbit/s"),
-        "{}",
-        done.stdout
-    );
-    assert!(
-        done.stderr.contains("read: bitcost history "),
-        "{}",
-        done.stderr
-    );
+    done.assert_prints("Throughput (Mbit/s");
+    done.assert_says("read: bitcost history ");
     assert_eq!(executions(bench.path()).len(), 1);
     bench.assert_nothing_left();
 }

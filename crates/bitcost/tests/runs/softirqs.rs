@@ -4,7 +4,7 @@ use bitcost_model::record::{EndpointRecord, SOFTIRQ_TIME, SOFTIRQS_TIMED};
 use bitcost_sys::namespace::unshare_user_as_root;
 use serde_json::Value;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, split};
 
 bitcost_testkit::trials! {
     Host: soft_interrupts_are_timed_where_the_kernel_permits_it, without_privilege_ticks_are_used_and_the_record_says_why;
@@ -13,16 +13,7 @@ bitcost_testkit::trials! {
 /// A run whose receivers have no kernel threads, so that soft interrupts do the receive work; the
 /// result, both records, and what the sender's says of the means.
 fn run(bench: &Bench) -> (Value, [EndpointRecord; 2], String) {
-    let words = [
-        "test",
-        "udp",
-        "--json",
-        "--samples",
-        "-t",
-        "1s",
-        "--topology",
-        "pair",
-    ];
+    let words = split("test udp --json --samples -t 1s --topology pair");
     let done = bench.bitcost(&words);
     done.assert_code(0);
     bench.assert_nothing_left();

@@ -117,7 +117,7 @@ fn lab_names_taken_by_another_user_are_recognised() {
     let taken = bench.bitcost(&["lab", "up", "pair", "--name", "pair"]);
     taken.assert_code(3);
     let says = "the name pair is taken by a process of user 65534; choose another name";
-    assert!(taken.stderr.contains(says), "{}", taken.stderr);
+    taken.assert_says(says);
     for words in [
         &["lab", "down", "pair"][..],
         &["lab", "exec", "--lab", "pair", "h1", "--", "true"],
@@ -126,7 +126,7 @@ fn lab_names_taken_by_another_user_are_recognised() {
         refused.assert_code(2);
         let says =
             "no lab `pair` of yours is running: the name is taken by a process of user 65534";
-        assert!(refused.stderr.contains(says), "{}", refused.stderr);
+        refused.assert_says(says);
     }
     let running = bench.start(&["lab", "up", "pair"]);
     eventually(PATIENCE, "the lab stands", || {

@@ -4,7 +4,7 @@
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::bench::{Bench, PATIENCE, log_file};
+use crate::bench::{Bench, PATIENCE, log_file, split};
 
 bitcost_testkit::trials! {
     Host: test_log_opens_with_the_same_figures, json_is_a_summary, samples_are_printed_where_asked_for, no_log_leaves_nothing, interrupted_repeats_keep_their_runs, interrupted_test_says_what_it_does_not_know;
@@ -19,11 +19,7 @@ fn test_log_opens_with_the_same_figures() {
     let printed = done.json();
     let folder = bench.execution();
     let folder = folder.to_str().unwrap();
-    assert!(
-        done.stderr.contains("again: bitcost show"),
-        "{}",
-        done.stderr
-    );
+    done.assert_says("again: bitcost show");
 
     let shown = bench.bitcost(&["show", "--rows", "runs", "--json", folder]);
     shown.assert_code(0);
@@ -109,11 +105,7 @@ fn samples_are_printed_where_asked_for() {
     assert!(samples.as_array().unwrap().len() >= 2, "{document:#}");
     let refused = bench.bitcost(&[&SHORT[..], &["--samples"]].concat());
     refused.assert_code(2);
-    assert!(
-        refused.stderr.contains("--samples needs --json"),
-        "{}",
-        refused.stderr
-    );
+    refused.assert_says("--samples needs --json");
     bench.assert_nothing_left();
 }
 
@@ -130,13 +122,7 @@ fn no_log_leaves_nothing() {
 /// Ctrl-C comes in the third of many runs: the first two are printed and logged.
 fn interrupted_repeats_keep_their_runs() {
     let bench = Bench::new();
-    let repeats = [
-        "--until-interval",
-        "0.000001%",
-        "--repeats",
-        "30-30",
-        "--json",
-    ];
+    let repeats = split("--until-interval 0.000001% --repeats 30-30 --json");
     let running = bench.start(&[&SHORT[..], &repeats].concat());
     bench.wait_for_run(2);
     running.signal_group(Signal::INT);
@@ -166,7 +152,7 @@ fn interrupted_test_says_what_it_does_not_know() {
         return;
     }
     let until = "the run was stopped before its end; until then sender ";
-    assert!(done.stderr.contains(until), "{}", done.stderr);
+    done.assert_says(until);
     let folder = bench.execution();
     let shown = bench.bitcost(&["show", "--json", folder.to_str().unwrap()]);
     shown.assert_code(0);

@@ -23,7 +23,8 @@ struct Scene {
     name: &'static str,
     /// Script for both hosts before the run.
     host: &'static str,
-    asked: &'static [&'static str],
+    /// The options of the run.
+    asked: &'static str,
     wanted: Wanted,
 }
 
@@ -54,201 +55,74 @@ const LOST: &str = "could not be restored";
 /// The scene in which another program changes the host.
 const DISTURBED: &str = "another program adds an address";
 
-const fn scene(
-    name: &'static str,
-    host: &'static str,
-    asked: &'static [&'static str],
-    wanted: Wanted,
-) -> Scene {
-    Scene {
-        name,
-        host,
-        asked,
-        wanted,
-    }
+/// A row is: the name, the script for both hosts, the options of the run, and the expected result.
+macro_rules! scenes {
+    ($($name:expr, $host:expr, $asked:literal => $wanted:expr;)*) => {
+        &[$(Scene { name: $name, host: $host, asked: $asked, wanted: $wanted }),*]
+    };
 }
 
 /// Every scene; first those that an ordinary user's hosts and some kernels cannot play.
-const SCENES: &[Scene] = &[
-    scene(
-        "queue maps, fewer channels",
-        MAPS,
-        &["--channels", "rx 1, tx 1"],
-        Done,
-    ),
-    scene(
-        "macvlan, MTU lowered",
-        MACVLAN,
-        &["--device-mtu", "1400"],
-        Done,
-    ),
-    scene(
-        "macvlan, MTU raised",
-        MACVLAN,
-        &["--device-mtu", "9000"],
-        Done,
-    ),
-    scene(
-        "macvlan, offloads off",
-        MACVLAN,
-        &["--offloads", "off"],
-        Done,
-    ),
-    scene(
-        "IPv6 MTU of the interface, MTU lowered",
-        CONF_MTU,
-        &["--device-mtu", "1400"],
-        Done,
-    ),
-    scene(
-        "IPv6 MTU of the interface, MTU raised",
-        CONF_MTU,
-        &["--device-mtu", "9000"],
-        Done,
-    ),
-    scene(
-        "IPv6 route with an MTU, MTU lowered",
-        ROUTE,
-        &["--device-mtu", "1400"],
-        Done,
-    ),
-    scene(
-        "IPv6 route with an MTU, MTU between",
-        ROUTE,
-        &["--device-mtu", "2500"],
-        Done,
-    ),
-    scene(
-        "static IPv6 address, MTU lowered",
-        STATIC,
-        &["--device-mtu", "1400"],
-        Done,
-    ),
-    scene(
-        "static IPv6 address, MTU under 1280",
-        STATIC,
-        &["--device-mtu", "1000"],
-        Says(3, "removes its IPv6 addresses"),
-    ),
-    scene(
-        "everything, MTU lowered",
-        EVERYTHING,
-        &["--device-mtu", "1400"],
-        Done,
-    ),
-    scene(
-        "everything, MTU and channels",
-        EVERYTHING,
-        &["--device-mtu", "1400", "--channels", "rx 1, tx 1"],
-        Done,
-    ),
-    scene(
-        "everything, all settings",
-        EVERYTHING,
-        &[
-            "--device-mtu",
-            "1400",
-            "--channels",
-            "rx 1, tx 1",
-            "--offloads",
-            "off",
-            "--qdisc",
-            "tbf rate 1G",
-            "--sysctl",
-            "net.ipv4.tcp_sack=0",
-        ],
-        Done,
-    ),
-    scene(
-        "forwarding of one interface, ip_forward",
-        FORWARDING,
-        &["--sysctl", "net.ipv4.ip_forward=1"],
-        Says(2, BEFORE),
-    ),
-    scene(
-        "forwarding of one interface, IPv6",
-        FORWARDING,
-        &["--sysctl", "net.ipv6.conf.all.forwarding=1"],
-        Says(2, BEFORE),
-    ),
-    scene(
-        "static IPv6 address, disable_ipv6",
-        STATIC,
-        &["--sysctl", "net.ipv6.conf.c0.disable_ipv6=1"],
-        Says(2, BEFORE),
-    ),
-    scene(
-        "static IPv6 address, addr_gen_mode",
-        STATIC,
-        &["--sysctl", "net.ipv6.conf.c0.addr_gen_mode=1"],
-        Says(2, BEFORE),
-    ),
-    scene(
-        "nothing, defaults of IPv4",
-        "",
-        &["--sysctl", "net.ipv4.conf.default.rp_filter=1"],
-        Says(2, BEFORE),
-    ),
-    scene(
-        "redirects, a parameter of all",
-        FORWARDING,
-        &["--sysctl", "net.ipv4.conf.all.rp_filter=1"],
-        Done,
-    ),
-    scene(
-        "IPv6 MTU, a parameter of the interface",
-        CONF_MTU,
-        &["--sysctl", "sender: net.ipv6.conf.c0.hop_limit=9"],
-        Done,
-    ),
-    scene(
-        "nothing, a parameter that the MTU undoes",
-        "",
-        &[
-            "--device-mtu",
-            "1400",
-            "--sysctl",
-            "sender: net.ipv6.conf.c0.mtu=1350",
-        ],
-        Says(
-            1,
-            "net.ipv6.conf.c0.mtu was not applied: value requested 1350, in effect 1400",
-        ),
-    ),
-    scene(
-        "root qdisc with filters",
+const SCENES: &[Scene] = scenes! {
+    "queue maps, fewer channels", MAPS,
+        "--channels 'rx 1, tx 1'" => Done;
+    "macvlan, MTU lowered", MACVLAN,
+        "--device-mtu 1400" => Done;
+    "macvlan, MTU raised", MACVLAN,
+        "--device-mtu 9000" => Done;
+    "macvlan, offloads off", MACVLAN,
+        "--offloads off" => Done;
+    "IPv6 MTU of the interface, MTU lowered", CONF_MTU,
+        "--device-mtu 1400" => Done;
+    "IPv6 MTU of the interface, MTU raised", CONF_MTU,
+        "--device-mtu 9000" => Done;
+    "IPv6 route with an MTU, MTU lowered", ROUTE,
+        "--device-mtu 1400" => Done;
+    "IPv6 route with an MTU, MTU between", ROUTE,
+        "--device-mtu 2500" => Done;
+    "static IPv6 address, MTU lowered", STATIC,
+        "--device-mtu 1400" => Done;
+    "static IPv6 address, MTU under 1280", STATIC,
+        "--device-mtu 1000" => Says(3, "removes its IPv6 addresses");
+    "everything, MTU lowered", EVERYTHING,
+        "--device-mtu 1400" => Done;
+    "everything, MTU and channels", EVERYTHING,
+        "--device-mtu 1400 --channels 'rx 1, tx 1'" => Done;
+    "everything, all settings", EVERYTHING,
+        "--device-mtu 1400 --channels 'rx 1, tx 1' --offloads off --qdisc 'tbf rate 1G' --sysctl net.ipv4.tcp_sack=0"
+            => Done;
+    "forwarding of one interface, ip_forward", FORWARDING,
+        "--sysctl net.ipv4.ip_forward=1" => Says(2, BEFORE);
+    "forwarding of one interface, IPv6", FORWARDING,
+        "--sysctl net.ipv6.conf.all.forwarding=1" => Says(2, BEFORE);
+    "static IPv6 address, disable_ipv6", STATIC,
+        "--sysctl net.ipv6.conf.c0.disable_ipv6=1" => Says(2, BEFORE);
+    "static IPv6 address, addr_gen_mode", STATIC,
+        "--sysctl net.ipv6.conf.c0.addr_gen_mode=1" => Says(2, BEFORE);
+    "nothing, defaults of IPv4", "",
+        "--sysctl net.ipv4.conf.default.rp_filter=1" => Says(2, BEFORE);
+    "redirects, a parameter of all", FORWARDING,
+        "--sysctl net.ipv4.conf.all.rp_filter=1" => Done;
+    "IPv6 MTU, a parameter of the interface", CONF_MTU,
+        "--sysctl 'sender: net.ipv6.conf.c0.hop_limit=9'" => Done;
+    "nothing, a parameter that the MTU undoes", "",
+        "--device-mtu 1400 --sysctl 'sender: net.ipv6.conf.c0.mtu=1350'"
+            => Says(1, "net.ipv6.conf.c0.mtu was not applied: value requested 1350, in effect 1400");
+    "root qdisc with filters",
         "tc qdisc replace dev DEV root handle 7: htb default 1; tc filter add dev DEV parent 7: protocol ip u32 match u32 0 0",
-        &["--qdisc", "pfifo limit 50"],
-        Says(3, LOST),
-    ),
-    scene(
-        "root qdisc with a size table",
+        "--qdisc 'pfifo limit 50'" => Says(3, LOST);
+    "root qdisc with a size table",
         "tc qdisc replace dev DEV root handle 7: stab overhead 4 tbf rate 1gbit burst 64k limit 1m",
-        &["--qdisc", "pfifo limit 50"],
-        Says(3, LOST),
-    ),
-    scene(
-        "ingress filters",
+        "--qdisc 'pfifo limit 50'" => Says(3, LOST);
+    "ingress filters",
         "tc qdisc add dev DEV clsact; tc filter add dev DEV ingress protocol ip u32 match u32 0xdeadbeef 0xffffffff at 16",
-        &["--qdisc", "pfifo limit 50"],
-        Done,
-    ),
-    scene(
-        "a bridge on top",
+        "--qdisc 'pfifo limit 50'" => Done;
+    "a bridge on top",
         "ip link add bDEV type bridge; ip link add link DEV name mDEV type macvlan; ip link set mDEV master bDEV up; ip link set bDEV up",
-        &["--device-mtu", "1400"],
-        Done,
-    ),
-    scene(
-        DISTURBED,
-        "",
-        &["--device-mtu", "1400"],
-        Says(
-            1,
-            "address c0 10.66.0.77/24 was changed by another program during the run",
-        ),
-    ),
-];
+        "--device-mtu 1400" => Done;
+    DISTURBED, "",
+        "--device-mtu 1400" => Says(1, "address c0 10.66.0.77/24 was changed by another program during the run");
+};
 
 /// The script of another program in the disturbed scene. It runs from when the settings are in
 /// effect until after they are restored.
@@ -332,7 +206,7 @@ impl Scene {
             None
         };
         let status = world
-            .start_asking(self.asked)?
+            .start_asking(&crate::split(self.asked))?
             .wait()
             .map_err(|error| format!("wait for a run: {error}"))?;
         if let Some(other) = &mut other {

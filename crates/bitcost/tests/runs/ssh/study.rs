@@ -37,12 +37,7 @@ fn study_runs_between_ssh_hosts() {
     field.assert_nothing_left();
     assert_eq!(field.features(), before);
     assert_eq!(runs_per_cell(&done.json()), [3, 3]);
-    assert!(
-        done.stderr
-            .contains("[lab] is not used: topology wire, mtu_bytes 1500"),
-        "{}",
-        done.stderr
-    );
+    done.assert_says("[lab] is not used: topology wire, mtu_bytes 1500");
     let log = field.bench.log();
     let Some(Event::Prepared {
         lab: None,

@@ -291,12 +291,7 @@ fn other_version_on_a_host_is_refused() {
     fs::write(field.at("b", "bin/bitcost"), "").unwrap();
     let done = test(&field, "b", &address);
     assert_eq!(done.code, Some(3), "{}", done.stderr);
-    assert!(
-        done.stderr
-            .contains("b has no folder for a copy of this program"),
-        "{}",
-        done.stderr
-    );
+    done.assert_says("b has no folder for a copy of this program");
     fs::remove_file(field.at("b", "bin/bitcost")).unwrap();
     install_at_b(&field);
     test(&field, "b", &["--receiver-dev", "mgmt0"]).assert_code(0);
