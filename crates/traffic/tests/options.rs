@@ -362,141 +362,58 @@ const PROOFS: &[Proof] = &[
 
 const BURSTS: &[(&str, &str)] = &[("message_size_bytes", "1000"), ("burst_messages", "1")];
 
-/// Settings that other tests verify: the file under `crates`, and a text of the test in it.
-const ELSEWHERE: &[(&str, &str, &str)] = &[
-    ("send_mode", "traffic/tests/modes.rs", "setting(row.end)"),
-    ("receive_mode", "traffic/tests/modes.rs", "setting(row.end)"),
-    (
-        "delay_variation",
-        "traffic/tests/integration/timing.rs",
-        "delay_variation: true",
-    ),
-    (
-        "buffer_alignment_bytes",
-        "traffic/tests/calls.rs",
-        "buffer_alignment_bytes",
-    ),
-    (
-        "buffer_offset_bytes",
-        "traffic/tests/calls.rs",
-        "buffer_offset_bytes",
-    ),
-    ("ring_buffers", "traffic/tests/calls.rs", "ring_buffers"),
-    ("program", "bitcost/tests/runs/against.rs", "program=this"),
-    ("mode", "bitcost/tests/runs/mode_search.rs", "mode = "),
-    ("search_for", "bitcost/tests/runs/mode_search.rs", "--for"),
-    ("offloads", "bitcost/tests/runs/one_run.rs", "--offloads"),
-    (
-        "emulator_queue_limit",
-        "bitcost/tests/runs/delay.rs",
-        "--emulator-queue-limit",
-    ),
-    (
-        "moderation",
-        "bitcost/tests/runs/accounting.rs",
-        "moderation_us",
-    ),
-    ("path_change", "bitcost/tests/runs/prove.rs", "path_rate"),
-    ("flows", "bitcost/tests/runs/one_run.rs", "-P"),
-    ("direction", "bitcost/tests/runs/parts.rs", "is_reverse"),
-    (
-        "background",
-        "bitcost/tests/runs/parts.rs",
-        "workload.background",
-    ),
-    (
-        "gso_max_segs",
-        "bitcost/tests/runs/knobs.rs",
-        "\"sender\", \"gso_max_segs\"",
-    ),
-    (
-        "gso_max_size",
-        "bitcost/tests/runs/knobs.rs",
-        "\"sender\", \"gso_max_size\"",
-    ),
-    (
-        "gro_max_size",
-        "bitcost/tests/runs/knobs.rs",
-        "\"receiver\", \"gro_max_size\"",
-    ),
-    (
-        "mtu_bytes",
-        "bitcost/tests/runs/knobs.rs",
-        "run_of(\"mtu\"), end, \"mtu_bytes\"",
-    ),
-    ("qdisc", "bitcost/tests/runs/knobs.rs", "qdisc.rate_bps"),
-    (
-        "sysctl",
-        "bitcost/tests/runs/knobs.rs",
-        "sysctl.net.ipv4.tcp_rmem",
-    ),
-    ("tcp_buffers", "bitcost/tests/runs/labs.rs", "--tcp-buffers"),
-    (
-        "stress",
-        "bitcost/tests/runs/knobs.rs",
-        "stress_load_percent",
-    ),
-    (
-        "default_congestion_control",
-        "bitcost/tests/runs/knobs.rs",
-        "--default-congestion",
-    ),
-    ("idle", "host/tests/integration/kernel.rs", "fn idle()"),
-    (
-        "channels",
-        "host/tests/integration/kernel.rs",
-        "fn channels()",
-    ),
-    (
-        "coalesce",
-        "host/tests/integration/kernel.rs",
-        "fn coalesce()",
-    ),
-    (
-        "threaded_napi",
-        "host/tests/integration/kernel.rs",
-        "fn receive_path()",
-    ),
-    (
-        "rps_cpus",
-        "host/tests/integration/kernel.rs",
-        "fn receive_path()",
-    ),
-    (
-        "governor",
-        "host/tests/integration/kernel.rs",
-        "fn governor()",
-    ),
-    (
-        "receiver_address",
-        "bitcost/tests/runs/one_run.rs",
-        "--receiver-address",
-    ),
-    (
-        "sender_cpus",
-        "bitcost/tests/runs/one_run.rs",
-        "--sender-cpus",
-    ),
-    (
-        "receiver_cpus",
-        "bitcost/tests/runs/one_run.rs",
-        "--receiver-cpus",
-    ),
-    (
-        "scheduling",
-        "bitcost/tests/runs/one_run.rs",
-        "--scheduling",
-    ),
-    ("probes", "bitcost/tests/runs/counters.rs", "--probes"),
-    ("no_cost", "bitcost/tests/runs/service.rs", "--no-cost"),
-    (
-        "idle_baseline_s",
-        "bitcost/tests/runs/counters.rs",
-        "idle_baseline_s = 0.2",
-    ),
-    ("warmup_s", "bitcost/tests/runs/one_run.rs", "-O"),
-    ("duration_s", "bitcost/tests/runs/one_run.rs", "-t"),
-];
+/// Settings that other tests verify, each with the file under `crates` and a text of the test in it.
+const ELSEWHERE: &str = r#"
+send_mode traffic/tests/modes.rs setting(row.end)
+receive_mode traffic/tests/modes.rs setting(row.end)
+delay_variation traffic/tests/integration/timing.rs delay_variation: true
+buffer_alignment_bytes traffic/tests/calls.rs buffer_alignment_bytes
+buffer_offset_bytes traffic/tests/calls.rs buffer_offset_bytes
+ring_buffers traffic/tests/calls.rs ring_buffers
+program bitcost/tests/runs/against.rs program=this
+mode bitcost/tests/runs/mode_search.rs mode = 
+search_for bitcost/tests/runs/mode_search.rs --for
+offloads bitcost/tests/runs/one_run.rs --offloads
+emulator_queue_limit bitcost/tests/runs/delay.rs --emulator-queue-limit
+moderation bitcost/tests/runs/accounting.rs moderation_us
+path_change bitcost/tests/runs/prove.rs path_rate
+flows bitcost/tests/runs/one_run.rs -P
+direction bitcost/tests/runs/parts.rs is_reverse
+background bitcost/tests/runs/parts.rs workload.background
+gso_max_segs bitcost/tests/runs/knobs.rs "sender", "gso_max_segs"
+gso_max_size bitcost/tests/runs/knobs.rs "sender", "gso_max_size"
+gro_max_size bitcost/tests/runs/knobs.rs "receiver", "gro_max_size"
+mtu_bytes bitcost/tests/runs/knobs.rs run_of("mtu"), end, "mtu_bytes"
+qdisc bitcost/tests/runs/knobs.rs qdisc.rate_bps
+sysctl bitcost/tests/runs/knobs.rs sysctl.net.ipv4.tcp_rmem
+tcp_buffers bitcost/tests/runs/labs.rs --tcp-buffers
+stress bitcost/tests/runs/knobs.rs stress_load_percent
+default_congestion_control bitcost/tests/runs/knobs.rs --default-congestion
+idle host/tests/integration/kernel.rs fn idle()
+channels host/tests/integration/kernel.rs fn channels()
+coalesce host/tests/integration/kernel.rs fn coalesce()
+threaded_napi host/tests/integration/kernel.rs fn receive_path()
+rps_cpus host/tests/integration/kernel.rs fn receive_path()
+governor host/tests/integration/kernel.rs fn governor()
+receiver_address bitcost/tests/runs/one_run.rs --receiver-address
+sender_cpus bitcost/tests/runs/one_run.rs --sender-cpus
+receiver_cpus bitcost/tests/runs/one_run.rs --receiver-cpus
+scheduling bitcost/tests/runs/one_run.rs --scheduling
+probes bitcost/tests/runs/counters.rs --probes
+no_cost bitcost/tests/runs/service.rs --no-cost
+idle_baseline_s bitcost/tests/runs/counters.rs idle_baseline_s = 0.2
+warmup_s bitcost/tests/runs/one_run.rs -O
+duration_s bitcost/tests/runs/one_run.rs -t
+"#;
+
+fn elsewhere() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let lines = ELSEWHERE.trim().lines();
+    lines.map(|line| {
+        let (setting, test) = line.split_once(' ').expect("a file");
+        let (file, words) = test.split_once(' ').expect("a text");
+        (setting, file, words)
+    })
+}
 
 const BOTH: [Role; 2] = [Role::Sender, Role::Receiver];
 
@@ -539,14 +456,14 @@ fn name(proof: &Proof) -> &'static str {
 
 fn every_setting_has_its_proof() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    for (setting, file, words) in ELSEWHERE {
+    for (setting, file, words) in elsewhere() {
         let text = std::fs::read_to_string(crates.join(file))
             .unwrap_or_else(|error| panic!("{file}: {error}"));
         assert!(text.contains(words), "{setting}: no `{words}` in {file}");
     }
     for setting in SETTINGS {
         let here = PROOFS.iter().any(|proof| proof.setting == setting.name);
-        let there = ELSEWHERE.iter().any(|(name, ..)| *name == setting.name);
+        let there = elsewhere().any(|(name, ..)| name == setting.name);
         assert!(
             here || there,
             "{}: write a row in PROOFS, or name its test in ELSEWHERE",

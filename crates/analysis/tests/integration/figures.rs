@@ -1,8 +1,8 @@
 //! Every formula, tested on records whose figures are known.
 
 use bitcost_analysis::metrics::{
-    Disturbance, METRICS, Method, RunView, SoftirqMeans, Weak, WireLoad, attribute, disturbance,
-    marks, metric, wire_load,
+    Attribution, CpuUse, Disturbance, METRICS, Method, RunView, SoftirqMeans, Weak, WireLoad,
+    attribute, disturbance, marks, metric, wire_load,
 };
 use bitcost_analysis::profile::{Place, RunProfile};
 use bitcost_model::conditions::{Conditions, Workload};
@@ -122,12 +122,29 @@ impl Run {
         (metric(name).unwrap().compute)(&self.view())
     }
 
+    #[track_caller]
+    fn assert_has(&self, name: &str, expected: f64) {
+        assert_close(self.figure(name), expected);
+    }
+
+    fn attributed(&self) -> Attribution {
+        attribute(&self.view()).unwrap()
+    }
+
+    /// Why no CPU time is attributed.
+    fn not_attributed(&self) -> String {
+        attribute(&self.view()).unwrap_err().to_string()
+    }
+
+    fn end(&mut self, role: Role) -> &mut EndpointRecord {
+        match role {
+            Role::Sender => &mut self.sender,
+            Role::Receiver => &mut self.receiver,
+        }
+    }
+
     fn threads(&mut self, role: Role, kind: ThreadKind, run_ns: u64) {
-        let end = if role == Role::Sender {
-            &mut self.sender
-        } else {
-            &mut self.receiver
-        };
+        let end = self.end(role);
         end.samples[0].threads.push(thread(kind, 1_000_000));
         end.samples[1]
             .threads
@@ -135,6 +152,11 @@ impl Run {
     }
 }
 
+fn seconds(of: Option<CpuUse>) -> Option<f64> {
+    of.map(|cpu| cpu.cpu_seconds())
+}
+
+#[track_caller]
 fn assert_close(found: Option<f64>, expected: f64) {
     let found = found.expect("a figure");
     assert!(
@@ -162,28 +184,25 @@ fn throughput_is_compared_with_the_capacity_where_there_is_one() {
 fn throughput_counts_bits_of_user_data() {
     let mut run = Run::udp();
     run.receiver.window_end_ns = 9_000_000_000;
-    assert_close(run.figure("throughput_mbps"), 150.0 * 1.048_576 * 8.0 / 2.0);
-    assert_close(
-        run.figure("send_throughput_mbps"),
-        200.0 * 1.048_576 * 8.0 / 2.0,
-    );
-    assert_close(run.figure("messages_per_second"), 102_400.0);
-    assert_close(run.figure("bytes_per_receive_call"), 2048.0);
+    run.assert_has("throughput_mbps", 150.0 * 1.048_576 * 8.0 / 2.0);
+    run.assert_has("send_throughput_mbps", 200.0 * 1.048_576 * 8.0 / 2.0);
+    run.assert_has("messages_per_second", 102_400.0);
+    run.assert_has("bytes_per_receive_call", 2048.0);
     run.conditions.workload = Workload::TcpStream;
-    assert_close(run.figure("throughput_mbps"), 150.0 * 1.048_576 * 8.0 / 4.0);
+    run.assert_has("throughput_mbps", 150.0 * 1.048_576 * 8.0 / 4.0);
 }
 
 #[test]
 fn busy_time_is_wall_clock_less_idle_and_iowait() {
     let mut run = Run::udp();
-    assert_close(run.figure("sender_cpu_util_pct"), 100.0 * (1.5 + 1.0) / 4.0);
-    assert_close(run.figure("receiver_peak_cpu_pct"), 75.0);
-    assert_close(
-        run.figure("sender_host_service_demand_us_per_kib"),
+    run.assert_has("sender_cpu_util_pct", 100.0 * (1.5 + 1.0) / 4.0);
+    run.assert_has("receiver_peak_cpu_pct", 75.0);
+    run.assert_has(
+        "sender_host_service_demand_us_per_kib",
         2.5e6 / (150.0 * 1024.0),
     );
     run.sender.samples[1].cpus[0].idle += 1000;
-    assert_close(run.figure("sender_cpu_util_pct"), 100.0 * 1.0 / 4.0);
+    run.assert_has("sender_cpu_util_pct", 100.0 * 1.0 / 4.0);
 }
 
 #[test]
@@ -192,13 +211,10 @@ fn on_two_hosts_each_end_is_its_host() {
         shared_cpus: false,
         ..Run::udp()
     };
-    assert_eq!(attribute(&run.view()).unwrap().method, Method::Hosts);
-    assert_close(
-        run.figure("send_service_demand_us_per_kib"),
-        2.5e6 / (200.0 * 1024.0),
-    );
-    assert_close(
-        run.figure("receive_service_demand_us_per_kib"),
+    assert_eq!(run.attributed().method, Method::Hosts);
+    run.assert_has("send_service_demand_us_per_kib", 2.5e6 / (200.0 * 1024.0));
+    run.assert_has(
+        "receive_service_demand_us_per_kib",
         2.5e6 / (150.0 * 1024.0),
     );
 }
@@ -211,7 +227,7 @@ fn the_two_receive_definitions_differ_by_exactly_the_loss() {
     };
     let received = run.figure("receive_service_demand_us_per_kib").unwrap();
     let by_sent = run.figure("receive_service_demand_per_kib_sent_us");
-    assert_close(run.figure("loss_pct"), 25.0);
+    run.assert_has("loss_pct", 25.0);
     assert_close(by_sent, received * (1.0 - 0.25));
 }
 
@@ -222,15 +238,12 @@ fn napi_threads_in_use_tell_the_ends_apart() {
     run.threads(Role::Sender, ThreadKind::Napi, 100_000_000);
     run.threads(Role::Receiver, ThreadKind::Traffic, 600_000_000);
     run.threads(Role::Receiver, ThreadKind::Napi, 300_000_000);
-    let attribution = attribute(&run.view()).unwrap();
+    let attribution = run.attributed();
     assert_eq!(attribution.method, Method::NapiThread);
-    assert_close(attribution.sender.map(|cpu| cpu.cpu_seconds()), 0.9);
-    assert_close(attribution.receiver.map(|cpu| cpu.cpu_seconds()), 0.9);
-    assert_close(
-        run.figure("sender_thread_cpu_us_per_kib"),
-        0.8e6 / (200.0 * 1024.0),
-    );
-    assert_close(run.figure("receiver_thread_wait_pct"), 3.0);
+    assert_close(seconds(attribution.sender), 0.9);
+    assert_close(seconds(attribution.receiver), 0.9);
+    run.assert_has("sender_thread_cpu_us_per_kib", 0.8e6 / (200.0 * 1024.0));
+    run.assert_has("receiver_thread_wait_pct", 3.0);
     assert_eq!(run.figure("send_attribution_error_pct"), None);
 }
 
@@ -309,19 +322,16 @@ fn ends_with_own_cpus_and_the_wire_make_up_the_busy_time_above_idle() {
         run.threads(role, ThreadKind::Napi, 300_000_000);
     }
     busy_before(&mut run);
-    let found = attribute(&run.view()).unwrap();
+    let found = run.attributed();
     assert_eq!(found.method, Method::OwnCpus);
     // CPU 0: 1.5 s busy, 30 of 150 ticks soft interrupts, 10 % before; CPU 1: 1 s, 50 of 100, 5 %.
-    assert_close(found.sender.map(|cpu| cpu.cpu_seconds()), 1.5 * 0.8 - 0.2);
-    assert_close(found.receiver.map(|cpu| cpu.cpu_seconds()), 1.0 * 0.5 - 0.1);
+    assert_close(seconds(found.sender), 1.5 * 0.8 - 0.2);
+    assert_close(seconds(found.receiver), 1.0 * 0.5 - 0.1);
     let wire = found.wire.expect("the wire's work");
     assert_close(Some(wire.cpu_seconds()), 1.5 * 0.2 + 1.0 * 0.5);
     let sum = found.sender.unwrap().cpus + found.receiver.unwrap().cpus + wire.cpus;
     assert_close(Some(2.0 * sum), 2.5 - 0.2 - 0.1);
-    assert_close(
-        run.figure("wire_service_demand_us_per_kib"),
-        0.8e6 / (150.0 * 1024.0),
-    );
+    run.assert_has("wire_service_demand_us_per_kib", 0.8e6 / (150.0 * 1024.0));
     assert!(run.figure("send_attribution_error_pct").is_some());
     let load = |role| wire_load(&run.view(), role).expect("a wire");
     assert_close(Some(load(Role::Sender).busy), 0.75);
@@ -351,11 +361,11 @@ fn where_the_receivers_threads_were_idle_its_stack_ran_on_the_sender() {
         run.threads(role, ThreadKind::Traffic, traffic);
         run.threads(role, ThreadKind::Napi, 10_000_000);
     }
-    let found = attribute(&run.view()).unwrap();
+    let found = run.attributed();
     // CPU 0: 1.5 s busy, 30 of 150 ticks soft interrupts; CPU 1: 1 s, 50 of 100.
     assert_eq!((found.method, found.wire), (Method::SoftirqTicks, None));
-    assert_close(found.sender.map(|cpu| cpu.cpu_seconds()), 1.2 + 0.5);
-    assert_close(found.receiver.map(|cpu| cpu.cpu_seconds()), 0.5 + 0.3);
+    assert_close(seconds(found.sender), 1.2 + 0.5);
+    assert_close(seconds(found.receiver), 0.5 + 0.3);
 }
 
 /// Soft interrupts of one kind: their number, how many were timed, and the mean of these in ns,
@@ -395,21 +405,21 @@ fn time_softirqs(run: &mut Run) {
 fn timed_soft_interrupts_replace_the_share_by_ticks() {
     let mut run = Run::udp();
     receive_on_own_cpus(&mut run);
-    let by_ticks = attribute(&run.view()).unwrap();
+    let by_ticks = run.attributed();
     assert_eq!(by_ticks.softirqs, Some(SoftirqMeans::Ticks));
     time_softirqs(&mut run);
-    let timed = attribute(&run.view()).unwrap();
+    let timed = run.attributed();
     assert_eq!(
         (timed.method, timed.softirqs),
         (Method::OwnCpus, Some(SoftirqMeans::Timed))
     );
     // CPU 0: 1.5 s busy; CPU 1: 1 s.
-    assert_close(timed.sender.map(|cpu| cpu.cpu_seconds()), 1.5 - 0.5);
-    assert_close(timed.receiver.map(|cpu| cpu.cpu_seconds()), 1.0 - 0.1);
-    assert_close(timed.wire.map(|cpu| cpu.cpu_seconds()), 0.6);
+    assert_close(seconds(timed.sender), 1.5 - 0.5);
+    assert_close(seconds(timed.receiver), 1.0 - 0.1);
+    assert_close(seconds(timed.wire), 0.6);
     // The deviation of a mean is that of one ÷ √ of their number.
     let net = 0.5 / 4000f64.sqrt();
-    assert_close(run.figure("send_attribution_error_pct"), 100.0 * net / 1.0);
+    run.assert_has("send_attribution_error_pct", 100.0 * net / 1.0);
     // The receiver's own samples have none: those of the sender are of the same machine.
     assert!(
         run.receiver
@@ -427,8 +437,8 @@ fn what_tcp_postpones_is_charged_to_the_sender() {
     let postponed = softirqs(1, "TASKLET", 10_000, 200, 5000);
     run.sender.samples[1].softirqs.push(postponed);
     let ends = |run: &Run| {
-        let found = attribute(&run.view()).unwrap();
-        [found.sender, found.receiver, found.wire].map(|cpu| cpu.map(|cpu| cpu.cpu_seconds()))
+        let found = run.attributed();
+        [found.sender, found.receiver, found.wire].map(seconds)
     };
     let [sender, receiver, wire] = ends(&run);
     assert_close(sender, 1.0);
@@ -448,12 +458,9 @@ fn kinds_of_which_few_were_timed_take_the_mean_of_others() {
     time_softirqs(&mut run);
     let last = &mut run.sender.samples[1];
     last.softirqs[2] = softirqs(1, "NET_RX", 20_000, 9, 100_000);
-    let found = attribute(&run.view()).unwrap();
+    let found = run.attributed();
     let mean_ns = (4000.0 * 2500.0 + 9.0 * 100_000.0) / 4009.0;
-    assert_close(
-        found.receiver.map(|cpu| cpu.cpu_seconds()),
-        1.0 - 20_000.0 * mean_ns / 1e9,
-    );
+    assert_close(seconds(found.receiver), 1.0 - 20_000.0 * mean_ns / 1e9);
 }
 
 #[test]
@@ -464,7 +471,7 @@ fn ticks_are_used_where_too_few_were_timed_or_a_cpu_is_missing() {
         time_softirqs(&mut run);
         run.sender.samples[0].softirqs.clear();
         change(&mut run.sender.samples[1].softirqs);
-        attribute(&run.view()).unwrap().softirqs
+        run.attributed().softirqs
     };
     assert_eq!(means(|_| {}), Some(SoftirqMeans::Timed));
     assert_eq!(means(|all| all.truncate(2)), Some(SoftirqMeans::Ticks));
@@ -478,13 +485,13 @@ fn ticks_are_used_where_too_few_were_timed_or_a_cpu_is_missing() {
 fn timed_soft_interrupts_of_the_other_end_are_charged_to_it() {
     let mut run = Run::udp();
     time_softirqs(&mut run);
-    let found = attribute(&run.view()).unwrap();
+    let found = run.attributed();
     assert_eq!(
         (found.method, found.softirqs),
         (Method::SoftirqTicks, Some(SoftirqMeans::Timed))
     );
-    assert_close(found.sender.map(|cpu| cpu.cpu_seconds()), 1.5 - 0.5 + 0.1);
-    assert_close(found.receiver.map(|cpu| cpu.cpu_seconds()), 1.0 - 0.1 + 0.5);
+    assert_close(seconds(found.sender), 1.5 - 0.5 + 0.1);
+    assert_close(seconds(found.receiver), 1.0 - 0.1 + 0.5);
 }
 
 #[test]
@@ -519,7 +526,7 @@ fn a_busy_idle_baseline_leaves_no_figure_and_no_other_method() {
         start: ticks(&[(0, 0, 0, 0); 2]),
         end: ticks(&[(10, 0, 90, 0), (90, 0, 10, 0)]),
     });
-    let reason = attribute(&run.view()).unwrap_err().to_string();
+    let reason = run.not_attributed();
     assert!(
         reason.contains("other programs used the receiver's CPU more before this test"),
         "{reason}"
@@ -533,7 +540,7 @@ fn receive_work_elsewhere_is_not_charged_by_own_cpus() {
     let mut run = Run::udp();
     receive_on_own_cpus(&mut run);
     run.receiver.in_effect[0].actual = Some("0".to_owned());
-    assert_eq!(attribute(&run.view()).unwrap().method, Method::SoftirqTicks);
+    assert_eq!(run.attributed().method, Method::SoftirqTicks);
     assert_eq!(run.figure("wire_service_demand_us_per_kib"), None);
 }
 
@@ -544,23 +551,14 @@ fn idle_napi_threads_leave_the_split_to_the_ticks() {
         run.threads(role, ThreadKind::Traffic, run_ns);
         run.threads(role, ThreadKind::Napi, 30_000_000);
     }
-    let attribution = attribute(&run.view()).unwrap();
+    let attribution = run.attributed();
     assert_eq!(attribution.method, Method::SoftirqTicks);
     // CPU 0 is the sender's: 1.5 s busy, 30 of 150 ticks softirq; CPU 1 is the receiver's: 1 s, 50
     // of 100.
-    assert_close(
-        attribution.sender.map(|cpu| cpu.cpu_seconds()),
-        1.5 * 0.8 + 1.0 * 0.5,
-    );
-    assert_close(
-        attribution.receiver.map(|cpu| cpu.cpu_seconds()),
-        1.0 * 0.5 + 1.5 * 0.2,
-    );
+    assert_close(seconds(attribution.sender), 1.5 * 0.8 + 1.0 * 0.5);
+    assert_close(seconds(attribution.receiver), 1.0 * 0.5 + 1.5 * 0.2);
     let variance: f64 = 1.5 * 1.5 * 0.2 * 0.8 / 150.0 + 0.25 / 100.0;
-    assert_close(
-        run.figure("send_attribution_error_pct"),
-        100.0 * variance.sqrt() / 1.7,
-    );
+    run.assert_has("send_attribution_error_pct", 100.0 * variance.sqrt() / 1.7);
 }
 
 #[test]
@@ -570,7 +568,7 @@ fn ticks_of_a_disturbed_run_are_blamed_on_nobody() {
     // s.
     run.threads(Role::Sender, ThreadKind::Traffic, 600_000_000);
     run.threads(Role::Receiver, ThreadKind::Traffic, 600_000_000);
-    let reason = attribute(&run.view()).unwrap_err().to_string();
+    let reason = run.not_attributed();
     assert!(
         reason.contains("soft interrupts in no thread of the run, or other programs, took"),
         "{reason}"
@@ -588,7 +586,7 @@ fn napi_threads_that_nobody_sees_are_not_taken_for_soft_interrupts() {
     run.threads(Role::Receiver, ThreadKind::Traffic, 1_000_000_000);
     let active = &mut run.receiver.offloads.active;
     active.insert("rx-gro".into(), true);
-    let reason = attribute(&run.view()).unwrap_err().to_string();
+    let reason = run.not_attributed();
     assert!(
         reason.contains("before 6.8") && reason.contains("napi = \"inline\""),
         "{reason}"
@@ -596,37 +594,22 @@ fn napi_threads_that_nobody_sees_are_not_taken_for_soft_interrupts() {
     assert_eq!(run.figure("receive_service_demand_us_per_kib"), None);
     // Without GRO a veth has no NAPI.
     run.receiver.offloads.active.insert("rx-gro".into(), false);
-    assert_eq!(attribute(&run.view()).unwrap().method, Method::SoftirqTicks);
+    assert_eq!(run.attributed().method, Method::SoftirqTicks);
 }
 
 #[test]
 fn endpoints_without_attributed_cpu_time_have_no_service_demand_and_say_why() {
     let mut run = Run::udp();
     run.receiver.pinned_cpus = vec![0];
-    assert!(
-        attribute(&run.view())
-            .unwrap_err()
-            .to_string()
-            .contains("same CPU")
-    );
+    assert!(run.not_attributed().contains("same CPU"));
     run.receiver.pinned_cpus = Vec::new();
-    assert!(
-        attribute(&run.view())
-            .unwrap_err()
-            .to_string()
-            .contains("not pinned")
-    );
+    assert!(run.not_attributed().contains("not pinned"));
     for metric in METRICS.iter().filter(|metric| metric.attributed) {
         assert_eq!((metric.compute)(&run.view()), None, "{}", metric.name);
     }
     run.shared_cpus = false;
     run.sender.samples.clear();
-    assert!(
-        attribute(&run.view())
-            .unwrap_err()
-            .to_string()
-            .contains("could not be read")
-    );
+    assert!(run.not_attributed().contains("could not be read"));
 }
 
 #[test]
@@ -634,18 +617,12 @@ fn netperf_divides_by_all_ticks_and_by_what_was_sent() {
     let mut run = Run::udp();
     // CPU 0: 160 of 200 ticks not idle (iowait counts as busy), CPU 1: 100 of 200.
     let expected = (100.0 * (0.8 + 0.5) / 2.0) * 10_000.0 * 2.0 / (200.0 * 1024.0 / 2.0);
-    assert_close(
-        run.figure("netperf_receive_service_demand_us_per_kib"),
-        expected,
-    );
+    run.assert_has("netperf_receive_service_demand_us_per_kib", expected);
     // On a tickless kernel half of the work's ticks are missing: netperf sees 0.67 instead of 0.8.
     run.sender.samples[1].cpus[0].user -= 80;
     let expected = (100.0 * (80.0 / 120.0 + 0.5) / 2.0) * 10_000.0 * 2.0 / (200.0 * 1024.0 / 2.0);
-    assert_close(
-        run.figure("netperf_send_service_demand_us_per_kib"),
-        expected,
-    );
-    assert_close(run.figure("sender_peak_cpu_pct"), 75.0);
+    run.assert_has("netperf_send_service_demand_us_per_kib", expected);
+    run.assert_has("sender_peak_cpu_pct", 75.0);
 }
 
 #[test]
@@ -658,8 +635,8 @@ fn segments_are_counted_by_the_kernel() {
         rtt_us: Some(80),
         ..TcpInfo::default()
     });
-    assert_close(run.figure("segment_size_bytes"), 1024.0);
-    assert_close(run.figure("rtt_us"), 80.0);
+    run.assert_has("segment_size_bytes", 1024.0);
+    run.assert_has("rtt_us", 80.0);
     assert_eq!(run.figure("retransmits"), None);
 }
 
@@ -804,12 +781,8 @@ fn switches_calls_and_segments_are_told_per_message() {
     // 102 400 messages per second handed over, 76 800 received.
     for role in [Role::Sender, Role::Receiver] {
         run.threads(role, ThreadKind::Traffic, 1_000_000_000);
-        let end = if role == Role::Sender {
-            &mut run.sender
-        } else {
-            &mut run.receiver
-        };
-        for (sample, switches) in end
+        for (sample, switches) in run
+            .end(role)
             .samples
             .iter_mut()
             .zip([(10, 20), (10 + 15_360, 20 + 5_120)])
@@ -820,16 +793,13 @@ fn switches_calls_and_segments_are_told_per_message() {
             });
         }
     }
-    assert_close(run.figure("sender_wakeups_per_message"), 0.075);
-    assert_close(run.figure("receiver_wakeups_per_message"), 0.1);
-    assert_close(
-        run.figure("receiver_involuntary_switches_per_second"),
-        2560.0,
-    );
+    run.assert_has("sender_wakeups_per_message", 0.075);
+    run.assert_has("receiver_wakeups_per_message", 0.1);
+    run.assert_has("receiver_involuntary_switches_per_second", 2560.0);
     run.receiver.counts.measured.empty_calls = 1_536_000;
-    assert_close(run.figure("receiver_empty_calls_per_message"), 10.0);
+    run.assert_has("receiver_empty_calls_per_message", 10.0);
     run.sender.counts.measured.failed_calls = run.sender.counts.measured.calls;
-    assert_close(run.figure("failed_sends_pct"), 50.0);
+    run.assert_has("failed_sends_pct", 50.0);
     let arrivals = Arrivals {
         reordered: 2048,
         duplicated: 1024,
@@ -862,7 +832,7 @@ fn segments_of_a_stream_are_those_between_the_samples() {
             sample.tcp_info = Some(info);
         }
     }
-    assert_close(run.figure("segments_per_message"), 2.0);
+    run.assert_has("segments_per_message", 2.0);
     assert_eq!(run.figure("acks_per_segment"), None);
     let grow = |end: &mut EndpointRecord, [out, inwards, data_out]: [u32; 3]| {
         for (sample, times) in end.samples.iter_mut().zip([0, 1]) {
@@ -874,9 +844,9 @@ fn segments_of_a_stream_are_those_between_the_samples() {
         }
     };
     grow(&mut run.receiver, [5100, 10_000, 600]);
-    assert_close(run.figure("acks_per_segment"), 0.5);
+    run.assert_has("acks_per_segment", 0.5);
     run.receiver.counts.measured.empty_calls = 2 * 76_800;
-    assert_close(run.figure("receiver_empty_calls_per_message"), 1.0);
+    run.assert_has("receiver_empty_calls_per_message", 1.0);
 }
 
 /// A stream of which each endpoint's counters grew by these: those of the connections (segments,
@@ -925,9 +895,9 @@ fn packaged() -> Run {
 #[test]
 fn segments_per_packet_count_a_super_packet_once() {
     let run = packaged();
-    assert_close(run.figure("sender_segments_per_packet"), 40.0);
-    assert_close(run.figure("receiver_segments_per_packet"), 20.0);
-    assert_close(run.figure("sender_interface_segments_per_packet"), 1.0);
+    run.assert_has("sender_segments_per_packet", 40.0);
+    run.assert_has("receiver_segments_per_packet", 20.0);
+    run.assert_has("sender_interface_segments_per_packet", 1.0);
 }
 
 #[test]
@@ -938,10 +908,10 @@ fn bytes_per_packet_and_limits_are_those_of_the_connection() {
         data_segs_out: Some(10),
         ..TcpInfo::default()
     });
-    assert_close(run.figure("sender_bytes_per_packet"), 40_000.0);
-    assert_close(run.figure("receiver_bytes_per_packet"), 20_000.0);
+    run.assert_has("sender_bytes_per_packet", 40_000.0);
+    run.assert_has("receiver_bytes_per_packet", 20_000.0);
     // The interface makes other packets than the stack, so that the whole run counts.
-    assert_close(run.figure("full_packets_pct"), 100.0);
+    run.assert_has("full_packets_pct", 100.0);
     assert_eq!(run.figure("receive_window_limited_pct"), None);
     for (sample, grown) in run.sender.samples.iter_mut().zip([0, 1]) {
         let info = sample.tcp_info.as_mut().expect("set above");
@@ -949,9 +919,9 @@ fn bytes_per_packet_and_limits_are_those_of_the_connection() {
         info.rwnd_limited_us = Some(7 + grown * 60_000);
         info.sndbuf_limited_us = Some(grown * 10_000);
     }
-    assert_close(run.figure("receive_window_limited_pct"), 60.0);
-    assert_close(run.figure("send_buffer_limited_pct"), 10.0);
-    assert_close(run.figure("neither_limited_pct"), 30.0);
+    run.assert_has("receive_window_limited_pct", 60.0);
+    run.assert_has("send_buffer_limited_pct", 10.0);
+    run.assert_has("neither_limited_pct", 30.0);
 }
 
 #[test]
@@ -1000,8 +970,8 @@ fn datagrams_per_packet_are_those_that_were_handed_over_and_delivered() {
         grow(end, "Ip.OutRequests", 102_400);
         grow(end, "Ip.InDelivers", 10_000);
     }
-    assert_close(run.figure("sender_segments_per_packet"), 2.0);
-    assert_close(run.figure("receiver_segments_per_packet"), 4.001);
+    run.assert_has("sender_segments_per_packet", 2.0);
+    run.assert_has("receiver_segments_per_packet", 4.001);
     assert_eq!(run.figure("sender_interface_segments_per_packet"), None);
     grow(&mut run.receiver, "Ip.ReasmOKs", 1);
     assert_eq!(run.figure("receiver_segments_per_packet"), None);
@@ -1018,8 +988,8 @@ fn what_else_ran_is_told() {
     // 2.15 s at each endpoint; the busy time of 2.5 s counts twice on two hosts, and once on a host
     // that both share.
     run.shared_cpus = false;
-    assert_close(run.figure("own_cpu_share_pct"), 100.0 * 4.3 / 5.0);
-    assert_close(run.figure("other_cpu_pct"), 100.0 * 0.35 / 4.0);
+    run.assert_has("own_cpu_share_pct", 100.0 * 4.3 / 5.0);
+    run.assert_has("other_cpu_pct", 100.0 * 0.35 / 4.0);
     assert_eq!(disturbance(&run.view()), None);
     run.sender.samples[1].threads.pop();
     run.sender.samples[0].threads.pop();
@@ -1069,7 +1039,7 @@ fn only_the_time_of_others_disturbs_where_their_clocks_are_known() {
     assert!(disturbance(&run.view()).is_some());
     run.sender.foreign = Some(foreign(0));
     assert_eq!(disturbance(&run.view()), None);
-    assert_close(run.figure("foreign_cpu_pct"), 0.4);
+    run.assert_has("foreign_cpu_pct", 0.4);
     assert!(attribute(&run.view()).is_ok());
     // 5 % of a CPU in another program.
     run.sender.foreign = Some(foreign(125));
@@ -1081,7 +1051,7 @@ fn only_the_time_of_others_disturbs_where_their_clocks_are_known() {
     // That is 2.7 % of the two CPUs, which ticks may charge to the run.
     assert!(attribute(&run.view()).is_ok());
     run.sender.foreign = Some(foreign(600));
-    let reason = attribute(&run.view()).unwrap_err().to_string();
+    let reason = run.not_attributed();
     assert!(
         reason.contains("something else took 12 % of the CPUs' time"),
         "{reason}"
@@ -1104,7 +1074,7 @@ fn time_that_the_hypervisor_took_is_a_figure_and_no_disturbance() {
     let mut run = Run::udp();
     run.sender.foreign = Some(foreign(0));
     run.sender.samples[1].cpus[1].steal = 40;
-    assert_close(run.figure("stolen_cpu_pct"), 20.0);
+    run.assert_has("stolen_cpu_pct", 20.0);
     assert_eq!(disturbance(&run.view()), None);
 }
 

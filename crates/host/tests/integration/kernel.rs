@@ -90,6 +90,13 @@ fn held() -> ChangeSet {
     ChangeSet::new(Box::new(NoJournal))
 }
 
+/// Makes a request that is refused with a sentence that has all of these words.
+#[track_caller]
+fn assert_refused(knob: &'static dyn Knob, subject: &str, request: &Values, words: &[&str]) {
+    let said = held().set(knob, subject, request).unwrap_err().to_string();
+    assert!(words.iter().all(|word| said.contains(word)), "{said}");
+}
+
 /// Sets a request, checks that another program sees it, and that everything is as before
 /// afterwards.
 fn set_and_restore(
@@ -254,11 +261,12 @@ fn lro_is_not_applied() {
             "the side effects are restored"
         );
     }
-    let said = held()
-        .set(&Offloads, "a0", &values(&[("rx-gor", "on")]))
-        .unwrap_err()
-        .to_string();
-    assert!(said.contains("did you mean `rx-gro`"), "{said}");
+    assert_refused(
+        &Offloads,
+        "a0",
+        &values(&[("rx-gor", "on")]),
+        &["did you mean `rx-gro`"],
+    );
 }
 
 fn bits_taken_along_are_restored() {
@@ -281,28 +289,18 @@ fn mtu() {
 
 fn mtu_refused() {
     veth();
-    let said = held()
-        .set(&Mtu, "a0", &single("70000"))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        said.contains("70000") && said.contains("takes at most 65535"),
-        "{said}"
+    assert_refused(
+        &Mtu,
+        "a0",
+        &single("70000"),
+        &["70000", "takes at most 65535"],
     );
     let mut rtnl = Rtnl::open().unwrap();
     let index = rtnl.link("a0").unwrap().index;
     rtnl.add_address(index, "fd00::1".parse().unwrap(), 64)
         .unwrap();
-    let said = held()
-        .set(&Mtu, "a0", &single("1000"))
-        .unwrap_err()
-        .to_string();
-    assert!(said.contains("IPv6"), "{said}");
-    let said = held()
-        .set(&Mtu, "a1", &single("1000"))
-        .unwrap_err()
-        .to_string();
-    assert!(said.contains("a1"), "{said}");
+    assert_refused(&Mtu, "a0", &single("1000"), &["IPv6"]);
+    assert_refused(&Mtu, "a1", &single("1000"), &["a1"]);
     let said = bitcost_host::check_device("a1").unwrap_err().to_string();
     assert!(said.contains("did you mean `a0`"), "{said}");
 }
@@ -431,18 +429,17 @@ fn qdisc_default() {
             );
         },
     );
-    let said = held()
-        .set(&RootQdisc, "a0", &values(&[("kind", "tbf")]))
-        .unwrap_err()
-        .to_string();
-    assert!(said.contains("tbf needs rate_bps"), "{said}");
-    let said = held()
-        .set(&RootQdisc, "a0", &values(&[("kind", "pfifoo")]))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        said.contains("did you mean") && said.contains("pfifo"),
-        "{said}"
+    assert_refused(
+        &RootQdisc,
+        "a0",
+        &values(&[("kind", "tbf")]),
+        &["tbf needs rate_bps"],
+    );
+    assert_refused(
+        &RootQdisc,
+        "a0",
+        &values(&[("kind", "pfifoo")]),
+        &["did you mean", "pfifo"],
     );
 }
 
@@ -528,29 +525,21 @@ fn sysctl() {
         },
     );
     let before = Sysctl.observe("net.ipv4.tcp_congestion_control").unwrap();
-    let said = held()
-        .set(
-            &Sysctl,
-            "net.ipv4.tcp_congestion_control",
-            &single("nonesuch"),
-        )
-        .unwrap_err()
-        .to_string();
-    assert!(
-        said.contains("no such module") && said.contains("reno"),
-        "{said}"
+    assert_refused(
+        &Sysctl,
+        "net.ipv4.tcp_congestion_control",
+        &single("nonesuch"),
+        &["no such module", "reno"],
     );
     assert_eq!(
         Sysctl.observe("net.ipv4.tcp_congestion_control").unwrap(),
         before
     );
-    let said = held()
-        .set(&Sysctl, "net.ipv4.tcp_rmem", &single("few"))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        said.contains("net.ipv4.tcp_rmem") && said.contains("few"),
-        "{said}"
+    assert_refused(
+        &Sysctl,
+        "net.ipv4.tcp_rmem",
+        &single("few"),
+        &["net.ipv4.tcp_rmem", "few"],
     );
 }
 
@@ -559,14 +548,7 @@ fn sysctl_of_the_machine() {
     let Ok(before) = Sysctl.observe(name) else {
         bitcost_testkit::ignore("not visible in a network namespace")
     };
-    let said = held()
-        .set(&Sysctl, name, &single("123456"))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        said.contains(name) && said.contains("whole machine"),
-        "{said}"
-    );
+    assert_refused(&Sysctl, name, &single("123456"), &[name, "whole machine"]);
     assert_eq!(Sysctl.observe(name).unwrap(), before);
 }
 
@@ -598,13 +580,11 @@ fn channels() {
         bitcost_testkit::ignore("veth has no channels here")
     };
     assert_eq!(now["rx"], "1");
-    let said = held()
-        .set(&CHANNEL_COUNTS, "a0", &values(&[("combined", "2")]))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        said.contains("does not support it; supported: rx, tx"),
-        "{said}"
+    assert_refused(
+        &CHANNEL_COUNTS,
+        "a0",
+        &values(&[("combined", "2")]),
+        &["does not support it; supported: rx, tx"],
     );
     let said = held()
         .set(&CHANNEL_COUNTS, "a0", &values(&[("rx", "4096")]))
@@ -627,20 +607,22 @@ fn channels() {
 
 fn coalesce() {
     veth();
-    let said = held()
-        .set(&INTERRUPT_COALESCING, "a0", &values(&[("rx_usecs", "10")]))
-        .unwrap_err()
-        .to_string();
-    assert!(said.contains("cannot do it"), "{said}");
+    assert_refused(
+        &INTERRUPT_COALESCING,
+        "a0",
+        &values(&[("rx_usecs", "10")]),
+        &["cannot do it"],
+    );
     outside(&["ip", "tuntap", "add", "dev", "t0", "mode", "tap"]);
     if INTERRUPT_COALESCING.observe("t0").is_err() {
         bitcost_testkit::ignore("a tap has no coalescing here");
     }
-    let said = held()
-        .set(&INTERRUPT_COALESCING, "t0", &values(&[("rx_usec", "10")]))
-        .unwrap_err()
-        .to_string();
-    assert!(said.contains("did you mean `rx_usecs`"), "{said}");
+    assert_refused(
+        &INTERRUPT_COALESCING,
+        "t0",
+        &values(&[("rx_usec", "10")]),
+        &["did you mean `rx_usecs`"],
+    );
     set_and_restore(&INTERRUPT_COALESCING, "t0", &[("rx_frames", "8")], || {
         assert_printed(&["ethtool", "-c", "t0"], "rx-frames:");
     });
@@ -666,11 +648,7 @@ fn idle() {
         assert_eq!(descriptors_of(device), 1);
     });
     assert_eq!(descriptors_of(device), 0);
-    let said = held()
-        .set(&IDLE, "cpus", &single("pol"))
-        .unwrap_err()
-        .to_string();
-    assert!(said.contains("did you mean `poll`"), "{said}");
+    assert_refused(&IDLE, "cpus", &single("pol"), &["did you mean `poll`"]);
 }
 
 /// A file in place of the device reports another value than was written.
@@ -698,11 +676,7 @@ fn idle_without_device() {
         held: std::sync::Mutex::new(None),
     }));
     assert!(knob.subjects().is_empty());
-    let said = held()
-        .set(knob, "cpus", &single("poll"))
-        .unwrap_err()
-        .to_string();
-    assert!(said.contains("/dev/no-such-device"), "{said}");
+    assert_refused(knob, "cpus", &single("poll"), &["/dev/no-such-device"]);
 }
 
 /// The test uses files laid out as in sysfs, because virtual machines have no governor.
@@ -726,16 +700,13 @@ fn governor() {
     let mut change = held();
     change.set(knob, "cpu1", &single("performance")).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "performance");
-    let said = held()
-        .set(knob, "cpu1", &single("performanse"))
-        .unwrap_err()
-        .to_string();
-    assert!(said.contains("did you mean `performance`"), "{said}");
-    let said = held()
-        .set(knob, "cpu7", &single("performance"))
-        .unwrap_err()
-        .to_string();
-    assert!(said.contains("cpu7"), "{said}");
+    assert_refused(
+        knob,
+        "cpu1",
+        &single("performanse"),
+        &["did you mean `performance`"],
+    );
+    assert_refused(knob, "cpu7", &single("performance"), &["cpu7"]);
 }
 
 /// Names that would lead to other files or break a message, for every knob: they are set, and
