@@ -47,9 +47,6 @@ impl Worker {
     }
 
     /// Moves messages until the flow has ended.
-    ///
-    /// # Errors
-    /// Why it failed.
     fn play(
         &mut self,
         request: &Request,

@@ -12,9 +12,6 @@ const OWN: &str = "/proc/self/exe";
 const PART: usize = 1 << 20;
 
 /// The file of the running program, even if it has been removed since.
-///
-/// # Errors
-/// When it cannot be opened.
 pub fn program() -> Result<File, String> {
     File::open(OWN).map_err(|error| format!("cannot read {OWN}, this program: {error}"))
 }
@@ -32,9 +29,6 @@ pub fn line() -> Result<String, String> {
 }
 
 /// Size and hash of a file that was just opened: `11632144-5f0c…`.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn of(file: &mut File) -> Result<String, String> {
     // The keys are fixed; if another build of Rust computes the hash differently, the only cost is
     // a copy.

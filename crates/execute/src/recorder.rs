@@ -140,9 +140,6 @@ impl<'a> Recorder<'a> {
     }
 
     /// Writes an event, then reports it.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn record(&mut self, event: &Event) -> Result<(), StoreError> {
         let stopped = self.window.take(event);
         let event = stopped.as_ref().unwrap_or(event);

@@ -40,9 +40,6 @@ pub struct Control {
 
 impl Control {
     /// Takes a connection. The kernel notices within about 20 s that the client's host is gone.
-    ///
-    /// # Errors
-    /// The error of the system call.
     pub fn new(stream: TcpStream, stop: Arc<AtomicBool>) -> io::Result<Control> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
@@ -56,9 +53,6 @@ impl Control {
     }
 
     /// The next byte; absent where none came within 100 ms.
-    ///
-    /// # Errors
-    /// See [`Lost`].
     pub fn byte(&mut self) -> Result<Option<u8>, Lost> {
         let mut byte = [0];
         Ok(self.some(&mut byte)?.map(|_| byte[0]))
@@ -98,17 +92,11 @@ impl Control {
     }
 
     /// Sends a state.
-    ///
-    /// # Errors
-    /// See [`Lost`].
     pub fn send_state(&mut self, state: u8) -> Result<(), Lost> {
         self.send(&[state], Instant::now() + STEP)
     }
 
     /// Sends a text with its length in front.
-    ///
-    /// # Errors
-    /// See [`Lost`].
     pub fn send_text(&mut self, text: &str) -> Result<(), Lost> {
         self.send(&framed(text), Instant::now() + STEP)
     }
@@ -130,17 +118,11 @@ impl Control {
     }
 
     /// Sends these bytes.
-    ///
-    /// # Errors
-    /// See [`Lost`].
     pub fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), Lost> {
         self.send(bytes, Instant::now() + STEP)
     }
 
     /// The two numbers that follow `SERVER_ERROR`: iperf3's code and the system's `errno`.
-    ///
-    /// # Errors
-    /// See [`Lost`].
     pub fn numbers(&mut self) -> Result<[i32; 2], Lost> {
         let mut bytes = [0; 8];
         self.exact(&mut bytes, Instant::now() + Duration::from_secs(1))?;

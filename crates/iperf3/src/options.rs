@@ -113,9 +113,6 @@ pub fn congestion(stream: &TcpStream) -> Option<String> {
 }
 
 /// Limits how long calls on a stream's socket block.
-///
-/// # Errors
-/// The error of the system call.
 pub fn set_timeouts(
     socket: &super::registry::Socket,
     time: std::time::Duration,

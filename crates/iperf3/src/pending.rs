@@ -40,9 +40,6 @@ pub enum Next {
 
 impl Pending {
     /// Takes an accepted connection.
-    ///
-    /// # Errors
-    /// The error of the system call.
     pub fn new(stream: TcpStream, peer: SocketAddr) -> std::io::Result<Pending> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;

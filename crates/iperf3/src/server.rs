@@ -91,9 +91,6 @@ impl Server {
 
     /// Gives its sockets to the user that this process is about to become: those of UDP streams share its port, which the kernel
     /// allows sockets of one user alone (`SO_REUSEPORT`, socket(7)).
-    ///
-    /// # Errors
-    /// The error of fchown(2).
     pub fn give_to(&self, user: u32) -> io::Result<()> {
         for entry in &self.entries {
             let user = Some(rustix::fs::Uid::from_raw(user));

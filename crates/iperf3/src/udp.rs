@@ -20,9 +20,6 @@ const LOST: Duration = Duration::from_secs(1);
 pub type Misled = (SocketAddr, Vec<u8>);
 
 /// A socket at this address; others of the same user may be bound to it, too. Calls do not block.
-///
-/// # Errors
-/// The error of the system call.
 pub fn open(local: SocketAddr) -> io::Result<UdpSocket> {
     let family = match local {
         SocketAddr::V4(_) => AddressFamily::INET,
@@ -37,9 +34,6 @@ pub fn open(local: SocketAddr) -> io::Result<UdpSocket> {
 
 /// A socket for one stream, connected to the client, and the datagrams of others that came to it
 /// before it was connected.
-///
-/// # Errors
-/// The error of the system call.
 pub fn open_stream(local: SocketAddr, peer: SocketAddr) -> io::Result<(UdpSocket, Vec<Misled>)> {
     let socket = open(local)?;
     connect(&socket, &peer)?;

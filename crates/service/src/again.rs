@@ -15,9 +15,6 @@ const WAIT_MS: [u64; 2] = [500, 1500];
 
 /// Does this until the service is not busy, but no more than [`TRIES`] times; `tell` gets a line for
 /// people before each wait.
-///
-/// # Errors
-/// See [`Unreached`].
 pub fn patiently<T>(
     tell: &mut dyn FnMut(&str),
     mut attempt: impl FnMut() -> Result<T, Unreached>,

@@ -33,9 +33,6 @@ pub enum Carried {
 /// Carries messages between standard input and output and an agent at a service until either ends.
 /// `no_cost`: the test measures no cost, so that it need not wait for those that do.
 /// `tell` gets a line for people each time the place in the queue changes.
-///
-/// # Errors
-/// The error of a system call.
 pub fn carry(
     client: &Client,
     known: &Known,

@@ -73,9 +73,6 @@ pub struct Channel {
 
 impl Channel {
     /// Takes a connected socket.
-    ///
-    /// # Errors
-    /// The error of the system call.
     pub fn new(socket: UnixStream) -> io::Result<Channel> {
         socket.set_nonblocking(true)?;
         Ok(Channel {
@@ -85,9 +82,6 @@ impl Channel {
     }
 
     /// Both ends.
-    ///
-    /// # Errors
-    /// The error of the system call.
     pub fn pair() -> io::Result<(Channel, OwnedFd)> {
         let (own, other) = UnixStream::pair()?;
         Ok((Channel::new(own)?, other.into()))

@@ -58,9 +58,6 @@ pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<Vec<std::net::IpAddr>, String>
 
 /// Enrols this host at the service of a link, unless it already is; the service is kept with its
 /// key. Returns whether it was new.
-///
-/// # Errors
-/// See [`Unreached`].
 pub fn enrol(
     client: &Client,
     link: &Link,
@@ -93,9 +90,6 @@ pub fn enrol(
 
 /// Whether the service answers, proves its key and serves this host; returns a note where it is
 /// another version of bitcost that works.
-///
-/// # Errors
-/// See [`Unreached`].
 pub fn check(
     client: &Client,
     known: &Known,
@@ -155,9 +149,6 @@ pub fn parse_answer(text: &[u8]) -> Result<Answer, String> {
 }
 
 /// Connects, proves both keys, and says what is wanted.
-///
-/// # Errors
-/// See [`Unreached`].
 pub(crate) fn open(
     client: &Client,
     known: &Known,

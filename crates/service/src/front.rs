@@ -41,9 +41,6 @@ const MEMORY_BYTES_MAX: u64 = 64 << 20;
 const DESCRIPTORS_MAX: u64 = 16;
 
 /// Gives up all privileges, says so on the socket that is its standard input, and starts a copy for each connection that comes from there, until it ends.
-///
-/// # Errors
-/// A sentence.
 pub fn main() -> Result<(), String> {
     let failed = |error: io::Error| error.to_string();
     let one = OneThread::of_process().map_err(failed)?;

@@ -21,9 +21,6 @@ pub struct Secure {
 
 impl Secure {
     /// Takes a connected socket.
-    ///
-    /// # Errors
-    /// The error of the system call.
     pub fn new(socket: TcpStream, tls: impl Into<Connection>) -> io::Result<Secure> {
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;

@@ -77,9 +77,6 @@ impl Service {
     }
 
     /// The address at which it listens.
-    ///
-    /// # Errors
-    /// The error of the system call.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }

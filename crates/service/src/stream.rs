@@ -21,15 +21,9 @@ pub trait Stream: AsFd {
     fn take(&mut self, into: &mut Vec<u8>) -> io::Result<bool>;
 
     /// Takes as many of these bytes as there is room for; they leave with [`Stream::flush_some`].
-    ///
-    /// # Errors
-    /// The connection is broken.
     fn put(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Sends what the socket has room for.
-    ///
-    /// # Errors
-    /// The connection is broken.
     fn flush_some(&mut self) -> io::Result<()>;
 
     /// Whether bytes wait for room in the socket.

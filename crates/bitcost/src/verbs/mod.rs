@@ -90,9 +90,6 @@ pub enum Verb {
 }
 
 /// Does what the verb says; `command` is the whole command line, for the manual and completions.
-///
-/// # Errors
-/// See [`Failure`].
 pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
     match verb {
         Verb::Run(arguments) => run::run(arguments),

@@ -135,9 +135,6 @@ fn open_regular(path: &Path) -> std::io::Result<File> {
 
 impl LogFile {
     /// Finds the log in `folder`; the path may also be that of the log itself.
-    ///
-    /// # Errors
-    /// When there is none.
     pub fn open(folder: &Path, damaged: Damaged) -> Result<LogFile, StoreError> {
         let is_no_folder = || folder.symlink_metadata().is_ok_and(|facts| !facts.is_dir());
         let named_log = folder.file_name().is_some_and(|name| name == LOG_NAME) && is_no_folder();
@@ -239,9 +236,6 @@ impl LogFile {
     }
 
     /// Length of the log in bytes and its SHA-256 in hexadecimal.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn fingerprint(&self) -> Result<(u64, String), StoreError> {
         let (mut file, mut hash, mut part) = (self.whole()?, Sha256::new(), vec![0; 1 << 20]);
         let mut bytes = 0;

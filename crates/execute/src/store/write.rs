@@ -106,9 +106,6 @@ impl Writer {
     }
 
     /// The log as it is now.
-    ///
-    /// # Errors
-    /// When its length cannot be read.
     pub fn log(&self) -> Result<LogFile, StoreError> {
         let path = self.folder.join(LOG_NAME);
         let facts = self.file.metadata();
@@ -119,9 +116,6 @@ impl Writer {
     /// Appends an event as one line. An event that ends a run is on the disk before this returns.
     /// Intermediate readings are not appended, because the run's record has them. Returns the
     /// number of the log's lines, which is that of the event's line.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn append(&mut self, event: &Event) -> Result<usize, StoreError> {
         let is_live_only = matches!(
             event,

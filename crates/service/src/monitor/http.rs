@@ -33,9 +33,6 @@ pub struct Responder {
 
 impl Responder {
     /// Binds to this address.
-    ///
-    /// # Errors
-    /// The error of the system call.
     pub fn open(address: SocketAddr) -> io::Result<Responder> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;

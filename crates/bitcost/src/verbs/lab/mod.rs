@@ -38,9 +38,6 @@ pub enum Action {
 }
 
 /// Does what the action says.
-///
-/// # Errors
-/// See [`Failure`].
 pub fn run(action: &Action) -> Result<(), Failure> {
     match action {
         Action::Up(arguments) => up::run(arguments),
