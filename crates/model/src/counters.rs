@@ -165,6 +165,11 @@ impl LinkEmulator {
         serde_json::from_str(line).ok()
     }
 
+    /// Whether a queue of this kind is one; logs of format 4 have another name.
+    pub fn is_kind(kind: &str) -> bool {
+        [Self::KIND, "delay_line"].contains(&kind)
+    }
+
     /// The segments that arrived, or were made as copies, and have neither left nor been dropped.
     pub fn waiting_segments(&self) -> u64 {
         let gone = [self.departed, self.lost, self.overflowed, self.refused];

@@ -76,7 +76,8 @@ fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
             .iter()
             .find(|other| {
                 other.parent.is_none()
-                    && (&other.node, &other.device) == (&queue.node, &queue.device)
+                    && (&other.node, &other.device, &other.kind)
+                        == (&queue.node, &queue.device, &queue.kind)
             })
             .cloned()
     };
@@ -95,9 +96,9 @@ fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
         .samples()
         .filter_map(|sample| Some(same(sample)?.backlog_packets > 0))
         .collect();
-    let line = line(series, &queue.device);
-    // A host's own queueing discipline may stand before the emulator of the same device.
-    let is_line = queue.kind == LinkEmulator::KIND;
+    // A queueing discipline may stand before the emulator of the same device.
+    let is_line = LinkEmulator::is_kind(&queue.kind);
+    let line = is_line.then(|| line(series, &queue.device)).flatten();
     let (dropped, left) = match &line {
         Some(line) => (line.overflowed, line.departed),
         None => (
@@ -115,10 +116,7 @@ fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
             / samples.len().max(1) as f64,
         packets: left,
         passed_bps: 8.0 * grown(|queue| queue.bytes, false)? / series.seconds(),
-        rate_bps: line
-            .as_ref()
-            .filter(|_| is_line)
-            .and_then(|line| line.rate_bps),
+        rate_bps: line.and_then(|line| line.rate_bps),
         counts_holds: !is_line,
     })
 }

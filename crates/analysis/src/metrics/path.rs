@@ -10,12 +10,10 @@ use bitcost_model::record::{EndpointRecord, Sample};
 use crate::metrics::cpu;
 use crate::metrics::view::RunView;
 
-/// Kinds of queues that emulate a link: the kernel's, and bitcost's.
-const EMULATORS: [&str; 3] = [
-    "netem",
-    LinkEmulator::KIND,
-    "delay_line", // alias in logs of format 4
-];
+/// Whether a queue of this kind emulates a link: the kernel's, or bitcost's.
+fn is_emulator(kind: &str) -> bool {
+    kind == "netem" || LinkEmulator::is_kind(kind)
+}
 
 /// The 99th percentile of lateness, in microseconds, above which a link emulator did not work as
 /// requested.
@@ -35,7 +33,7 @@ pub struct QueueDrops {
 impl QueueDrops {
     /// Whether it is a link emulator.
     pub fn is_emulator(&self) -> bool {
-        EMULATORS.contains(&self.kind.as_str())
+        is_emulator(&self.kind)
     }
 }
 
@@ -57,8 +55,7 @@ pub fn queue_drops(run: &RunView) -> Vec<QueueDrops> {
     });
     let mut found = drops_of(between, |queue| queue.node.is_some());
     for end in [run.sender, run.receiver] {
-        let delays =
-            |queue: &Queue| queue.node.is_none() && EMULATORS.contains(&queue.kind.as_str());
+        let delays = |queue: &Queue| queue.node.is_none() && is_emulator(&queue.kind);
         found.extend(drops_of(cpu::ends_of(end), delays));
     }
     found

@@ -395,53 +395,79 @@ fn amount(count: u64) -> Amount {
     }
 }
 
-#[test]
-fn a_link_emulator_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() {
-    let said = |line: fn(u64) -> LinkEmulator| {
-        let mut events = events(vec![cell(1000, |_| {})], 5, full);
-        for event in &mut events {
-            let Event::RunEnded {
-                sender, receiver, ..
-            } = event
-            else {
-                continue;
-            };
-            for (index, sample) in (0..).zip(&mut sender.samples) {
-                let line = line(100 * index);
-                let drops = (line.overflowed.packets + line.lost.packets) as u32;
-                let kind = "link_emulator".to_owned();
-                let (node, device) = (Some("s1".to_owned()), line.device.clone());
-                sample.queues = vec![Queue {
-                    node,
-                    device,
-                    kind,
-                    drops,
-                    ..Queue::default()
-                }];
-                sample.emulators = vec![line];
-            }
-            let sequence = receiver.sequence.as_mut().expect("datagrams");
-            sequence.measured_lost = 1200;
-            sequence.measured_sent = 12_000;
+/// The verdict on datagrams of which a tenth is lost, where the sender reports these link emulators, and
+/// these queues at the device of each, at a sample.
+fn lossy(at: impl Fn(u64) -> (Vec<Queue>, LinkEmulator)) -> String {
+    let mut events = events(vec![cell(1000, |_| {})], 5, full);
+    for event in &mut events {
+        let Event::RunEnded {
+            sender, receiver, ..
+        } = event
+        else {
+            continue;
+        };
+        for (index, sample) in (0..).zip(&mut sender.samples) {
+            let (queues, line) = at(100 * index);
+            sample.queues = queues;
+            sample.queues.push(Queue {
+                node: line.device.split_once('-').map(|(node, _)| node.to_owned()),
+                device: line.device.clone(),
+                kind: LinkEmulator::KIND.to_owned(),
+                drops: (line.overflowed.packets + line.lost.packets) as u32,
+                ..Queue::default()
+            });
+            sample.emulators = vec![line];
         }
-        explain_execution(&events).cells[0]
-            .verdict()
-            .expect("runs")
-            .limiter()
-            .to_string()
-    };
-    let overflowing = |count| LinkEmulator {
-        device: "s1-eth2".into(),
+        let sequence = receiver.sequence.as_mut().expect("datagrams");
+        sequence.measured_lost = 1200;
+        sequence.measured_sent = 12_000;
+    }
+    let found = explain_execution(&events);
+    let verdict = found.cells[0].verdict().expect("runs");
+    verdict.limiter().to_string()
+}
+
+fn overflowing(device: &str, count: u64) -> LinkEmulator {
+    LinkEmulator {
+        device: device.to_owned(),
         overflowed: amount(count),
         ..LinkEmulator::default()
+    }
+}
+
+#[test]
+fn a_link_emulator_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() {
+    let full = |count| (Vec::new(), overflowing("s1-eth2", count));
+    assert_eq!(lossy(full), "queue overflow at s1-eth2");
+    let losing = |count| {
+        let line = LinkEmulator {
+            device: "s1-eth2".into(),
+            lost: amount(count),
+            ..LinkEmulator::default()
+        };
+        (Vec::new(), line)
     };
-    let losing = |count| LinkEmulator {
-        device: "s1-eth2".into(),
-        lost: amount(count),
-        ..LinkEmulator::default()
+    assert_eq!(lossy(losing), "path loss");
+}
+
+#[test]
+fn a_queue_before_a_link_emulator_has_its_own_drops() {
+    let queue = |node: Option<&str>, device: &str, drops: u64| Queue {
+        node: node.map(str::to_owned),
+        device: device.to_owned(),
+        kind: "pfifo".to_owned(),
+        drops: drops as u32,
+        ..Queue::default()
     };
-    assert_eq!(said(overflowing), "queue overflow at s1-eth2");
-    assert_eq!(said(losing), "path loss");
+    for (node, device, named) in [
+        (None, "h1-eth0", "sender h1-eth0"),
+        (Some("s1"), "s1-eth2", "s1-eth2"),
+    ] {
+        let own = |count| (vec![queue(node, device, count)], overflowing(device, 0));
+        assert_eq!(lossy(own), format!("queue overflow at {named}"));
+        let emulator = |count| (vec![queue(node, device, 0)], overflowing(device, count));
+        assert_eq!(lossy(emulator), format!("queue overflow at {device}"));
+    }
 }
 
 fn summary(events: &[Event]) -> Summary {
