@@ -75,7 +75,7 @@ pub fn judge(
     let is_sound = unsound.is_none();
     let outcome = match unsound {
         Some(why) => Outcome::Undecided(why),
-        None => outcome(ordinary, &tried, &untried),
+        None => outcome(ordinary, &tried, &untried, stages.last().copied()),
     };
     let blocks = stages.iter().map(|stage| stage.summary.runs.iter());
     let blocks = blocks.map(|runs| {
@@ -94,7 +94,7 @@ pub fn judge(
 
 impl Tried {
     /// Whether the throughput went with the resource, by half of what limits or more, whatever the interval.
-    pub fn stands_out(&self) -> bool {
+    pub(super) fn stands_out(&self) -> bool {
         match self.elasticity {
             Some(elasticity) => elasticity.value >= LIMITS_FROM / 2.0,
             None => self.ratio.value.ln() >= RISES_FROM.ln() / 2.0,
@@ -281,7 +281,12 @@ fn fullest(proof: &Proof) -> Option<String> {
     ))
 }
 
-fn outcome(ordinary: &Ordinary, tried: &[Tried], untried: &[Untried]) -> Outcome {
+fn outcome(
+    ordinary: &Ordinary,
+    tried: &[Tried],
+    untried: &[Untried],
+    last: Option<&Findings>,
+) -> Outcome {
     let row = |name: &str| PERTURBATIONS.into_iter().find(|row| row.name == name);
     let is_own = |name: &str| row(name).is_some_and(|row| is_of(ordinary, row));
     let limits = |one: &&Tried| one.decision == Decision::Limits;
@@ -301,9 +306,9 @@ fn outcome(ordinary: &Ordinary, tried: &[Tried], untried: &[Untried]) -> Outcome
     let found = others
         .max_by(|a, b| strength(a).total_cmp(&strength(b)))
         .and_then(|one| (row(one.name)?.finds)(&ordinary.conditions));
-    // One block screens what later blocks do not decide because it had no effect.
-    let most = tried.iter().map(|one| one.blocks).max();
-    let is_open = |one: &Tried| one.decision == Decision::Open && Some(one.blocks) == most;
+    // What was screened without effect is not in the last stage, and stays open.
+    let is_decided_last = |one: &Tried| last.is_some_and(|last| cell_of(last, one.name).is_some());
+    let is_open = |one: &Tried| one.decision == Decision::Open && is_decided_last(one);
     let Some(named) = &ordinary.named else {
         return match found {
             Some(found) => Outcome::Found(found),

@@ -8,6 +8,7 @@ mod judge;
 mod ordinary;
 mod perturbation;
 mod perturbations;
+mod purpose;
 
 use crate::explain::Untried;
 use crate::findings::Findings;
@@ -18,6 +19,7 @@ pub use ordinary::Ordinary;
 pub(crate) use ordinary::rate_metric;
 pub use perturbation::{Before, FACTOR, LEFT, Perturbation, Settings, UNCHANGED};
 pub use perturbations::PERTURBATIONS;
+pub use purpose::Purpose;
 
 /// Adds to the findings of a test what these studies of perturbations, in the order in which they were made, show of its
 /// verdict. Where it is absent what was not tried is found again, as it was chosen then.

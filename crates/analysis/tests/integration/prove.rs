@@ -1,8 +1,8 @@
 //! Experiments on a verdict, with runs whose bottleneck is known because they are made up.
 
-use bitcost_analysis::explain::{Confidence, Decision, Outcome, Proof};
+use bitcost_analysis::explain::{Confidence, Decision, Outcome, Proof, Tried};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::prove::{FACTOR, Ordinary, UNCHANGED, apply, choose};
+use bitcost_analysis::prove::{Chosen, FACTOR, Ordinary, Purpose, UNCHANGED, apply, choose, judge};
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::event::{Event, FORMAT};
 use bitcost_model::plan::Lengths;
@@ -59,11 +59,8 @@ fn execution(
     Findings::of_events("test".to_owned(), events).expect("findings")
 }
 
-/// What experiments show of a test whose messages take this long.
-fn proof(ns: impl Fn(u32, &Conditions) -> f64) -> (Findings, Proof) {
-    let mut findings = execution(None, 1, &ns);
-    let ordinary = Ordinary::of(&findings).expect("a test");
-    let chosen = choose(&ordinary, &[], &|_| Ok(()));
+/// A study of these perturbations, in so many blocks.
+fn experiments(chosen: &Chosen, blocks: u32, ns: impl Fn(u32, &Conditions) -> f64) -> Findings {
     let settings = |name: &str| SETTINGS.iter().find(|setting| setting.name == name);
     let levels = chosen.tried.iter().map(|(row, set)| {
         let set = set.iter();
@@ -77,13 +74,56 @@ fn proof(ns: impl Fn(u32, &Conditions) -> f64) -> (Findings, Proof) {
         (FACTOR, UNCHANGED),
         &levels,
     );
-    let stage = execution(Some(&varied), 8, &ns);
+    execution(Some(&varied), blocks, ns)
+}
+
+/// The proof that is among the findings.
+fn proof_of(findings: &Findings) -> Proof {
+    let proof = findings.explanation.cells[0].proof.clone();
+    proof.expect("a proof")
+}
+
+/// What experiments show of a test whose messages take this long.
+fn proof(ns: impl Fn(u32, &Conditions) -> f64) -> (Findings, Proof) {
+    let mut findings = execution(None, 1, &ns);
+    let ordinary = Ordinary::of(&findings).expect("a test");
+    let chosen = choose(&ordinary, &[], &|_| Ok(()));
+    assert_eq!(Purpose::first(&ordinary, &chosen), Purpose::Decide);
+    let stage = experiments(&chosen, 8, &ns);
     apply(&mut findings, &[stage], Some(chosen.untried));
-    let proof = findings.explanation.cells[0]
-        .proof
-        .clone()
-        .expect("a proof");
+    let proof = proof_of(&findings);
     (findings, proof)
+}
+
+/// What experiments show of a test without a suspect whose messages take `screened` in the block that screens, and
+/// `decided` in the test and in the blocks that decide; with the names of what was screened and of what stood out.
+fn proof_without_suspect(
+    screened: impl Fn(u32, &Conditions) -> f64,
+    decided: impl Fn(u32, &Conditions) -> f64,
+) -> (Proof, [Vec<&'static str>; 2]) {
+    let findings = execution(None, 1, &decided);
+    let mut ordinary = Ordinary::of(&findings).expect("a test");
+    (ordinary.named, ordinary.next) = (None, Vec::new());
+    let chosen = choose(&ordinary, &[], &|_| Ok(()));
+    let purpose = Purpose::first(&ordinary, &chosen);
+    assert_eq!(purpose, Purpose::Screen);
+    assert_eq!(purpose.blocks(), 1);
+    assert_ne!(purpose.runs(&ordinary), Purpose::Decide.runs(&ordinary));
+    let names = |chosen: &Chosen| -> Vec<_> { chosen.tried.iter().map(|one| one.0.name).collect() };
+    let all = names(&chosen);
+    let mut stages = vec![experiments(&chosen, purpose.blocks(), screened)];
+    let first = judge(&ordinary, &[], &[&stages[0]], false);
+    assert!(
+        first.tried.iter().all(|one| one.decision == Decision::Open),
+        "{first:?}"
+    );
+    assert!(matches!(first.outcome, Outcome::Undecided(_)), "{first:?}");
+    let left = chosen.standing_out(&first.tried);
+    stages.push(experiments(&left, 8, decided));
+    let stages: Vec<&Findings> = stages.iter().collect();
+    let proof = judge(&ordinary, &[], &stages, false);
+    assert_eq!(proof.blocks, 9);
+    (proof, [all, names(&left)])
 }
 
 /// A sender that works 1.5 µs on a message and needs 0.5 µs to send it.
@@ -160,5 +200,70 @@ fn nothing_is_proved_where_the_unchanged_runs_drift_or_differ_from_the_test() {
     assert!(
         matches!(&differs.outcome, Outcome::Undecided(why) if why.contains("short runs")),
         "{differs:?}"
+    );
+}
+
+#[test]
+fn without_a_suspect_those_that_stand_out_in_one_block_are_decided_by_more() {
+    let (proof, [all, left]) = proof_without_suspect(receiver_limits, receiver_limits);
+    assert!(all.len() > 3, "{all:?}");
+    assert_eq!(left, ["receiver_cpu"]);
+    assert!(
+        matches!(&proof.outcome, Outcome::Found(found) if found.name() == "receiver_cpu"),
+        "{proof:?}"
+    );
+    for one in &proof.tried {
+        let (decision, blocks) = match one.name {
+            "receiver_cpu" => (Decision::Limits, 8),
+            _ => (Decision::Open, 1),
+        };
+        assert_eq!((one.decision, one.blocks), (decision, blocks), "{one:?}");
+    }
+}
+
+#[test]
+fn all_that_were_screened_without_effect_are_decided() {
+    let nothing_limits = |_: u32, _: &Conditions| 2000.0;
+    let (proof, [all, left]) = proof_without_suspect(nothing_limits, receiver_limits);
+    assert_eq!(left, all);
+    assert!(
+        matches!(&proof.outcome, Outcome::Found(found) if found.name() == "receiver_cpu"),
+        "{proof:?}"
+    );
+    let (proof, _) = proof_without_suspect(nothing_limits, nothing_limits);
+    let is_left = |one: &Tried| one.decision == Decision::DoesNot && one.blocks == 8;
+    assert!(proof.tried.iter().all(is_left), "{proof:?}");
+    assert!(
+        matches!(&proof.outcome, Outcome::Undecided(why) if why.contains("none of the resources")),
+        "{proof:?}"
+    );
+}
+
+#[test]
+fn what_stands_out_by_chance_in_the_screening_block_is_not_found() {
+    let (proof, [_, left]) = proof_without_suspect(receiver_limits, |_, _| 2000.0);
+    assert_eq!(left, ["receiver_cpu"]);
+    assert_eq!(proof.limiter(), None);
+    let mut tried = proof.tried.iter();
+    let receiver = tried.find(|one| one.name == "receiver_cpu");
+    assert_eq!(receiver.expect("it").decision, Decision::DoesNot);
+    assert!(
+        matches!(&proof.outcome, Outcome::Undecided(why) if why.contains("none of the resources")),
+        "{proof:?}"
+    );
+}
+
+#[test]
+fn what_more_blocks_leave_open_is_too_wide() {
+    // In every second block it limits.
+    let at_times = |run: u32, conditions: &Conditions| match run / 2 % 2 {
+        0 => receiver_limits(run, conditions),
+        _ => 2000.0,
+    };
+    let (proof, [_, left]) = proof_without_suspect(receiver_limits, at_times);
+    assert_eq!(left, ["receiver_cpu"]);
+    assert!(
+        matches!(&proof.outcome, Outcome::Undecided(why) if why.contains("too wide")),
+        "{proof:?}"
     );
 }

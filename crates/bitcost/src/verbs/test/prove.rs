@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use bitcost_analysis::explain::{Decision, Tried, Untried};
+use bitcost_analysis::explain::{Decision, Untried};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::prove::{Chosen, FACTOR, Ordinary, UNCHANGED, apply, choose, judge};
+use bitcost_analysis::prove::{Chosen, FACTOR, Ordinary, Purpose, UNCHANGED, apply, choose, judge};
 use bitcost_controller::Ending;
 use bitcost_execute::{ExecuteError, PROOF, Start, States, Until};
 use bitcost_model::plan::Lengths;
@@ -92,8 +92,11 @@ impl Experiments<'_, '_> {
             if chosen.tried.is_empty() {
                 continue;
             }
-            let is_screen = is_first && self.ordinary.named.is_none() && chosen.tried.len() > FEW;
-            match self.stage(&chosen, &folder, is_screen)? {
+            let purpose = match is_first {
+                true => Purpose::first(&self.ordinary, &chosen),
+                false => Purpose::Decide,
+            };
+            match self.stage(&chosen, &folder, purpose)? {
                 Ok(Ending::Complete) => {}
                 Ok(Ending::Interrupted) => return Ok(Ending::Interrupted),
                 Err(error) => {
@@ -103,8 +106,8 @@ impl Experiments<'_, '_> {
             }
             let stages: Vec<&Findings> = self.stages.iter().collect();
             let proof = judge(&self.ordinary, &[], &stages, false);
-            if is_screen {
-                screened = Some(standing_out(chosen, &proof.tried));
+            if purpose == Purpose::Screen {
+                screened = Some(chosen.standing_out(&proof.tried));
                 continue;
             }
             let is_open = proof.tried.iter().any(|one| one.decision == Decision::Open);
@@ -115,16 +118,15 @@ impl Experiments<'_, '_> {
         Ok(Ending::Complete)
     }
 
-    /// One study of these perturbations, in blocks until the intervals decide or the time is over; to screen them, one
-    /// block of shorter runs.
+    /// One study of these perturbations, in blocks until its purpose is met or the time is over.
     fn stage(
         &mut self,
         chosen: &Chosen,
         folder: &str,
-        is_screen: bool,
+        purpose: Purpose,
     ) -> Result<Result<Ending, ExecuteError>, Failure> {
-        let blocks = if is_screen { 1 } else { BLOCKS_PLANNED };
-        let study = self.study(chosen, blocks)?;
+        let blocks = purpose.blocks();
+        let study = self.study(chosen, purpose)?;
         let plan = study.plan(
             new_seed()?,
             Lengths {
@@ -169,12 +171,8 @@ impl Experiments<'_, '_> {
         })
     }
 
-    fn study(&self, chosen: &Chosen, blocks: u32) -> Result<Study, Failure> {
-        let short = match blocks {
-            1 => self.ordinary.shorter_runs(),
-            _ => self.ordinary.short_runs(),
-        };
-        let short = self.test.for_peer(short);
+    fn study(&self, chosen: &Chosen, purpose: Purpose) -> Result<Study, Failure> {
+        let short = self.test.for_peer(purpose.runs(&self.ordinary));
         let own = self.test.typed.short(&short, &[]);
         let levels = chosen.tried.iter();
         let levels: Vec<_> = levels
@@ -186,7 +184,7 @@ impl Experiments<'_, '_> {
             workload,
             settings: &own,
             lab: self.test.lab.as_ref(),
-            runs: blocks,
+            runs: purpose.blocks(),
             until: None,
             varied: Some(&varied),
         };
@@ -194,18 +192,3 @@ impl Experiments<'_, '_> {
         study.map_err(|error| Failure::Usage(error.message))
     }
 }
-
-/// Those of the perturbations with which the throughput went in one block; all where it went with none.
-fn standing_out(mut chosen: Chosen, tried: &[Tried]) -> Chosen {
-    let of = |name: &str| tried.iter().any(|one| one.name == name && one.stands_out());
-    if chosen.tried.iter().any(|(row, _)| of(row.name)) {
-        chosen.tried.retain(|(row, _)| of(row.name));
-    }
-    chosen
-}
-
-/// The most perturbations that are tried without a screening block.
-const FEW: usize = 3;
-
-/// The most blocks of a stage, of which the budget allows fewer.
-const BLOCKS_PLANNED: u32 = 60;
