@@ -1,7 +1,7 @@
 //! The arithmetic of a bill on the medians of its cells. Every figure and its interval come from the
 //! same medians, so that the parts and the rest sum to the whole.
 
-use bitcost_stats::{Interval, Side, estimate_interval};
+use bitcost_stats::{Interval, Side, estimate_interval, median};
 
 use super::observed::{Observed, Quantity};
 use super::parts::Way;
@@ -13,17 +13,17 @@ const CALLS: f64 = 2.0;
 /// The least relative change of a number by which a slope over it is taken.
 const CHANGED: f64 = 0.1;
 
+/// The factor by which two slopes are less certain than one alone, and from which they are not told apart: the variance
+/// inflation factor of regression.
+const INFLATION: f64 = 10.0;
+
 /// The medians of the cells.
+#[derive(Clone, Copy)]
 pub struct Medians<'a> {
     observed: &'a Observed,
     medians: &'a [f64],
-}
-
-/// What a packet and an acknowledgement cost, in µs; absent where their number was not varied.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Slopes {
-    packet: Option<f64>,
-    acknowledgement: Option<f64>,
+    /// Whether the slopes over packets and over acknowledgements are known.
+    varied: [bool; 2],
 }
 
 impl Medians<'_> {
@@ -58,10 +58,20 @@ impl Medians<'_> {
             Way::Add(change) => Some(self.of(change.label, Quantity::Cost)? - self.whole()?),
             Way::WakeUps => self.wake_ups(WHOLE),
             Way::Calls => Some(CALLS * self.observed.call_us.as_ref().ok()?),
-            Way::Packets(_) => Some(self.slopes(all).packet? * self.of(WHOLE, Quantity::Packets)?),
+            Way::Packets(_) => {
+                let [each, _] = slopes(&self.points(all), self.varied);
+                Some(each? * self.of(WHOLE, Quantity::Packets)?)
+            }
+            Way::FewerPackets(change) => {
+                let saved = self.work(planned.from)? - self.work(change.label)?;
+                let packets = |label| self.of(label, Quantity::Packets);
+                let fewer = packets(planned.from)? - packets(change.label)?;
+                let all = packets(WHOLE)?;
+                (fewer > CHANGED * all).then(|| saved / fewer * all)
+            }
             Way::Acknowledgements(_) => {
-                let each = self.slopes(all).acknowledgement?;
-                Some(each * self.of(WHOLE, Quantity::Acknowledgements)?)
+                let [_, each] = slopes(&self.points(all), self.varied);
+                Some(each? * self.of(WHOLE, Quantity::Acknowledgements)?)
             }
             Way::Missing(_) => None,
         }
@@ -72,66 +82,75 @@ impl Medians<'_> {
         Some(self.of(label, quantity)? - self.of(WHOLE, quantity)?)
     }
 
-    /// The slopes by least squares through the unchanged run, over the cells whose packets or
-    /// acknowledgements are varied.
-    fn slopes(&self, all: &[Planned]) -> Slopes {
+    /// How the cells whose packets or acknowledgements are varied differ from the unchanged run: in packets, in
+    /// acknowledgements, in CPU time.
+    fn points(&self, all: &[Planned]) -> Vec<[f64; 3]> {
         let varies =
             |planned: &&Planned| matches!(planned.way, Way::Packets(_) | Way::Acknowledgements(_));
         let cells = all.iter().filter(varies).flat_map(Planned::changes);
-        let points: Vec<[f64; 3]> = cells
+        cells
             .filter_map(|change| {
                 let cost = self.work(change.label)? - self.work(WHOLE)?;
                 let packets = self.change(change.label, Quantity::Packets)?;
                 let acks = self.change(change.label, Quantity::Acknowledgements);
                 Some([packets, acks.unwrap_or(0.0), cost])
             })
-            .collect();
+            .collect()
+    }
+
+    /// Whether packets and acknowledgements were varied; acknowledgements that change with the packets count as not
+    /// varied, so that their cost is in that of packets.
+    fn varied(&self, all: &[Planned]) -> [bool; 2] {
+        let points = self.points(all);
         let is_varied = |of: usize, quantity| {
             let least = self.of(WHOLE, quantity).map(|whole| CHANGED * whole);
             let most = points.iter().map(|point| point[of].abs());
             least.is_some_and(|least| most.fold(0.0, f64::max) > least)
         };
-        let varied = [
-            is_varied(0, Quantity::Packets),
-            is_varied(1, Quantity::Acknowledgements),
-        ];
-        least_squares(&points, varied)
+        let packets = is_varied(0, Quantity::Packets);
+        let acks = is_varied(1, Quantity::Acknowledgements);
+        [packets, acks && !(packets && are_together(&points))]
     }
 }
 
-/// The slopes of the last number of each point over the first two, through 0; one that is not varied
-/// is left out.
-fn least_squares(points: &[[f64; 3]], varied: [bool; 2]) -> Slopes {
-    let sum = |a: usize, b: usize| points.iter().map(|point| point[a] * point[b]).sum::<f64>();
-    let alone = |of: usize| Some(sum(of, 2) / sum(of, of));
+/// The sum of the products of two numbers of each point.
+fn sum(points: &[[f64; 3]], a: usize, b: usize) -> f64 {
+    points.iter().map(|point| point[a] * point[b]).sum()
+}
+
+fn determinant(points: &[[f64; 3]]) -> f64 {
+    sum(points, 0, 0) * sum(points, 1, 1) - sum(points, 0, 1).powi(2)
+}
+
+/// Whether the first two numbers of the points change together.
+fn are_together(points: &[[f64; 3]]) -> bool {
+    INFLATION * determinant(points) < sum(points, 0, 0) * sum(points, 1, 1)
+}
+
+/// The slopes of the last number of each point over the first two, by least squares through 0; one that is not varied is
+/// left out.
+fn slopes(points: &[[f64; 3]], varied: [bool; 2]) -> [Option<f64>; 2] {
+    let sum = |a: usize, b: usize| sum(points, a, b);
+    let alone = |of: usize| Some(sum(of, 2) / sum(of, of)).filter(|slope| slope.is_finite());
     match varied {
         [true, true] => {
-            let determinant = sum(0, 0) * sum(1, 1) - sum(0, 1).powi(2);
-            if determinant <= 1e-9 * sum(0, 0) * sum(1, 1) {
-                return Slopes::default();
-            }
-            Slopes {
-                packet: Some((sum(0, 2) * sum(1, 1) - sum(1, 2) * sum(0, 1)) / determinant),
-                acknowledgement: Some(
-                    (sum(1, 2) * sum(0, 0) - sum(0, 2) * sum(0, 1)) / determinant,
-                ),
-            }
+            let over = |of: usize, other: usize| {
+                let slope = (sum(of, 2) * sum(other, other) - sum(other, 2) * sum(0, 1))
+                    / determinant(points);
+                Some(slope).filter(|slope| slope.is_finite())
+            };
+            [over(0, 1), over(1, 0)]
         }
-        [true, false] => Slopes {
-            packet: alone(0),
-            acknowledgement: None,
-        },
-        [false, true] => Slopes {
-            packet: None,
-            acknowledgement: alone(1),
-        },
-        [false, false] => Slopes::default(),
+        [true, false] => [alone(0), None],
+        [false, true] => [None, alone(1)],
+        [false, false] => [None, None],
     }
 }
 
 /// A figure of the medians with its interval, from whole blocks that are resampled.
 pub fn estimate(
     observed: &Observed,
+    all: &[Planned],
     seed: u64,
     figure: impl Fn(&Medians) -> Option<f64>,
 ) -> Option<Interval> {
@@ -140,8 +159,16 @@ pub fn estimate(
         .iter()
         .map(|(_, _, values)| &values[..])
         .collect();
+    let middle = |side: &Side| median(&side.iter().map(|(_, value)| *value).collect::<Vec<_>>());
+    let middles: Vec<f64> = sides.iter().map(middle).collect::<Option<_>>()?;
+    let mut whole = Medians {
+        observed,
+        medians: &middles,
+        varied: [false; 2],
+    };
+    whole.varied = whole.varied(all);
     estimate_interval(&sides, seed, |medians| {
-        figure(&Medians { observed, medians })
+        figure(&Medians { medians, ..whole })
     })
 }
 
@@ -212,7 +239,7 @@ mod tests {
     fn costs(work_us: f64) -> Vec<(&'static str, f64)> {
         let (parts, observed) = measured(work_us);
         let cost = |part: &Planned| {
-            let found = estimate(&observed, 7, |medians| medians.cost(part, &parts))?;
+            let found = estimate(&observed, &parts, 7, |medians| medians.cost(part, &parts))?;
             Some((part.part.name, found.value))
         };
         parts.iter().filter_map(cost).collect()
@@ -241,23 +268,80 @@ mod tests {
     }
 
     #[test]
+    fn packets_that_are_left_are_in_their_cost() {
+        let parts = plan(&Run {
+            conditions: &Conditions::of(Workload::UdpStream),
+            is_lab: true,
+            mtu_bytes: 1500,
+        });
+        let cells = [
+            (WHOLE, 10.0, 1.0),
+            ("sendmmsg, recvmmsg", 9.0, 1.0),
+            ("GSO, GRO", 5.0, 0.2),
+        ];
+        let values = cells.iter().flat_map(|(label, cost, packets)| {
+            let of = |quantity, value: f64| ((*label).to_owned(), quantity, vec![(0, value)]);
+            [of(Quantity::Cost, *cost), of(Quantity::Packets, *packets)]
+        });
+        let mut observed = Observed {
+            end: Role::Sender,
+            values: values.collect(),
+            wake_us: Ok(2.0),
+            call_us: Ok(0.1),
+        };
+        let cost = |observed: &Observed| {
+            let part = parts.iter().find(|part| part.part.name == "packets");
+            let part = part.expect("a part");
+            let found = estimate(observed, &parts, 7, |medians| medians.cost(part, &parts));
+            found.map(|found| found.value)
+        };
+        assert_eq!(cost(&observed), Some(5.0));
+        let last = observed.values.last_mut().expect("packets");
+        last.2 = vec![(0, 0.95)];
+        assert_eq!(cost(&observed), None);
+    }
+
+    #[test]
     fn a_part_whose_cell_has_no_runs_has_no_cost() {
         let (parts, mut observed) = measured(0.0);
         observed.values.retain(|(label, ..)| label != "writev");
         let calls = parts.iter().find(|part| part.part.name == "system_calls");
         let calls = calls.expect("system calls");
-        let found = estimate(&observed, 7, |medians| medians.cost(calls, &parts));
+        let found = estimate(&observed, &parts, 7, |medians| medians.cost(calls, &parts));
         assert_eq!(found, None);
     }
 
     #[test]
-    fn packets_and_acknowledgements_are_distinguished() {
+    fn packets_and_acknowledgements_are_distinguished_where_they_change_apart() {
         let point = |packets: f64, acks: f64| [packets, acks, 5.0 * packets + 2.0 * acks];
         let points = [point(1.0, 0.5), point(3.0, 1.0), point(0.1, -0.6)];
-        let found = least_squares(&points, [true, true]);
-        assert!((found.packet.expect("a slope") - 5.0).abs() < 1e-9);
-        assert!((found.acknowledgement.expect("a slope") - 2.0).abs() < 1e-9);
-        let alone = least_squares(&[[2.0, 0.0, 8.0]], [true, false]);
-        assert_eq!((alone.packet, alone.acknowledgement), (Some(4.0), None));
+        assert!(!are_together(&points));
+        let [packet, acknowledgement] = slopes(&points, [true, true]);
+        assert!((packet.expect("a slope") - 5.0).abs() < 1e-9);
+        assert!((acknowledgement.expect("a slope") - 2.0).abs() < 1e-9);
+        assert!(are_together(&[point(1.0, 0.5), point(3.0, 1.4)]));
+        assert_eq!(slopes(&[[2.0, 0.0, 8.0]], [true, false]), [Some(4.0), None]);
+    }
+
+    #[test]
+    fn acknowledgements_that_change_with_the_packets_are_in_their_cost() {
+        let (parts, mut observed) = measured(0.0);
+        for (label, quantity, values) in &mut observed.values {
+            if *quantity == Quantity::Acknowledgements {
+                let changed = match label.as_str() {
+                    "quarter of a packet" => 2.0,
+                    "eighth of a packet" => 3.1,
+                    _ => 1.0,
+                };
+                values.iter_mut().for_each(|(_, value)| *value = changed);
+            }
+        }
+        let cost = |name: &str| {
+            let part = parts.iter().find(|part| part.part.name == name);
+            let part = part.expect("a part");
+            estimate(&observed, &parts, 7, |medians| medians.cost(part, &parts))
+        };
+        assert!(cost("packets").is_some());
+        assert_eq!(cost("acknowledgements"), None);
     }
 }

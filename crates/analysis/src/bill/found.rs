@@ -94,7 +94,7 @@ fn level_is(label: &bitcost_model::study::Label, text: &str) -> bool {
 impl EndBill {
     fn of(summary: &Summary, parts: &[Planned], observed: &Observed) -> EndBill {
         let seed = summary.seed;
-        let whole = estimate(observed, seed, |medians| medians.whole());
+        let whole = estimate(observed, parts, seed, |medians| medians.whole());
         let entries: Vec<Entry> = parts
             .iter()
             .map(|part| Entry {
@@ -114,7 +114,7 @@ impl EndBill {
             .collect();
         EndBill {
             end: observed.end,
-            unexplained: estimate(observed, seed, |medians| {
+            unexplained: estimate(observed, parts, seed, |medians| {
                 let costs = measured.iter().map(|part| medians.cost(part, parts));
                 Some(medians.whole()? - costs.sum::<Option<f64>>()?)
             }),
@@ -147,7 +147,7 @@ fn by(part: &Planned) -> String {
         Way::Add(change) => format!("{WHOLE} → {}", change.label),
         Way::WakeUps => "× run_same_idle".to_owned(),
         Way::Calls => "2 × system_call".to_owned(),
-        Way::Packets(_) => "slope over packets".to_owned(),
+        Way::Packets(_) | Way::FewerPackets(_) => "slope over packets".to_owned(),
         Way::Acknowledgements(_) => "slope over ACKs".to_owned(),
         Way::Missing(_) => String::new(),
     }
@@ -172,19 +172,40 @@ fn cost(summary: &Summary, part: &Planned, all: &[Planned], observed: &Observed)
     if let Some(reason) = reason {
         return Cost::Missing(reason);
     }
-    let found = estimate(observed, summary.seed, |medians| medians.cost(part, all));
-    found.map_or_else(|| Cost::Missing(unvaried(&part.way)), Cost::Known)
+    let found = estimate(observed, all, summary.seed, |medians| {
+        medians.cost(part, all)
+    });
+    of_figure(found, &part.way)
+}
+
+/// What a part costs by its figure; a cell without the part that costs clearly more does not measure it.
+fn of_figure(found: Option<Interval>, way: &Way) -> Cost {
+    let Some(cost) = found else {
+        return Cost::Missing(unvaried(way).to_owned());
+    };
+    match way {
+        Way::Take(change) | Way::Aside(change) | Way::FewerPackets(change)
+            if cost.high.is_some_and(|high| high < 0.0) =>
+        {
+            let label = change.label;
+            Cost::Missing(format!("`{label}` takes more CPU time than it saves"))
+        }
+        _ => Cost::Known(cost),
+    }
 }
 
 /// Why a part with all of its cells has no figure.
-fn unvaried(way: &Way) -> String {
-    let number = match way {
-        Way::Packets(_) => "packets",
-        Way::Acknowledgements(_) => "acknowledgements",
-        Way::WakeUps => return "wake-ups were not counted".to_owned(),
-        _ => return "the differences are not known".to_owned(),
-    };
-    format!("the number of {number} changed by less than 10 %, or other numbers changed with it")
+fn unvaried(way: &Way) -> &'static str {
+    match way {
+        Way::Packets(_) | Way::FewerPackets(_) => {
+            "their number was not counted, or changed by less than 10 %"
+        }
+        Way::Acknowledgements(_) => {
+            "their number changed by less than 10 %, or with that of packets, whose cost then includes theirs"
+        }
+        Way::WakeUps => "wake-ups were not counted",
+        _ => "the differences are not known",
+    }
 }
 
 /// Why a cell has no cost at this endpoint.
@@ -209,4 +230,31 @@ fn missing(summary: &Summary, observed: &Observed, label: &str) -> String {
     };
     let end = observed.end.name();
     found.unwrap_or_else(|| format!("no run of `{label}` has the CPU time of the {end}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bill::parts::Change;
+
+    #[test]
+    fn a_cell_that_costs_more_without_a_part_does_not_measure_it() {
+        let change = Change {
+            label: "splice, MSG_TRUNC",
+            settings: Vec::new(),
+            ends: &[Role::Sender],
+        };
+        let of = |way, high| {
+            let cost = Interval {
+                value: -0.5,
+                low: Some(-0.9),
+                high: Some(high),
+            };
+            of_figure(Some(cost), &way)
+        };
+        let why = "`splice, MSG_TRUNC` takes more CPU time than it saves";
+        assert!(matches!(of(Way::Take(change.clone()), -0.1), Cost::Missing(said) if said == why));
+        assert!(matches!(of(Way::Take(change.clone()), 0.1), Cost::Known(_)));
+        assert!(matches!(of(Way::Add(change), -0.1), Cost::Known(_)));
+    }
 }

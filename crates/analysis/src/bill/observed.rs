@@ -18,8 +18,8 @@ pub enum Quantity {
     Cost,
     /// Wake-ups of the traffic thread.
     WakeUps,
-    /// Packets in the endpoint's stack, a super-packet once; of transactions segments with and
-    /// without data.
+    /// Packets in the endpoint's stack, of datagrams in the sender's, a super-packet once; of
+    /// transactions segments with and without data.
     Packets,
     /// Acknowledgements without data.
     Acknowledgements,
@@ -118,7 +118,6 @@ impl Quantity {
                 Quantity::Acknowledgements => None,
             };
         }
-        let segments = || Some(KIB / value("segment_size_bytes")?);
         match self {
             Quantity::Cost => of_end(
                 "send_service_demand_us_per_kib",
@@ -129,10 +128,16 @@ impl Quantity {
                 Some(wakeups? * KIB / f64::from(conditions.message_size_bytes))
             }
             Quantity::Packets => {
-                let size = of_end("sender_segments_per_packet", "receiver_segments_per_packet");
-                Some(segments()? / size?)
+                let at_receiver = match conditions.workload.is_datagram() {
+                    // How many a receiver merges depends on when it looks.
+                    true => "sender_bytes_per_packet",
+                    false => "receiver_bytes_per_packet",
+                };
+                Some(KIB / of_end("sender_bytes_per_packet", at_receiver)?)
             }
-            Quantity::Acknowledgements => Some(segments()? * value("acks_per_segment")?),
+            Quantity::Acknowledgements => {
+                Some(KIB / value("segment_size_bytes")? * value("acks_per_segment")?)
+            }
         }
     }
 }

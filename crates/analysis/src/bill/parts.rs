@@ -8,7 +8,7 @@ use bitcost_model::modes::Mode;
 use bitcost_model::record::Role;
 use bitcost_model::workload::Workload;
 
-use Way::{Acknowledgements, Add, Aside, Calls, Missing, Packets, Take, WakeUps};
+use Way::{Acknowledgements, Add, Aside, Calls, FewerPackets, Missing, Packets, Take, WakeUps};
 
 /// The run of which a bill is made.
 pub struct Run<'a> {
@@ -46,6 +46,8 @@ pub enum Way {
     Calls,
     /// By the slope of the cost over the number of packets.
     Packets(Vec<Change>),
+    /// The same, by a cell with fewer packets that lacks the parts before.
+    FewerPackets(Change),
     /// By the slope of the cost over the number of acknowledgements.
     Acknowledgements(Change),
     /// It cannot be measured, for this reason.
@@ -226,7 +228,7 @@ fn copies(run: &Run) -> Option<Way> {
 fn packets(run: &Run) -> Option<Way> {
     if run.is_udp() {
         return Some(match run.is_plain() {
-            true => Take(change(
+            true => FewerPackets(change(
                 "GSO, GRO",
                 &[("send_mode", "\"gso\""), ("receive_mode", "\"gro\"")],
             )),

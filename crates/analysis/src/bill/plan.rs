@@ -31,7 +31,7 @@ pub fn plan(run: &Run) -> Vec<Planned> {
             continue;
         };
         let mut is_from = WHOLE;
-        if let Way::Take(change) | Way::Aside(change) = &mut way {
+        if let Way::Take(change) | Way::Aside(change) | Way::FewerPackets(change) = &mut way {
             is_from = from;
             change.settings = [&settings[..], &change.settings[..]].concat();
         }
@@ -55,6 +55,7 @@ impl Planned {
             Way::Take(change)
             | Way::Aside(change)
             | Way::Add(change)
+            | Way::FewerPackets(change)
             | Way::Acknowledgements(change) => std::slice::from_ref(change),
             Way::Packets(changes) => changes,
             Way::WakeUps | Way::Calls | Way::Missing(_) => &[],
