@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bitcost_model::profile::{Layer, Profile, ProfileEvent};
+use bitcost_model::profile::{Layer, Profile, ProfileEvent, ProfiledTask};
 use bitcost_model::record::Role;
 
 use super::activity::Activity;
 use super::classify::{Layers, base};
-use super::owner::{Found, Owner, Place};
-use super::weights::{Weights, missed};
+use super::owner::{Found, Owner, Place, end_of_cpu};
+use super::weights::{missed, weights};
 use crate::metrics::cpu::idle_cpus_of;
 use crate::metrics::{Method, RunView, attribute, units_per_second};
 
@@ -127,15 +127,19 @@ impl RunProfile {
 
 impl Account {
     fn add(&mut self, profile: &Profile, place: &Place, run: &RunView) {
-        let weights = Weights::of(profile, place, run);
-        let (mut layers, mut receiving) = (Layers::default(), Sorted::new());
+        let mut known = Layers::default();
+        let layers = profile
+            .stacks
+            .iter()
+            .map(|sampled| known.of(&sampled.stack));
+        let layers: Vec<Option<Layer>> = layers.collect();
+        let weights = weights(profile, &layers, place, run);
+        let mut receiving = Sorted::new();
         let mut received: BTreeMap<Owner, BTreeMap<Owner, f64>> = BTreeMap::new();
-        for sampled in &profile.stacks {
-            let cpus = weights.cpus(sampled);
+        for ((sampled, layer), cpus) in profile.stacks.iter().zip(layers).zip(weights) {
             let leaf = base(sampled.stack.rsplit(';').next().unwrap_or_default());
             let activity = Activity::of(leaf);
             let carrier = place.of_task(&sampled.task);
-            let layer = layers.of(&sampled.stack);
             let own = layer.unwrap_or(Layer::OtherKernel);
             let owner = match place.owner(&sampled.task, &sampled.stack) {
                 Found::Owner(owner) => owner,
@@ -155,7 +159,12 @@ impl Account {
                 }
             };
             let home = end_of_cpu(sampled.cpu, run).filter(|_| owner == Owner::Other);
-            self.put((home.unwrap_or(carrier), owner, own, activity), cpus);
+            let home = home.map_or(carrier, Owner::End);
+            let layer_of_owner = match sampled.task {
+                ProfiledTask::Idle if owner == Owner::Other => own,
+                _ => layer_of(owner, own),
+            };
+            self.put((home, owner, layer_of_owner, activity), cpus);
             if layer.is_none() {
                 *self
                     .unclassified
@@ -165,22 +174,14 @@ impl Account {
         }
         for ((carrier, _, own, activity), cpus) in receiving {
             for (owner, part) in parts(&received, carrier) {
-                self.put((carrier, owner, own, activity), cpus * part);
+                let key = (carrier, owner, layer_of(owner, own), activity);
+                self.put(key, cpus * part);
             }
         }
     }
 
-    fn put(&mut self, (carrier, owner, own, activity): (Owner, Owner, Layer, Activity), cpus: f64) {
-        let layer = match owner {
-            Owner::End(_) => own,
-            Owner::Wire => Layer::Wire,
-            Owner::Other => Layer::OtherPrograms,
-            Owner::Idle => Layer::Idle,
-        };
-        *self
-            .sorted
-            .entry((carrier, owner, layer, activity))
-            .or_default() += cpus;
+    fn put(&mut self, key: (Owner, Owner, Layer, Activity), cpus: f64) {
+        *self.sorted.entry(key).or_default() += cpus;
     }
 
     /// The share of what other programs took of an end's own CPUs that is above what these were busy
@@ -238,12 +239,14 @@ impl Account {
     }
 }
 
-/// The end that has a CPU for itself.
-fn end_of_cpu(cpu: Option<u32>, run: &RunView) -> Option<Owner> {
-    let cpu = cpu?;
-    let has = |role: &Role| run.end(*role).pinned_cpus.contains(&cpu);
-    let mut ends = [Role::Sender, Role::Receiver].into_iter();
-    ends.find(has).map(Owner::End)
+/// The layer of an owner's work in this layer.
+fn layer_of(owner: Owner, own: Layer) -> Layer {
+    match owner {
+        Owner::End(_) => own,
+        Owner::Wire => Layer::Wire,
+        Owner::Other => Layer::OtherPrograms,
+        Owner::Idle => Layer::Idle,
+    }
 }
 
 /// Whether the run's account charges an end also for this work of others: whole hosts and an end's own

@@ -6,6 +6,7 @@ use bitcost_model::profile::{ProfiledTask, is_idle};
 use bitcost_model::record::Role;
 
 use super::classify::base;
+use crate::metrics::RunView;
 
 /// Whose CPU time a sample shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,6 +149,14 @@ impl Place {
             _ => Found::Receiving,
         }
     }
+}
+
+/// The end that has a CPU for itself.
+pub(super) fn end_of_cpu(cpu: Option<u32>, run: &RunView) -> Option<Role> {
+    let cpu = cpu?;
+    let has = |role: &Role| run.end(*role).pinned_cpus.contains(&cpu);
+    let mut ends = [Role::Sender, Role::Receiver].into_iter();
+    ends.find(has)
 }
 
 /// Whether a NAPI thread, which has taken packets, has the queue run on that fills its interface: over a

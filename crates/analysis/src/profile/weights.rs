@@ -2,98 +2,134 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_model::profile::{Profile, ProfileEvent, ProfiledStack, ProfiledTask, is_softirq};
+use bitcost_model::profile::{
+    Layer, Profile, ProfileEvent, ProfiledStack, ProfiledTask, is_softirq,
+};
 use bitcost_model::record::{Role, ThreadKind};
 
-use super::owner::Place;
+use super::owner::{Owner, Place, end_of_cpu};
 use crate::metrics::RunView;
 use crate::metrics::cpu::{span_seconds, thread_seconds};
 
-/// The CPU seconds per second of each sample of a profile.
-pub(super) struct Weights {
-    window_ns: f64,
-    /// The samples that the rate requests of a CPU in the window.
-    requested: f64,
-    /// The share of samples whose stack was kept. The time of the others is divided among these.
-    kept: f64,
-    /// By how much samples of a task outside of soft interrupts stand for more than their share of
-    /// their CPU's time.
-    factors: BTreeMap<ProfiledTask, f64>,
-}
-
-impl Weights {
-    /// The weights of a profile: each CPU's time is divided evenly among its samples, and then that of
-    /// an end's threads, outside of soft interrupts, in the proportion of their clocks.
-    pub fn of(profile: &Profile, place: &Place, run: &RunView) -> Weights {
-        let counted: u64 = profile.stacks.iter().map(|stack| stack.count).sum();
-        let mut weights = Weights {
-            window_ns: profile.window_ns.max(1) as f64,
-            requested: (f64::from(profile.rate_hz) * profile.window_ns as f64 / 1e9).max(1.0),
-            kept: (counted.max(1) as f64 / profile.samples.max(1) as f64).min(1.0),
-            factors: BTreeMap::new(),
-        };
-        let mut sums: BTreeMap<&ProfiledTask, [f64; 2]> = BTreeMap::new();
-        for sampled in &profile.stacks {
-            let [soft, own] = sums.entry(&sampled.task).or_default();
-            match is_softirq(&sampled.stack) {
-                true => *soft += weights.cpus(sampled),
-                false => *own += weights.cpus(sampled),
+/// The CPU seconds per second of each stack of a profile, which has this layer. In soft interrupts, and
+/// where a stack is no end's, the time of each CPU is divided evenly among its samples.
+pub(super) fn weights(
+    profile: &Profile,
+    layers: &[Option<Layer>],
+    place: &Place,
+    run: &RunView,
+) -> Vec<f64> {
+    let (mut cpus, counted) = by_time_and_count(profile);
+    let task = |at: usize| &profile.stacks[at].task;
+    let is_clock = profile.event == ProfileEvent::CpuClock;
+    for end in [Role::Sender, Role::Receiver] {
+        let is_own = |at: &usize| end_of(&profile.stacks[*at], place, run) == Some(end);
+        let is_soft = |at: &usize| is_softirq(&profile.stacks[*at].stack);
+        let own = (0..cpus.len()).filter(is_own);
+        let (soft, rest): (Vec<usize>, Vec<usize>) = own.partition(is_soft);
+        let mut clocks = Clocks::new();
+        for at in &rest {
+            let read = || clock(task(*at), place, run).unwrap_or(0.0);
+            clocks.entry(task(*at)).or_insert_with(read);
+        }
+        for at in soft {
+            if let Some(clock) = clocks.get_mut(task(at)) {
+                *clock -= cpus[at];
             }
         }
-        let threads = sums.into_iter().filter_map(|(task, [soft, sampled])| {
-            let (end, clock) = clock(task, place, run)?;
-            let clock = clock - soft;
-            (sampled > 0.0 && clock > 0.0).then(|| Threads {
-                task: task.clone(),
-                end,
-                sampled,
-                clock,
-            })
-        });
-        weights.factors = factors(&threads.collect::<Vec<_>>());
-        weights
+        clocks.retain(|_, clock| *clock > 0.0);
+        let sampled = |at: &usize| Sampled {
+            task: task(*at),
+            cpus: if is_clock { counted[*at] } else { cpus[*at] },
+            is_hidden: !is_clock || layers[*at].is_some_and(is_around_idle),
+        };
+        let mut samples: Vec<Sampled> = rest.iter().map(sampled).collect();
+        divide(rest.iter().map(|at| cpus[*at]).sum(), &clocks, &mut samples);
+        for (at, sampled) in rest.into_iter().zip(samples) {
+            cpus[at] = sampled.cpus;
+        }
     }
+    cpus
+}
 
-    /// The CPU seconds per second of the samples of a stack.
-    pub fn cpus(&self, sampled: &ProfiledStack) -> f64 {
-        let cpus = match sampled.time_ns {
-            Some(ns) => ns as f64 / self.window_ns,
-            None => sampled.count as f64 / self.requested,
-        };
-        let factor = match self.factors.get(&sampled.task) {
-            Some(factor) if !is_softirq(&sampled.stack) => *factor,
-            _ => 1.0,
-        };
-        cpus * factor / self.kept
+/// The CPU seconds per second of each stack by its part of the time of its CPU, and by its samples.
+fn by_time_and_count(profile: &Profile) -> (Vec<f64>, Vec<f64>) {
+    let window_ns = profile.window_ns.max(1) as f64;
+    let counted: u64 = profile.stacks.iter().map(|stack| stack.count).sum();
+    // The time of samples whose stack was not kept, or that were lost, is divided among the others.
+    let kept = (counted.max(1) as f64 / profile.samples.max(1) as f64).min(1.0);
+    let taken = counted.max(1) as f64 / (profile.samples + profile.lost).max(1) as f64;
+    let expected = f64::from(profile.rate_hz) * window_ns / 1e9 * taken.min(1.0);
+    let stacks = profile.stacks.iter().map(|stack| {
+        let by_count = stack.count as f64 / expected.max(1.0);
+        let by_time = stack.time_ns.map(|ns| ns as f64 / window_ns / kept);
+        (by_time.unwrap_or(by_count), by_count)
+    });
+    stacks.unzip()
+}
+
+/// The end of a stack, by its task or by the CPU that it ran on.
+fn end_of(stack: &ProfiledStack, place: &Place, run: &RunView) -> Option<Role> {
+    match place.of_task(&stack.task) {
+        Owner::End(end) => Some(end),
+        _ => end_of_cpu(stack.cpu, run),
     }
 }
 
-/// The threads of a task outside of soft interrupts, in CPU seconds per second.
-struct Threads {
-    task: ProfiledTask,
-    end: Role,
-    /// By their samples.
-    sampled: f64,
-    /// By their clocks.
-    clock: f64,
+/// The layers of what a CPU does with interrupts disabled before it idles and after, where a clock's
+/// samples are not taken.
+fn is_around_idle(layer: Layer) -> bool {
+    matches!(layer, Layer::Scheduler | Layer::WakeUps)
 }
 
-/// The factor of each task. What the samples of an end stand for in all stays as it is.
-fn factors(threads: &[Threads]) -> BTreeMap<ProfiledTask, f64> {
-    let factor = |own: &Threads| {
-        let of_end = threads.iter().filter(|other| other.end == own.end);
-        let (sampled, clock) = of_end.fold((0.0, 0.0), |(sampled, clock), other| {
-            (sampled + other.sampled, clock + other.clock)
-        });
-        let factor = own.clock / own.sampled * sampled / clock;
-        (own.task.clone(), factor)
+/// The CPU seconds per second of tasks by their clocks, outside of soft interrupts.
+type Clocks<'a> = BTreeMap<&'a ProfiledTask, f64>;
+
+/// A stack of an end outside of soft interrupts.
+struct Sampled<'a> {
+    task: &'a ProfiledTask,
+    cpus: f64,
+    /// Whether its layer is one that was sampled too rarely, where samples are missing.
+    is_hidden: bool,
+}
+
+/// Divides the time of an end outside of soft interrupts: each task has that of its clock, the others that of
+/// their samples, and what is left is around idle.
+fn divide(whole: f64, clocks: &Clocks, samples: &mut [Sampled]) {
+    let others = samples.iter().filter(|one| !clocks.contains_key(one.task));
+    let room = whole - others.map(|one| one.cpus).sum::<f64>();
+    let share = (room / clocks.values().sum::<f64>()).clamp(0.0, 1.0);
+    if share > 0.0 {
+        for (task, clock) in clocks {
+            give(clock * share, samples, |one| one.task == *task);
+        }
+    }
+    give(whole, samples, |_| true);
+}
+
+/// Makes these samples stand for this time in all. What they lack is that of hidden layers.
+fn give(whole: f64, samples: &mut [Sampled], is_of: impl Fn(&Sampled) -> bool) {
+    let sum = |samples: &[Sampled], is: &dyn Fn(&Sampled) -> bool| -> f64 {
+        let some = samples.iter().filter(|one| is_of(one) && is(one));
+        some.map(|one| one.cpus).sum()
     };
-    threads.iter().map(factor).collect()
+    let (all, hidden) = (sum(samples, &|_| true), sum(samples, &|one| one.is_hidden));
+    let is_added = whole > all && hidden > 0.0;
+    let factor = match is_added {
+        true => 1.0 + (whole - all) / hidden,
+        false => whole / all,
+    };
+    for one in samples
+        .iter_mut()
+        .filter(|one| is_of(one) && (one.is_hidden || !is_added))
+    {
+        one.cpus *= factor;
+    }
 }
 
-/// The end of a task and its CPU seconds per second by the clocks of its threads; absent where these
-/// were not read.
-fn clock(task: &ProfiledTask, place: &Place, run: &RunView) -> Option<(Role, f64)> {
+/// The CPU seconds per second of an end's task by the clocks of its threads; absent where these were not
+/// read.
+fn clock(task: &ProfiledTask, place: &Place, run: &RunView) -> Option<f64> {
     let (role, kind) = match task {
         ProfiledTask::Sender => (Role::Sender, ThreadKind::Traffic),
         ProfiledTask::Receiver => (Role::Receiver, ThreadKind::Traffic),
@@ -101,7 +137,7 @@ fn clock(task: &ProfiledTask, place: &Place, run: &RunView) -> Option<(Role, f64
         _ => return None,
     };
     let (seconds, _) = thread_seconds(run.end(role), kind)?;
-    Some((role, seconds / span_seconds(run.end(role))?))
+    Some(seconds / span_seconds(run.end(role))?)
 }
 
 /// The share of the samples requested of busy CPUs that a clock did not take; 0 of cycles, whose rate
@@ -125,22 +161,38 @@ pub(super) fn missed(profile: &Profile) -> f64 {
 mod tests {
     use super::*;
 
-    #[test]
-    fn threads_of_an_end_share_its_samples_as_their_clocks_say() {
-        let napi = || ProfiledTask::Napi("eth0".to_owned());
-        let threads = |task, end, sampled, clock| Threads {
+    fn sampled(task: &ProfiledTask, cpus: f64, is_hidden: bool) -> Sampled<'_> {
+        Sampled {
             task,
-            end,
-            sampled,
-            clock,
-        };
-        let found = factors(&[
-            threads(ProfiledTask::Sender, Role::Sender, 0.5, 0.25),
-            threads(ProfiledTask::Receiver, Role::Receiver, 0.25, 0.375),
-            threads(napi(), Role::Receiver, 0.75, 0.375),
-        ]);
-        assert_eq!(found[&ProfiledTask::Sender], 1.0);
-        let receiver = [&ProfiledTask::Receiver, &napi()].map(|task| found[task]);
-        assert_eq!(receiver, [2.0, 2.0 / 3.0]);
+            cpus,
+            is_hidden,
+        }
+    }
+
+    #[test]
+    fn time_without_samples_is_around_idle() {
+        let napi = ProfiledTask::Napi("eth0".to_owned());
+        let (thread, idle) = (ProfiledTask::Receiver, ProfiledTask::Idle);
+        let clocks = Clocks::from([(&thread, 0.5), (&napi, 0.25)]);
+        let mut samples = [
+            sampled(&thread, 0.25, false),
+            sampled(&thread, 0.125, true),
+            sampled(&napi, 0.25, false),
+            sampled(&napi, 0.25, true),
+            sampled(&idle, 0.0625, true),
+        ];
+        divide(0.8125, &clocks, &mut samples);
+        let found = samples.map(|one| one.cpus);
+        assert_eq!(found, [0.25, 0.25, 0.125, 0.125, 0.0625]);
+    }
+
+    #[test]
+    fn clocks_that_exceed_the_time_of_the_cpus_share_it() {
+        let (sender, other) = (ProfiledTask::Sender, ProfiledTask::Agent);
+        for (whole, expected) in [(0.75, [0.25, 0.5]), (0.25, [0.125, 0.125])] {
+            let mut samples = [sampled(&other, 0.25, false), sampled(&sender, 0.25, false)];
+            divide(whole, &Clocks::from([(&sender, 1.0)]), &mut samples);
+            assert_eq!(samples.map(|one| one.cpus), expected);
+        }
     }
 }
