@@ -116,20 +116,20 @@ fn picture(ends: &[(&str, &EndLayers)], of: &str, role: Role, number: usize) -> 
     finish(number, HEADING, drawn)
 }
 
-/// A function in the chart: the calls from it, the samples in it and below.
+/// A function in the chart: the calls from it, the time in it and below.
 #[derive(Default)]
 struct Node {
-    samples: u64,
+    ns: f64,
     calls: BTreeMap<String, Node>,
 }
 
 impl Node {
-    fn add(&mut self, chain: &str, samples: u64) {
+    fn add(&mut self, chain: &str, ns: f64) {
         let mut node = self;
-        node.samples += samples;
+        node.ns += ns;
         for function in chain.split(';') {
             node = node.calls.entry(function.to_owned()).or_default();
-            node.samples += samples;
+            node.ns += ns;
         }
     }
 }
@@ -148,8 +148,7 @@ impl Drawing {
         chain: &mut String,
         name: &str,
         node: &Node,
-        ns: f64,
-        least: u64,
+        least: f64,
     ) -> serde_json::Value {
         let length = chain.len();
         if !chain.is_empty() {
@@ -161,11 +160,11 @@ impl Drawing {
         let calls: Vec<serde_json::Value> = node
             .calls
             .iter()
-            .filter(|(_, call)| call.samples >= least)
-            .map(|(name, call)| self.node(chain, name, call, ns, least))
+            .filter(|(_, call)| call.ns >= least)
+            .map(|(name, call)| self.node(chain, name, call, least))
             .collect();
         chain.truncate(length);
-        let time = (node.samples as f64 * ns * 10.0).round() / 10.0;
+        let time = (node.ns * 10.0).round() / 10.0;
         json!([self.place(name), layer, time, calls])
     }
 
@@ -206,7 +205,7 @@ fn flame(page: &mut Html, execution: &Findings, profiled: &Profiled) {
         .raw("</script>\n<noscript><p class=\"fine\">The chart needs the page's script.</p></noscript>\n</figure>\n");
 }
 
-/// The tree of an end.
+/// The tree of an end. The time of a layer in the table is divided among its chains by their samples.
 fn tree(
     drawing: &mut Drawing,
     cell: &ProfiledCell,
@@ -214,22 +213,28 @@ fn tree(
     chains: &Chains,
 ) -> Option<serde_json::Value> {
     let start = format!("{};", end.end.name());
-    let mut root = Node::default();
-    for (chain, samples) in chains {
-        if let Some(functions) = chain.strip_prefix(&start) {
-            root.add(functions, *samples);
-        }
+    let own = chains.iter().filter_map(|(chain, samples)| {
+        let chain = chain.strip_prefix(&start)?;
+        let layer = drawing.layers.of(chain).unwrap_or(Layer::OtherKernel);
+        Some((chain, layer, *samples as f64))
+    });
+    let own: Vec<(&str, Layer, f64)> = own.collect();
+    let mut sampled: BTreeMap<Layer, f64> = BTreeMap::new();
+    for (_, layer, samples) in &own {
+        *sampled.entry(*layer).or_default() += samples;
     }
-    let ns = end.sum.value / (root.samples > 0).then_some(root.samples as f64)?;
-    let least = (root.samples as f64 * LEAST).ceil() as u64;
+    let mut root = Node::default();
+    for (chain, layer, samples) in own {
+        let time = end.layer(layer).map_or(0.0, |time| time.value);
+        root.add(chain, time * samples / sampled[&layer]);
+    }
+    let least = (root.ns > 0.0).then_some(root.ns * LEAST)?;
     let calls: Vec<serde_json::Value> = root
         .calls
         .iter()
-        .filter(|(_, call)| call.samples >= least)
-        .map(|(name, call)| drawing.node(&mut String::new(), name, call, ns, least))
+        .filter(|(_, call)| call.ns >= least)
+        .map(|(name, call)| drawing.node(&mut String::new(), name, call, least))
         .collect();
     let whole = format!("{} {}", cell.name, place(cell.of, end.end));
-    Some(
-        json!({ "cell": whole, "unit": format!("ns/{}", cell.of), "ns": end.sum.value, "calls": calls }),
-    )
+    Some(json!({ "cell": whole, "unit": format!("ns/{}", cell.of), "ns": root.ns, "calls": calls }))
 }
