@@ -19,8 +19,8 @@ pub use choose::{Offers, offers};
 pub use intervention::{Candidate, Trial};
 pub use interventions::INTERVENTIONS;
 pub use round::{
-    BLOCKS_LEAST, BLOCKS_MOST, FACTOR, FINALISTS, SCREENING_BLOCKS, UNCHANGED, is_decided,
-    measured, screened, winner,
+    BLOCKS_LEAST, BLOCKS_MOST, FACTOR, FINALISTS, SCREENING_BLOCKS, UNCHANGED, blocks_planned,
+    is_decided, measured, screened, winner,
 };
 pub use step::Step;
 

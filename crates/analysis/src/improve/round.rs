@@ -23,13 +23,16 @@ pub const SCREENING_BLOCKS: u32 = 2;
 /// The most changes that go into the round that decides.
 pub const FINALISTS: usize = 3;
 
-/// The fewest blocks by which a change is kept, and the most that are made for it.
+/// The fewest blocks by which a change is kept, unless its gain is [`LARGE`], and the most that are made for it.
 pub const BLOCKS_LEAST: u32 = 3;
 /// See [`BLOCKS_LEAST`].
 pub const BLOCKS_MOST: u32 = 12;
 
 /// The least gain that is worth a change, as a ratio.
 const WORTH: f64 = 1.03;
+
+/// Where the interval of a gain excludes less than this ratio, fewer blocks are enough: runs that do not differ vary less.
+const LARGE: f64 = 2.0;
 
 /// A cheaper change has at least this share of the unchanged run's rate.
 const SAME_RATE: f64 = 0.97;
@@ -46,11 +49,16 @@ impl Measured {
         }
     }
 
-    /// Whether it gains what a change is worth, with an interval that excludes no gain.
+    /// Whether it gains what a change is worth, with an interval that excludes no gain; of few blocks, one that is not
+    /// large.
     pub fn is_gain(&self, goal: Goal) -> bool {
         let gain = self.gain(goal).filter(|gain| gain.value >= WORTH);
         let low = gain.and_then(|gain| gain.widened(LOOKED).low);
-        low.is_some_and(|low| low > 1.0)
+        let excluded = match self.blocks < BLOCKS_LEAST {
+            true => LARGE,
+            false => 1.0,
+        };
+        low.is_some_and(|low| low > excluded)
     }
 
     /// Whether the run was better with it.
@@ -181,9 +189,17 @@ pub fn screened(found: &[Measured], goal: Goal) -> Vec<String> {
 pub fn is_decided(round: &Findings, goal: Goal) -> bool {
     let (found, _) = measured(round);
     let has_least = found.iter().any(|one| one.blocks >= BLOCKS_LEAST);
-    has_least
-        && (best(&found, goal).is_some_and(|one| one.is_gain(goal))
-            || found.iter().all(|one| one.is_none(goal)))
+    best(&found, goal).is_some_and(|one| one.is_gain(goal))
+        || (has_least && found.iter().all(|one| one.is_none(goal)))
+}
+
+/// The blocks that are planned to decide about changes of which this is known.
+pub fn blocks_planned(found: &[Measured], goal: Goal) -> u32 {
+    let gain = best(found, goal).and_then(|one| one.gain(goal));
+    match gain.is_some_and(|gain| gain.value >= LARGE * LARGE) {
+        true => BLOCKS_LEAST - 1,
+        false => BLOCKS_LEAST,
+    }
 }
 
 fn best(found: &[Measured], goal: Goal) -> Option<&Measured> {
@@ -194,9 +210,8 @@ fn best(found: &[Measured], goal: Goal) -> Option<&Measured> {
 /// The change that a round keeps: of those that gain, the first in the order of its levels that is as good as the best
 /// one, within what a change is worth.
 pub fn winner(found: &[Measured], goal: Goal) -> Option<&Measured> {
-    let is_kept = |one: &&Measured| one.blocks >= BLOCKS_LEAST && one.is_gain(goal);
     let gain = |one: &Measured| one.gain(goal).map_or(0.0, |gain| gain.value);
-    let kept = || found.iter().filter(is_kept);
+    let kept = || found.iter().filter(|one| one.is_gain(goal));
     let best = kept().map(gain).fold(0.0, f64::max);
     kept().find(|one| gain(one) * WORTH >= best)
 }
@@ -237,6 +252,12 @@ mod tests {
         assert_eq!(screened(&found, Goal::Rate), ["2 times", "4 times"]);
         let early = [one("2 times", 1.5, 1.0, BLOCKS_LEAST - 1)];
         assert_eq!(winner(&early, Goal::Rate), None, "too few blocks");
+        let large = [one("20 times", 20.0, 1.0, BLOCKS_LEAST - 1)];
+        assert!(
+            winner(&large, Goal::Rate).is_some(),
+            "enough blocks for so much"
+        );
+        assert!(blocks_planned(&large, Goal::Rate) < blocks_planned(&early, Goal::Rate));
     }
 
     #[test]

@@ -10,7 +10,8 @@ use bitcost_analysis::explain::Limiter;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::improve::{
     BLOCKS_LEAST, BLOCKS_MOST, Candidate, FACTOR, FINALISTS, Goal, Measured, NotTried,
-    SCREENING_BLOCKS, Step, UNCHANGED, apply, is_decided, measured, offers, screened, winner,
+    SCREENING_BLOCKS, Step, UNCHANGED, apply, blocks_planned, is_decided, measured, offers,
+    screened, winner,
 };
 use bitcost_analysis::prove::Ordinary;
 use bitcost_controller::Ending;
@@ -298,33 +299,24 @@ impl Climb<'_, '_> {
         Ok(Stage::Nothing)
     }
 
-    /// Drops losers where there are many changes, and decides among the best.
+    /// Drops losers where there are many changes, and decides among the best, unless one gains so much that the blocks
+    /// for dropping show it.
     fn try_all(&mut self, all: &[Candidate], ordinary: &Ordinary) -> Result<Stage, Failure> {
         let mut left: Vec<&Candidate> = all.iter().collect();
+        let mut least = BLOCKS_LEAST;
         if left.len() > FINALISTS {
-            let mut blocks = SCREENING_BLOCKS;
-            if self.time(&left, ordinary, blocks)? > self.left().mul_f64(TO_SCREEN[0]) {
-                blocks = 1;
-            }
-            while left.len() > FINALISTS
-                && self.time(&left, ordinary, blocks)? > self.left().mul_f64(TO_SCREEN[1])
-            {
-                left.pop();
-            }
-            output::say(&format!(
-                "trying {}, {} left",
-                counted(left.len(), "change"),
-                show_duration(self.left())
-            ));
-            let found = match self.round(&left, ordinary, blocks)? {
+            let found = match self.screen(&mut left, ordinary)? {
                 Ok(found) => found,
                 Err(ending) => return Ok(Stage::Over(ending)),
             };
-            self.leave_out(&found);
+            if let Some(one) = self.won(&left, &found) {
+                return Ok(Stage::Kept(one));
+            }
+            least = blocks_planned(&found, self.goal);
             let mut names = screened(&found, self.goal);
             left.retain(|one| names.contains(&one.label));
             while names.len() > 1
-                && self.time(&left, ordinary, BLOCKS_LEAST)? > self.left().mul_f64(TO_DECIDE)
+                && self.time(&left, ordinary, least)? > self.left().mul_f64(TO_DECIDE)
             {
                 names.pop();
                 left.retain(|one| names.contains(&one.label));
@@ -333,7 +325,7 @@ impl Climb<'_, '_> {
         if left.is_empty() {
             return Ok(Stage::Nothing);
         }
-        let needed = self.time(&left, ordinary, BLOCKS_LEAST)?;
+        let needed = self.time(&left, ordinary, least)?;
         if needed > self.left() {
             // Of a longer budget the screening takes its share, too.
             let more = (needed - self.left()).div_f64(1.0 - TO_SCREEN[1]);
@@ -349,11 +341,8 @@ impl Climb<'_, '_> {
             Ok(found) => found,
             Err(ending) => return Ok(Stage::Over(ending)),
         };
-        self.leave_out(&found);
-        let won = winner(&found, self.goal);
-        let kept = won.and_then(|won| left.into_iter().find(|one| one.label == won.label));
-        Ok(match kept {
-            Some(one) => Stage::Kept(one.clone()),
+        Ok(match self.won(&left, &found) {
+            Some(one) => Stage::Kept(one),
             None if found.iter().any(|one| one.blocks < BLOCKS_LEAST) => {
                 Stage::Over(Ending::Complete)
             }
@@ -361,11 +350,41 @@ impl Climb<'_, '_> {
         })
     }
 
-    /// Leaves changes that do not gain out of further rounds at the same limiter.
-    fn leave_out(&mut self, found: &[Measured]) {
-        let goal = self.goal;
-        let losers = found.iter().filter(|one| !one.may_gain(goal));
+    /// The round that drops losers, of as many changes as there is time for; else how it ended.
+    fn screen(
+        &mut self,
+        left: &mut Vec<&Candidate>,
+        ordinary: &Ordinary,
+    ) -> Result<Result<Vec<Measured>, Ending>, Failure> {
+        let mut blocks = SCREENING_BLOCKS;
+        if self.time(left, ordinary, blocks)? > self.left().mul_f64(TO_SCREEN[0]) {
+            blocks = 1;
+        }
+        while left.len() > FINALISTS
+            && self.time(left, ordinary, blocks)? > self.left().mul_f64(TO_SCREEN[1])
+        {
+            left.pop();
+        }
+        if self.time(left, ordinary, blocks)? > self.left() {
+            return Ok(Err(Ending::Complete));
+        }
+        output::say(&format!(
+            "trying {}, {} left",
+            counted(left.len(), "change"),
+            show_duration(self.left())
+        ));
+        self.round(left, ordinary, blocks)
+    }
+
+    /// The change that a round keeps. Those that do not gain are left out of further rounds at the same limiter.
+    fn won(&mut self, candidates: &[&Candidate], found: &[Measured]) -> Option<Candidate> {
+        let losers = found.iter().filter(|one| !one.may_gain(self.goal));
         self.done.extend(losers.map(|one| one.label.clone()));
+        let won = winner(found, self.goal)?;
+        let mut candidates = candidates.iter();
+        candidates
+            .find(|one| one.label == won.label)
+            .map(|one| (*one).clone())
     }
 
     /// The runs of one round; else how they ended.
