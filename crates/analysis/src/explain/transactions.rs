@@ -4,7 +4,10 @@ use bitcost_model::constants::{Constant, HostConstants};
 use bitcost_model::record::{EndpointRecord, Role};
 
 use crate::explain::load::Load;
-use crate::metrics::{RunView, metric};
+use crate::metrics::{RunView, metric, protocols_grown};
+
+/// The time after which a SYN is first retransmitted, in seconds (RFC 6298): one that is lost takes at least this long.
+const SYN_TIMEOUT_S: f64 = 1.0;
 
 /// The transactions of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +28,8 @@ pub struct Transactions {
     pub moderates: bool,
     /// True where both endpoints run on the same CPUs.
     pub same_cpus: bool,
-    /// Of the time of a flow, the share that it waits for answers that never come, until it gives up.
+    /// Of the time of a flow, the share that it waits for answers that never come, until it gives up, or until the
+    /// kernel retransmits a SYN.
     pub given_up: f64,
     /// The larger of request and response, in bytes.
     pub bytes: u32,
@@ -49,8 +53,6 @@ impl Transactions {
         let conditions = run.conditions;
         let flows = f64::from(conditions.flows);
         let rate = figure("transactions_per_second").filter(|rate| *rate > 0.0)?;
-        let unanswered = run.measured(Role::Sender).unanswered as f64;
-        let timeout_s = f64::from(conditions.request_timeout_ms) / 1e3;
         let of_flows = run.window_seconds(Role::Sender)? * flows;
         let both = figure("sender_wakeups_per_message").zip(figure("receiver_wakeups_per_message"));
         Some(Transactions {
@@ -62,7 +64,7 @@ impl Transactions {
             busy_polls: conditions.busy_poll_us.is_some_and(|us| us > 0),
             moderates: [run.sender, run.receiver].into_iter().any(moderates),
             same_cpus: run.shared_cpus && run.sender.pinned_cpus == run.receiver.pinned_cpus,
-            given_up: (unanswered * timeout_s / of_flows).min(1.0),
+            given_up: (given_up_s(run) / of_flows).min(1.0),
             bytes: conditions
                 .request_size_bytes
                 .max(conditions.response_size_bytes),
@@ -111,6 +113,20 @@ impl WakeCost {
             run_ns: least(run)?,
         })
     }
+}
+
+/// The time that all flows of a run wait for answers that never come, in seconds.
+fn given_up_s(run: &RunView) -> f64 {
+    let conditions = run.conditions;
+    if !conditions.workload.makes_connections() {
+        let unanswered = run.measured(Role::Sender).unanswered as f64;
+        return unanswered * f64::from(conditions.request_timeout_ms) / 1e3;
+    }
+    // The counter is of the whole host: a SYN of the run's own was lost where a connection took so long.
+    let longest_us = metric("latency_max_us").and_then(|metric| (metric.compute)(run));
+    let has_waited = longest_us.is_some_and(|us| us >= 1e6 * SYN_TIMEOUT_S);
+    let again = protocols_grown(run.sender, "TcpExt.TCPSynRetrans").filter(|_| has_waited);
+    SYN_TIMEOUT_S * again.unwrap_or(0.0)
 }
 
 fn moderates(end: &EndpointRecord) -> bool {

@@ -27,7 +27,7 @@ pub use disturbance::{
     Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds, foreign_load,
 };
 pub use figures::Figures;
-pub(crate) use packaging::{bytes_between, full_from, interface_shows_packets};
+pub(crate) use packaging::{bytes_between, full_from, interface_shows_packets, protocols_grown};
 pub use parts::{PartRun, parts};
 pub use path::{EmulatorTrouble, LATE_BOUND_US, QueueDrops, emulator_trouble, queue_drops};
 pub use quality::{BUSY_BEFORE_PCT, COARSE_PCT, Mark, Weak, marks};

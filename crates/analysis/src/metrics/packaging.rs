@@ -81,6 +81,11 @@ impl<'a> Edges<'a> {
     }
 }
 
+/// How much a counter of the protocols of an endpoint's host grew in the window; absent where it is not known.
+pub(crate) fn protocols_grown(end: &EndpointRecord, name: &str) -> Option<f64> {
+    Edges::of(end)?.grown(&[name])
+}
+
 /// Packets that the endpoint's interface took to send between two samples.
 fn sent_by_interface(before: &Sample, after: &Sample) -> Option<f64> {
     let of = |sample: &Sample| {

@@ -563,6 +563,12 @@ fn requests_wait_for_answers_or_for_woken_threads() {
         ..requests()
     };
     assert_eq!(named(&transactional(lossy)), "path loss");
+    let refused = decide(&transactional(Transactions {
+        connects: true,
+        ..lossy
+    }));
+    assert_eq!(refused.limiter().name(), "path_loss");
+    assert!(refused.remedy().contains("SYNs"), "{refused:?}");
     // The answers became slower: the client still waits for them.
     let slower = Signals {
         trend: Some(0.46),

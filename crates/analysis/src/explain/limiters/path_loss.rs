@@ -21,27 +21,33 @@ pub static ROW: LimiterRow = LimiterRow {
         },
         Question {
             step: Step::Latency,
-            about: "requests of UDP",
-            evidence: "50 % of the time is waiting for answers that were lost, until the request is given up",
+            about: "requests of UDP, connections",
+            evidence: "50 % of the time is waiting for answers that were lost, until the request is given up or the SYN is retransmitted",
             rule: |signals| given_up(signals).into_iter().collect(),
         },
     ],
 };
 
-/// Requests or answers that are lost, each of which takes as long as the client waits for it.
+/// Requests, SYNs or answers that are lost, each of which takes as long as the client waits for it.
 fn given_up(signals: &Signals) -> Option<Candidate> {
-    let given_up = signals.transactions?.given_up;
+    let transactions = signals.transactions?;
+    let given_up = transactions.given_up;
+    let (what, remedy) = match transactions.connects {
+        true => (
+            "SYNs or answers to them are lost",
+            "find where SYNs are dropped: a filter, a limit of new connections, a full backlog of the listening socket",
+        ),
+        false => (
+            "requests or answers are lost",
+            "find where packets are lost; use a shorter --request-timeout",
+        ),
+    };
     let evidence = share(
         "waiting for answers that were lost",
         given_up,
         AtLeast(EXPLAINED),
     );
-    let found = candidate(
-        ROW.limiter(),
-        "requests or answers are lost",
-        vec![evidence],
-    );
-    let remedy = "find where packets are lost; use a shorter --request-timeout";
+    let found = candidate(ROW.limiter(), what, vec![evidence]);
     (given_up > 0.0).then(|| Candidate {
         remedy: Some(remedy.to_owned()),
         ..found
