@@ -275,7 +275,7 @@ impl InEffect {
         if limiter == UNKNOWN.name {
             return vec![
                 (false, "measure for longer"),
-                (false, "find it by experiments (--prove, with --budget)"),
+                (false, "measure with experiments (--prove)"),
                 (self.all_probes, "measure with all probes (--probes all)"),
                 (self.cost, "measure CPU time, too (without --no-cost)"),
             ];
