@@ -165,9 +165,13 @@ impl LinkEmulator {
         serde_json::from_str(line).ok()
     }
 
-    /// Whether a queue of this kind is one; logs of format 4 have another name.
+    /// Whether a queue of this kind is one.
     pub fn is_kind(kind: &str) -> bool {
-        [Self::KIND, "delay_line"].contains(&kind)
+        [
+            Self::KIND,
+            "delay_line", // alias in logs of format 4
+        ]
+        .contains(&kind)
     }
 
     /// The segments that arrived, or were made as copies, and have neither left nor been dropped.

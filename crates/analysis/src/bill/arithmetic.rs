@@ -13,7 +13,7 @@ const CALLS: f64 = 2.0;
 /// The least relative change of a number by which a slope over it is taken.
 const CHANGED: f64 = 0.1;
 
-/// The factor by which two slopes are less certain than one alone, and from which they are not told apart: the variance
+/// The factor by which two slopes are less certain than one alone, and from which they are not distinguished: the variance
 /// inflation factor of regression.
 const INFLATION: f64 = 10.0;
 

@@ -59,7 +59,7 @@ fn execution(
     Findings::of_events("test".to_owned(), events).expect("findings")
 }
 
-/// A study of these perturbations, in so many blocks.
+/// A study of these perturbations, in this number of blocks.
 fn experiments(chosen: &Chosen, blocks: u32, ns: impl Fn(u32, &Conditions) -> f64) -> Findings {
     let settings = |name: &str| SETTINGS.iter().find(|setting| setting.name == name);
     let levels = chosen.tried.iter().map(|(row, set)| {
@@ -204,7 +204,7 @@ fn nothing_is_proved_where_the_unchanged_runs_drift_or_differ_from_the_test() {
 }
 
 #[test]
-fn without_a_suspect_those_that_stand_out_in_one_block_are_decided_by_more() {
+fn without_a_suspect_more_blocks_decide_what_stood_out_in_one() {
     let (proof, [all, left]) = proof_without_suspect(receiver_limits, receiver_limits);
     assert!(all.len() > 3, "{all:?}");
     assert_eq!(left, ["receiver_cpu"]);
