@@ -44,11 +44,12 @@ struct Running {
 /// The longest time that an emulator may take to apply other settings: it polls every millisecond.
 const APPLY_LIMIT: Duration = Duration::from_secs(2);
 
-/// The file into which every emulator writes its counters.
+/// The file into which every emulator writes its counters. Each direction is kept as it is written, so that an
+/// emulator's thread formats its own alone.
 #[derive(Debug)]
 struct Sheet {
     file: File,
-    directions: BTreeMap<String, LinkEmulator>,
+    directions: BTreeMap<String, String>,
     writings: u64,
 }
 
@@ -59,10 +60,10 @@ impl Sheet {
         let directions = report.directions.iter().zip(report.rates_bps);
         for (device, (counters, rate_bps)) in devices.iter().zip(directions) {
             let reading = counters.reading(device, report.cpu_ns, rate_bps);
-            self.directions.insert(device.clone(), reading);
+            self.directions.insert(device.clone(), reading.part());
         }
         self.writings += 1;
-        let directions: Vec<&LinkEmulator> = self.directions.values().collect();
+        let directions: Vec<&str> = self.directions.values().map(String::as_str).collect();
         let directions = LinkEmulator::line_of(&directions);
         let text = format!("{number}\n{directions}\n{number}\n", number = self.writings);
         // Memory suffices for so little; a reader ignores a file with an old end.

@@ -155,9 +155,14 @@ impl LinkEmulator {
     /// The kind of its queue among the queueing disciplines ([`Queue::kind`]).
     pub const KIND: &str = "link_emulator";
 
-    /// Readings of several as a line of the lab's file.
-    pub fn line_of(all: &[&LinkEmulator]) -> String {
-        serde_json::to_string(all).unwrap_or_default()
+    /// A reading as a part of a line of the lab's file.
+    pub fn part(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The line of the lab's file with these parts.
+    pub fn line_of(parts: &[&str]) -> String {
+        format!("[{}]", parts.join(","))
     }
 
     /// The readings of such a line; absent where it is none.

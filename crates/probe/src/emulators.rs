@@ -79,30 +79,36 @@ mod tests {
 
     use super::*;
 
-    fn text() -> String {
+    fn direction() -> LinkEmulator {
         let amount = |packets| Amount {
             packets,
             segments: packets + 1,
             bytes: packets + 2,
         };
-        let direction = LinkEmulator {
+        LinkEmulator {
             device: "s1-eth2".to_owned(),
             arrived: amount(1),
             departed: amount(4),
             lost: amount(7),
             overflowed: amount(10),
+            duplicated: amount(13),
+            refused: amount(16),
+            missed_packets: 19,
+            cpu_ns: 20,
+            rate_bps: Some(21),
             late: vec![(1000, 4), (1125, 1)],
-            ..LinkEmulator::default()
-        };
-        let directions = LinkEmulator::line_of(&[&direction]);
+        }
+    }
+
+    fn text() -> String {
+        let directions = LinkEmulator::line_of(&[&direction().part()]);
         format!("7\n{directions}\n7\n")
     }
 
     #[test]
     fn complete_file_is_read() {
         let lines = parse(&text()).unwrap();
-        assert_eq!(lines.len(), 1);
-        assert_eq!(lines[0].late, [(1000, 4), (1125, 1)]);
+        assert_eq!(lines, [direction()]);
         let queue = queue(&lines[0]);
         assert_eq!(
             (queue.node.as_deref(), queue.drops, queue.packets),

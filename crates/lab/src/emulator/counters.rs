@@ -99,3 +99,40 @@ impl Counters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_has_each_counter_in_its_place() {
+        let amount = |packets| Amount {
+            packets,
+            segments: packets + 10,
+            bytes: packets + 20,
+        };
+        let counters = Counters {
+            arrived: amount(1),
+            departed: amount(2),
+            lost: amount(3),
+            overflowed: amount(4),
+            duplicated: amount(5),
+            refused: amount(6),
+            missed_packets: 7,
+            lateness: Lateness::default(),
+        };
+        let of = counters.reading("s1-eth1", 8, Some(9));
+        let amounts = [
+            of.arrived,
+            of.departed,
+            of.lost,
+            of.overflowed,
+            of.duplicated,
+            of.refused,
+        ];
+        let packets = amounts.map(|amount| amount.packets);
+        assert_eq!(packets, [1, 2, 3, 4, 5, 6]);
+        assert_eq!((of.lost.segments, of.lost.bytes), (13, 23));
+        assert_eq!((of.missed_packets, of.cpu_ns, of.rate_bps), (7, 8, Some(9)));
+    }
+}
