@@ -158,7 +158,7 @@ pub(crate) fn profile_paragraphs(profiled: &Profiled) -> Vec<String> {
     let missed = missed.fold(0.0, f64::max);
     if missed > MUCH_MISSED {
         said.push(format!(
-            "Up to {:.0} % fewer samples of busy CPUs were taken than requested, as happens when a virtual CPU is often halted; what is missing is counted as scheduler, wake-ups and interrupts.",
+            "Up to {:.0} % fewer samples of busy CPUs were taken than requested, as happens when a virtual CPU is often halted; what is missing at an end is counted as its layers \"scheduler\" and \"wake-ups and interrupts\".",
             100.0 * missed
         ));
     }

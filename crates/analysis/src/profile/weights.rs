@@ -114,6 +114,9 @@ fn give(whole: f64, samples: &mut [Sampled], is_of: impl Fn(&Sampled) -> bool) {
         some.map(|one| one.cpus).sum()
     };
     let (all, hidden) = (sum(samples, &|_| true), sum(samples, &|one| one.is_hidden));
+    if all <= 0.0 {
+        return;
+    }
     let is_added = whole > all && hidden > 0.0;
     let factor = match is_added {
         true => 1.0 + (whole - all) / hidden,

@@ -279,13 +279,13 @@ fn other_programs_on_an_ends_own_cpus_are_in_both_accounts() {
     let stack = |task, cpu, time_ns| ProfiledStack {
         task,
         stack: "[user]".to_owned(),
-        count: 1,
+        count: time_ns / 1_000_000,
         time_ns: Some(time_ns),
         cpu,
     };
     let profile = Profile {
         event: ProfileEvent::CpuClock,
-        rate_hz: 997,
+        rate_hz: 1000,
         window_ns: 2_000_000_000,
         cpus: 2,
         samples: 4,
