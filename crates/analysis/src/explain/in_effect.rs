@@ -275,7 +275,6 @@ impl InEffect {
         if limiter == UNKNOWN.name {
             return vec![
                 (false, "measure for longer"),
-                (false, "measure with experiments (--prove)"),
                 (self.all_probes, "measure with all probes (--probes all)"),
                 (self.cost, "measure CPU time, too (without --no-cost)"),
             ];

@@ -593,7 +593,7 @@ fn requests_wait_for_answers_or_for_woken_threads() {
     );
     assert_eq!(
         verdict.remedy(),
-        "wake less often: busy polling (busy_poll_us); both endpoints on one CPU (sender_cpus, receiver_cpus); larger messages"
+        "wake less often: receivers that poll (waiting); busy polling (busy_poll_us); both endpoints on one CPU (sender_cpus, receiver_cpus); larger messages"
     );
     let cheap = Transactions {
         wake: Some(WakeCost {

@@ -64,6 +64,7 @@ fn waking(transactions: &Transactions) -> Vec<Candidate> {
 /// What can be changed and is not set already.
 fn remedy(transactions: &Transactions) -> String {
     let ways = [
+        (!transactions.same_cpus, "receivers that poll (waiting)"),
         (!transactions.busy_polls, "busy polling (busy_poll_us)"),
         (
             !transactions.same_cpus,

@@ -327,14 +327,7 @@ impl Climb<'_, '_> {
         }
         let needed = self.time(&left, ordinary, least)?;
         if needed > self.left() {
-            // Of a longer budget the screening takes its share, too.
-            let more = (needed - self.left()).div_f64(1.0 - TO_SCREEN[1]);
-            output::say(&format!(
-                "the remaining time is too short to decide about {}; use --budget {} or more",
-                labels(&left),
-                show_duration(self.test.arguments.budget.unwrap_or(BUDGET) + more)
-            ));
-            return Ok(Stage::Over(Ending::Complete));
+            return Ok(Stage::Over(self.too_short(&left, needed)));
         }
         output::say(&format!("deciding about {}", labels(&left)));
         let found = match self.round(&left, ordinary, BLOCKS_MOST)? {
@@ -348,6 +341,18 @@ impl Climb<'_, '_> {
             }
             None => Stage::Nothing,
         })
+    }
+
+    /// Says how long a budget leaves the time that these changes need.
+    fn too_short(&self, changes: &[&Candidate], needed: Duration) -> Ending {
+        // Of a longer budget the screening takes its share, too.
+        let more = (needed - self.left()).div_f64(1.0 - TO_SCREEN[1]);
+        output::say(&format!(
+            "the remaining time is too short to decide about {}; use --budget {} or more",
+            labels(changes),
+            show_duration(self.test.arguments.budget.unwrap_or(BUDGET) + more)
+        ));
+        Ending::Complete
     }
 
     /// The round that drops losers, of as many changes as there is time for; else how it ended.
@@ -365,8 +370,9 @@ impl Climb<'_, '_> {
         {
             left.pop();
         }
-        if self.time(left, ordinary, blocks)? > self.left() {
-            return Ok(Err(Ending::Complete));
+        let needed = self.time(left, ordinary, blocks)?;
+        if needed > self.left() {
+            return Ok(Err(self.too_short(left, needed)));
         }
         output::say(&format!(
             "trying {}, {} left",
