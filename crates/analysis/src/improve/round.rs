@@ -23,7 +23,7 @@ pub const SCREENING_BLOCKS: u32 = 2;
 /// The most changes that go into the round that decides.
 pub const FINALISTS: usize = 3;
 
-/// The fewest blocks by which a change is kept, unless its gain is [`LARGE`], and the most that are made for it.
+/// The fewest blocks by which a change is kept, unless its gain is large, and the most that are made for it.
 pub const BLOCKS_LEAST: u32 = 3;
 /// See [`BLOCKS_LEAST`].
 pub const BLOCKS_MOST: u32 = 12;
