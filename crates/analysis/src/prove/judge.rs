@@ -306,7 +306,7 @@ fn outcome(
     let found = others
         .max_by(|a, b| strength(a).total_cmp(&strength(b)))
         .and_then(|one| (row(one.name)?.finds)(&ordinary.conditions));
-    // What was screened without effect is not in the last stage, and stays open.
+    // What was screened without effect is not in the last stage, and leaves no proof open.
     let is_decided_last = |one: &Tried| last.is_some_and(|last| cell_of(last, one.name).is_some());
     let is_open = |one: &Tried| one.decision == Decision::Open && is_decided_last(one);
     let Some(named) = &ordinary.named else {
