@@ -410,7 +410,8 @@ pub fn calls(settings: &Changes) -> Option<String> {
         words.push("receive calls of 256 KiB".to_owned());
     }
     if of("receiver_delay_us").is_some() {
-        words.push("a sleep of 50 µs after each receive call".to_owned());
+        let pause = PAUSE.replace("us", " µs");
+        words.push(format!("a sleep of {pause} after each receive call"));
     }
     (!words.is_empty()).then(|| words.join("; "))
 }
