@@ -30,6 +30,7 @@ pub mod plan;
 pub mod probes;
 pub mod profile;
 pub mod protocol;
+mod reason;
 pub mod record;
 pub mod search;
 pub mod shaping;
@@ -43,3 +44,4 @@ pub mod units;
 pub mod workload;
 
 pub use harmless::{harmless, harmless_coloured, harmless_page, shown};
+pub use reason::{Invalid, Unavailable};
