@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::explain::figures::RunFigures;
+use crate::explain::in_effect::InEffect;
 use crate::explain::limiter::{Confidence, Limiter, Verdict};
 use crate::explain::modality::{Modality, modality};
 use crate::explain::proof::Proof;
@@ -21,6 +22,8 @@ pub struct ExplainedRun {
     pub figures: RunFigures,
     /// One verdict, or two with their shares of its time.
     pub verdicts: Vec<Verdict>,
+    /// What it had set already; absent where only figures are known.
+    pub in_effect: Option<InEffect>,
 }
 
 /// A cell with what limited its runs.

@@ -40,7 +40,7 @@ pub struct RunSignals {
     is_disturbed: bool,
     /// Those of them that a verdict names first.
     others: Option<Others>,
-    in_effect: InEffect,
+    pub(crate) in_effect: InEffect,
     evidence: Evidence,
 }
 

@@ -156,7 +156,12 @@ impl Kept {
         let cost = packet_cost(models, &self.figures);
         let verdicts = self.signals.clone().verdicts(cost, host);
         let figures = self.figures.clone();
-        (self.facts.clone(), ExplainedRun { verdicts, figures })
+        let explained = ExplainedRun {
+            verdicts,
+            figures,
+            in_effect: Some(self.signals.in_effect),
+        };
+        (self.facts.clone(), explained)
     }
 }
 

@@ -40,7 +40,7 @@ fn larger_buffer(is_set: bool, ways: [&'static str; 2]) -> Vec<(bool, &'static s
 }
 
 /// How a run's interfaces can take fewer interrupts.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Moderation {
     /// It is in effect, or there is none to set.
     #[default]
@@ -72,7 +72,7 @@ impl Moderation {
 }
 
 /// The settings of a run that advice is about; each is true where there is nothing to advise.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct InEffect {
     sends_large: bool,
     receives_large: bool,
@@ -86,6 +86,8 @@ pub struct InEffect {
     bbr: bool,
     /// Datagrams have no calls of several messages without a fast mode.
     is_datagram: bool,
+    /// One message at a time is on its way, which no call can join with others.
+    is_transactional: bool,
     moderation: Moderation,
     /// The endpoints are on two machines.
     second_machine: bool,
@@ -122,6 +124,7 @@ impl InEffect {
             cost: !conditions.no_cost,
             bbr: congestion_control(run.sender) == Some("bbr"),
             is_datagram: conditions.workload.is_datagram(),
+            is_transactional: conditions.workload.is_transactional(),
             moderation: Moderation::of(run),
             second_machine: !run.shared_cpus,
             no_other_cpu,
@@ -175,11 +178,7 @@ impl InEffect {
     /// What can be done where the run's own work takes an endpoint's CPU: fewer packets, and work
     /// moved away. More flows would wait for the same CPU.
     fn ways_to_more_cpu(&self, limiter: &str) -> Vec<(bool, &'static str)> {
-        let own_cpu = match limiter == SENDER_CPU.name {
-            true => "another CPU for the sender (--sender-cpus)",
-            false => "another CPU for the receiver (--receiver-cpus)",
-        };
-        vec![
+        let mut ways = vec![
             (self.sends_large, "larger messages"),
             (
                 self.segments || self.is_datagram,
@@ -187,6 +186,17 @@ impl InEffect {
             ),
             (self.joins || self.is_datagram, "GRO at the receiver"),
             self.moderation.way(),
+        ];
+        ways.extend(self.ways_to_own_cpu(limiter));
+        ways
+    }
+
+    fn ways_to_own_cpu(&self, limiter: &str) -> [(bool, &'static str); 2] {
+        let own_cpu = match limiter == SENDER_CPU.name {
+            true => "another CPU for the sender (--sender-cpus)",
+            false => "another CPU for the receiver (--receiver-cpus)",
+        };
+        [
             (self.no_other_cpu, own_cpu),
             (self.second_machine, "a second machine for one end"),
         ]
@@ -224,6 +234,10 @@ impl InEffect {
     /// does not depend on settings.
     fn ways(&self, limiter: &str) -> Vec<(bool, &'static str)> {
         let flows = (self.flows, "more flows on more CPUs");
+        let is_of_cpu = [SENDER_CPU.name, RECEIVER_CPU.name].contains(&limiter);
+        if self.is_transactional && is_of_cpu {
+            return [&[flows][..], &self.ways_to_own_cpu(limiter)].concat();
+        }
         if limiter == RECEIVER_CPU.name {
             return vec![
                 (
@@ -346,6 +360,20 @@ mod tests {
             .filter_map(|(is_set, way)| (!is_set).then_some(way))
             .collect();
         open.join("; ")
+    }
+
+    #[test]
+    fn transactions_are_not_advised_to_send_more_a_call() {
+        let in_effect = InEffect {
+            is_transactional: true,
+            flows: true,
+            ..InEffect::default()
+        };
+        let advice = open(&in_effect, "receiver_cpu");
+        assert_eq!(
+            advice,
+            "another CPU for the receiver (--receiver-cpus); a second machine for one end"
+        );
     }
 
     #[test]

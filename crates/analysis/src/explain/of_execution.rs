@@ -73,6 +73,7 @@ fn by_figures(name: &str, summary: &Summary) -> Explanation {
         lines.entry(line(cell)).or_default().extend(few);
         let explained = |figures: RunFigures| ExplainedRun {
             verdicts: vec![explain_figures(&figures)],
+            in_effect: None,
             figures,
         };
         let runs = figures.into_iter().map(explained).collect();

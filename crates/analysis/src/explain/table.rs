@@ -20,6 +20,7 @@ pub fn explain_table(title: String, runs: &[RunFigures], seed: u64) -> Explanati
         let explained = ExplainedRun {
             figures: run.clone(),
             verdicts: vec![explain_figures(run)],
+            in_effect: None,
         };
         sizes
             .entry((size as u64, word))

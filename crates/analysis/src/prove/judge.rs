@@ -360,7 +360,7 @@ pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
                 .named
                 .as_ref()
                 .map(|named| format!("not {named}, which the counters name"));
-            run.verdicts = vec![Verdict {
+            let mut verdict = Verdict {
                 chosen: Candidate {
                     limiter: found.clone(),
                     detail: instead.unwrap_or_default(),
@@ -371,7 +371,11 @@ pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
                 confidence: Confidence::Proved,
                 share: 1.0,
                 ..first.clone()
-            }];
+            };
+            if let Some(in_effect) = run.in_effect {
+                in_effect.advise(&mut verdict);
+            }
+            run.verdicts = vec![verdict];
         }
         if proof.outcome == Outcome::Proved {
             let proved = run.verdicts.iter_mut();
