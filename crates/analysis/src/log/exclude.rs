@@ -35,6 +35,8 @@ fn nothing(sender: &EndpointRecord, receiver: &EndpointRecord) -> Vec<String> {
     if received.bytes == 0 && (received.messages == 0 || sent > 0) {
         let why = if had_no_cpu(sender) {
             ": other programs kept the sender's thread off its CPU"
+        } else if had_only_fragments(receiver) {
+            ": of each datagram a fragment was lost; datagrams that fit the MTU need none (-l 1472 for IPv4 over Ethernet)"
         } else {
             ""
         };
@@ -64,6 +66,16 @@ fn had_no_cpu(end: &EndpointRecord) -> bool {
         end.samples.last().and_then(run_ns),
     );
     first.is_some() && first == last
+}
+
+/// True if IP fragments reached the host, which need all others of their datagram.
+fn had_only_fragments(receiver: &EndpointRecord) -> bool {
+    let fragments = |sample: &Sample| {
+        let counts = ["Ip.ReasmReqds", "Ip6.ReasmReqds"].map(|name| sample.protocols.get(name));
+        counts.into_iter().flatten().sum::<i64>()
+    };
+    let [first, last] = [receiver.samples.first(), receiver.samples.last()];
+    first.map(fragments) < last.map(fragments)
 }
 
 fn offloads(end: &EndpointRecord) -> Vec<String> {
@@ -99,4 +111,26 @@ fn segment_size(sender: &EndpointRecord, conditions: &Conditions) -> Option<Stri
     let actual = sender.tcp_info.as_ref()?.snd_mss_bytes?;
     (actual != asked)
         .then(|| format!("user data per segment: requested {asked} bytes, in effect {actual}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_fragments_is_said() {
+        let sample = |fragments| Sample {
+            protocols: [("Ip.ReasmReqds".to_owned(), fragments)].into(),
+            ..Sample::default()
+        };
+        let mut receiver = EndpointRecord {
+            samples: vec![sample(5), sample(5)],
+            ..EndpointRecord::default()
+        };
+        let said =
+            |receiver: &EndpointRecord| nothing(&EndpointRecord::default(), receiver).concat();
+        assert!(!said(&receiver).contains("fragment"));
+        receiver.samples[1] = sample(7);
+        assert!(said(&receiver).contains("of each datagram a fragment was lost"));
+    }
 }
