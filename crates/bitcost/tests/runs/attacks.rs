@@ -19,6 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::bench::PATIENCE;
 use crate::confined::speaking;
 use crate::privileges::children;
+use crate::server::Owned;
 use crate::service::{Service, after, bitcost, metrics, said, test, wait_until};
 
 bitcost_testkit::trials! {
@@ -266,15 +267,15 @@ fn what_a_client_leaves_unread_is_bounded() {
 }
 
 /// A service whose output goes here, and its folder.
-fn printing_to(output: Stdio, errors: Stdio) -> (Child, tempfile::TempDir) {
+fn printing_to(output: Stdio, errors: Stdio) -> (Owned, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let process = bitcost(folder.path())
         .args(["serve", "127.0.0.1", "--metrics", ":9753", "--state"])
         .arg(folder.path().join("service"))
         .stdout(output)
         .stderr(errors)
-        .spawn()
-        .unwrap();
+        .spawn();
+    let process = Owned(process.unwrap());
     wait_until("it serves", || {
         TcpStream::connect((Ipv4Addr::LOCALHOST, 7351)).is_ok()
     });
@@ -283,12 +284,13 @@ fn printing_to(output: Stdio, errors: Stdio) -> (Child, tempfile::TempDir) {
 
 /// Has tests made, in the middle of one of which `vanish` takes place; what was not printed is
 /// counted, and the service ends well.
-fn assert_serves(mut process: Child, folder: &tempfile::TempDir, vanish: impl FnOnce()) {
+fn assert_serves(mut process: Owned, folder: &tempfile::TempDir, vanish: impl FnOnce()) {
     let keys = bitcost(folder.path())
         .args(["serve", "keys", "add", "--state"])
         .arg(folder.path().join("service"))
         .output()
         .unwrap();
+    assert!(keys.status.success(), "{}", said(&keys));
     let printed = String::from_utf8(keys.stdout).unwrap();
     let link = format!("bitcost://{}", after(&printed, "bitcost://"));
     let output = test(folder.path(), &format!("tcp {link} -n 1M"));
@@ -309,8 +311,8 @@ fn assert_serves(mut process: Child, folder: &tempfile::TempDir, vanish: impl Fn
     wait_until("lines are counted", || {
         !metrics(9753).contains("bitcost_unprinted_lines_total 0\n")
     });
-    kill_process(Pid::from_child(&process), Signal::TERM).unwrap();
-    assert!(process.wait().unwrap().success());
+    kill_process(Pid::from_child(&process.0), Signal::TERM).unwrap();
+    assert!(process.0.wait().unwrap().success());
 }
 
 fn output_on_a_full_disk_ends_no_test() {

@@ -5,9 +5,12 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A running server, which is killed when this is dropped.
+/// A process that is killed when this is dropped.
+pub struct Owned(pub Child);
+
+/// A running server.
 pub struct Server {
-    process: Child,
+    process: Owned,
     output: BufReader<ChildStdout>,
 }
 
@@ -17,7 +20,10 @@ impl Server {
         let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = piped.spawn().unwrap();
         let output = BufReader::new(process.stdout.take().unwrap());
-        Server { process, output }
+        Server {
+            process: Owned(process),
+            output,
+        }
     }
 
     /// The next line that it prints on standard output.
@@ -29,25 +35,25 @@ impl Server {
 
     /// Its process.
     pub fn id(&self) -> u32 {
-        self.process.id()
+        self.process.0.id()
     }
 
     /// Stops it with a signal; returns its standard output and standard error.
     pub fn stop(&mut self, signal: Signal) -> (String, String) {
-        kill_process(Pid::from_child(&self.process), signal).unwrap();
+        kill_process(Pid::from_child(&self.process.0), signal).unwrap();
         let (mut printed, mut said) = (String::new(), String::new());
         self.output.read_to_string(&mut printed).unwrap();
-        let mut stderr = self.process.stderr.take().unwrap();
+        let mut stderr = self.process.0.stderr.take().unwrap();
         stderr.read_to_string(&mut said).unwrap();
-        assert!(self.process.wait().unwrap().success(), "{printed}{said}");
+        assert!(self.process.0.wait().unwrap().success(), "{printed}{said}");
         (printed, said)
     }
 }
 
-impl Drop for Server {
+impl Drop for Owned {
     fn drop(&mut self) {
         // It has ended, unless the test failed before.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
