@@ -46,7 +46,7 @@ pub fn service(bytes: &[u8]) {
 
 fn opening(text: &[u8]) {
     match Hello::read(text) {
-        Err(why) => assert!(!why.contains(char::is_control), "{why:?}"),
+        Err(why) => assert!(!why.sentence.contains(char::is_control), "{why:?}"),
         Ok(hello) => {
             if let Wants::Enrol { name, .. } = &hello.wants {
                 let name = clean_name(name);
@@ -65,7 +65,7 @@ fn judged(policy: &Policy, text: &[u8]) {
         return;
     };
     match policy.judge(message, 0) {
-        Err(rule) => assert!(!rule.is_empty()),
+        Err(rule) => assert!(!rule.sentence.is_empty()),
         Ok(judged) => {
             let passed = frame(&judged);
             let again: ToAgent = serde_json::from_slice(&passed[4..]).expect("the same message");

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bitcost_model::protocol::Prepare;
 use bitcost_traffic::{Control, Flow, Phase};
 
+use crate::refusal::Refusal;
+
 /// Ends a run from another thread: a call that blocks on a socket returns once the socket is shut
 /// down.
 #[derive(Clone)]
@@ -33,7 +35,7 @@ impl Abort {
     }
 
     /// Keeps a second handle of a flow's socket.
-    pub fn hold(&self, flow: &dyn Flow) -> Result<(), String> {
+    pub fn hold(&self, flow: &dyn Flow) -> Result<(), Refusal> {
         let handle = flow
             .handle()
             .map_err(|error| format!("keep a handle of the socket: {error}"))?;

@@ -5,6 +5,8 @@ use bitcost_model::protocol::Part;
 use bitcost_model::record::InEffect;
 use bitcost_sys::thread::{Policy, allowed_cpus, pin_to, policy, set_policy};
 
+use crate::refusal::Refusal;
+
 /// The request for one thread.
 pub struct Request {
     /// The CPUs that it may use; empty: any.
@@ -43,7 +45,7 @@ impl Request {
     ///
     /// # Errors
     /// The request, and the values that the kernel allows.
-    pub fn apply(&self) -> Result<Affinity, String> {
+    pub fn apply(&self) -> Result<Affinity, Refusal> {
         let cpus = if self.cpus.is_empty() {
             Vec::new()
         } else {

@@ -86,11 +86,11 @@ pub fn join_iperf3(
     peers: &[SocketAddr],
     token: Token,
     patience: Duration,
-) -> Result<Vec<Ready>, String> {
+) -> Result<Vec<Ready>, Refusal> {
     let count = shares.len();
     let join = |(index, (share, peer)): (usize, (&Conditions, &SocketAddr))| {
         bitcost_traffic::join_iperf3(share, role, *peer, token, patience)
-            .map_err(|error| named(index, count, error))
+            .map_err(|error| refused(index, count, &error))
     };
     shares.iter().zip(peers).enumerate().map(join).collect()
 }

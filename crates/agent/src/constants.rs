@@ -4,6 +4,7 @@ use bitcost_model::protocol::FromAgent;
 
 use crate::measuring;
 use crate::output::Output;
+use crate::refusal::Refusal;
 
 /// The most CPUs that are used.
 const CPUS_MOST: usize = 2;
@@ -12,12 +13,12 @@ const CPUS_MOST: usize = 2;
 ///
 /// # Errors
 /// When too many CPUs are named, another measurement runs, or no thread can be started.
-pub fn measure(cpus: Vec<u32>, output: Output) -> Result<(), String> {
+pub fn measure(cpus: Vec<u32>, output: Output) -> Result<(), Refusal> {
     if cpus.len() > CPUS_MOST {
-        return Err(format!(
+        return Err(Refusal::from(format!(
             "measure the host's constants on {} CPUs: at most {CPUS_MOST} are used",
             cpus.len()
-        ));
+        )));
     }
     measuring::start("the host's constants", output, move || {
         FromAgent::Constants(Box::new(bitcost_probe::constants::measure(&cpus)))

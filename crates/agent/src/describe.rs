@@ -2,16 +2,19 @@
 
 use std::net::IpAddr;
 
+use bitcost_host::HostError;
 use bitcost_model::machine::{DeviceDescription, HostDescription};
 use bitcost_model::protocol::Route;
-use bitcost_sys::netlink::Napi;
+use bitcost_sys::netlink::{Napi, Rtnl};
+
+use crate::refusal::Refusal;
 
 /// The host and its interface.
 ///
 /// # Errors
 /// When there is no such interface.
-pub fn host(device: &str) -> Result<HostDescription, String> {
-    let facts = bitcost_host::describe(device).map_err(|error| error.to_string())?;
+pub fn host(device: &str) -> Result<HostDescription, Refusal> {
+    let facts = bitcost_host::describe(device)?;
     let mut description = bitcost_probe::host::describe();
     description.device = DeviceDescription {
         name: facts.device,
@@ -35,11 +38,10 @@ pub fn host(device: &str) -> Result<HostDescription, String> {
 ///
 /// # Errors
 /// When there is no route.
-pub fn route(to: IpAddr) -> Result<Route, String> {
-    let say = |error: bitcost_sys::netlink::Error| error.to_string();
-    let mut rtnl = bitcost_sys::netlink::Rtnl::open().map_err(say)?;
-    let route = rtnl.route(to).map_err(say)?;
-    let links = rtnl.links().map_err(say)?;
+pub fn route(to: IpAddr) -> Result<Route, Refusal> {
+    let mut rtnl = Rtnl::open().map_err(HostError::from)?;
+    let route = rtnl.route(to).map_err(HostError::from)?;
+    let links = rtnl.links().map_err(HostError::from)?;
     let leads = |link: &bitcost_sys::netlink::Link| {
         if route.is_local {
             link.is_loopback()
@@ -60,22 +62,17 @@ pub fn route(to: IpAddr) -> Result<Route, String> {
 ///
 /// # Errors
 /// When there is no such interface; similar names are suggested.
-pub fn addresses(device: &str) -> Result<Vec<IpAddr>, String> {
-    bitcost_host::check_device(device).map_err(|error| error.to_string())?;
-    let say = |error: bitcost_sys::netlink::Error| error.to_string();
-    let mut rtnl = bitcost_sys::netlink::Rtnl::open().map_err(say)?;
-    let index = rtnl.link(device).map_err(say)?.index;
-    rtnl.addresses(index).map_err(say)
+pub fn addresses(device: &str) -> Result<Vec<IpAddr>, Refusal> {
+    bitcost_host::check_device(device)?;
+    let mut rtnl = Rtnl::open().map_err(HostError::from)?;
+    let index = rtnl.link(device).map_err(HostError::from)?.index;
+    Ok(rtnl.addresses(index).map_err(HostError::from)?)
 }
 
 /// The kernel threads that handle what `device` received, as `/proc` numbers them; absent where the
 /// kernel does not report them.
 pub fn napi_threads(device: &str) -> Option<Vec<u32>> {
-    let index = bitcost_sys::netlink::Rtnl::open()
-        .ok()?
-        .link(device)
-        .ok()?
-        .index;
+    let index = Rtnl::open().ok()?.link(device).ok()?.index;
     let napis = bitcost_sys::netlink::Netdev::open()
         .ok()??
         .napis(index)

@@ -10,6 +10,7 @@ use bitcost_probe::core_to_core::CoreToCoreMeter;
 
 use crate::measuring;
 use crate::output::Output;
+use crate::refusal::Refusal;
 
 /// Time between two samples, and that of all of them: nine, of which the median counts.
 const EVERY: Duration = Duration::from_micros(500);
@@ -19,7 +20,7 @@ const LENGTH: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 /// When another measurement runs, or no thread can be started.
-pub fn measure(cpus: [u32; 2], output: Output) -> Result<(), String> {
+pub fn measure(cpus: [u32; 2], output: Output) -> Result<(), Refusal> {
     measuring::start("the distance of two CPUs", output, move || {
         let meter = CoreToCoreMeter::start(cpus, EVERY);
         sleep(LENGTH);

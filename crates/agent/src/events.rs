@@ -5,6 +5,7 @@ use bitcost_model::protocol::{Addresses, Origin, SentCounts, Start};
 use bitcost_traffic::Flow;
 
 use crate::affinity::Affinity;
+use crate::refusal::Refusal;
 
 /// A command of the controller to a run.
 pub enum Command {
@@ -36,7 +37,7 @@ pub struct FlowIndex {
 }
 
 /// The flow whose loop has ended, or the reason why it failed.
-pub type Ended = Result<Box<dyn Flow>, String>;
+pub type Ended = Result<Box<dyn Flow>, Refusal>;
 
 /// A traffic thread that has started.
 pub struct Started {

@@ -9,6 +9,7 @@ use bitcost_sys::clock::monotonic_ns;
 
 use crate::measuring;
 use crate::output::Output;
+use crate::refusal::Refusal;
 
 /// Wait before the measurement, until earlier activity has ended.
 const SETTLING: Duration = Duration::from_millis(20);
@@ -20,11 +21,11 @@ const LENGTH_MAX_MS: u32 = 3_600_000;
 ///
 /// # Errors
 /// When the length is over the limit, another measurement runs, or no thread can be started.
-pub fn measure(length_ms: u32, output: Output) -> Result<(), String> {
+pub fn measure(length_ms: u32, output: Output) -> Result<(), Refusal> {
     if length_ms > LENGTH_MAX_MS {
-        return Err(format!(
+        return Err(Refusal::from(format!(
             "measure the idle host for {length_ms} ms: at most {LENGTH_MAX_MS} ms are allowed"
-        ));
+        )));
     }
     measuring::start("the idle host", output, move || {
         std::thread::sleep(SETTLING);

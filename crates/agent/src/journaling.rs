@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bitcost_host::recovery::obstacle;
+use bitcost_host::recovery::check_restored;
 use bitcost_host::{Journal, NoJournal, Watchdog};
+use bitcost_model::Unavailable;
 use bitcost_model::protocol::Lease;
 
 use crate::cached_metrics::CachedMetrics;
+use crate::refusal::Refusal;
 
 /// The time that a watchdog waits for a renewal before it assumes that this process hangs: slightly
 /// longer than this process itself waits, which then restores the host normally.
@@ -58,23 +60,24 @@ impl Journaling {
     ///
     /// # Errors
     /// When the host is locked by another bitcost, or an earlier run left it changed.
-    pub fn journal(&self, changes: bool) -> Result<Box<dyn Journal>, String> {
+    pub fn journal(&self, changes: bool) -> Result<Box<dyn Journal>, Refusal> {
         let Some(folder) = &self.folder else {
             return Ok(Box::new(NoJournal));
         };
         let mut watchdog = self.watchdog.lock().unwrap_or_else(PoisonError::into_inner);
         if watchdog.is_none() {
-            obstacle(folder).map_or(Ok(()), Err)?;
+            check_restored(folder)?;
             if !changes {
                 return Ok(Box::new(NoJournal));
             }
             let started = Watchdog::start(Path::new("/proc/self/exe"), folder, WATCHDOG_LEASE);
-            *watchdog = Some(started.map_err(|error| error.to_string())?);
+            *watchdog = Some(started?);
         }
         match watchdog.as_ref() {
             Some(watchdog) if watchdog.pending() == 0 => Ok(watchdog.journal()),
             _ => {
-                Err("an earlier run could not restore this host; see bitcost host show".to_owned())
+                let why = "an earlier run could not restore this host; see bitcost host show";
+                Err(Unavailable(why.to_owned()).into())
             }
         }
     }

@@ -36,7 +36,8 @@ use std::io::{Read, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use bitcost_model::protocol::{Decoder, FromAgent, Lease, PROTOCOL, Prepare, ToAgent};
+use bitcost_model::Unavailable;
+use bitcost_model::protocol::{Decoder, FrameError, FromAgent, Lease, PROTOCOL, Prepare, ToAgent};
 use bitcost_sys::clock::monotonic_ns;
 
 use crate::events::Command;
@@ -69,8 +70,8 @@ pub enum AgentError {
         controller: u32,
     },
     /// The received bytes are not a message.
-    #[error("{0}")]
-    NotAMessage(String),
+    #[error(transparent)]
+    NotAMessage(#[from] FrameError),
     /// No message was received for the length of the lease.
     #[error("nothing heard from the controller for {} s; traffic stopped and host restored", Lease::LENGTH.as_secs())]
     LeaseLost,
@@ -86,8 +87,8 @@ pub enum AgentError {
 ///
 /// # Errors
 /// What the host lacks, and what allows it.
-pub fn check_profile(rate_hz: u32) -> Result<(), String> {
-    profile::check(rate_hz).map_err(|refusal| refusal.reason)
+pub fn check_profile(rate_hz: u32) -> Result<(), Unavailable> {
+    profile::check(rate_hz).map_err(|refusal| Unavailable(refusal.reason))
 }
 
 /// Serves one controller until its input ends. This agent also reads the counters of the nodes
@@ -148,14 +149,17 @@ enum Next {
 
 /// Waits for the next message, for [`LOOK`] at most. One that is there renews the lease, also where
 /// this agent was too busy to take it in time: then the controller was not silent.
-fn next(inbox: &Receiver<Result<ToAgent, String>>, lease: &mut Lease) -> Result<Next, AgentError> {
+fn next(
+    inbox: &Receiver<Result<ToAgent, FrameError>>,
+    lease: &mut Lease,
+) -> Result<Next, AgentError> {
     let left = lease.left(monotonic_ns()).unwrap_or_default().min(LOOK);
     match inbox.recv_timeout(left) {
         Ok(Ok(message)) => {
             lease.renew(monotonic_ns());
             Ok(Next::Message(message))
         }
-        Ok(Err(reason)) => Err(AgentError::NotAMessage(reason)),
+        Ok(Err(error)) => Err(error.into()),
         Err(RecvTimeoutError::Timeout) => lease
             .left(monotonic_ns())
             .map(|_| Next::Nothing)
@@ -165,24 +169,16 @@ fn next(inbox: &Receiver<Result<ToAgent, String>>, lease: &mut Lease) -> Result<
 }
 
 /// Whole messages as they are received; the channel is closed when the input ends.
-fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAgent, String>> {
+fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAgent, FrameError>> {
     let (sender, receiver) = mpsc::sync_channel(WAITING_MAX);
     std::thread::spawn(move || {
         let mut decoder = Decoder::default();
         let mut bytes = [0; 16 << 10];
-        loop {
-            let length = match input.read(&mut bytes) {
-                Ok(0) | Err(_) => return,
-                Ok(length) => length,
-            };
+        while let Ok(length @ 1..) = input.read(&mut bytes) {
             decoder.push(&bytes[..length]);
-            while let Some(message) = decoder
-                .take()
-                .map_err(|error| error.to_string())
-                .transpose()
-            {
-                let broken = message.is_err();
-                if sender.send(message).is_err() || broken {
+            while let Some(message) = decoder.take().transpose() {
+                let is_broken = message.is_err();
+                if sender.send(message).is_err() || is_broken {
                     return;
                 }
             }
@@ -212,20 +208,16 @@ fn answer(
             }
         }
         ToAgent::Describe { device } => {
-            match limits::device(&device).and_then(|()| describe::host(&device)) {
-                Ok(host) => output.send(&FromAgent::Host(Box::new(host))),
-                Err(reason) => output.send(&Refusal::from(reason).message()),
-            }
+            let host = limits::device(&device).and_then(|()| describe::host(&device));
+            reply(host.map(|host| FromAgent::Host(Box::new(host))), output);
         }
-        ToAgent::Route { to } => match describe::route(to) {
-            Ok(route) => output.send(&FromAgent::Route(route)),
-            Err(reason) => output.send(&Refusal::from(reason).message()),
-        },
+        ToAgent::Route { to } => reply(describe::route(to).map(FromAgent::Route), output),
         ToAgent::AddressesOf { device } => {
-            match limits::device(&device).and_then(|()| describe::addresses(&device)) {
-                Ok(addresses) => output.send(&FromAgent::AddressesOf { addresses }),
-                Err(reason) => output.send(&Refusal::from(reason).message()),
-            }
+            let found = limits::device(&device).and_then(|()| describe::addresses(&device));
+            reply(
+                found.map(|addresses| FromAgent::AddressesOf { addresses }),
+                output,
+            );
         }
         ToAgent::Clock => output.send(&FromAgent::Clock {
             now_ns: monotonic_ns(),
@@ -240,10 +232,12 @@ fn answer(
             *run = None;
             refused(distance::measure(cpus, output.clone()), output);
         }
-        ToAgent::TryProfile { rate_hz } => output.send(&match profile::check(rate_hz) {
-            Ok(()) => FromAgent::Profilable,
-            Err(refusal) => refusal.message(),
-        }),
+        ToAgent::TryProfile { rate_hz } => {
+            reply(
+                profile::check(rate_hz).map(|()| FromAgent::Profilable),
+                output,
+            );
+        }
         ToAgent::Prepare(prepare) => {
             *run = None;
             *run = prepared(*prepare, output, journaling, place);
@@ -277,8 +271,8 @@ fn prepared(
             journaling.clone(),
             place.clone(),
         )),
-        Err(reason) => {
-            output.send(&Refusal::from(reason).message());
+        Err(refusal) => {
+            output.send(&refusal.message());
             None
         }
     }
@@ -287,15 +281,20 @@ fn prepared(
 fn forward(run: &mut Option<Run>, output: &Output, command: Command) {
     let forwarded = match run {
         Some(run) => run.forward(command),
-        None => Err("no run is prepared at this endpoint".to_owned()),
+        None => Err("no run is prepared at this endpoint".into()),
     };
     refused(forwarded, output);
 }
 
+/// Answers a request, or reports that it was refused.
+fn reply(answer: Result<FromAgent, Refusal>, output: &Output) {
+    output.send(&answer.unwrap_or_else(Refusal::message));
+}
+
 /// Reports a request that was refused.
-fn refused(result: Result<(), String>, output: &Output) {
-    if let Err(reason) = result {
-        output.send(&Refusal::from(reason).message());
+fn refused(result: Result<(), Refusal>, output: &Output) {
+    if let Err(refusal) = result {
+        output.send(&refusal.message());
     }
 }
 

@@ -1,9 +1,12 @@
 //! The limits of a run's requests to an endpoint: those of the command line, checked again because
 //! a frame can contain anything.
 
+use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::protocol::Prepare;
 use bitcost_model::units::counted;
+
+use crate::refusal::Refusal;
 
 /// Most concurrent workloads.
 const PARTS_MAX: usize = 64;
@@ -25,37 +28,39 @@ const OTHER_FILES: u64 = 64;
 ///
 /// # Errors
 /// The requested value and the allowed ones.
-pub fn check(prepare: &Prepare) -> Result<(), String> {
+pub fn check(prepare: &Prepare) -> Result<(), Refusal> {
     device(&prepare.device)?;
     cpus(&prepare.cpus)?;
     if prepare.parts.len() > PARTS_MAX {
-        return Err(format!(
+        return Err(Refusal::from(format!(
             "{} workloads at the same time; at most {PARTS_MAX} are allowed",
             prepare.parts.len()
-        ));
+        )));
     }
     for part in &prepare.parts {
         conditions(&part.conditions)?;
     }
-    allow_files(prepare.parts.iter().map(|part| part.conditions.flows).sum())
+    Ok(allow_files(
+        prepare.parts.iter().map(|part| part.conditions.flows).sum(),
+    )?)
 }
 
 /// Checks the name of an interface.
 ///
 /// # Errors
 /// When no interface can have this name.
-pub fn device(name: &str) -> Result<(), String> {
+pub fn device(name: &str) -> Result<(), Refusal> {
     let shown: String = name.chars().take(DEVICE_BYTES_MAX).collect();
     match name.len() {
-        0 => Err("no interface is named".to_owned()),
-        length if length > DEVICE_BYTES_MAX => Err(format!(
+        0 => Err("no interface is named".into()),
+        length if length > DEVICE_BYTES_MAX => Err(Refusal::from(format!(
             "`{shown}…` is too long for the name of an interface: {length} bytes; allowed: at most {DEVICE_BYTES_MAX}"
-        )),
+        ))),
         _ => Ok(()),
     }
 }
 
-fn conditions(conditions: &Conditions) -> Result<(), String> {
+fn conditions(conditions: &Conditions) -> Result<(), Refusal> {
     conditions.check_bounds()?;
     for place in [&conditions.places.sender, &conditions.places.receiver] {
         cpus(&place.cpus)?;
@@ -79,13 +84,13 @@ fn cpus(list: &[u32]) -> Result<(), String> {
 ///
 /// # Errors
 /// When the limit is too low for this number of flows.
-fn allow_files(flows: u32) -> Result<(), String> {
+fn allow_files(flows: u32) -> Result<(), Unavailable> {
     let limit = bitcost_sys::process::raise_open_files()
-        .map_err(|error| format!("raise the limit of open files: {error}"))?;
+        .map_err(|error| Unavailable(format!("raise the limit of open files: {error}")))?;
     enough_files(flows, limit)
 }
 
-fn enough_files(flows: u32, limit: Option<u64>) -> Result<(), String> {
+fn enough_files(flows: u32, limit: Option<u64>) -> Result<(), Unavailable> {
     let needed = OTHER_FILES + FILES * u64::from(flows);
     let Some(limit) = limit.filter(|limit| *limit < needed) else {
         return Ok(());
@@ -97,9 +102,9 @@ fn enough_files(flows: u32, limit: Option<u64>) -> Result<(), String> {
         format!(", or ask for at most {}", counted(most as usize, "flow"))
     };
     let flows = counted(flows as usize, "flow");
-    Err(format!(
+    Err(Unavailable(format!(
         "a run of {flows} needs {needed} open files at each endpoint, and this host allows {limit}; raise its hard limit to {needed} or more (ulimit -Hn, LimitNOFILE= of systemd){fewer}"
-    ))
+    )))
 }
 
 #[cfg(test)]
@@ -110,13 +115,13 @@ mod tests {
     fn too_low_file_limit_names_the_possible_number_of_flows() {
         assert_eq!(enough_files(1000, None), Ok(()));
         assert_eq!(enough_files(1000, Some(20_000)), Ok(()));
-        let reason = enough_files(1000, Some(1024)).expect_err("too few");
+        let Unavailable(reason) = enough_files(1000, Some(1024)).expect_err("too few");
         assert!(
             reason.contains("allows 1024") && reason.contains("at most 120 flows"),
             "{reason}"
         );
         assert_eq!(enough_files(120, Some(1024)), Ok(()));
-        let reason = enough_files(1, Some(64)).expect_err("too few");
+        let Unavailable(reason) = enough_files(1, Some(64)).expect_err("too few");
         assert!(
             reason.starts_with("a run of 1 flow needs 72 open files")
                 && !reason.contains("ask for"),

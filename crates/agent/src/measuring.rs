@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bitcost_model::protocol::FromAgent;
 
 use crate::output::Output;
+use crate::refusal::Refusal;
 
 /// True during a measurement.
 static IS_MEASURING: AtomicBool = AtomicBool::new(false);
@@ -18,11 +19,11 @@ pub fn start(
     what: &str,
     output: Output,
     measure: impl FnOnce() -> FromAgent + Send + 'static,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     if IS_MEASURING.swap(true, Ordering::Relaxed) {
-        return Err(format!(
+        return Err(Refusal::from(format!(
             "measure {what}: another measurement of this host runs; wait until that is done"
-        ));
+        )));
     }
     let thread = std::thread::Builder::new().spawn(move || {
         let found = measure();
@@ -31,6 +32,6 @@ pub fn start(
     });
     thread.map(drop).map_err(|error| {
         IS_MEASURING.store(false, Ordering::Relaxed);
-        format!("start a thread that measures {what}: {error}; raise ulimit -u")
+        format!("start a thread that measures {what}: {error}; raise ulimit -u").into()
     })
 }

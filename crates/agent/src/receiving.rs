@@ -12,6 +12,7 @@ use bitcost_sys::thread::pin_thread_to;
 
 use crate::affinity;
 use crate::describe::napi_threads;
+use crate::refusal::Refusal;
 
 /// Polls without a packet after which a moderated interface receives the next packet at once.
 const IDLE_POLLS: u32 = 2;
@@ -42,7 +43,7 @@ pub fn without_gro(set: &str) -> Option<([(&'static str, &'static str); 2], bool
 ///
 /// # Errors
 /// The requested value and the one in effect.
-pub fn apply(prepare: &Prepare) -> Result<Vec<InEffect>, String> {
+pub fn apply(prepare: &Prepare) -> Result<Vec<InEffect>, Refusal> {
     let (Some(receiving), Some(first)) = (prepare.receiving, prepare.parts.first()) else {
         return Ok(Vec::new());
     };
@@ -61,9 +62,9 @@ pub fn apply(prepare: &Prepare) -> Result<Vec<InEffect>, String> {
             in_effect.push(moderate(&prepare.device, us)?);
         }
         (None, Some(us)) if us > 0 => {
-            return Err(format!(
+            return Err(Refusal::from(format!(
                 "set an interrupt moderation of {us} us: only root may, in a lab with threaded NAPI; leave moderation out, or start bitcost as root"
-            ));
+            )));
         }
         (None, _) => {}
     }

@@ -2,9 +2,10 @@
 
 use bitcost_host::HostError;
 use bitcost_model::protocol::FromAgent;
+use bitcost_model::{Invalid, Unavailable};
 
 /// Why an endpoint could not do what was asked.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// What was asked, what happened, what to do.
     pub reason: String,
@@ -41,6 +42,21 @@ impl From<String> for Refusal {
 impl From<&str> for Refusal {
     fn from(reason: &str) -> Refusal {
         reason.to_owned().into()
+    }
+}
+
+impl From<Invalid> for Refusal {
+    fn from(Invalid(reason): Invalid) -> Refusal {
+        reason.into()
+    }
+}
+
+impl From<Unavailable> for Refusal {
+    fn from(Unavailable(reason): Unavailable) -> Refusal {
+        Refusal {
+            reason,
+            host_lacks: true,
+        }
     }
 }
 

@@ -82,10 +82,10 @@ impl Run {
     ///
     /// # Errors
     /// When the same command comes twice.
-    pub fn forward(&mut self, command: Command) -> Result<(), String> {
+    pub fn forward(&mut self, command: Command) -> Result<(), Refusal> {
         let kind = std::mem::discriminant(&command);
         if self.received.contains(&kind) {
-            return Err("the controller sent the same command of a run twice".to_owned());
+            return Err("the controller sent the same command of a run twice".into());
         }
         self.received.push(kind);
         self.pass(command);
@@ -140,7 +140,7 @@ impl Endpoint {
             &self.journaling,
         )?;
         // Turning GRO on makes other kernel threads, so this is after the settings.
-        let received = receiving::apply(&self.prepare).map_err(Refusal::from);
+        let received = receiving::apply(&self.prepare);
         let record = received.and_then(|received| {
             let mut record = self.ended_traffic(&settings)?;
             record.in_effect.extend(received);
@@ -152,8 +152,8 @@ impl Endpoint {
                 Ok(record)
             }
             (Err(refusal), Ok(_)) => Err(refusal),
-            (Ok(_), Err(left)) => Err(left.into()),
-            (Err(refusal), Err(left)) => Err(refusal.and(&[left])),
+            (Ok(_), Err(left)) => Err(left),
+            (Err(refusal), Err(left)) => Err(refusal.and(&[left.reason])),
         }
     }
 
@@ -337,7 +337,7 @@ impl Endpoint {
         watched: Watched,
         mut in_effect: Vec<Vec<InEffect>>,
         settings: &Settings,
-    ) -> Result<EndpointRecord, String> {
+    ) -> Result<EndpointRecord, Refusal> {
         if let Some((first, in_effect)) = self.prepare.parts.first().zip(in_effect.first_mut()) {
             let probes = Some(first.conditions.probes.name().to_owned());
             in_effect.push(InEffect {

@@ -78,11 +78,10 @@ impl Settings {
         for (setting, subject, request) in requests {
             let is_of_machine = setting.scope(&subject) == Scope::Machine;
             if is_of_machine && !setting.ends_with_process() && journaling.is_lab() {
-                return Err(format!(
+                return Err(Refusal::from(format!(
                     "cannot set {} {subject}: the whole machine has one value, so a lab cannot have its own; it can be set on real hosts",
                     setting.name()
-                )
-                .into());
+                )));
             }
             let in_effect = self.held.set(setting, &subject, &request)?;
             if setting.name() == Offloads.name() {
@@ -128,7 +127,7 @@ impl Settings {
     /// # Errors
     /// A setting that could not be restored, or that another program changed during the run, which
     /// is then void.
-    pub fn finish(mut self) -> Result<Vec<InEffect>, String> {
+    pub fn finish(mut self) -> Result<Vec<InEffect>, Refusal> {
         for stressed in self.stress.drain(..) {
             let worked = stressed.finish();
             let share = |worked: &bitcost_host::Worked| {
@@ -147,7 +146,7 @@ impl Settings {
         if wrong.is_empty() {
             Ok(std::mem::take(&mut self.in_effect))
         } else {
-            Err(wrong.join("; "))
+            Err(wrong.join("; ").into())
         }
     }
 
@@ -176,12 +175,8 @@ impl Drop for Settings {
     }
 }
 
-fn say(error: bitcost_host::HostError) -> String {
-    error.to_string()
-}
-
 /// The requests of this endpoint, in the order of the settings.
-fn requests(device: &str, host: Role, conditions: &Conditions) -> Result<Vec<Request>, String> {
+fn requests(device: &str, host: Role, conditions: &Conditions) -> Result<Vec<Request>, Refusal> {
     let mut requests = Vec::new();
     let set = match conditions.offloads {
         conditions::Offloads::On => Some("on"),
@@ -216,10 +211,10 @@ fn requests(device: &str, host: Role, conditions: &Conditions) -> Result<Vec<Req
         .iter()
         .find(|request| !is_known(request))
     {
-        Some(request) => Err(format!(
+        Some(request) => Err(Refusal::from(format!(
             "this agent has no setting \"{}\"; use the same bitcost on both hosts",
             request.setting
-        )),
+        ))),
         None => Ok(requests),
     }
 }
@@ -255,30 +250,27 @@ fn subjects(
     setting: &dyn Knob,
     device: &str,
     request: &SettingRequest,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, Refusal> {
     if let Some(subject) = &request.subject {
         let refused = if setting.name() == Sysctl.name() {
             shared_sysctls::refusal(subject)
         } else {
             None
         };
-        return refused.map_or_else(|| Ok(vec![subject.clone()]), Err);
+        return refused.map_or_else(|| Ok(vec![subject.clone()]), |why| Err(why.into()));
     }
-    setting.default_subjects(device).map_err(say)
+    Ok(setting.default_subjects(device)?)
 }
 
 /// The requested offloads and their state; those of tso, gso, gro and lro where none was requested.
-fn offloads_of(device: &str, asked: Values) -> Result<OffloadsInEffect, String> {
-    let now = Offloads
-        .observe(device)
-        .map_err(|error| error.to_string())?;
+fn offloads_of(device: &str, asked: Values) -> Result<OffloadsInEffect, Refusal> {
+    let now = Offloads.observe(device)?;
     let on = Values::from([(SET.to_owned(), "on".to_owned())]);
     let shown = if asked.is_empty() {
-        Offloads.plan(device, &now, &on)
+        Offloads.plan(device, &now, &on)?
     } else {
-        Ok(asked.clone())
+        asked.clone()
     };
-    let shown = shown.map_err(|error| error.to_string())?;
     let active = now.iter().filter(|(name, _)| shown.contains_key(*name));
     Ok(OffloadsInEffect {
         device: device.to_owned(),

@@ -130,11 +130,10 @@ pub fn establish(
     let only = prepare.confinement.as_ref().map(|to| to.peer);
     let is_other = |to: &&SocketAddr| only.is_some_and(|only| only != to.ip().to_canonical());
     if let Some((to, only)) = peers.iter().flatten().find(is_other).zip(only) {
-        return Err(format!(
+        return Err(Refusal::from(format!(
             "data is sent only to the address at which the client proved its key, {only}; requested {}",
             to.ip()
-        )
-        .into());
+        )));
     }
     let established = listening
         .into_iter()
@@ -147,12 +146,12 @@ pub fn establish(
 
 /// The part's conditions with its pacer chosen. Only the qdisc `fq` paces datagrams, and a kernel
 /// without it reports no error.
-fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect>), String> {
+fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect>), Refusal> {
     let mut conditions = part.conditions.clone();
     if !conditions.is_paced() || part.role == Role::Receiver {
         return Ok((conditions, None));
     }
-    let facts = bitcost_host::describe(device).map_err(|error| error.to_string())?;
+    let facts = bitcost_host::describe(device)?;
     let kinds: Vec<&str> = facts
         .qdiscs
         .iter()
@@ -161,10 +160,10 @@ fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect
     let kernel_can = !conditions.workload.is_datagram() || kinds.contains(&"fq");
     let asked = match conditions.pacing {
         Pacing::Kernel if !kernel_can => {
-            return Err(format!(
+            return Err(Refusal::from(format!(
                 "pacing of UDP by the kernel needs the queueing discipline fq on {device}, which has {}; use --pacing sender",
                 kinds.join(", ")
-            ));
+            )));
         }
         Pacing::Kernel => Some("kernel"),
         Pacing::Sender => Some("sender"),

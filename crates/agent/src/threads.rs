@@ -18,6 +18,7 @@ use crate::connect::named;
 use crate::events::{Command, Event, FlowIndex, Started};
 use crate::output::Output;
 use crate::profile::{Profiler, thread_name};
+use crate::refusal::Refusal;
 use crate::sampler::{Sampler, counted};
 use crate::worker::Worker;
 
@@ -120,17 +121,17 @@ impl<'a> Threads<'a> {
     pub fn await_peer(
         &mut self,
         patience: Duration,
-    ) -> Result<(Addresses, Option<Origin>), String> {
+    ) -> Result<(Addresses, Option<Origin>), Refusal> {
         self.await_command(patience, |threads| threads.peer.take())
     }
 
     /// Waits for the controller's command to start the traffic.
-    pub fn await_start(&mut self, patience: Duration) -> Result<Start, String> {
+    pub fn await_start(&mut self, patience: Duration) -> Result<Start, Refusal> {
         self.await_command(patience, |threads| threads.start.take())
     }
 
     /// Waits until the controller has sent the number of messages that the other endpoint sent.
-    pub fn await_sent(&mut self, patience: Duration) -> Result<SentCounts, String> {
+    pub fn await_sent(&mut self, patience: Duration) -> Result<SentCounts, Refusal> {
         self.await_command(patience, |threads| threads.sent.take())
     }
 
@@ -138,20 +139,22 @@ impl<'a> Threads<'a> {
         &mut self,
         patience: Duration,
         mut take: impl FnMut(&mut Self) -> Option<T>,
-    ) -> Result<T, String> {
+    ) -> Result<T, Refusal> {
         let deadline = Instant::now() + patience;
         loop {
             if let Some(value) = take(self) {
                 return Ok(value);
             }
             if !self.handle_event(deadline)? {
-                return Err(format!("the controller sent nothing for {patience:?}"));
+                return Err(Refusal::from(format!(
+                    "the controller sent nothing for {patience:?}"
+                )));
             }
         }
     }
 
     /// Handles one event; false when there was none before the deadline.
-    fn handle_event(&mut self, deadline: Instant) -> Result<bool, String> {
+    fn handle_event(&mut self, deadline: Instant) -> Result<bool, Refusal> {
         match self
             .events
             .recv_timeout(deadline.saturating_duration_since(Instant::now()))
@@ -166,8 +169,11 @@ impl<'a> Threads<'a> {
             Ok(Event::Ended(FlowIndex { part, flow }, ended)) => {
                 self.running -= 1;
                 let flows = self.controls[part].len();
-                self.parts[part].ended[flow] =
-                    Some(ended.map_err(|reason| named(flow, flows, reason))?);
+                let ended = ended.map_err(|refusal| Refusal {
+                    reason: named(flow, flows, refusal.reason),
+                    ..refusal
+                });
+                self.parts[part].ended[flow] = Some(ended?);
             }
             Err(RecvTimeoutError::Timeout) => return Ok(false),
             Err(RecvTimeoutError::Disconnected) => return Err("the controller is gone".into()),
@@ -193,7 +199,7 @@ impl<'a> Threads<'a> {
         prepare: &Prepare,
         begin_ns: u64,
         out: &Sender<Event>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Refusal> {
         let mut count = 0;
         let name = prepare
             .parts
@@ -228,7 +234,7 @@ impl<'a> Threads<'a> {
         while self.started.len() < count {
             self.handle_event(deadline)?
                 .then_some(())
-                .ok_or_else(|| "the traffic threads did not start".to_owned())?;
+                .ok_or("the traffic threads did not start")?;
         }
         Ok(())
     }
@@ -249,7 +255,7 @@ impl<'a> Threads<'a> {
         prepare: &Prepare,
         mut sampler: Sampler,
         output: &Output,
-    ) -> Result<Watched, String> {
+    ) -> Result<Watched, Refusal> {
         let bounded = prepare
             .parts
             .first()
@@ -315,7 +321,7 @@ impl<'a> Threads<'a> {
     /// # Errors
     /// When they ended early although they may not. It is no error when the time has passed, too:
     /// on a busy host this thread may be late.
-    fn wait_until(&mut self, at_ns: u64, may_end: bool) -> Result<bool, String> {
+    fn wait_until(&mut self, at_ns: u64, may_end: bool) -> Result<bool, Refusal> {
         let deadline = Instant::now() + Duration::from_nanos(at_ns.saturating_sub(monotonic_ns()));
         loop {
             if self.has_ended(0) {
@@ -359,7 +365,7 @@ impl<'a> Threads<'a> {
         self.controls.iter().map(sum).collect()
     }
 
-    fn check_stall(&mut self, prepare: &Prepare) -> Result<(), String> {
+    fn check_stall(&mut self, prepare: &Prepare) -> Result<(), Refusal> {
         let counts = self.counts().into_iter().map(|counts| Counts {
             empty_calls: 0,
             wait_calls: 0,
@@ -372,10 +378,10 @@ impl<'a> Threads<'a> {
             if flows.moved.1.elapsed() >= STALL {
                 let part = part.conditions.phrase();
                 let seconds = STALL.as_secs();
-                return Err(format!(
+                return Err(Refusal::from(format!(
                     "{part}: no data was transferred for {seconds} s ({} bytes before that)",
                     counts.bytes
-                ));
+                )));
             }
         }
         Ok(())
@@ -391,7 +397,7 @@ impl<'a> Threads<'a> {
         watched: &Watched,
         abort: &Abort,
         is_chosen: impl Fn(usize) -> bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), Refusal> {
         let patience = match self.is_still(watched, &is_chosen) {
             true => DEAD_PATH_TIMEOUT,
             false => LOOP_END_TIMEOUT,
@@ -407,7 +413,7 @@ impl<'a> Threads<'a> {
             }
             if drained.unwrap_or(began).elapsed() >= patience {
                 let last = drained.or(self.parts.iter().map(|part| part.moved.1).max());
-                return Err(did_not_end(watched, last.unwrap_or(began)));
+                return Err(did_not_end(watched, last.unwrap_or(began)).into());
             }
             if monotonic_ns() >= until_ns {
                 abort.stop_traffic();
@@ -534,6 +540,8 @@ mod tests {
         assert_eq!(threads.wait_until(now_ns - 1, false), Ok(false));
         assert_eq!(threads.wait_until(now_ns - 1, true), Ok(true));
         let early = threads.wait_until(now_ns + 3_600_000_000_000, false);
-        assert!(early.is_err_and(|reason| reason.contains("ended before the measured window")));
+        assert!(
+            early.is_err_and(|refusal| refusal.reason.contains("ended before the measured window"))
+        );
     }
 }

@@ -13,6 +13,7 @@ use bitcost_model::protocol::{Confinement, Prepare};
 use bitcost_sys::clock::monotonic_ns;
 
 use crate::abort::Abort;
+use crate::refusal::Refusal;
 
 /// The time between two readings of the counts.
 const INTERVAL: Duration = Duration::from_millis(2);
@@ -43,7 +44,7 @@ impl Warden {
         prepare: &Prepare,
         abort: &Abort,
         begin_ns: u64,
-    ) -> Result<Option<Warden>, String> {
+    ) -> Result<Option<Warden>, Refusal> {
         let Some(confinement) = prepare.confinement.clone() else {
             return Ok(None);
         };

@@ -8,6 +8,7 @@ use bitcost_traffic::{Control, Flow, Phase};
 
 use crate::affinity::Request;
 use crate::events::{Event, FlowIndex, Started};
+use crate::refusal::Refusal;
 
 /// The flow of one thread, with its number and its control.
 pub struct Worker {
@@ -52,7 +53,7 @@ impl Worker {
         request: &Request,
         begin_ns: u64,
         report: &impl Fn(Event),
-    ) -> Result<(), String> {
+    ) -> Result<(), Refusal> {
         let affinity = request.apply()?;
         if !self.flow.keeps_new_files() {
             // Where the kernel refuses this, the thread keeps sharing the process's table.
@@ -64,8 +65,9 @@ impl Worker {
             affinity,
         }));
         sleep_until(begin_ns);
-        self.flow
+        Ok(self
+            .flow
             .run(&self.control)
-            .map_err(|error| error.to_string())
+            .map_err(|error| error.to_string())?)
     }
 }

@@ -6,6 +6,7 @@ use bitcost_controller::ControllerError;
 use bitcost_execute::ExecuteError;
 use bitcost_execute::store::StoreError;
 use bitcost_lab::LabError;
+use bitcost_model::{Invalid, Unavailable};
 
 use bitcost_render::progress::say;
 
@@ -100,20 +101,15 @@ impl From<ExecuteError> for Failure {
     }
 }
 
-impl From<LabError> for Failure {
-    fn from(error: LabError) -> Failure {
-        ExecuteError::from(error).into()
-    }
+/// Errors whose exit code `execute` knows.
+macro_rules! as_of_execute {
+    ($($error:ty),+) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                ExecuteError::from(error).into()
+            }
+        }
+    )+};
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Failure {
-        ExecuteError::from(error).into()
-    }
-}
-
-impl From<ControllerError> for Failure {
-    fn from(error: ControllerError) -> Failure {
-        ExecuteError::from(error).into()
-    }
-}
+as_of_execute!(Invalid, Unavailable, LabError, StoreError, ControllerError);

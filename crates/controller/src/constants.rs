@@ -7,7 +7,7 @@ use bitcost_model::constants::{HostConstants, MachineConstants};
 use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_model::record::Role;
 
-use crate::error::{ControllerError, WaitError};
+use crate::error::{ControllerError, RunError};
 use crate::pair::Pair;
 
 /// The time that a measurement of a second may take on a machine that is busy.
@@ -34,10 +34,7 @@ pub fn measured(
     for roles in groups {
         let (host, absent) = match of_machine(pair, &roles, stop) {
             Ok(host) => (Some(host), None),
-            Err(WaitError::Stopped) => return Err(ControllerError::Stopped),
-            Err(WaitError::Failed(reason) | WaitError::Lacks(reason) | WaitError::Lost(reason)) => {
-                (None, Some(reason))
-            }
+            Err(error) => (None, Some(error.told()?.to_string())),
         };
         machines.push(MachineConstants {
             roles,
@@ -53,7 +50,7 @@ fn of_machine(
     pair: &mut Pair,
     roles: &[Role],
     stop: &AtomicBool,
-) -> Result<HostConstants, WaitError> {
+) -> Result<HostConstants, RunError> {
     let mut cpus = Vec::new();
     if roles.len() > 1 {
         for role in roles {
@@ -68,6 +65,8 @@ fn of_machine(
         _ => None,
     };
     let constants = pair.wait(roles[0], PATIENCE, what, stop, pick)?;
-    constants.check().map_err(WaitError::Failed)?;
-    Ok(constants)
+    match constants.check() {
+        Ok(()) => Ok(constants),
+        Err(why) => Err(RunError::Failed(why.to_string().into())),
+    }
 }

@@ -9,8 +9,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bitcost_model::Unavailable;
 use bitcost_model::protocol::{Peer, Receiving};
 use bitcost_model::record::Role;
+
+use crate::error::AgentEnd;
 
 /// The host of one agent, and how the agent is started there.
 pub struct Endpoint {
@@ -52,7 +55,7 @@ impl Endpoint {
     /// An endpoint whose agent is started by a command alone.
     pub fn new(
         place: String,
-        command: impl FnMut(Option<&str>) -> Result<Command, String> + 'static,
+        command: impl FnMut(Option<&str>) -> Result<Command, Unavailable> + 'static,
     ) -> Endpoint {
         Endpoint {
             place,
@@ -88,7 +91,7 @@ pub fn agent_in_lab(between: &[(String, PathBuf)], emulators: Option<&Path>) -> 
 
 /// Makes a command that starts an agent, of the named program or of this one
 /// (`Conditions::program`).
-pub type Start = dyn FnMut(Option<&str>) -> Result<Command, String>;
+pub type Start = dyn FnMut(Option<&str>) -> Result<Command, Unavailable>;
 
 /// Describes how a command ended, from its exit code (absent after a signal) and the end of its
 /// standard error.
@@ -100,14 +103,14 @@ pub trait Bootstrap: Send + Sync {
     /// named program, or of this one. Calls `alive` whenever the other side has answered.
     ///
     /// # Errors
-    /// A sentence; [`crate::OUTPUT_ENDED`] is replaced by how the command ended.
+    /// A sentence; [`AgentEnd::OutputEnded`] is replaced by how the command ended.
     fn run(
         &self,
         program: Option<&str>,
         input: &mut dyn Write,
         output: &mut dyn BufRead,
         alive: &mut dyn FnMut(),
-    ) -> Result<(), String>;
+    ) -> Result<(), AgentEnd>;
 }
 
 /// Both hosts.

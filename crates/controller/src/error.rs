@@ -1,5 +1,8 @@
 //! The reasons why an execution or a run cannot continue.
 
+use std::fmt;
+
+use bitcost_model::Unavailable;
 use bitcost_model::record::Role;
 
 /// The reason why an execution cannot continue.
@@ -16,54 +19,88 @@ pub enum ControllerError {
         reason: String,
     },
     /// The sink refused an event.
-    #[error("{0}")]
-    Sink(String),
+    #[error(transparent)]
+    Sink(#[from] Unavailable),
     /// The user stopped the execution before a run started.
     #[error("stopped")]
     Stopped,
 }
 
-/// The reason why a wait ended without the awaited message.
+/// Why nothing more comes from an agent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AgentEnd {
+    /// Its output ended, all of whose messages were valid: how its process ended says more.
+    #[error("its output ended")]
+    OutputEnded,
+    /// What happened.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<Unavailable> for AgentEnd {
+    fn from(Unavailable(why): Unavailable) -> AgentEnd {
+        AgentEnd::Failed(why)
+    }
+}
+
+/// What happened, in words.
 #[derive(Debug)]
-pub(crate) enum WaitError {
+pub(crate) struct Told {
+    /// The agent of which they tell and what joins its name to them; absent where they name it.
+    pub of: Option<(Role, &'static str)>,
+    pub words: String,
+}
+
+impl Told {
+    /// The words for an error that names this agent with its place.
+    pub fn without(self, role: Role) -> String {
+        match self.of {
+            Some((of, _)) if of == role => self.words,
+            _ => self.to_string(),
+        }
+    }
+}
+
+impl From<String> for Told {
+    fn from(words: String) -> Told {
+        Told { of: None, words }
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((role, link)) = self.of {
+            write!(f, "{}{link}", role.name())?;
+        }
+        f.write_str(&self.words)
+    }
+}
+
+/// The reason why a wait has no answer, or a run no result.
+#[derive(Debug)]
+pub(crate) enum RunError {
     /// The user stopped the execution.
     Stopped,
-    /// An agent failed, died, or took too long, described in words.
-    Failed(String),
-    /// A host lacks something that was asked for, described in words.
-    Lacks(String),
-    /// The connection to an agent was lost, described in words.
-    Lost(String),
+    /// An agent failed, died, or took too long.
+    Failed(Told),
+    /// A host lacks something that was asked for.
+    Lacks(Told),
+    /// The connection to an agent was lost.
+    Lost(Told),
+    /// The sink refused an event.
+    Sink(Unavailable),
 }
 
-/// A reason without the words that name this agent, for an error that names it with its place.
-pub(crate) fn without_agent(role: Role, reason: String) -> String {
-    let name = role.name();
-    let starts = [
-        format!("{name} agent is gone: "),
-        format!("{name} agent "),
-        format!("{name}: "),
-    ];
-    let rest = starts.iter().find_map(|start| reason.strip_prefix(start));
-    rest.map_or(reason.clone(), str::to_owned)
-}
-
-/// The reason why a run has no result.
-pub(crate) enum RunError {
-    Stopped,
-    Failed(String),
-    Lacks(String),
-    Lost(String),
-    Sink(String),
-}
-
-impl From<WaitError> for RunError {
-    fn from(error: WaitError) -> RunError {
-        match error {
-            WaitError::Stopped => RunError::Stopped,
-            WaitError::Failed(reason) => RunError::Failed(reason),
-            WaitError::Lacks(reason) => RunError::Lacks(reason),
-            WaitError::Lost(reason) => RunError::Lost(reason),
+impl RunError {
+    /// What happened at an agent.
+    ///
+    /// # Errors
+    /// What ends the execution.
+    pub fn told(self) -> Result<Told, ControllerError> {
+        match self {
+            RunError::Stopped => Err(ControllerError::Stopped),
+            RunError::Sink(why) => Err(why.into()),
+            RunError::Failed(told) | RunError::Lacks(told) | RunError::Lost(told) => Ok(told),
         }
     }
 }
@@ -73,7 +110,7 @@ impl From<ControllerError> for RunError {
         match error {
             ControllerError::Stopped => RunError::Stopped,
             ControllerError::Sink(reason) => RunError::Sink(reason),
-            error @ ControllerError::Agent { .. } => RunError::Failed(error.to_string()),
+            error @ ControllerError::Agent { .. } => RunError::Failed(error.to_string().into()),
         }
     }
 }

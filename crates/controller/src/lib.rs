@@ -17,9 +17,9 @@ mod state;
 mod transport;
 
 pub use crate::endpoint::{Bootstrap, Endpoint, Endpoints, Explain, Start, agent_in_lab};
-pub use crate::error::ControllerError;
+pub use crate::error::{AgentEnd, ControllerError};
 pub use crate::pool::Pool;
-pub use crate::process::{OUTPUT_ENDED, Processes};
+pub use crate::process::Processes;
 pub use crate::run::Sink;
 pub use crate::session::{Ending, PathControl, Session, now};
 pub use crate::state::{STATE_SHARE, StateLimits};

@@ -16,7 +16,7 @@ use bitcost_model::record::{IdleBaseline, Role, Sample};
 
 use self::agent::Agent;
 use crate::endpoint::{Endpoint, Endpoints};
-use crate::error::{ControllerError, WaitError, without_agent};
+use crate::error::{AgentEnd, ControllerError, RunError, Told};
 use crate::transport::{AgentId, Incoming, Transport};
 
 /// The time that an agent may take for an answer that needs no traffic.
@@ -53,11 +53,11 @@ pub struct Pair {
 }
 
 /// The error that names the agent that is late, and the message that it did not send.
-fn timed_out(role: Role, what: &str) -> WaitError {
-    WaitError::Failed(format!(
-        "{} agent timed out waiting for {what}",
-        role.name()
-    ))
+fn timed_out(role: Role, what: &str) -> RunError {
+    RunError::Failed(Told {
+        of: Some((role, " agent ")),
+        words: format!("timed out waiting for {what}"),
+    })
 }
 
 /// Both agents.
@@ -125,7 +125,7 @@ impl Pair {
         let link = self
             .transport
             .start(id, endpoint, self.program.as_deref())
-            .map_err(|reason| self.agent_error(role, reason))?;
+            .map_err(|why| self.agent_error(role, why.0))?;
         self.agents[slot(role)] = Some(Agent::new(id, link, self.transport.now()));
         self.send(
             role,
@@ -172,13 +172,11 @@ impl Pair {
     fn agent_result<T>(
         &mut self,
         role: Role,
-        result: Result<T, WaitError>,
+        result: Result<T, RunError>,
     ) -> Result<T, ControllerError> {
-        result.map_err(|error| match error {
-            WaitError::Stopped => ControllerError::Stopped,
-            WaitError::Failed(reason) | WaitError::Lacks(reason) | WaitError::Lost(reason) => {
-                self.agent_error(role, without_agent(role, reason))
-            }
+        result.map_err(|error| match error.told() {
+            Ok(told) => self.agent_error(role, told.without(role)),
+            Err(error) => error,
         })
     }
 
@@ -279,7 +277,7 @@ impl Pair {
         what: &str,
         stop: &AtomicBool,
         mut pick: impl FnMut(FromAgent) -> Option<T>,
-    ) -> Result<T, WaitError> {
+    ) -> Result<T, RunError> {
         let of_role = |from, message| if from == role { pick(message) } else { None };
         self.wait_with(role, patience, what, stop, &mut |_, _| Ok(()), of_role)
     }
@@ -292,9 +290,9 @@ impl Pair {
         patience: Duration,
         what: &str,
         stop: &AtomicBool,
-        progress: &mut dyn FnMut(Role, Sample) -> Result<(), WaitError>,
+        progress: &mut dyn FnMut(Role, Sample) -> Result<(), RunError>,
         mut pick: impl FnMut(Role, FromAgent) -> Option<T>,
-    ) -> Result<T, WaitError> {
+    ) -> Result<T, RunError> {
         let deadline = self.transport.now() + patience;
         loop {
             let (from, message) = self.next(deadline, what, stop, role)?;
@@ -308,7 +306,7 @@ impl Pair {
                         return Ok(found);
                     }
                 }
-                Err(reason) => return Err(self.died(from, &reason)),
+                Err(end) => return Err(self.died(from, &end)),
             }
             // Messages other than the awaited one do not extend the wait.
             if self.transport.now() > deadline {
@@ -324,10 +322,10 @@ impl Pair {
         what: &str,
         stop: &AtomicBool,
         role: Role,
-    ) -> Result<(Role, Result<FromAgent, String>), WaitError> {
+    ) -> Result<(Role, Result<FromAgent, AgentEnd>), RunError> {
         loop {
             if stop.load(Ordering::Relaxed) {
-                return Err(WaitError::Stopped);
+                return Err(RunError::Stopped);
             }
             self.renew();
             // Messages that arrived while the controller did not read are not counted as silence.

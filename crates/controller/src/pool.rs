@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use bitcost_model::Unavailable;
 use bitcost_model::machine::HostDescription;
 use bitcost_model::protocol::{FromAgent, Lease, PROTOCOL, ToAgent};
 use bitcost_model::record::Role;
 
 use crate::endpoint::{Endpoint, Endpoints};
-use crate::error::ControllerError;
-use crate::process::{OUTPUT_ENDED, Process, Processes, WAITING_MAX};
+use crate::error::{AgentEnd, ControllerError};
+use crate::process::{Process, Processes, WAITING_MAX};
 use crate::route::Route;
 use crate::session::Session;
 use crate::transport::{AgentId, Incoming, Link, Transport};
@@ -66,14 +67,14 @@ impl Shared {
     }
 
     /// Takes the agent of a host for a run.
-    fn lend(&self, host: usize) -> Result<Kept, String> {
+    fn lend(&self, host: usize) -> Result<Kept, Unavailable> {
         let slot = &mut self.agents()[host];
         match std::mem::replace(slot, Slot::Lent) {
             Slot::Free(kept) => Ok(kept),
-            Slot::Lent => Err("its agent is busy with another run".to_owned()),
+            Slot::Lent => Err(Unavailable("its agent is busy with another run".to_owned())),
             Slot::Gone(reason) => {
                 *slot = Slot::Gone(reason.clone());
-                Err(reason)
+                Err(Unavailable(reason))
             }
         }
     }
@@ -103,7 +104,7 @@ impl Shared {
                 }) => {
                     let slot = &mut self.agents()[agent.generation as usize];
                     if let Slot::Free(kept) = slot {
-                        *slot = Slot::Gone(kept.process.ending().unwrap_or(reason));
+                        *slot = Slot::Gone(kept.process.ending().unwrap_or(reason.to_string()));
                     }
                 }
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
@@ -158,7 +159,7 @@ impl Pool {
                 let route = Route::new(AgentId { role, generation }, outbox);
                 match Process::start(endpoint, None, route.clone()) {
                     Ok(process) => started.push((*host, Kept { process, route }, inbox)),
-                    Err(reason) => self.shared.keep(*host, Err(reason)),
+                    Err(Unavailable(reason)) => self.shared.keep(*host, Err(reason)),
                 }
             }
             std::thread::scope(|scope| {
@@ -216,7 +217,7 @@ impl Pool {
         device: Option<String>,
         to: Option<IpAddr>,
         stop: &AtomicBool,
-    ) -> Result<HostDescription, String> {
+    ) -> Result<HostDescription, Unavailable> {
         let mut kept = self.shared.lend(host)?;
         let (outbox, inbox) = mpsc::sync_channel(WAITING_MAX);
         let (role, generation) = (Role::Sender, 0);
@@ -224,7 +225,7 @@ impl Pool {
         let mut ask = |question: &ToAgent| {
             kept.process.send(question);
             answer(&inbox, ANSWER, stop, |message| match message {
-                FromAgent::Failed { reason, .. } => Some(Err(reason)),
+                FromAgent::Failed { reason, .. } => Some(Err(AgentEnd::Failed(reason))),
                 FromAgent::Host(_) | FromAgent::Route(_) => Some(Ok(message)),
                 _ => None,
             })?
@@ -239,9 +240,10 @@ impl Pool {
         };
         let described = ask(&ToAgent::Describe { device });
         self.shared.keep(host, Ok(kept));
-        match described? {
-            FromAgent::Host(host) => Ok(*host),
-            _ => Err("it described no host".to_owned()),
+        match described {
+            Ok(FromAgent::Host(host)) => Ok(*host),
+            Ok(_) => Err(Unavailable("it described no host".to_owned())),
+            Err(end) => Err(Unavailable(end.to_string())),
         }
     }
 }
@@ -280,12 +282,13 @@ fn greeted(mut kept: Kept, inbox: &Receiver<Incoming>, stop: &AtomicBool) -> Res
                 env!("CARGO_PKG_VERSION")
             ))
         }
-        Err(reason) => {
-            let ending = (reason == OUTPUT_ENDED)
-                .then(|| kept.process.ending())
-                .flatten();
+        Err(end) => {
+            let ending = match end {
+                AgentEnd::OutputEnded => kept.process.ending(),
+                AgentEnd::Failed(_) => None,
+            };
             kept.process.end(true);
-            Err(ending.unwrap_or(reason))
+            Err(ending.unwrap_or(end.to_string()))
         }
     }
 }
@@ -296,11 +299,11 @@ fn answer<T>(
     patience: Duration,
     stop: &AtomicBool,
     mut pick: impl FnMut(FromAgent) -> Option<T>,
-) -> Result<T, String> {
+) -> Result<T, AgentEnd> {
     let mut heard = Instant::now();
     while heard.elapsed() < patience {
         if stop.load(Ordering::Relaxed) {
-            return Err("stopped by the user".to_owned());
+            return Err(AgentEnd::Failed("stopped by the user".to_owned()));
         }
         match inbox.recv_timeout(Duration::from_millis(50)) {
             Ok(Incoming {
@@ -313,16 +316,15 @@ fn answer<T>(
                 }
             }
             Ok(Incoming {
-                content: Err(reason),
-                ..
-            }) => return Err(reason),
+                content: Err(end), ..
+            }) => return Err(end),
             Err(_) => {}
         }
     }
-    Err(format!(
+    Err(AgentEnd::Failed(format!(
         "nothing heard from it for {} s",
         patience.as_secs()
-    ))
+    )))
 }
 
 /// Two agents of a pool as a transport.
@@ -339,9 +341,10 @@ impl Transport for Borrowed {
         agent: AgentId,
         _: &mut Endpoint,
         program: Option<&str>,
-    ) -> Result<Box<dyn Link>, String> {
+    ) -> Result<Box<dyn Link>, Unavailable> {
         if program.is_some() {
-            return Err("the agents of a mesh are all of one program".to_owned());
+            let why = "the agents of a mesh are all of one program";
+            return Err(Unavailable(why.to_owned()));
         }
         let host = self.hosts[usize::from(agent.role == Role::Receiver)];
         let kept = self.shared.lend(host)?;
@@ -387,7 +390,10 @@ impl Link for Loan {
         };
         let lost = match (at_once, kept.route.is_ended()) {
             (false, false) => return self.shared.keep(self.host, Ok(kept)),
-            (_, true) => kept.process.ending().unwrap_or(OUTPUT_ENDED.to_owned()),
+            (_, true) => kept
+                .process
+                .ending()
+                .unwrap_or(AgentEnd::OutputEnded.to_string()),
             (true, false) => "it did not answer and was ended".to_owned(),
         };
         kept.process.end(true);
@@ -401,7 +407,9 @@ impl Endpoint {
     pub fn pooled(place: String) -> Endpoint {
         Endpoint {
             greeting: ANSWER,
-            ..Endpoint::new(place, |_| Err("its agent is one of a pool".to_owned()))
+            ..Endpoint::new(place, |_| {
+                Err(Unavailable("its agent is one of a pool".to_owned()))
+            })
         }
     }
 }

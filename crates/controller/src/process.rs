@@ -8,15 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use bitcost_model::harmless;
 use bitcost_model::protocol::{Decoder, FromAgent, ToAgent, encode};
+use bitcost_model::{Unavailable, harmless};
 
 use crate::endpoint::{Bootstrap, Endpoint, Explain};
+use crate::error::AgentEnd;
 use crate::route::Route;
 use crate::transport::{AgentId, Incoming, Link, Transport};
-
-/// The reason why nothing more comes from an agent whose messages were all valid.
-pub const OUTPUT_ENDED: &str = "its output ended";
 
 /// The time that a process may take to end after its last message.
 const MOMENT: Duration = Duration::from_millis(200);
@@ -61,7 +59,7 @@ impl Transport for Processes {
         agent: AgentId,
         endpoint: &mut Endpoint,
         program: Option<&str>,
-    ) -> Result<Box<dyn Link>, String> {
+    ) -> Result<Box<dyn Link>, Unavailable> {
         let route = Route::new(agent, self.outbox());
         Ok(Box::new(Process::start(endpoint, program, route)?))
     }
@@ -95,7 +93,7 @@ impl Process {
         endpoint: &mut Endpoint,
         program: Option<&str>,
         route: Route,
-    ) -> Result<Process, String> {
+    ) -> Result<Process, Unavailable> {
         let mut command = (endpoint.command)(program)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         if endpoint.explain.is_some() && !endpoint.tells_user {
@@ -104,7 +102,7 @@ impl Process {
         let started = command.get_program().to_string_lossy().into_owned();
         let mut child = command
             .spawn()
-            .map_err(|error| format!("cannot start {started}: {error}"))?;
+            .map_err(|error| Unavailable(format!("cannot start {started}: {error}")))?;
         let (frames, to_write) = mpsc::channel();
         if let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) {
             let program = program.map(str::to_owned);
@@ -253,24 +251,24 @@ impl Said {
 
 /// Passes on whole messages until the output ends or contains something else, and returns the
 /// reason of the end.
-fn forward(mut output: impl Read, mut pass: impl FnMut(FromAgent) -> bool) -> String {
+fn forward(mut output: impl Read, mut pass: impl FnMut(FromAgent) -> bool) -> AgentEnd {
     let mut decoder = Decoder::default();
     let mut bytes = vec![0; 64 << 10];
     loop {
         match output.read(&mut bytes) {
-            Ok(0) => return OUTPUT_ENDED.to_owned(),
+            Ok(0) => return AgentEnd::OutputEnded,
             Ok(length) => decoder.push(&bytes[..length]),
-            Err(error) => return error.to_string(),
+            Err(error) => return AgentEnd::Failed(error.to_string()),
         }
         loop {
             match decoder.take() {
                 Ok(Some(message)) => {
                     if !pass(message) {
-                        return "nobody listens".to_owned();
+                        return AgentEnd::Failed("nobody listens".to_owned());
                     }
                 }
                 Ok(None) => break,
-                Err(error) => return error.to_string(),
+                Err(error) => return AgentEnd::Failed(error.to_string()),
             }
         }
     }

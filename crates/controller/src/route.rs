@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bitcost_model::protocol::FromAgent;
 
+use crate::error::AgentEnd;
 use crate::transport::{AgentId, Incoming};
 
 /// The place to which an agent's messages are led.
@@ -48,8 +49,7 @@ impl Route {
     }
 
     /// Passes on a message, or the reason why no more come; returns false where nobody listens.
-    pub fn pass(&self, content: Result<FromAgent, String>) -> bool {
-        let mut content = content;
+    pub fn pass(&self, mut content: Result<FromAgent, AgentEnd>) -> bool {
         loop {
             let (agent, inbox, changes) = {
                 let mut target = self.target();

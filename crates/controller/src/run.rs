@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::place::IpVersion;
@@ -16,11 +17,11 @@ use bitcost_model::protocol::{
 use bitcost_model::record::{EndpointRecord, Role};
 
 use crate::endpoint::Endpoint;
-use crate::error::{RunError, WaitError};
+use crate::error::RunError;
 use crate::pair::Pair;
 
 /// Takes each event as it happens.
-pub type Sink<'a> = dyn FnMut(Event) -> Result<(), String> + 'a;
+pub type Sink<'a> = dyn FnMut(Event) -> Result<(), Unavailable> + 'a;
 
 /// The names of the two hosts.
 const HOSTS: [Role; 2] = [Role::Sender, Role::Receiver];
@@ -109,7 +110,8 @@ fn prepare(
     parts: &[Conditions],
     stop: &AtomicBool,
 ) -> Result<(), RunError> {
-    let token = token().map_err(RunError::Failed)?;
+    let failed = |why: String| RunError::Failed(why.into());
+    let token = token().map_err(failed)?;
     let peers = HOSTS.map(|host| pair.endpoint(host).peer);
     for host in HOSTS {
         let peer = peers[usize::from(host == Role::Sender)];
@@ -131,7 +133,7 @@ fn prepare(
             })
         };
         let parts: Result<Vec<Part>, String> = parts.iter().map(part).collect();
-        let parts = parts.map_err(RunError::Failed)?;
+        let parts = parts.map_err(failed)?;
         let prepare = Prepare {
             run,
             device: endpoint.device.clone(),
@@ -160,8 +162,7 @@ fn prepare(
     )?;
     for (host, (mut addresses, origin)) in HOSTS.into_iter().zip(listening) {
         let other = peers[usize::from(host == Role::Sender)];
-        check_addresses(pair.endpoint(host), other, host, parts, &addresses)
-            .map_err(RunError::Failed)?;
+        check_addresses(pair.endpoint(host), other, host, parts, &addresses).map_err(failed)?;
         if let Some(at) = pair.endpoint(host).reached_at {
             let all = addresses.iter_mut().flatten();
             all.for_each(|address| address.set_ip(at));
@@ -362,7 +363,7 @@ fn compare_clocks(
             best = Some(relation);
         }
     }
-    best.ok_or_else(|| RunError::Failed("no clock was compared".into()))
+    best.ok_or_else(|| RunError::Failed("no clock was compared".to_owned().into()))
 }
 
 /// The messages of an agent at the end of a run.
@@ -418,34 +419,26 @@ impl Finish<'_, '_> {
     }
 
     fn next(&mut self, late: Role, patience: Duration) -> Result<(Role, Last), RunError> {
-        let mut refused = None;
         let mut progress = |host, sample| {
             (self.sink)(Event::Progress {
                 run: self.run,
                 role: (self.role_of)(host),
                 sample: Box::new(sample),
             })
-            .map_err(|reason| {
-                refused = Some(reason);
-                WaitError::Stopped
-            })
+            .map_err(RunError::Sink)
         };
         let pick = |from, message| match message {
             FromAgent::Sent { sent } => Some((from, Last::Sent(sent))),
             FromAgent::Done(record) => Some((from, Last::Done(record))),
             _ => None,
         };
-        let found = self.pair.wait_with(
+        self.pair.wait_with(
             late,
             patience,
             "the end of its traffic",
             self.stop,
             &mut progress,
             pick,
-        );
-        match refused {
-            Some(reason) => Err(RunError::Sink(reason)),
-            None => Ok(found?),
-        }
+        )
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::{EndpointDescription, Event, FailureKind};
@@ -39,7 +40,7 @@ pub trait PathControl {
     ///
     /// # Errors
     /// A sentence, when it cannot be set to this: the run fails.
-    fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, String>;
+    fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, Unavailable>;
 
     /// What another process changed since the run was set up.
     fn changed(&mut self) -> Vec<InEffect> {
@@ -180,7 +181,7 @@ impl<'a> Session<'a> {
         plan: &Plan,
         done: &BTreeSet<u32>,
         sink: &mut Sink,
-        enough: &mut dyn FnMut(u32) -> Result<bool, String>,
+        enough: &mut dyn FnMut(u32) -> Result<bool, Unavailable>,
     ) -> Result<Ending, ControllerError> {
         let mut block = None;
         let mut enough_blocks = None;
@@ -195,7 +196,7 @@ impl<'a> Session<'a> {
                 self.repeat(plan, &self.watch.pending(), false, sink)?;
             }
             if before != Some(planned.block) {
-                if enough(planned.block).map_err(ControllerError::Sink)? {
+                if enough(planned.block)? {
                     enough_blocks = Some(planned.block);
                     break;
                 }
@@ -255,14 +256,14 @@ impl<'a> Session<'a> {
                 emit(sink, ended)?;
                 return Ok(Ending::Complete);
             }
-            Err(RunError::Sink(reason)) => return Err(ControllerError::Sink(reason)),
+            Err(RunError::Sink(why)) => return Err(why.into()),
             Err(RunError::Stopped) => (FailureKind::Interrupted, "stopped by the user".to_owned()),
-            Err(RunError::Failed(reason)) => (FailureKind::Failed, reason),
-            Err(RunError::Lacks(reason)) => {
+            Err(RunError::Failed(told)) => (FailureKind::Failed, told.to_string()),
+            Err(RunError::Lacks(told)) => {
                 host_lacks = true;
-                (FailureKind::Failed, reason)
+                (FailureKind::Failed, told.to_string())
             }
-            Err(RunError::Lost(reason)) => (FailureKind::Lost, reason),
+            Err(RunError::Lost(told)) => (FailureKind::Lost, told.to_string()),
         };
         self.is_upset = true;
         let failed = Event::RunFailed {
@@ -309,14 +310,16 @@ impl<'a> Session<'a> {
             .play_by(conditions.program.as_deref(), self.stop)?;
         idle::measured(&mut self.pair, plan.idle_baseline(), self.stop)?;
         let in_effect = match &mut self.path {
-            Some(path) => path.set(conditions).map_err(RunError::Failed)?,
+            Some(path) => path
+                .set(conditions)
+                .map_err(|why| RunError::Failed(why.0.into()))?,
             None if conditions.emulator_queue_limit.is_some() => {
                 let cannot = "emulator_queue_limit needs a lab: these hosts have no bitcost link emulator between them";
-                return Err(RunError::Failed(cannot.to_owned()));
+                return Err(RunError::Failed(cannot.to_owned().into()));
             }
             None if conditions.moderation_us.is_some() => {
                 let cannot = "moderation needs a lab; on real hosts use `coalesce`";
-                return Err(RunError::Failed(cannot.to_owned()));
+                return Err(RunError::Failed(cannot.to_owned().into()));
             }
             None => Vec::new(),
         };
@@ -331,7 +334,7 @@ impl<'a> Session<'a> {
 }
 
 fn emit(sink: &mut Sink, event: Event) -> Result<(), ControllerError> {
-    sink(event).map_err(ControllerError::Sink)
+    Ok(sink(event)?)
 }
 
 /// The local time with its offset (RFC 3339).

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use bitcost_model::Unavailable;
 use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_model::record::Role;
 
 use crate::endpoint::Endpoint;
+use crate::error::AgentEnd;
 
 /// Starts agents, carries messages and keeps time. [`crate::Processes`] is the real one; tests use
 /// one with scripted agents and a virtual clock.
@@ -19,7 +21,7 @@ pub trait Transport {
         agent: AgentId,
         endpoint: &mut Endpoint,
         program: Option<&str>,
-    ) -> Result<Box<dyn Link>, String>;
+    ) -> Result<Box<dyn Link>, Unavailable>;
 
     /// The next message of any agent; absent when none arrived within `limit`.
     fn receive(&mut self, limit: Duration) -> Option<Incoming>;
@@ -58,5 +60,5 @@ pub struct Incoming {
     /// The agent that sent it.
     pub agent: AgentId,
     /// The message; an error is the last item of an agent.
-    pub content: Result<FromAgent, String>,
+    pub content: Result<FromAgent, AgentEnd>,
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bitcost_controller::{Endpoint, Endpoints, PathControl, agent_in_lab};
 use bitcost_lab::{Host, Lab, LabError, NapiState};
+use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::machine::HostDescription;
 use bitcost_model::path_change::PathChange;
@@ -153,7 +154,7 @@ struct LabPath {
 }
 
 impl PathControl for LabPath {
-    fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, String> {
+    fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, Unavailable> {
         self.change(conditions.path_change)?;
         let Some(limit) = conditions.emulator_queue_limit else {
             if self.is_emulating {
@@ -162,7 +163,7 @@ impl PathControl for LabPath {
             return Ok(Vec::new());
         };
         if !self.is_emulating {
-            return Err(NO_EMULATOR.to_owned());
+            return Err(Unavailable(NO_EMULATOR.to_owned()));
         }
         self.limit(Some(limit))?;
         let limit = show_limit(limit);
@@ -176,7 +177,7 @@ impl PathControl for LabPath {
 
 impl LabPath {
     /// Without a change the links are as the lab was built. The lab reads back what it sets.
-    fn change(&mut self, change: Option<PathChange>) -> Result<(), String> {
+    fn change(&mut self, change: Option<PathChange>) -> Result<(), Unavailable> {
         if change.is_none() && !self.is_changed {
             return Ok(());
         }
@@ -186,16 +187,14 @@ impl LabPath {
         });
         let wanted: Vec<_> = shaped.collect();
         self.is_changed = true;
-        let set = self.lab.set(&bitcost_controller::now(), &wanted);
-        set.map_err(|error| error.to_string())?;
+        self.lab.set(&bitcost_controller::now(), &wanted)?;
         self.is_changed = change.is_some();
         Ok(())
     }
 
     /// Without a limit the queues have the limit of the lab.
-    fn limit(&self, limit: Option<QueueLimit>) -> Result<(), String> {
-        let limited = self.lab.limit_queues(limit);
-        limited.map_err(|error| error.to_string())
+    fn limit(&self, limit: Option<QueueLimit>) -> Result<(), Unavailable> {
+        Ok(self.lab.limit_queues(limit)?)
     }
 }
 
@@ -371,8 +370,7 @@ fn way(
     let command = move |program: Option<&str>| {
         let mut command = Command::new(programs.path(program, "self")?);
         command.args(agent_in_lab(&seen.nodes, seen.emulators.as_deref()));
-        lab.command_in(&name, &mut command)
-            .map_err(|error| error.to_string())?;
+        lab.command_in(&name, &mut command)?;
         Ok(command)
     };
     Ok(Endpoint {

@@ -2,6 +2,7 @@
 
 use bitcost_controller::ControllerError;
 use bitcost_lab::LabError;
+use bitcost_model::{Invalid, Unavailable};
 
 use crate::store::StoreError;
 
@@ -20,6 +21,18 @@ pub enum ExecuteError {
     /// The user stopped it.
     #[error("stopped")]
     Interrupted,
+}
+
+impl From<Invalid> for ExecuteError {
+    fn from(Invalid(why): Invalid) -> ExecuteError {
+        ExecuteError::Usage(why)
+    }
+}
+
+impl From<Unavailable> for ExecuteError {
+    fn from(Unavailable(why): Unavailable) -> ExecuteError {
+        ExecuteError::Environment(why)
+    }
 }
 
 impl From<LabError> for ExecuteError {

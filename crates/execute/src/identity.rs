@@ -5,6 +5,8 @@ use std::fs::File;
 use std::hash::Hasher;
 use std::io::Read;
 
+use bitcost_model::Unavailable;
+
 /// The running program (proc(5)).
 const OWN: &str = "/proc/self/exe";
 
@@ -12,15 +14,16 @@ const OWN: &str = "/proc/self/exe";
 const PART: usize = 1 << 20;
 
 /// The file of the running program, even if it has been removed since.
-pub fn program() -> Result<File, String> {
-    File::open(OWN).map_err(|error| format!("cannot read {OWN}, this program: {error}"))
+pub fn program() -> Result<File, Unavailable> {
+    File::open(OWN)
+        .map_err(|error| Unavailable(format!("cannot read {OWN}, this program: {error}")))
 }
 
 /// One line: `bitcost 0.1.0 x86_64 11632144-5f0c…`.
 ///
 /// # Errors
 /// When the program's file cannot be read.
-pub fn line() -> Result<String, String> {
+pub fn line() -> Result<String, Unavailable> {
     let (version, architecture) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
     Ok(format!(
         "bitcost {version} {architecture} {}",
@@ -29,7 +32,7 @@ pub fn line() -> Result<String, String> {
 }
 
 /// Size and hash of a file that was just opened: `11632144-5f0c…`.
-pub fn of(file: &mut File) -> Result<String, String> {
+pub fn of(file: &mut File) -> Result<String, Unavailable> {
     // The keys are fixed; if another build of Rust computes the hash differently, the only cost is
     // a copy.
     let mut hash = std::collections::hash_map::DefaultHasher::new();
@@ -41,7 +44,7 @@ pub fn of(file: &mut File) -> Result<String, String> {
                 hash.write(&part[..length]);
                 bytes += length;
             }
-            Err(error) => return Err(format!("cannot read the program: {error}")),
+            Err(error) => return Err(Unavailable(format!("cannot read the program: {error}"))),
         }
     }
     Ok(format!("{bytes}-{:016x}", hash.finish()))
@@ -64,11 +67,8 @@ mod tests {
     #[test]
     fn a_program_is_itself_again() {
         let line = line().unwrap();
-        assert_eq!(super::line().as_deref(), Ok(line.as_str()));
-        let size = program()
-            .and_then(|file| file.metadata().map_err(|error| error.to_string()))
-            .unwrap()
-            .len();
+        assert_eq!(super::line().as_ref(), Ok(&line));
+        let size = program().unwrap().metadata().unwrap().len();
         let begin = format!(
             "bitcost {} {} {size}-",
             env!("CARGO_PKG_VERSION"),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bitcost_import::miniedit::{self, FileCommand, Options};
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::shaping::DelayBackend;
@@ -42,9 +43,9 @@ const NOTHING_DELAYS: &str = "has no effect: nothing in this lab delays, loses, 
 ///
 /// # Errors
 /// The reason, when no link of the lab needs one.
-pub fn set_delay_backend(topology: &mut Topology, backend: DelayBackend) -> Result<(), String> {
+pub fn set_delay_backend(topology: &mut Topology, backend: DelayBackend) -> Result<(), Invalid> {
     if !topology.ends().any(|end| end.egress.needs_emulator()) {
-        return Err(NOTHING_DELAYS.to_owned());
+        return Err(Invalid(NOTHING_DELAYS.to_owned()));
     }
     topology.delay_backend = backend;
     Ok(())
@@ -54,10 +55,10 @@ pub fn set_delay_backend(topology: &mut Topology, backend: DelayBackend) -> Resu
 ///
 /// # Errors
 /// As [`set_delay_backend`].
-pub fn set_delay_backend_of(lab: &mut LabSpec, backend: DelayBackend) -> Result<(), String> {
+pub fn set_delay_backend_of(lab: &mut LabSpec, backend: DelayBackend) -> Result<(), Invalid> {
     match &mut lab.network {
         Some(network) => set_delay_backend(network, backend),
-        None => Err(NOTHING_DELAYS.to_owned()),
+        None => Err(Invalid(NOTHING_DELAYS.to_owned())),
     }
 }
 

@@ -1,13 +1,11 @@
 //! This machine: the CPUs of each endpoint, and changes of settings that an earlier run left.
 
-use bitcost_host::journal;
-use bitcost_host::recovery::obstacle;
+use bitcost_host::{journal, recovery};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
+use bitcost_model::{Invalid, Unavailable};
 use bitcost_probe::cores::separate;
 use bitcost_sys::thread::allowed_cpus;
-
-use crate::error::ExecuteError;
 
 /// The note for endpoints that share the only CPU.
 pub const ONE_CPU: &str = "only one CPU may be used: both endpoints share it, and their CPU time cannot be attributed to one of them";
@@ -15,16 +13,16 @@ pub const ONE_CPU: &str = "only one CPU may be used: both endpoints share it, an
 /// Refuses a run on a host with settings that an interrupted run left changed.
 ///
 /// # Errors
-/// Environment; the message names the command that restores the host.
-pub fn check_restored() -> Result<(), ExecuteError> {
-    obstacle(&journal::folder()).map_or(Ok(()), |reason| Err(ExecuteError::Environment(reason)))
+/// A sentence with the command that restores the host.
+pub fn check_restored() -> Result<(), Unavailable> {
+    recovery::check_restored(&journal::folder())
 }
 
 /// Checks that the CPUs that a run on this machine requests exist and may be used.
 ///
 /// # Errors
 /// A sentence with the CPUs that may be used.
-pub fn check_cpus(conditions: &Conditions) -> Result<(), String> {
+pub fn check_cpus(conditions: &Conditions) -> Result<(), Invalid> {
     let allowed = allowed_cpus().unwrap_or_default();
     let roles = [Role::Sender, Role::Receiver];
     let all = [conditions].into_iter().chain(&conditions.background);
@@ -33,9 +31,9 @@ pub fn check_cpus(conditions: &Conditions) -> Result<(), String> {
         if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
             let list: Vec<String> = allowed.iter().map(u32::to_string).collect();
             let (list, role) = (list.join(", "), role.name());
-            return Err(format!(
+            return Err(Invalid(format!(
                 "{role}_cpus: CPU {cpu} does not exist here or may not be used; allowed: {list}"
-            ));
+            )));
         }
     }
     Ok(())

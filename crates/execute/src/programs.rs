@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use bitcost_model::Unavailable;
 use bitcost_model::event::ProgramUsed;
 use bitcost_model::plan::Plan;
 use bitcost_sys::files::open_regular_target;
@@ -25,7 +26,7 @@ const EXECUTABLE: u32 = 0o111;
 pub struct Programs {
     others: Vec<Program>,
     /// The identity line of this program, computed when it is first needed.
-    own: OnceLock<Result<String, String>>,
+    own: OnceLock<Result<String, Unavailable>>,
 }
 
 /// A program that a run names.
@@ -77,16 +78,20 @@ impl Programs {
         self.others.iter().map(|program| program.asked.as_str())
     }
 
-    fn find(&self, asked: &str) -> Result<&Program, String> {
+    fn find(&self, asked: &str) -> Result<&Program, Unavailable> {
         let found = self.others.iter().find(|program| program.asked == asked);
-        found.ok_or_else(|| format!("the program {asked} does not belong to this execution"))
+        found.ok_or_else(|| {
+            Unavailable(format!(
+                "the program {asked} does not belong to this execution"
+            ))
+        })
     }
 
     /// The path of a program's open file as the process `pid`, or `self`, sees it.
     ///
     /// # Errors
     /// When the program is not known.
-    pub fn path(&self, asked: Option<&str>, pid: &str) -> Result<String, String> {
+    pub fn path(&self, asked: Option<&str>, pid: &str) -> Result<String, Unavailable> {
         Ok(match asked {
             Some(asked) => format!("/proc/{pid}/fd/{}", self.find(asked)?.file.as_raw_fd()),
             None => format!("/proc/{pid}/exe"),
@@ -98,7 +103,7 @@ impl Programs {
     ///
     /// # Errors
     /// When the program is not known.
-    pub fn path_for_sudo(&self, asked: Option<&str>) -> Result<PathBuf, String> {
+    pub fn path_for_sudo(&self, asked: Option<&str>) -> Result<PathBuf, Unavailable> {
         // In sudo, /proc/self would be sudo itself.
         let held = PathBuf::from(self.path(asked, &std::process::id().to_string())?);
         let named = std::fs::read_link(&held).unwrap_or_default();
@@ -120,14 +125,13 @@ impl Programs {
     ///
     /// # Errors
     /// When it is not known or cannot be read.
-    pub fn line(&self, asked: Option<&str>) -> Result<&str, String> {
+    pub fn line(&self, asked: Option<&str>) -> Result<&str, Unavailable> {
         match asked {
             Some(asked) => Ok(&self.find(asked)?.line),
-            None => self
-                .own
-                .get_or_init(identity::line)
-                .as_deref()
-                .map_err(Clone::clone),
+            None => {
+                let own = self.own.get_or_init(identity::line);
+                own.as_deref().map_err(Clone::clone)
+            }
         }
     }
 
@@ -135,21 +139,20 @@ impl Programs {
     ///
     /// # Errors
     /// When it is not known or cannot be opened.
-    pub fn file(&self, asked: Option<&str>) -> Result<File, String> {
+    pub fn file(&self, asked: Option<&str>) -> Result<File, Unavailable> {
         let path = self.path(asked, "self")?;
-        File::open(&path).map_err(|error| format!("cannot read {path}: {error}"))
+        File::open(&path).map_err(|error| Unavailable(format!("cannot read {path}: {error}")))
     }
 
     /// All programs as a log keeps them; empty if runs name none.
     ///
     /// # Errors
-    /// Environment, when this program cannot be read.
-    pub fn used(&self) -> Result<Vec<ProgramUsed>, ExecuteError> {
+    /// When this program cannot be read.
+    pub fn used(&self) -> Result<Vec<ProgramUsed>, Unavailable> {
         if self.others.is_empty() {
             return Ok(Vec::new());
         }
-        let own = identity::of(&mut self.file(None).map_err(ExecuteError::Environment)?)
-            .map_err(ExecuteError::Environment)?;
+        let own = identity::of(&mut self.file(None)?)?;
         let path = std::env::current_exe()
             .map(|path| path.to_string_lossy().into_owned())
             .unwrap_or_default();

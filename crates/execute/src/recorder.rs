@@ -9,6 +9,7 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::Reader;
 use bitcost_analysis::summary::{Precision, summarized_cells};
 use bitcost_controller::{ControllerError, Ending, Session, Sink};
+use bitcost_model::Unavailable;
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
 use bitcost_study::Study;
@@ -151,11 +152,11 @@ impl<'a> Recorder<'a> {
 
     /// The stop rule of a study: whether `blocks` are enough, because the least number is reached
     /// and more would not be worth their time, or because the next would exceed the budget.
-    fn is_enough(&mut self, study: &Study, blocks: u32) -> Result<bool, String> {
+    fn is_enough(&mut self, study: &Study, blocks: u32) -> Result<bool, Unavailable> {
         if let Some(until) = self.until.filter(|_| blocks > 0) {
             let spent = self.runs_began.elapsed();
             let found = Findings::of(String::new(), Vec::new().into(), self.reader.clone());
-            let found = found.map_err(|error| error.to_string())?;
+            let found = found.map_err(|error| Unavailable(error.to_string()))?;
             return Ok(spent + spent / blocks > until.budget || (until.is_enough)(&found));
         }
         let Some(rule) = study.until.as_ref().filter(|_| blocks > 0) else {
@@ -168,7 +169,7 @@ impl<'a> Recorder<'a> {
             return Ok(is_spent);
         }
         let precision = Precision::from_reader(blocks, self.reader.clone());
-        let precision = precision.map_err(|error| error.to_string())?;
+        let precision = precision.map_err(|error| Unavailable(error.to_string()))?;
         let Some(precision) = precision else {
             return Ok(false);
         };
@@ -253,11 +254,13 @@ impl<'a> Recorder<'a> {
         let mut sink = |event| {
             let mut recorder = recorder.borrow_mut();
             if matches!(event, Event::ExecutionEnded { .. }) {
-                let summarized = recorder.summarize(&event);
-                summarized.map_err(|error| error.to_string())?;
+                recorder
+                    .summarize(&event)
+                    .map_err(|error| Unavailable(error.to_string()))?;
             }
-            let recorded = recorder.record(&event);
-            recorded.map_err(|error| error.to_string())
+            recorder
+                .record(&event)
+                .map_err(|error| Unavailable(error.to_string()))
         };
         let ending = make(&mut sink, &recorder);
         let mut recorder = recorder.into_inner();

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use bitcost_controller::PathControl;
 use bitcost_lab::Inside;
 use bitcost_lab::state::State;
+use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::record::InEffect;
@@ -122,25 +123,23 @@ impl RunningPath {
         }
     }
 
-    fn now(&self) -> Result<Topology, String> {
-        let state = State::read(&self.inside.state_file);
-        Ok(state.map_err(|error| error.to_string())?.topology)
+    fn now(&self) -> Result<Topology, Unavailable> {
+        Ok(State::read(&self.inside.state_file)?.topology)
     }
 }
 
 impl PathControl for RunningPath {
-    fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, String> {
+    fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, Unavailable> {
+        let lab = &self.inside.lab;
         if conditions.emulator_queue_limit.is_some() {
-            return Err(format!(
-                "emulator_queue_limit is for labs that bitcost builds for a run; set the queue of the running lab: bitcost lab set {} DEVICE queue_limit=…",
-                self.inside.lab
-            ));
+            return Err(Unavailable(format!(
+                "emulator_queue_limit is for labs that bitcost builds for a run; set the queue of the running lab: bitcost lab set {lab} DEVICE queue_limit=…"
+            )));
         }
         if conditions.path_change.is_some() {
-            return Err(format!(
-                "path_change is for labs that bitcost builds for a run; change the running lab: bitcost lab set {} DEVICE …",
-                self.inside.lab
-            ));
+            return Err(Unavailable(format!(
+                "path_change is for labs that bitcost builds for a run; change the running lab: bitcost lab set {lab} DEVICE …"
+            )));
         }
         self.before = self.now()?;
         Ok(differences(&self.inside.state.topology, &self.before))

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use bitcost_analysis::log::measured;
 use bitcost_controller::Ending;
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
@@ -17,7 +18,7 @@ use crate::prepared::Prepared;
 use crate::progress::Progress;
 
 /// A sentence where conditions are not possible at the endpoints.
-pub type Allows = fn(&Conditions) -> Result<(), String>;
+pub type Allows = fn(&Conditions) -> Result<(), Invalid>;
 
 /// The cells of a plan for which there is to be a search.
 pub fn wanted(plan: &Plan) -> impl Iterator<Item = usize> {
@@ -50,7 +51,7 @@ pub fn search(
     let is_kept = |name: &str| study.names_setting(cell, name);
     let possible = |conditions: &Conditions| {
         conditions.check(mtu_bytes).map_err(|why| why.to_string())?;
-        allows(conditions)
+        Ok(allows(conditions)?)
     };
     let goal = cell.conditions.search_for;
     let mut search = ModeSearch::new(&cell.conditions, &is_kept, &possible).of_goal(goal);

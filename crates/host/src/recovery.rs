@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use bitcost_model::Unavailable;
 use bitcost_sys::namespace::{Kind, enter, network_cookie};
 
 use crate::change::{Change, Outcome, restore};
@@ -30,7 +31,7 @@ pub struct Found {
 ///
 /// # Errors
 /// When others may write to the folder.
-pub fn found(folder: &Path) -> Result<Vec<Found>, String> {
+pub fn found(folder: &Path) -> Result<Vec<Found>, Unavailable> {
     check_private(folder)?;
     let look = |path: PathBuf| {
         let held = hold(&path, false);
@@ -55,26 +56,25 @@ pub fn found(folder: &Path) -> Result<Vec<Found>, String> {
     Ok(all(folder).into_iter().filter_map(look).collect())
 }
 
-/// Why no run may start on this host; `None` when it may. A journal that no process holds is
-/// damaged, or has changes of this network namespace or of the whole machine that were not
-/// restored; or others may write to the folder of journals.
+/// Checks that a run may start on this host. A journal of another network namespace does not block a run: none of
+/// its settings is in effect here.
 ///
-/// A journal of another network namespace does not block a run: none of its settings is in effect
-/// here.
-pub fn obstacle(folder: &Path) -> Option<String> {
+/// # Errors
+/// A journal that no process holds is damaged, or has changes of this network namespace or of the whole machine that
+/// were not restored; or others may write to the folder of journals.
+pub fn check_restored(folder: &Path) -> Result<(), Unavailable> {
     let is_left =
         |found: &Found| !found.is_held && found.contents.is_left() && concerns_this_host(found);
-    let found = match found(folder) {
-        Ok(found) => found,
-        Err(why) => return Some(why),
+    let left = found(folder)?.into_iter().find(is_left);
+    let Some(Found { path, contents, .. }) = left else {
+        return Ok(());
     };
-    let Found { path, contents, .. } = found.into_iter().find(is_left)?;
     let path = path.display();
     if contents.pending.is_empty() || contents.header.is_none() {
         let unread = contents.unread.join("; ");
-        return Some(format!(
+        return Err(Unavailable(format!(
             "an earlier run left the journal {path}, of which a part cannot be read ({unread}), so what it changed on this host is unknown; restore it with the version of bitcost that wrote it (bitcost host restore), or remove that file once the host's settings are correct"
-        ));
+        )));
     }
     let since = contents.header.as_ref().map_or(String::new(), |header| {
         format!(", started {} ago,", ago(header.since_s))
@@ -83,9 +83,9 @@ pub fn obstacle(folder: &Path) -> Option<String> {
         1 => "a setting".to_owned(),
         count => format!("{count} settings"),
     };
-    Some(format!(
+    Err(Unavailable(format!(
         "an earlier run{since} left {settings} of this host changed ({path}); restore what it changed first: bitcost host restore"
-    ))
+    )))
 }
 
 fn concerns_this_host(Found { contents, .. }: &Found) -> bool {
@@ -137,7 +137,7 @@ pub struct Recovered {
 ///
 /// # Errors
 /// When others may write to the folder; nothing was restored.
-pub fn recover(folder: &Path) -> Result<Vec<Recovered>, String> {
+pub fn recover(folder: &Path) -> Result<Vec<Recovered>, Unavailable> {
     check_private(folder)?;
     Ok(all(folder).into_iter().map(recover_one).collect())
 }

@@ -31,7 +31,7 @@ impl Admission {
         }
         let most = limits.clients;
         let rule = format!("another test; --max-clients is {most}, and as many are served");
-        Err(Refusal::new(code::BUSY, rule))
+        Err(Refusal::by("max-clients", code::BUSY, rule))
     }
 
     /// Admits a test. Called by one thread only, so that nothing is between check and count.
@@ -44,7 +44,7 @@ impl Admission {
         if present + flows > limits.flows {
             let most = limits.flows;
             let rule = format!("{flows} flows next to {present}; --max-flows is {most}");
-            return Err(Refusal::new(code::STREAMS, rule));
+            return Err(Refusal::by("max-flows", code::STREAMS, rule));
         }
         self.clients.fetch_add(1, Relaxed);
         self.flows.fetch_add(flows, Relaxed);

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::params::Params;
+use crate::refusal::Refusal;
 use crate::results::StreamResult;
 
 /// What happened to one client.
@@ -15,7 +16,7 @@ pub enum Event {
         /// Its address.
         peer: SocketAddr,
         /// What it asked and the rule that forbids it.
-        rule: String,
+        refusal: Refusal,
     },
     /// A connection ended before a test began.
     Failed {

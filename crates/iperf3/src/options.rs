@@ -26,7 +26,7 @@ pub fn try_out(params: &Params) -> Result<(), Refusal> {
         false => SocketType::STREAM,
     };
     let trial = socket(AddressFamily::INET, kind, None)
-        .map_err(|error| failed(code::STREAM, "a socket", &error.into()))?;
+        .map_err(|error| Refusal::of_host(code::STREAM, "a socket", &error.into()))?;
     set_buffers(&trial, params)?;
     set_congestion(&trial, params)
 }
@@ -41,7 +41,8 @@ pub fn set(socket: impl AsFd, peer: IpAddr, params: &Params) -> Result<(), Refus
     set_congestion(fd, params)?;
     let is_v4 = peer.is_ipv4();
     let set = |option, value, what: &str| {
-        socket::set_int(fd, option, value).map_err(|error| failed(code::STREAM, what, &error))
+        socket::set_int(fd, option, value)
+            .map_err(|error| Refusal::of_host(code::STREAM, what, &error))
     };
     if let Some(tos) = params.tos {
         let option = if is_v4 { IP_TOS } else { IPV6_TCLASS };
@@ -60,7 +61,7 @@ pub fn set(socket: impl AsFd, peer: IpAddr, params: &Params) -> Result<(), Refus
     }
     if params.fq_bitrate > 0 {
         socket::set_max_pacing_rate(fd, params.fq_bitrate / 8)
-            .map_err(|error| failed(code::STREAM, "SO_MAX_PACING_RATE", &error))?;
+            .map_err(|error| Refusal::of_host(code::STREAM, "SO_MAX_PACING_RATE", &error))?;
     }
     Ok(())
 }
@@ -79,7 +80,7 @@ fn set_buffers(socket: impl AsFd, params: &Params) -> Result<(), Refusal> {
     for option in [SO_SNDBUF, SO_RCVBUF] {
         let granted = socket::set_int(&socket, option, value)
             .and_then(|()| socket::get_int(&socket, option))
-            .map_err(|error| failed(code::SET_BUFFER, &asked, &error))?;
+            .map_err(|error| Refusal::of_host(code::SET_BUFFER, &asked, &error))?;
         if granted < value {
             let rule = format!("{asked}; net.core.wmem_max and rmem_max allow {granted}");
             return Err(Refusal::new(code::BUFFER_SIZE, rule));
@@ -93,17 +94,9 @@ fn set_congestion(socket: impl AsFd, params: &Params) -> Result<(), Refusal> {
         Some(name) if !params.is_udp => {
             let asked = format!("congestion control `{name}`");
             socket::set_congestion_control(socket, name)
-                .map_err(|error| failed(code::CONGESTION, &asked, &error))
+                .map_err(|error| Refusal::of_host(code::CONGESTION, &asked, &error))
         }
         _ => Ok(()),
-    }
-}
-
-fn failed(code: i32, asked: &str, error: &std::io::Error) -> Refusal {
-    Refusal {
-        code,
-        errno: error.raw_os_error().unwrap_or(0),
-        rule: format!("{asked}; this host cannot: {error}"),
     }
 }
 

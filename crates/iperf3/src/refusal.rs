@@ -1,5 +1,7 @@
 //! The refusal of what the server does not allow.
 
+use std::io;
+
 /// Why a client is not served, or not any longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -9,12 +11,34 @@ pub struct Refusal {
     pub errno: i32,
     /// What was asked and the rule that forbids it.
     pub rule: String,
+    /// The option of the server that forbids it, if it is one: `max-rate`.
+    pub limit: Option<&'static str>,
 }
 
 impl Refusal {
     /// A refusal without an error of the system.
     pub fn new(code: i32, rule: String) -> Refusal {
-        let errno = 0;
-        Refusal { code, errno, rule }
+        Refusal {
+            code,
+            errno: 0,
+            rule,
+            limit: None,
+        }
+    }
+
+    /// A refusal of what this host cannot do.
+    pub fn of_host(code: i32, asked: &str, error: &io::Error) -> Refusal {
+        Refusal {
+            errno: error.raw_os_error().unwrap_or(0),
+            ..Refusal::new(code, format!("{asked}; this host cannot: {error}"))
+        }
+    }
+
+    /// A refusal by an option of the server.
+    pub fn by(limit: &'static str, code: i32, rule: String) -> Refusal {
+        Refusal {
+            limit: Some(limit),
+            ..Refusal::new(code, rule)
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The results that both sides exchange after a test.
 
+use bitcost_model::Invalid;
 use serde_json::{Value, json};
 
 use crate::json::{count, text, whole};
@@ -70,11 +71,12 @@ impl Results {
     ///
     /// # Errors
     /// A sentence that says what is wrong.
-    pub fn read(json: &[u8]) -> Result<Results, String> {
+    pub fn read(json: &[u8]) -> Result<Results, Invalid> {
         let document: Value = serde_json::from_slice(json)
-            .map_err(|error| format!("results are not JSON: {error}"))?;
+            .map_err(|error| Invalid(format!("results are not JSON: {error}")))?;
         let streams = document.get("streams").and_then(Value::as_array);
-        let streams = streams.ok_or("the results have no list `streams`")?;
+        let streams =
+            streams.ok_or_else(|| Invalid("the results have no list `streams`".to_owned()))?;
         let percent = |key: &str| document.get(key)?.as_f64().filter(|pct| *pct >= 0.0);
         let cpu = [
             percent("cpu_util_total"),
@@ -96,7 +98,8 @@ impl Results {
             streams: streams
                 .iter()
                 .map(StreamResult::read)
-                .collect::<Result<_, _>>()?,
+                .collect::<Result<_, _>>()
+                .map_err(Invalid)?,
         })
     }
 }
@@ -193,7 +196,7 @@ mod tests {
         };
         assert!(read(MOST).is_ok());
         let why = read(MOST + 1).unwrap_err();
-        assert!(why.contains("`bytes` above"), "{why}");
+        assert!(why.0.contains("`bytes` above"), "{why}");
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Limits {
         let is_counted = params.bytes > 0 || params.blocks > 0;
         let refuse = |what: &str| {
             let rule = format!("{what}; --max-duration is {limit}");
-            Err(Refusal::new(code::DURATION, rule))
+            Err(Refusal::by("max-duration", code::DURATION, rule))
         };
         if params.seconds == 0 && !is_counted {
             return refuse("a test without an end");
@@ -56,7 +56,7 @@ impl Limits {
             None => "a test without a rate (-b)".to_owned(),
         };
         let rule = format!("{asked}; --max-rate is {limit} bit/s for all streams of a direction");
-        Err(Refusal::new(code::TOTAL_RATE, rule))
+        Err(Refusal::by("max-rate", code::TOTAL_RATE, rule))
     }
 
     /// How long a test may take in all.
@@ -86,6 +86,9 @@ mod tests {
             Ok(())
         );
         let rule = |json: &str| judged(json).unwrap_err().rule;
+        let limit = |json: &str| judged(json).unwrap_err().limit;
+        assert_eq!(limit(r#"{"tcp":1,"time":61}"#), Some("max-duration"));
+        assert_eq!(limit(r#"{"tcp":1,"time":1}"#), Some("max-rate"));
         assert!(
             rule(r#"{"tcp":1,"time":51,"omit":10,"bandwidth":1}"#)
                 .contains("--max-duration is 60 s")

@@ -180,7 +180,7 @@ impl Server {
                             }
                             Belongs::Foreign => {
                                 pending.deny();
-                                self.tell_refused(pending.peer, FOREIGN.to_owned());
+                                self.tell_refused(pending.peer, foreign());
                             }
                             Belongs::Unknown => self.welcome(&mut pending),
                         }
@@ -194,20 +194,20 @@ impl Server {
     fn welcome(&self, pending: &mut Pending) {
         match self.admission.check_clients(&self.limits) {
             Ok(()) => drop(pending.ask_params()),
-            Err(Refusal { rule, .. }) => {
+            Err(refusal) => {
                 pending.deny();
-                self.tell_refused(pending.peer, rule);
+                self.tell_refused(pending.peer, refusal);
             }
         }
     }
 
     fn refuse(&self, pending: &mut Pending, refusal: Refusal) {
         pending.refuse(&refusal);
-        self.tell_refused(pending.peer, refusal.rule);
+        self.tell_refused(pending.peer, refusal);
     }
 
-    fn tell_refused(&self, peer: SocketAddr, rule: String) {
-        let _ = self.teller.send(Event::Refused { peer, rule });
+    fn tell_refused(&self, peer: SocketAddr, refusal: Refusal) {
+        let _ = self.teller.send(Event::Refused { peer, refusal });
     }
 
     /// Starts a test, or returns the connection of a client that was refused.
@@ -289,20 +289,18 @@ impl Server {
                 misled
             }
             Err(error) => {
-                let rule = Refusal::new(
-                    code::STREAM,
-                    format!("a UDP stream; this host cannot: {error}"),
-                );
-                self.tell_refused(peer, rule.rule);
+                self.tell_refused(peer, Refusal::of_host(code::STREAM, "a UDP stream", &error));
                 Vec::new()
             }
         }
     }
 }
 
-/// The rule about data connections.
-const FOREIGN: &str =
-    "a data connection of another host than its test, or more of them than streams";
+/// The refusal of a data connection; its client is told none of it.
+fn foreign() -> Refusal {
+    let rule = "a data connection of another host than its test, or more of them than streams";
+    Refusal::new(code::ACCEPT, rule.to_owned())
+}
 
 impl Entry {
     fn open(address: SocketAddr) -> io::Result<Entry> {

@@ -83,8 +83,7 @@ impl Session {
             Ok(test) => Event::Test(Box::new(test)),
             Err(End::Refused(refusal)) => {
                 self.control.refuse(&refusal);
-                let rule = refusal.rule;
-                Event::Refused { peer, rule }
+                Event::Refused { peer, refusal }
             }
             Err(End::Lost(lost)) => {
                 let reason = self.part_from(&lost);
@@ -286,7 +285,7 @@ impl Session {
     fn exchange(&mut self, test: &Test) -> Result<(), Lost> {
         self.control.send_state(state::EXCHANGE_RESULTS)?;
         let theirs = self.control.text()?;
-        Results::read(&theirs).map_err(Lost::Closed)?;
+        Results::read(&theirs).map_err(|why| Lost::Closed(why.0))?;
         let sends = test.streams.iter().any(|stream| !stream.receives);
         let congestion = test
             .streams
@@ -364,9 +363,5 @@ fn result(id: u64, counted: &Counted, seconds: f64) -> StreamResult {
 }
 
 fn stream_failed(error: &io::Error) -> Refusal {
-    Refusal {
-        code: code::STREAM,
-        errno: error.raw_os_error().unwrap_or(0),
-        rule: format!("a stream; this host cannot: {error}"),
-    }
+    Refusal::of_host(code::STREAM, "a stream", error)
 }

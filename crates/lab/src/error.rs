@@ -79,6 +79,12 @@ impl From<bitcost_model::topology::Problem> for LabError {
     }
 }
 
+impl From<LabError> for bitcost_model::Unavailable {
+    fn from(error: LabError) -> Self {
+        bitcost_model::Unavailable(error.to_string())
+    }
+}
+
 impl From<bitcost_sys::netlink::Error> for LabError {
     fn from(error: bitcost_sys::netlink::Error) -> Self {
         LabError::Build {

@@ -10,6 +10,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use bitcost_model::Unavailable;
 use bitcost_model::counters::CoreToCore;
 use bitcost_sys::clock::monotonic_ns;
 
@@ -96,7 +97,7 @@ pub struct CoreToCoreMeter {
     cpus: [u32; 2],
     /// Dropped to end the threads.
     release: [Sender<()>; 2],
-    threads: [JoinHandle<Result<Vec<u32>, String>>; 2],
+    threads: [JoinHandle<Result<Vec<u32>, Unavailable>>; 2],
 }
 
 impl CoreToCoreMeter {
@@ -104,9 +105,9 @@ impl CoreToCoreMeter {
     ///
     /// # Errors
     /// A sentence, where the CPUs are the same, or a thread cannot be started.
-    pub fn start(cpus: [u32; 2], every: Duration) -> Result<CoreToCoreMeter, String> {
+    pub fn start(cpus: [u32; 2], every: Duration) -> Result<CoreToCoreMeter, Unavailable> {
         if cpus[0] == cpus[1] {
-            return Err(format!("both are CPU {}", cpus[0]));
+            return Err(Unavailable(format!("both are CPU {}", cpus[0])));
         }
         let line = Arc::new(Line::new(PATIENCE_NS));
         let begin = Instant::now();
@@ -132,8 +133,8 @@ impl CoreToCoreMeter {
             };
             let name = "core-to-core".to_owned();
             let thread = Builder::new().name(name).spawn(meet);
-            let thread = thread.map_err(|error| format!("start a thread: {error}"))?;
-            Ok::<_, String>((release, thread))
+            let thread = thread.map_err(|error| Unavailable(format!("start a thread: {error}")))?;
+            Ok::<_, Unavailable>((release, thread))
         };
         let ((first, serving), (second, answering)) = (side(0)?, side(1)?);
         Ok(CoreToCoreMeter {
@@ -147,18 +148,19 @@ impl CoreToCoreMeter {
     ///
     /// # Errors
     /// A sentence, where a thread could not be bound to its CPU, or the two never met.
-    pub fn finish(self) -> Result<CoreToCore, String> {
+    pub fn finish(self) -> Result<CoreToCore, Unavailable> {
+        let failed = |why: &str| Unavailable(why.to_owned());
         drop(self.release);
         let ended = |thread: JoinHandle<_>| {
             let joined = thread.join();
-            joined.unwrap_or_else(|_| Err("its thread ended".to_owned()))
+            joined.unwrap_or_else(|_| Err(failed("its thread ended")))
         };
         let [serving, answering] = self.threads.map(ended);
         let (round_trip_ns, _) = (serving?, answering?);
         if round_trip_ns.is_empty() {
-            return Err(
-                "its two threads never ran at the same time: the machine is busy".to_owned(),
-            );
+            return Err(failed(
+                "its two threads never ran at the same time: the machine is busy",
+            ));
         }
         Ok(CoreToCore {
             cpus: self.cpus,
@@ -198,7 +200,7 @@ mod tests {
         let first = allowed_cpus().expect("the CPUs")[0];
         let meter = CoreToCoreMeter::start([first, 4000], EVERY).expect("threads");
         let why = meter.finish().expect_err("no such CPU");
-        assert!(why.starts_with("pin a thread to CPU 4000"), "{why}");
+        assert!(why.0.starts_with("pin a thread to CPU 4000"), "{why}");
     }
 
     #[test]

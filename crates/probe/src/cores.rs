@@ -1,5 +1,6 @@
 //! CPUs and the cores that they belong to.
 
+use bitcost_model::Unavailable;
 use bitcost_model::cpu_list::parse_cpu_list;
 use bitcost_sys::thread::pin_to;
 
@@ -34,14 +35,13 @@ fn siblings(cpu: u32) -> Vec<u32> {
 ///
 /// # Errors
 /// A sentence, where the kernel refuses, or binds it to others.
-pub(crate) fn pinned(cpu: u32) -> Result<(), String> {
-    let pinned = pin_to(&[cpu]).map_err(|error| format!("pin a thread to CPU {cpu}: {error}"))?;
+pub(crate) fn pinned(cpu: u32) -> Result<(), Unavailable> {
+    let failed = |why: String| Unavailable(format!("pin a thread to CPU {cpu}: {why}"));
+    let pinned = pin_to(&[cpu]).map_err(|error| failed(error.to_string()))?;
     if pinned == [cpu] {
         Ok(())
     } else {
-        Err(format!(
-            "pin a thread to CPU {cpu}: it may run on {pinned:?}"
-        ))
+        Err(failed(format!("it may run on {pinned:?}")))
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use bitcost_model::Invalid;
+
 /// The port of a service that names no other.
 pub const PORT: u16 = 7351;
 
@@ -24,12 +26,12 @@ impl HostPort {
     ///
     /// # Errors
     /// A sentence with the forms that are allowed.
-    pub fn parse(text: &str, default_port: u16) -> Result<HostPort, String> {
+    pub fn parse(text: &str, default_port: u16) -> Result<HostPort, Invalid> {
         let wrong = || {
             let shown: String = text.chars().take(64).collect();
-            format!(
+            Invalid(format!(
                 "{shown:?} is not a host of a service; allowed: `web`, `web:{PORT}`, `192.0.2.7`, `[2001:db8::7]:{PORT}`"
-            )
+            ))
         };
         let (host, port) = parts(text).ok_or_else(wrong)?;
         let port = match port {
@@ -102,7 +104,7 @@ mod tests {
             ("[::1]", "[::1]:9"),
             ("[::1]:80", "[::1]:80"),
         ] {
-            assert_eq!(read(text).as_deref(), Ok(shown), "{text}");
+            assert_eq!(read(text), Ok(shown.to_owned()), "{text}");
         }
         for text in [
             "", "a/b", "../x", "-x", "me@web", "web:", "web:0", "web:x", "[web]:1", "a b", "[::1",

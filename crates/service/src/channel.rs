@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frames::OPENING_BYTES_MAX;
 use crate::message::Hello;
+use crate::rules::Refused;
 use crate::stream::{READS, Stream};
 
 /// The time in which a client must have proved its key and said what it wants.
@@ -32,7 +33,7 @@ pub enum Said {
         /// What shows that it has the key.
         proof: Proof,
         /// Its first message.
-        hello: Result<Hello, String>,
+        hello: Result<Hello, Refused>,
     },
     /// There is no client: why.
     Failed(String),

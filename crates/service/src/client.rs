@@ -1,11 +1,11 @@
 //! A client's side of the opening: connects, proves its key, and says what it wants.
 
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use bitcost_model::harmless;
 use bitcost_model::protocol::PROTOCOL;
+use bitcost_model::{Unavailable, harmless};
 use rustls::ClientConnection;
 
 use crate::address::HostPort;
@@ -54,7 +54,7 @@ pub enum Unreached {
 }
 
 /// A name's addresses, as this machine's resolver gives them.
-pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<Vec<std::net::IpAddr>, String>;
+pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<Vec<IpAddr>, Unavailable>;
 
 /// Enrols this host at the service of a link, unless it already is; the service is kept with its
 /// key. Returns whether it was new.
@@ -65,7 +65,7 @@ pub fn enrol(
     resolve: Resolve<'_>,
 ) -> Result<bool, Unreached> {
     let at = &link.at;
-    let local = |why: String| refused(at, why);
+    let local = |why: Unavailable| refused(at, why);
     let known = Known {
         host: at.host.clone(),
         port: at.port,
@@ -133,19 +133,20 @@ impl Open {
 ///
 /// # Errors
 /// The rule of a refusal, or that it is no answer.
-pub fn parse_answer(text: &[u8]) -> Result<Answer, String> {
-    match serde_json::from_slice(text) {
-        Ok(Answer::Refused { rule }) => Err(harmless(&rule)),
-        Ok(Answer::Welcome { protocol, version }) if protocol != PROTOCOL => Err(format!(
+pub fn parse_answer(text: &[u8]) -> Result<Answer, Unavailable> {
+    let why = match serde_json::from_slice(text) {
+        Ok(Answer::Refused { rule }) => harmless(&rule),
+        Ok(Answer::Welcome { protocol, version }) if protocol != PROTOCOL => format!(
             "it is bitcost {} and speaks version {protocol} of the control protocol, this is bitcost {} and speaks {PROTOCOL}; use the same bitcost on both hosts",
             clean_name(&version),
             env!("CARGO_PKG_VERSION")
-        )),
-        Ok(answer) => Ok(answer),
-        Err(error) => Err(format!(
+        ),
+        Ok(answer) => return Ok(answer),
+        Err(error) => format!(
             "its answer is not one of this version of bitcost ({error}); use the same bitcost on both hosts"
-        )),
-    }
+        ),
+    };
+    Err(Unavailable(why))
 }
 
 /// Connects, proves both keys, and says what is wanted.
@@ -190,7 +191,7 @@ fn connect(at: &HostPort, resolve: Resolve<'_>) -> Result<TcpStream, Unreached> 
         at: at.to_string(),
         why,
     };
-    let addresses = resolve(&at.host).map_err(silent)?;
+    let addresses = resolve(&at.host).map_err(|why| silent(why.0))?;
     let mut errors = Vec::new();
     for address in addresses {
         match TcpStream::connect_timeout(&SocketAddr::new(address, at.port), STEP) {

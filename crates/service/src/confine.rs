@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read;
 
+use bitcost_model::Unavailable;
 use bitcost_sys::landlock;
 use bitcost_sys::privileges::{
     NOBODY, become_user, drop_capabilities, empty_bounding_set, hide_memory, no_new_privileges,
@@ -38,8 +39,8 @@ pub struct Confined {
 ///
 /// # Errors
 /// A sentence, when it still has capabilities or could get some; that a kernel lacks filters or Landlock is in the result.
-pub fn confine(also: Also) -> Result<Confined, String> {
-    let failed = |what: &str, error: std::io::Error| format!("cannot {what}: {error}");
+pub fn confine(also: Also) -> Result<Confined, Unavailable> {
+    let failed = |what: &str, error: std::io::Error| Unavailable(format!("cannot {what}: {error}"));
     let unreadable = |error| failed("read /proc/self/status", error);
     let mut status = File::open("/proc/self/status").map_err(unreadable)?;
     empty_bounding_set();
@@ -56,12 +57,15 @@ pub fn confine(also: Also) -> Result<Confined, String> {
     let mut text = String::new();
     let read = status.by_ref().take(STATUS_BYTES_MAX);
     { read }.read_to_string(&mut text).map_err(unreadable)?;
-    let confined = Confined::of_status(&text, landlock)
-        .ok_or("/proc/self/status does not say which privileges remain")?;
+    let confined = Confined::of_status(&text, landlock).ok_or_else(|| {
+        Unavailable("/proc/self/status does not say which privileges remain".to_owned())
+    })?;
     match (confined.capabilities, dropped) {
         (0, _) => Ok(confined),
         (_, Err(error)) => Err(failed("give up capabilities", error)),
-        (_, Ok(())) => Err("capabilities remain that were given up".to_owned()),
+        (_, Ok(())) => Err(Unavailable(
+            "capabilities remain that were given up".to_owned(),
+        )),
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::monitor::counts::Tested;
 
 use crate::fingerprint::Fingerprint;
+use crate::rules::Refused;
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -55,7 +56,7 @@ pub enum Event {
         /// The name of its key, if that is served.
         name: Option<String>,
         /// The rule and the value.
-        rule: String,
+        why: Refused,
     },
     /// A connection ended before it proved a key.
     Failed {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bitcost_model::Invalid;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -28,19 +29,19 @@ impl fmt::Display for Fingerprint {
 }
 
 impl FromStr for Fingerprint {
-    type Err = String;
+    type Err = Invalid;
 
-    fn from_str(text: &str) -> Result<Fingerprint, String> {
+    fn from_str(text: &str) -> Result<Fingerprint, Invalid> {
         bytes(text)
             .map(Fingerprint)
-            .ok_or_else(|| "a fingerprint has 43 letters, digits, - and _".to_owned())
+            .ok_or_else(|| Invalid("a fingerprint has 43 letters, digits, - and _".to_owned()))
     }
 }
 
 impl TryFrom<String> for Fingerprint {
-    type Error = String;
+    type Error = Invalid;
 
-    fn try_from(text: String) -> Result<Fingerprint, String> {
+    fn try_from(text: String) -> Result<Fingerprint, Invalid> {
         text.parse()
     }
 }

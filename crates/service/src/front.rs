@@ -24,6 +24,7 @@ use crate::frames::{Frames, OPENING_BYTES_MAX, TooLong, frame};
 use crate::fronts::MONITORING;
 use crate::message::Hello;
 use crate::relay::{End, Queues, Sides, relay};
+use crate::rules::{Refused, Rule};
 use crate::secure::Secure;
 use crate::stream::Stream;
 use crate::tls::{self, Proved};
@@ -41,24 +42,22 @@ const MEMORY_BYTES_MAX: u64 = 64 << 20;
 const DESCRIPTORS_MAX: u64 = 16;
 
 /// Gives up all privileges, says so on the socket that is its standard input, and starts a copy for each connection that comes from there, until it ends.
-pub fn main() -> Result<(), String> {
-    let failed = |error: io::Error| error.to_string();
-    let one = OneThread::of_process().map_err(failed)?;
+pub fn main() -> io::Result<()> {
+    let one = OneThread::of_process()?;
     // A kernel before Linux 5.9 leaves open what the service was given by what started it.
     let _ = close_inherited();
-    let control = take_standard_input().map_err(failed)?;
+    let control = take_standard_input()?;
     ignore(Ignored::Child);
-    let confined = confine(Also::Copies);
-    let report = serde_json::to_vec(&confined).map_err(|error| error.to_string())?;
-    rustix::io::write(&control, &report).map_err(|error| error.to_string())?;
-    confined?;
+    let confined = confine(Also::Copies).map_err(|why| why.0);
+    rustix::io::write(&control, &serde_json::to_vec(&confined)?)?;
+    confined.map_err(io::Error::other)?;
     let own = std::process::id();
     let mut key = [0; 256];
-    while let Some((length, files)) = receive(&control, &mut key).map_err(failed)? {
+    while let Some((length, files)) = receive(&control, &mut key)? {
         // At a limit of processes the connection ends here.
         if let Ok(Now::Copy) = one.copy() {
             drop(control);
-            return alone(own, &key[..length], files).map_err(failed);
+            return alone(own, &key[..length], files);
         }
     }
     Ok(())
@@ -136,11 +135,11 @@ fn hello(
     secure: &mut Secure,
     frames: &mut Frames,
     until: Instant,
-) -> io::Result<Result<Hello, String>> {
+) -> io::Result<Result<Hello, Refused>> {
     match secure.read_frame(frames, until) {
         Ok(text) => Ok(Hello::read(&text)),
         Err(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-            Some(long @ TooLong { .. }) => Ok(Err(long.to_string())),
+            Some(long @ TooLong { .. }) => Ok(Err(Rule::Message.refuses(long.to_string()))),
             None => Err(error),
         },
     }

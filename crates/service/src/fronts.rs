@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::monitor::http::DEADLINE;
+use bitcost_model::Unavailable;
 use bitcost_sys::passing::{pair, send};
 use bitcost_sys::process::wait_readable;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -44,7 +45,7 @@ impl Fronts {
     ///
     /// # Errors
     /// A sentence: it cannot be started, or keeps privileges.
-    pub fn start(command: fn() -> Command) -> Result<Fronts, String> {
+    pub fn start(command: fn() -> Command) -> Result<Fronts, Unavailable> {
         let (running, confined) = Running::start(command())?;
         Ok(Fronts {
             command,
@@ -103,8 +104,10 @@ fn is_end(error: &io::Error) -> bool {
 }
 
 impl Running {
-    fn start(mut command: Command) -> Result<(Running, Confined), String> {
-        let failed = |error: io::Error| format!("cannot start the process for clients: {error}");
+    fn start(mut command: Command) -> Result<(Running, Confined), Unavailable> {
+        let failed = |error: io::Error| {
+            Unavailable(format!("cannot start the process for clients: {error}"))
+        };
         let (control, other) = pair().map_err(failed)?;
         // A process that is stopped holds up no connection for ever.
         set_socket_timeout(&control, Timeout::Send, Some(READY))
@@ -128,8 +131,8 @@ impl Running {
     }
 
     /// What it says before it takes connections.
-    fn report(&self) -> Result<Confined, String> {
-        let failed = |why: &str| format!("the process for clients {why}");
+    fn report(&self) -> Result<Confined, Unavailable> {
+        let failed = |why: &str| Unavailable(format!("the process for clients {why}"));
         let control = self.control.as_ref().ok_or_else(|| failed("has ended"))?;
         match wait_readable(control, READY) {
             Ok(true) => {}

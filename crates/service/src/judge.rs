@@ -10,6 +10,7 @@ use bitcost_model::protocol::{FRAME_BYTES_MAX, FromAgent, ToAgent};
 use crate::frames::{Boundary, Frames, frame};
 use crate::policy::Policy;
 use crate::relay::{End, Queues};
+use crate::rules::Refused;
 use crate::runs::Runs;
 
 /// Most messages of a session that are refused; one more ends it.
@@ -22,7 +23,7 @@ const SENTENCE_LETTERS_MAX: usize = 500;
 #[derive(Debug)]
 pub enum Fact {
     /// A message was refused, or a run ended, by this rule.
-    Refused(String),
+    Refused(Refused),
     /// A run is over.
     Ran(Tested),
     /// A run takes place for this time at least, or none does.
@@ -178,7 +179,7 @@ impl Judge {
         };
         let message = match self.policy.judge(message, now_ns) {
             Ok(message) => message,
-            Err(rule) => return self.refuse(shortened(rule), queues),
+            Err(refused) => return self.refuse(refused, queues),
         };
         self.follow(&message, now_ns);
         // The agent gets what was judged, not what was received.
@@ -186,14 +187,15 @@ impl Judge {
         Ok(())
     }
 
-    fn refuse(&mut self, rule: String, queues: &mut Queues) -> Result<(), End> {
+    fn refuse(&mut self, refused: Refused, queues: &mut Queues) -> Result<(), End> {
         self.refused += 1;
         if self.refused > REFUSED_MAX {
             let why = format!("more than {REFUSED_MAX} messages were refused");
             return self.finish(why, queues);
         }
-        self.say(&format!("the service refuses it: {rule}"), queues);
-        self.facts.push(Fact::Refused(rule));
+        let refused = refused.rule.refuses(shortened(refused.sentence));
+        self.say(&format!("the service refuses it: {refused}"), queues);
+        self.facts.push(Fact::Refused(refused));
         Ok(())
     }
 

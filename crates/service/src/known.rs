@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bitcost_model::Unavailable;
 use serde::{Deserialize, Serialize};
 
 use crate::address::{HostPort, PORT};
 use crate::fingerprint::Fingerprint;
-use crate::own_key::{OwnKey, private_folder};
+use crate::own_key::{OwnKey, cannot, private_folder};
 use crate::store::{now_s, read, write};
 
 /// A service at which this host is enrolled.
@@ -52,7 +53,7 @@ impl Client {
     ///
     /// # Errors
     /// A sentence with the file.
-    pub fn own_key(&self) -> Result<OwnKey, String> {
+    pub fn own_key(&self) -> Result<OwnKey, Unavailable> {
         OwnKey::of_folder(&self.folder)
     }
 
@@ -61,7 +62,7 @@ impl Client {
     ///
     /// # Errors
     /// A sentence: several services are there, or a file cannot be read.
-    pub fn find(&self, text: &str) -> Result<Option<Known>, String> {
+    pub fn find(&self, text: &str) -> Result<Option<Known>, Unavailable> {
         let (Ok(at), Ok(other)) = (HostPort::parse(text, PORT), HostPort::parse(text, 1)) else {
             return Ok(None);
         };
@@ -77,21 +78,21 @@ impl Client {
             several => {
                 let places: Vec<String> =
                     several.iter().map(|known| known.at().to_string()).collect();
-                Err(format!(
+                Err(Unavailable(format!(
                     "this host is enrolled at several services of {text}: {}; name one of them",
                     places.join(", ")
-                ))
+                )))
             }
         }
     }
 
     /// All services at which this host is enrolled.
-    fn all(&self) -> Result<Vec<Known>, String> {
+    fn all(&self) -> Result<Vec<Known>, Unavailable> {
         let folder = self.folder.join("services");
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(format!("cannot read {}: {error}", folder.display())),
+            Err(error) => return Err(cannot("read", &folder)(error)),
         };
         let mut known = Vec::new();
         for path in entries.flatten().map(|entry| entry.path()) {
@@ -99,8 +100,7 @@ impl Client {
                 .extension()
                 .is_some_and(|extension| extension == "json")
             {
-                let failed = |error| format!("cannot read {}: {error}", path.display());
-                known.push(read(&path).map_err(failed)?);
+                known.push(read(&path).map_err(cannot("read", &path))?);
             }
         }
         Ok(known)
@@ -110,7 +110,7 @@ impl Client {
     ///
     /// # Errors
     /// A sentence with the file.
-    pub fn keep(&self, at: &HostPort, service: Fingerprint) -> Result<(), String> {
+    pub fn keep(&self, at: &HostPort, service: Fingerprint) -> Result<(), Unavailable> {
         let folder = self.folder.join("services");
         private_folder(&folder)?;
         let known = Known {
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(found("::1"), Some(7000));
         assert_eq!(found("me@web"), None);
         keep("web:7001");
-        assert!(client.find("web").expect_err("two").contains("web:7001"));
+        assert!(client.find("web").expect_err("two").0.contains("web:7001"));
         assert_eq!(found("web:7001"), Some(7001));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use bitcost_model::Invalid;
+
 use crate::address::{HostPort, PORT};
 use crate::fingerprint::{Fingerprint, bytes, letters};
 
@@ -46,22 +48,24 @@ impl Link {
     ///
     /// # Errors
     /// A sentence that says which part is missing.
-    pub fn parse(text: &str) -> Result<Link, String> {
+    pub fn parse(text: &str) -> Result<Link, Invalid> {
+        let wrong = |why: &str| Invalid(why.to_owned());
         let rest = text
             .strip_prefix(SCHEME)
-            .ok_or_else(|| format!("a link begins with {SCHEME}"))?;
-        let (at, secrets) = rest.split_once("/#").ok_or(
+            .ok_or_else(|| Invalid(format!("a link begins with {SCHEME}")))?;
+        let (at, secrets) = rest.split_once("/#").ok_or_else(|| wrong(
             "the link has no `/#`: it is bitcost://host:port/#KEYHASH.TOKEN, in quotation marks where the shell takes # for a comment",
-        )?;
+        ))?;
         let at = HostPort::parse(at, PORT)?;
-        let (service, token) = secrets.split_once('.').ok_or(
-            "after `/#` a link has the service's key and a token with a point between them",
-        )?;
+        let (service, token) = secrets.split_once('.').ok_or_else(|| {
+            wrong("after `/#` a link has the service's key and a token with a point between them")
+        })?;
         let service = service
             .parse()
-            .map_err(|why| format!("the link's key: {why}; was the link cut?"))?;
-        let token = LinkToken::parse(token)
-            .ok_or("the link's token has 22 letters, digits, - and _; was the link cut?")?;
+            .map_err(|why| Invalid(format!("the link's key: {why}; was the link cut?")))?;
+        let token = LinkToken::parse(token).ok_or_else(|| {
+            wrong("the link's token has 22 letters, digits, - and _; was the link cut?")
+        })?;
         Ok(Link { at, service, token })
     }
 }
@@ -88,7 +92,7 @@ mod tests {
         assert_eq!(Link::parse(&text), Ok(link));
         for length in 0..text.len() {
             let error = Link::parse(&text[..length]).expect_err("cut");
-            assert!(!error.is_empty());
+            assert!(!error.0.is_empty());
         }
         assert!(Link::parse(&format!("{text}A")).is_err());
         let other = text.replace(":7000", "");

@@ -4,6 +4,8 @@ use bitcost_model::harmless;
 use bitcost_model::protocol::PROTOCOL;
 use serde::{Deserialize, Serialize};
 
+use crate::rules::{Refused, Rule};
+
 /// Version of these messages; it rises with every change that the other side must know of.
 pub const SERVICE: u32 = 1;
 
@@ -61,10 +63,12 @@ impl Hello {
     ///
     /// # Errors
     /// A sentence with both versions where they cannot work together, or that it is no such message.
-    pub fn read(text: &[u8]) -> Result<Hello, String> {
+    pub fn read(text: &[u8]) -> Result<Hello, Refused> {
         let none = |error: serde_json::Error| {
             let why = clean_line(&error.to_string());
-            format!("the first message is not that of a bitcost client: {why}")
+            Rule::Message.refuses(format!(
+                "the first message is not that of a bitcost client: {why}"
+            ))
         };
         compatible(&serde_json::from_slice(text).map_err(none)?)?;
         serde_json::from_slice(text).map_err(none)
@@ -140,17 +144,17 @@ pub fn clean_line(text: &str) -> String {
 }
 
 /// Compares the versions of both sides.
-fn compatible(theirs: &Versions) -> Result<(), String> {
+fn compatible(theirs: &Versions) -> Result<(), Refused> {
     if theirs.service == SERVICE && theirs.protocol == PROTOCOL {
         return Ok(());
     }
-    Err(format!(
+    Err(Rule::Version.refuses(format!(
         "the client is bitcost {} with version {} of the control protocol and {} of the service's, this service is bitcost {} with {PROTOCOL} and {SERVICE}; use the same bitcost on both hosts",
         clean_name(&theirs.version),
         theirs.protocol,
         theirs.service,
         env!("CARGO_PKG_VERSION")
-    ))
+    )))
 }
 
 #[cfg(test)]
@@ -172,13 +176,13 @@ mod tests {
         );
         for wants in [r#""agent""#, r#"{"later":{"a":1}}"#] {
             let error = read(PROTOCOL + 1, wants).expect_err("another protocol");
-            assert!(
-                error.contains("9.9.9") && error.contains(env!("CARGO_PKG_VERSION")),
-                "{error}"
-            );
+            assert_eq!(error.rule, Rule::Version);
+            let both = ["9.9.9", env!("CARGO_PKG_VERSION")];
+            let names = |version: &&str| error.sentence.contains(version);
+            assert!(both.iter().all(names), "{error}");
         }
         let error = read(PROTOCOL, r#""shell""#).expect_err("unknown");
-        assert!(error.contains("not that of a bitcost client"), "{error}");
+        assert_eq!(error.rule, Rule::Message);
     }
 
     #[test]

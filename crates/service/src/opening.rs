@@ -19,6 +19,7 @@ use crate::places::{OF_NETWORK_MAX, PLACES_MAX};
 use crate::policy::Policy;
 use crate::proof::{self, Opened};
 use crate::queue::{Entrant, Ticket};
+use crate::rules::{Refused, Rule};
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::store::Enrolled;
@@ -80,7 +81,7 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
     let Some(enrolled) = shared.store.key(key) else {
         let why =
             format!("keys: {key} is not enrolled here; ask for a link (bitcost serve keys add)");
-        return greeted.refuse(shared, peer, None, why);
+        return greeted.refuse(shared, peer, None, Rule::Keys.refuses(why));
     };
     shared.store.note_seen(key, peer.ip());
     shared.seen.note(key, peer.ip());
@@ -104,7 +105,7 @@ fn greet(
     shared: &Shared,
     socket: TcpStream,
     until: Instant,
-) -> io::Result<(Greeted, Result<Hello, String>)> {
+) -> io::Result<(Greeted, Result<Hello, Refused>)> {
     let (mut stream, other) = Channel::pair()?;
     (shared.give)(&socket, other, &shared.own.public)?;
     let mut frames = Frames::new(0);
@@ -133,16 +134,16 @@ impl Greeted {
         self.stream.send(&frame(answer), Instant::now() + ANSWER)
     }
 
-    fn refuse(mut self, shared: &Shared, peer: SocketAddr, name: Option<String>, rule: String) {
-        let _ = self.answer(&Answer::refused(rule.clone()));
+    fn refuse(mut self, shared: &Shared, peer: SocketAddr, name: Option<String>, why: Refused) {
+        let _ = self.answer(&Answer::refused(&*why.sentence));
         self.stream.close(Instant::now() + ANSWER);
-        shared.tell(Event::Refused { peer, name, rule });
+        shared.tell(Event::Refused { peer, name, why });
     }
 }
 
 fn enrol(shared: &Shared, mut greeted: Greeted, peer: SocketAddr, token: &str, name: &str) {
     let enrolled = LinkToken::parse(token)
-        .ok_or_else(|| "the token belongs to no link".to_owned())
+        .ok_or_else(|| Rule::Link.refuses("the token belongs to no link"))
         .and_then(|token| shared.store.enrol(token, greeted.key, name));
     match enrolled {
         Ok(Enrolled { name, .. }) => {
@@ -173,11 +174,11 @@ fn agent(
     let ticket = shared.queue.enter(&entrant);
     let ticket = match ticket {
         Ok(ticket) => ticket,
-        Err(rule) => return greeted.refuse(shared, ends[0], name, rule),
+        Err(refused) => return greeted.refuse(shared, ends[0], name, refused),
     };
     let device = match device_to(peer) {
         Ok(device) => device,
-        Err(why) => return greeted.refuse(shared, ends[0], name, why),
+        Err(why) => return greeted.refuse(shared, ends[0], name, Rule::Other.refuses(why)),
     };
     // A client that leaves while it waits is no event.
     if wait_for_turn(shared, &mut greeted, &ticket).is_err()

@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
+use bitcost_model::Unavailable;
 use bitcost_sys::files::open_regular;
 use ring::rand::SystemRandom;
 use ring::signature::Ed25519KeyPair;
@@ -35,42 +36,36 @@ impl OwnKey {
     ///
     /// # Errors
     /// A sentence with the file and the remedy.
-    pub fn of_folder(folder: &Path) -> Result<OwnKey, String> {
+    pub fn of_folder(folder: &Path) -> Result<OwnKey, Unavailable> {
         let path = folder.join(FILE);
-        let failed = |what: &str, error: io::Error| {
-            format!("cannot {what} the key {}: {error}", path.display())
-        };
         private_folder(folder)?;
         match open_regular(&path, OpenOptions::new().read(true)) {
             Ok(file) => {
-                let mode = file
-                    .metadata()
-                    .map_err(|error| failed("read", error))?
-                    .permissions()
-                    .mode();
+                let facts = file.metadata().map_err(cannot("read the key", &path))?;
+                let mode = facts.permissions().mode();
                 if mode & 0o077 != 0 {
-                    return Err(format!(
+                    return Err(Unavailable(format!(
                         "other users may read or write the key {}: chmod 600 it, or remove it to have another made, which you must then distribute to all peers",
                         path.display()
-                    ));
+                    )));
                 }
                 let mut bytes = Vec::new();
                 file.take(FILE_BYTES_MAX)
                     .read_to_end(&mut bytes)
-                    .map_err(|error| failed("read", error))?;
+                    .map_err(cannot("read the key", &path))?;
                 OwnKey::of_pkcs8(&bytes).map_err(|why| {
-                    format!(
+                    Unavailable(format!(
                         "{} is not a key that bitcost made: {why}; remove it to have another made",
                         path.display()
-                    )
+                    ))
                 })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let bytes = generate()?;
-                write_new(&path, &bytes).map_err(|error| failed("write", error))?;
-                OwnKey::of_pkcs8(&bytes)
+                write_new(&path, &bytes).map_err(cannot("write the key", &path))?;
+                OwnKey::of_pkcs8(&bytes).map_err(Unavailable)
             }
-            Err(error) => Err(failed("read", error)),
+            Err(error) => Err(cannot("read the key", &path)(error)),
         }
     }
 
@@ -89,9 +84,9 @@ impl OwnKey {
     }
 }
 
-fn generate() -> Result<Vec<u8>, String> {
+fn generate() -> Result<Vec<u8>, Unavailable> {
     let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new())
-        .map_err(|_| "the kernel gives no random bytes for a key".to_owned())?;
+        .map_err(|_| Unavailable("the kernel gives no random bytes for a key".to_owned()))?;
     Ok(document.as_ref().to_vec())
 }
 
@@ -108,18 +103,24 @@ fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// A sentence with the folder.
-pub(crate) fn private_folder(folder: &Path) -> Result<(), String> {
+pub(crate) fn private_folder(folder: &Path) -> Result<(), Unavailable> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(folder)
-        .map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))
+        .map_err(cannot("make the folder", folder))
+}
+
+/// The error of doing something with a file or folder.
+pub(crate) fn cannot(what: &str, path: &Path) -> impl Fn(io::Error) -> Unavailable {
+    let start = format!("cannot {what} {}", path.display());
+    move |error| Unavailable(format!("{start}: {error}"))
 }
 
 /// Random bytes of the kernel.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], String> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Unavailable> {
     let bytes = ring::rand::generate::<[u8; N]>(&SystemRandom::new())
-        .map_err(|_| "the kernel gives no random bytes".to_owned())?;
+        .map_err(|_| Unavailable("the kernel gives no random bytes".to_owned()))?;
     Ok(bytes.expose())
 }
 
@@ -144,6 +145,7 @@ mod tests {
         assert!(
             OwnKey::of_folder(&path)
                 .expect_err("open")
+                .0
                 .contains("chmod 600")
         );
         std::fs::remove_file(&file).expect("removed");
@@ -152,6 +154,7 @@ mod tests {
         assert!(
             OwnKey::of_folder(&path)
                 .expect_err("no key")
+                .0
                 .contains("remove it")
         );
     }

@@ -1,6 +1,7 @@
 //! Whether a message of a client may go to the agent. What no rule allows is refused, with the name
 //! of the rule and the value that it forbids.
 
+use std::fmt::Display;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use bitcost_model::protocol::{Confinement, Part, Prepare, Start, ToAgent};
 use bitcost_model::units::counted;
 
 use crate::knobs::knobs;
-use crate::rules::Rules;
+use crate::rules::{Refused, Rule, Rules};
 
 /// The longest time between a message that starts a run and the run's first message.
 const BEFORE_BEGIN: Duration = Duration::from_secs(60);
@@ -59,7 +60,7 @@ impl Policy {
     ///
     /// # Errors
     /// The rule, and the value that it forbids.
-    pub fn judge(&self, mut message: ToAgent, now_ns: u64) -> Result<ToAgent, String> {
+    pub fn judge(&self, mut message: ToAgent, now_ns: u64) -> Result<ToAgent, Refused> {
         self.check(&message, now_ns)?;
         if let ToAgent::Prepare(prepare) = &mut message {
             prepare.confinement = Some(Confinement {
@@ -71,7 +72,7 @@ impl Policy {
         Ok(message)
     }
 
-    fn check(&self, message: &ToAgent, now_ns: u64) -> Result<(), String> {
+    fn check(&self, message: &ToAgent, now_ns: u64) -> Result<(), Refused> {
         match message {
             ToAgent::Hello { .. }
             | ToAgent::Clock
@@ -99,7 +100,7 @@ impl Policy {
         }
     }
 
-    fn interface(&self, device: &str) -> Result<(), String> {
+    fn interface(&self, device: &str) -> Result<(), Refused> {
         let allowed = match &self.rules.interfaces[..] {
             [] => std::slice::from_ref(&self.device),
             named => named,
@@ -108,56 +109,59 @@ impl Policy {
             return Ok(());
         }
         let shown: String = device.chars().take(15).collect();
-        Err(format!(
+        Err(Rule::Interfaces.refuses(format!(
             "interfaces: {}; requested {shown:?}",
             allowed.join(", ")
-        ))
+        )))
     }
 
-    fn route(&self, to: IpAddr) -> Result<(), String> {
+    fn route(&self, to: IpAddr) -> Result<(), Refused> {
         if [self.peer, self.local].contains(&to.to_canonical()) {
             return Ok(());
         }
-        Err(format!(
+        Err(Rule::Routes.refuses(format!(
             "routes are reported only to {} and {}; requested {to}",
             self.peer, self.local
-        ))
+        )))
     }
 
     /// Whether flows may be connected to this address.
-    fn data(&self, address: IpAddr) -> Result<(), String> {
+    fn data(&self, address: IpAddr) -> Result<(), Refused> {
         if address.to_canonical() == self.peer {
             return Ok(());
         }
-        Err(format!(
+        Err(Rule::Data.refuses(format!(
             "data is sent only to the address at which the client proved its key, {}; requested {address}",
             self.peer
-        ))
+        )))
     }
 
     /// Whether the CPUs of this host may be sampled.
-    fn profile(&self) -> Result<(), String> {
+    fn profile(&self) -> Result<(), Refused> {
         match self.rules.profile {
             true if self.no_cost => Err(announced("a profile")),
             true => Ok(()),
-            false => Err(NO_PROFILE.to_owned()),
+            false => Err(Rule::Profile.refuses(NO_PROFILE)),
         }
     }
 
-    fn prepare(&self, prepare: &Prepare) -> Result<(), String> {
+    fn prepare(&self, prepare: &Prepare) -> Result<(), Refused> {
         self.interface(&prepare.device)?;
         if prepare.receiving.is_some() {
-            return Err("knobs: how a lab's interface receives; this is not a lab".to_owned());
+            return Err(
+                Rule::Knobs.refuses("knobs: how a lab's interface receives; this is not a lab")
+            );
         }
         if prepare.peer_cpu.is_some() || !prepare.softirq_cpus.is_empty() {
-            return Err(
-                "what is measured on the CPUs of both endpoints of a lab; this is not a lab"
-                    .to_owned(),
-            );
+            return Err(Rule::Other.refuses(
+                "what is measured on the CPUs of both endpoints of a lab; this is not a lab",
+            ));
         }
         prepare.profile_hz.map_or(Ok(()), |_| self.profile())?;
         if !prepare.peer.is_bitcost() {
-            return Err("the other endpoint is a bitcost; requested an iperf3 server".to_owned());
+            return Err(
+                Rule::Other.refuses("the other endpoint is a bitcost; requested an iperf3 server")
+            );
         }
         for part in &prepare.parts {
             self.knobs(part)?;
@@ -174,23 +178,23 @@ impl Policy {
             .map(|part| u64::from(part.conditions.flows))
             .sum();
         if flows > self.rules.max_flows.into() {
-            return Err(format!(
+            return Err(Rule::MaxFlows.refuses(format!(
                 "max-flows is {}; requested {}",
                 self.rules.max_flows,
                 counted(flows as usize, "flow")
-            ));
+            )));
         }
         let bytes = prepare.parts.iter().map(|part| buffers(&part.conditions));
         let bytes = bytes.fold(0, u64::saturating_add);
         if bytes > BUFFERS_BYTES_MAX {
-            return Err(format!(
+            return Err(Rule::Other.refuses(format!(
                 "buffers of a run take at most {BUFFERS_BYTES_MAX} bytes; requested {bytes}"
-            ));
+            )));
         }
         self.rate(prepare)
     }
 
-    fn knobs(&self, part: &Part) -> Result<(), String> {
+    fn knobs(&self, part: &Part) -> Result<(), Refused> {
         let knobs = knobs(part);
         if let Some(knob) = knobs.first().filter(|_| self.no_cost) {
             return Err(announced(&format!("the setting {knob:?}")));
@@ -202,24 +206,25 @@ impl Policy {
         }
     }
 
-    fn no_knob(&self, knob: &str) -> String {
+    fn no_knob(&self, knob: &str) -> Refused {
         let shown: String = knob.chars().take(64).collect();
         let allowed = match &self.rules.knobs[..] {
             [] => "none".to_owned(),
             names => names.join(", "),
         };
-        format!("knobs: {allowed}; requested {shown:?}")
+        Rule::Knobs.refuses(format!("knobs: {allowed}; requested {shown:?}"))
     }
 
-    fn conditions(&self, conditions: &Conditions) -> Result<(), String> {
+    fn conditions(&self, conditions: &Conditions) -> Result<(), Refused> {
         if !conditions.background.is_empty() || conditions.program.is_some() {
-            return Err("the parts of a run may not have parts; requested parts inside of a part, or for another program".to_owned());
+            return Err(Rule::Other.refuses("the parts of a run may not have parts; requested parts inside of a part, or for another program"));
         }
         // What a study's plan may ask for; the MTU of the path is known to the planner alone.
-        conditions
-            .check_bounds()
-            .and_then(|()| conditions.check(MTU_MAX).map_err(|why| why.to_string()))
-            .map_err(|reason| format!("a test must be possible: {reason}"))?;
+        let request = |reason: &dyn Display| {
+            Rule::Request.refuses(format!("a test must be possible: {reason}"))
+        };
+        conditions.check_bounds().map_err(|why| request(&why))?;
+        conditions.check(MTU_MAX).map_err(|why| request(&why))?;
         if conditions.is_bounded() {
             // The agent ends the run when its time is over.
             return Ok(());
@@ -229,15 +234,15 @@ impl Policy {
         if asked <= most {
             return Ok(());
         }
-        Err(format!(
+        Err(Rule::MaxDuration.refuses(format!(
             "max-duration is {} s; requested {} s",
             most.as_secs(),
             asked.as_secs_f64()
-        ))
+        )))
     }
 
     /// The interfaces whose settings a part changes at this host.
-    fn subjects(&self, part: &Part) -> Result<(), String> {
+    fn subjects(&self, part: &Part) -> Result<(), Refused> {
         let host = part.conditions.direction.role_of(part.role);
         let requests = part.conditions.host_settings.iter();
         let here = requests.filter(|request| request.is_of(host));
@@ -246,32 +251,32 @@ impl Policy {
     }
 
     /// The addresses, interface and ports of a part at this host.
-    fn place(&self, part: &Part) -> Result<(), String> {
+    fn place(&self, part: &Part) -> Result<(), Refused> {
         let places = &part.conditions.places;
         let own = places.end(part.role);
         own.device
             .as_deref()
             .map_or(Ok(()), |device| self.interface(device))?;
         if let Some(address) = part.listen_on.filter(|on| on.to_canonical() != self.local) {
-            return Err(format!(
+            return Err(Rule::Data.refuses(format!(
                 "data is received only at the address that the client reached, {}; requested {address}",
                 self.local
-            ));
+            )));
         }
         if let Some(address) = own.address.filter(|own| own.to_canonical() != self.local) {
-            return Err(format!(
+            return Err(Rule::Data.refuses(format!(
                 "data is sent only from the address that the client reached, {}; requested {address}",
                 self.local
-            ));
+            )));
         }
         let first = |place: &EndpointPlace| place.ports.map(|ports| ports.first);
         let mut ports = [&places.sender, &places.receiver]
             .into_iter()
             .filter_map(first);
         match ports.find(|port| *port < FIRST_PORT) {
-            Some(port) => Err(format!(
+            Some(port) => Err(Rule::Ports.refuses(format!(
                 "ports are {FIRST_PORT} and above; requested {port}"
-            )),
+            ))),
             None => Ok(()),
         }
     }
@@ -281,39 +286,41 @@ impl Policy {
         Duration::from_secs(self.rules.max_duration_s.into())
     }
 
-    fn rate(&self, prepare: &Prepare) -> Result<(), String> {
+    fn rate(&self, prepare: &Prepare) -> Result<(), Refused> {
         let Some(most) = self.rules.max_rate_bps else {
             return Ok(());
         };
         let mut sum = 0.0;
         for Part { conditions, .. } in &prepare.parts {
             sum += rate_bps(conditions).ok_or_else(|| {
-                format!("max-rate is {most} bit/s; requested a test without a rate (-b)")
+                Rule::MaxRate.refuses(format!(
+                    "max-rate is {most} bit/s; requested a test without a rate (-b)"
+                ))
             })?;
             let length = conditions.window_limit().min(self.duration()).max(BURST);
             let burst_bytes = conditions.burst_bytes();
             if burst_bytes as f64 * 8.0 > most as f64 * length.as_secs_f64() {
-                return Err(format!(
+                return Err(Rule::MaxRate.refuses(format!(
                     "max-rate is {most} bit/s; requested {burst_bytes} bytes at once, which take longer than the test; send smaller messages or bursts"
-                ));
+                )));
             }
         }
         if sum <= most as f64 {
             return Ok(());
         }
-        Err(format!(
+        Err(Rule::MaxRate.refuses(format!(
             "max-rate is {most} bit/s over all flows; requested {sum:.0} bit/s"
-        ))
+        )))
     }
 
-    fn start(&self, start: &Start, now_ns: u64) -> Result<(), String> {
+    fn start(&self, start: &Start, now_ns: u64) -> Result<(), Refused> {
         let between = |from: u64, to: u64| Duration::from_nanos(to.saturating_sub(from));
         if between(now_ns, start.begin_ns) > BEFORE_BEGIN {
-            return Err(format!(
+            return Err(Rule::Other.refuses(format!(
                 "a run begins within {} s; requested {} s",
                 BEFORE_BEGIN.as_secs(),
                 between(now_ns, start.begin_ns).as_secs()
-            ));
+            )));
         }
         Ok(())
     }
@@ -344,21 +351,21 @@ fn buffers(conditions: &Conditions) -> u64 {
         .saturating_mul(conditions.flows.into())
 }
 
-fn announced(asked: &str) -> String {
-    format!(
+fn announced(asked: &str) -> Refused {
+    Rule::NoCost.refuses(format!(
         "a test that was announced with --no-cost measures no cost and changes no setting of the service's host; requested {asked}"
-    )
+    ))
 }
 
-fn idle(asked: Duration) -> Result<(), String> {
+fn idle(asked: Duration) -> Result<(), Refused> {
     if asked <= IDLE_MAX {
         return Ok(());
     }
-    Err(format!(
+    Err(Rule::Other.refuses(format!(
         "an idle host is measured for at most {} s; requested {} s",
         IDLE_MAX.as_secs(),
         asked.as_secs_f64()
-    ))
+    )))
 }
 
 /// The rate of user data that a part asks for over all of its flows, in bit/s; absent where it asks

@@ -11,6 +11,7 @@ use crate::fingerprint::Fingerprint;
 use crate::frames::{Frames, frame};
 use crate::message::{Hello, clean_line};
 use crate::own_key::OwnKey;
+use crate::rules::Refused;
 use crate::stream::Stream;
 
 /// What a handshake's signature begins with (RFC 8446, section 4.4.3): 64 spaces, whose it is, a zero.
@@ -37,7 +38,7 @@ pub struct Opened {
     /// The key.
     pub key: Fingerprint,
     /// The message.
-    pub hello: Result<Hello, String>,
+    pub hello: Result<Hello, Refused>,
 }
 
 /// Has a client prove its key to the process at the other end of the channel, of which nothing is believed that is not signed.
@@ -61,7 +62,7 @@ pub fn open(
     };
     Ok(Opened {
         key: proved(&proof)?,
-        hello: hello.map_err(|why| clean_line(&why)),
+        hello: hello.map_err(|why| why.rule.refuses(clean_line(&why.sentence))),
     })
 }
 
@@ -119,6 +120,7 @@ fn is_of_handshake(message: &[u8], by: By) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::Rule;
     use std::time::Duration;
 
     fn own_key() -> (tempfile::TempDir, OwnKey) {
@@ -155,7 +157,7 @@ mod tests {
             message: message.to_vec(),
             signature: signer.sign(message).expect("signed"),
         };
-        let hello = Err("none\u{1b}".to_owned());
+        let hello = Err(Rule::Message.refuses("none\u{1b}"));
         Said::Opened { proof, hello }
     }
 
@@ -167,7 +169,7 @@ mod tests {
         let as_client = handshake("client");
         let good = opened(&own, &[sign(), signed_by(&client, &as_client)]).expect("proved");
         assert_eq!(good.key, client.fingerprint);
-        assert_eq!(good.hello.expect_err("none"), "none\u{fffd}");
+        assert_eq!(good.hello, Err(Rule::Message.refuses("none\u{fffd}")));
         // What the service signs can be no proof, nor anything but a handshake.
         for message in [
             as_client.clone(),
@@ -185,7 +187,7 @@ mod tests {
         let mut other_text = proof.clone();
         *other_text.message.last_mut().expect("bytes") ^= 1;
         for proof in [forged, other_text] {
-            let hello = Err(String::new());
+            let hello = Err(Rule::Message.refuses(""));
             let error = opened(&own, &[sign(), Said::Opened { proof, hello }]);
             assert!(
                 error

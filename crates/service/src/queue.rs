@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::fingerprint::Fingerprint;
+use crate::rules::{Refused, Rule};
 
 /// Most tests that wait, of all clients together; each has a connection and a thread.
 pub const WAITING_MAX: usize = 32;
@@ -113,15 +114,17 @@ impl Queue {
     ///
     /// # Errors
     /// The rule that is reached, with its value.
-    pub fn enter(self: &Arc<Self>, entrant: &Entrant<'_>) -> Result<Ticket, String> {
+    pub fn enter(self: &Arc<Self>, entrant: &Entrant<'_>) -> Result<Ticket, Refused> {
         let mut tests = self.tests();
         let (key, max_tests) = (entrant.key, entrant.max_tests);
         let of_key = tests.iter().filter(|test| test.key == key).count();
         if of_key >= max_tests as usize {
-            return Err(format!("max-tests is {max_tests}; this key has {of_key}"));
+            let sentence = format!("max-tests is {max_tests}; this key has {of_key}");
+            return Err(Rule::MaxTests.refuses(sentence));
         }
         if self.lengths_of(&tests).waiting >= WAITING_MAX {
-            return Err(format!("at most {WAITING_MAX} tests wait, and as many do"));
+            let sentence = format!("at most {WAITING_MAX} tests wait, and as many do");
+            return Err(Rule::Waiting.refuses(sentence));
         }
         let number = tests.back().map_or(0, |last| last.number + 1);
         let has_lane = entrant.no_cost && self.no_cost_max > 0;
@@ -183,7 +186,7 @@ mod tests {
         name: &str,
         max_tests: u32,
         no_cost: bool,
-    ) -> Result<Ticket, String> {
+    ) -> Result<Ticket, Refused> {
         queue.enter(&Entrant {
             key: Fingerprint::of(name.as_bytes()),
             name,
@@ -203,7 +206,8 @@ mod tests {
         let second = enter(&queue, "bob", 1, false).expect("room");
         let third = enter(&queue, "alice", 2, false).expect("room");
         let refused = enter(&queue, "alice", 2, false).err().expect("a rule");
-        assert!(refused.contains("max-tests is 2"), "{refused}");
+        assert_eq!(refused.rule, Rule::MaxTests);
+        assert!(refused.sentence.contains("max-tests is 2"), "{refused}");
         assert_eq!(first.behind(), None);
         let behind = third.behind().expect("it waits");
         assert_eq!((behind.name.as_str(), behind.place), ("alice", 2));

@@ -4,37 +4,59 @@
 use std::time::Duration;
 
 use bitcost_model::units::{counted, show_duration};
+use bitcost_model::words;
 use serde::{Deserialize, Serialize};
 
-/// The names of what refuses, each with what its sentences begin with.
-const NAMES: [(&str, &str); 21] = [
-    ("keys", "keys:"),
-    ("knobs", "knobs:"),
-    ("interfaces", "interfaces:"),
-    ("profile", "profile:"),
-    ("max-rate", "max-rate "),
-    ("max-duration", "max-duration "),
-    ("max-flows", "max-flows "),
-    ("max-tests", "max-tests "),
-    ("max-session", "max-session "),
-    ("no-cost", "a test that was announced with --no-cost "),
-    ("waiting", "at most "),
-    ("link", "the link "),
-    ("link", "the token "),
-    ("link", "a link "),
-    ("version", "the client is bitcost "),
-    ("message", "the first message "),
-    ("message", "a message of "),
-    ("request", "a test must be possible: "),
-    ("data", "data "),
-    ("routes", "routes "),
-    ("ports", "ports "),
-];
+words! {
+    /// What refuses, as monitoring names it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub(crate) enum Rule {
+        Keys = "keys",
+        Knobs = "knobs",
+        Interfaces = "interfaces",
+        Profile = "profile",
+        MaxRate = "max-rate",
+        MaxDuration = "max-duration",
+        MaxFlows = "max-flows",
+        MaxTests = "max-tests",
+        NoCost = "no-cost",
+        Waiting = "waiting",
+        Link = "link",
+        Version = "version",
+        Message = "message",
+        Request = "request",
+        Data = "data",
+        Routes = "routes",
+        Ports = "ports",
+        Other = "other",
+    }
+}
 
-/// The name of the rule that this sentence refuses by, for monitoring.
-pub fn name_of(sentence: &str) -> &'static str {
-    let known = NAMES.iter().find(|(_, start)| sentence.starts_with(start));
-    known.map_or("other", |(name, _)| name)
+/// Why something is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{sentence}")]
+pub struct Refused {
+    pub(crate) rule: Rule,
+    /// What is allowed, and what was requested.
+    pub sentence: String,
+}
+
+impl Refused {
+    /// The name of the rule, for monitoring.
+    pub fn by(&self) -> &'static str {
+        self.rule.name()
+    }
+}
+
+impl Rule {
+    /// A refusal by this rule.
+    pub fn refuses(self, sentence: impl Into<String>) -> Refused {
+        Refused {
+            rule: self,
+            sentence: sentence.into(),
+        }
+    }
 }
 
 /// The rules of one key.

@@ -7,7 +7,7 @@ use bitcost_model::protocol::{FromAgent, Prepare, RECORD_BYTES_MAX};
 use bitcost_model::record::{EndpointRecord, Role};
 
 use crate::frames::Frames;
-use crate::rules::name_of;
+use crate::rules::{Refused, Rule};
 
 /// The start of an agent's message with the record of a run.
 const RECORD: &[u8] = br#"{"from_agent":"done","#;
@@ -15,8 +15,13 @@ const RECORD: &[u8] = br#"{"from_agent":"done","#;
 /// The start of an agent's message about a run that failed.
 const FAILED: &[u8] = br#"{"from_agent":"failed","#;
 
-/// The rules that the agent enforces while a run takes place.
-const ENFORCED: [&str; 3] = ["max-rate", "max-duration", "data"];
+/// The rules that the agent enforces while a run takes place, each with what its sentence begins with:
+/// an agent's message has no more.
+const ENFORCED: [(Rule, &str); 3] = [
+    (Rule::MaxRate, "max-rate "),
+    (Rule::MaxDuration, "max-duration "),
+    (Rule::Data, "data "),
+];
 
 /// Follows the runs of one session.
 pub struct Runs {
@@ -24,8 +29,8 @@ pub struct Runs {
     frames: Option<Frames>,
     conditions: Option<Conditions>,
     is_running: bool,
-    /// The rule by which the agent ended the last run, in its sentence.
-    rule: Option<String>,
+    /// The rule by which the agent ended the last run.
+    rule: Option<Refused>,
 }
 
 /// No run yet.
@@ -77,8 +82,8 @@ impl Runs {
         }
     }
 
-    /// Takes the sentence of the rule by which the agent ended a run.
-    pub fn take_rule(&mut self) -> Option<String> {
+    /// Takes the rule by which the agent ended a run.
+    pub fn take_rule(&mut self) -> Option<Refused> {
         self.rule.take()
     }
 
@@ -95,7 +100,7 @@ impl Runs {
 
 /// The reason of a failure, where it is a rule that the agent enforces. Of several flows the reason
 /// begins with the number of the flow.
-fn broken_rule(text: &[u8]) -> Option<String> {
+fn broken_rule(text: &[u8]) -> Option<Refused> {
     let Ok(FromAgent::Failed { reason, .. }) = serde_json::from_slice(text) else {
         return None;
     };
@@ -103,9 +108,9 @@ fn broken_rule(text: &[u8]) -> Option<String> {
         .strip_prefix("flow ")
         .and_then(|rest| rest.split_once(": "));
     let sentence = of_flow.map_or(reason.as_str(), |(_, sentence)| sentence);
-    ENFORCED
-        .contains(&name_of(sentence))
-        .then(|| harmless(sentence))
+    let mut enforced = ENFORCED.iter();
+    let (rule, _) = enforced.find(|(_, start)| sentence.starts_with(start))?;
+    Some(rule.refuses(harmless(sentence)))
 }
 
 fn figures(conditions: &Conditions, text: &[u8]) -> Option<Tested> {
@@ -178,15 +183,15 @@ mod tests {
         for (reason, rule) in [
             (
                 "max-rate is 1 bit/s; ended",
-                Some("max-rate is 1 bit/s; ended"),
+                Some(Rule::MaxRate.refuses("max-rate is 1 bit/s; ended")),
             ),
             (
                 "flow 2 of 3: data is received only",
-                Some("data is received only"),
+                Some(Rule::Data.refuses("data is received only")),
             ),
             ("no data was transferred", None),
         ] {
-            assert_eq!(said(reason).as_deref(), rule);
+            assert_eq!(said(reason), rule);
         }
     }
 

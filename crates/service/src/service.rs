@@ -8,6 +8,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 
+use bitcost_model::Unavailable;
+
 use crate::event::Event;
 use crate::fingerprint::Fingerprint;
 use crate::fronts::Give;
@@ -52,7 +54,7 @@ impl Service {
         give: Give,
         no_cost_max: usize,
         stop: Arc<AtomicBool>,
-    ) -> Result<Service, (String, Option<io::Error>)> {
+    ) -> Result<Service, (Unavailable, Option<io::Error>)> {
         let store = Store::open(folder).map_err(|why| (why, None))?;
         let own = OwnKey::of_folder(folder).map_err(|why| (why, None))?;
         let bind = || {
@@ -63,7 +65,8 @@ impl Service {
             Ok(listener)
         };
         let listener = bind().map_err(|error: io::Error| {
-            (format!("cannot listen at {address}: {error}"), Some(error))
+            let why = Unavailable(format!("cannot listen at {address}: {error}"));
+            (why, Some(error))
         })?;
         Ok(Service {
             listener,
@@ -102,7 +105,7 @@ impl Service {
     ///
     /// # Errors
     /// A sentence, when TLS cannot be set up.
-    pub fn serve(self, mut tell: impl FnMut(Event)) -> Result<(), String> {
+    pub fn serve(self, mut tell: impl FnMut(Event)) -> Result<(), Unavailable> {
         let (events, told) = sync_channel(EVENTS_MAX);
         let seen = Seen::default();
         for (key, from) in self.store.seen_from() {
@@ -130,7 +133,7 @@ impl Service {
         }
         accepting
             .join()
-            .map_err(|_| "the service failed".to_owned())
+            .map_err(|_| Unavailable("the service failed".to_owned()))
     }
 }
 

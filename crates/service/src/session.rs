@@ -126,10 +126,10 @@ impl<'a> Guard<'a> {
         } = self.session;
         for fact in self.judge.facts() {
             match fact {
-                Fact::Refused(rule) => shared.tell(Event::Refused {
+                Fact::Refused(why) => shared.tell(Event::Refused {
                     peer: *peer,
                     name: Some(enrolled.name.clone()),
-                    rule,
+                    why,
                 }),
                 Fact::Ran(figures) => shared.tell(Event::Ran {
                     name: enrolled.name.clone(),

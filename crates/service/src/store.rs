@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bitcost_model::Unavailable;
 use bitcost_sys::files::{open_regular, replace};
 use bitcost_sys::process::effective_uid;
 use serde::de::DeserializeOwned;
@@ -17,8 +18,8 @@ use crate::address::{HostPort, PORT};
 use crate::fingerprint::Fingerprint;
 use crate::link::LinkToken;
 use crate::message::clean_name;
-use crate::own_key::{private_folder, random};
-use crate::rules::Rules;
+use crate::own_key::{cannot, private_folder, random};
+use crate::rules::{Refused, Rule, Rules};
 
 /// How long a link can be used.
 pub const LINK_LIFE: Duration = Duration::from_secs(24 * 3600);
@@ -76,14 +77,15 @@ impl Store {
     ///
     /// # Errors
     /// A sentence with the folder.
-    pub fn open(folder: &Path) -> Result<Store, String> {
+    pub fn open(folder: &Path) -> Result<Store, Unavailable> {
         private_folder(folder)?;
         for part in ["keys", "links", "seen"] {
             let part = folder.join(part);
             private_folder(&part)?;
             let facts = fs::symlink_metadata(&part);
             if !facts.is_ok_and(|facts| facts.is_dir()) {
-                return Err(format!("{} is not a folder", part.display()));
+                let why = format!("{} is not a folder", part.display());
+                return Err(Unavailable(why));
             }
             hand_over(&part);
         }
@@ -107,7 +109,7 @@ impl Store {
     ///
     /// # Errors
     /// A sentence with the file.
-    pub fn keys(&self) -> Result<Vec<(Fingerprint, Enrolled)>, String> {
+    pub fn keys(&self) -> Result<Vec<(Fingerprint, Enrolled)>, Unavailable> {
         let mut keys: Vec<(Fingerprint, Enrolled)> = list(&self.folder.join("keys"))?;
         keys.sort_by(|a, b| a.1.name.cmp(&b.1.name).then(a.0.cmp(&b.0)));
         Ok(keys)
@@ -117,7 +119,7 @@ impl Store {
     ///
     /// # Errors
     /// A sentence with the file.
-    pub fn invitations(&self) -> Result<Vec<Invitation>, String> {
+    pub fn invitations(&self) -> Result<Vec<Invitation>, Unavailable> {
         let mut valid = Vec::new();
         for (token, invitation) in list::<Invitation>(&self.folder.join("links"))? {
             match now_s() < invitation.until_s {
@@ -132,12 +134,12 @@ impl Store {
     ///
     /// # Errors
     /// A sentence: there are too many, or the file.
-    pub fn invite(&self, name: Option<&str>, rules: Rules) -> Result<LinkToken, String> {
+    pub fn invite(&self, name: Option<&str>, rules: Rules) -> Result<LinkToken, Unavailable> {
         if self.invitations()?.len() >= LINKS_MAX {
-            return Err(format!(
+            return Err(Unavailable(format!(
                 "at most {LINKS_MAX} links can be used at the same time, and there are as many; each ends {} h after it was made",
                 LINK_LIFE.as_secs() / 3600
-            ));
+            )));
         }
         let token = LinkToken(random()?);
         let invitation = Invitation {
@@ -153,7 +155,7 @@ impl Store {
     ///
     /// # Errors
     /// A sentence with the folder.
-    pub fn withdraw_links(&self) -> Result<(), String> {
+    pub fn withdraw_links(&self) -> Result<(), Unavailable> {
         for (token, _) in list::<Invitation>(&self.folder.join("links"))? {
             let _ = fs::remove_file(self.link_file(token));
         }
@@ -164,7 +166,7 @@ impl Store {
     ///
     /// # Errors
     /// A sentence with the file.
-    pub fn keep_place(&self, at: &HostPort) -> Result<(), String> {
+    pub fn keep_place(&self, at: &HostPort) -> Result<(), Unavailable> {
         write(&self.folder.join("place.json"), &at.to_string())
     }
 
@@ -184,33 +186,34 @@ impl Store {
         token: LinkToken,
         key: Fingerprint,
         name: &str,
-    ) -> Result<Enrolled, String> {
+    ) -> Result<Enrolled, Refused> {
         let file = self.link_file(Fingerprint::of(&token.0));
         let spent = || {
-            "the link is spent, withdrawn or unknown; ask for another (bitcost serve keys add)"
-                .to_owned()
+            Rule::Link.refuses(
+                "the link is spent, withdrawn or unknown; ask for another (bitcost serve keys add)",
+            )
         };
         let invitation: Invitation = read(&file).map_err(|_| spent())?;
         let keys = fs::read_dir(self.folder.join("keys")).map_or(0, Iterator::count);
         if keys >= KEYS_MAX && !self.has(key) {
-            return Err(format!(
+            return Err(Rule::Keys.refuses(format!(
                 "keys: at most {KEYS_MAX} are served, and as many are; the link stays valid until one is revoked (bitcost serve keys revoke)"
-            ));
+            )));
         }
         // Only one of several clients removes the file.
         fs::remove_file(&file).map_err(|_| spent())?;
         if now_s() >= invitation.until_s {
-            return Err(format!(
+            return Err(Rule::Link.refuses(format!(
                 "a link can be used for {} h, and this one is older; ask for another (bitcost serve keys add)",
                 LINK_LIFE.as_secs() / 3600
-            ));
+            )));
         }
         let enrolled = Enrolled {
             name: invitation.name.unwrap_or_else(|| clean_name(name)),
             enrolled_s: now_s(),
             rules: invitation.rules,
         };
-        write(&self.key_file(key), &enrolled)?;
+        write(&self.key_file(key), &enrolled).map_err(|why| Rule::Other.refuses(why))?;
         Ok(enrolled)
     }
 
@@ -218,10 +221,9 @@ impl Store {
     ///
     /// # Errors
     /// A sentence with the file.
-    pub fn revoke(&self, key: Fingerprint) -> Result<(), String> {
+    pub fn revoke(&self, key: Fingerprint) -> Result<(), Unavailable> {
         let file = self.key_file(key);
-        fs::remove_file(&file)
-            .map_err(|error| format!("cannot remove {}: {error}", file.display()))?;
+        fs::remove_file(&file).map_err(cannot("remove", &file))?;
         let _ = fs::remove_file(self.seen_file(key));
         Ok(())
     }
@@ -284,10 +286,11 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<T> {
 }
 
 /// Writes one of these files.
-pub(crate) fn write(path: &Path, content: &impl Serialize) -> Result<(), String> {
-    let mut text = serde_json::to_vec_pretty(content).map_err(|error| error.to_string())?;
+pub(crate) fn write(path: &Path, content: &impl Serialize) -> Result<(), Unavailable> {
+    let failed = cannot("write", path);
+    let mut text = serde_json::to_vec_pretty(content).map_err(|error| failed(error.into()))?;
     text.push(b'\n');
-    replace(path, &text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    replace(path, &text).map_err(failed)?;
     hand_over(path);
     Ok(())
 }
@@ -304,11 +307,10 @@ fn hand_over(path: &Path) {
 }
 
 /// The files of a folder that are named by a fingerprint.
-fn list<T: DeserializeOwned>(folder: &Path) -> Result<Vec<(Fingerprint, T)>, String> {
-    let failed = |path: &Path, error: io::Error| format!("cannot read {}: {error}", path.display());
+fn list<T: DeserializeOwned>(folder: &Path) -> Result<Vec<(Fingerprint, T)>, Unavailable> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| failed(folder, error))? {
-        let path = entry.map_err(|error| failed(folder, error))?.path();
+    for entry in fs::read_dir(folder).map_err(cannot("read", folder))? {
+        let path = entry.map_err(cannot("read", folder))?.path();
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         let Some(Ok(name)) = stem.map(str::parse::<Fingerprint>) else {
             continue;
@@ -317,7 +319,7 @@ fn list<T: DeserializeOwned>(folder: &Path) -> Result<Vec<(Fingerprint, T)>, Str
             Ok(content) => found.push((name, content)),
             // It was removed meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failed(&path, error)),
+            Err(error) => return Err(cannot("read", &path)(error)),
         }
     }
     Ok(found)
@@ -336,12 +338,8 @@ mod tests {
         assert_eq!(store.invitations().expect("read").len(), 1);
         assert_eq!(store.key(key), None);
         store.enrol(token, key, "web\n1").expect("enrolled");
-        assert!(
-            store
-                .enrol(token, other, "b")
-                .expect_err("spent")
-                .contains("spent")
-        );
+        let spent = store.enrol(token, other, "b").expect_err("spent");
+        assert_eq!(spent.rule, Rule::Link);
         assert_eq!(store.key(key).expect("served").name, "web1");
         assert!(store.seen_s(key).is_none());
         let from = IpAddr::from([192, 0, 2, 1]);
@@ -366,7 +364,7 @@ mod tests {
         }
         let refused = store.enrol(token, key(KEYS_MAX), "a");
         let why = refused.expect_err("full");
-        assert!(why.contains("at most 4096 are served"), "{why}");
+        assert_eq!(why.rule, Rule::Keys);
         store.revoke(key(0)).expect("revoked");
         store.enrol(token, key(KEYS_MAX), "a").expect("room");
         let link = Invitation {
@@ -379,7 +377,7 @@ mod tests {
             fs::write(store.link_file(key(number)), &text).expect("written");
         }
         let why = store.invite(None, Rules::default()).expect_err("full");
-        assert!(why.contains("at most 1024 links"), "{why}");
+        assert!(why.0.contains("at most 1024 links"), "{why}");
     }
 
     #[test]
@@ -393,6 +391,6 @@ mod tests {
         )
         .expect("written");
         assert_eq!(store.key(key), None);
-        assert!(store.keys().expect_err("misspelt").contains("max_flow"));
+        assert!(store.keys().expect_err("misspelt").0.contains("max_flow"));
     }
 }

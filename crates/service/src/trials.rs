@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use bitcost_model::Unavailable;
 use bitcost_model::protocol::ToAgent;
 
 use crate::address::HostPort;
@@ -131,10 +132,10 @@ fn give(socket: &TcpStream, channel: OwnedFd, key: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn resolve(host: &str) -> Result<Vec<IpAddr>, String> {
+fn resolve(host: &str) -> Result<Vec<IpAddr>, Unavailable> {
     host.parse()
         .map(|address| vec![address])
-        .map_err(|_| "unknown".to_owned())
+        .map_err(|_| Unavailable("unknown".to_owned()))
 }
 
 fn foreign(folder: &Path, served: &Served) -> (Client, Known) {

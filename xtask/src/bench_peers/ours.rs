@@ -159,8 +159,7 @@ fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<En
     let command = move |_: Option<&str>| {
         let mut command = Command::new(&bitcost);
         command.arg("agent");
-        lab.command_in(host, &mut command)
-            .map_err(|error| error.to_string())?;
+        lab.command_in(host, &mut command)?;
         Ok(command)
     };
     Ok(Endpoint {

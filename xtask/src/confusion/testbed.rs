@@ -141,8 +141,7 @@ impl Testbed {
                 None => Command::new(&bitcost),
             };
             command.args(agent_in_lab(&between, lines.as_deref()));
-            lab.command_in(name, &mut command)
-                .map_err(|error| error.to_string())?;
+            lab.command_in(name, &mut command)?;
             Ok(command)
         };
         Ok(Endpoint {

@@ -78,10 +78,10 @@ impl Profiler {
     ///
     /// # Errors
     /// When the kernel refuses it.
-    pub fn begin(&mut self) -> Result<(), String> {
+    pub fn begin(&mut self) -> Result<(), Refusal> {
         self.began_ns = monotonic_ns();
         let begun = self.cpus.iter().try_for_each(CpuSamples::enable);
-        begun.map_err(|error| format!("start to sample the CPUs: {error}"))
+        Ok(begun.map_err(|error| format!("start to sample the CPUs: {error}"))?)
     }
 
     /// Counts what was sampled on CPUs whose buffers need the room. What is read in the window takes time

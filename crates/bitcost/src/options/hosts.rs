@@ -109,7 +109,7 @@ impl HostOptions {
             sender.into_iter().chain(others),
             "needs bitcost at both ends; with --peer iperf3 the other end is the server",
         )?;
-        let receiver = Host::parse_iperf3(server).map_err(Failure::Usage)?;
+        let receiver = Host::parse_iperf3(server)?;
         let spec = NamedHosts {
             sender: NamedHost {
                 place: Host::Local.place(),

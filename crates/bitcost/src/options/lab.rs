@@ -1,6 +1,7 @@
 //! Options that change a lab: its size, and the emulator of its links.
 
 use bitcost_execute::labs;
+use bitcost_model::Invalid;
 use bitcost_model::shaping::DelayBackend;
 use bitcost_model::study::LabSpec;
 use bitcost_model::topology::Topology;
@@ -65,10 +66,10 @@ impl Backend {
     /// # Errors
     /// Usage, with `why`.
     pub fn refuse(self, why: &str) -> Result<(), Failure> {
-        self.with(|_| Err(why.to_owned()))
+        self.with(|_| Err(Invalid(why.to_owned())))
     }
 
-    fn with(self, set: impl FnOnce(DelayBackend) -> Result<(), String>) -> Result<(), Failure> {
+    fn with(self, set: impl FnOnce(DelayBackend) -> Result<(), Invalid>) -> Result<(), Failure> {
         let set = self.delay_backend.map_or(Ok(()), set);
         set.map_err(|why| Failure::Usage(format!("--delay-backend {why}")))
     }

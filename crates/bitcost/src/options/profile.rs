@@ -46,9 +46,7 @@ impl ProfileOptions {
 /// Environment, with what the host lacks.
 pub fn check_here(study: &Study, destination: &Destination) -> Result<(), Failure> {
     match (study.profile_hz, destination) {
-        (Some(rate_hz), Destination::Lab) => {
-            bitcost_agent::check_profile(rate_hz).map_err(Failure::Environment)
-        }
+        (Some(rate_hz), Destination::Lab) => Ok(bitcost_agent::check_profile(rate_hz)?),
         _ => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! The services of bitcost on other hosts: how a host that is named becomes one of them.
 
 use bitcost_execute::hosts::{Host, addresses};
+use bitcost_model::Invalid;
 use bitcost_service::again::patiently;
 use bitcost_service::client::{self, Unreached};
 use bitcost_service::link::{Link, SCHEME};
@@ -23,7 +24,7 @@ enum What {
     /// A link to enrol with.
     Link(Link),
     /// A host with a service at which this machine is enrolled, and how ssh names it.
-    Enrolled(Known, Result<Host, String>),
+    Enrolled(Known, Result<Host, Invalid>),
 }
 
 impl Asked {
@@ -127,7 +128,7 @@ fn enrol(link: &Link) -> Result<Host, Failure> {
 /// lost.
 pub fn carry(service: &str, no_cost: bool) -> Result<(), Failure> {
     let client = client();
-    let known = client.find(service).map_err(Failure::Environment)?;
+    let known = client.find(service)?;
     let known = known.ok_or_else(|| {
         Failure::Environment(format!(
             "this host is not enrolled at {service}; request a link from its administrator (bitcost serve keys add)"

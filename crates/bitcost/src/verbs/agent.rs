@@ -61,7 +61,7 @@ fn node(text: &str) -> Result<Node, String> {
 /// Serves until standard input ends.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.identify {
-        return output::line(&identity::line().map_err(Failure::Environment)?);
+        return output::line(&identity::line()?);
     }
     if arguments.hold {
         hold(&*stop_on_signals()?);
@@ -71,8 +71,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return services::carry(service, arguments.no_cost);
     }
     if let Some(server) = arguments.iperf3 {
-        return bitcost_iperf3::client::serve(server, std::io::stdin(), std::io::stdout())
-            .map_err(Failure::Environment);
+        bitcost_iperf3::client::serve(server, std::io::stdin(), std::io::stdout())?;
+        return Ok(());
     }
     let journaling = if arguments.in_lab {
         Journaling::lab()

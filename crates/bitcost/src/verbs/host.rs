@@ -98,7 +98,7 @@ fn document() -> Result<Value, Failure> {
 }
 
 fn journals() -> Result<Vec<Found>, Failure> {
-    found(&journal::folder()).map_err(Failure::Environment)
+    Ok(found(&journal::folder())?)
 }
 
 fn text() -> Result<String, Failure> {
@@ -158,7 +158,7 @@ fn sentence(change: &bitcost_host::Change, name: &str, asked: &str) -> String {
 }
 
 fn restore() -> Result<(), Failure> {
-    let recovered = recover(&journal::folder()).map_err(Failure::Environment)?;
+    let recovered = recover(&journal::folder())?;
     if recovered.is_empty() {
         return output::line("nothing to restore");
     }

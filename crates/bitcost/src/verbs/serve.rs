@@ -93,7 +93,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             false => agents::run(&arguments.agents, &arguments.metrics),
         };
     };
-    let confine = || confine(Also::Traffic).map_err(Failure::Environment);
+    let confine = || confine(Also::Traffic);
     if arguments.check {
         return privileges::check(&confine()?);
     }
@@ -148,16 +148,11 @@ fn count(counts: &Counts, event: &Event) {
             let peer = Peer::Address(test.peer.ip());
             counts.tested(SERVICE, peer, tested(test));
         }
-        Event::Refused { rule, .. } => counts.refused(SERVICE, limit_of(rule)),
+        Event::Refused { refusal, .. } => {
+            counts.refused(SERVICE, refusal.limit.unwrap_or("other"));
+        }
         Event::Failed { .. } => counts.failed(SERVICE),
     }
-}
-
-/// The limit that a refusal names.
-fn limit_of(rule: &str) -> &'static str {
-    let limits = ["max-duration", "max-rate", "max-clients", "max-flows"];
-    let named = limits.into_iter().find(|name| rule.contains(name));
-    named.unwrap_or("other")
 }
 
 fn tested(test: &Test) -> Tested {
@@ -253,9 +248,10 @@ impl Served {
                 self.bytes += test.bytes();
                 log.result(&harmless(&test.line()));
             }
-            Event::Refused { peer, rule } => {
+            Event::Refused { peer, refusal } => {
                 self.refused += 1;
-                self.lines.say(log, *peer, &format!("refused {rule}"));
+                let line = format!("refused {}", refusal.rule);
+                self.lines.say(log, *peer, &line);
             }
             Event::Failed { peer, reason } => {
                 self.failed += 1;

@@ -74,14 +74,26 @@ impl AgentProcess {
         }
     }
 
-    /// The reason with which the agent refuses this message.
-    pub fn refusal(&mut self, message: &ToAgent) -> String {
+    /// The reason with which the agent refuses this message, and whether it is what the host lacks.
+    fn failure(&mut self, message: &ToAgent) -> (String, bool) {
         self.send(message);
         match self.until("a refusal", |message| {
             matches!(message, FromAgent::Failed { .. })
         }) {
-            FromAgent::Failed { reason, .. } => reason,
-            _ => String::new(),
+            FromAgent::Failed { reason, host_lacks } => (reason, host_lacks),
+            _ => (String::new(), false),
         }
+    }
+
+    /// The reason with which the agent refuses this message.
+    pub fn refusal(&mut self, message: &ToAgent) -> String {
+        self.failure(message).0
+    }
+
+    /// The reason why the host cannot do what a message requests.
+    pub fn obstacle(&mut self, message: &ToAgent) -> String {
+        let (reason, host_lacks) = self.failure(message);
+        assert!(host_lacks, "{reason}");
+        reason
     }
 }

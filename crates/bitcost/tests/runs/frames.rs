@@ -397,7 +397,7 @@ fn receiver_count_above_sent_fails_the_run() {
 
 fn low_open_files_limit_is_reported() {
     let mut agent = Agent::start(&["sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"]);
-    let reason = agent.refusal(&asking(|_| {}));
+    let reason = agent.obstacle(&asking(|_| {}));
     assert!(
         reason.starts_with("a run of 1 flow needs 72 open files at each end"),
         "{reason}"

@@ -372,7 +372,7 @@ fn journal_restores_after_agent_and_watchdog_died() {
     assert_ne!(observed(), bench.before);
     assert_eq!(bench.journals().len(), 1);
     let mut agent = Agent::start(&bench);
-    let refusal = agent.refusal(&Agent::settings());
+    let refusal = agent.obstacle(&Agent::settings());
     assert!(refusal.contains("bitcost host restore"), "{refusal}");
     drop(agent);
     for words in [
@@ -420,7 +420,7 @@ fn host_in_use_is_refused() {
     let mut first = Agent::start(&bench);
     first.applied();
     let mut second = Agent::start(&bench);
-    let refusal = second.refusal(&Agent::settings());
+    let refusal = second.obstacle(&Agent::settings());
     let wanted = format!("held by bitcost with process {}, since", first.child.id());
     assert!(refusal.contains(&wanted), "{refusal}");
     drop((second, first));

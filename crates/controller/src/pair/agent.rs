@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bitcost_model::protocol::{FromAgent, ToAgent};
 
+use crate::error::AgentEnd;
 use crate::transport::{AgentId, Link};
 
 /// A started agent. Dropping it ends its process.
@@ -33,7 +34,7 @@ impl Agent {
     }
 
     /// Records that a message arrived.
-    pub fn hear(&mut self, content: &Result<FromAgent, String>, now: Duration) {
+    pub fn hear(&mut self, content: &Result<FromAgent, AgentEnd>, now: Duration) {
         self.heard = now;
         self.has_spoken |= matches!(content, Ok(message) if *message != FromAgent::Alive);
     }

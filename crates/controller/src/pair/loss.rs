@@ -8,8 +8,7 @@ use bitcost_model::record::Role;
 
 use super::agent::Agent;
 use super::{Pair, ROLES, slot};
-use crate::error::WaitError;
-use crate::process::OUTPUT_ENDED;
+use crate::error::{AgentEnd, RunError, Told};
 
 /// The time that an agent, and the program that starts it, may take for a first keep-alive message
 /// and between two of them until it greets.
@@ -26,66 +25,70 @@ const UNANSWERED: Duration = Duration::from_secs(3 * Lease::RENEWAL.as_secs());
 impl Pair {
     /// The cause of a failed run: an agent's report, or the end or the silence of the other agent,
     /// because the report is then its consequence.
-    pub(super) fn cause(&mut self, role: Role, reason: &str, host_lacks: bool) -> WaitError {
+    pub(super) fn cause(&mut self, role: Role, reason: &str, host_lacks: bool) -> RunError {
         let other = role.other();
         if let Some(ending) = self.agents[slot(other)].as_mut().and_then(Agent::ending) {
             return self.gone(other, &ending);
         }
         let reason = harmless(reason);
-        let told = format!("{}: {reason}", role.name());
+        let told = Told {
+            of: Some((role, ": ")),
+            words: reason,
+        };
         if host_lacks {
-            return WaitError::Lacks(told);
+            return RunError::Lacks(told);
         }
-        self.unanswered(
-            role,
-            &format!("the {} agent reports: {reason}", role.name()),
-        )
-        .unwrap_or(WaitError::Failed(told))
+        let meanwhile = format!("the {} agent reports: {}", role.name(), told.words);
+        self.unanswered(role, &meanwhile)
+            .unwrap_or(RunError::Failed(told))
     }
 
     /// The silence of the other agent, with what happened to this one meanwhile; absent where the
     /// other one answers.
-    fn unanswered(&mut self, role: Role, meanwhile: &str) -> Option<WaitError> {
+    fn unanswered(&mut self, role: Role, meanwhile: &str) -> Option<RunError> {
         let (other, now) = (role.other(), self.transport.now());
         let agent = self.agents[slot(other)].as_ref()?;
         let silence = agent.silence(now, UNANSWERED, GREETING)?.as_secs();
         let place = &self.endpoint(other).place;
-        Some(WaitError::Lost(format!(
+        Some(RunError::Lost(format!(
             "nothing heard from the {} agent at {place} for {silence} s: it hangs, or the connection is lost; {meanwhile}",
             other.name()
-        )))
+        ).into()))
     }
 
     /// The description of an agent that ended, or whose output ended or contained something other
     /// than messages.
-    pub(super) fn died(&mut self, role: Role, reason: &str) -> WaitError {
+    pub(super) fn died(&mut self, role: Role, end: &AgentEnd) -> RunError {
         let agent = self.agents[slot(role)].as_mut();
         let has_spoken = agent.as_ref().is_some_and(|agent| agent.has_spoken());
         match agent.and_then(Agent::ending) {
-            Some(ending) if reason == OUTPUT_ENDED => self.gone(role, &ending),
-            Some(ending) if has_spoken => self.gone(role, &format!("{reason} ({ending})")),
-            _ => self.gone(role, reason),
+            Some(ending) if *end == AgentEnd::OutputEnded => self.gone(role, &ending),
+            Some(ending) if has_spoken => self.gone(role, &format!("{end} ({ending})")),
+            _ => self.gone(role, &end.to_string()),
         }
     }
 
     /// Drops an agent that has ended. Where the other one is silent, that is told first.
-    fn gone(&mut self, role: Role, how: &str) -> WaitError {
+    fn gone(&mut self, role: Role, how: &str) -> RunError {
         let has_spoken = self.agents[slot(role)]
             .take()
             .is_some_and(|agent| agent.has_spoken());
-        let what = format!("{} agent is gone: {how}", role.name());
+        let what = Told {
+            of: Some((role, " agent is gone: ")),
+            words: how.to_owned(),
+        };
         if let Some(lost) = self.unanswered(role, &format!("the {what}")) {
             return lost;
         }
         if has_spoken && !self.endpoint(role).patience.is_zero() {
-            WaitError::Lost(what)
+            RunError::Lost(what)
         } else {
-            WaitError::Failed(what)
+            RunError::Failed(what)
         }
     }
 
     /// Drops agents that have been silent for too long.
-    pub(super) fn silent(&mut self) -> Option<WaitError> {
+    pub(super) fn silent(&mut self) -> Option<RunError> {
         let now = self.transport.now();
         let mut longest = None;
         let mut names = Vec::new();
@@ -105,10 +108,10 @@ impl Pair {
             names.push(format!("the {} agent at {place}", role.name()));
         }
         let longest = longest?.as_secs();
-        Some(WaitError::Lost(format!(
+        Some(RunError::Lost(format!(
             "nothing heard from {} for {longest} s: it hangs, or the connection is lost; an agent without a controller stops and restores its host within {} s",
             names.join(" and "),
             Lease::LENGTH.as_secs()
-        )))
+        ).into()))
     }
 }

@@ -7,7 +7,7 @@ use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_model::record::Role;
 
 use super::{ANSWER, LOOK, Pair, ROLES, slot};
-use crate::error::{ControllerError, WaitError};
+use crate::error::{ControllerError, RunError};
 
 /// Time between two attempts to reach a host.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ impl Pair {
         for role in ROLES {
             // Where no command can be made, the lab itself has ended: no run can succeed.
             (self.endpoints.endpoint(role).command)(self.program.as_deref())
-                .map_err(|reason| self.agent_error(role, reason))?;
+                .map_err(|why| self.agent_error(role, why.0))?;
         }
         let (start, mut reported) = (self.transport.now(), String::new());
         while let Some(role) = ROLES
@@ -71,18 +71,20 @@ impl Pair {
         Ok(())
     }
 
-    fn wait_past_failures(&mut self, role: Role, patience: Duration) -> Result<(), WaitError> {
+    fn wait_past_failures(&mut self, role: Role, patience: Duration) -> Result<(), RunError> {
         let deadline = self.transport.now() + patience;
         let never = AtomicBool::new(false);
         loop {
             let next = match self.next(deadline, "its stop", &never, role) {
                 // The other agent was lost meanwhile.
-                Err(WaitError::Lost(_)) if self.agents[slot(role)].is_some() => continue,
+                Err(RunError::Lost(_)) if self.agents[slot(role)].is_some() => continue,
                 next => next?,
             };
             match next {
                 (from, Ok(FromAgent::Stopped)) if from == role => return Ok(()),
-                (from, Err(reason)) if from == role => return Err(WaitError::Failed(reason)),
+                (from, Err(end)) if from == role => {
+                    return Err(RunError::Failed(end.to_string().into()));
+                }
                 (from, Err(_)) => self.agents[slot(from)] = None,
                 _ => {}
             }

@@ -7,7 +7,7 @@ use bitcost_model::protocol::FromAgent;
 use bitcost_model::record::Role;
 
 use super::{Pair, slot};
-use crate::error::{ControllerError, WaitError};
+use crate::error::{ControllerError, RunError};
 
 impl Pair {
     /// Waits until `due` on the transport's clock, and returns whether both agents are still there
@@ -16,7 +16,7 @@ impl Pair {
         let mut is_well = true;
         while self.transport.now() < due {
             match self.next(due, "the next run", stop, Role::Sender) {
-                Err(WaitError::Stopped) => return Err(ControllerError::Stopped),
+                Err(RunError::Stopped) => return Err(ControllerError::Stopped),
                 Ok((from, Err(_))) => self.agents[slot(from)] = None,
                 Ok((_, Ok(FromAgent::Failed { .. }))) => is_well = false,
                 // A silent agent is dropped there.

@@ -9,7 +9,7 @@ use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_model::record::Role;
 
 use super::{Session, emit};
-use crate::error::{ControllerError, WaitError};
+use crate::error::ControllerError;
 use crate::run::Sink;
 
 /// The time that an agent may take to measure a distance.
@@ -115,8 +115,8 @@ impl Session<'_> {
             .wait(Role::Sender, PATIENCE, what, self.stop, pick)
         {
             Ok(now) => now.map(f64::from),
-            Err(WaitError::Stopped) => return Err(ControllerError::Stopped),
-            Err(_) => {
+            Err(error) => {
+                error.told()?;
                 self.is_upset = true;
                 None
             }

@@ -65,7 +65,7 @@ impl Session<'_> {
         let run = planned.index;
         let conditions = &plan.cells[planned.cell].conditions;
         let settled = match self.settle(sink) {
-            Err(error) if self.may_return(&error) => Err(RunError::Lost(error.to_string())),
+            Err(error) if self.may_return(&error) => Err(RunError::Lost(error.to_string().into())),
             settled => Ok(settled?),
         };
         let of = |role: Role| self.profiled.contains(&role).then_some(rate_hz);
@@ -85,13 +85,12 @@ impl Session<'_> {
                 receiver,
             },
             Ok(_) => return Ok(Ending::Complete),
-            Err(RunError::Sink(reason)) => return Err(ControllerError::Sink(reason)),
-            Err(RunError::Stopped) => {
+            Err(error) => {
                 self.is_upset = true;
-                return Ok(Ending::Interrupted);
-            }
-            Err(RunError::Failed(reason) | RunError::Lacks(reason) | RunError::Lost(reason)) => {
-                self.is_upset = true;
+                let reason = match error.told() {
+                    Err(ControllerError::Stopped) => return Ok(Ending::Interrupted),
+                    told => told?.to_string(),
+                };
                 Event::RunNotProfiled { run, reason }
             }
         };

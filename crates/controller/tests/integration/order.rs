@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bitcost_controller::{ControllerError, Ending, PathControl};
+use bitcost_model::Unavailable;
 use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::protocol::{FromAgent, ToAgent};
@@ -96,7 +97,7 @@ fn stop_rule_is_asked_before_each_block() {
 #[test]
 fn error_of_the_stop_rule_ends_the_execution() {
     let mut session = World::honest().session(Duration::ZERO).expect("both greet");
-    let mut fails = |_| Err("the log cannot be read".to_owned());
+    let mut fails = |_| Err(Unavailable("the log cannot be read".to_owned()));
     let plan = plan(1, &[conditions()]);
     let ending = session.execute_until(&plan, &BTreeSet::new(), &mut |_| Ok(()), &mut fails);
     assert_eq!(
@@ -110,7 +111,7 @@ fn sink_that_refuses_an_event_ends_the_execution() {
     for refused in ["begin 0", "progress 0 sender", "end 0", "done None"] {
         let mut session = World::honest().session(Duration::ZERO).expect("both greet");
         let mut sink = |event: Event| match name(&event) == refused {
-            true => Err("the disk is full".to_owned()),
+            true => Err(Unavailable("the disk is full".to_owned())),
             false => Ok(()),
         };
         let ending = session.execute(&plan(1, &[conditions()]), &BTreeSet::new(), &mut sink);
@@ -236,9 +237,9 @@ fn agents_of_another_program_replace_those_of_this_one() {
 struct OneQueue;
 
 impl PathControl for OneQueue {
-    fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, String> {
+    fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, Unavailable> {
         if conditions.message_size_bytes == 1 {
-            return Err("the queue cannot be set".to_owned());
+            return Err(Unavailable("the queue cannot be set".to_owned()));
         }
         Ok(vec![InEffect {
             name: "queue_packets".to_owned(),

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use bitcost_controller::{ControllerError, Ending};
+use bitcost_model::Unavailable;
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::protocol::ToAgent;
 use bitcost_model::record::Role;
@@ -120,7 +121,8 @@ fn missing_lab_ends_the_execution() {
         _ => Act::Answer,
     });
     let mut session = world.session(Duration::ZERO).expect("both greet");
-    session.endpoint(Role::Sender).command = Box::new(|_| Err("the lab is gone".to_owned()));
+    session.endpoint(Role::Sender).command =
+        Box::new(|_| Err(Unavailable("the lab is gone".to_owned())));
     session.endpoint(Role::Receiver).command = Box::new(|_| Ok(Command::new("none")));
     let outcome = Outcome::of(&mut session, &plan(3, &[conditions()]), &BTreeSet::new());
     let error = outcome.ending.as_ref().expect_err("ends");

@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bitcost_controller::{
-    AgentId, ControllerError, Ending, Endpoint, Endpoints, Incoming, Link, OUTPUT_ENDED, Session,
+    AgentEnd, AgentId, ControllerError, Ending, Endpoint, Endpoints, Incoming, Link, Session,
     Transport,
 };
+use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::constants::HostConstants;
 use bitcost_model::event::{Event, FailureKind};
@@ -272,12 +273,12 @@ impl Transport for World {
         agent: AgentId,
         _endpoint: &mut Endpoint,
         program: Option<&str>,
-    ) -> Result<Box<dyn Link>, String> {
+    ) -> Result<Box<dyn Link>, Unavailable> {
         let mut state = self.0.borrow_mut();
         let (now, role) = (state.now, agent.role);
         let earlier = state.started.iter().filter(|start| start.1 == role).count();
         state.started.push((now, role, program.map(str::to_owned)));
-        (state.start_script)(role, earlier)?;
+        (state.start_script)(role, earlier).map_err(Unavailable)?;
         state.agents.push(Agent {
             id: agent,
             earlier,
@@ -341,7 +342,7 @@ impl State {
             agent.ended = Some("its lease ran out".to_owned());
             let incoming = Incoming {
                 agent: agent.id,
-                content: Err(OUTPUT_ENDED.to_owned()),
+                content: Err(AgentEnd::OutputEnded),
             };
             self.due.push((agent.heard + Lease::LENGTH, incoming));
         }
@@ -389,7 +390,7 @@ impl State {
             Act::Hang => self.agents[at].is_hanging = true,
             Act::Die(how) => {
                 self.agents[at].ended = Some(how.to_owned());
-                self.push(at, arrival, Err(OUTPUT_ENDED.to_owned()));
+                self.push(at, arrival, Err(AgentEnd::OutputEnded));
             }
             Act::Fail(reason) => {
                 let reason = reason.to_owned();
@@ -413,7 +414,7 @@ impl State {
     }
 
     /// Answers of one agent arrive in their order; signs of life do not wait for others.
-    fn push(&mut self, at: usize, sent: Duration, content: Result<FromAgent, String>) {
+    fn push(&mut self, at: usize, sent: Duration, content: Result<FromAgent, AgentEnd>) {
         let agent = &mut self.agents[at];
         let mut due = sent + self.latency[slot(agent.id.role)];
         if content != Ok(FromAgent::Alive) {

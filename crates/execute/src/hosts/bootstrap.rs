@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufRead, Read, Write};
 use std::sync::Arc;
 
-use bitcost_controller::OUTPUT_ENDED;
+use bitcost_controller::AgentEnd;
 use bitcost_model::protocol::reach::{self, Found, NoLine};
 
 use crate::identity;
@@ -76,7 +76,7 @@ impl bitcost_controller::Bootstrap for Bootstrap {
         input: &mut dyn Write,
         output: &mut dyn BufRead,
         sign: &mut dyn FnMut(),
-    ) -> Result<(), String> {
+    ) -> Result<(), AgentEnd> {
         let own = self.programs.line(program)?;
         let found = line(output)?;
         sign();
@@ -90,22 +90,23 @@ impl bitcost_controller::Bootstrap for Bootstrap {
         }
         let host = &self.host;
         if system != "Linux" {
-            return Err(format!("{host} runs {system}; bitcost needs Linux"));
+            let why = format!("{host} runs {system}; bitcost needs Linux");
+            return Err(AgentEnd::Failed(why));
         }
         if !identity::runs_on(machine) {
-            return Err(format!(
+            return Err(AgentEnd::Failed(format!(
                 "{host} has a CPU of another kind ({machine}) than this program was built for ({}); build bitcost for it, copy it there, and give its path with --remote-program PATH",
                 std::env::consts::ARCH
-            ));
+            )));
         }
         self.copy(self.programs.file(program)?, input, output, sign)?;
         let copied = line(output)?;
         sign();
         match copied.strip_prefix("copied ") {
             Some(copied) if copied == own => say(input, "run\n"),
-            _ => Err(format!(
+            _ => Err(AgentEnd::Failed(format!(
                 "the copy of this program at {host} differs: sent {own}, received {copied}"
-            )),
+            ))),
         }
     }
 }
@@ -117,47 +118,47 @@ impl Bootstrap {
         input: &mut dyn Write,
         output: &mut dyn BufRead,
         sign: &mut dyn FnMut(),
-    ) -> Result<(), String> {
+    ) -> Result<(), AgentEnd> {
         let failed = |error: std::io::Error| {
-            format!(
+            AgentEnd::Failed(format!(
                 "cannot read this program to copy it to {}: {error}",
                 self.host
-            )
+            ))
         };
         let size = program.metadata().map_err(failed)?.len();
         say(input, &format!("copy {size}\n"))?;
         let ready = line(output)?;
         if ready != "ready" {
-            return Err(format!(
+            return Err(AgentEnd::Failed(format!(
                 "{} did not accept a copy of this program and printed {ready:?}",
                 self.host
-            ));
+            )));
         }
         let mut part = vec![0; PART];
         loop {
             match program.read(&mut part).map_err(failed)? {
-                0 => return input.flush().map_err(|_| OUTPUT_ENDED.to_owned()),
+                0 => return input.flush().map_err(|_| AgentEnd::OutputEnded),
                 length => input
                     .write_all(&part[..length])
-                    .map_err(|_| OUTPUT_ENDED.to_owned())?,
+                    .map_err(|_| AgentEnd::OutputEnded)?,
             }
             sign();
         }
     }
 }
 
-fn say(input: &mut dyn Write, text: &str) -> Result<(), String> {
+fn say(input: &mut dyn Write, text: &str) -> Result<(), AgentEnd> {
     input
         .write_all(text.as_bytes())
         .and_then(|()| input.flush())
-        .map_err(|_| OUTPUT_ENDED.to_owned())
+        .map_err(|_| AgentEnd::OutputEnded)
 }
 
 /// The next line of the script without its mark.
-fn line(output: &mut dyn BufRead) -> Result<String, String> {
+fn line(output: &mut dyn BufRead) -> Result<String, AgentEnd> {
     reach::line(output).map_err(|error| match error {
-        NoLine::Ended => OUTPUT_ENDED.to_owned(),
-        error => error.to_string(),
+        NoLine::Ended => AgentEnd::OutputEnded,
+        error => AgentEnd::Failed(error.to_string()),
     })
 }
 
@@ -168,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    fn held(says: &str) -> (Result<(), String>, String) {
+    fn held(says: &str) -> (Result<(), AgentEnd>, String) {
         let talk = Bootstrap {
             programs: Arc::default(),
             host: "web".to_owned(),
@@ -215,11 +216,13 @@ mod tests {
                 "bitcost-reach Darwin arm64 \n",
                 "runs Darwin; bitcost needs Linux",
             ),
-            ("who are you?\n", OUTPUT_ENDED),
+            ("who are you?\n", "its output ended"),
         ] {
             let (outcome, told) = held(says);
             assert!(
-                outcome.as_ref().is_err_and(|error| error.contains(what)),
+                outcome
+                    .as_ref()
+                    .is_err_and(|end| end.to_string().contains(what)),
                 "{outcome:?}"
             );
             assert_eq!(told, "");
@@ -228,7 +231,7 @@ mod tests {
         assert!(
             held(&endless)
                 .0
-                .is_err_and(|error| error.contains("start-up files"))
+                .is_err_and(|end| end.to_string().contains("start-up files"))
         );
     }
 
@@ -250,12 +253,12 @@ mod tests {
         let mut output = BufReader::new(output);
         assert!(line(&mut output).unwrap().starts_with("Linux "));
         say(&mut input, "copy 1000000\n").unwrap();
-        assert_eq!(line(&mut output).as_deref(), Ok("ready"));
+        assert_eq!(line(&mut output), Ok("ready".to_owned()));
         say(&mut input, "half of it").unwrap();
         let left = || std::fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(left(), 0);
         drop(input);
-        assert_eq!(line(&mut output).unwrap_err(), OUTPUT_ENDED);
+        assert_eq!(line(&mut output), Err(AgentEnd::OutputEnded));
         assert_eq!(
             (shell.wait().unwrap().code(), left()),
             (Some(COPY_FAILS), 0)
@@ -268,7 +271,7 @@ mod tests {
         let (outcome, told) = held(&format!(
             "bitcost-reach Linux {machine} \nbitcost-reach ready\nbitcost-reach copied bitcost 0.0.0 x 1-0\n"
         ));
-        assert!(outcome.is_err_and(|error| error.contains("differs: sent")));
+        assert!(outcome.is_err_and(|end| end.to_string().contains("differs: sent")));
         let size = identity::program().unwrap().metadata().unwrap().len();
         assert!(told.starts_with(&format!("copy {size}\n")));
     }

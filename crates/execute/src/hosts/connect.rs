@@ -1,5 +1,6 @@
 //! How an agent is started on a host, and what the exit status of its command means.
 
+use bitcost_model::Unavailable;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ impl Named {
             Host::Kubernetes(target) => {
                 let place = target.place();
                 let reason = format!("{place} is a host of a mesh: bitcost run STUDY --kubernetes");
-                Endpoint::new(place, move |_| Err(reason.clone()))
+                Endpoint::new(place, move |_| Err(Unavailable(reason.clone())))
             }
             Host::Iperf3(..) => iperf3::endpoint(&self.hosts[end], programs.clone()),
         })
@@ -160,9 +161,9 @@ impl Named {
 fn service(at: &HostPort, no_cost: bool) -> Endpoint {
     let place = at.to_string();
     let command = move |program: Option<&str>| match program {
-        Some(program) => Err(format!(
+        Some(program) => Err(Unavailable(format!(
             "the service at {place} starts its own program alone; to compare it with {program} reach the host by ssh: ssh:NAME"
-        )),
+        ))),
         None => {
             let mut command = Command::new("/proc/self/exe");
             command

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use bitcost_controller::{Endpoint, Endpoints, Session};
+use bitcost_model::Unavailable;
 use bitcost_model::place::{IpVersion, Places};
 use bitcost_model::protocol::Peer;
 use bitcost_model::record::Role;
@@ -24,7 +25,8 @@ pub fn endpoint(host: &Host, programs: Arc<Programs>) -> Endpoint {
     let place = host.place();
     let of_agent = host.clone();
     let command = move |program: Option<&str>| {
-        let address = address(&of_agent, None).map_err(|error| error.to_string())?;
+        let address = address(&of_agent, None);
+        let address = address.map_err(|error| Unavailable(error.to_string()))?;
         let mut command = Command::new(programs.path(program, "self")?);
         command.args(["agent", "--iperf3", &address.to_string()]);
         // Ctrl-C is for the controller, which ends the agents in an orderly way.

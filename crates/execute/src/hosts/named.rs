@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use bitcost_model::Invalid;
 use bitcost_model::event::{NamedHost, NamedHosts};
 use bitcost_model::record::Role;
 use bitcost_service::address::{HostPort, PORT};
@@ -40,7 +41,7 @@ impl Host {
     ///
     /// # Errors
     /// When the text is not a host, with the text that is allowed.
-    pub fn parse(text: &str) -> Result<Host, String> {
+    pub fn parse(text: &str) -> Result<Host, Invalid> {
         if let Some(at) = text.strip_prefix(SERVICE) {
             return HostPort::parse(at, PORT).map(Host::Service);
         }
@@ -63,12 +64,13 @@ impl Host {
                 || name.starts_with('-')
                 || name.contains(|c: char| c.is_whitespace() || c.is_control()) =>
             {
-                Err("no host; allowed: `local`, `user@host`, or a name that ssh knows".to_owned())
+                let why = "no host; allowed: `local`, `user@host`, or a name that ssh knows";
+                Err(Invalid(why.to_owned()))
             }
             _ => match with_port(name) {
-                Some((host, port)) => Err(format!(
+                Some((host, port)) => Err(Invalid(format!(
                     "ssh takes no port after a colon here; write `ssh://{host}:{port}`, or set Port for this host in ssh's configuration"
-                )),
+                ))),
                 None => Ok(Host::Ssh(name.to_owned())),
             },
         }
@@ -78,7 +80,7 @@ impl Host {
     ///
     /// # Errors
     /// When the text is neither, with the text that is allowed.
-    pub fn parse_iperf3(text: &str) -> Result<Host, String> {
+    pub fn parse_iperf3(text: &str) -> Result<Host, Invalid> {
         let is_name = |host: &str| {
             !host.is_empty()
                 && !host.starts_with('-')
@@ -97,9 +99,9 @@ impl Host {
         };
         match port.filter(|port| *port > 0 && is_name(host) && !host.contains(':')) {
             Some(port) => Ok(Host::Iperf3(host.to_owned(), port)),
-            None => Err(format!(
+            None => Err(Invalid(format!(
                 "`{text}` does not name an iperf3 server; allowed: a host name or an address, with a port other than {IPERF3_PORT} after a colon, such as `web`, `10.0.0.2:5202` or `[fd00::2]:5202`"
-            )),
+            ))),
         }
     }
 
@@ -248,14 +250,14 @@ impl Named {
 ///
 /// # Errors
 /// The paths that are allowed.
-pub fn parse_program(text: &str) -> Result<String, String> {
+pub fn parse_program(text: &str) -> Result<String, Invalid> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+/~".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-') {
         Ok(text.to_owned())
     } else {
-        Err(format!(
+        Err(Invalid(format!(
             "`{text}` is not possible here; allowed: letters, digits and . _ - + / ~, as the shell of the other host reads it"
-        ))
+        )))
     }
 }
 
@@ -263,13 +265,13 @@ pub fn parse_program(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 /// When the text is none.
-pub fn parse_node(text: &str) -> Result<String, String> {
+pub fn parse_node(text: &str) -> Result<String, Invalid> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     match !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
         true => Ok(text.to_owned()),
-        false => Err(format!(
+        false => Err(Invalid(format!(
             "`{text}` is no node of Slurm; allowed: letters, digits and . _ -"
-        )),
+        ))),
     }
 }
 
@@ -322,8 +324,8 @@ mod tests {
     #[test]
     fn a_node_of_slurm_is_a_plain_name() {
         assert_eq!(
-            parse_node("rack1-n07.site").as_deref(),
-            Ok("rack1-n07.site")
+            parse_node("rack1-n07.site"),
+            Ok("rack1-n07.site".to_owned())
         );
         for text in ["", "-n", "a b", "n[1-4]", "a;b"] {
             assert!(parse_node(text).is_err(), "{text}");
@@ -333,8 +335,8 @@ mod tests {
     #[test]
     fn a_remote_program_has_nothing_for_a_shell() {
         assert_eq!(
-            parse_program("~/bin/bitcost-1.0").as_deref(),
-            Ok("~/bin/bitcost-1.0")
+            parse_program("~/bin/bitcost-1.0"),
+            Ok("~/bin/bitcost-1.0".to_owned())
         );
         for text in ["", "-c", "a b", "a;b", "$(x)", "a'b"] {
             assert!(parse_program(text).is_err(), "{text}");

@@ -6,11 +6,13 @@
 use std::net::{IpAddr, ToSocketAddrs};
 use std::process::{Command, Stdio};
 
+use bitcost_model::Unavailable;
+
 /// The addresses of a name or of a numeric address, in the resolver's order.
 ///
 /// # Errors
 /// A sentence: the name is unknown, or the resolver could not be asked.
-pub fn addresses(name: &str) -> Result<Vec<IpAddr>, String> {
+pub fn addresses(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
     if let Ok(address) = name.parse() {
         return Ok(vec![address]);
     }
@@ -21,28 +23,30 @@ pub fn addresses(name: &str) -> Result<Vec<IpAddr>, String> {
     }
 }
 
-fn by_library(name: &str) -> Result<Vec<IpAddr>, String> {
+fn by_library(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
     let found = (name, 0)
         .to_socket_addrs()
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| Unavailable(error.to_string()))?;
     Ok(found.map(|address| address.ip()).collect())
 }
 
-fn by_getent(name: &str) -> Result<Vec<IpAddr>, String> {
+fn by_getent(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
     let asked = Command::new("getent")
         .args(["ahosts", name])
         .stdin(Stdio::null())
         .output();
     let output = asked.map_err(|error| {
-        format!("this static bitcost resolves names with getent, which cannot be started: {error}")
+        Unavailable(format!(
+            "this static bitcost resolves names with getent, which cannot be started: {error}"
+        ))
     })?;
     match output.status.code() {
         Some(0) => Ok(listed(&String::from_utf8_lossy(&output.stdout))),
-        Some(2) => Err("getent ahosts does not find it".to_owned()),
-        _ => Err(format!(
+        Some(2) => Err(Unavailable("getent ahosts does not find it".to_owned())),
+        _ => Err(Unavailable(format!(
             "getent ahosts failed: {}",
             String::from_utf8_lossy(&output.stderr).trim()
-        )),
+        ))),
     }
 }
 
@@ -108,7 +112,7 @@ mod tests {
     fn what_is_no_host_name_is_an_error_in_words() {
         assert_eq!(
             by_getent("no host name"),
-            Err("getent ahosts does not find it".to_owned())
+            Err(Unavailable("getent ahosts does not find it".to_owned()))
         );
     }
 }

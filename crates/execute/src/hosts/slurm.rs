@@ -44,7 +44,10 @@ pub fn nodes() -> Result<Vec<String>, ExecuteError> {
     let names = scontrol(&["show", "hostnames", &list])?;
     names
         .lines()
-        .map(|name| parse_node(name.trim()).map_err(ExecuteError::Environment))
+        .map(|name| {
+            let node = parse_node(name.trim());
+            node.map_err(|why| ExecuteError::Environment(why.0))
+        })
         .collect()
 }
 
@@ -77,7 +80,7 @@ pub(super) fn address(node: &str, version: Option<IpVersion>) -> Result<IpAddr, 
             "{name}, the address of the node {node}: {what}; name the interface for the data: --network-device DEVICE"
         ))
     };
-    let addresses = resolve::addresses(name).map_err(failed)?;
+    let addresses = resolve::addresses(name).map_err(|why| failed(why.0))?;
     let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
     let found = addresses.iter().find(fits).copied();
     found.ok_or_else(|| failed("it has no address of the requested version of IP".to_owned()))

@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use bitcost_controller::{ControllerError, Ending, Sink, now};
+use bitcost_model::Unavailable;
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_study::mesh::Mesh;
@@ -55,7 +56,7 @@ pub fn make(
         at: now(),
         enough_blocks: None,
     };
-    sink(ended).map_err(ControllerError::Sink)?;
+    sink(ended)?;
     Ok(Ending::Complete)
 }
 
@@ -100,7 +101,7 @@ fn together(
     let agents: Vec<(usize, usize)> = runs.iter().flat_map(pairs).collect();
     ground
         .start(&agents, stop)
-        .map_err(|error| ControllerError::Sink(error.to_string()))?;
+        .map_err(|error| Unavailable(error.to_string()))?;
     let shared = &*ground;
     let ended = match runs {
         [one] => made(shared, plan, one, stop, sink),
@@ -113,15 +114,15 @@ fn together(
                     let mut pass = move |event| match event {
                         // A live view shows one run at a time.
                         Event::Progress { .. } => Ok(()),
-                        event => events.send(event).map_err(|_| "nobody listens".to_owned()),
+                        event => events
+                            .send(event)
+                            .map_err(|_| Unavailable("nobody listens".to_owned())),
                     };
                     scope.spawn(move || made(shared, plan, run, stop, &mut pass))
                 })
                 .collect();
             drop(events);
-            inbox
-                .into_iter()
-                .try_for_each(|event| sink(event).map_err(ControllerError::Sink))?;
+            inbox.into_iter().try_for_each(&mut *sink)?;
             let endings = threads.into_iter().filter_map(|thread| thread.join().ok());
             endings
                 .into_iter()
@@ -154,7 +155,7 @@ fn made(
         let failed = |event: &Event| matches!(event, Event::RunFailed { .. });
         if stop.load(Ordering::Relaxed) || !events.iter().any(failed) {
             let passed = events.into_iter().try_for_each(sink);
-            return passed.map(|()| ending).map_err(ControllerError::Sink);
+            return Ok(passed.map(|()| ending)?);
         }
         std::thread::sleep(PAUSE);
     }
@@ -230,9 +231,6 @@ fn tried(
         run: index,
         at: now(),
     };
-    [began, failed]
-        .into_iter()
-        .try_for_each(pass)
-        .map_err(ControllerError::Sink)?;
+    [began, failed].into_iter().try_for_each(pass)?;
     Ok(Ending::Complete)
 }

@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use bitcost_model::Unavailable;
+
 const ENDING: &str = "journal";
 const SYSTEM_STATE: &str = "/var/lib/bitcost";
 /// Mode bits that the folder must not have: write permission of group and others.
@@ -39,14 +41,12 @@ pub fn folder() -> PathBuf {
 ///
 /// # Errors
 /// A sentence with the remedy.
-pub fn ready(folder: &Path) -> Result<(), String> {
-    let failed =
-        |error: io::Error| format!("cannot use the state folder {}: {error}", folder.display());
+pub fn ready(folder: &Path) -> Result<(), Unavailable> {
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(folder)
-        .map_err(failed)?;
+        .map_err(|error| unusable(folder, &error))?;
     check_private(folder)
 }
 
@@ -55,28 +55,30 @@ pub fn ready(folder: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// A sentence with the remedy.
-pub fn check_private(folder: &Path) -> Result<(), String> {
+pub fn check_private(folder: &Path) -> Result<(), Unavailable> {
     use io::ErrorKind::{NotFound, PermissionDenied};
     let meta = match fs::metadata(folder) {
         Ok(meta) => meta,
         Err(error) if matches!(error.kind(), NotFound | PermissionDenied) => return Ok(()),
-        Err(error) => {
-            return Err(format!(
-                "cannot use the state folder {}: {error}",
-                folder.display()
-            ));
-        }
+        Err(error) => return Err(unusable(folder, &error)),
     };
     let is_trusted = [bitcost_sys::process::effective_uid(), 0].contains(&meta.uid());
     if !is_trusted || meta.mode() & WRITABLE_BY_OTHERS != 0 {
-        return Err(format!(
+        return Err(Unavailable(format!(
             "the state folder {} belongs to user {} with mode {:o}: other users may write to it; make it private (chmod 700), or set BITCOST_STATE_DIR to another folder",
             folder.display(),
             meta.uid(),
             meta.mode() & 0o7777
-        ));
+        )));
     }
     Ok(())
+}
+
+fn unusable(folder: &Path, error: &io::Error) -> Unavailable {
+    Unavailable(format!(
+        "cannot use the state folder {}: {error}",
+        folder.display()
+    ))
 }
 
 /// Every journal of a folder; none when the folder does not exist.
@@ -110,16 +112,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(ready(folder.path()), Ok(()));
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("changed");
-        assert!(
-            ready(folder.path())
-                .expect_err("refused")
-                .contains("chmod 700")
-        );
-        assert!(
-            check_private(folder.path())
-                .expect_err("refused")
-                .contains("chmod 700")
-        );
+        for refused in [ready(folder.path()), check_private(folder.path())] {
+            let why = refused.expect_err("refused");
+            assert!(why.0.contains("chmod 700"), "{why}");
+        }
         assert_eq!(check_private(&folder.path().join("none")), Ok(()));
     }
 }

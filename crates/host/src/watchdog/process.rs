@@ -12,7 +12,7 @@ use bitcost_sys::files::open_regular;
 use super::{Answer, Message, Setup};
 use crate::change::Outcome;
 use crate::journal::{Entry, Header, OpenJournal, Refusal, hold, path_here, read, ready};
-use crate::recovery::{obstacle, owner, settle};
+use crate::recovery::{check_restored, owner, settle};
 
 /// How long an agent whose settings are still in effect may take to exit.
 const AGENT_ENDS: Duration = Duration::from_secs(2);
@@ -126,9 +126,7 @@ fn append_report(folder: &Path, outcomes: &[Outcome]) -> io::Result<()> {
 
 fn open(setup: &Setup) -> Result<OpenJournal, String> {
     ready(&setup.folder)?;
-    if let Some(reason) = obstacle(&setup.folder) {
-        return Err(reason);
-    }
+    check_restored(&setup.folder)?;
     let path = path_here(&setup.folder);
     let deadline = Instant::now() + RETRY;
     let held = loop {

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use bitcost_host::journal::{Entry, Header, line, path_here, read_at};
-use bitcost_host::recovery::{found, obstacle, recover};
+use bitcost_host::recovery::{check_restored, found, recover};
 use bitcost_host::{Change, Outcome, Values, single};
 use bitcost_sys::netlink::{Rtnl, VethPair};
 
@@ -197,8 +197,8 @@ fn changed_header() {
         );
         assert_eq!(fs::read(&path).unwrap(), bytes);
         assert!(
-            obstacle(folder.path())
-                .is_some_and(|why| why.contains("what it changed on this host is unknown"))
+            check_restored(folder.path())
+                .is_err_and(|why| why.0.contains("what it changed on this host is unknown"))
         );
     }
     assert_eq!(mtu(), 1400);
@@ -261,7 +261,7 @@ fn no_regular_file() {
         assert!(fs::symlink_metadata(folder.path().join("x.journal")).is_ok());
         let found = found(folder.path()).unwrap();
         assert!(found[0].contents.unread[0].contains(what), "{found:?}");
-        assert!(obstacle(folder.path()).is_some_and(|why| why.contains(what)));
+        assert!(check_restored(folder.path()).is_err_and(|why| why.0.contains(what)));
     }
     assert_eq!(mtu(), 1400);
 }
@@ -275,9 +275,9 @@ fn shared_folder() {
     for mode in [0o777, 0o720, 0o702] {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
         for said in [
-            recover(folder.path()).unwrap_err(),
-            found(folder.path()).unwrap_err(),
-            obstacle(folder.path()).unwrap(),
+            recover(folder.path()).unwrap_err().0,
+            found(folder.path()).unwrap_err().0,
+            check_restored(folder.path()).unwrap_err().0,
             bitcost_host::recovery::recover_one(path.clone())
                 .problems
                 .remove(0),

@@ -15,8 +15,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use bitcost_model::Unavailable;
 use bitcost_model::machine::HostDescription;
-use bitcost_model::protocol::{Decoder, FromAgent, Lease, PROTOCOL, Route, ToAgent};
+use bitcost_model::protocol::{Decoder, FrameError, FromAgent, Lease, PROTOCOL, Route, ToAgent};
 use bitcost_model::record::IdleBaseline;
 use bitcost_sys::clock::monotonic_ns;
 
@@ -50,7 +51,7 @@ pub fn serve(
     server: SocketAddr,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
-) -> Result<(), String> {
+) -> Result<(), Unavailable> {
     let output = Output::new(output);
     let inbox = read_messages(input);
     let mut lease = Lease::new(Lease::LENGTH, monotonic_ns());
@@ -58,12 +59,15 @@ pub fn serve(
     loop {
         let left = lease.left(monotonic_ns()).ok_or_else(|| {
             let seconds = Lease::LENGTH.as_secs();
-            format!("nothing heard from the controller for {seconds} s; the test was ended")
+            Unavailable(format!(
+                "nothing heard from the controller for {seconds} s; the test was ended"
+            ))
         })?;
         match inbox.recv_timeout(left) {
             Ok(message) => {
                 lease.renew(monotonic_ns());
-                answer(message?, server, &output, &mut running);
+                let message = message.map_err(|error| Unavailable(error.to_string()))?;
+                answer(message, server, &output, &mut running);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
@@ -71,19 +75,14 @@ pub fn serve(
     }
 }
 
-fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAgent, String>> {
+fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAgent, FrameError>> {
     let (sender, receiver) = mpsc::sync_channel(WAITING_MAX);
     std::thread::spawn(move || {
         let mut decoder = Decoder::default();
         let mut bytes = [0; 16 << 10];
-        loop {
-            let length = match input.read(&mut bytes) {
-                Ok(0) | Err(_) => return,
-                Ok(length) => length,
-            };
+        while let Ok(length @ 1..) = input.read(&mut bytes) {
             decoder.push(&bytes[..length]);
             while let Some(message) = decoder.take().transpose() {
-                let message = message.map_err(|error| error.to_string());
                 let is_broken = message.is_err();
                 if sender.send(message).is_err() || is_broken {
                     return;

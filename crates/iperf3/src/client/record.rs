@@ -1,5 +1,6 @@
 //! The record of the endpoint that a stock server plays, from the results that it sends.
 
+use bitcost_model::Invalid;
 use bitcost_model::protocol::{Part, SentCounts};
 use bitcost_model::record::{
     Counts, EndpointRecord, FlowRecord, Iperf3Peer, PartRecord, PhaseCounts, Role, Sequence,
@@ -18,7 +19,7 @@ pub fn record_of(
     parts: &[Part],
     theirs: &SentCounts,
     window: [u64; 2],
-) -> Result<EndpointRecord, String> {
+) -> Result<EndpointRecord, Invalid> {
     let mut index = 0;
     let mut records = Vec::new();
     for (number, part) in parts.iter().enumerate() {
@@ -27,7 +28,7 @@ pub fn record_of(
             let id = stream_id(index);
             index += 1;
             let stream = results.streams.iter().find(|stream| stream.id == id);
-            let stream = stream.ok_or_else(|| format!("has no result of stream {id}"))?;
+            let stream = stream.ok_or_else(|| Invalid(format!("has no result of stream {id}")))?;
             let sent = theirs.get(number).and_then(|flows| flows.get(flow));
             flows.push(flow_record(part, stream, sent.copied().unwrap_or_default()));
         }
@@ -39,7 +40,7 @@ pub fn record_of(
         });
     }
     if records.is_empty() {
-        return Err("was asked for no part".to_owned());
+        return Err(Invalid("was asked for no part".to_owned()));
     }
     let first = records.remove(0);
     Ok(EndpointRecord {

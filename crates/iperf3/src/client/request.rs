@@ -1,6 +1,7 @@
 //! What is asked of a stock server: the parameters of a test from the conditions of a run, and what
 //! it cannot do.
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::{
     Conditions, Direction, Mss, Offloads, RateOf, ReceiveSize, Waiting, Workload,
 };
@@ -17,11 +18,11 @@ const LEAST_DATAGRAM: u32 = 16;
 ///
 /// # Errors
 /// The setting, and why it needs bitcost there.
-pub fn check(conditions: &Conditions) -> Result<(), String> {
+pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
     let needs = |what: &str| {
-        Err(format!(
+        Err(Invalid(format!(
             "{what} needs bitcost at both endpoints, and --peer iperf3 names an iperf3 server"
-        ))
+        )))
     };
     if !matches!(
         conditions.workload,
@@ -74,7 +75,7 @@ pub fn check(conditions: &Conditions) -> Result<(), String> {
             setting.setting
         ));
     }
-    possible(conditions)
+    possible(conditions).map_err(Invalid)
 }
 
 /// Checks the sizes and numbers that iperf3 allows.
@@ -119,7 +120,7 @@ fn possible(conditions: &Conditions) -> Result<(), String> {
 ///
 /// # Errors
 /// As [`check`].
-pub fn params(conditions: &Conditions) -> Result<Value, String> {
+pub fn params(conditions: &Conditions) -> Result<Value, Invalid> {
     check(conditions)?;
     let protocol = match conditions.workload.is_datagram() {
         true => "udp",
@@ -235,7 +236,7 @@ mod tests {
             (conditions(|c| c.flows = 129), "at most 128"),
             (conditions(|c| c.warmup_ms = 250), "-O"),
         ] {
-            let reason = check(&asked).unwrap_err();
+            let Invalid(reason) = check(&asked).unwrap_err();
             assert!(reason.contains(named), "{reason}");
         }
     }

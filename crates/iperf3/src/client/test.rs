@@ -155,7 +155,7 @@ impl Test {
         let ours = self.own_results(&theirs).to_json();
         control.send_text(&ours).map_err(|lost| self.lost(&lost))?;
         let results = control.text().map_err(|lost| self.lost(&lost))?;
-        let results = Results::read(&results).map_err(|why| self.no_server(&why))?;
+        let results = Results::read(&results).map_err(|why| self.no_server(&why.0))?;
         self.expect(control, state::DISPLAY_RESULTS)?;
         let _ = control.send_state(state::IPERF_DONE);
         let window = match conditions.workload.is_datagram() && !conditions.is_bounded() {

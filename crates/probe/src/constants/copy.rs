@@ -29,7 +29,7 @@ const MEMORY_MOST: u64 = 256 << 20;
 ///
 /// # Errors
 /// A sentence, where there are too few samples.
-pub fn in_cache(length: Duration) -> Result<ConstantFigure, String> {
+pub(super) fn in_cache(length: Duration) -> Result<ConstantFigure, String> {
     let mut buffer = vec![1u8; 2 * CACHED + APART];
     let (from, to) = buffer.split_at_mut(CACHED + APART);
     let from = &from[..CACHED];
@@ -54,7 +54,7 @@ pub fn in_cache(length: Duration) -> Result<ConstantFigure, String> {
 ///
 /// # Errors
 /// A sentence, where the size of the cache is not known, or so much memory cannot be taken.
-pub fn beyond_cache() -> Result<ConstantFigure, String> {
+pub(super) fn beyond_cache() -> Result<ConstantFigure, String> {
     let cpu = allowed_cpus().unwrap_or_default().first().copied();
     let cache = cpu
         .and_then(memory::last_level_cache)

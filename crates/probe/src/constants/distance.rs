@@ -14,7 +14,7 @@ const EVERY: Duration = Duration::from_micros(500);
 ///
 /// # Errors
 /// A sentence, where there is no second CPU, or the threads do not meet often enough.
-pub fn round_trip(
+pub(super) fn round_trip(
     first: Option<u32>,
     second: Option<u32>,
     length: Duration,

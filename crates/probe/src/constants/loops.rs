@@ -13,14 +13,14 @@ use super::spread;
 const BATCH: u32 = 500;
 
 /// A read of `CLOCK_MONOTONIC`.
-pub fn clock_read(length: Duration) -> Result<ConstantFigure, String> {
+pub(super) fn clock_read(length: Duration) -> Result<ConstantFigure, String> {
     batches(length, || {
         black_box(monotonic_ns());
     })
 }
 
 /// getppid(2), which enters the kernel and does almost nothing there.
-pub fn system_call(length: Duration) -> Result<ConstantFigure, String> {
+pub(super) fn system_call(length: Duration) -> Result<ConstantFigure, String> {
     batches(length, || {
         black_box(rustix::process::getppid());
     })

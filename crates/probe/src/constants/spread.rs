@@ -3,7 +3,7 @@
 use bitcost_model::constants::{Constant, ConstantFigure};
 
 /// A constant, or the reason why it could not be measured.
-pub type Found = (Constant, Result<ConstantFigure, String>);
+pub(super) type Found = (Constant, Result<ConstantFigure, String>);
 
 /// The reason why what needs another CPU is absent where there is none.
 pub const ONE_CPU: &str = "only one CPU may be used";
@@ -18,7 +18,7 @@ const SAMPLES_LEAST: usize = 20;
 ///
 /// # Errors
 /// A sentence, where there are too few of them.
-pub fn figure(mut samples: Vec<f64>) -> Result<ConstantFigure, String> {
+pub(super) fn figure(mut samples: Vec<f64>) -> Result<ConstantFigure, String> {
     if samples.len() < SAMPLES_LEAST {
         return Err(format!(
             "{} samples were taken, {SAMPLES_LEAST} are needed: the machine is busy",

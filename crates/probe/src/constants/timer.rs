@@ -22,7 +22,7 @@ const LATE_NS: u64 = 15_000;
 ///
 /// # Errors
 /// A sentence, where there is no such timer, or where it expires later.
-pub fn interrupt(length: Duration) -> Result<ConstantFigure, String> {
+pub(super) fn interrupt(length: Duration) -> Result<ConstantFigure, String> {
     let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
     let timer = timerfd_create(TimerfdClockId::Monotonic, flags)
         .map_err(|error| format!("create a timer: {error}"))?;

@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::thread::Builder;
 use std::time::Duration;
 
+use bitcost_model::Unavailable;
 use bitcost_model::constants::Constant;
 use bitcost_sys::clock::monotonic_ns;
 use rustix::event::{EventfdFlags, eventfd};
@@ -156,7 +157,7 @@ impl Scene {
             is_ready
                 .iter()
                 .take(1 + usize::from(kind.is_busy))
-                .collect::<Result<(), String>>()?;
+                .collect::<Result<(), Unavailable>>()?;
             let wakes = || {
                 pinned(waker)?;
                 Ok(if kind.is_same {

@@ -12,6 +12,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
+use bitcost_model::Unavailable;
 use bitcost_model::counters::SoftirqTime;
 use bitcost_sys::bpf::BpfError;
 use bitcost_sys::clock::monotonic_ns;
@@ -41,14 +42,17 @@ impl SoftirqTimer {
     ///
     /// # Errors
     /// The call of bpf(2) that the kernel refused, or what else failed.
-    pub fn start(cpus: &[u32]) -> Result<SoftirqTimer, String> {
-        let say = |error: BpfError| error.to_string();
+    pub fn start(cpus: &[u32]) -> Result<SoftirqTimer, Unavailable> {
+        let say = |error: BpfError| Unavailable(error.to_string());
         let text = read::text("/proc/softirqs").unwrap_or_default();
         let online = heads(text.lines().next());
         if let Some(cpu) = cpus.iter().find(|cpu| !online.contains(cpu)) {
-            return Err(format!("CPU {cpu} is not online"));
+            return Err(Unavailable(format!("CPU {cpu} is not online")));
         }
-        let most = cpus.iter().max().ok_or("no CPU is named")?;
+        let most = cpus
+            .iter()
+            .max()
+            .ok_or_else(|| Unavailable("no CPU is named".to_owned()))?;
         let programs = Arc::new(Programs::load(*most).map_err(say)?);
         // The kernel may refuse to attach what it has loaded.
         slot(&programs, Duration::ZERO).map_err(say)?;
@@ -63,7 +67,9 @@ impl SoftirqTimer {
             cpus: cpus.to_vec(),
             programs,
             stop: Some(stop),
-            thread: Some(thread.map_err(|error| format!("start its thread: {error}"))?),
+            thread: Some(
+                thread.map_err(|error| Unavailable(format!("start its thread: {error}")))?,
+            ),
         })
     }
 

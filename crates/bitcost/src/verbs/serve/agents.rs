@@ -15,7 +15,7 @@ use bitcost_service::address::{HostPort, PORT};
 use bitcost_service::event::Event;
 use bitcost_service::monitor::counts::{Counts, Peer, Queue};
 use bitcost_service::monitor::text::text;
-use bitcost_service::rules::{Rules, name_of};
+use bitcost_service::rules::Rules;
 use bitcost_service::{FRONT_VERB, Fronts, Give, Lengths, Service};
 
 use super::clients::{ClientLines, from};
@@ -129,7 +129,7 @@ pub fn run(arguments: &Place, metrics: &Metrics) -> Result<(), Failure> {
         }
         opened => opened,
     };
-    let service = opened.map_err(|(why, _)| Failure::Environment(why))?;
+    let service = opened.map_err(|(why, _)| why)?;
     let counts = Arc::new(Counts::default());
     counts.begin(SERVICE);
     let lengths = service.lengths();
@@ -154,7 +154,7 @@ pub fn run(arguments: &Place, metrics: &Metrics) -> Result<(), Failure> {
     }
     log.result(&lines.summary());
     log.finish();
-    served.map_err(Failure::Environment)
+    Ok(served?)
 }
 
 /// Counts what happened to a client for monitoring.
@@ -167,7 +167,7 @@ fn count(counts: &Counts, event: &Event) {
             };
             counts.tested(SERVICE, peer, figures.clone());
         }
-        Event::Refused { rule, .. } => counts.refused(SERVICE, name_of(rule)),
+        Event::Refused { why, .. } => counts.refused(SERVICE, why.by()),
         Event::Failed { .. } => counts.failed(SERVICE),
         Event::Enrolled { .. } | Event::Began { .. } | Event::Ended { .. } => {}
     }
@@ -182,7 +182,7 @@ fn agent() -> Command {
 
 /// Starts what speaks with clients.
 fn start_fronts() -> Result<Fronts, Failure> {
-    Fronts::start(front).map_err(Failure::Environment)
+    Ok(Fronts::start(front)?)
 }
 
 /// The process that speaks with clients, which Ctrl-C does not reach either.
@@ -209,8 +209,8 @@ fn announce(service: &Service, arguments: &Place, log: &Log) -> Result<(), Failu
     let address = service.address().map_err(failed)?;
     let at = place(address, arguments.link_host.as_deref())?;
     let store = service.store();
-    store.keep_place(&at).map_err(Failure::Environment)?;
-    let keys = store.keys().map_err(Failure::Environment)?;
+    store.keep_place(&at)?;
+    let keys = store.keys()?;
     log.result(&format!(
         "serving bitcost at {} port {}, with the key {}; Ctrl-C ends",
         address.ip(),
@@ -224,9 +224,9 @@ fn announce(service: &Service, arguments: &Place, log: &Log) -> Result<(), Failu
         ));
         return Ok(());
     }
-    store.withdraw_links().map_err(Failure::Environment)?;
+    store.withdraw_links()?;
     let token = store.invite(None, Rules::default());
-    let token = token.map_err(Failure::Environment)?;
+    let token = token?;
     let link = bitcost_service::link::Link {
         at,
         service: service.fingerprint(),
@@ -302,13 +302,12 @@ impl Lines {
             }
             // `--metrics` tells them; the session's last line counts them.
             Event::Ran { .. } => {}
-            Event::Refused { peer, name, rule } => {
+            Event::Refused { peer, name, why } => {
                 self.refused += 1;
                 let name = name
                     .as_ref()
                     .map_or(String::new(), |name| format!("{name} "));
-                self.lines
-                    .say(log, *peer, &format!("{name}refused: {rule}"));
+                self.lines.say(log, *peer, &format!("{name}refused: {why}"));
             }
             Event::Failed { peer, reason } => {
                 self.failed += 1;

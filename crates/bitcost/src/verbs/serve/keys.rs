@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bitcost_host::KNOBS;
+use bitcost_model::Invalid;
 use bitcost_model::host_settings::STRESS;
 use bitcost_model::units::{parse_duration, parse_rate};
 use bitcost_service::OwnKey;
@@ -79,7 +80,7 @@ struct Add {
     folder: Folder,
 }
 
-fn at(text: &str) -> Result<HostPort, String> {
+fn at(text: &str) -> Result<HostPort, Invalid> {
     HostPort::parse(text, PORT)
 }
 
@@ -107,13 +108,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn open(folder: &Folder) -> Result<Store, Failure> {
-    Store::open(&folder.path()).map_err(Failure::Environment)
+    Ok(Store::open(&folder.path())?)
 }
 
 fn list(folder: &Folder) -> Result<(), Failure> {
     let store = open(folder)?;
-    let keys = store.keys().map_err(Failure::Environment)?;
-    let links = store.invitations().map_err(Failure::Environment)?;
+    let keys = store.keys()?;
+    let links = store.invitations()?;
     if keys.is_empty() {
         output::line("no key is served; `bitcost serve keys add` makes a link that enrols one")?;
     }
@@ -174,12 +175,12 @@ fn link(add: &Add) -> Result<(), Failure> {
         max_tests: add.max_tests,
         max_session_s: seconds(add.max_session),
     };
-    let service = OwnKey::of_folder(&add.folder.path()).map_err(Failure::Environment)?;
+    let service = OwnKey::of_folder(&add.folder.path())?;
     let token = store.invite(add.name.as_deref(), rules);
     output::line(&about_link(&Link {
         at,
         service: service.fingerprint,
-        token: token.map_err(Failure::Environment)?,
+        token: token?,
     }))
 }
 
@@ -189,14 +190,14 @@ fn seconds(time: Duration) -> u32 {
 
 fn revoke(asked: &str, folder: &Folder) -> Result<(), Failure> {
     let store = open(folder)?;
-    let keys = store.keys().map_err(Failure::Environment)?;
+    let keys = store.keys()?;
     let fits = |(key, enrolled): &&(Fingerprint, Enrolled)| {
         enrolled.name == asked || key.to_string().starts_with(asked)
     };
     let found: Vec<_> = keys.iter().filter(fits).collect();
     match &found[..] {
         [(key, enrolled)] => {
-            store.revoke(*key).map_err(Failure::Environment)?;
+            store.revoke(*key)?;
             output::line(&format!("{} is revoked, key {key}", enrolled.name))
         }
         [] => Err(Failure::Usage(format!(

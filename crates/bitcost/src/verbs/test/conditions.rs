@@ -60,7 +60,7 @@ impl Typed {
             .map_err(|why| impossible(&why))?;
         refuse_named_modes(arguments, &conditions)?;
         if arguments.is_with_iperf3() {
-            request::check(&conditions).map_err(Failure::Usage)?;
+            request::check(&conditions)?;
         }
         refuse_slow(&conditions, lab.map(|lab| lab.mtu_bytes), "--rate")?;
         match lab {

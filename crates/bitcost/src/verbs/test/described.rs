@@ -145,7 +145,7 @@ impl Test<'_> {
             conditions.check_in_lab(mtu_bytes)?;
         }
         match self.arguments.is_with_iperf3() {
-            true => request::check(&conditions),
+            true => Ok(request::check(&conditions)?),
             false => Ok(()),
         }
     }

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use bitcost_model::Unavailable;
 use bitcost_model::event::Kubernetes;
 use bitcost_model::harmless;
 use serde::de::DeserializeOwned;
@@ -60,13 +61,15 @@ pub fn context() -> Result<Option<String>, ExecuteError> {
         .args(["config", "current-context"])
         .stdin(Stdio::null())
         .output();
-    let output = asked.map_err(|error| ExecuteError::Environment(no_kubectl(&error)))?;
+    let output = asked.map_err(|error| no_kubectl(&error))?;
     let name = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Ok((output.status.success() && !name.is_empty()).then_some(name))
 }
 
-fn no_kubectl(error: &std::io::Error) -> String {
-    format!("cannot start kubectl: {error}; --kubernetes needs kubectl on the PATH")
+fn no_kubectl(error: &std::io::Error) -> Unavailable {
+    Unavailable(format!(
+        "cannot start kubectl: {error}; --kubernetes needs kubectl on the PATH"
+    ))
 }
 
 impl Kubectl {
@@ -92,7 +95,7 @@ impl Kubectl {
     /// # Errors
     /// Environment, with what it said and what to do.
     pub fn ask(&self, words: &[&str]) -> Result<String, ExecuteError> {
-        self.carried(words, "").map_err(ExecuteError::Environment)
+        Ok(self.carried(words, "")?)
     }
 
     /// Creates objects; returns them as the cluster has them.
@@ -101,11 +104,10 @@ impl Kubectl {
     /// As [`Kubectl::ask`].
     pub fn create<T: DeserializeOwned>(&self, manifest: &str) -> Result<Vec<T>, ExecuteError> {
         let said = self.carried(&["create", "--filename=-", "--output=json"], manifest);
-        said.and_then(|said| status::several(&said))
-            .map_err(ExecuteError::Environment)
+        Ok(status::several(&said?)?)
     }
 
-    fn carried(&self, words: &[&str], input: &str) -> Result<String, String> {
+    fn carried(&self, words: &[&str], input: &str) -> Result<String, Unavailable> {
         let mut command = self.command(&[]);
         // Ctrl-C is for bitcost, which removes what it made.
         command.arg(REQUEST).args(words).process_group(0);
@@ -114,7 +116,7 @@ impl Kubectl {
         let mut child = command.spawn().map_err(|error| no_kubectl(&error))?;
         let parts = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(mut stdin), Some(stdout), Some(stderr)) = parts else {
-            return Err("kubectl has no standard streams".to_owned());
+            return Err(Unavailable("kubectl has no standard streams".to_owned()));
         };
         let read = std::thread::scope(|scope| {
             let said = scope.spawn(move || bounded(stderr, SAID_BYTES));
@@ -124,17 +126,22 @@ impl Kubectl {
             drop(stdin);
             (printed.join().ok(), said.join().ok())
         });
-        let status = child.wait().map_err(|error| error.to_string())?;
+        let status = child
+            .wait()
+            .map_err(|error| Unavailable(error.to_string()))?;
         let (printed, is_cut) = read.0.unwrap_or_default();
         let (said, _) = read.1.unwrap_or_default();
         match (status.success(), is_cut) {
             (true, false) => Ok(String::from_utf8_lossy(&printed).into_owned()),
-            (true, true) => Err(format!(
+            (true, true) => Err(Unavailable(format!(
                 "kubectl {} printed more than {} MiB",
                 words[0],
                 OUTPUT_BYTES >> 20
-            )),
-            (false, _) => Err(told(words[0], &String::from_utf8_lossy(&said))),
+            ))),
+            (false, _) => {
+                let said = String::from_utf8_lossy(&said);
+                Err(Unavailable(told(words[0], &said)))
+            }
         }
     }
 }

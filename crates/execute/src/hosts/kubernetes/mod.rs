@@ -28,6 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bitcost_controller::{Endpoint, Explain};
+use bitcost_model::Unavailable;
 use bitcost_model::event::Kubernetes;
 use bitcost_model::place::IpVersion;
 
@@ -136,8 +137,7 @@ impl Cluster {
     /// Removes jobs that an earlier execution left and that have ended.
     fn remove_left(&self, progress: &mut dyn Progress) -> Result<(), ExecuteError> {
         let words = ["get", "jobs", "--output=json", "--selector", MANAGED];
-        let left = status::ended_jobs(&self.kubectl.ask(&words)?);
-        let left = left.map_err(ExecuteError::Environment)?;
+        let left = status::ended_jobs(&self.kubectl.ask(&words)?)?;
         if left.is_empty() {
             return Ok(());
         }
@@ -318,7 +318,7 @@ impl Cluster {
 
     fn pod(&self, name: &str) -> Result<Asked, ExecuteError> {
         let said = self.kubectl.ask(&["get", "pod", name, "--output=json"])?;
-        status::read(&said).map_err(ExecuteError::Environment)
+        Ok(status::read(&said)?)
     }
 
     /// Waits until each container runs or cannot.
@@ -370,15 +370,13 @@ impl Cluster {
         if self.has_jobs {
             let of_run = format!("{RUN_LABEL}={}", self.run);
             let words = ["get", "pods", "--output=json", "--selector", &of_run];
-            let pods = status::pods(&self.kubectl.ask(&words)?);
-            found = pods.map_err(ExecuteError::Environment)?;
+            found = status::pods(&self.kubectl.ask(&words)?)?;
         }
         for number in open {
             let Target { kind, name: pod } = &self.targets[*number];
             if kind.is_pod() {
                 let said = self.kubectl.ask(&["get", "pod", pod, "--output=json"])?;
-                let state = status::ephemeral(&said, &self.ephemeral(*number));
-                let state = state.map_err(ExecuteError::Environment)?;
+                let state = status::ephemeral(&said, &self.ephemeral(*number))?;
                 found.push((*number, pod.clone(), state));
             }
         }
@@ -441,7 +439,7 @@ impl Cluster {
         let container = match (self.services.get(&target), &self.containers[target]) {
             (Some(Err(reason)), _) | (_, Err(reason)) => {
                 let reason = reason.clone();
-                return Endpoint::new(place, move |_| Err(reason.clone()));
+                return Endpoint::new(place, move |_| Err(Unavailable(reason.clone())));
             }
             (_, Ok(container)) => container.clone(),
         };

@@ -1,5 +1,6 @@
 //! Which nodes and pods of a cluster are hosts.
 
+use bitcost_model::Unavailable;
 use bitcost_model::event::Kubernetes;
 use bitcost_model::near::did_you_mean;
 use serde::Deserialize;
@@ -25,7 +26,7 @@ pub fn hosts(
     let names = nodes.iter().map(|node| target(Kind::Node, node));
     let mut targets: Vec<Target> = names
         .collect::<Result<_, _>>()
-        .map_err(ExecuteError::Environment)?;
+        .map_err(|why| ExecuteError::Environment(why.0))?;
     for pod in pods {
         let pod = target(Kind::Pod, pod);
         targets.push(pod.map_err(|why| ExecuteError::Usage(format!("--in-pod: {why}")))?);
@@ -54,14 +55,10 @@ struct Taint {
     effect: String,
 }
 
-fn environment<T>(result: Result<T, String>) -> Result<T, ExecuteError> {
-    result.map_err(ExecuteError::Environment)
-}
-
 fn nodes(kubectl: &Kubectl, selector: Option<&str>) -> Result<Vec<String>, ExecuteError> {
     let all = || kubectl.ask(&["get", "nodes", "--output=json"]);
     let Some(selector) = selector else {
-        let open = environment(open_nodes(&all()?))?;
+        let open = open_nodes(&all()?)?;
         return match open.is_empty() {
             false => Ok(open),
             true => Err(ExecuteError::Environment(
@@ -71,9 +68,9 @@ fn nodes(kubectl: &Kubectl, selector: Option<&str>) -> Result<Vec<String>, Execu
     };
     let selected = format!("--selector={selector}");
     let said = kubectl.ask(&["get", "nodes", "--output=json", &selected])?;
-    let found: Vec<Node> = environment(status::items(&said))?;
+    let found: Vec<Node> = status::items(&said)?;
     if found.is_empty() {
-        let hint = environment(near_labels(selector, &all()?))?;
+        let hint = near_labels(selector, &all()?)?;
         return Err(ExecuteError::Environment(format!(
             "no node of the cluster has the labels {selector}; kubectl get nodes --show-labels lists those that are there{hint}"
         )));
@@ -82,7 +79,7 @@ fn nodes(kubectl: &Kubectl, selector: Option<&str>) -> Result<Vec<String>, Execu
 }
 
 /// The nodes that let pods in which tolerate nothing.
-fn open_nodes(said: &str) -> Result<Vec<String>, String> {
+fn open_nodes(said: &str) -> Result<Vec<String>, Unavailable> {
     let lets_in = |node: &Node| {
         let mut taints = node.spec.taints.iter();
         taints.all(|taint| taint.effect == "PreferNoSchedule")
@@ -92,7 +89,7 @@ fn open_nodes(said: &str) -> Result<Vec<String>, String> {
 }
 
 /// The labels of nodes that resemble a selector.
-fn near_labels(selector: &str, said: &str) -> Result<String, String> {
+fn near_labels(selector: &str, said: &str) -> Result<String, Unavailable> {
     let nodes: Vec<Node> = status::items(said)?;
     let label = |(key, value): (&String, &String)| match selector.contains('=') {
         true => format!("{key}={value}"),

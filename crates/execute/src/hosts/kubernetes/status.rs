@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use bitcost_model::Unavailable;
 use bitcost_model::harmless;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -122,27 +123,27 @@ fn sentence(reason: &str, message: &str) -> String {
 }
 
 /// What kubectl printed, as a type.
-pub fn read<T: DeserializeOwned>(said: &str) -> Result<T, String> {
+pub fn read<T: DeserializeOwned>(said: &str) -> Result<T, Unavailable> {
     serde_json::from_str(said).map_err(other_json)
 }
 
 /// The objects that kubectl printed one after the other.
-pub fn several<T: DeserializeOwned>(said: &str) -> Result<Vec<T>, String> {
+pub fn several<T: DeserializeOwned>(said: &str) -> Result<Vec<T>, Unavailable> {
     let all = serde_json::Deserializer::from_str(said).into_iter();
     all.collect::<Result<_, _>>().map_err(other_json)
 }
 
-fn other_json(error: serde_json::Error) -> String {
-    format!("kubectl printed other JSON: {error}")
+fn other_json(error: serde_json::Error) -> Unavailable {
+    Unavailable(format!("kubectl printed other JSON: {error}"))
 }
 
 /// The items of a list.
-pub fn items<T: DeserializeOwned>(said: &str) -> Result<Vec<T>, String> {
+pub fn items<T: DeserializeOwned>(said: &str) -> Result<Vec<T>, Unavailable> {
     read::<List<T>>(said).map(|list| list.items)
 }
 
 /// The pods of jobs: the number of the target, the pod's name, and its state.
-pub fn pods(said: &str) -> Result<Vec<(usize, String, State)>, String> {
+pub fn pods(said: &str) -> Result<Vec<(usize, String, State)>, Unavailable> {
     let of = |pod: Pod| {
         let number = pod.metadata.labels.get(TARGET_LABEL)?.parse().ok()?;
         let state = state(&pod.status, &pod.status.container_statuses, CONTAINER);
@@ -152,7 +153,7 @@ pub fn pods(said: &str) -> Result<Vec<(usize, String, State)>, String> {
 }
 
 /// The state of an ephemeral container of a pod.
-pub fn ephemeral(said: &str, name: &str) -> Result<State, String> {
+pub fn ephemeral(said: &str, name: &str) -> Result<State, Unavailable> {
     let pod: Pod = read(said)?;
     let containers = &pod.status.ephemeral_container_statuses;
     Ok(state(&pod.status, containers, name))
@@ -288,7 +289,7 @@ struct JobStatus {
 }
 
 /// The names of the jobs that have ended.
-pub fn ended_jobs(said: &str) -> Result<Vec<String>, String> {
+pub fn ended_jobs(said: &str) -> Result<Vec<String>, Unavailable> {
     let has_ended = |job: &AnyJob| {
         let ends = |condition: &Condition| {
             ["Complete", "Failed"].contains(&condition.kind.as_str()) && condition.status == "True"
@@ -395,7 +396,7 @@ mod tests {
         let said = r#"{"items":[{"metadata":{"name":"a"},"status":{"conditions":[{"type":"Complete","status":"True"}]}},
             {"metadata":{"name":"b"},"status":{"active":1}},{"metadata":{"name":"c"}}]}"#;
         assert_eq!(ended_jobs(said), Ok(vec!["a".to_owned()]));
-        assert!(ended_jobs("nonsense").is_err_and(|why| why.contains("other JSON")));
+        assert!(ended_jobs("nonsense").is_err_and(|why| why.0.contains("other JSON")));
         assert_eq!(
             last_message(r#"{"items":[{"message":"x"},{"message":"violates PodSecurity"}]}"#),
             Some("violates PodSecurity".to_owned())

@@ -1,5 +1,6 @@
 //! Where an agent runs in a cluster and how others reach it, as a place names it: `kubernetes:n1`.
 
+use bitcost_model::Invalid;
 use bitcost_study::mesh::Network;
 
 /// Where an agent runs in a cluster.
@@ -57,7 +58,7 @@ impl Kind {
 
 impl Target {
     /// Reads the place of a target; absent where it is another kind of place.
-    pub fn parse(place: &str) -> Option<Result<Target, String>> {
+    pub fn parse(place: &str) -> Option<Result<Target, Invalid>> {
         let of = |(prefix, kind): &(&str, Kind)| {
             let name = place.strip_prefix(prefix)?;
             Some(plain(name).map(|name| Target { kind: *kind, name }))
@@ -96,13 +97,13 @@ pub fn first(targets: &[Target], number: usize) -> usize {
 }
 
 /// The name of a node or pod.
-pub fn plain(name: &str) -> Result<String, String> {
+pub fn plain(name: &str) -> Result<String, Invalid> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-".contains(c);
     match (1..=253).contains(&name.len()) && !name.starts_with('-') && name.chars().all(is_plain) {
         true => Ok(name.to_owned()),
-        false => Err(format!(
+        false => Err(Invalid(format!(
             "`{name}` is no name of Kubernetes; allowed: lowercase letters, digits and . -"
-        )),
+        ))),
     }
 }
 
