@@ -8,11 +8,11 @@ use bitcost_model::units::counted;
 pub(crate) fn of_cells(explanation: &Explanation) -> String {
     let mut found: Vec<(String, usize)> = Vec::new();
     let verdicts = || explanation.cells.iter().filter_map(|cell| cell.verdict());
-    let words = explanation.cells.iter();
-    let words: Vec<String> = words.filter_map(ExplainedCell::limiter_words).collect();
+    let words = |cell: &ExplainedCell| Some((cell.limiter_words()?, cell.leading().len() > 1));
+    let words: Vec<(String, bool)> = explanation.cells.iter().filter_map(words).collect();
     let are_alike = words.windows(2).all(|both| both[0] == both[1]);
-    for limiter in words {
-        let limiter = match limiter.starts_with("mixed: ") && !are_alike {
+    for (limiter, is_mixed) in words {
+        let limiter = match is_mixed && !are_alike {
             true => "mixed".to_owned(),
             false => limiter,
         };
