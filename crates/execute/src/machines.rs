@@ -26,7 +26,7 @@ pub fn check_same(
         differences.extend(
             of_host
                 .into_iter()
-                .map(|found| format!("  {role}: {found}")),
+                .map(|(_, found)| format!("  {role}: {found}")),
         );
     }
     if differences.is_empty() {

@@ -116,28 +116,30 @@ pub struct HostDescription {
     pub bitcost_version: String,
 }
 
+/// What differs between hosts with different kernels, and with different programs.
+pub const KERNEL: &str = "kernel";
+/// See [`KERNEL`].
+pub const BITCOST_VERSION: &str = "bitcost version";
+
 impl HostDescription {
     /// Whether both hosts are certainly different machines, which their boot ids show.
     pub fn is_apart_from(&self, other: &HostDescription) -> bool {
         self.boot_id.is_some() && other.boot_id.is_some() && self.boot_id != other.boot_id
     }
 
-    /// The differences from another description, one sentence for each, which names the other's
+    /// The differences from another description: what differs, and a sentence that names the other's
     /// value first.
-    pub fn differences(&self, other: &HostDescription) -> Vec<String> {
+    pub fn differences(&self, other: &HostDescription) -> Vec<(&'static str, String)> {
         let mut found = Vec::new();
-        let mut compare = |what: &str, before: String, now: String| {
+        let mut compare = |what: &'static str, before: String, now: String| {
             if before != now {
-                found.push(format!(
-                    "{what}: was {}, is {}",
-                    harmless(&before),
-                    harmless(&now)
-                ));
+                let (before, now) = (harmless(&before), harmless(&now));
+                found.push((what, format!("{what}: was {before}, is {now}")));
             }
         };
         let list = |numbers: &[u32]| format!("{numbers:?}");
         let maybe = |text: &Option<String>| text.clone().unwrap_or_else(|| "absent".into());
-        compare("kernel", other.kernel.clone(), self.kernel.clone());
+        compare(KERNEL, other.kernel.clone(), self.kernel.clone());
         // Older logs have neither command lines nor mitigations.
         let lines = [other, self].map(|host| host.kernel_command_line.clone());
         if let [Some(was), Some(is)] = lines {
@@ -152,7 +154,7 @@ impl HostDescription {
         compare("CPUs", list(&other.cpus), list(&self.cpus));
         compare("governor", maybe(&other.governor), maybe(&self.governor));
         compare(
-            "bitcost version",
+            BITCOST_VERSION,
             other.bitcost_version.clone(),
             self.bitcost_version.clone(),
         );
@@ -185,10 +187,10 @@ impl HostDescription {
 }
 
 fn compare_maps<T: PartialEq + std::fmt::Display>(
-    what: &str,
+    what: &'static str,
     before: &BTreeMap<String, T>,
     now: &BTreeMap<String, T>,
-    found: &mut Vec<String>,
+    found: &mut Vec<(&'static str, String)>,
 ) {
     let show =
         |value: Option<&T>| value.map_or("absent".to_owned(), |value| harmless(&value.to_string()));
@@ -198,12 +200,9 @@ fn compare_maps<T: PartialEq + std::fmt::Display>(
     // Older logs have a feature without a name: a bit that their kernel did not name.
     for name in names.into_iter().filter(|name| !name.is_empty()) {
         if before.get(name) != now.get(name) {
-            found.push(format!(
-                "{what} {}: was {}, is {}",
-                harmless(name),
-                show(before.get(name)),
-                show(now.get(name))
-            ));
+            let (was, is) = (show(before.get(name)), show(now.get(name)));
+            let name = harmless(name);
+            found.push((what, format!("{what} {name}: was {was}, is {is}")));
         }
     }
 }
@@ -239,8 +238,11 @@ mod tests {
         assert_eq!(
             now.differences(&before),
             [
-                "kernel: was 6.12, is 6.18",
-                "sysctl net.core.rmem_max: was 212992, is absent"
+                (KERNEL, "kernel: was 6.12, is 6.18".to_owned()),
+                (
+                    "sysctl",
+                    "sysctl net.core.rmem_max: was 212992, is absent".to_owned()
+                )
             ]
         );
         assert!(before.differences(&before).is_empty());
@@ -258,15 +260,16 @@ mod tests {
             ..HostDescription::default()
         };
         let (was, is) = (host("quiet", "Not affected"), host("nosmt", "Vulnerable"));
+        let sentences = is.differences(&was).into_iter().map(|(_, words)| words);
         assert_eq!(
-            is.differences(&was),
+            sentences.collect::<Vec<_>>(),
             [
                 "kernel command line: was quiet, is nosmt",
                 "firmware: was quiet, is nosmt",
                 "mitigation retbleed: was Not affected, is Vulnerable"
             ]
         );
-        assert_eq!(is.differences(&HostDescription::default()), [""; 0]);
+        assert_eq!(is.differences(&HostDescription::default()), []);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::harmless;
+use bitcost_model::record::Role;
 use bitcost_model::units::counted;
 use serde_json::json;
 
@@ -11,19 +12,29 @@ use crate::findings::Findings;
 /// The most differences of the lab, and of each endpoint, that are listed.
 const TOLD: usize = 12;
 
+/// A difference: its endpoint, absent for the lab; what differs; and a sentence.
+pub(crate) type HostDifference = (Option<Role>, &'static str, String);
+
+/// What differs, a sentence each.
+pub(super) fn host_sentences(old: &Findings, new: &Findings) -> Vec<String> {
+    let found = host_differences(old, new).into_iter();
+    let sentence = |(end, _, words): HostDifference| match end {
+        Some(end) => format!("{}: {words}", end.name()),
+        None => words,
+    };
+    found.map(sentence).collect()
+}
+
 /// What differs: the labs first, then endpoint by endpoint.
-pub(crate) fn host_differences(old: &Findings, new: &Findings) -> Vec<String> {
-    let mut found = first(
-        differences("lab", &json!(old.summary.lab), &json!(new.summary.lab)),
-        "in the lab",
-    );
+pub(crate) fn host_differences(old: &Findings, new: &Findings) -> Vec<HostDifference> {
+    let labs = differences("lab", &json!(old.summary.lab), &json!(new.summary.lab));
+    let labs = labs.into_iter().map(|words| (None, "lab", words));
+    let mut found = first(labs.collect(), "in the lab");
     for was in &old.summary.ends {
         let Some(is) = new.summary.ends.iter().find(|end| end.role == was.role) else {
             continue;
         };
-        let role = was.role.name();
-        let told = first(end_differences(was, is), "of this end");
-        found.extend(told.into_iter().map(|words| format!("{role}: {words}")));
+        found.extend(first(end_differences(was, is), "of this end"));
     }
     found
 }
@@ -58,26 +69,27 @@ pub(super) fn other_machines(old: &Findings, new: &Findings) -> Vec<String> {
 }
 
 /// The first differences, and how many more there are.
-fn first(mut found: Vec<String>, place: &str) -> Vec<String> {
+fn first(mut found: Vec<HostDifference>, place: &str) -> Vec<HostDifference> {
     let more = found.len().saturating_sub(TOLD);
     found.truncate(TOLD);
-    found.extend((more > 0).then(|| format!("{more} more differences {place}")));
+    let end = found.first().and_then(|(end, _, _)| *end);
+    found.extend((more > 0).then(|| (end, "", format!("{more} more differences {place}"))));
     found
 }
 
 /// What differs between two machines, including their identity: name, memory, and how the machine
 /// was reached.
-fn end_differences(was: &EndpointDescription, is: &EndpointDescription) -> Vec<String> {
+fn end_differences(was: &EndpointDescription, is: &EndpointDescription) -> Vec<HostDifference> {
     let facts = |end: &EndpointDescription| json!({ "host name": end.host.host_name, "memory in KiB": end.host.memory_kib, "place": end.place });
-    let mut found = differences("", &facts(was), &facts(is));
-    found.extend(is.host.differences(&was.host));
-    found
+    let facts = differences("", &facts(was), &facts(is)).into_iter();
+    let facts = facts.map(|words| ("host", words));
+    let all = facts.chain(is.host.differences(&was.host));
+    all.map(|(of, words)| (Some(was.role), of, words)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use bitcost_model::machine::HostDescription;
-    use bitcost_model::record::Role;
 
     use super::*;
 
@@ -96,15 +108,21 @@ mod tests {
         };
         assert_eq!(
             end_differences(&end("a"), &end("b")),
-            ["host name: was a, is b"]
+            [(
+                Some(Role::Sender),
+                "host",
+                "host name: was a, is b".to_owned()
+            )]
         );
-        assert_eq!(end_differences(&end("a"), &end("a")), [""; 0]);
+        assert_eq!(end_differences(&end("a"), &end("a")), []);
         let many = first(
-            (0..20).map(|number| number.to_string()).collect(),
+            (0..20)
+                .map(|number| (None, "", number.to_string()))
+                .collect(),
             "of this end",
         );
         assert_eq!(
-            (many.len(), many[12].as_str()),
+            (many.len(), many[12].2.as_str()),
             (13, "8 more differences of this end")
         );
     }

@@ -19,7 +19,7 @@ mod study;
 mod verdict;
 
 pub(crate) use constants::constant_differences;
-pub(crate) use hosts::host_differences;
+pub(crate) use hosts::{HostDifference, host_differences};
 pub(crate) use machine::machine_differences;
 pub(crate) use matching::matched;
 pub(crate) use pairs::rows_by_cell;

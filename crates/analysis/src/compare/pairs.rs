@@ -8,7 +8,7 @@ use super::change::{Pairing, change};
 use super::constants::{constant_differences, unexplained};
 use super::executions::{changes, duet_together};
 use super::found::{ComparedCell, Comparison, Unmatched, name_of};
-use super::hosts::{host_differences, other_machines};
+use super::hosts::{host_sentences, other_machines};
 use super::machine::{Runs, machine_differences};
 use super::matching::matched;
 use super::regime::remark as remark_on_regimes;
@@ -69,7 +69,7 @@ pub fn across(
         return comparison;
     };
     let matched = matched(first, other);
-    comparison.host_differences = host_differences(first, other);
+    comparison.host_differences = host_sentences(first, other);
     comparison.constant_differences = constant_differences(first, other);
     comparison.setting_differences = setting_differences(first, other, &matched.pairs);
     let cells: Vec<_> = matched

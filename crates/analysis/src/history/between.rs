@@ -1,10 +1,14 @@
 //! What changed on the hosts between two executions.
 
+use bitcost_model::machine::{BITCOST_VERSION, KERNEL};
+use bitcost_model::record::Role;
+
 use super::series::Places;
 use super::speed::{Cells, time};
 use crate::cells::RunRow;
 use crate::compare::{
-    constant_differences, host_differences, machine_differences, setting_differences,
+    HostDifference, constant_differences, host_differences, machine_differences,
+    setting_differences,
 };
 use crate::findings::Findings;
 
@@ -23,33 +27,27 @@ pub(super) fn differences(
         found.push(format!("bitcost: was {was}, is {is}"));
     }
     let mut hosts = host_differences(old, new);
-    hosts.sort_by_key(|words| !words.contains("kernel: was "));
-    let is_new = |words: &String| was == is || !words.contains("bitcost version: ");
-    found.extend(once(hosts.into_iter().filter(is_new).collect()));
+    hosts.sort_by_key(|(_, of, _)| *of != KERNEL);
+    hosts.retain(|(_, of, _)| was == is || *of != BITCOST_VERSION);
+    found.extend(once(&hosts));
     found.extend(setting_differences(old, new, &pairs));
     found.extend(constant_differences(old, new));
     found
 }
 
 /// The sentences, those that both endpoints have without the endpoint's name.
-fn once(words: Vec<String>) -> Vec<String> {
-    let of_receiver = |of_sender: &str| {
-        words
-            .iter()
-            .any(|other| other.strip_prefix("receiver: ") == Some(of_sender))
+fn once(hosts: &[HostDifference]) -> Vec<String> {
+    let of_end = |end: Role, words: &str| {
+        let mut of_end = hosts.iter().filter(|(of, _, _)| *of == Some(end));
+        of_end.any(|(_, _, own)| own == words)
     };
-    let mut found: Vec<String> = Vec::new();
-    for one in &words {
-        match one.strip_prefix("sender: ") {
-            Some(bare) if of_receiver(bare) => found.push(bare.to_owned()),
-            _ => found.push(one.clone()),
-        }
-    }
-    found.retain(|one| {
-        let bare = one.strip_prefix("receiver: ");
-        bare.is_none_or(|bare| !words.contains(&format!("sender: {bare}")))
+    let said = hosts.iter().filter_map(|(end, _, words)| match end {
+        Some(Role::Receiver) if of_end(Role::Sender, words) => None,
+        Some(Role::Sender) if of_end(Role::Receiver, words) => Some(words.clone()),
+        Some(end) => Some(format!("{}: {words}", end.name())),
+        None => Some(words.clone()),
     });
-    found
+    said.collect()
 }
 
 /// What differs between the machines during the runs; absent where one of the logs does not have the speed of the CPUs.
@@ -73,18 +71,19 @@ pub(super) fn machine(
 
 #[cfg(test)]
 mod tests {
-    use super::once;
+    use super::{Role, once};
 
     #[test]
     fn what_both_endpoints_have_is_said_once() {
-        let words = [
-            "sender: kernel: was 1, is 2",
-            "sender: MTU: was 1, is 2",
-            "receiver: kernel: was 1, is 2",
-            "lab: was 1, is 2",
+        let (sender, receiver) = (Some(Role::Sender), Some(Role::Receiver));
+        let hosts = [
+            (sender, "kernel: was 1, is 2"),
+            (sender, "MTU: was 1, is 2"),
+            (receiver, "kernel: was 1, is 2"),
+            (None, "lab: was 1, is 2"),
         ];
         assert_eq!(
-            once(words.map(str::to_owned).to_vec()),
+            once(&hosts.map(|(end, words)| (end, "", words.to_owned()))),
             [
                 "kernel: was 1, is 2",
                 "sender: MTU: was 1, is 2",

@@ -77,7 +77,7 @@ fn differences(page: &mut Html, sender: &EndpointDescription, receiver: &Endpoin
         "Differences between the ends (\u{201c}was\u{201d} is the sender, \u{201c}is\u{201d} the receiver):",
     )
     .raw("<ul>\n");
-    for sentence in found {
+    for (_, sentence) in found {
         page.element("li", "", &sentence);
     }
     page.raw("</ul>\n");
