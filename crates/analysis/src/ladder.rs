@@ -4,6 +4,7 @@ use bitcost_model::search::Goal;
 use bitcost_stats::Interval;
 
 use crate::explain::Limiter;
+use serde::Serialize;
 
 /// The ladder of a test.
 #[derive(Clone, Debug)]
@@ -68,11 +69,12 @@ pub struct Kept {
 }
 
 /// A change that was tried and not kept.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Tried {
     /// The change.
     pub label: String,
     /// How much better the run was, as a ratio over 1; absent where it cannot be compared.
+    #[serde(rename = "gain_ratio")]
     pub gain: Option<Interval>,
     /// Whether it may gain what a change is worth.
     pub is_open: bool,
@@ -112,9 +114,10 @@ pub enum Keep {
 }
 
 /// A change that was not tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotTried {
     /// The change.
+    #[serde(rename = "label")]
     pub what: String,
     /// Why.
     pub reason: String,

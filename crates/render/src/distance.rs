@@ -45,11 +45,10 @@ pub(crate) fn distances_caveat(found: &Distances) -> String {
 }
 
 pub(crate) fn distances_json(found: &Distances) -> Value {
-    let range = |(least, most): (f64, f64)| json!([least, most]);
     json!({
-        "kept_ns": range(found.kept_ns),
+        "kept_ns": found.kept_ns,
         "kept_runs": found.kept,
-        "others_ns": range(found.others_ns),
+        "others_ns": found.others_ns,
         "other_runs": found.others,
         "others_left_out": found.is_selected,
     })

@@ -7,7 +7,6 @@ use bitcost_analysis::statistics::Interval;
 use bitcost_model::units::{DIGITS, decimals};
 use serde_json::{Value, json};
 
-use crate::json_parts::interval_json;
 use crate::layout::{TextOptions, heading, paragraph};
 use crate::lines::Lines;
 use crate::number;
@@ -301,9 +300,9 @@ pub(crate) fn ladder_json(ladder: &Ladder) -> Value {
                 "settings": kept.settings.iter().map(|(name, value)| (*name, value)).collect::<Vec<_>>(),
                 "keep": words(&kept.keep),
                 "needs_root": matches!(kept.keep, Keep::Command(_)),
-                "rate_ratio": interval_json(&kept.measured.rate),
-                "cost_ratio": kept.measured.cost.as_ref().map(interval_json),
-                "background_latency_ratio": kept.measured.background.as_ref().map(interval_json),
+                "rate_ratio": kept.measured.rate,
+                "cost_ratio": kept.measured.cost,
+                "background_latency_ratio": kept.measured.background,
                 "blocks": kept.measured.blocks,
                 "trap": trap(kept),
             })
@@ -312,23 +311,16 @@ pub(crate) fn ladder_json(ladder: &Ladder) -> Value {
             "limiter": rung.limiter.as_ref().map(|limiter| limiter.name()),
             "is_proved": rung.is_proved,
             "change": rung.change.as_ref().map(of_change),
-            "rate": rung.rate.as_ref().map(interval_json),
+            "rate": rung.rate,
             "cost_us": rung.cost,
         })
     };
-    let without = ladder.without.iter().map(|one| {
-        json!({ "label": one.label, "gain_ratio": one.gain.as_ref().map(interval_json), "is_open": one.is_open })
-    });
-    let untried = ladder
-        .untried
-        .iter()
-        .map(|one| json!({ "label": one.what, "reason": one.reason, "command": one.command }));
     json!({
         "for": ladder.goal.name(),
         "rate_metric": ladder.rate_of.0,
         "steps": ladder.rungs.iter().map(step).collect::<Vec<_>>(),
-        "not_kept": without.collect::<Vec<_>>(),
-        "not_tried": untried.collect::<Vec<_>>(),
+        "not_kept": ladder.without,
+        "not_tried": ladder.untried,
         "caveats": ladder.caveats,
         "end": match ladder.end {
             End::Complete => "complete",

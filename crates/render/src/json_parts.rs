@@ -1,6 +1,5 @@
-//! Parts of JSON documents: levels, intervals, and objects without absent values.
+//! Parts of JSON documents: levels, and objects without absent values.
 
-use bitcost_analysis::statistics::Interval;
 use bitcost_model::study::Label;
 use serde_json::{Value, json};
 
@@ -9,10 +8,6 @@ pub(crate) fn levels_json(levels: &[(String, Label)]) -> Value {
     levels
         .map(|(factor, label)| (factor.clone(), json!(label)))
         .collect()
-}
-
-pub(crate) fn interval_json(of: &Interval) -> Value {
-    json!({ "value": of.value, "low": of.low, "high": of.high })
 }
 
 /// The same without keys that have no value.

@@ -1,10 +1,11 @@
 //! The loss ledger of a run: its sentence, its table, and as JSON.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use bitcost_analysis::ledger::{Drops, LossLedger, loss_ledger};
 use bitcost_analysis::metrics::RunView;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::lines::Lines;
 use crate::number;
@@ -87,19 +88,7 @@ pub(crate) fn json(run: &RunView) -> Value {
         Ok(ledger) => ledger,
         Err(reason) => return json!({ "absent": reason }),
     };
-    let row = |drops: &Drops| {
-        json!({
-            "by": drops.by,
-            "counter": drops.counter,
-            "packets": drops.packets,
-            "segments": drops.segments,
-            "segments_per_packet": drops.each,
-        })
-    };
-    let recovery = ledger.recovery.iter();
-    let recovery: Map<String, Value> = recovery
-        .map(|(name, count)| ((*name).to_owned(), json!(count)))
-        .collect();
+    let recovery: BTreeMap<&str, u64> = ledger.recovery.iter().copied().collect();
     let spurious = ledger.spurious.as_ref();
     json!({
         "sent": ledger.sent,
@@ -107,7 +96,7 @@ pub(crate) fn json(run: &RunView) -> Value {
         "delivered": ledger.delivered,
         "lost_segments": ledger.lost_segments,
         "lost_datagrams": ledger.lost_datagrams,
-        "dropped": ledger.drops.iter().map(row).collect::<Vec<_>>(),
+        "dropped": ledger.drops,
         "unexplained": ledger.unexplained(),
         "tolerance": ledger.tolerance(),
         "closes": ledger.closes(),

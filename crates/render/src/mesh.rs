@@ -9,7 +9,6 @@ use bitcost_study::mesh::Network;
 use serde_json::{Value, json};
 
 use crate::answer::lowered;
-use crate::json_parts::interval_json;
 use crate::layout::{TextOptions, heading, paragraph};
 use crate::number;
 
@@ -332,13 +331,10 @@ pub(crate) fn mesh_json(of: &MeshFindings) -> Value {
             "send_us_per_kib": send, "receive_us_per_kib": receive,
         })
     });
-    let different = of.different.iter().map(|different| {
-        json!({ "host": different.host, "peers": different.others, "settings": different.settings })
-    });
     let networks = of.networks().into_iter().map(|found| {
         json!({
-            "network": found.network.name(), "to": found.to.name(), "ratio": interval_json(&found.ratio),
-            "cost_ratio": found.cost.as_ref().map(interval_json), "pairs": found.pairs,
+            "network": found.network.name(), "to": found.to.name(), "ratio": found.ratio,
+            "cost_ratio": found.cost, "pairs": found.pairs,
         })
     });
     json!({
@@ -347,7 +343,7 @@ pub(crate) fn mesh_json(of: &MeshFindings) -> Value {
         "pattern": of.mesh.pattern.name(),
         "outliers": of.outliers.iter().map(|outlier| outlier_json(of, outlier)).collect::<Vec<_>>(),
         "hosts": hosts.collect::<Vec<_>>(),
-        "different_settings": different.collect::<Vec<_>>(),
+        "different_settings": of.different,
         "missing": of.missing.iter().map(|(host, reason)| json!({ "host": host, "reason": reason })).collect::<Vec<_>>(),
         "second_stage": of.followed.iter().map(|place| host(*place)).collect::<Vec<_>>(),
     })

@@ -14,7 +14,6 @@ use bitcost_model::record::Role;
 use bitcost_model::units::counted;
 use serde_json::{Value, json};
 
-use crate::json_parts::interval_json;
 use crate::layout::{TextOptions, heading, paragraph};
 use crate::lines::Lines;
 
@@ -280,21 +279,17 @@ fn is_clear(change: &LayerChange) -> bool {
 /// The tables for programs: of each cell and end the layers in ns with their bounds.
 pub(crate) fn profile_json(profiled: &Profiled) -> Value {
     let end = |end: &EndLayers| {
-        let layers: BTreeMap<&str, Value> = end
-            .layers
-            .iter()
-            .map(|(layer, time)| (layer.name(), interval_json(time)))
-            .collect();
+        let layers = end.layers.iter().map(|(layer, time)| (layer.name(), time));
         let activities = end.activities.iter().map(|((layer, activity), ns)| {
             json!({ "layer": layer.name(), "activity": activity.name(), "ns": ns })
         });
         let functions = end.unclassified.iter();
         json!({
-            "layers": layers,
+            "layers": layers.collect::<BTreeMap<_, _>>(),
             "absent": end.absent.iter().map(|layer| layer.name()).collect::<Vec<_>>(),
-            "sum": interval_json(&end.sum),
-            "accounted": end.accounted.as_ref().map(interval_json),
-            "difference_pct": end.difference_pct.as_ref().map(interval_json),
+            "sum": end.sum,
+            "accounted": end.accounted,
+            "difference_pct": end.difference_pct,
             "activities": activities.collect::<Vec<_>>(),
             "unclassified": functions.map(|(name, ns)| json!({ "function": name, "ns": ns })).collect::<Vec<_>>(),
         })
@@ -304,10 +299,7 @@ pub(crate) fn profile_json(profiled: &Profiled) -> Value {
         let ((lost, cut), (wire, other)) = (cell.losses(), cell.others());
         json!({ "cell": cell.name, "event": cell.event(), "wire_cpus": wire, "other_cpus": other, "of": cell.of, "unit": "ns", "runs": cell.runs.len(), "lost": lost, "missed": cell.missed(), "cut": cut, "ends": ends })
     };
-    let costs = profiled.costs.iter();
-    let costs: BTreeMap<&str, Value> = costs
-        .map(|(name, ratio)| (*name, interval_json(ratio)))
-        .collect();
+    let costs: BTreeMap<_, _> = profiled.costs.iter().copied().collect();
     json!({
         "cells": profiled.cells.iter().map(cell).collect::<Vec<_>>(),
         "improvements": profiled.improvements.iter().map(|(name, changes)| json!({ "from_to": name, "ends": changes_json(changes) })).collect::<Vec<_>>(),
@@ -319,12 +311,9 @@ pub(crate) fn profile_json(profiled: &Profiled) -> Value {
 /// What each end pays more, by layer, for programs.
 pub(crate) fn changes_json(changes: &[EndChange]) -> Value {
     let change = |change: &EndChange| {
-        let layers: BTreeMap<&str, Value> = change
-            .layers
-            .iter()
-            .map(|of| (of.layer.name(), interval_json(&of.ns)))
-            .collect();
-        json!({ "end": change.end.name(), "of": change.of, "unit": "ns", "sum": interval_json(&change.sum), "layers": layers })
+        let layers = change.layers.iter().map(|of| (of.layer.name(), of.ns));
+        let layers: BTreeMap<_, _> = layers.collect();
+        json!({ "end": change.end.name(), "of": change.of, "unit": "ns", "sum": change.sum, "layers": layers })
     };
     changes.iter().map(change).collect()
 }

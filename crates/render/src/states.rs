@@ -35,10 +35,7 @@ pub(crate) fn repeats_json(repeats: &Repeats) -> Value {
         "left": repeats.left,
         "spent_s": repeats.spent_ms as f64 / 1e3,
         "allowed_s": repeats.allowed_ms as f64 / 1e3,
-        "distances": repeats.states.iter().map(|state| json!({
-            "cpus": state.cpus,
-            "round_trip_ns": state.round_trip_ns,
-        })).collect::<Vec<_>>(),
+        "distances": repeats.states,
     })
 }
 

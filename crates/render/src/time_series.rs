@@ -46,28 +46,11 @@ pub(crate) fn time_series_text(series: &TimeSeries) -> String {
 }
 
 pub(crate) fn time_series_json(series: &TimeSeries) -> Value {
-    let second = |second: &Second| {
-        let Second {
-            from_s,
-            to_s,
-            bytes,
-            retransmits,
-            window_bytes,
-        } = second;
-        json!({ "from_s": from_s, "to_s": to_s, "bytes": bytes, "retransmits": retransmits, "window_bytes": window_bytes })
-    };
-    let drops = series.drops.iter().map(
-        |QueueDrops {
-             device,
-             kind,
-             packets,
-         }| json!({ "device": device, "kind": kind, "packets": packets }),
-    );
     json!({
         "levels": levels_json(&series.levels),
         "run": series.run,
-        "seconds": series.seconds.iter().map(second).collect::<Vec<_>>(),
-        "drops": drops.collect::<Vec<_>>(),
+        "seconds": series.seconds,
+        "drops": series.drops,
     })
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bitcost_stats::Interval;
 
 use crate::explain::limiter::Limiter;
+use serde::Serialize;
 
 bitcost_model::words! {
     /// What a perturbation shows of its resource.
@@ -41,9 +42,10 @@ pub struct Tried {
 }
 
 /// A resource that was not tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Untried {
     /// The name of its perturbation.
+    #[serde(rename = "perturbation")]
     pub name: &'static str,
     /// The resource, in words.
     pub resource: &'static str,

@@ -1,10 +1,12 @@
 //! A row of the ledger: what one counter has of one place.
 
+use serde::Serialize;
+
 /// Rounding of a mean below which each packet is one segment.
 const ONE: f64 = 1.05;
 
 /// Packets that one counter says were dropped at one place.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Drops {
     /// What dropped them, as it follows "dropped by": `the receiver's socket buffer`.
     pub by: String,
@@ -16,6 +18,7 @@ pub struct Drops {
     pub segments: u64,
     /// The mean number of segments of a packet at this place, where the counter has packets of
     /// several.
+    #[serde(rename = "segments_per_packet")]
     pub each: Option<f64>,
 }
 

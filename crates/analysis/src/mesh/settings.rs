@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bitcost_model::harmless;
 use bitcost_model::machine::HostDescription;
+use serde::Serialize;
 
 /// The share of hosts that must have the same value for another one to be different.
 const MAJORITY: f64 = 0.7;
@@ -12,11 +13,12 @@ const MAJORITY: f64 = 0.7;
 const HOSTS_LEAST: usize = 4;
 
 /// A host with settings that most others do not have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Different {
     /// The host.
     pub host: String,
     /// The number of hosts that have the other value.
+    #[serde(rename = "peers")]
     pub others: usize,
     /// Each setting with its value, and that of the others in parentheses.
     pub settings: Vec<String>,

@@ -9,6 +9,7 @@ use bitcost_model::record::{EndpointRecord, Sample};
 
 use crate::metrics::cpu;
 use crate::metrics::view::RunView;
+use serde::Serialize;
 
 /// Whether a queue of this kind emulates a link: the kernel's, or bitcost's.
 fn is_emulator(kind: &str) -> bool {
@@ -20,7 +21,7 @@ fn is_emulator(kind: &str) -> bool {
 pub const LATE_BOUND_US: f64 = 1000.0;
 
 /// Drops of one queue between the first and the last sample.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct QueueDrops {
     /// Its device, such as `s1-eth2`.
     pub device: String,

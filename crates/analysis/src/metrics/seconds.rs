@@ -3,9 +3,10 @@
 use bitcost_model::record::{EndpointRecord, Sample};
 
 use crate::metrics::view::RunView;
+use serde::Serialize;
 
 /// One second of a run; the last one may be shorter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Second {
     /// Its start, in seconds from the first sample on.
     pub from_s: f64,

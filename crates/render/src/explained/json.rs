@@ -10,7 +10,6 @@ use super::cost::formula;
 use super::modes::modes_json;
 use super::names::names_in_line;
 use super::proof::proof_json;
-use crate::json_parts::interval_json;
 
 /// The explanation.
 pub fn explanation_json(explanation: &Explanation) -> Value {
@@ -63,8 +62,8 @@ fn cost_json(cost: &CostModel) -> Value {
         "formula": formula(cost),
         "runs": cost.runs,
         "tells": cost.tells(),
-        "fixed_ns": interval_json(&fit.intercept),
-        "ns_per_byte": interval_json(&fit.slope),
+        "fixed_ns": fit.intercept,
+        "ns_per_byte": fit.slope,
         "r_squared": fit.r_squared,
         "largest_residual": { "share": fit.largest_residual.0, "size_bytes": fit.largest_residual.1 },
         "relative_rms": fit.relative_rms,

@@ -6,8 +6,6 @@ use bitcost_analysis::explain::{Decision, Outcome, Proof, Tried};
 use bitcost_model::units::show_duration;
 use serde_json::{Value, json};
 
-use crate::json_parts::interval_json;
-
 /// Perturbations of a sentence: the one that limits, and the next, as its contrast.
 const TOLD: usize = 2;
 
@@ -88,8 +86,8 @@ pub(super) fn proof_json(proof: &Proof) -> Value {
         json!({
             "perturbation": one.name,
             "changed": one.changed,
-            "throughput_ratio": interval_json(&one.ratio),
-            "elasticity": one.elasticity.as_ref().map(interval_json),
+            "throughput_ratio": one.ratio,
+            "elasticity": one.elasticity,
             "limits": match one.decision {
                 Decision::Limits => Some(true),
                 Decision::DoesNot => Some(false),
@@ -110,8 +108,6 @@ pub(super) fn proof_json(proof: &Proof) -> Value {
         "limiter": proof.limiter().map(|found| found.name()),
         "blocks": proof.blocks,
         "tried": proof.tried.iter().map(tried).collect::<Vec<_>>(),
-        "not_tried": proof.untried.iter().map(|one| json!({
-            "perturbation": one.name, "resource": one.resource, "reason": one.reason,
-        })).collect::<Vec<_>>(),
+        "not_tried": proof.untried,
     })
 }
