@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_model::plan::Plan;
@@ -68,9 +69,7 @@ impl Destination {
                     named.prepare(&study.base.places, no_cost(study), programs, stop)?;
                 let mtu = least_mtu(&prepared.ends);
                 // The limits of the interfaces are known only now.
-                let possible =
-                    |cell: &Cell| cell.conditions.check(mtu).map_err(|why| why.to_string());
-                check(study, &possible)?;
+                check(study, &|cell| Ok(cell.conditions.check(mtu)?))?;
                 if prepared.is_one_host() {
                     check(study, &|cell| {
                         bitcost_model::one_host::check(&cell.conditions)
@@ -177,7 +176,7 @@ impl Destination {
 }
 
 /// Refuses every place of the study without which all cells would be possible.
-fn check(study: &Study, of: &dyn Fn(&Cell) -> Result<(), String>) -> Result<(), ExecuteError> {
+fn check(study: &Study, of: &dyn Fn(&Cell) -> Result<(), Invalid>) -> Result<(), ExecuteError> {
     let found = study.impossible(of);
     if found.is_empty() {
         return Ok(());
@@ -190,35 +189,37 @@ fn check(study: &Study, of: &dyn Fn(&Cell) -> Result<(), String>) -> Result<(), 
 fn no_cost(study: &Study) -> bool {
     let measures = |cell: &Cell| match cell.conditions.no_cost {
         true => Ok(()),
-        false => Err(String::new()),
+        false => Err(Invalid(String::new())),
     };
     study.impossible(&measures).is_empty()
 }
 
 /// Refuses a limit of the emulators' queues in a lab that has none.
-fn check_emulated(conditions: &Conditions, lab: &LabSpec) -> Result<(), String> {
+fn check_emulated(conditions: &Conditions, lab: &LabSpec) -> Result<(), Invalid> {
     let mut ends = lab.network.iter().flat_map(|network| network.ends());
     if conditions.emulator_queue_limit.is_some() && !ends.any(|end| end.egress.needs_emulator()) {
-        return Err(NO_EMULATOR.to_owned());
+        return Err(Invalid(NO_EMULATOR.to_owned()));
     }
     Ok(())
 }
 
 /// Refuses settings of a lab between named hosts.
-fn check_without_lab(conditions: &Conditions) -> Result<(), String> {
+fn check_without_lab(conditions: &Conditions) -> Result<(), Invalid> {
     if conditions.emulator_queue_limit.is_some() {
         return Err(
-            "emulator_queue_limit needs a lab: named hosts have no bitcost link emulator between them"
-                .to_owned(),
+            Invalid("emulator_queue_limit needs a lab: named hosts have no bitcost link emulator between them"
+                .to_owned()),
         );
     }
     if conditions.path_change.is_some() {
-        return Err(
+        return Err(Invalid(
             "path_change needs a lab: it changes the lab's links, and named hosts have none".into(),
-        );
+        ));
     }
     if conditions.moderation_us.is_some() {
-        return Err("moderation needs a lab; between named hosts use coalesce".into());
+        return Err(Invalid(
+            "moderation needs a lab; between named hosts use coalesce".into(),
+        ));
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ pub fn find(name: &str, change: Change) -> Result<NamedLab, ExecuteError> {
         .and_then(|ending| ending.to_str())
         .unwrap_or_default();
     if let Some(preset) = Preset::find(name) {
-        let text = preset.text(change.size).map_err(ExecuteError::Usage)?;
+        let text = preset.text(change.size)?;
         return read_lab(name, &format!("labs/{name}.toml"), &text);
     }
     if !name.contains('/') && !["toml", "mn"].contains(&ending) {
@@ -161,7 +161,7 @@ pub fn spec(name: &str, mtu_bytes: Option<u32>) -> Result<LabSpec, ExecuteError>
             .for_each(|link| link.mtu_bytes = mtu_bytes);
         topology.check().map_err(|problem| usage(problem.message))?;
     }
-    LabSpec::new(name, topology, None, None).map_err(usage)
+    LabSpec::new(name, topology, None, None).map_err(|why| usage(why.0))
 }
 
 /// The warnings about a lab for these runs, each once.

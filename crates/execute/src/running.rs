@@ -40,8 +40,7 @@ pub fn spec(
         (Some(sender), None) if Some(&sender) != own().as_ref() => (Some(sender), own()),
         both => both,
     };
-    let spec = LabSpec::new(&inside.lab, topology.clone(), sender, receiver);
-    let mut spec = spec.map_err(ExecuteError::Usage)?;
+    let mut spec = LabSpec::new(&inside.lab, topology.clone(), sender, receiver)?;
     spec.running = Some(inside.lab.clone());
     Ok(spec)
 }

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use bitcost_analysis::log::measured;
 use bitcost_controller::Ending;
-use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
 use bitcost_model::search::{Goal, Measured, Search};
+use bitcost_model::{Invalid, Unavailable};
 use bitcost_study::Study;
 use bitcost_study::mode_search::{BUDGET, ModeSearch, apply};
 
@@ -50,8 +50,8 @@ pub fn search(
     let mtu_bytes = study.lab.mtu_bytes;
     let is_kept = |name: &str| study.names_setting(cell, name);
     let possible = |conditions: &Conditions| {
-        conditions.check(mtu_bytes).map_err(|why| why.to_string())?;
-        Ok(allows(conditions)?)
+        conditions.check(mtu_bytes)?;
+        allows(conditions)
     };
     let goal = cell.conditions.search_for;
     let mut search = ModeSearch::new(&cell.conditions, &is_kept, &possible).of_goal(goal);
@@ -87,15 +87,15 @@ pub fn search(
 fn try_once(
     prepared: &mut Prepared,
     conditions: Conditions,
-) -> Result<Option<Result<Measured, String>>, ExecuteError> {
+) -> Result<Option<Result<Measured, Unavailable>>, ExecuteError> {
     let facts = prepared.facts();
-    let mut outcome = Err("it has no result".to_owned());
+    let mut outcome = Err(Unavailable("it has no result".to_owned()));
     let mut take = |event: Event| {
         match event {
             Event::RunEnded {
                 sender, receiver, ..
             } => outcome = measured(facts, [&sender, &receiver], &conditions),
-            Event::RunFailed { reason, .. } => outcome = Err(reason),
+            Event::RunFailed { reason, .. } => outcome = Err(Unavailable(reason)),
             _ => {}
         }
         Ok(())

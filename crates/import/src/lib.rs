@@ -58,12 +58,20 @@ impl Format {
     ///
     /// # Errors
     /// The error, and how much could be read.
-    pub fn read(&self, file: &str, text: &str) -> Result<Vec<Found>, String> {
-        let mut all = (self.read)(file, text)?;
+    pub fn read(&self, file: &str, text: &str) -> Result<Vec<Found>, ImportError> {
+        let mut all = (self.read)(file, text).map_err(|reason| self.broken(file, reason))?;
         for found in &mut all {
             found.drop_infinite();
         }
         Ok(all)
+    }
+
+    fn broken(&self, file: &str, reason: String) -> ImportError {
+        ImportError::Broken {
+            file: file.to_owned(),
+            format: self.name,
+            reason,
+        }
     }
 }
 
@@ -202,14 +210,9 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
                 .collect();
             unknown(format!("not a supported output; it begins with {first:?}"))
         })?;
-    let broken = |reason: String| ImportError::Broken {
-        file: file.to_owned(),
-        format: format.name,
-        reason,
-    };
-    let found = format.read(file, text).map_err(broken)?;
+    let found = format.read(file, text)?;
     if found.is_empty() {
-        return Err(broken("it holds no run".into()));
+        return Err(format.broken(file, "it holds no run".into()));
     }
     Ok(found)
 }

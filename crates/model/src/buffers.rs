@@ -4,6 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Invalid;
+
 /// The most memory that the buffers of one endpoint may take, in bytes.
 pub const MEMORY_MAX: u64 = 1 << 30;
 
@@ -56,23 +58,23 @@ impl Buffers {
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed.
-    pub fn check(&self, size_bytes: u32) -> Result<(), String> {
+    pub fn check(&self, size_bytes: u32) -> Result<(), Invalid> {
         if let Some(alignment) = self
             .alignment_bytes
             .filter(|alignment| !alignment.is_power_of_two())
         {
             let near = alignment.next_power_of_two();
-            return Err(format!(
+            return Err(Invalid(format!(
                 "an alignment of {alignment} bytes is not a power of two; allowed: {}, {near}",
                 near / 2
-            ));
+            )));
         }
         let memory = u64::from(self.ring) * (u64::from(size_bytes) + u64::from(self.offset_bytes));
         if memory > MEMORY_MAX {
-            return Err(format!(
+            return Err(Invalid(format!(
                 "{} buffers of {size_bytes} bytes take {memory} bytes of memory; allowed: at most {MEMORY_MAX}",
                 self.ring
-            ));
+            )));
         }
         Ok(())
     }
@@ -90,7 +92,7 @@ mod tests {
         };
         assert!(
             odd.check(64)
-                .is_err_and(|found| found.contains("allowed: 64, 128"))
+                .is_err_and(|found| found.0.contains("allowed: 64, 128"))
         );
         let much = Buffers {
             ring: 4096,
@@ -98,7 +100,7 @@ mod tests {
         };
         assert!(
             much.check(1 << 24)
-                .is_err_and(|found| found.contains("at most 1073741824"))
+                .is_err_and(|found| found.0.contains("at most 1073741824"))
         );
         assert_eq!(much.check(1 << 16), Ok(()));
     }

@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Unavailable;
 use crate::record::Role;
 
 /// A constant with its words.
@@ -151,8 +152,12 @@ impl HostConstants {
     ///
     /// # Errors
     /// A sentence, where it cannot be the result of a measurement.
-    pub fn check(&self) -> Result<(), String> {
-        let cannot = |why: &str| Err(format!("the host reports impossible constants: {why}"));
+    pub fn check(&self) -> Result<(), Unavailable> {
+        let cannot = |why: &str| {
+            Err(Unavailable(format!(
+                "the host reports impossible constants: {why}"
+            )))
+        };
         if self.constants.len() > CONSTANTS.len() || self.cpus.len() > 2 {
             return cannot("there are too many");
         }

@@ -1,6 +1,7 @@
 //! The settings that a run cannot ask for where both its endpoints are on one host, because each of
 //! them would set them.
 
+use crate::Invalid;
 use crate::conditions::{Conditions, Offloads};
 use crate::host_settings::STRESS;
 use crate::record::Role;
@@ -10,7 +11,7 @@ use crate::record::Role;
 ///
 /// # Errors
 /// A sentence that says what was found and what to do.
-pub fn check(conditions: &Conditions) -> Result<(), String> {
+pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
     let requests = conditions
         .host_settings
         .iter()
@@ -27,9 +28,9 @@ pub fn check(conditions: &Conditions) -> Result<(), String> {
         Some("offloads")
     };
     match of_both.or_else(|| of(Role::Sender).and(of(Role::Receiver))) {
-        Some(setting) => Err(format!(
+        Some(setting) => Err(Invalid(format!(
             "both endpoints are on one host, and both would set its {setting}: set it for one endpoint, as in `sender: VALUE`"
-        )),
+        ))),
         None => Ok(()),
     }
 }

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Invalid;
 use crate::record::Role;
 
 words! {
@@ -211,30 +212,32 @@ impl Places {
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed.
-    pub fn check(&self, flows: u32, mtu_bytes: u32) -> Result<(), String> {
+    pub fn check(&self, flows: u32, mtu_bytes: u32) -> Result<(), Invalid> {
         let version = self.asked_version();
         for (end, place) in [("sender", &self.sender), ("receiver", &self.receiver)] {
             if let (Some(version), Some(address)) = (version, place.address)
                 && version != IpVersion::of(address)
             {
                 let number = version.name();
-                return Err(format!(
+                return Err(Invalid(format!(
                     "the {end}'s address {address} is not an IPv{number} address; allowed: an IPv{number} address"
-                ));
+                )));
             }
             if let Some(ports) = place.ports.filter(|ports| ports.count() < flows) {
-                return Err(format!(
+                return Err(Invalid(format!(
                     "{flows} flows do not fit the {end}'s ports {ports}; allowed: as many ports as flows, or more"
-                ));
+                )));
             }
         }
         if self.flow_label.is_some() && version != Some(IpVersion::V6) {
-            return Err("a flow label needs IPv6; allowed with: ip_version = 6 (`-6`)".to_owned());
+            return Err(Invalid(
+                "a flow label needs IPv6; allowed with: ip_version = 6 (`-6`)".to_owned(),
+            ));
         }
         if version == Some(IpVersion::V6) && mtu_bytes < IPV6_MTU_MIN {
-            return Err(format!(
+            return Err(Invalid(format!(
                 "IPv6 does not run over an MTU of {mtu_bytes}; allowed: {IPV6_MTU_MIN} and more"
-            ));
+            )));
         }
         Ok(())
     }
@@ -300,7 +303,7 @@ mod tests {
         assert_eq!(v6.check(1, 1280), Ok(()));
         assert!(
             v6.check(1, 1279)
-                .is_err_and(|found| found.contains("allowed: 1280 and more"))
+                .is_err_and(|found| found.0.contains("allowed: 1280 and more"))
         );
         let mixed = Places {
             sender: EndpointPlace {
@@ -312,7 +315,7 @@ mod tests {
         assert!(
             mixed
                 .check(1, 1500)
-                .is_err_and(|found| found.contains("is not an IPv6 address"))
+                .is_err_and(|found| found.0.contains("is not an IPv6 address"))
         );
         let labelled = Places {
             flow_label: Some(1),
@@ -321,7 +324,7 @@ mod tests {
         assert!(
             labelled
                 .check(1, 1500)
-                .is_err_and(|found| found.contains("ip_version = 6"))
+                .is_err_and(|found| found.0.contains("ip_version = 6"))
         );
         let ports = Places {
             sender: EndpointPlace {
@@ -331,10 +334,10 @@ mod tests {
             ..v6
         };
         assert_eq!(ports.check(2, 1500), Ok(()));
-        assert!(
-            ports.check(3, 1500).is_err_and(
-                |found| found.contains("3 flows do not fit the sender's ports 9000-9001")
-            )
-        );
+        assert!(ports.check(3, 1500).is_err_and(|found| {
+            found
+                .0
+                .contains("3 flows do not fit the sender's ports 9000-9001")
+        }));
     }
 }

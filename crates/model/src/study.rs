@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Invalid;
 use crate::conditions::Conditions;
 use crate::near::did_you_mean;
 use crate::topology::{Napi, Path, Topology};
@@ -125,21 +126,21 @@ impl LabSpec {
         network: Topology,
         sender: Option<String>,
         receiver: Option<String>,
-    ) -> Result<LabSpec, String> {
+    ) -> Result<LabSpec, Invalid> {
         let names: Vec<&str> = network.hosts().map(|host| host.name.as_str()).collect();
         let host = |asked: &Option<String>, other: &Option<String>, role: &str| match asked {
             Some(name) if names.contains(&name.as_str()) => Ok(name.clone()),
             Some(name) => {
                 let hint = did_you_mean(name, names.iter().copied());
-                Err(format!(
+                Err(Invalid(format!(
                     "the {role} `{name}` is not a host of the lab{hint}; there are: {}",
                     names.join(", ")
-                ))
+                )))
             }
             None => {
                 let free = names.iter().find(|name| other.as_deref() != Some(**name));
                 free.map(|name| (*name).to_owned())
-                    .ok_or_else(|| format!("no host is left to be the {role}"))
+                    .ok_or_else(|| Invalid(format!("no host is left to be the {role}")))
             }
         };
         let sender = host(&sender, &receiver, "sender")?;
@@ -147,9 +148,9 @@ impl LabSpec {
         let mtu_bytes = match network.path(&sender, &receiver) {
             Some(path) if sender != receiver => path.mtu_bytes,
             _ => {
-                return Err(format!(
+                return Err(Invalid(format!(
                     "there is no way from {sender} to {receiver} in the lab"
-                ));
+                )));
             }
         };
         let (topology, napi) = (name.to_owned(), network.napi);

@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Invalid;
 use crate::units::parse_bytes;
 
 /// The allowed forms, in words.
@@ -50,24 +51,24 @@ impl TcpBuffers {
     ///
     /// # Errors
     /// A sentence where the path has no such product, or the result is out of the kernel's range.
-    pub fn bytes(self, bdp_bytes: Option<u64>) -> Result<u64, String> {
+    pub fn bytes(self, bdp_bytes: Option<u64>) -> Result<u64, Invalid> {
         let bytes = match (self, bdp_bytes) {
             (TcpBuffers::Bytes(bytes), _) => bytes,
             (TcpBuffers::MilliBdp(times), Some(bdp)) => bdp.saturating_mul(times) / 1000,
             (TcpBuffers::MilliBdp(_), None) => {
-                return Err(
+                return Err(Invalid(
                     "a size in bdp needs a lab whose path has a rate and a delay; allowed: bytes"
                         .to_owned(),
-                );
+                ));
             }
         };
         let range = 4096..=MOST;
         let error = || {
-            format!(
+            Invalid(format!(
                 "buffers of {bytes} bytes; allowed: {} to {}",
                 range.start(),
                 range.end()
-            )
+            ))
         };
         if range.contains(&bytes) {
             Ok(bytes)

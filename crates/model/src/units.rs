@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::Invalid;
+
 /// Bytes in one KiB, the unit of service demand.
 pub const KIB: f64 = 1024.0;
 
@@ -39,11 +41,11 @@ const MULTIPLES: [(&str, f64, f64); 4] = [
 ///
 /// # Errors
 /// A sentence that says what was found and what is allowed.
-pub fn parse_duration(text: &str) -> Result<Duration, String> {
+pub fn parse_duration(text: &str) -> Result<Duration, Invalid> {
     let error = || {
-        format!(
+        Invalid(format!(
             "`{text}` is not a duration; allowed: a number above 0 with ns, us, ms, s, min or h, such as `2s` or `250ms` (a number alone is in seconds)"
-        )
+        ))
     };
     let (number, unit) = split_unit(text);
     let known = TIMES.iter().find(|(name, _)| *name == unit);
@@ -63,11 +65,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// A sentence that says what was found and what is allowed.
-pub fn parse_rate(text: &str) -> Result<u64, String> {
+pub fn parse_rate(text: &str) -> Result<u64, Invalid> {
     let error = || {
-        format!(
+        Invalid(format!(
             "`{text}` is not a rate; allowed: a number of bit/s with k, M, G or T, such as `1G`, `500M` or `250 Mbit/s` (a rate in bytes per second is multiplied by 8)"
-        )
+        ))
     };
     let (number, unit) = split_unit(text);
     let (letter, tail) = multiple(unit);
@@ -91,11 +93,11 @@ pub fn parse_rate(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// A sentence that says what was found and what is allowed.
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
+pub fn parse_bytes(text: &str) -> Result<u64, Invalid> {
     let error = || {
-        format!(
+        Invalid(format!(
             "`{text}` is not a count of bytes; allowed: a number with B, k, M or G (powers of 1024), kB, MB or GB (of 1000), KiB, MiB or GiB, such as `8192` or `64KiB`"
-        )
+        ))
     };
     bytes_of(text, |(_, _, binary)| *binary).ok_or_else(error)
 }
@@ -105,11 +107,11 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// A sentence that says what was found and what is allowed.
-pub fn parse_total_bytes(text: &str) -> Result<u64, String> {
+pub fn parse_total_bytes(text: &str) -> Result<u64, Invalid> {
     let error = || {
-        format!(
+        Invalid(format!(
             "`{text}` is not a count of bytes; allowed: a number with B, k, M or G (powers of 1000), kB, MB or GB, KiB, MiB or GiB (of 1024), such as `1000000` or `100M`"
-        )
+        ))
     };
     bytes_of(text, |(_, decimal, _)| *decimal).ok_or_else(error)
 }

@@ -184,7 +184,7 @@ pub fn bill_json(bill: &Bill) -> Value {
             Value::Array(entries.filter_map(entry_json).collect())
         };
         let document = json!({
-            "whole": figure_json(end.whole.as_ref()),
+            "whole": figure_json(end.whole.as_ref().map_err(|why| &why.0)),
             "parts": list(true),
             "unexplained": end.unexplained.as_ref().map(|rest| figure_json(Ok(rest))),
             "would_add": list(false),

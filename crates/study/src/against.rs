@@ -7,8 +7,8 @@
 use toml_edit::Value;
 
 use crate::definition::Study;
-use crate::error::StudyError;
 use crate::settings::{self, Kind, SETTINGS};
+use bitcost_model::Invalid;
 use bitcost_model::conditions::{Conditions, Offloads};
 use bitcost_model::host_settings;
 use bitcost_model::near::did_you_mean;
@@ -57,12 +57,12 @@ impl Study {
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed, with near matches.
-    pub fn against(&self, against: &Against) -> Result<Study, String> {
+    pub fn against(&self, against: &Against) -> Result<Study, Invalid> {
         if let Some(compared) = &self.compare {
-            return Err(format!(
+            return Err(Invalid(format!(
                 "the study {} compares levels of `{}` already ([compare]); leave out --against, or that section",
                 self.name, compared.factor
-            ));
+            )));
         }
         let variant = match against {
             Against::Setting { key, value } => self.with_setting(key, value)?,
@@ -71,11 +71,10 @@ impl Study {
         self.varies_already(&variant)?;
         let text = format!("{}\n{}", self.text.trim_end(), variant.text());
         let file = format!("{}.toml", self.name);
-        Study::parse_with(&file, &text, self.lab_text.as_deref())
-            .map_err(|StudyError { message, .. }| message)
+        Ok(Study::parse_with(&file, &text, self.lab_text.as_deref())?)
     }
 
-    fn with_setting(&self, key: &str, value: &str) -> Result<Variant, String> {
+    fn with_setting(&self, key: &str, value: &str) -> Result<Variant, Invalid> {
         let (setting, typed) = if OFFLOAD_GROUPS.contains(&key) {
             ("offloads", Value::from(offloads(&self.base, key, value)?))
         } else {
@@ -83,10 +82,10 @@ impl Study {
             let row = SETTINGS.iter().find(|row| row.name == key).ok_or_else(|| {
                 let all: Vec<&str> = known().collect();
                 let hint = did_you_mean(key, known());
-                format!(
+                Invalid(format!(
                     "unknown setting `{key}`{hint}; allowed: {}, or the path of another bitcost",
                     all.join(", ")
-                )
+                ))
             })?;
             (row.name, typed(row.kind, value))
         };
@@ -103,7 +102,7 @@ impl Study {
 
     /// Refuses a study with a factor that sets the same setting: one of the two factors would have
     /// no effect.
-    fn varies_already(&self, variant: &Variant) -> Result<(), String> {
+    fn varies_already(&self, variant: &Variant) -> Result<(), Invalid> {
         let sets = |setting: &str| setting == variant.setting;
         let of = |name: &str| name == variant.factor;
         let found = self.factors.iter().find(|factor| {
@@ -131,10 +130,10 @@ impl Study {
             ),
             _ => String::new(),
         };
-        Err(format!(
+        Err(Invalid(format!(
             "the study {} varies `{}` itself, by its factor `{name}`; run it as it is and compare levels of that{example}",
             self.name, variant.setting
-        ))
+        )))
     }
 }
 
@@ -151,18 +150,18 @@ fn program(shown: &str, path: &str) -> Variant {
 }
 
 /// The offloads with one group changed, and the others as the study has them.
-fn offloads(base: &Conditions, group: &str, value: &str) -> Result<String, String> {
+fn offloads(base: &Conditions, group: &str, value: &str) -> Result<String, Invalid> {
     if !["on", "off"].contains(&value) {
-        return Err(format!("`{group}` is `{value}`; allowed: on, off"));
+        return Err(Invalid(format!("`{group}` is `{value}`; allowed: on, off")));
     }
     if base
         .host_settings
         .iter()
         .any(|request| request.setting == host_settings::OFFLOADS)
     {
-        return Err(format!(
+        return Err(Invalid(format!(
             "the study sets `offloads` by features; say all of them: --against offloads='… {group} {value}'"
-        ));
+        )));
     }
     let others = match base.offloads {
         Offloads::On => Some("on"),

@@ -1,6 +1,7 @@
 //! A study: a question, the place, the factors with their levels, and the results that its author
 //! expects.
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::metric_names::current_name;
 use bitcost_model::near::near_or_all;
@@ -263,7 +264,7 @@ impl Study {
 }
 
 /// Sets the TCP buffers that a cell asks for on the path of the lab.
-pub(crate) fn size_buffers(cell: &mut Cell, lab: &LabSpec) -> Result<(), String> {
+pub(crate) fn size_buffers(cell: &mut Cell, lab: &LabSpec) -> Result<(), Invalid> {
     let bdp_bytes = lab.path().and_then(|path| path.bdp_bytes());
     size_tcp_buffers(&mut cell.conditions, bdp_bytes)
 }

@@ -1,5 +1,7 @@
 //! An error in a file that a person wrote, with its place.
 
+use bitcost_model::Invalid;
+
 /// An error in a study, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
@@ -12,4 +14,11 @@ pub struct StudyError {
     pub column: usize,
     /// What was found and what is allowed.
     pub message: String,
+}
+
+/// Of a text that the program has made, which has no place that a user knows.
+impl From<StudyError> for Invalid {
+    fn from(error: StudyError) -> Invalid {
+        Invalid(error.message)
+    }
 }

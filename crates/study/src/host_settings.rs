@@ -9,6 +9,7 @@ mod names;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::conditions::Offloads;
 use bitcost_model::cpu_list::parse_cpu_list;
@@ -29,7 +30,7 @@ pub struct Grammar {
     pub value_name: &'static str,
     /// The allowed values, in words, with an example.
     pub allowed: &'static str,
-    parse: fn(&str) -> Result<Vec<Parsed>, String>,
+    parse: fn(&str) -> Result<Vec<Parsed>, Invalid>,
 }
 
 impl fmt::Debug for Grammar {
@@ -46,15 +47,15 @@ impl Grammar {
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed.
-    pub fn read(&self, text: &str) -> Result<Vec<SettingRequest>, String> {
+    pub fn read(&self, text: &str) -> Result<Vec<SettingRequest>, Invalid> {
         let mut requests = Vec::new();
         for part in text.split(';').map(str::trim) {
             let (endpoint, value) = self.endpoint(part)?;
             if value == AS_FOUND {
                 continue;
             }
-            let parsed =
-                (self.parse)(value).map_err(|why| format!("{why}; allowed: {}", self.allowed))?;
+            let parsed = (self.parse)(value)
+                .map_err(|why| Invalid(format!("{why}; allowed: {}", self.allowed)))?;
             for (subject, values) in parsed {
                 requests.push(SettingRequest {
                     endpoint,
@@ -71,7 +72,7 @@ impl Grammar {
     ///
     /// # Errors
     /// As [`Grammar::read`].
-    pub fn ask(&self, conditions: &mut Conditions, text: &str) -> Result<(), String> {
+    pub fn ask(&self, conditions: &mut Conditions, text: &str) -> Result<(), Invalid> {
         let requests = self.read(text)?;
         let is_replaced = |old: &SettingRequest| {
             old.setting == self.setting
@@ -87,7 +88,7 @@ impl Grammar {
     ///
     /// # Errors
     /// As [`Grammar::read`].
-    pub(crate) fn set(&self, conditions: &mut Conditions, text: &str) -> Result<(), String> {
+    pub(crate) fn set(&self, conditions: &mut Conditions, text: &str) -> Result<(), Invalid> {
         if self.setting != host_settings::OFFLOADS {
             return self.ask(conditions, text);
         }
@@ -105,7 +106,7 @@ impl Grammar {
         Ok(())
     }
 
-    fn endpoint<'a>(&self, part: &'a str) -> Result<(Option<Role>, &'a str), String> {
+    fn endpoint<'a>(&self, part: &'a str) -> Result<(Option<Role>, &'a str), Invalid> {
         let Some((endpoint, value)) = part.split_once(':') else {
             return Ok((None, part));
         };
@@ -114,10 +115,10 @@ impl Grammar {
             "sender" => Ok((Some(Role::Sender), value)),
             "receiver" => Ok((Some(Role::Receiver), value)),
             "both" => Ok((None, value)),
-            other => Err(format!(
+            other => Err(Invalid(format!(
                 "`{other}` is not an endpoint{}; allowed: sender, receiver, both",
                 did_you_mean(other, ["sender", "receiver", "both"])
-            )),
+            ))),
         }
     }
 }
@@ -144,7 +145,7 @@ pub const MTU: Grammar = Grammar {
         Ok(vec![(
             None,
             single(
-                mtu.ok_or_else(|| format!("`{text}` is not an MTU"))?
+                mtu.ok_or_else(|| Invalid(format!("`{text}` is not an MTU")))?
                     .to_string(),
             ),
         )])
@@ -191,8 +192,8 @@ fn super_packet(text: &str, least: u64) -> Option<u64> {
         .then_some(bytes)
 }
 
-fn limit(text: &str, what: &str, number: Option<u64>) -> Result<Vec<Parsed>, String> {
-    let number = number.ok_or_else(|| format!("`{text}` is not an allowed {what}"))?;
+fn limit(text: &str, what: &str, number: Option<u64>) -> Result<Vec<Parsed>, Invalid> {
+    let number = number.ok_or_else(|| Invalid(format!("`{text}` is not an allowed {what}")))?;
     Ok(vec![(None, single(number.to_string()))])
 }
 
@@ -247,7 +248,7 @@ pub const THREADED_NAPI: Grammar = Grammar {
     parse: |text| match text {
         "on" => Ok(vec![(None, single("1"))]),
         "off" => Ok(vec![(None, single("0"))]),
-        _ => Err(format!("`{text}` is neither on nor off")),
+        _ => Err(Invalid(format!("`{text}` is neither on nor off"))),
     },
 };
 
@@ -259,9 +260,8 @@ pub const RPS_CPUS: Grammar = Grammar {
     parse: |text| {
         let cpus = match text {
             "none" => Vec::new(),
-            text => {
-                parse_cpu_list(text).ok_or_else(|| format!("`{text}` is not a list of CPUs"))?
-            }
+            text => parse_cpu_list(text)
+                .ok_or_else(|| Invalid(format!("`{text}` is not a list of CPUs")))?,
         };
         // Words of 32 bits, that of the highest CPUs first.
         let words = cpus.iter().max().map_or(1, |most| most / 32 + 1);
@@ -278,12 +278,12 @@ pub const RPS_CPUS: Grammar = Grammar {
 };
 
 /// The text, where it can be the name of something in the kernel.
-fn name(text: &str) -> Result<&str, String> {
+fn name(text: &str) -> Result<&str, Invalid> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     let is_name = !text.is_empty() && text.chars().all(is_letter);
     is_name
         .then_some(text)
-        .ok_or_else(|| format!("`{text}` is not a name"))
+        .ok_or_else(|| Invalid(format!("`{text}` is not a name")))
 }
 
 /// Whether idle CPUs sleep.
@@ -293,10 +293,10 @@ pub const IDLE: Grammar = Grammar {
     allowed: "\"poll\" or \"as-found\"; also \"sender: …; receiver: …\"",
     parse: |text| match text {
         "poll" => Ok(vec![(None, single(text))]),
-        _ => Err(format!(
+        _ => Err(Invalid(format!(
             "`{text}` is not a valid value for idle{}",
             did_you_mean(text, ["poll", AS_FOUND])
-        )),
+        ))),
     },
 };
 
@@ -326,7 +326,7 @@ fn words(text: &str) -> Vec<&str> {
         .collect()
 }
 
-fn parse_offloads(text: &str) -> Result<Vec<Parsed>, String> {
+fn parse_offloads(text: &str) -> Result<Vec<Parsed>, Invalid> {
     if OFFLOAD_SETS.contains(&text) {
         return Ok(vec![(
             None,
@@ -337,10 +337,10 @@ fn parse_offloads(text: &str) -> Result<Vec<Parsed>, String> {
     let pairs: Vec<&[&str]> = words.chunks(2).collect();
     let is_pair = |pair: &&[&str]| pair.len() == 2 && ["on", "off"].contains(&pair[1]);
     if pairs.is_empty() || !pairs.iter().all(is_pair) {
-        return Err(format!(
+        return Err(Invalid(format!(
             "`{text}` is not a set of offloads{}",
             did_you_mean(text, OFFLOAD_SETS)
-        ));
+        )));
     }
     pairs
         .iter()
@@ -354,7 +354,7 @@ fn parse_offloads(text: &str) -> Result<Vec<Parsed>, String> {
     )])
 }
 
-fn parse_numbers(text: &str) -> Result<Vec<Parsed>, String> {
+fn parse_numbers(text: &str) -> Result<Vec<Parsed>, Invalid> {
     let words = words(text);
     let mut values = BTreeMap::new();
     for pair in words.chunks(2) {
@@ -366,31 +366,31 @@ fn parse_numbers(text: &str) -> Result<Vec<Parsed>, String> {
         };
         values.insert(
             pair[0].replace('-', "_"),
-            number.ok_or_else(|| format!("`{text}` has {} without a number", pair[0]))?,
+            number.ok_or_else(|| Invalid(format!("`{text}` has {} without a number", pair[0])))?,
         );
     }
     if values.is_empty() {
-        return Err("nothing is requested".to_owned());
+        return Err(Invalid("nothing is requested".to_owned()));
     }
     Ok(vec![(None, values)])
 }
 
-fn parse_sysctl(text: &str) -> Result<Vec<Parsed>, String> {
+fn parse_sysctl(text: &str) -> Result<Vec<Parsed>, Invalid> {
     let mut found: Vec<Parsed> = Vec::new();
     for pair in text.split(',') {
         let (name, value) = pair
             .split_once('=')
-            .ok_or_else(|| format!("`{}` has no `=`", pair.trim()))?;
+            .ok_or_else(|| Invalid(format!("`{}` has no `=`", pair.trim())))?;
         let name = name.trim().replace('/', ".");
         let value: Vec<&str> = value.split_ascii_whitespace().collect();
         if !name.starts_with("net.") || value.is_empty() {
-            return Err(format!(
+            return Err(Invalid(format!(
                 "`{}` is not a name under net. with a value{}",
                 pair.trim(),
                 names::parameters_like(&name)
-            ));
+            )));
         }
-        shared_sysctls::refusal(&name).map_or(Ok(()), Err)?;
+        shared_sysctls::refusal(&name).map_or(Ok(()), |why| Err(Invalid(why)))?;
         found.push((Some(name), single(value.join(" "))));
     }
     Ok(found)
@@ -470,17 +470,19 @@ const QDISCS: &[(&str, &[Parameter])] = &[
     ),
 ];
 
-fn parse_qdisc(text: &str) -> Result<Vec<Parsed>, String> {
+fn parse_qdisc(text: &str) -> Result<Vec<Parsed>, Invalid> {
     let words = words(text);
-    let (kind, rest) = words.split_first().ok_or("nothing is requested")?;
+    let (kind, rest) = words
+        .split_first()
+        .ok_or_else(|| Invalid("nothing is requested".to_owned()))?;
     let kinds = QDISCS.iter().map(|(kind, _)| *kind);
     let Some((_, known)) = QDISCS.iter().find(|(known, _)| known == kind) else {
         let all: Vec<&str> = kinds.clone().collect();
-        return Err(format!(
+        return Err(Invalid(format!(
             "unknown qdisc `{kind}`{}; known: {}",
             did_you_mean(kind, kinds),
             all.join(", ")
-        ));
+        )));
     };
     let mut values = BTreeMap::from([("kind".to_owned(), (*kind).to_owned())]);
     for pair in rest.chunks(2) {
@@ -490,16 +492,16 @@ fn parse_qdisc(text: &str) -> Result<Vec<Parsed>, String> {
         else {
             let words: Vec<&str> = known.iter().map(|(word, _, _)| *word).collect();
             let hint = did_you_mean(pair[0], words.iter().copied());
-            return Err(format!(
+            return Err(Invalid(format!(
                 "{kind} has no parameter `{}`{hint}; it has: {}",
                 pair[0],
                 words.join(", ")
-            ));
+            )));
         };
         let value = pair.get(1).copied().unwrap_or_default();
         let number = unit
             .read(value)
-            .ok_or_else(|| format!("`{value}` is not a value of {}", pair[0]))?;
+            .ok_or_else(|| Invalid(format!("`{value}` is not a value of {}", pair[0])))?;
         values.insert((*name).to_owned(), number.to_string());
     }
     Ok(vec![(None, values)])
@@ -527,7 +529,7 @@ impl Unit {
     }
 }
 
-fn parse_stress(text: &str) -> Result<Vec<Parsed>, String> {
+fn parse_stress(text: &str) -> Result<Vec<Parsed>, Invalid> {
     let (work, cpus) = match text.split_once(" on ") {
         Some((work, cpus)) => (work, Some(cpus)),
         None => (text, None),
@@ -543,23 +545,25 @@ fn parse_stress(text: &str) -> Result<Vec<Parsed>, String> {
             values.insert("flavour".to_owned(), word.to_owned());
         } else if let Some(load) = word.strip_suffix('%') {
             let load = in_range(load.parse().ok(), 100)
-                .ok_or_else(|| format!("`{word}` is not a load; 1% to 100%"))?;
+                .ok_or_else(|| Invalid(format!("`{word}` is not a load; 1% to 100%")))?;
             values.insert("load_percent".to_owned(), load.to_string());
         } else {
             let hint = did_you_mean(word, Flavour::NAMES);
             let workers = in_range(word.parse().ok(), WORKERS_MAX);
             let workers = workers.ok_or_else(|| {
-                format!("`{word}` is neither a number of workers nor a flavour{hint}")
+                Invalid(format!(
+                    "`{word}` is neither a number of workers nor a flavour{hint}"
+                ))
             })?;
             values.insert("workers".to_owned(), workers.to_string());
         }
     }
     if !values.contains_key("flavour") {
-        return Err(format!("`{text}` names no flavour"));
+        return Err(Invalid(format!("`{text}` names no flavour")));
     }
     if let Some(cpus) = cpus {
         let list = parse_cpu_list(cpus)
-            .ok_or_else(|| format!("`{cpus}` is not a list of CPUs such as 0,2-3"))?;
+            .ok_or_else(|| Invalid(format!("`{cpus}` is not a list of CPUs such as 0,2-3")))?;
         let list: Vec<String> = list.iter().map(u32::to_string).collect();
         values.insert("cpus".to_owned(), list.join(","));
     }
@@ -694,7 +698,7 @@ mod tests {
             (&CHANNELS, "rx", "without a number"),
         ] {
             let error = grammar.read(text).expect_err(text);
-            assert!(error.contains(wanted), "{text}: {error}");
+            assert!(error.0.contains(wanted), "{text}: {error}");
         }
     }
 }

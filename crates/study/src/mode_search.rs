@@ -13,6 +13,7 @@ use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::modes::{MODES, Mode};
 use bitcost_model::record::Role;
 use bitcost_model::search::{Changes, Goal, Measured, Search, Trial};
+use bitcost_model::{Invalid, Unavailable};
 
 use crate::settings::{SETTINGS, Setting, set_text};
 
@@ -62,7 +63,7 @@ pub struct ModeSearch<'a> {
     conditions: Conditions,
     goal: Goal,
     is_kept: &'a dyn Fn(&str) -> bool,
-    possible: &'a dyn Fn(&Conditions) -> Result<(), String>,
+    possible: &'a dyn Fn(&Conditions) -> Result<(), Invalid>,
     /// The combinations that are left of this round.
     queue: VecDeque<Changes>,
     round: usize,
@@ -79,7 +80,7 @@ impl<'a> ModeSearch<'a> {
     pub fn new(
         conditions: &Conditions,
         is_kept: &'a dyn Fn(&str) -> bool,
-        possible: &'a dyn Fn(&Conditions) -> Result<(), String>,
+        possible: &'a dyn Fn(&Conditions) -> Result<(), Invalid>,
     ) -> ModeSearch<'a> {
         let conditions = Conditions {
             mode_auto: false,
@@ -134,7 +135,7 @@ impl<'a> ModeSearch<'a> {
     }
 
     /// Takes what a trial showed, which took this time.
-    pub fn take(&mut self, outcome: Result<Measured, String>, took: Duration) {
+    pub fn take(&mut self, outcome: Result<Measured, Unavailable>, took: Duration) {
         let Some(settings) = self.queue.pop_front() else {
             return;
         };
@@ -144,7 +145,7 @@ impl<'a> ModeSearch<'a> {
         }
         let (measured, refused) = match outcome {
             Ok(measured) => (Some(measured), None),
-            Err(reason) => (None, Some(reason)),
+            Err(reason) => (None, Some(reason.0)),
         };
         self.trials.push(Trial {
             round: self.round as u32,
@@ -159,7 +160,7 @@ impl<'a> ModeSearch<'a> {
     ///
     /// # Errors
     /// The reasons, where every trial was refused.
-    pub fn found(self, cell: usize, took: Duration) -> Result<Search, String> {
+    pub fn found(self, cell: usize, took: Duration) -> Result<Search, Unavailable> {
         let last = self.round as u32;
         let order = self.best(|trial| trial.round == last);
         let changed: Vec<Changes> = order
@@ -170,7 +171,8 @@ impl<'a> ModeSearch<'a> {
         if !self.trials.is_empty() && self.trials.iter().all(|trial| trial.refused.is_some()) {
             let refused = self.trials.iter().filter_map(|trial| trial.refused.clone());
             let reasons: BTreeSet<String> = refused.collect();
-            return Err(reasons.into_iter().collect::<Vec<_>>().join("; "));
+            let reasons: Vec<String> = reasons.into_iter().collect();
+            return Err(Unavailable(reasons.join("; ")));
         }
         // Without a result, because the time was too short, calls stay plain.
         let best = match order.first() {
@@ -362,9 +364,10 @@ impl<'a> ModeSearch<'a> {
 ///
 /// # Errors
 /// As [`set_text`]; or where there is no such setting.
-pub fn apply(settings: &Changes, conditions: &mut Conditions) -> Result<(), String> {
+pub fn apply(settings: &Changes, conditions: &mut Conditions) -> Result<(), Invalid> {
     for (name, value) in settings {
-        let setting = setting(name).ok_or_else(|| format!("there is no setting `{name}`"))?;
+        let setting =
+            setting(name).ok_or_else(|| Invalid(format!("there is no setting `{name}`")))?;
         set_text(setting, conditions, value)?;
     }
     Ok(())
@@ -505,7 +508,7 @@ mod tests {
     fn play(
         is_kept: &dyn Fn(&str) -> bool,
         trial: Duration,
-        result: &dyn Fn(&Conditions) -> Result<f64, String>,
+        result: &dyn Fn(&Conditions) -> Result<f64, Unavailable>,
     ) -> Search {
         let conditions = Conditions {
             message_size_bytes: 8192,
@@ -528,7 +531,7 @@ mod tests {
         conditions: &Conditions,
         is_kept: &dyn Fn(&str) -> bool,
         trial: Duration,
-        result: &dyn Fn(&Conditions) -> Result<Measured, String>,
+        result: &dyn Fn(&Conditions) -> Result<Measured, Unavailable>,
     ) -> Search {
         let possible = |conditions: &Conditions| conditions.check_modes(1500);
         let mut search = ModeSearch::new(conditions, is_kept, &possible);
@@ -641,7 +644,7 @@ mod tests {
     fn what_is_refused_is_not_taken_and_what_is_given_is_kept() {
         let is_kept = |name: &str| name == "receive_buffer_bytes";
         let found = play(&is_kept, SHORT, &|c| match c.send_mode {
-            Mode::Writev => Err("forbidden".to_owned()),
+            Mode::Writev => Err(Unavailable("forbidden".to_owned())),
             Mode::Zerocopy => Ok(200.0),
             _ => Ok(100.0),
         });

@@ -1,6 +1,7 @@
 //! From a study and a seed to every run in its order: randomised complete blocks, pure and
 //! repeatable.
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::plan::{Lengths, Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
@@ -100,7 +101,7 @@ impl Study {
     ///
     /// # Errors
     /// A sentence with the number of runs and the limit.
-    pub fn check_lengths(&self, lengths: Lengths) -> Result<(), String> {
+    pub fn check_lengths(&self, lengths: Lengths) -> Result<(), Invalid> {
         let cells = self.cells().len() as u64;
         let blocks = lengths.blocks.unwrap_or(self.blocks);
         if self.mesh.is_some() {
@@ -111,16 +112,16 @@ impl Study {
         if runs <= RUNS_MOST {
             return Ok(());
         }
-        Err(format!(
+        Err(Invalid(format!(
             "{cells} cells in {blocks} blocks are {runs} runs; allowed: at most {RUNS_MOST}; ask for fewer blocks with --blocks"
-        ))
+        )))
     }
 
     /// Checks that a mesh with these lengths is small enough to be made.
     ///
     /// # Errors
     /// A sentence with the number of runs and the limit.
-    pub fn check_mesh(&self, lengths: Lengths) -> Result<(), String> {
+    pub fn check_mesh(&self, lengths: Lengths) -> Result<(), Invalid> {
         let (cells, blocks) = (self.cells().len(), lengths.blocks.unwrap_or(self.blocks));
         self.mesh
             .as_ref()

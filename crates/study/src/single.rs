@@ -3,11 +3,11 @@
 
 use std::fmt::Write as _;
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Workload;
 use bitcost_model::study::{LabSpec, UntilInterval};
 
 use crate::definition::Study;
-use crate::error::StudyError;
 use crate::settings::{Kind, Setting, background_to_toml};
 use crate::topology::{Preset, to_toml};
 use crate::varied::Varied;
@@ -53,7 +53,7 @@ impl Single<'_> {
     ///
     /// # Errors
     /// When the settings are not possible together, or not in the lab.
-    pub fn study(&self) -> Result<Study, StudyError> {
+    pub fn study(&self) -> Result<Study, Invalid> {
         let alone = alone(self.workload);
         let varied = self.varied.unwrap_or(&alone);
         let mut study = Study::parse(&format!("{}.toml", varied.name), &self.text(varied))?;

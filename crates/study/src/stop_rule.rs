@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
+use bitcost_model::Invalid;
 use bitcost_model::plan::Lengths;
 use bitcost_model::units::show_duration;
 use toml_edit::{DocumentMut, TableLike, table, value};
 
 use crate::definition::Study;
-use crate::error::StudyError;
 
 /// The default budget, in multiples of the time that a study's own blocks take: four times the
 /// blocks halve an interval.
@@ -44,7 +44,7 @@ impl Study {
         &self,
         within_pct: Option<f64>,
         budget: Duration,
-    ) -> Result<Study, String> {
+    ) -> Result<Study, Invalid> {
         self.with_run(|run| {
             run.insert("blocks", value("auto"));
             run.insert("budget_s", value(budget.as_secs_f64()));
@@ -58,7 +58,7 @@ impl Study {
     ///
     /// # Errors
     /// A sentence, when its other keys do not allow that.
-    pub fn with_blocks(&self, blocks: u32) -> Result<Study, String> {
+    pub fn with_blocks(&self, blocks: u32) -> Result<Study, Invalid> {
         self.with_run(|run| {
             run.insert("blocks", value(i64::from(blocks)));
             for key in [
@@ -72,19 +72,23 @@ impl Study {
         })
     }
 
-    fn with_run(&self, change: impl FnOnce(&mut dyn TableLike)) -> Result<Study, String> {
-        let mut document: DocumentMut = self.text.parse().map_err(|error| format!("{error}"))?;
+    fn with_run(&self, change: impl FnOnce(&mut dyn TableLike)) -> Result<Study, Invalid> {
+        let mut document: DocumentMut = self
+            .text
+            .parse()
+            .map_err(|error| Invalid(format!("{error}")))?;
         let run = document.entry("run").or_insert_with(table);
-        change(run.as_table_like_mut().ok_or("`run` is not a table")?);
-        Study::parse(&format!("{}.toml", self.name), &document.to_string())
-            .map_err(|StudyError { message, .. }| message)
+        let refused = || Invalid("`run` is not a table".to_owned());
+        change(run.as_table_like_mut().ok_or_else(refused)?);
+        let file = format!("{}.toml", self.name);
+        Ok(Study::parse(&file, &document.to_string())?)
     }
 
     /// The most blocks that fit a budget, at least as many as the study needs.
     ///
     /// # Errors
     /// A sentence when these do not fit.
-    pub fn blocks_within(&self, lengths: Lengths, budget: Duration) -> Result<u32, String> {
+    pub fn blocks_within(&self, lengths: Lengths, budget: Duration) -> Result<u32, Invalid> {
         let blocks = Some(1);
         let one = self.plan(0, Lengths { blocks, ..lengths }).total_time();
         let fit = budget.as_nanos() / one.as_nanos().max(1);
@@ -94,11 +98,11 @@ impl Study {
                 1 => "one block takes".to_owned(),
                 _ => format!("the {least} blocks that --blocks auto makes at least take"),
             };
-            return Err(format!(
+            return Err(Invalid(format!(
                 "a budget of {} is too short: {them} {}; allow more, or shorten the runs with --duration",
                 show_duration(budget),
                 show_duration(one * least)
-            ));
+            )));
         }
         Ok(fit.min(100_000) as u32)
     }

@@ -1,5 +1,6 @@
 //! TCP buffers that a study asks for, as kernel parameters of both hosts.
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 
 use crate::host_settings::SYSCTL;
@@ -14,7 +15,10 @@ const SEND: [u64; 2] = [4096, 16_384];
 ///
 /// # Errors
 /// As [`TcpBuffers::bytes`](bitcost_model::tcp_buffers::TcpBuffers::bytes).
-pub fn size_tcp_buffers(conditions: &mut Conditions, bdp_bytes: Option<u64>) -> Result<(), String> {
+pub fn size_tcp_buffers(
+    conditions: &mut Conditions,
+    bdp_bytes: Option<u64>,
+) -> Result<(), Invalid> {
     if let Some(asked) = conditions.tcp_buffers {
         let most = asked.bytes(bdp_bytes)?;
         let text = |[least, usual]: [u64; 2]| format!("{least} {} {most}", usual.min(most));
@@ -51,11 +55,13 @@ mod tests {
         assert!(
             size_tcp_buffers(&mut conditions, None)
                 .unwrap_err()
+                .0
                 .contains("needs a lab whose path has a rate and a delay")
         );
         assert!(
             size_tcp_buffers(&mut conditions, Some(1))
                 .unwrap_err()
+                .0
                 .contains("allowed: 4096 to")
         );
     }

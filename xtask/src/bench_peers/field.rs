@@ -56,8 +56,7 @@ pub struct Field {
 impl Field {
     /// Builds the path.
     pub fn build(mtu_bytes: u32, setup: Setup) -> Result<Field> {
-        let pair = bitcost_study::topology::preset("pair", mtu_bytes, Napi::Inline)
-            .map_err(anyhow::Error::msg)?;
+        let pair = bitcost_study::topology::preset("pair", mtu_bytes, Napi::Inline)?;
         let lab = Lab::up(Path::new("/proc/self/exe"), &pair)?;
         let cpus = bitcost_sys::thread::allowed_cpus()?;
         let [first, second] = match cpus[..] {

@@ -11,6 +11,7 @@ use anyhow::Result;
 use bitcost_analysis::log::{PlaceFacts, measured};
 use bitcost_controller::{Endpoint, Endpoints, Session};
 use bitcost_lab::Lab;
+use bitcost_model::Unavailable;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
@@ -50,11 +51,11 @@ pub fn measure(
     let mut options = None;
     if conditions.mode_auto {
         let taken = search(&mut session, &conditions, case.mtu_bytes)?;
-        apply(&taken, &mut conditions).map_err(anyhow::Error::msg)?;
+        apply(&taken, &mut conditions)?;
         conditions.mode_auto = false;
         options = Some(mode_search::options(&taken));
     }
-    let ends = once(&mut session, conditions)?.map_err(anyhow::Error::msg)?;
+    let ends = once(&mut session, conditions)??;
     Ok(Figure {
         options,
         ..figure(case, &ends)
@@ -65,14 +66,14 @@ pub fn measure(
 fn once(
     session: &mut Session,
     conditions: Conditions,
-) -> Result<Result<[Box<EndpointRecord>; 2], String>> {
-    let mut outcome = Err("no run".to_owned());
+) -> Result<Result<[Box<EndpointRecord>; 2], Unavailable>> {
+    let mut outcome = Err(Unavailable("no run".to_owned()));
     session.execute(&Plan::of_one(conditions), &BTreeSet::new(), &mut |event| {
         match event {
             Event::RunEnded {
                 sender, receiver, ..
             } => outcome = Ok([sender, receiver]),
-            Event::RunFailed { reason, .. } => outcome = Err(reason),
+            Event::RunFailed { reason, .. } => outcome = Err(Unavailable(reason)),
             _ => {}
         }
         Ok(())
@@ -82,8 +83,7 @@ fn once(
 
 /// What `--mode auto` takes here.
 fn search(session: &mut Session, conditions: &Conditions, mtu_bytes: u32) -> Result<Changes> {
-    let possible =
-        |conditions: &Conditions| conditions.check(mtu_bytes).map_err(|why| why.to_string());
+    let possible = |conditions: &Conditions| Ok(conditions.check(mtu_bytes)?);
     let search = ModeSearch::new(conditions, &|_| false, &possible);
     let mut search = search.of_goal(conditions.search_for);
     let began = Instant::now();
@@ -97,7 +97,7 @@ fn search(session: &mut Session, conditions: &Conditions, mtu_bytes: u32) -> Res
         search.take(outcome, start.elapsed());
     }
     let found = search.found(0, began.elapsed());
-    Ok(found.map_err(anyhow::Error::msg)?.taken)
+    Ok(found?.taken)
 }
 
 fn figure(case: &Case, [sender, receiver]: &[Box<EndpointRecord>; 2]) -> Figure {

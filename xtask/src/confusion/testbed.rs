@@ -232,9 +232,7 @@ pub fn delay_node(devices: [&str; 2], settings: &str) -> Result<()> {
 /// # Errors
 /// When it cannot be read or made.
 pub fn node_qdisc(device: &str, text: &str) -> Result<()> {
-    let requests = bitcost_study::host_settings::QDISC
-        .read(text)
-        .map_err(|why| anyhow!(why))?;
+    let requests = bitcost_study::host_settings::QDISC.read(text)?;
     let request = requests.into_iter().next().context("nothing is asked")?;
     let before = RootQdisc.observe(device)?;
     let asked = RootQdisc.plan(device, &before, &request.values)?;

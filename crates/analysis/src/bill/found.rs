@@ -1,5 +1,6 @@
 //! The bill of an execution.
 
+use bitcost_model::Unavailable;
 use bitcost_model::record::Role;
 use bitcost_stats::Interval;
 
@@ -28,7 +29,7 @@ pub struct EndBill {
     /// The endpoint.
     pub end: Role,
     /// CPU time in all, or why it is not known.
-    pub whole: Result<Interval, String>,
+    pub whole: Result<Interval, Unavailable>,
     /// The parts, in the order of subtraction; the same at both endpoints.
     pub entries: Vec<Entry>,
     /// The whole less the parts that were measured.
@@ -118,7 +119,7 @@ impl EndBill {
                 let costs = measured.iter().map(|part| medians.cost(part, parts));
                 Some(medians.whole()? - costs.sum::<Option<f64>>()?)
             }),
-            whole: whole.ok_or_else(|| missing(summary, observed, WHOLE)),
+            whole: whole.ok_or_else(|| Unavailable(missing(summary, observed, WHOLE))),
             entries,
         }
     }

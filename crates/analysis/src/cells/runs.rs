@@ -2,6 +2,7 @@
 
 use crate::explain::{Regime, Regimes};
 use crate::metrics::{FULL_PACKETS, Figures, METRICS, Method, SoftirqMeans};
+use bitcost_model::Unavailable;
 use bitcost_model::event::FailureKind;
 use bitcost_model::harmless;
 use bitcost_model::machine_state::DistanceState;
@@ -85,10 +86,10 @@ impl CellRuns {
         }
     }
 
-    fn add_method(&mut self, method: Result<Method, String>) {
+    fn add_method(&mut self, method: Result<Method, Unavailable>) {
         match method {
             Ok(method) => self.methods.add(method),
-            Err(reason) => self.unattributed.add(reason),
+            Err(reason) => self.unattributed.add(reason.0),
         }
     }
 

@@ -5,6 +5,7 @@ use super::interventions::{FLOWS, INTERVENTIONS};
 use crate::explain::{ExplainedCell, Limiter};
 use crate::findings::Findings;
 use crate::ladder::NotTried;
+use bitcost_model::Invalid;
 use bitcost_model::search::Goal;
 
 /// Limiters whose interventions lower the CPU time of a KiB.
@@ -31,7 +32,7 @@ pub fn offers(
     goal: Goal,
     stage: usize,
     done: &[String],
-    possible: &dyn Fn(&Candidate) -> Result<(), String>,
+    possible: &dyn Fn(&Candidate) -> Result<(), Invalid>,
 ) -> Offers {
     let mut offers = Offers::default();
     let Some(trial) = Trial::of(findings) else {
@@ -71,7 +72,7 @@ pub fn offers(
 fn allowed(
     trial: &Trial,
     candidate: Candidate,
-    possible: &dyn Fn(&Candidate) -> Result<(), String>,
+    possible: &dyn Fn(&Candidate) -> Result<(), Invalid>,
 ) -> Result<Candidate, NotTried> {
     if candidate.needs_root && !trial.is_root() {
         return Err(candidate.untried("it needs root at both hosts"));

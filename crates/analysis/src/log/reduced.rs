@@ -7,6 +7,7 @@ use crate::explain::{Kept, Regime, RunFigures, regimes};
 use crate::metrics::{
     Figures, Method, RunView, SoftirqMeans, Weak, WireLoad, attribute, why_untimed, wire_load,
 };
+use bitcost_model::Unavailable;
 use bitcost_model::machine_state::MachineState;
 use bitcost_model::record::Role;
 use bitcost_model::study::Label;
@@ -26,7 +27,7 @@ pub(crate) struct Reduced {
     /// Why it is left out of its cell.
     pub left_out: Option<String>,
     /// How CPU time was attributed, or why it was not.
-    pub method: Result<Method, String>,
+    pub method: Result<Method, Unavailable>,
     /// By which means the time of soft interrupts is known, where the method uses it.
     pub softirqs: Option<SoftirqMeans>,
     /// Whether other programs took much of the CPUs' time.
@@ -93,9 +94,7 @@ impl Reduced {
             figures,
             state: MachineState::of(view.sender, view.receiver),
             left_out: exclude::reason(view),
-            method: attribution
-                .map(|found| found.method)
-                .map_err(|reason| reason.to_string()),
+            method: attribution.map(|found| found.method),
             softirqs,
             is_disturbed: crate::metrics::disturbance(view).is_some(),
             disturbances,

@@ -1,5 +1,6 @@
 //! What a trial of a search for fast options measured.
 
+use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{EndpointRecord, ThreadKind};
 use bitcost_model::search::Measured;
@@ -15,14 +16,15 @@ pub fn measured(
     facts: PlaceFacts,
     ends: [&EndpointRecord; 2],
     conditions: &Conditions,
-) -> Result<Measured, String> {
+) -> Result<Measured, Unavailable> {
     let view = facts.view(ends, conditions, None);
     if let Some(reason) = left_out(&view) {
-        return Err(reason);
+        return Err(Unavailable(reason));
     }
     let figure = |name: &str| metric(name).and_then(|metric| (metric.compute)(&view));
     let throughput_mbps = figure("throughput_mbps").filter(|mbps| *mbps > 0.0);
-    let throughput_mbps = throughput_mbps.ok_or("nothing was received in its window")?;
+    let throughput_mbps = throughput_mbps
+        .ok_or_else(|| Unavailable("nothing was received in its window".to_owned()))?;
     let kib_per_second = throughput_mbps * 1e6 / 8.0 / 1024.0;
     Ok(Measured {
         throughput_mbps,

@@ -4,8 +4,7 @@
 //! clocks and tick counts of whole CPUs both charge one endpoint for work done on behalf of the
 //! other, so the time is attributed by where the receive side of the network ran.
 
-use std::fmt;
-
+use bitcost_model::Unavailable;
 use bitcost_model::host_settings::{RPS_CPUS, THREADED_NAPI};
 use bitcost_model::record::{EndpointRecord, RECEIVE_CPUS, Role, ThreadKind};
 
@@ -130,16 +129,6 @@ impl Attribution {
     }
 }
 
-/// Why CPU time cannot be attributed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unattributed(pub String);
-
-impl fmt::Display for Unattributed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// The least growth of the receiver's NAPI thread that shows NAPI in use, as a share of its traffic
 /// thread's, and of the soft interrupts on the sender's CPUs.
 pub const NAPI_IN_USE: f64 = 0.05;
@@ -161,47 +150,47 @@ const NO_COST: &str = "the test requested no measurement of CPU time (--no-cost)
 ///
 /// # Errors
 /// Why no method can be used.
-pub fn attribute(run: &RunView) -> Result<Attribution, Unattributed> {
+pub fn attribute(run: &RunView) -> Result<Attribution, Unavailable> {
     if run.conditions.no_cost {
-        return Err(Unattributed(NO_COST.into()));
+        return Err(Unavailable(NO_COST.into()));
     }
     if !run.shared_cpus {
         return by_hosts(run)
-            .ok_or_else(|| Unattributed("the CPU times of a host could not be read".into()));
+            .ok_or_else(|| Unavailable("the CPU times of a host could not be read".into()));
     }
     if run.is_with_iperf3() {
-        return Err(Unattributed(WITH_SERVER.into()));
+        return Err(Unavailable(WITH_SERVER.into()));
     }
     let host_settings = &run.conditions.host_settings;
     if host_settings
         .iter()
         .any(|request| request.setting == RPS_CPUS)
     {
-        return Err(Unattributed(MOVED.into()));
+        return Err(Unavailable(MOVED.into()));
     }
     if has_own_cpus(run) {
         return by_own_cpus(run);
     }
     match by_napi_thread(run) {
         Some(attribution) => Ok(attribution),
-        None if threads_are_hidden(run) => Err(Unattributed(HIDDEN_THREADS.into())),
+        None if threads_are_hidden(run) => Err(Unavailable(HIDDEN_THREADS.into())),
         None => undisturbed(run)
-            .and_then(|()| by_softirq_ticks(run).map_err(|reason| Unattributed(reason.into()))),
+            .and_then(|()| by_softirq_ticks(run).map_err(|reason| Unavailable(reason.into()))),
     }
 }
 
 /// Fails on a disturbed run, because ticks do not distinguish the run's own time from that of other
 /// programs.
-fn undisturbed(run: &RunView) -> Result<(), Unattributed> {
+fn undisturbed(run: &RunView) -> Result<(), Unavailable> {
     let Some(other) = disturbance::charged_by_ticks_pct(run) else {
         return Ok(());
     };
     if disturbance::is_known(run) {
-        return Err(Unattributed(format!(
+        return Err(Unavailable(format!(
             "something else took {other:.0} % of the CPUs' time, and ticks do not tell it from the run's own; measure on an idle machine"
         )));
     }
-    Err(Unattributed(format!(
+    Err(Unavailable(format!(
         "soft interrupts in no thread of the run, or other programs, took {other:.0} % of the CPUs' time, and ticks do not distinguish them from the run's own; bitcost reads the clocks of other programs outside of containers, where /proc shows all processes"
     )))
 }
@@ -301,9 +290,9 @@ fn receives_on_sender(run: &RunView) -> bool {
 
 /// Where each endpoint has its own CPUs, their busy time is the endpoint's, but for the wire. The
 /// wire works in soft interrupts; a receiving interface does not, because it has kernel threads.
-fn by_own_cpus(run: &RunView) -> Result<Attribution, Unattributed> {
+fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
     let unread = |role: Role| {
-        Unattributed(format!(
+        Unavailable(format!(
             "the times of the {}'s CPUs could not be read",
             role.name()
         ))
@@ -314,7 +303,7 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unattributed> {
         let before = cpu::idle_cpus_of(end, &end.pinned_cpus).unwrap_or_default();
         let cpus = own.cpus * (1.0 - own.softirq) + postponed_cpus(run, role) - before;
         if cpus <= 0.0 {
-            return Err(Unattributed(format!(
+            return Err(Unavailable(format!(
                 "other programs used the {}'s CPU more before this test than during it; repeat it on a quiet machine",
                 role.name()
             )));

@@ -19,9 +19,7 @@ mod table;
 mod timing;
 mod view;
 
-pub use attribution::{
-    Attribution, CpuUse, FULL, Method, Unattributed, WireLoad, attribute, wire_load,
-};
+pub use attribution::{Attribution, CpuUse, FULL, Method, WireLoad, attribute, wire_load};
 pub(crate) use disturbance::programs_cpus;
 pub use disturbance::{
     Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds, foreign_load,

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bitcost_model::Unavailable;
 use bitcost_model::profile::{Layer, Profile, ProfileEvent, ProfiledTask};
 use bitcost_model::record::Role;
 
@@ -76,19 +77,19 @@ impl RunProfile {
     ///
     /// # Errors
     /// Why the profile is left out: there is none, or too many samples were lost.
-    pub fn of(hosts: &[(&Profile, Place)], run: &RunView) -> Result<RunProfile, String> {
+    pub fn of(hosts: &[(&Profile, Place)], run: &RunView) -> Result<RunProfile, Unavailable> {
         let sum =
             |count: fn(&Profile) -> u64| hosts.iter().map(|(host, _)| count(host)).sum::<u64>();
         let (samples, lost) = (sum(|host| host.samples), sum(|host| host.lost));
         let lost = lost as f64 / (samples + lost).max(1) as f64;
         if samples == 0 {
-            return Err("it has no sample".to_owned());
+            return Err(Unavailable("it has no sample".to_owned()));
         }
         if lost > MOST_LOST {
             let (lost, most) = (100.0 * lost, 100.0 * MOST_LOST);
-            return Err(format!(
+            return Err(Unavailable(format!(
                 "{lost:.0} % of its samples were lost, more than {most:.0} %"
-            ));
+            )));
         }
         let mut account = Account::default();
         for (profile, place) in hosts {

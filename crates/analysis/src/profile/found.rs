@@ -73,7 +73,7 @@ pub fn profiled(summary: &Summary) -> Option<Profiled> {
     rows().next()?;
     let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
     for reason in rows().filter_map(|row| row.profiled.as_ref()?.profile.as_ref().err()) {
-        *left_out.entry(reason.clone()).or_default() += 1;
+        *left_out.entry(reason.0.clone()).or_default() += 1;
     }
     let of_cell = |cell: usize| ProfiledCell::of(summary, cell);
     let cells: Vec<ProfiledCell> = (0..summary.cells.len()).filter_map(of_cell).collect();

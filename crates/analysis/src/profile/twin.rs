@@ -1,5 +1,6 @@
 //! A profiled run, the twin of a measured one.
 
+use bitcost_model::Unavailable;
 use bitcost_model::profile::Profile;
 
 use super::account::RunProfile;
@@ -10,7 +11,7 @@ use crate::metrics::{Figures, RunView, WITH_INTERVAL};
 #[derive(Clone, Debug)]
 pub struct ProfiledRun {
     /// Its CPU time by layer, or why it is left out.
-    pub profile: Result<RunProfile, String>,
+    pub profile: Result<RunProfile, Unavailable>,
     /// Its metrics, as those of a measured run.
     pub figures: Figures,
 }
@@ -19,7 +20,7 @@ impl ProfiledRun {
     /// A run without a profiled twin, for this reason.
     pub(crate) fn missing(reason: String) -> ProfiledRun {
         ProfiledRun {
-            profile: Err(reason),
+            profile: Err(Unavailable(reason)),
             figures: Figures::default(),
         }
     }

@@ -4,6 +4,7 @@ use super::ordinary::Ordinary;
 use super::perturbation::{Perturbation, Settings, Told};
 use super::perturbations::{PERTURBATIONS, RECEIVER_CPU, SENDER_CPU};
 use crate::explain::Untried;
+use bitcost_model::Invalid;
 
 /// What is tried, and what is not.
 #[derive(Debug, Default)]
@@ -19,7 +20,7 @@ pub struct Chosen {
 pub fn choose(
     ordinary: &Ordinary,
     done: &[&str],
-    possible: &dyn Fn(&Settings) -> Result<(), String>,
+    possible: &dyn Fn(&Settings) -> Result<(), Invalid>,
 ) -> Chosen {
     let is_suspected = |row: &Perturbation| {
         let named = ordinary.named.iter().chain(&ordinary.next);
@@ -37,7 +38,7 @@ pub fn choose(
             continue;
         }
         let settings = (row.settings)(&ordinary.before());
-        match settings.and_then(|settings| possible(&settings).map(|()| settings)) {
+        match settings.and_then(|settings| Ok(possible(&settings).map(|()| settings)?)) {
             Ok(settings) => chosen.tried.push((row, settings)),
             Err(reason) => chosen.untried.push(Untried {
                 name: row.name,

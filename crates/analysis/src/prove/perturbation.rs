@@ -62,7 +62,7 @@ pub struct Perturbation {
     ///
     /// # Errors
     /// Why it cannot be tried on this run, as a part of a sentence.
-    pub settings: fn(&Before) -> Result<Settings, String>,
+    pub(crate) settings: fn(&Before) -> Result<Settings, String>,
     /// The share of the resource that a changed run (second) had of that of an unchanged one; absent
     /// where it was not counted.
     pub left: fn(&Before, &Before) -> Option<f64>,

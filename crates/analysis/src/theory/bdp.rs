@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bitcost_model::Invalid;
 use bitcost_model::place::IpVersion;
 
 use crate::theory::framing::{Counted, Framing, Transport};
@@ -42,7 +43,7 @@ impl Bdp {
     ///
     /// # Errors
     /// A sentence that says what is allowed.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Invalid> {
         self.framing().check()
     }
 

@@ -1,5 +1,6 @@
 //! The bytes around user data, from the preamble of a frame to the options of TCP.
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::TCP_TIMESTAMPS;
 use bitcost_model::place::IpVersion;
 
@@ -83,7 +84,7 @@ impl Framing {
     ///
     /// # Errors
     /// A sentence that says what is allowed.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Invalid> {
         let least = match self.ip {
             IpVersion::V4 => 88,
             IpVersion::V6 => 1280,
@@ -92,10 +93,10 @@ impl Framing {
             return Ok(());
         }
         let version = self.ip.name();
-        Err(format!(
+        Err(Invalid(format!(
             "an MTU of {} bytes is not possible with IPv{version}; allowed: {least} to 65535",
             self.mtu_bytes
-        ))
+        )))
     }
 
     /// All headers and trailers around the user data of an unfragmented packet, by name, outermost

@@ -1,6 +1,7 @@
 //! The most user data that a link carries, and how that depends on the size of messages.
 
 use crate::theory::framing::{Framing, OnWire, Transport};
+use bitcost_model::Invalid;
 
 /// Message sizes of the curve, in bytes: those of the paper's sweep and beyond.
 const SIZES: [u32; 17] = [
@@ -38,16 +39,16 @@ impl Goodput {
     ///
     /// # Errors
     /// A sentence that says what is allowed.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Invalid> {
         self.framing.check()?;
         let most = match self.framing.transport {
             Transport::Tcp { .. } => 1 << 30,
             Transport::Udp => self.framing.ip.udp_payload_max(),
         };
         match self.message_size_bytes {
-            Some(size) if !(1..=most).contains(&size) => Err(format!(
+            Some(size) if !(1..=most).contains(&size) => Err(Invalid(format!(
                 "a message of {size} bytes is not possible; allowed: 1 to {most}"
-            )),
+            ))),
             _ => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 //! From a rate of user data to the rate that a queueing discipline is given, as the paper's
 //! footnote 7 computes it.
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 
 use crate::theory::framing::{Counted, Framing, Transport};
@@ -20,7 +21,7 @@ impl Pacing {
     ///
     /// # Errors
     /// What is wrong with the conditions, with what is allowed.
-    pub fn new(conditions: Conditions, rate_bps: u64, mtu_bytes: u32) -> Result<Pacing, String> {
+    pub fn new(conditions: Conditions, rate_bps: u64, mtu_bytes: u32) -> Result<Pacing, Invalid> {
         let transport = if conditions.workload.is_datagram() {
             Transport::Udp
         } else {

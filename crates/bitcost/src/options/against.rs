@@ -5,6 +5,7 @@ use std::path::Path;
 use bitcost_study::{Against, Study};
 
 use crate::failure::Failure;
+use bitcost_model::Invalid;
 
 /// What a study is compared with.
 #[derive(clap::Args)]
@@ -24,13 +25,13 @@ impl Held {
         let Some(text) = &self.against else {
             return Ok(study);
         };
-        let usage = |why: String| Failure::Usage(format!("--against {text}: {why}"));
+        let usage = |why: Invalid| Failure::Usage(format!("--against {text}: {why}"));
         study.against(&read(text).map_err(usage)?).map_err(usage)
     }
 }
 
 /// Reads a setting, which has a `=` and no `/` before it; any other text is a path.
-fn read(text: &str) -> Result<Against, String> {
+fn read(text: &str) -> Result<Against, Invalid> {
     match text.split_once('=').filter(|(key, _)| !key.contains('/')) {
         Some((key, value)) => Ok(Against::Setting {
             key: key.trim().to_owned(),
@@ -38,18 +39,18 @@ fn read(text: &str) -> Result<Against, String> {
         }),
         None if text.contains('/') || Path::new(text).exists() => {
             let whole = std::fs::canonicalize(text)
-                .map_err(|error| format!("cannot read the program: {error}"))?;
+                .map_err(|error| Invalid(format!("cannot read the program: {error}")))?;
             let path = whole
                 .to_str()
-                .ok_or("the program's path is not UTF-8")?
+                .ok_or_else(|| Invalid("the program's path is not UTF-8".to_owned()))?
                 .to_owned();
             Ok(Against::Program {
                 shown: text.to_owned(),
                 path,
             })
         }
-        None => Err(format!(
+        None => Err(Invalid(format!(
             "there is no such program; allowed: a setting with its value, such as tso=off, or the path of another bitcost, such as ./{text}"
-        )),
+        ))),
     }
 }

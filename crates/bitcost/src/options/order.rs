@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bitcost_model::Invalid;
 use bitcost_model::plan::Lengths;
 use bitcost_model::units::parse_duration;
 use bitcost_study::Study;
@@ -47,23 +48,27 @@ enum Blocks {
     Auto,
 }
 
-fn parse_blocks(text: &str) -> Result<Blocks, String> {
+fn parse_blocks(text: &str) -> Result<Blocks, Invalid> {
     if text == "auto" {
         return Ok(Blocks::Auto);
     }
     let number = text.parse().ok().filter(|n| (1..=100_000).contains(n));
-    let unknown = || format!("`{text}` is not a number of blocks; allowed: 1 to 100000, or auto");
+    let unknown = || {
+        Invalid(format!(
+            "`{text}` is not a number of blocks; allowed: 1 to 100000, or auto"
+        ))
+    };
     number.map(Blocks::Number).ok_or_else(unknown)
 }
 
-fn parse_window(text: &str) -> Result<Duration, String> {
+fn parse_window(text: &str) -> Result<Duration, Invalid> {
     let window = parse_duration(text)?;
     if (Duration::from_millis(100)..=Duration::from_secs(3600)).contains(&window) {
         return Ok(window);
     }
-    Err(format!(
+    Err(Invalid(format!(
         "`{text}` is not a valid measured time; allowed: 100ms to 1h"
-    ))
+    )))
 }
 
 impl Order {
@@ -77,9 +82,9 @@ impl Order {
         let study = self.with_rule(study, named)?;
         let lengths = match named {
             Some(lengths) => lengths,
-            None => self.lengths(&study).map_err(Failure::Usage)?,
+            None => self.lengths(&study)?,
         };
-        study.check_lengths(lengths).map_err(Failure::Usage)?;
+        study.check_lengths(lengths)?;
         Ok((study, lengths))
     }
 
@@ -121,17 +126,16 @@ impl Order {
                 None => message,
             }));
         }
-        let changed = match fixed {
-            Some(blocks) if study.is_auto() => study.with_blocks(blocks),
+        Ok(match fixed {
+            Some(blocks) if study.is_auto() => study.with_blocks(blocks)?,
             None if self.blocks == Some(Blocks::Auto) || (is_auto && self.changes_rule()) => {
                 let own = study.until.as_ref().and_then(|rule| rule.budget);
                 let default = || study.default_budget(self.own_lengths());
                 let budget = self.budget.or(own).unwrap_or_else(default);
-                study.until_answered(self.within, budget)
+                study.until_answered(self.within, budget)?
             }
-            _ => return Ok(study),
-        };
-        changed.map_err(Failure::Usage)
+            _ => study,
+        })
     }
 
     fn changes_rule(&self) -> bool {
@@ -145,7 +149,7 @@ impl Order {
         }
     }
 
-    fn lengths(&self, study: &Study) -> Result<Lengths, String> {
+    fn lengths(&self, study: &Study) -> Result<Lengths, Invalid> {
         let most = study.until.as_ref().map(|until| until.max_blocks);
         let lengths = self.own_lengths();
         let of_rule = study.until.as_ref().and_then(|until| until.budget);

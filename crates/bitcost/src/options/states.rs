@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bitcost_execute::{Destination, States};
+use bitcost_model::Invalid;
 use bitcost_model::units::parse_duration;
 
 use crate::failure::Failure;
@@ -60,7 +61,7 @@ fn distances(folder: &Path) -> Result<Vec<bitcost_model::machine_state::Distance
 ///
 /// # Errors
 /// When it is not a duration.
-pub fn state_budget(text: &str) -> Result<Duration, String> {
+pub fn state_budget(text: &str) -> Result<Duration, Invalid> {
     match text.trim() {
         "0" | "0s" => Ok(Duration::ZERO),
         text => parse_duration(text),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bitcost_analysis::theory::{Bdp, Counted, Framing, Goodput, Pacing, Transport};
+use bitcost_model::Invalid;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::place::{IpVersion, Places};
 use bitcost_model::units::{parse_bytes, parse_duration};
@@ -94,18 +95,18 @@ pub struct BdpArguments {
 }
 
 /// A round-trip time, whose bare number may be of seconds or of milliseconds.
-fn with_unit(text: &str) -> Result<Duration, String> {
+fn with_unit(text: &str) -> Result<Duration, Invalid> {
     match text.trim().parse::<f64>() {
-        Ok(_) => Err(format!(
+        Ok(_) => Err(Invalid(format!(
             "`{text}` has no unit; write `{text}ms` or `{text}s`"
-        )),
+        ))),
         Err(_) => parse_duration(text),
     }
 }
 
-fn bytes(text: &str) -> Result<u32, String> {
+fn bytes(text: &str) -> Result<u32, Invalid> {
     u32::try_from(parse_bytes(text)?)
-        .map_err(|_| format!("`{text}` is too large; allowed: up to 4 GiB"))
+        .map_err(|_| Invalid(format!("`{text}` is too large; allowed: up to 4 GiB")))
 }
 
 /// Prints the answer.
@@ -113,11 +114,11 @@ pub fn run(question: &Question) -> Result<(), Failure> {
     match question {
         Question::Goodput(arguments) => {
             let goodput = goodput(arguments);
-            goodput.check().map_err(Failure::Usage)?;
+            goodput.check()?;
             print(arguments.path.json, &goodput, goodput_text, goodput_json)
         }
         Question::Pacing(arguments) => {
-            let pacing = pacing(arguments).map_err(Failure::Usage)?;
+            let pacing = pacing(arguments)?;
             print(arguments.path.json, &pacing, pacing_text, pacing_json)
         }
         Question::Bdp(BdpArguments { path, rtt }) => {
@@ -126,7 +127,7 @@ pub fn run(question: &Question) -> Result<(), Failure> {
                 rtt: *rtt,
                 mtu_bytes: path.mtu,
             };
-            bdp.check().map_err(Failure::Usage)?;
+            bdp.check()?;
             print(path.json, &bdp, bdp_text, bdp_json)
         }
     }
@@ -169,7 +170,7 @@ fn goodput(arguments: &GoodputArguments) -> Goodput {
     }
 }
 
-fn pacing(arguments: &PacingArguments) -> Result<Pacing, String> {
+fn pacing(arguments: &PacingArguments) -> Result<Pacing, Invalid> {
     let PacingArguments {
         path,
         message_size,

@@ -187,7 +187,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     check_compares(&study, &arguments.judging)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
     arguments.profile.apply(&mut study)?;
-    study.check_mesh(lengths).map_err(Failure::Usage)?;
+    study.check_mesh(lengths)?;
     let destination =
         arguments
             .mesh

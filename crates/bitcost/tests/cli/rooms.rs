@@ -230,7 +230,7 @@ fn unsafe_code_is_in_one_room_only() {
 /// The names that an error of the grammar of qdiscs lists after `before`.
 fn listed(asked: &str, before: &str) -> BTreeSet<String> {
     let error = QDISC.read(asked).unwrap_err();
-    let (_, names) = error.split_once(before).unwrap();
+    let (_, names) = error.0.split_once(before).unwrap();
     let (names, _) = names.split_once(';').unwrap();
     let names = names.split(", ").filter(|name| !name.is_empty());
     names.map(str::to_owned).collect()

@@ -69,7 +69,7 @@ fn second(
         let job = of(job, &logged.study, &logged.plan, job.destination)?;
         return job.rest(ground, logged, stop, progress);
     }
-    let text = with_pairs(&job.study.text, pairs).map_err(ExecuteError::Usage)?;
+    let text = with_pairs(&job.study.text, pairs)?;
     let study = Study::parse_with(&job.study.file, &text, job.study.lab_text.as_deref());
     let mut study = study.map_err(|error| ExecuteError::Usage(error.to_string()))?;
     study.name.clone_from(&job.study.name);

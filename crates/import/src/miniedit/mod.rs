@@ -13,6 +13,7 @@ use std::net::Ipv4Addr;
 
 use serde_json::{Map, Value};
 
+use bitcost_model::Invalid;
 use bitcost_model::topology::{At, Problem, Topology};
 
 /// The result of reading a file.
@@ -73,7 +74,11 @@ type Object = Map<String, Value>;
 /// # Errors
 /// A sentence that names the place: the text is not JSON, not a MiniEdit file of version 2, or not
 /// a lab that can be built.
-pub fn import(text: &str, options: Options) -> Result<Imported, String> {
+pub fn import(text: &str, options: Options) -> Result<Imported, Invalid> {
+    read(text, options).map_err(Invalid)
+}
+
+fn read(text: &str, options: Options) -> Result<Imported, String> {
     let value: Value = serde_json::from_str(text)
         .map_err(|error| format!("not a whole JSON document: {error}"))?;
     let root = value

@@ -13,7 +13,7 @@ fn read(text: &str) -> Imported {
 }
 
 fn error_of(text: &str) -> String {
-    import(text, Options::default()).expect_err(text)
+    import(text, Options::default()).expect_err(text).0
 }
 
 /// The lab as a lab file, and what else is said of it.

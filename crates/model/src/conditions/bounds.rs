@@ -2,6 +2,7 @@
 //! processes.
 
 use super::{Conditions, Mss, ReceiveSize, TRANSACTION_MAX, TRANSACTION_RATE_MAX};
+use crate::Invalid;
 
 /// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,16 +136,16 @@ impl Conditions {
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed.
-    pub fn check_bounds(&self) -> Result<(), String> {
+    pub fn check_bounds(&self) -> Result<(), Invalid> {
         let usual = Conditions::default();
         for (bounds, value) in NUMBERS {
             let asked = value(self).filter(|asked| Some(*asked) != value(&usual));
             if let Some(value) = asked.filter(|value| !bounds.contain(*value)) {
-                return Err(format!(
+                return Err(Invalid(format!(
                     "{} is {value}; allowed: {}",
                     bounds.name,
                     bounds.allowed()
-                ));
+                )));
             }
         }
         self.check_buffers()
@@ -203,7 +204,7 @@ mod tests {
             assert!(
                 conditions
                     .check_bounds()
-                    .is_err_and(|found| found.starts_with(wanted)),
+                    .is_err_and(|found| found.0.starts_with(wanted)),
                 "{wanted}"
             );
         }

@@ -4,6 +4,7 @@ use super::{
     Conditions, Impossible, Mss, STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX,
     TRANSACTION_RATE_MAX, Workload, one,
 };
+use crate::Invalid;
 use crate::buffers::Buffers;
 use crate::modes::{self, Mode};
 use crate::record::Role;
@@ -13,7 +14,7 @@ impl Conditions {
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed.
-    pub fn check_in_lab(&self, mtu_bytes: u32) -> Result<(), String> {
+    pub fn check_in_lab(&self, mtu_bytes: u32) -> Result<(), Invalid> {
         let mtus = self
             .host_settings
             .iter()
@@ -22,9 +23,9 @@ impl Conditions {
             .filter_map(|request| request.values.get("value")?.parse::<u32>().ok())
             .max();
         match most.filter(|most| *most > mtu_bytes) {
-            Some(most) => Err(format!(
+            Some(most) => Err(Invalid(format!(
                 "an interface's MTU of {most} bytes is over the lab's {mtu_bytes}: its wire would drop packets; raise the lab's (mtu_bytes in [lab], --mtu)"
-            )),
+            ))),
             None => Ok(()),
         }
     }
@@ -39,7 +40,7 @@ impl Conditions {
         let own = self.ways().len();
         for part in self.parts().iter().skip(own) {
             part.check_part(mtu_bytes)
-                .map_err(|reason| format!("background, {}: {reason}", part.workload.name()))?;
+                .map_err(|why| Invalid(format!("background, {}: {why}", part.workload.name())))?;
         }
         Ok(())
     }
@@ -94,37 +95,41 @@ impl Conditions {
     }
 
     /// Checks the records of single messages.
-    fn check_times(&self) -> Result<(), String> {
+    fn check_times(&self) -> Result<(), Invalid> {
         let plain = |mode: Mode, end: Role| {
             let (name, setting) = (mode.name(), modes::setting(end));
             if mode == Mode::Plain {
                 Ok(())
             } else {
-                Err(format!("with {setting} `{name}`; allowed with: plain"))
+                Err(Invalid(format!(
+                    "with {setting} `{name}`; allowed with: plain"
+                )))
             }
         };
         if self.latency && !self.workload.is_transactional() {
             let found = plain(self.send_mode, Role::Sender);
             found.map_err(|found| {
-                format!("latency (the time of each send call) is not possible {found}")
+                Invalid(format!(
+                    "latency (the time of each send call) is not possible {found}"
+                ))
             })?;
         }
         if !self.delay_variation {
             return Ok(());
         }
-        let refused = |found: String| format!("delay_variation is not possible {found}");
+        let refused = |found: Invalid| Invalid(format!("delay_variation is not possible {found}"));
         if !self.workload.numbers_datagrams() {
-            return Err(refused(format!(
+            return Err(refused(Invalid(format!(
                 "with {}; allowed with: {}",
                 self.workload.name(),
                 Workload::names(Workload::numbers_datagrams)
-            )));
+            ))));
         }
         let size = self.message_size_bytes;
         if size < STAMPED_BYTES {
-            return Err(refused(format!(
+            return Err(refused(Invalid(format!(
                 "in messages of {size} bytes; allowed: {STAMPED_BYTES} and more"
-            )));
+            ))));
         }
         plain(self.send_mode, Role::Sender)
             .and(plain(self.receive_mode, Role::Receiver))
@@ -132,7 +137,7 @@ impl Conditions {
     }
 
     /// Checks the program's buffers.
-    pub(super) fn check_buffers(&self) -> Result<(), String> {
+    pub(super) fn check_buffers(&self) -> Result<(), Invalid> {
         self.buffers
             .check(self.message_size_bytes.max(self.receive_bytes()))?;
         let plain = [("send", self.send_mode), ("receive", self.receive_mode)];
@@ -140,9 +145,9 @@ impl Conditions {
             && let Some((end, mode)) = plain.iter().find(|(_, mode)| *mode != Mode::Plain)
         {
             let mode = mode.name();
-            return Err(format!(
+            return Err(Invalid(format!(
                 "buffer, payload and work settings are not for {end}_mode `{mode}`; allowed with: send_mode and receive_mode `plain`"
-            ));
+            )));
         }
         Ok(())
     }

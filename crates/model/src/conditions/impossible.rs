@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::Invalid;
+
 /// Why conditions are not possible, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Impossible {
@@ -20,8 +22,14 @@ pub enum Impossible {
     Values(String),
 }
 
-impl From<String> for Impossible {
-    fn from(sentence: String) -> Impossible {
-        Impossible::Values(sentence)
+impl From<Invalid> for Impossible {
+    fn from(invalid: Invalid) -> Impossible {
+        Impossible::Values(invalid.0)
+    }
+}
+
+impl From<Impossible> for Invalid {
+    fn from(impossible: Impossible) -> Invalid {
+        Invalid(impossible.to_string())
     }
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
 use super::{End, Link, Node, NodeKind, Topology};
+use crate::Invalid;
 use crate::near::did_you_mean;
 
 /// The longest device name that Linux takes, in bytes (IFNAMSIZ without the closing zero).
@@ -57,13 +58,13 @@ pub fn is_node_name(name: &str) -> bool {
 ///
 /// # Errors
 /// A sentence with the numbers and the limit.
-pub fn check_count(nodes: usize, links: usize) -> Result<(), String> {
+pub fn check_count(nodes: usize, links: usize) -> Result<(), Invalid> {
     if nodes <= MOST && links <= MOST {
         return Ok(());
     }
-    Err(format!(
+    Err(Invalid(format!(
         "{nodes} nodes and {links} links; allowed: at most {MOST} of each"
-    ))
+    )))
 }
 
 impl Topology {
@@ -72,10 +73,7 @@ impl Topology {
     /// # Errors
     /// The first problem.
     pub fn check(&self) -> Result<(), Problem> {
-        check_count(self.nodes.len(), self.links.len()).map_err(|message| Problem {
-            at: At::Whole,
-            message,
-        })?;
+        check_count(self.nodes.len(), self.links.len()).or_else(|why| problem(At::Whole, why))?;
         if self.nodes.is_empty() {
             return problem(
                 At::Whole,

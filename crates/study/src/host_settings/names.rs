@@ -1,5 +1,6 @@
 //! Names of features and kernel parameters that are known without a host.
 
+use bitcost_model::Invalid;
 use bitcost_model::machine::SYSCTLS;
 use bitcost_model::near::{did_you_mean, near};
 use bitcost_model::shared_sysctls;
@@ -45,15 +46,15 @@ fn parameters() -> impl Iterator<Item = &'static str> {
 
 /// Refuses a name that no kernel has. A name with a `-` may be a feature of the host's kernel, which
 /// only the host knows.
-pub(super) fn check_feature(name: &str) -> Result<(), String> {
+pub(super) fn check_feature(name: &str) -> Result<(), Invalid> {
     let known = || FEATURE_GROUPS.into_iter().chain(PLAIN_FEATURES);
     if name.contains('-') || known().any(|one| one == name) {
         return Ok(());
     }
-    Err(format!(
+    Err(Invalid(format!(
         "`{name}` is not a feature of an interface{}",
         did_you_mean(name, known())
-    ))
+    )))
 }
 
 /// `; did you mean …?` for a name that is not under `net.`: parameters whose last part is alike.

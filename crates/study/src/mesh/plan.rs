@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::place::{Places, Ports};
 use bitcost_model::plan::{Lengths, Plan, PlannedRun};
@@ -102,17 +103,17 @@ impl Mesh {
     }
 
     /// Checks that a mesh with this number of cells for each pair is small enough to be made in these blocks.
-    pub(crate) fn check_runs(&self, of_each: usize, blocks: u32) -> Result<(), String> {
+    pub(crate) fn check_runs(&self, of_each: usize, blocks: u32) -> Result<(), Invalid> {
         let cells = self.runs().saturating_mul(of_each as u64);
         let runs = cells.saturating_mul(blocks.into());
         if cells <= CELLS_MOST && runs <= RUNS_MOST {
             return Ok(());
         }
-        Err(format!(
+        Err(Invalid(format!(
             "{} hosts with the pattern {} are {cells} cells and {runs} runs; allowed: at most {CELLS_MOST} and {RUNS_MOST}; the pattern screen needs the fewest",
             self.hosts.len(),
             self.pattern.name()
-        ))
+        )))
     }
 }
 
@@ -170,7 +171,7 @@ mod tests {
         };
         assert!(
             many.check_runs(1, 1)
-                .is_err_and(|why| why.contains("999000 runs"))
+                .is_err_and(|why| why.0.contains("999000 runs"))
         );
     }
 }

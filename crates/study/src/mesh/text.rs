@@ -1,6 +1,7 @@
 //! The text of a study with a mesh whose hosts and pairs are in other files: they become a part of it, so
 //! that the log of an execution needs no other file.
 
+use bitcost_model::Invalid;
 use toml_edit::{Array, Document, DocumentMut, Item, value};
 
 /// The files that `[mesh]` names.
@@ -39,10 +40,13 @@ fn lines(text: &str) -> Array {
 ///
 /// # Errors
 /// A sentence, where it is no TOML or has no mesh.
-pub fn with_hosts(text: &str, hosts: Option<&str>, pairs: Option<&str>) -> Result<String, String> {
-    let mut document: DocumentMut = text.parse().map_err(|_| "it is not TOML".to_owned())?;
+pub fn with_hosts(text: &str, hosts: Option<&str>, pairs: Option<&str>) -> Result<String, Invalid> {
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|_| Invalid("it is not TOML".to_owned()))?;
     let mesh = document.get_mut("mesh").and_then(Item::as_table_like_mut);
-    let mesh = mesh.ok_or("it has no [mesh]; hosts are for the pairs of one")?;
+    let mesh =
+        mesh.ok_or_else(|| Invalid("it has no [mesh]; hosts are for the pairs of one".to_owned()))?;
     if let Some(hosts) = hosts {
         mesh.remove("file");
         mesh.insert("hosts", value(lines(hosts)));
@@ -57,10 +61,10 @@ pub fn with_hosts(text: &str, hosts: Option<&str>, pairs: Option<&str>) -> Resul
 ///
 /// # Errors
 /// As [`with_hosts`].
-pub fn with_pairs(text: &str, pairs: &str) -> Result<String, String> {
+pub fn with_pairs(text: &str, pairs: &str) -> Result<String, Invalid> {
     let mut document: DocumentMut = with_hosts(text, None, Some(pairs))?
         .parse()
-        .map_err(|_| "it is not TOML".to_owned())?;
+        .map_err(|_| Invalid("it is not TOML".to_owned()))?;
     let mesh = document.get_mut("mesh").and_then(Item::as_table_like_mut);
     mesh.map(|mesh| mesh.remove("pattern"));
     Ok(document.to_string())

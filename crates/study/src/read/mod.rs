@@ -16,6 +16,7 @@ mod workload;
 
 use std::collections::HashSet;
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::harmless;
 use bitcost_model::study::{Cell, Label};
@@ -59,7 +60,7 @@ impl Study {
 
     /// An error for each place without which all cells would be possible. `fits` gives the reason
     /// for which a cell is not.
-    pub fn impossible(&self, fits: &dyn Fn(&Cell) -> Result<(), String>) -> Vec<StudyError> {
+    pub fn impossible(&self, fits: &dyn Fn(&Cell) -> Result<(), Invalid>) -> Vec<StudyError> {
         // The text was read before.
         let Ok(document) = Document::parse(self.text.as_str()) else {
             return Vec::new();
@@ -347,7 +348,7 @@ fn level(
     };
     let mut trial = base.clone();
     for (name, value) in &settings {
-        settings::set(&mut trial, name, value).map_err(&fail)?;
+        settings::set(&mut trial, name, value).map_err(|why| fail(why.0))?;
     }
     Ok(Level {
         label,

@@ -4,6 +4,7 @@ use super::workload::workload;
 use crate::definition::{Factor, LeaveOut, Level, combine, size_buffers};
 use crate::error::StudyError;
 use crate::section::Section;
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::study::{Cell, LabSpec};
 
@@ -14,7 +15,7 @@ pub struct Cells<'a> {
     pub factors: &'a [Factor],
     pub leave_out: &'a [LeaveOut],
     /// The reason for which a cell is not possible.
-    pub fits: &'a dyn Fn(&Cell) -> Result<(), String>,
+    pub fits: &'a dyn Fn(&Cell) -> Result<(), Invalid>,
 }
 
 /// The most cells that are not possible of which the place at fault is sought.
@@ -30,7 +31,7 @@ impl Cells<'_> {
             return vec![self.top.source.error_at(0, message)];
         }
         let wrong = |cell| Some((cell, (self.fits)(cell).err()?));
-        let wrong: Vec<(&Cell, String)> = cells.iter().filter_map(wrong).take(SOUGHT).collect();
+        let wrong: Vec<(&Cell, Invalid)> = cells.iter().filter_map(wrong).take(SOUGHT).collect();
         if wrong.is_empty() {
             return Vec::new();
         }
@@ -71,10 +72,9 @@ impl Cells<'_> {
 }
 
 /// Whether a cell is possible in the lab: its sizes, and its request for TCP buffers.
-pub fn fits(cell: &Cell, lab: &LabSpec) -> Result<(), String> {
+pub fn fits(cell: &Cell, lab: &LabSpec) -> Result<(), Invalid> {
     size_buffers(&mut cell.clone(), lab)?;
-    let possible = cell.conditions.check(lab.mtu_bytes);
-    possible.map_err(|why| why.to_string())
+    Ok(cell.conditions.check(lab.mtu_bytes)?)
 }
 
 /// Where the first of the cell's levels is whose replacement by another makes the cell one

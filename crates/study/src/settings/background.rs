@@ -1,5 +1,6 @@
 //! Background workloads, as studies and the command line write them.
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::workload::{WORKLOADS, Workload};
@@ -13,8 +14,8 @@ use crate::section::shown;
 ///
 /// # Errors
 /// A sentence that says what was found and what is allowed, with near matches.
-pub fn from_value(value: &Value, allowed: &str) -> Result<Vec<Conditions>, String> {
-    let error = || format!("it is {}; allowed: {allowed}", shown(value));
+pub fn from_value(value: &Value, allowed: &str) -> Result<Vec<Conditions>, Invalid> {
+    let error = || Invalid(format!("it is {}; allowed: {allowed}", shown(value)));
     let tables = value.as_array().ok_or_else(error)?;
     tables
         .iter()
@@ -22,10 +23,10 @@ pub fn from_value(value: &Value, allowed: &str) -> Result<Vec<Conditions>, Strin
         .collect()
 }
 
-fn from_table(table: &InlineTable, allowed: &str) -> Result<Conditions, String> {
+fn from_table(table: &InlineTable, allowed: &str) -> Result<Conditions, Invalid> {
     let value = table
         .get("workload")
-        .ok_or_else(|| format!("it has no workload; allowed: {allowed}"))?;
+        .ok_or_else(|| Invalid(format!("it has no workload; allowed: {allowed}")))?;
     let mut trial = Conditions::default();
     by_name("workload")?.set_value(&mut trial, value)?;
     let mut part = alone(trial.workload);
@@ -42,7 +43,7 @@ fn from_table(table: &InlineTable, allowed: &str) -> Result<Conditions, String> 
 ///
 /// # Errors
 /// A sentence that says what was found and what is allowed, with near matches.
-pub fn from_text(text: &str) -> Result<Conditions, String> {
+pub fn from_text(text: &str) -> Result<Conditions, Invalid> {
     let mut words = text.split_whitespace();
     let name = words.next().unwrap_or_default();
     let Some(workload) = Workload::named(name) else {
@@ -53,10 +54,10 @@ pub fn from_text(text: &str) -> Result<Conditions, String> {
             .chain(short_names)
             .collect();
         let hint = did_you_mean(name, names.iter().copied());
-        return Err(format!(
+        return Err(Invalid(format!(
             "`{name}` is not a workload{hint}; allowed: {}, then options",
             names.join(", ")
-        ));
+        )));
     };
     let mut part = alone(workload);
     for word in words {
@@ -69,7 +70,7 @@ pub fn from_text(text: &str) -> Result<Conditions, String> {
         };
         setting
             .set_text(&mut part, value)
-            .map_err(|reason| format!("{flag}: {reason}"))?;
+            .map_err(|reason| Invalid(format!("{flag}: {reason}")))?;
     }
     Ok(part)
 }
@@ -97,24 +98,30 @@ pub fn to_toml(text: &str) -> String {
 }
 
 /// The setting with this name.
-fn by_name(name: &str) -> Result<&'static Setting, String> {
+fn by_name(name: &str) -> Result<&'static Setting, Invalid> {
     find(
         name,
         |setting| setting.name == name,
         |setting| Some(setting.name),
     )
-    .map_err(|(hint, allowed)| format!("unknown setting `{name}`{hint}; allowed: {allowed}"))
+    .map_err(|(hint, allowed)| {
+        Invalid(format!(
+            "unknown setting `{name}`{hint}; allowed: {allowed}"
+        ))
+    })
 }
 
 /// The setting of this option.
-fn by_flag(flag: &str) -> Result<&'static Setting, String> {
+fn by_flag(flag: &str) -> Result<&'static Setting, Invalid> {
     let is_called = |setting: &Setting| {
         let flag_of = setting.flag.as_ref();
         flag_of.is_some_and(|known| known.long == flag || known.aliases.contains(&flag))
     };
     let long = |setting: &'static Setting| setting.flag.map(|flag| flag.long);
     find(flag, is_called, long).map_err(|(hint, allowed)| {
-        format!("unknown option `{flag}`{hint}; allowed: {allowed}, each as option=value")
+        Invalid(format!(
+            "unknown option `{flag}`{hint}; allowed: {allowed}, each as option=value"
+        ))
     })
 }
 
@@ -143,19 +150,19 @@ fn alone(workload: Workload) -> Conditions {
 
 /// Refuses settings that a background workload cannot have. `shown` is the setting as it was
 /// written.
-fn check_fits(setting: &Setting, shown: &str, workload: Workload) -> Result<(), String> {
+fn check_fits(setting: &Setting, shown: &str, workload: Workload) -> Result<(), Invalid> {
     if setting.of_run {
-        return Err(format!(
+        return Err(Invalid(format!(
             "`{shown}` applies to the whole run and cannot be set for a background workload"
-        ));
+        )));
     }
     if workload.is_transactional()
         && matches!(setting.name, "message_size_bytes" | "receive_size_bytes")
     {
         let workload = workload.name();
-        return Err(format!(
+        return Err(Invalid(format!(
             "`{shown}` is not for {workload}, which has sizes of requests and responses"
-        ));
+        )));
     }
     Ok(())
 }
@@ -164,7 +171,7 @@ fn check_fits(setting: &Setting, shown: &str, workload: Workload) -> Result<(), 
 mod tests {
     use super::*;
 
-    fn from_toml(value: &Value) -> Result<Vec<Conditions>, String> {
+    fn from_toml(value: &Value) -> Result<Vec<Conditions>, Invalid> {
         from_value(value, "a list of tables")
     }
     use bitcost_model::conditions::Direction;
@@ -212,7 +219,7 @@ mod tests {
             ("tcp background=rr", "`background` applies to the whole run"),
         ] {
             let found = from_text(text).expect_err(text);
-            assert!(found.contains(wanted), "{text}: {found}");
+            assert!(found.0.contains(wanted), "{text}: {found}");
         }
         for (toml, wanted) in [
             ("5", "it is 5; allowed: a list of tables"),
@@ -227,7 +234,7 @@ mod tests {
             ),
         ] {
             let found = from_toml(&toml.parse().expect("TOML")).expect_err(toml);
-            assert!(found.contains(wanted), "{toml}: {found}");
+            assert!(found.0.contains(wanted), "{toml}: {found}");
         }
     }
 }

@@ -4,6 +4,7 @@ mod background;
 mod setting;
 mod table;
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::near::near_or_all;
 use toml_edit::Value;
@@ -27,20 +28,21 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// A sentence that says what was found and what is allowed, with near matches.
-pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(), String> {
+pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(), Invalid> {
     let old = OLD_NAMES.iter().find(|(old, _)| *old == name);
     let name = old.map_or(name, |(_, new)| new);
     let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
         let all: Vec<&str> = names().collect();
-        return Err(format!(
+        return Err(Invalid(format!(
             "unknown setting `{name}`{}",
             near_or_all(name, &all)
-        ));
+        )));
     };
     match setting.kind {
         Kind::Background => {
             let read = background::from_value(value, &setting.kind.allowed());
-            conditions.background = read.map_err(|reason| format!("`{name}`: {reason}"))?;
+            conditions.background =
+                read.map_err(|reason| Invalid(format!("`{name}`: {reason}")))?;
             Ok(())
         }
         _ => setting.set_value(conditions, value),
@@ -52,7 +54,7 @@ pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(),
 ///
 /// # Errors
 /// A sentence that says what was found and what is allowed, with near matches.
-pub fn set_text(setting: &Setting, conditions: &mut Conditions, text: &str) -> Result<(), String> {
+pub fn set_text(setting: &Setting, conditions: &mut Conditions, text: &str) -> Result<(), Invalid> {
     match setting.kind {
         Kind::Background => {
             conditions.background.push(background::from_text(text)?);
@@ -134,7 +136,7 @@ mod tests {
     fn an_unknown_mode_in_a_study_is_named_with_what_resembles_it() {
         let mut conditions = Conditions::default();
         let unknown = set(&mut conditions, "send_mode", &"gzo".into()).expect_err("no such mode");
-        assert!(unknown.contains("did you mean `gso`?"), "{unknown}");
+        assert!(unknown.0.contains("did you mean `gso`?"), "{unknown}");
         assert!(set(&mut conditions, "receive_mode", &"gso".into()).is_err());
         assert_eq!(set(&mut conditions, "receive_mode", &"gro".into()), Ok(()));
         assert_eq!(conditions.receive_mode, Mode::Gro);

@@ -1,5 +1,6 @@
 //! A setting: its name, its allowed values, and the function that reads and sets one of them.
 
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::conditions::bounds::{Bounds, Unit};
 use bitcost_model::near::did_you_mean;
@@ -76,13 +77,15 @@ impl Setting {
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed, with near matches.
-    pub(super) fn set_text(&self, conditions: &mut Conditions, text: &str) -> Result<(), String> {
+    pub(super) fn set_text(&self, conditions: &mut Conditions, text: &str) -> Result<(), Invalid> {
         match self.kind {
             Kind::Host(grammar) => grammar.set(conditions, text),
             kind => kind.set_text(conditions, text).ok_or_else(|| {
                 let hint = did_you_mean(text, kind.words());
                 let allowed = kind.allowed();
-                format!("`{text}` is not a valid value; allowed: {allowed}{hint}")
+                Invalid(format!(
+                    "`{text}` is not a valid value; allowed: {allowed}{hint}"
+                ))
             }),
         }
     }
@@ -95,9 +98,9 @@ impl Setting {
         &self,
         conditions: &mut Conditions,
         value: &Value,
-    ) -> Result<(), String> {
+    ) -> Result<(), Invalid> {
         let name = self.name;
-        let refused = |why: &str| format!("`{name}` is {}{why}", shown(value));
+        let refused = |why: &str| Invalid(format!("`{name}` is {}{why}", shown(value)));
         if let (Kind::Host(grammar), Some(text)) = (self.kind, plain_text(value)) {
             return grammar
                 .set(conditions, &text)

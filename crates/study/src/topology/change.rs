@@ -1,5 +1,6 @@
 //! Changes of a lab that is running, as words: devices, each followed by what is to be set there.
 
+use bitcost_model::Invalid;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::shaping::Shaping;
 use bitcost_model::topology::Topology;
@@ -26,7 +27,7 @@ pub fn changes(
     topology: &Topology,
     as_built: impl Fn(&str) -> Option<Shaping>,
     words: &[String],
-) -> Result<Vec<(String, Shaping)>, String> {
+) -> Result<Vec<(String, Shaping)>, Invalid> {
     let mut changed: Vec<(String, Shaping)> = Vec::new();
     let mut is_complete = true;
     for word in words {
@@ -34,16 +35,17 @@ pub fn changes(
         match (last, word.split_once('=')) {
             (Some((device, shaping)), Some((key, value))) => {
                 let built = as_built(device).unwrap_or_default();
-                set_one(shaping, &built, key, value).map_err(|why| format!("{device}: {why}"))?;
+                set_one(shaping, &built, key, value)
+                    .map_err(|why| Invalid(format!("{device}: {why}")))?;
             }
             (Some((device, shaping)), None) if word == CLEAR => {
                 *shaping = as_built(device).unwrap_or_default();
             }
             (None, Some(_)) => {
-                return Err(format!(
+                return Err(Invalid(format!(
                     "`{word}` has no device before it; devices: {}",
                     devices(topology)
-                ));
+                )));
             }
             (Some((device, _)), None) if !is_complete => return Err(nothing_for(device)),
             (_, None) => {
@@ -57,23 +59,23 @@ pub fn changes(
     match changed.last() {
         Some((device, _)) if !is_complete => Err(nothing_for(device)),
         Some(_) => check(topology, changed),
-        None => Err(format!(
+        None => Err(Invalid(format!(
             "nothing to set; write a device, then what to set there; devices: {}",
             devices(topology)
-        )),
+        ))),
     }
 }
 
-fn nothing_for(device: &str) -> String {
+fn nothing_for(device: &str) -> Invalid {
     let keys: Vec<String> = SHAPING
         .names()
         .iter()
         .map(|key| format!("{key}="))
         .collect();
-    format!(
+    Invalid(format!(
         "nothing to set at {device}; allowed after it: {}, or {CLEAR}",
         keys.join(", ")
-    )
+    ))
 }
 
 fn devices(topology: &Topology) -> String {
@@ -82,18 +84,18 @@ fn devices(topology: &Topology) -> String {
 }
 
 /// What a device does now.
-fn egress(topology: &Topology, device: &str) -> Result<Shaping, String> {
+fn egress(topology: &Topology, device: &str) -> Result<Shaping, Invalid> {
     let found = topology.end(device).map(|end| end.egress.clone());
     found.ok_or_else(|| {
         let hint = did_you_mean(device, topology.ends().map(|end| end.device.as_str()));
-        format!(
+        Invalid(format!(
             "unknown device `{device}`{hint}; there are: {}",
             devices(topology)
-        )
+        ))
     })
 }
 
-fn set_one(shaping: &mut Shaping, built: &Shaping, key: &str, value: &str) -> Result<(), String> {
+fn set_one(shaping: &mut Shaping, built: &Shaping, key: &str, value: &str) -> Result<(), Invalid> {
     match (key, value) {
         (_, CLEAR) => restore(shaping, built, key),
         ("rate", NONE) => shaping.rate_bps = None,
@@ -105,7 +107,8 @@ fn set_one(shaping: &mut Shaping, built: &Shaping, key: &str, value: &str) -> Re
         ("reorder", ZERO) => shaping.reorder_ppm = 0,
         ("duplicate", ZERO) => shaping.duplicate_ppm = 0,
         _ if SHAPING.names().contains(&key) => {
-            return set(shaping, key, &Value::from(value)).map_err(|why| format!("`{key}` {why}"));
+            return set(shaping, key, &Value::from(value))
+                .map_err(|why| Invalid(format!("`{key}` {why}")));
         }
         _ => {}
     }
@@ -113,10 +116,10 @@ fn set_one(shaping: &mut Shaping, built: &Shaping, key: &str, value: &str) -> Re
         return Ok(());
     }
     let hint = did_you_mean(key, SHAPING.names());
-    Err(format!(
+    Err(Invalid(format!(
         "unknown parameter `{key}`{hint}; allowed: {}",
         SHAPING.names().join(", ")
-    ))
+    )))
 }
 
 /// Makes one value that of the lab as it was built.
@@ -139,14 +142,14 @@ fn restore(shaping: &mut Shaping, built: &Shaping, key: &str) {
 fn check(
     topology: &Topology,
     changed: Vec<(String, Shaping)>,
-) -> Result<Vec<(String, Shaping)>, String> {
+) -> Result<Vec<(String, Shaping)>, Invalid> {
     let mut after = topology.clone();
     for end in after.links.iter_mut().flat_map(|link| &mut link.ends) {
         if let Some((_, shaping)) = changed.iter().find(|(device, _)| *device == end.device) {
             end.egress = shaping.clone();
         }
     }
-    after.check().map_err(|problem| problem.message)?;
+    after.check().map_err(|problem| Invalid(problem.message))?;
     Ok(changed)
 }
 
@@ -156,7 +159,7 @@ mod tests {
 
     use super::*;
 
-    fn changed(line: &str) -> Result<Vec<(String, Shaping)>, String> {
+    fn changed(line: &str) -> Result<Vec<(String, Shaping)>, Invalid> {
         let topology = super::super::read::preset("lab15", 1500, Default::default()).unwrap();
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let built = |device: &str| topology.end(device).map(|end| end.egress.clone());
@@ -213,7 +216,7 @@ mod tests {
             ("s1-eth2 loss=200%", "allowed: a share"),
         ] {
             let error = changed(line).unwrap_err();
-            assert!(error.contains(said), "{line}: {error}");
+            assert!(error.0.contains(said), "{line}: {error}");
         }
     }
 }

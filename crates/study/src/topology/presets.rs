@@ -1,5 +1,7 @@
 //! The labs that are part of the program, as the text of lab files.
 
+use bitcost_model::Invalid;
+
 /// The size of a preset that comes in several sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u32);
@@ -69,16 +71,16 @@ impl Preset {
     ///
     /// # Errors
     /// A sentence where it does not come in this size.
-    pub fn text(&self, size: Option<u32>) -> Result<String, String> {
+    pub fn text(&self, size: Option<u32>) -> Result<String, Invalid> {
         match (self.size, size) {
-            (None, Some(_)) => Err(format!(
+            (None, Some(_)) => Err(Invalid(format!(
                 "the lab {} comes in one size; leave the size out",
                 self.name
-            )),
-            (Some(_), Some(asked)) if !(2..=SIZE_MAX).contains(&asked) => Err(format!(
+            ))),
+            (Some(_), Some(asked)) if !(2..=SIZE_MAX).contains(&asked) => Err(Invalid(format!(
                 "the size of {} is {asked}; allowed: 2 to {SIZE_MAX}",
                 self.name
-            )),
+            ))),
             (usual, asked) => Ok((self.text)(asked.map(Size).or(usual).unwrap_or(Size(0)))),
         }
     }
@@ -147,6 +149,7 @@ mod tests {
                 .unwrap()
                 .text(Some(1))
                 .unwrap_err()
+                .0
                 .contains("allowed: 2 to 100")
         );
         assert!(
@@ -154,6 +157,7 @@ mod tests {
                 .unwrap()
                 .text(Some(3))
                 .unwrap_err()
+                .0
                 .contains("one size")
         );
     }

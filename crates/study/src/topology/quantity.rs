@@ -3,6 +3,7 @@
 use toml_edit::Value;
 
 use crate::section::shown;
+use bitcost_model::Invalid;
 use bitcost_model::shaping::{PPM, QueueLimit};
 use bitcost_model::units::{parse_bytes, parse_duration, parse_rate};
 
@@ -23,13 +24,13 @@ pub(crate) const LIMIT: &str = "\"1000 packets\" (a super-packet counts once), \
 pub(crate) const BYTES: &str = "bytes with their unit, such as \"500000 B\" or \"64KiB\"";
 
 /// A rate in bit/s.
-pub fn rate(value: &Value) -> Result<u64, String> {
+pub fn rate(value: &Value) -> Result<u64, Invalid> {
     let text = with_unit(value, RATE)?;
     parse_rate(text).map_err(|_| refused(value, RATE))
 }
 
 /// A time in microseconds.
-pub fn time(value: &Value) -> Result<u64, String> {
+pub fn time(value: &Value) -> Result<u64, Invalid> {
     let text = with_unit(value, TIME)?;
     if number_of(text) == Some(0.0) {
         return Ok(0);
@@ -44,7 +45,7 @@ pub fn time(value: &Value) -> Result<u64, String> {
 }
 
 /// The interval of an interrupt moderation in microseconds.
-pub fn moderation(value: &Value) -> Result<u32, String> {
+pub fn moderation(value: &Value) -> Result<u32, Invalid> {
     let us = time(value).map_err(|_| refused(value, MODERATION))?;
     u32::try_from(us)
         .ok()
@@ -53,7 +54,7 @@ pub fn moderation(value: &Value) -> Result<u32, String> {
 }
 
 /// A share in millionths.
-pub fn share(value: &Value) -> Result<u32, String> {
+pub fn share(value: &Value) -> Result<u32, Invalid> {
     let text = value
         .as_str()
         .and_then(|text| text.trim().strip_suffix('%'));
@@ -70,7 +71,7 @@ pub fn share(value: &Value) -> Result<u32, String> {
 }
 
 /// The limit of a queue.
-pub fn limit(value: &Value) -> Result<QueueLimit, String> {
+pub fn limit(value: &Value) -> Result<QueueLimit, Invalid> {
     let text = with_unit(value, LIMIT)?;
     let count = |unit: &str| {
         let text = text
@@ -89,7 +90,7 @@ pub fn limit(value: &Value) -> Result<QueueLimit, String> {
 }
 
 /// A count of bytes.
-pub fn bytes(value: &Value) -> Result<u32, String> {
+pub fn bytes(value: &Value) -> Result<u32, Invalid> {
     let text = with_unit(value, BYTES)?;
     bytes_of(text)
         .and_then(|bytes| u32::try_from(bytes).ok())
@@ -104,8 +105,8 @@ fn bytes_of(text: &str) -> Option<u64> {
     parse_bytes(text).ok().filter(|bytes| *bytes > 0)
 }
 
-fn refused(value: &Value, allowed: &str) -> String {
-    format!("is {}; allowed: {allowed}", shown(value))
+fn refused(value: &Value, allowed: &str) -> Invalid {
+    Invalid(format!("is {}; allowed: {allowed}", shown(value)))
 }
 
 /// The number at the start of a text with a unit.
@@ -116,15 +117,15 @@ fn number_of(text: &str) -> Option<f64> {
 }
 
 /// The text, unless it is a number alone, whose unit is unknown.
-fn with_unit<'a>(value: &'a Value, allowed: &str) -> Result<&'a str, String> {
+fn with_unit<'a>(value: &'a Value, allowed: &str) -> Result<&'a str, Invalid> {
     let is_number = |text: &str| text.trim().parse::<f64>().is_ok();
     match value.as_str() {
         Some(text) if !is_number(text) => Ok(text.trim()),
         None if !(value.is_integer() || value.is_float()) => Err(refused(value, allowed)),
-        _ => Err(format!(
+        _ => Err(Invalid(format!(
             "is {}, which has no unit; allowed: {allowed}",
             shown(value)
-        )),
+        ))),
     }
 }
 
@@ -160,14 +161,20 @@ mod tests {
     #[test]
     fn what_has_no_unit_or_no_sense_is_refused() {
         for value in [Value::from(1000), "1000".into(), 1.5.into()] {
-            assert!(rate(&value).unwrap_err().contains("has no unit"), "{value}");
-            assert!(time(&value).unwrap_err().contains("has no unit"), "{value}");
             assert!(
-                limit(&value).unwrap_err().contains("has no unit"),
+                rate(&value).unwrap_err().0.contains("has no unit"),
                 "{value}"
             );
             assert!(
-                bytes(&value).unwrap_err().contains("has no unit"),
+                time(&value).unwrap_err().0.contains("has no unit"),
+                "{value}"
+            );
+            assert!(
+                limit(&value).unwrap_err().0.contains("has no unit"),
+                "{value}"
+            );
+            assert!(
+                bytes(&value).unwrap_err().0.contains("has no unit"),
                 "{value}"
             );
         }
@@ -175,13 +182,17 @@ mod tests {
             assert!(
                 share(&text.into())
                     .unwrap_err()
+                    .0
                     .contains("allowed: a share"),
                 "{text}"
             );
         }
         for text in ["-20ms", "2h", "ms", "20 parsecs"] {
             assert!(
-                time(&text.into()).unwrap_err().contains("allowed: a time"),
+                time(&text.into())
+                    .unwrap_err()
+                    .0
+                    .contains("allowed: a time"),
                 "{text}"
             );
         }
@@ -193,13 +204,14 @@ mod tests {
             "5000000000 packets",
         ] {
             assert!(
-                limit(&text.into()).unwrap_err().contains("packets"),
+                limit(&text.into()).unwrap_err().0.contains("packets"),
                 "{text}"
             );
         }
         assert!(
             rate(&true.into())
                 .unwrap_err()
+                .0
                 .starts_with("is true; allowed")
         );
     }

@@ -11,6 +11,7 @@ use super::quantity;
 use crate::error::StudyError;
 use crate::keys::{LAB_FILE, LINK, SHAPING};
 use crate::section::{Section, Source, begin, shown};
+use bitcost_model::Invalid;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::shaping::{DelayBackend, Shaper, Shaping};
 use bitcost_model::topology::{
@@ -124,14 +125,14 @@ fn with_document<T>(
 ///
 /// # Errors
 /// A sentence where there is no such preset, or the MTU is not possible.
-pub fn preset(name: &str, mtu_bytes: u32, napi: Napi) -> Result<Topology, String> {
+pub fn preset(name: &str, mtu_bytes: u32, napi: Napi) -> Result<Topology, Invalid> {
     let napi = if napi == Napi::Inline {
         "inline"
     } else {
         "threaded"
     };
     let text = format!("topology = \"{name}\"\nmtu_bytes = {mtu_bytes}\nnapi = \"{napi}\"\n");
-    parse(name, &text).map_err(|error| error.message)
+    Ok(parse(name, &text)?)
 }
 
 /// The preset "wire" with links of this MTU; without a node where the MTU is not possible.
@@ -464,7 +465,7 @@ fn shape(section: &Section, shaping: &mut Shaping) -> Result<(), StudyError> {
 }
 
 /// Sets the value of one of the keys of [`SHAPING`].
-pub(super) fn set(shaping: &mut Shaping, key: &str, value: &Value) -> Result<(), String> {
+pub(super) fn set(shaping: &mut Shaping, key: &str, value: &Value) -> Result<(), Invalid> {
     match key {
         "rate" => shaping.rate_bps = Some(quantity::rate(value)?),
         "burst" => shaping.burst_bytes = Some(quantity::bytes(value)?),
@@ -479,7 +480,10 @@ pub(super) fn set(shaping: &mut Shaping, key: &str, value: &Value) -> Result<(),
                 Some("tbf") => Shaper::Tbf,
                 Some("htb") => Shaper::Htb,
                 _ => {
-                    return Err(format!("is {}; allowed: \"tbf\", \"htb\"", shown(value)));
+                    return Err(Invalid(format!(
+                        "is {}; allowed: \"tbf\", \"htb\"",
+                        shown(value)
+                    )));
                 }
             };
         }

@@ -101,7 +101,7 @@ fn what_cannot_be_is_named_with_what_is_allowed() {
         ),
     ] {
         let found = of(key, value);
-        assert!(found.contains(says), "{found}");
+        assert!(found.0.contains(says), "{found}");
     }
     let varied = study(TEXT)
         .against(&setting("dscp", "8"))
@@ -109,7 +109,7 @@ fn what_cannot_be_is_named_with_what_is_allowed() {
     assert!(
         varied
             .against(&setting("priority", "3"))
-            .is_err_and(|why| why.contains("compares levels of `dscp` already"))
+            .is_err_and(|why| why.0.contains("compares levels of `dscp` already"))
     );
 }
 

@@ -25,7 +25,7 @@ fn one_end_may_set_the_host_and_stress_may_be_of_both() {
         ]),
         Ok(())
     );
-    assert!(asked(&[(&MTU, "1400")]).is_err_and(|why| why.contains("mtu_bytes")));
+    assert!(asked(&[(&MTU, "1400")]).is_err_and(|why| why.0.contains("mtu_bytes")));
     assert!(
         asked(&[
             (&MTU, "sender: 1400"),
@@ -37,5 +37,5 @@ fn one_end_may_set_the_host_and_stress_may_be_of_both() {
         offloads: Offloads::Off,
         ..Conditions::default()
     };
-    assert!(check(&off).is_err_and(|why| why.contains("offloads")));
+    assert!(check(&off).is_err_and(|why| why.0.contains("offloads")));
 }

@@ -143,7 +143,7 @@ fn a_budget_chooses_blocks() {
     assert!(
         study
             .blocks_within(Lengths::default(), one / 2)
-            .is_err_and(|e| e.contains("too short"))
+            .is_err_and(|e| e.0.contains("too short"))
     );
 }
 

@@ -32,5 +32,5 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             all.join(", ")
         ))
     })?;
-    output::print(&preset.text(arguments.size).map_err(Failure::Usage)?)
+    output::print(&preset.text(arguments.size)?)
 }

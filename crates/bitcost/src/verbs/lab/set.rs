@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Changes this lab, and prints its devices as they now are.
 pub fn apply(lab: &Description, words: &[String]) -> Result<(), Failure> {
     let built = |device: &str| as_built(&lab.topology, &lab.changes, device).cloned();
-    let wanted = changes(&lab.topology, built, words).map_err(Failure::Usage)?;
+    let wanted = changes(&lab.topology, built, words)?;
     let devices: Vec<String> = wanted.iter().map(|(device, _)| device.clone()).collect();
     let (lab, notes) = registry::set(&lab.name, wanted)?;
     notes

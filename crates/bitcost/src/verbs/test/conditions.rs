@@ -2,6 +2,7 @@
 //! study.
 
 use bitcost_iperf3::client::request;
+use bitcost_model::Invalid;
 use bitcost_model::conditions::{Conditions, Impossible, Workload};
 use bitcost_model::modes::Mode;
 use bitcost_model::search::Search;
@@ -67,8 +68,8 @@ impl Typed {
             Some(lab) => {
                 let path = lab.path();
                 let bdp_bytes = path.as_ref().and_then(|path| path.bdp_bytes());
-                size_tcp_buffers(&mut conditions.clone(), bdp_bytes).map_err(Failure::Usage)?;
-                conditions.check_in_lab(mtu_bytes).map_err(Failure::Usage)?;
+                size_tcp_buffers(&mut conditions.clone(), bdp_bytes)?;
+                conditions.check_in_lab(mtu_bytes)?;
             }
             None if conditions.emulator_queue_limit.is_some() => {
                 let why = "--emulator-queue-limit is for labs; leave it out between named hosts";
@@ -224,7 +225,7 @@ pub fn setting(name: &str, value: &str) -> Option<(&'static Setting, String)> {
 }
 
 /// The error for a value that is not possible.
-fn refused(setting: &Setting, value: &str, why: &str) -> Failure {
+fn refused(setting: &Setting, value: &str, why: &Invalid) -> Failure {
     let here = habits::of_value(setting.name, value);
     Failure::Usage(format!("{}: {why}{here}", option(setting)))
 }

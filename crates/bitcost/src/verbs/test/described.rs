@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use bitcost_analysis::prove::{Ordinary, Settings};
 use bitcost_execute::{Destination, Executed, Start, States, labs};
 use bitcost_iperf3::client::request;
+use bitcost_model::Invalid;
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::{LabSpec, UntilInterval};
 use bitcost_study::settings::{Setting, set_text};
@@ -115,9 +116,7 @@ impl Test<'_> {
             until,
             varied,
         };
-        single
-            .study()
-            .map_err(|error| Failure::Usage(error.message))
+        Ok(single.study()?)
     }
 
     /// The settings of short runs as the peer allows them: an iperf3 server has no warm-up.
@@ -129,23 +128,23 @@ impl Test<'_> {
     }
 
     /// Why a short run of this test with these settings is not possible.
-    pub fn possible(&self, ordinary: &Ordinary, changed: &Settings) -> Result<(), String> {
+    pub fn possible(&self, ordinary: &Ordinary, changed: &Settings) -> Result<(), Invalid> {
         let mut conditions = self.typed.conditions.clone();
         for (name, value) in self.for_peer(ordinary.short_runs()).iter().chain(changed) {
-            let (setting, value) =
-                setting(name, value).ok_or_else(|| format!("there is no setting {name}"))?;
+            let missing = || Invalid(format!("there is no setting {name}"));
+            let (setting, value) = setting(name, value).ok_or_else(missing)?;
             set_text(setting, &mut conditions, &value)?;
         }
         (conditions.stop_bytes, conditions.stop_messages) = (None, None);
         conditions.stop_transactions = None;
         let lab = self.lab.as_ref();
         let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
-        conditions.check(mtu_bytes).map_err(|why| why.to_string())?;
+        conditions.check(mtu_bytes)?;
         if lab.is_some() {
             conditions.check_in_lab(mtu_bytes)?;
         }
         match self.arguments.is_with_iperf3() {
-            true => Ok(request::check(&conditions)?),
+            true => request::check(&conditions),
             false => Ok(()),
         }
     }

@@ -15,7 +15,8 @@ use bitcost_analysis::improve::{
 };
 use bitcost_analysis::prove::Ordinary;
 use bitcost_controller::Ending;
-use bitcost_execute::{Executed, Start, States, Until, round_folder, step_folder};
+use bitcost_execute::{ExecuteError, Start, States, Until, round_folder, step_folder};
+use bitcost_model::Invalid;
 use bitcost_model::conditions::Direction;
 use bitcost_model::plan::Lengths;
 use bitcost_model::units::{counted, show_duration};
@@ -401,9 +402,7 @@ impl Climb<'_, '_> {
         blocks: u32,
     ) -> Result<Result<Vec<Measured>, Ending>, Failure> {
         let step = self.steps.len() - 1;
-        let study = self
-            .study(candidates, ordinary, blocks)
-            .map_err(Failure::Usage)?;
+        let study = self.study(candidates, ordinary, blocks)?;
         let plan = study.plan(new_seed()?, Lengths::default());
         let goal = self.goal;
         let is_enough = move |found: &Findings| blocks == BLOCKS_MOST && is_decided(found, goal);
@@ -439,7 +438,7 @@ impl Climb<'_, '_> {
         plan: &bitcost_model::plan::Plan,
         folder: &str,
         until: Option<Until>,
-    ) -> Result<(Ending, Findings), String> {
+    ) -> Result<(Ending, Findings), ExecuteError> {
         let start = Start {
             out: self.folder.as_deref(),
             folder: Some(folder),
@@ -447,12 +446,8 @@ impl Climb<'_, '_> {
             states: States::within(Some(Duration::ZERO)),
             ..Start::new(study, plan, &self.test.destination, output::command_line())
         };
-        let executed = start.execute(self.stop, &mut silent(self.stop));
-        let Executed {
-            findings, ending, ..
-        } = executed.map_err(|error| error.to_string())?;
-        let ending = ending.map_err(|error| error.to_string())?;
-        Ok((ending, findings.map_err(|error| error.to_string())?))
+        let executed = start.execute(self.stop, &mut silent(self.stop))?;
+        Ok((executed.ending?, executed.findings?))
     }
 
     /// The study of a round.
@@ -461,7 +456,7 @@ impl Climb<'_, '_> {
         candidates: &[&Candidate],
         ordinary: &Ordinary,
         blocks: u32,
-    ) -> Result<Study, String> {
+    ) -> Result<Study, Invalid> {
         let typed = &self.test.typed;
         let short = match blocks <= SCREENING_BLOCKS {
             true => ordinary.shorter_runs(),
@@ -489,11 +484,11 @@ impl Climb<'_, '_> {
             until: None,
             varied: Some(&varied),
         };
-        single.study().map_err(|error| error.message)
+        single.study()
     }
 
     /// Why a change is not possible here.
-    fn possible(&self, ordinary: &Ordinary, candidate: &Candidate) -> Result<(), String> {
+    fn possible(&self, ordinary: &Ordinary, candidate: &Candidate) -> Result<(), Invalid> {
         self.test.possible(ordinary, &candidate.settings)?;
         self.study(&[candidate], ordinary, 1).map(|_| ())
     }
@@ -505,9 +500,7 @@ impl Climb<'_, '_> {
         ordinary: &Ordinary,
         blocks: u32,
     ) -> Result<Duration, Failure> {
-        let study = self
-            .study(candidates, ordinary, blocks)
-            .map_err(Failure::Usage)?;
+        let study = self.study(candidates, ordinary, blocks)?;
         let planned = study.plan(0, Lengths::default()).total_time();
         Ok(planned.mul_f64(self.overrun))
     }

@@ -188,7 +188,6 @@ impl Experiments<'_, '_> {
             until: None,
             varied: Some(&varied),
         };
-        let study = single.study();
-        study.map_err(|error| Failure::Usage(error.message))
+        Ok(single.study()?)
     }
 }

@@ -66,9 +66,9 @@ pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure
         "net" => output::print(&net(topology))?,
         "dump" => output::print(&dump(topology))?,
         "show" => output::print(&show::text(&lab))?,
-        "set" => set::apply(&lab, &split(rest).map_err(Failure::Usage)?)?,
+        "set" => set::apply(&lab, &split(rest)?)?,
         "pingall" => shell.ping_all()?,
-        "test" => shell.test(&split(rest).map_err(Failure::Usage)?)?,
+        "test" => shell.test(&split(rest)?)?,
         node if topology.node(node).is_some() => match rest.trim() {
             "" => {
                 let why = format!("write a program after {node}, such as: {node} ip address");

@@ -1,5 +1,7 @@
 //! A line of the lab's shell as words.
 
+use bitcost_model::Invalid;
+
 /// Characters that mean more to a shell than themselves.
 const SHELL: &str = "|&;<>()$`\\\"'*?[]#~={}!";
 
@@ -16,7 +18,7 @@ pub fn program(line: &str) -> Vec<String> {
 ///
 /// # Errors
 /// A sentence, when a quote is not closed.
-pub fn split(line: &str) -> Result<Vec<String>, String> {
+pub fn split(line: &str) -> Result<Vec<String>, Invalid> {
     let (mut words, mut word, mut is_word) = (Vec::new(), String::new(), false);
     let mut open: Option<char> = None;
     for c in line.chars() {
@@ -37,7 +39,7 @@ pub fn split(line: &str) -> Result<Vec<String>, String> {
         }
     }
     if let Some(quote) = open {
-        return Err(format!("the quote {quote} is not closed: {line}"));
+        return Err(Invalid(format!("the quote {quote} is not closed: {line}")));
     }
     words.extend(is_word.then_some(word));
     Ok(words)
@@ -54,7 +56,7 @@ mod tests {
             ["s1-eth2", "queue_limit=1000 packets", "rate=1 G", "x"]
         );
         assert_eq!(split("  ").unwrap(), Vec::<String>::new());
-        assert!(split("it's").unwrap_err().contains("is not closed"));
+        assert!(split("it's").unwrap_err().0.contains("is not closed"));
     }
 
     #[test]
