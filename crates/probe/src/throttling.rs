@@ -1,14 +1,17 @@
-//! Throttling by CPU quotas: `cpu.stat` of the control group of this process and of all above it.
+//! Throttling by CPU quotas: `cpu.stat` of the control group of this process and of all above it, also where its own
+//! mounts do not show them, as after `ip netns exec`.
 //!
 //! Version 2 of control groups counts in µs (`throttled_usec`; kernel doc: admin-guide/cgroup-v2),
 //! version 1 in ns (`throttled_time`; kernel doc: scheduler/sched-bwc).
 
-use std::fs::File;
+use std::fs::{File, read_link};
+use std::iter::successors;
 use std::path::PathBuf;
 
 use bitcost_model::counters::Throttling;
 use bitcost_model::record::Sample;
 
+use crate::foreign;
 use crate::read;
 use crate::source::{Detail, Source, Target};
 
@@ -17,25 +20,43 @@ struct Groups {
     buffer: Vec<u8>,
 }
 
+/// The most processes above this one whose mounts are looked at.
+const ABOVE_MAX: usize = 64;
+
 /// Opens the `cpu.stat` of each group; absent if none of them has the counters of a quota.
 pub fn open(_target: &Target) -> Option<Box<dyn Source>> {
-    let paths = paths(
-        &read::text("/proc/self/cgroup")?,
-        &read::text("/proc/self/mounts")?,
-    );
+    let groups = read::text("/proc/self/cgroup")?;
+    let mut files = views().map(|process| counted(&groups, &process));
+    let files = files.find(|files| !files.is_empty())?;
+    Some(Box::new(Groups {
+        files,
+        buffer: Vec::new(),
+    }))
+}
+
+/// This process and those above it that have the same names for control groups, as directories of `/proc`.
+fn views() -> impl Iterator<Item = String> {
+    let names = |process: &str| read_link(format!("{process}/ns/cgroup")).ok();
+    let own = names("/proc/self");
+    let parent = |process: &String| {
+        let parent = foreign::parse(&read::text(&format!("{process}/stat"))?)?.parent;
+        (parent > 0).then(|| format!("/proc/{parent}"))
+    };
+    successors(Some("/proc/self".to_owned()), parent)
+        .take(ABOVE_MAX)
+        .filter(move |process| names(process) == own)
+}
+
+/// The `cpu.stat` files with the counters of a quota, among the mounts of this process.
+fn counted(groups: &str, process: &str) -> Vec<File> {
+    let mounts = read::text(&format!("{process}/mounts")).unwrap_or_default();
+    let paths = paths(groups, &mounts).into_iter();
+    let seen = paths.map(|path| format!("{process}/root{}", path.display()));
     let has_counters =
-        |path: &PathBuf| std::fs::read_to_string(path).is_ok_and(|text| parse(&text).is_some());
-    let files = paths
-        .iter()
-        .filter(|path| has_counters(path))
-        .filter_map(|path| File::open(path).ok());
-    let files: Vec<File> = files.collect();
-    (!files.is_empty()).then(|| {
-        Box::new(Groups {
-            files,
-            buffer: Vec::new(),
-        }) as Box<dyn Source>
-    })
+        |path: &String| std::fs::read_to_string(path).is_ok_and(|text| parse(&text).is_some());
+    seen.filter(has_counters)
+        .filter_map(|path| File::open(path).ok())
+        .collect()
 }
 
 impl Source for Groups {
@@ -121,4 +142,24 @@ pub fn parse(text: &str) -> Option<Throttling> {
         throttled_us: number("throttled_usec")
             .or_else(|| Some(number("throttled_time")? / 1000))?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_above_with_the_same_mounts_shows_the_same_groups() {
+        let all: Vec<String> = views().collect();
+        assert_eq!(all.first().map(String::as_str), Some("/proc/self"));
+        let groups = read::text("/proc/self/cgroup").unwrap_or_default();
+        let mounts = |process: &str| read_link(format!("{process}/ns/mnt")).ok();
+        let same = all
+            .iter()
+            .filter(|process| mounts(process) == mounts("/proc/self"));
+        for process in same {
+            let seen = counted(&groups, process).len();
+            assert_eq!(seen, counted(&groups, "/proc/self").len(), "{process}");
+        }
+    }
 }

@@ -31,7 +31,7 @@ const KERNEL_THREADS: u32 = 2;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
     pub(super) name: String,
-    pub(super) parent: u32,
+    pub(crate) parent: u32,
     flags: u64,
     pub(super) own_ticks: u64,
     pub(super) children_ticks: u64,
