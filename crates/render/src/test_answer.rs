@@ -3,7 +3,7 @@
 
 use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::log::caveats_of;
-use bitcost_analysis::metrics::{PartRun, RunView, attribute, metric, parts};
+use bitcost_analysis::metrics::{PartRun, RunView, actual, attribute, metric, parts};
 use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::harmless;
 use bitcost_model::record::{Role, Sample};
@@ -105,9 +105,7 @@ fn headline(run: &RunView, place: &str) -> String {
 
 /// The congestion control that the sender's socket used.
 fn congestion_control(run: &RunView) -> Option<String> {
-    let mut settings = run.sender.in_effect.iter();
-    let setting = settings.find(|setting| setting.name == "congestion_control")?;
-    setting.actual.as_deref().map(harmless)
+    actual(run.sender, "congestion_control").map(harmless)
 }
 
 fn direction(conditions: &Conditions) -> &'static str {

@@ -10,7 +10,7 @@ use crate::explain::limiters::{
     UNKNOWN,
 };
 use crate::explain::packing::Packing;
-use crate::metrics::{RunView, metric};
+use crate::metrics::{RunView, actual, metric};
 
 /// Bytes of a call from which larger ones make little difference.
 const LARGE_BYTES: f64 = 65_536.0;
@@ -122,7 +122,7 @@ impl InEffect {
             flows: no_other_cpu || conditions.flows as usize >= cpus.max(2),
             all_probes: conditions.probes == Probes::All,
             cost: !conditions.no_cost,
-            bbr: congestion_control(run.sender) == Some("bbr"),
+            bbr: actual(run.sender, "congestion_control") == Some("bbr"),
             is_datagram: conditions.workload.is_datagram(),
             is_transactional: conditions.workload.is_transactional(),
             moderation: Moderation::of(run),
@@ -313,13 +313,6 @@ fn window_is_held(run: &RunView) -> bool {
 /// reads only these.
 fn is_off(end: &EndpointRecord, feature: &str) -> bool {
     end.offloads.active.get(feature) == Some(&false)
-}
-
-/// The congestion control that the endpoint's socket used.
-fn congestion_control(end: &EndpointRecord) -> Option<&str> {
-    let mut settings = end.in_effect.iter();
-    let setting = settings.find(|setting| setting.name == "congestion_control")?;
-    setting.actual.as_deref()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The signals that the counters of a run, or of a part of its time, give the rules. Signals that
 //! they do not give are absent.
 
-use crate::metrics::RunView;
+use crate::metrics::{RunView, actual, is_moderated};
 use bitcost_model::constants::HostConstants;
 use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
@@ -233,21 +233,9 @@ impl Signals {
     }
 }
 
-/// Whether interrupt moderation is in effect at the endpoint's interface.
-fn is_moderated(record: &EndpointRecord) -> bool {
-    let mut set = record.in_effect.iter();
-    set.any(|setting| {
-        setting.name == "moderation_us" && setting.actual.as_deref().is_some_and(|us| us != "0")
-    })
-}
-
 /// The rate that the run set at the sender's own queueing discipline, in bit/s.
 fn set_rate_bps(sender: &EndpointRecord) -> Option<f64> {
-    let set = sender
-        .in_effect
-        .iter()
-        .find(|setting| setting.name == "qdisc.rate_bps")?;
-    set.actual.as_ref()?.parse().ok()
+    actual(sender, "qdisc.rate_bps")?.parse().ok()
 }
 
 /// The rate of messages, or of transactions, ÷ the one that was requested; absent where none was.

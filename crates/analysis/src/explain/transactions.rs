@@ -1,10 +1,10 @@
 //! What a transaction's time consists of, and what waking threads costs in it.
 
 use bitcost_model::constants::{Constant, HostConstants};
-use bitcost_model::record::{EndpointRecord, Role};
+use bitcost_model::record::Role;
 
 use crate::explain::load::Load;
-use crate::metrics::{RunView, metric, protocols_grown};
+use crate::metrics::{RunView, is_moderated, metric, protocols_grown};
 
 /// The time after which a SYN is first retransmitted, in seconds (RFC 6298): one that is lost takes at least this long.
 const SYN_TIMEOUT_S: f64 = 1.0;
@@ -62,7 +62,7 @@ impl Transactions {
             wake: None,
             connects: conditions.workload.makes_connections(),
             busy_polls: conditions.busy_poll_us.is_some_and(|us| us > 0),
-            moderates: [run.sender, run.receiver].into_iter().any(moderates),
+            moderates: [run.sender, run.receiver].into_iter().any(is_moderated),
             same_cpus: run.shared_cpus && run.sender.pinned_cpus == run.receiver.pinned_cpus,
             given_up: (given_up_s(run) / of_flows).min(1.0),
             bytes: conditions
@@ -127,11 +127,4 @@ fn given_up_s(run: &RunView) -> f64 {
     let has_waited = longest_us.is_some_and(|us| us >= 1e6 * SYN_TIMEOUT_S);
     let again = protocols_grown(run.sender, "TcpExt.TCPSynRetrans").filter(|_| has_waited);
     SYN_TIMEOUT_S * again.unwrap_or(0.0)
-}
-
-fn moderates(end: &EndpointRecord) -> bool {
-    let mut settings = end.in_effect.iter();
-    settings.any(|setting| {
-        setting.name == "moderation_us" && setting.actual.as_deref().is_some_and(|us| us != "0")
-    })
 }

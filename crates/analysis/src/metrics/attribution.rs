@@ -11,7 +11,7 @@ use bitcost_model::record::{EndpointRecord, RECEIVE_CPUS, Role, ThreadKind};
 use crate::metrics::cpu::{self, CpuSpan};
 use crate::metrics::disturbance;
 use crate::metrics::softirqs::{self, SoftirqMeans};
-use crate::metrics::view::RunView;
+use crate::metrics::view::{RunView, actual};
 
 /// How CPU time was attributed to the endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -388,11 +388,7 @@ fn receives_there(end: &EndpointRecord) -> bool {
     cpus.sort_unstable();
     let words: Vec<String> = cpus.iter().map(u32::to_string).collect();
     let list = words.join(",");
-    let in_effect = end
-        .in_effect
-        .iter()
-        .find(|setting| setting.name == RECEIVE_CPUS);
-    !list.is_empty() && in_effect.is_some_and(|setting| setting.actual.as_deref() == Some(&list))
+    !list.is_empty() && actual(end, RECEIVE_CPUS) == Some(&list)
 }
 
 /// CPU time on one endpoint's own CPUs.

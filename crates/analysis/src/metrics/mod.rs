@@ -38,4 +38,5 @@ pub(crate) use table::OF_CAPACITY;
 pub use table::{
     Better, CORE_TO_CORE, FULL_PACKETS, METRICS, Metric, SPEED, Shown, metric, units_per_second,
 };
-pub use view::RunView;
+pub(crate) use view::is_moderated;
+pub use view::{RunView, actual};

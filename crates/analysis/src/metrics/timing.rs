@@ -2,7 +2,7 @@
 
 use bitcost_model::record::{DelayVariation, FlowRecord, Latency, PATH_MTU, Pacing, Role};
 
-use crate::metrics::view::RunView;
+use crate::metrics::view::{RunView, actual};
 
 fn quotient(above: f64, below: f64) -> Option<f64> {
     (below > 0.0).then(|| above / below)
@@ -67,12 +67,7 @@ pub fn jitter_us(run: &RunView) -> Option<f64> {
 
 /// The difference of the window's rate from the requested one, in per cent of the requested one.
 pub fn rate_error_pct(run: &RunView) -> Option<f64> {
-    let mtu = run
-        .sender
-        .in_effect
-        .iter()
-        .find(|setting| setting.name == PATH_MTU)
-        .and_then(|setting| setting.actual.as_deref()?.parse().ok());
+    let mtu = actual(run.sender, PATH_MTU).and_then(|mtu| mtu.parse().ok());
     let of_flow = run.conditions.asked_messages_per_second(mtu)?;
     let asked = of_flow * run.sender.flows.len().max(1) as f64;
     let achieved = run.measured(Role::Sender).messages as f64 / run.window_seconds(Role::Sender)?;

@@ -73,3 +73,17 @@ impl<'a> RunView<'a> {
         Some(self.kib(role)? / self.window_seconds(role)?)
     }
 }
+
+/// A setting of an endpoint as it was read back.
+pub fn actual<'a>(end: &'a EndpointRecord, name: &str) -> Option<&'a str> {
+    let mut settings = end.in_effect.iter();
+    settings
+        .find(|setting| setting.name == name)?
+        .actual
+        .as_deref()
+}
+
+/// Whether interrupt moderation is in effect at the endpoint's interface.
+pub(crate) fn is_moderated(end: &EndpointRecord) -> bool {
+    actual(end, "moderation_us").is_some_and(|us| us != "0")
+}
