@@ -147,9 +147,15 @@ pub fn decide(signals: &Signals) -> Verdict {
         .trend
         .filter(|trend| !(1.0 / STEADY..=STEADY).contains(trend))
     {
-        // If the rate changes, loss or a quota explains it, or the time until answers changes; a
-        // limiter that holds a steady rate does not.
-        let changing = [Step::Quota, Step::Congestion, Step::Latency];
+        // If the rate changes, loss or a quota explains it, or the time until answers or
+        // acknowledgements changes; a limiter that holds a steady rate does not.
+        let changing = [
+            Step::Quota,
+            Step::Held,
+            Step::Clamp,
+            Step::Congestion,
+            Step::Latency,
+        ];
         let mut changing = changing.into_iter().flat_map(|step| asked(step, signals));
         if let Some(found) = changing.find(Candidate::holds) {
             let verdict = sure(found, &candidates);
@@ -172,7 +178,7 @@ pub fn decide(signals: &Signals) -> Verdict {
                 Confidence::Low
             } else if holds_back(signals, &found.limiter)
                 || has_room(signals, &found.limiter)
-                || is_by_constants(signals, &verdict)
+                || is_inferred(signals, &verdict)
             {
                 Confidence::Medium
             } else {
@@ -185,9 +191,10 @@ pub fn decide(signals: &Signals) -> Verdict {
     }
 }
 
-/// True where a verdict is by host constants, which differ from second to second.
-fn is_by_constants(signals: &Signals, verdict: &Verdict) -> bool {
-    asked(Step::WakeUps, signals).contains(&verdict.chosen)
+/// True where a verdict is by host constants, which differ from second to second, or by what no counter shows.
+fn is_inferred(signals: &Signals, verdict: &Verdict) -> bool {
+    let mut steps = [Step::WakeUps, Step::Held].into_iter();
+    steps.any(|step| asked(step, signals).contains(&verdict.chosen))
 }
 
 /// True where a queue that the verdict does not name holds packets back to a rate: it may be what

@@ -45,8 +45,12 @@ pub enum Step {
     Loss,
     /// A control group's quota holds an endpoint back.
     Quota,
+    /// An endpoint waits for CPUs that nothing else uses.
+    Held,
     /// A queue with known counters holds packets back to a rate.
     Queue,
+    /// The congestion window is full and stands still.
+    Clamp,
     /// The program keeps a rate.
     Program,
     /// Waking threads takes most of the time of transactions.
@@ -71,12 +75,14 @@ pub enum Step {
 
 impl Step {
     /// Every step, in order.
-    pub const ALL: [Step; 15] = [
+    pub const ALL: [Step; 17] = [
         Step::Growth,
         Step::SetRate,
         Step::Loss,
         Step::Quota,
+        Step::Held,
         Step::Queue,
+        Step::Clamp,
         Step::Program,
         Step::WakeUps,
         Step::Sender,

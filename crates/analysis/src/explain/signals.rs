@@ -3,7 +3,7 @@
 
 use crate::metrics::{RunView, actual, is_moderated};
 use bitcost_model::constants::HostConstants;
-use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
+use bitcost_model::record::{CACHED_METRICS, EndpointRecord, Role, Sample, TcpInfo};
 
 use crate::explain::cost::PacketCost;
 use crate::explain::hops::{Hop, hops};
@@ -68,6 +68,13 @@ pub struct Tcp {
     pub cwnd_use: Option<f64>,
     /// The congestion window, in segments.
     pub cwnd_segments: Option<f64>,
+    /// The largest congestion window ÷ the smallest, of all connections.
+    pub cwnd_spread: Option<f64>,
+    /// Share of the samples of connections that find the congestion window full.
+    pub cwnd_filled: Option<f64>,
+    /// Whether a full window grows unless something is lost or holds it: the congestion control is known to do that, or
+    /// the kernel's metrics of the peer have this very window.
+    pub grows_when_full: Option<bool>,
     /// Data written and not yet sent ÷ data in the socket.
     pub unsent: Option<f64>,
     /// Data in the socket ÷ its send buffer.
@@ -146,6 +153,9 @@ pub struct Signals {
     pub rate_kept: Option<f64>,
     /// Share of the time that a quota held each endpoint back.
     pub throttled: [Option<f64>; 2],
+    /// Share of the time for which each endpoint's traffic threads waited for a CPU at least while nothing else ran on
+    /// those that they may use: they waited for longer than others ran there.
+    pub held: [Option<f64>; 2],
     /// Share of the time in which CPUs that both endpoints share are at work, mean over all of
     /// them; absent on two machines.
     pub shared_cpus: Option<f64>,
@@ -195,7 +205,7 @@ impl Signals {
             receiver: EndTimes::of(&receiver),
             is_tcp,
             tcp: if is_tcp {
-                Tcp::of(&sender, goodput_bps)
+                Tcp::of(&sender, run.sender, goodput_bps)
             } else {
                 Tcp::default()
             },
@@ -203,8 +213,9 @@ impl Signals {
             hops: hops(&sender, set_rate_bps(run.sender)),
             rate_kept: rate_kept(run),
             throttled: [throttled(&sender), throttled(&receiver)],
+            held: [held(&sender, run.sender), held(&receiver, run.receiver)],
             shared_cpus: if run.shared_cpus {
-                busy_cpus(&sender, run.sender.ticks_per_second)
+                busy_cpus(&sender, run.sender, &[]).map(|(share, _)| share)
             } else {
                 None
             },
@@ -259,15 +270,27 @@ fn trend(rates: &[f64]) -> Option<f64> {
     (third > 0 && first > 0.0).then(|| last / first)
 }
 
-/// Share of wall time in which the host's CPUs are not idle, mean over all of them.
-fn busy_cpus(series: &Series, ticks_per_second: u64) -> Option<f64> {
-    let idle = |sample: &Sample| -> Option<u64> {
-        (!sample.cpus.is_empty()).then(|| sample.cpus.iter().map(|cpu| cpu.idle + cpu.iowait).sum())
+/// Share of wall time in which these CPUs of the host are not idle, mean over them, and how many they are; all where
+/// none is named.
+fn busy_cpus(series: &Series, end: &EndpointRecord, named: &[u32]) -> Option<(f64, f64)> {
+    let of = |sample: &Sample| -> Vec<u64> {
+        let cpus = sample.cpus.iter();
+        let named = cpus.filter(|cpu| named.is_empty() || named.contains(&cpu.cpu));
+        named.map(|cpu| cpu.idle + cpu.iowait).collect()
     };
-    let cpus = series.edges()?.0.cpus.len() as f64;
+    let idle = |sample: &Sample| of(sample).iter().sum::<u64>();
+    let cpus = of(series.edges()?.0).len() as f64;
     let ticks =
-        series.per_second(|before, after| Some(idle(after)?.checked_sub(idle(before)?)? as f64))?;
-    Some((1.0 - ticks / ticks_per_second as f64 / cpus).clamp(0.0, 1.0))
+        series.per_second(|before, after| Some(idle(after).checked_sub(idle(before))? as f64))?;
+    let busy = (1.0 - ticks / end.ticks_per_second as f64 / cpus).clamp(0.0, 1.0);
+    (cpus > 0.0).then_some((busy, cpus))
+}
+
+fn held(series: &Series, end: &EndpointRecord) -> Option<f64> {
+    let own = series.traffic()?;
+    let (busy, cpus) = busy_cpus(series, end, &end.pinned_cpus)?;
+    let others = (busy * cpus - own.cpu).max(0.0);
+    Some((own.wait - others).max(0.0))
 }
 
 fn throttled(series: &Series) -> Option<f64> {
@@ -315,7 +338,7 @@ fn loss(run: &RunView) -> Option<Loss> {
 }
 
 impl Tcp {
-    fn of(series: &Series, goodput_bps: Option<f64>) -> Tcp {
+    fn of(series: &Series, end: &EndpointRecord, goodput_bps: Option<f64>) -> Tcp {
         let grown = |count: fn(&TcpInfo) -> Option<u64>| {
             let of = |sample: &Sample| count(sample.tcp_info.as_ref()?);
             series.growth(|before, after| Some(of(after)?.wrapping_sub(of(before)?) as f64))
@@ -331,6 +354,7 @@ impl Tcp {
         let mean = |value: fn(&TcpInfo) -> Option<f64>| {
             mean_of(series, |sample| mean_over(sample.connections(), value))
         };
+        let window = cwnd_range(series);
         Tcp {
             rwnd_limited: of_busy(grown(|info| info.rwnd_limited_us)),
             sndbuf_limited: of_busy(grown(|info| info.sndbuf_limited_us)),
@@ -339,6 +363,12 @@ impl Tcp {
                 Some(f64::from(info.unacked_segments?) / positive(info.snd_cwnd_segments)?)
             }),
             cwnd_segments: mean(|info| positive(info.snd_cwnd_segments)),
+            cwnd_spread: window.map(|(least, most)| f64::from(most) / f64::from(least)),
+            cwnd_filled: mean(|info| {
+                let is_full = info.unacked_segments? >= info.snd_cwnd_segments?;
+                Some(f64::from(u8::from(is_full)))
+            }),
+            grows_when_full: window.map(|(_, most)| grows_when_full(end, most)),
             unsent: mean_of(series, |sample| {
                 mean_over_sockets(sample, |info, queue, _| {
                     Some(f64::from(info.notsent_bytes?) / queue)
@@ -428,6 +458,26 @@ fn packets(series: &Series) -> Option<f64> {
             .map(|own| own.tx_packets)
     };
     series.growth(|before, after| Some(sent(after)?.checked_sub(sent(before)?)? as f64))
+}
+
+/// The smallest and the largest congestion window of all connections.
+fn cwnd_range(series: &Series) -> Option<(u32, u32)> {
+    let connections = series.samples().flat_map(Sample::connections);
+    let windows = connections.filter_map(|info| info.snd_cwnd_segments.filter(|one| *one > 0));
+    windows.fold(None, |range, one| match range {
+        None => Some((one, one)),
+        Some((least, most)) => Some((one.min(least), one.max(most))),
+    })
+}
+
+/// See [`Tcp::grows_when_full`].
+fn grows_when_full(end: &EndpointRecord, segments: u32) -> bool {
+    let cached = format!(" cwnd {segments}");
+    let mut metrics = actual(end, CACHED_METRICS)
+        .unwrap_or_default()
+        .split([',', ';']);
+    let control = actual(end, "congestion_control");
+    matches!(control, Some("reno" | "cubic")) || metrics.any(|value| value.ends_with(&cached))
 }
 
 fn cwnd_growth(series: &Series) -> Option<f64> {

@@ -171,6 +171,39 @@ fn what_used_too_little_is_not_what_a_thread_waits_for() {
     let rows = [
         (rivals(0.01, 0.05), Rival::OwnThreads),
         (rivals(0.01, 0.30), Rival::ReceiveWork),
+#[test]
+fn a_receiver_that_waits_while_its_cpu_is_idle_is_in_a_quota_that_it_does_not_see() {
+    let times = |cpu, wait| Shares {
+        cpu,
+        wait,
+        napi: 0.0,
+        programs: Some(0.01),
+    };
+    let found = |pinned: &[u32], wait| {
+        let mut receiver = record(Role::Receiver, &times(0.1, wait), 2);
+        receiver.pinned_cpus = pinned.to_vec();
+        for (step, sample) in (0..).zip(&mut receiver.samples) {
+            // The second CPU is idle for 88 % of the time.
+            (sample.cpus[1].system, sample.cpus[1].idle) = (step * 12 / 10, step * 88 / 10);
+        }
+        let run = RunView {
+            sender: &record(Role::Sender, &times(0.1, 0.0), 2),
+            receiver: &receiver,
+            conditions: &small_messages(),
+            shared_cpus: false,
+            napi_threaded: true,
+            capacity_mbps: None,
+        };
+        explain_run(&run, None).remove(0)
+    };
+    let quota = found(&[1], 0.8);
+    assert_eq!(quota.limiter().to_string(), "CPU quota of the receiver");
+    assert!(quota.remedy().contains("cpu.max"), "{quota:?}");
+    assert_eq!(found(&[1], 0.3).limiter().to_string(), "unknown");
+    // What runs on a CPU that it may use may be what it waits for.
+    assert_eq!(found(&[], 0.8).limiter().to_string(), "receiver's CPU");
+}
+
         (rivals(0.26, 0.30), Rival::Programs),
         (None, Rival::Unknown),
     ];

@@ -160,6 +160,57 @@ fn the_ends_are_told_by_where_their_time_goes() {
 }
 
 #[test]
+fn a_thread_that_waits_while_nothing_else_runs_is_held_back() {
+    let held = |held, receiver| Signals {
+        sender: times(0.2, 0.0, 0.0),
+        receiver,
+        held: [Some(0.0), Some(held)],
+        ..calm()
+    };
+    let verdict = decide(&held(0.68, times(0.1, 0.8, 0.0)));
+    let found = (verdict.limiter().to_string(), verdict.confidence);
+    assert_eq!(
+        found,
+        ("CPU quota of the receiver".to_owned(), Confidence::Medium)
+    );
+    assert!(verdict.remedy().contains("CPUQuota="), "{verdict:?}");
+    // Others had the CPU for most of that time, or it had time left.
+    assert_eq!(named(&held(0.1, times(0.1, 0.8, 0.0))), "receiver's CPU");
+    assert_eq!(named(&held(0.3, times(0.1, 0.4, 0.0))), "unknown");
+    let changing = Signals {
+        trend: Some(3.0),
+        ..held(0.68, times(0.1, 0.8, 0.0))
+    };
+    assert_eq!(named(&changing), "CPU quota of the receiver");
+}
+
+#[test]
+fn a_full_window_that_stands_still_is_held() {
+    let window = |cwnd_spread, cwnd_filled| {
+        let tcp = Tcp {
+            cwnd_segments: Some(10.0),
+            cwnd_spread: Some(cwnd_spread),
+            cwnd_filled: Some(cwnd_filled),
+            grows_when_full: Some(true),
+            // Its round-trip time is mostly that of waking the endpoints.
+            queueing: Some(40.0),
+            ..Tcp::default()
+        };
+        Signals { tcp, ..calm() }
+    };
+    let verdict = decide(&window(1.0, 0.6));
+    let found = (verdict.limiter().name(), verdict.confidence);
+    assert_eq!(found, ("congestion_window_clamp", Confidence::Medium));
+    assert_eq!(verdict.chosen.detail, "10 segments");
+    assert_eq!(named(&window(1.3, 0.6)), "link or shaper rate on the path");
+    assert_eq!(named(&window(1.0, 0.1)), "link or shaper rate on the path");
+    // A congestion control may hold its own window without loss.
+    let mut own = window(1.0, 0.6);
+    own.tcp.grows_when_full = Some(false);
+    assert_eq!(named(&own), "link or shaper rate on the path");
+}
+
+#[test]
 fn cpus_that_both_ends_share_are_named_by_the_end_that_sleeps_less() {
     let tcp = Tcp {
         queueing: Some(4.0),

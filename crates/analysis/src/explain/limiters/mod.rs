@@ -1,6 +1,7 @@
 //! The table of limiters: one file and one row each.
 
 mod application_pacing;
+mod congestion_clamp;
 mod congestion_loss;
 mod cpu_quota;
 mod emulator_ring;
@@ -37,7 +38,7 @@ pub use sender_cpu::ROW as SENDER_CPU;
 pub use unknown::{ROW as UNKNOWN, verdict as unknown};
 
 /// Every limiter, in the order in which those of one step are asked.
-pub static LIMITERS: [&LimiterRow; 18] = [
+pub static LIMITERS: [&LimiterRow; 19] = [
     &slow_start::ROW,
     &slow_reader::ROW,
     &receiver_cpu::ROW,
@@ -47,6 +48,7 @@ pub static LIMITERS: [&LimiterRow; 18] = [
     &path_loss::ROW,
     &cpu_quota::ROW,
     &rate::ROW,
+    &congestion_clamp::ROW,
     &application_pacing::ROW,
     &wake_ups::ROW,
     &packets_per_second::ROW,
@@ -63,7 +65,8 @@ pub static LIMITERS: [&LimiterRow; 18] = [
 fn is_asked(step: Step, signals: &Signals) -> bool {
     match (&signals.transactions, step) {
         (None, _) => true,
-        (_, Step::SetRate | Step::Quota | Step::Program | Step::WakeUps | Step::Latency) => true,
+        (_, Step::SetRate | Step::Quota | Step::Held | Step::Program) => true,
+        (_, Step::WakeUps | Step::Latency) => true,
         (Some(transactions), Step::Sender | Step::Receiver | Step::SharedCpus) => {
             !transactions.busy_polls
         }

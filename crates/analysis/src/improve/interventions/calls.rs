@@ -105,6 +105,7 @@ pub static FLOWS: Intervention = Intervention {
         "receiver_cpu",
         "receive_buffer",
         "send_buffer",
+        "congestion_window_clamp",
         "congestion_window_loss",
         "queue_overflow",
         "path_loss",

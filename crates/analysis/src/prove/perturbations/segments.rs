@@ -8,9 +8,13 @@ pub static ROW: Perturbation = Perturbation {
     resource: "user data in a segment",
     told: Told::Less,
     is_of: |limiter| {
-        limiter.name() == "packets_per_second"
-            // Where the kernel's receive threads are full, their work is for each packet.
-            || limiter.name() == "receiver_cpu"
+        // Where the kernel's receive threads are full, their work is for each packet; a window is a number of segments.
+        let of_packets = [
+            "packets_per_second",
+            "receiver_cpu",
+            "congestion_window_clamp",
+        ];
+        of_packets.contains(&limiter.name())
     },
     finds: |_| limiter("packets_per_second", ""),
     settings: |before| {
