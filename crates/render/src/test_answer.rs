@@ -60,7 +60,7 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
 fn remedy(cell: &ExplainedCell) -> Option<String> {
     let verdict = cell.verdict()?;
     if let Some(others) = &verdict.others {
-        return Some(labelled("remedy", &others.remedy()));
+        return Some(labelled("remedy", &others.remedy(verdict.limiter())));
     }
     let is_one = cell.shares().len() == 1 && !verdict.limiter().is_unknown();
     let all = is_one.then(|| verdict.remedy())?;

@@ -96,6 +96,9 @@ impl Step {
     ];
 }
 
+/// The place of what limits between the endpoints, where no counter is known.
+pub const ON_THE_PATH: &str = "on the path";
+
 /// The one limit that, if it were relaxed, would let the flow go faster, and its place.
 #[derive(Clone, Debug)]
 pub struct Limiter {
@@ -143,6 +146,11 @@ impl Limiter {
     /// True where the evidence names no limiter.
     pub fn is_unknown(&self) -> bool {
         self.row.questions.is_empty()
+    }
+
+    /// True where it is somewhere between the endpoints.
+    pub fn is_on_the_path(&self) -> bool {
+        self.place == ON_THE_PATH
     }
 
     /// True where it is the queue of this name.

@@ -43,7 +43,8 @@ pub use explanation::Explanation;
 pub use figures::RunFigures;
 pub use hops::Hop;
 pub use limiter::{
-    Bound, Candidate, Confidence, Evidence, Limiter, LimiterRow, Question, Step, Verdict,
+    Bound, Candidate, Confidence, Evidence, Limiter, LimiterRow, ON_THE_PATH, Question, Step,
+    Verdict,
 };
 pub use limiters::{LIMITERS, PATH_LOSS, quota_of};
 pub(crate) use limiters::{RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN};

@@ -5,10 +5,15 @@ use std::fmt;
 use bitcost_model::harmless;
 use bitcost_model::record::Role;
 
+use crate::explain::limiter::Limiter;
+use crate::explain::limiters::PATH_LOSS;
 use crate::metrics::{RunView, foreign_load};
 
 /// The CPU time of other programs, in per cent of one CPU, above which a verdict names them.
 pub const OTHERS_PCT: f64 = 10.0;
+
+/// The CPU time of one program, in per cent of one CPU, from which it has no time left.
+const FULL_PCT: f64 = 90.0;
 
 /// What other programs took at the endpoint whose host they used most.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +24,8 @@ pub struct Others {
     pub pct: f64,
     /// The program that took more than half of it.
     pub most: Option<String>,
+    /// Whether that program had a CPU nearly for itself, and no time left.
+    pub is_full: bool,
 }
 
 impl Others {
@@ -34,19 +41,27 @@ impl Others {
             .filter_map(at)
             .max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
         let most = largest.filter(|(_, of_it)| 2.0 * of_it > pct);
+        let is_full = most.as_ref().is_some_and(|(_, of_it)| *of_it >= FULL_PCT);
         (pct > OTHERS_PCT).then(|| Others {
+            is_full,
             role: (!run.shared_cpus).then_some(role),
             pct,
             most: most.map(|(name, _)| harmless(&name)),
         })
     }
 
-    /// What to do about them before anything else.
-    pub fn remedy(&self) -> String {
-        match &self.most {
-            Some(name) => format!("stop the other programs first (most of the load is {name})"),
-            None => "stop the other programs first".to_owned(),
+    /// What to do about them before anything else, where this limits. What is between the endpoints, or not known, may be
+    /// a program that forwards.
+    pub fn remedy(&self, limiter: &Limiter) -> String {
+        let mut words = "stop the other programs first".to_owned();
+        if let Some(name) = &self.most {
+            words += &format!(" (most of the load is {name})");
         }
+        let is_between = limiter.is_on_the_path() || limiter.name() == PATH_LOSS.name;
+        if self.is_full && (limiter.is_unknown() || is_between) {
+            words += ", unless that one forwards the packets: then its CPU limits";
+        }
+        words
     }
 }
 

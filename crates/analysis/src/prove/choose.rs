@@ -2,8 +2,8 @@
 
 use super::ordinary::Ordinary;
 use super::perturbation::{Perturbation, Settings, Told};
-use super::perturbations::{PERTURBATIONS, RECEIVER_CPU, SENDER_CPU};
-use crate::explain::Untried;
+use super::perturbations::{PERTURBATIONS, RECEIVER_CPU, SEGMENTS, SENDER_CPU};
+use crate::explain::{Limiter, Untried};
 use bitcost_model::Invalid;
 
 /// What is tried, and what is not.
@@ -25,7 +25,11 @@ pub fn choose(
     let is_suspected = |row: &Perturbation| {
         let named = ordinary.named.iter().chain(&ordinary.next);
         let is_control = [SENDER_CPU.name, RECEIVER_CPU.name].contains(&row.name);
-        is_control || named.into_iter().any(|limiter| (row.is_of)(limiter))
+        // Smaller segments tell whether a path limits bits or packets.
+        let of_path = ordinary.named.as_ref().is_some_and(Limiter::is_on_the_path);
+        is_control
+            || (of_path && row.name == SEGMENTS.name)
+            || named.into_iter().any(|limiter| (row.is_of)(limiter))
     };
     let has_own = PERTURBATIONS.iter().any(|row| is_of(ordinary, row));
     let mut chosen = Chosen::default();

@@ -6,9 +6,10 @@ use bitcost_model::plan::{Lengths, RUN_OVERHEAD};
 use bitcost_stats::{Interval, LOOKED, elasticity, median, outlook_of_bounds, trend};
 
 use super::choose::is_of;
+use super::found::{as_packets, finds, has, remedy_of};
 use super::ordinary::{Ordinary, load, rate_metric};
 use super::perturbation::{Before, FACTOR, Perturbation, Told, UNCHANGED};
-use super::perturbations::{PATH_RATE, PERTURBATIONS, RECEIVER_CPU, SENDER_CPU};
+use super::perturbations::{PATH_RATE, PERTURBATIONS, RECEIVER_CPU, SEGMENTS, SENDER_CPU};
 use crate::cells::RunRow;
 use crate::explain::{
     Candidate, Confidence, Decision, Outcome, Proof, RECEIVE_BUFFER, Tried, Untried, Verdict,
@@ -56,10 +57,7 @@ pub fn judge(
             None => {}
         }
     }
-    let limits = |row: &Perturbation, tried: &[Tried]| {
-        let mut found = tried.iter();
-        found.any(|one| one.name == row.name && one.decision == Decision::Limits)
-    };
+    let limits = |row: &Perturbation, tried: &[Tried]| has(tried, row, Decision::Limits);
     // Datagrams in the background take CPU time as well.
     let is_confounded = limits(&SENDER_CPU, &tried) || limits(&RECEIVER_CPU, &tried);
     if is_confounded
@@ -305,7 +303,7 @@ fn outcome(
     let others = tried.iter().filter(limits).filter(|one| !is_own(one.name));
     let found = others
         .max_by(|a, b| strength(a).total_cmp(&strength(b)))
-        .and_then(|one| (row(one.name)?.finds)(&ordinary.conditions));
+        .and_then(|one| finds(row(one.name)?, ordinary, tried));
     // What was screened without effect is not in the last stage, and leaves no proof open.
     let is_decided_last = |one: &Tried| last.is_some_and(|last| cell_of(last, one.name).is_some());
     let is_open = |one: &Tried| one.decision == Decision::Open && is_decided_last(one);
@@ -365,7 +363,7 @@ pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
                     limiter: found.clone(),
                     detail: instead.unwrap_or_default(),
                     evidence: Vec::new(),
-                    remedy: None,
+                    remedy: remedy_of(found),
                     rival: None,
                 },
                 confidence: Confidence::Proved,
@@ -383,6 +381,11 @@ pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
                 .filter(|verdict| proof.named.as_ref() == Some(verdict.limiter()))
                 .for_each(|verdict| {
                     verdict.confidence = Confidence::Proved;
+                    if verdict.limiter().is_on_the_path()
+                        && has(&proof.tried, &SEGMENTS, Decision::Limits)
+                    {
+                        as_packets(&mut verdict.chosen);
+                    }
                     if let Some(remedy) = fullest(&proof) {
                         verdict.chosen.remedy = Some(remedy);
                     }

@@ -4,6 +4,7 @@
 //! interleaved with unchanged ones, and the elasticity of the throughput says whether it follows (docs/method/prove.md).
 
 mod choose;
+mod found;
 mod judge;
 mod ordinary;
 mod perturbation;

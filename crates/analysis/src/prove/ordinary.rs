@@ -105,10 +105,14 @@ impl Ordinary {
         }
     }
 
+    /// Whether it is a stream that loses segments, or seems to.
+    pub(super) fn is_lossy(&self) -> bool {
+        self.load.retransmitted.is_some_and(|share| share > LOSSY)
+    }
+
     /// The settings of the short runs of a study of it, by name.
     pub fn short_runs(&self) -> [(&'static str, String); 3] {
-        let is_lossy = self.load.retransmitted.is_some_and(|share| share > LOSSY);
-        let times = if is_lossy { 2.0 } else { 1.0 };
+        let times = if self.is_lossy() { 2.0 } else { 1.0 };
         self.runs_of((WINDOW_MS, times), f64::from(self.conditions.warmup_ms))
     }
 

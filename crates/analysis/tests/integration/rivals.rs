@@ -1,7 +1,7 @@
 //! Who has the CPU that an endpoint waits for, and what is advised, on records whose threads and
 //! programs are known.
 
-use bitcost_analysis::explain::{Rival, Rivals, Verdict, explain_run};
+use bitcost_analysis::explain::{LIMITERS, ON_THE_PATH, Rival, Rivals, Verdict, explain_run};
 use bitcost_analysis::metrics::RunView;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::counters::{ForeignLoad, ForeignProgram};
@@ -153,24 +153,24 @@ fn a_tenth_of_a_cpu_of_other_programs_is_said_first() {
         found.to_string(),
         "other programs took 45 % of a CPU of the receiver's host (most of it cc1)"
     );
-    assert!(found.remedy().starts_with("stop the other programs first"));
+    let limiter = |name: &str| {
+        let row = LIMITERS.into_iter().find(|row| row.name == name);
+        row.expect("a limiter").placed(ON_THE_PATH)
+    };
+    let stop = "stop the other programs first (most of the load is cc1)";
+    assert_eq!(found.remedy(&limiter("rate")), stop);
+    let full = of(Some(0.95), false).unwrap();
+    assert!(
+        full.remedy(&limiter("rate"))
+            .contains("unless that one forwards")
+    );
+    assert_eq!(full.remedy(&LIMITERS[2].limiter()), stop);
     assert_eq!(of(Some(0.45), true).unwrap().role, None);
     for programs in [Some(0.08), None] {
         assert_eq!(of(programs, true), None);
     }
 }
 
-#[test]
-fn what_used_too_little_is_not_what_a_thread_waits_for() {
-    let rivals = |programs, receive_work| {
-        Some(Rivals {
-            programs,
-            receive_work,
-        })
-    };
-    let rows = [
-        (rivals(0.01, 0.05), Rival::OwnThreads),
-        (rivals(0.01, 0.30), Rival::ReceiveWork),
 #[test]
 fn a_receiver_that_waits_while_its_cpu_is_idle_is_in_a_quota_that_it_does_not_see() {
     let times = |cpu, wait| Shares {
@@ -204,6 +204,17 @@ fn a_receiver_that_waits_while_its_cpu_is_idle_is_in_a_quota_that_it_does_not_se
     assert_eq!(found(&[], 0.8).limiter().to_string(), "receiver's CPU");
 }
 
+#[test]
+fn what_used_too_little_is_not_what_a_thread_waits_for() {
+    let rivals = |programs, receive_work| {
+        Some(Rivals {
+            programs,
+            receive_work,
+        })
+    };
+    let rows = [
+        (rivals(0.01, 0.05), Rival::OwnThreads),
+        (rivals(0.01, 0.30), Rival::ReceiveWork),
         (rivals(0.26, 0.30), Rival::Programs),
         (None, Rival::Unknown),
     ];

@@ -127,7 +127,10 @@ impl Bottleneck {
                 evidence: Counted::all(next),
             }),
             remedy: Some(verdict.remedy().to_owned()),
-            others: verdict.others.as_ref().map(OthersTime::of),
+            others: verdict
+                .others
+                .as_ref()
+                .map(|others| OthersTime::of(others, verdict.limiter())),
             shares: None,
             modes: None,
             proof: None,
@@ -157,13 +160,13 @@ impl Counted {
 }
 
 impl OthersTime {
-    fn of(others: &Others) -> OthersTime {
+    fn of(others: &Others, limiter: &Limiter) -> OthersTime {
         OthersTime {
             role: others.role.map(Role::name),
             pct_of_a_cpu: others.pct,
             most: others.most.clone(),
             words: others.to_string(),
-            remedy: others.remedy(),
+            remedy: others.remedy(limiter),
         }
     }
 }

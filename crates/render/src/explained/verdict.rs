@@ -36,7 +36,9 @@ pub(super) fn verdicts_text(verdicts: &[Verdict]) -> String {
         .filter_map(|verdict| verdict.runner_up.as_ref())
         .max_by(|a, b| a.strength().total_cmp(&b.strength()));
     lines.extend(next.map(runner_up));
-    let stop = others.map_or_else(String::new, |others| format!("{}; ", others.remedy()));
+    let stop = others.map_or_else(String::new, |others| {
+        format!("{}; ", others.remedy(first.limiter()))
+    });
     lines.push(format!("remedy: {stop}{}", first.remedy()));
     lines.iter().map(|line| format!("  {line}\n")).collect()
 }

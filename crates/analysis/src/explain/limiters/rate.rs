@@ -5,7 +5,9 @@ use super::evidence::{candidate, number, share};
 use crate::explain::bounds::{HELD_UP, QUEUEING, RATE_KEPT, RETRANSMITTED, SHARED, STANDING};
 use crate::explain::hops::Hop;
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
-use crate::explain::limiter::{Candidate, Evidence, Limiter, LimiterRow, Question, Step};
+use crate::explain::limiter::{
+    Candidate, Evidence, Limiter, LimiterRow, ON_THE_PATH, Question, Step,
+};
 use crate::explain::signals::Signals;
 
 /// Coefficient of variation of the rate below which it is steady.
@@ -123,7 +125,7 @@ fn unseen(signals: &Signals) -> Vec<Candidate> {
     let mut dropping = signals.hops.iter().filter(|hop| hop.drops > 0.0);
     let place = match (dropping.next(), dropping.next()) {
         (Some(hop), None) => at(hop),
-        _ => ROW.placed("on the path"),
+        _ => ROW.placed(ON_THE_PATH),
     };
     let on_the_path = |detail, evidence| candidate(place.clone(), detail, evidence);
     let held_up = share("sender blocked in send", sender.blocked, AtLeast(HELD_UP));

@@ -16,6 +16,7 @@ use super::perturbation::Perturbation;
 
 pub use path_rate::ROW as PATH_RATE;
 pub use receiver_cpu::ROW as RECEIVER_CPU;
+pub use segments::ROW as SEGMENTS;
 pub use sender_cpu::ROW as SENDER_CPU;
 
 /// Every perturbation.

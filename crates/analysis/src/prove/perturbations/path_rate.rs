@@ -3,6 +3,7 @@
 
 use bitcost_model::conditions::Direction;
 
+use crate::explain::ON_THE_PATH;
 use crate::prove::perturbation::{Before, LEFT, Perturbation, Settings, Told, limiter};
 
 /// The row.
@@ -11,7 +12,7 @@ pub static ROW: Perturbation = Perturbation {
     resource: "rate of the path",
     told: Told::Less,
     is_of: |limiter| ["rate", "queue_overflow", "path_loss"].contains(&limiter.name()),
-    finds: |_| limiter("rate", "on the path"),
+    finds: |_| limiter("rate", ON_THE_PATH),
     settings,
     left: |before, after| {
         let taken = after.load.background_bps - before.load.background_bps;
