@@ -13,8 +13,21 @@ use bitcost_model::record::{Role, SocketSizes};
 use crate::control::Control;
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::handshake::Token;
-use crate::workload::{Endpoints, Run, TcpServer, UdpServer, WorkloadRow};
-use crate::{binding, iperf3, options, tcp, tcp_stream, udp, udp_stream};
+use crate::workload::{Endpoints, Run, TcpServer, UdpServer};
+use crate::{binding, iperf3, options, tcp, tcp_connect, tcp_crr, tcp_rr, tcp_stream};
+use crate::{udp, udp_rr, udp_stream};
+
+/// The table of the workloads.
+fn endpoints(workload: Workload) -> Endpoints {
+    match workload {
+        Workload::TcpStream => tcp_stream::WORKLOAD,
+        Workload::UdpStream => udp_stream::WORKLOAD,
+        Workload::TcpRr => tcp_rr::WORKLOAD,
+        Workload::UdpRr => udp_rr::WORKLOAD,
+        Workload::TcpCrr => tcp_crr::WORKLOAD,
+        Workload::TcpConnect => tcp_connect::WORKLOAD,
+    }
+}
 
 /// A receiver that waits for its sender.
 pub struct Pending {
@@ -30,33 +43,36 @@ enum Listening {
     Udp(UdpSocket, UdpServer),
 }
 
-impl Pending {
-    /// Opens the receiver's socket on `address`.
-    pub fn listen(
-        row: &WorkloadRow,
-        conditions: &Conditions,
-        address: IpAddr,
-        token: Token,
-    ) -> Result<Pending, TrafficError> {
-        let (listening, address) = match row.endpoints {
-            Endpoints::Tcp { server, .. } => {
-                let (listener, address) = tcp::bind(conditions, address)?;
-                (Listening::Tcp(listener, server), address)
-            }
-            Endpoints::Udp { server, .. } => {
-                let (socket, address) = udp::bind(conditions, address)?;
-                (Listening::Udp(socket, server), address)
-            }
-        };
-        Ok(Pending {
-            listening,
-            address,
-            conditions: conditions.clone(),
-            token,
-            only: None,
-        })
-    }
+/// Opens the receiver's socket on `address`; the port is the first of those that the run asks
+/// for, or the kernel's choice.
+///
+/// # Errors
+/// The operation on the socket and the kernel's answer.
+pub fn listen(
+    conditions: &Conditions,
+    address: IpAddr,
+    token: Token,
+) -> Result<Pending, TrafficError> {
+    let (listening, address) = match endpoints(conditions.workload) {
+        Endpoints::Tcp { server, .. } => {
+            let (listener, address) = tcp::bind(conditions, address)?;
+            (Listening::Tcp(listener, server), address)
+        }
+        Endpoints::Udp { server, .. } => {
+            let (socket, address) = udp::bind(conditions, address)?;
+            (Listening::Udp(socket, server), address)
+        }
+    };
+    Ok(Pending {
+        listening,
+        address,
+        conditions: conditions.clone(),
+        token,
+        only: None,
+    })
+}
 
+impl Pending {
     /// The same receiver, which takes its sender from this address alone, where there is one: a
     /// connection of another is closed, a datagram of another not answered.
     #[must_use]
@@ -101,38 +117,45 @@ impl Pending {
     }
 }
 
-/// Connects the sender to the receiver.
+/// Connects the sender to the receiver and sends the run's token. A receiver of datagrams answers
+/// with it before this returns; one of TCP sends nothing back.
+///
+/// # Errors
+/// The operation on the socket and the answer of the kernel or the peer.
 pub fn connect(
-    row: &WorkloadRow,
     conditions: &Conditions,
     peer: SocketAddr,
-    token: &Token,
+    token: Token,
     patience: Duration,
 ) -> Result<Ready, TrafficError> {
     let run = Run {
         conditions,
-        token,
+        token: &token,
         peer: Peer::Bitcost,
     };
-    let ready = match row.endpoints {
+    let ready = match endpoints(conditions.workload) {
         Endpoints::Tcp { client, .. } => {
-            let stream = tcp::connect(conditions, peer, token, patience)?;
+            let stream = tcp::connect(conditions, peer, &token, patience)?;
             client(&run, stream, peer)?
         }
         Endpoints::Udp { client, .. } => {
-            let socket = udp::connect(conditions, peer, token, patience)?;
+            let socket = udp::connect(conditions, peer, &token, patience)?;
             client(&run, socket, peer)?
         }
     };
     with_socket_facts(ready, conditions, Role::Sender)
 }
 
-/// Connects an endpoint of either role to an iperf3 server, which accepts both senders and receivers.
+/// Connects an endpoint of either role to an iperf3 server: the server waits for a connection for
+/// each flow, and takes those of which it receives first.
+///
+/// # Errors
+/// As [`connect`].
 pub fn join_iperf3(
     conditions: &Conditions,
     role: Role,
     peer: SocketAddr,
-    token: &Token,
+    token: Token,
     patience: Duration,
 ) -> Result<Ready, TrafficError> {
     // The address and ports of this host are those of its role.
@@ -145,12 +168,12 @@ pub fn join_iperf3(
     };
     let run = Run {
         conditions,
-        token,
+        token: &token,
         peer: Peer::Iperf3,
     };
     let ready = match conditions.workload {
         Workload::TcpStream => {
-            let stream = tcp::connect_with(conditions, peer, &iperf3::cookie(token), patience)?;
+            let stream = tcp::connect(conditions, peer, &iperf3::cookie(&token), patience)?;
             match role {
                 Role::Sender => tcp_stream::client(&run, stream, peer)?,
                 Role::Receiver => tcp_stream::receiver(&run, stream)?,

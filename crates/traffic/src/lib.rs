@@ -40,70 +40,8 @@ mod work;
 mod workload;
 
 pub use control::{Control, Phase};
-pub use establish::Pending;
+pub use establish::{Pending, connect, join_iperf3, listen};
 pub use flow::{Flow, Outcome, Ready, Sent, TrafficError};
 pub use handshake::{TOKEN_BYTES, Token, is_greeting};
 pub use options::tcp_info;
 pub use sequence::{Arrival, Tag, Tracker};
-
-use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
-
-use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::record::Role;
-
-use workload::WorkloadRow;
-
-/// The table of the workloads.
-fn row(workload: Workload) -> &'static WorkloadRow {
-    match workload {
-        Workload::TcpStream => &tcp_stream::WORKLOAD,
-        Workload::UdpStream => &udp_stream::WORKLOAD,
-        Workload::TcpRr => &tcp_rr::WORKLOAD,
-        Workload::UdpRr => &udp_rr::WORKLOAD,
-        Workload::TcpCrr => &tcp_crr::WORKLOAD,
-        Workload::TcpConnect => &tcp_connect::WORKLOAD,
-    }
-}
-
-/// Opens the receiver's socket on `address`; the port is the first of those that the run asks for,
-/// or the kernel's choice.
-///
-/// # Errors
-/// The operation on the socket and the kernel's answer.
-pub fn listen(
-    conditions: &Conditions,
-    address: IpAddr,
-    token: Token,
-) -> Result<Pending, TrafficError> {
-    Pending::listen(row(conditions.workload), conditions, address, token)
-}
-
-/// Connects the sender to the receiver and sends the run's token. A receiver of datagrams answers
-/// with it before this returns; one of TCP sends nothing back.
-///
-/// # Errors
-/// The operation on the socket and the answer of the kernel or the peer.
-pub fn connect(
-    conditions: &Conditions,
-    peer: SocketAddr,
-    token: Token,
-    patience: Duration,
-) -> Result<Ready, TrafficError> {
-    establish::connect(row(conditions.workload), conditions, peer, &token, patience)
-}
-
-/// Connects an endpoint of either role to an iperf3 server: the server waits for a connection for
-/// each flow, and takes those of which it receives first.
-///
-/// # Errors
-/// As [`connect`].
-pub fn join_iperf3(
-    conditions: &Conditions,
-    role: Role,
-    peer: SocketAddr,
-    token: Token,
-    patience: Duration,
-) -> Result<Ready, TrafficError> {
-    establish::join_iperf3(conditions, role, peer, &token, patience)
-}

@@ -65,20 +65,10 @@ pub fn segment_option(conditions: &Conditions) -> Option<i32> {
     })
 }
 
-/// A connection to the receiver, on which the run's token was sent. The receiver does not answer on
-/// it: its agent reports to the controller that it has accepted the sender, and the controller
-/// starts the run when both agents have reported.
+/// A connection to the receiver, on which these bytes were sent first: the run's token, or a cookie.
+/// The receiver does not answer on it: its agent reports to the controller that it has accepted the
+/// sender, and the controller starts the run when both agents have reported.
 pub fn connect(
-    conditions: &Conditions,
-    peer: SocketAddr,
-    token: &Token,
-    patience: Duration,
-) -> Result<TcpStream, TrafficError> {
-    connect_with(conditions, peer, token, patience)
-}
-
-/// A connection to the receiver, on which these bytes were sent first.
-pub fn connect_with(
     conditions: &Conditions,
     peer: SocketAddr,
     opening: &[u8],

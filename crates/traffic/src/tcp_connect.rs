@@ -11,15 +11,13 @@ use std::time::Duration;
 
 use crate::connections::{Acceptor, client};
 use crate::control::Control;
-use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::flow::{Flow, Ready, TrafficError};
 use crate::loops::receiver_delay;
 use crate::tcp;
-use crate::workload::{Endpoints, Run, WorkloadRow};
+use crate::workload::{Endpoints, Run};
 
-/// The row of `tcp_connect`.
-pub const WORKLOAD: WorkloadRow = WorkloadRow {
-    endpoints: Endpoints::Tcp { client, server },
-};
+/// The endpoints of `tcp_connect`.
+pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
 fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, TrafficError> {
     let in_effect = tcp::in_effect(&stream, run.conditions, true);
@@ -52,9 +50,5 @@ impl Flow for Server {
             control.count_transaction(control.phase(), 0, 0);
         }
         self.acceptor.end()
-    }
-
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome::default()
     }
 }

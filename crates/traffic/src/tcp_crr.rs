@@ -11,16 +11,14 @@ use std::os::fd::OwnedFd;
 
 use crate::connections::{Acceptor, client};
 use crate::control::{Control, Phase};
-use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
+use crate::flow::{Flow, Ready, TrafficError};
 use crate::pending_requests::{PartialRequest, PendingRequests};
 use crate::tcp;
 use crate::transactions::{Exchange, Handling, Request, phase_of, transaction_bytes};
-use crate::workload::{Endpoints, Run, WorkloadRow};
+use crate::workload::{Endpoints, Run};
 
-/// The row of `tcp_crr`.
-pub const WORKLOAD: WorkloadRow = WorkloadRow {
-    endpoints: Endpoints::Tcp { client, server },
-};
+/// The endpoints of `tcp_crr`.
+pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
 fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, TrafficError> {
     let in_effect = tcp::in_effect(&stream, run.conditions, true);
@@ -106,9 +104,5 @@ impl Flow for Server {
             }
         }
         self.acceptor.end()
-    }
-
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome::default()
     }
 }

@@ -15,12 +15,10 @@ use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::options::tcp_info;
 use crate::tcp;
 use crate::transactions::{Exchange, Handling, Requester, transaction_bytes};
-use crate::workload::{Endpoints, Run, WorkloadRow};
+use crate::workload::{Endpoints, Run};
 
-/// The row of `tcp_rr`.
-pub const WORKLOAD: WorkloadRow = WorkloadRow {
-    endpoints: Endpoints::Tcp { client, server },
-};
+/// The endpoints of `tcp_rr`.
+pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
 fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, TrafficError> {
     Ok(Ready {
@@ -78,26 +76,23 @@ impl Flow for Client {
     }
 }
 
-/// Answers requests until the client has ended the connection, or the run is stopped.
-#[inline]
-fn answer_all(
-    calls: &TcpStream,
-    control: &Control,
-    exchange: &mut Exchange,
-    handling: &mut Handling,
-    bytes: u64,
-) -> Result<(), Errno> {
-    while let Some((phase, made)) = exchange.answer(calls, handling, control)? {
-        control.count_transaction(phase, made, bytes);
-    }
-    Ok(())
-}
-
 struct Server {
     stream: TcpStream,
     exchange: Exchange,
     bytes: u64,
     handling: Handling,
+}
+
+impl Server {
+    /// Answers requests until the client has ended the connection, or the run is stopped.
+    #[inline]
+    fn answer_all(&mut self, control: &Control) -> Result<(), Errno> {
+        let (exchange, handling) = (&mut self.exchange, &mut self.handling);
+        while let Some((phase, made)) = exchange.answer(&self.stream, handling, control)? {
+            control.count_transaction(phase, made, self.bytes);
+        }
+        Ok(())
+    }
 }
 
 impl Flow for Server {
@@ -106,14 +101,8 @@ impl Flow for Server {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        answer_all(
-            &self.stream,
-            control,
-            &mut self.exchange,
-            &mut self.handling,
-            self.bytes,
-        )
-        .map_err(TrafficError::errno("answer a request"))?;
+        self.answer_all(control)
+            .map_err(TrafficError::errno("answer a request"))?;
         self.stream
             .shutdown(Shutdown::Write)
             .map_err(TrafficError::system("end the connection"))

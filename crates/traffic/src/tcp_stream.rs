@@ -23,12 +23,10 @@ use crate::pacing::{self, Pacer};
 use crate::syscalls::receive;
 use crate::tcp;
 use crate::work::Work;
-use crate::workload::{Endpoints, Run, WorkloadRow};
+use crate::workload::{Endpoints, Run};
 
-/// The row of `tcp_stream`.
-pub const WORKLOAD: WorkloadRow = WorkloadRow {
-    endpoints: Endpoints::Tcp { client, server },
-};
+/// The endpoints of `tcp_stream`.
+pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
 /// The sender on a connection.
 pub fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, TrafficError> {
@@ -103,102 +101,36 @@ struct Sender {
     peer: Peer,
 }
 
-/// Sends messages until the amount is sent or the window is over.
-#[inline]
-fn send_all(
-    calls: &TcpStream,
-    control: &Control,
-    ring: &mut BufferRing,
-    supply: Supply,
-    pacer: &mut Option<Pacer>,
-    times: &mut Option<Recorder>,
-) -> Result<(), Errno> {
-    let mut hold = || {
-        if let Some(pacer) = pacer {
-            pacer.wait(control);
+impl Sender {
+    /// Sends messages until the amount is sent or the window is over.
+    #[inline]
+    fn send_all(&mut self, control: &Control) -> Result<(), Errno> {
+        let (stream, supply) = (&self.stream, self.supply);
+        let (ring, pacer, times) = (&mut self.ring, &mut self.pacer, &mut self.times);
+        let mut hold = || {
+            if let Some(pacer) = pacer {
+                pacer.wait(control);
+            }
+        };
+        let call = |bytes: &[u8]| rustix::net::send(stream, bytes, SendFlags::NOSIGNAL);
+        if let Some(message) = ring.only() {
+            return send_messages(control, supply, |phase, done, length| {
+                if done > 0 {
+                    return call(&message[done..length]);
+                }
+                hold();
+                timed(times, phase, || call(&message[..length]))
+            });
         }
-    };
-    let call = |bytes: &[u8]| rustix::net::send(calls, bytes, SendFlags::NOSIGNAL);
-    if let Some(message) = ring.only() {
-        return send_messages(control, supply, |phase, done, length| {
+        send_messages(control, supply, |phase, done, length| {
             if done > 0 {
-                return call(&message[done..length]);
+                return call(&ring.present()[done..length]);
             }
             hold();
+            let message = ring.next(length);
             timed(times, phase, || call(&message[..length]))
-        });
+        })
     }
-    send_messages(control, supply, |phase, done, length| {
-        if done > 0 {
-            return call(&ring.present()[done..length]);
-        }
-        hold();
-        let message = ring.next(length);
-        timed(times, phase, || call(&message[..length]))
-    })
-}
-
-/// Receives until the sender has ended the connection, or the run is stopped. `took` is called with
-/// the phase of each call that returned data.
-#[inline]
-fn receive_all(
-    calls: &TcpStream,
-    control: &Control,
-    ring: &mut BufferRing,
-    flags: RecvFlags,
-    delay: Duration,
-    mut took: impl FnMut(Phase),
-) -> Result<(), Errno> {
-    while control.phase() != Phase::Abort {
-        match ring.receive(flags, |buffer, flags| receive(calls, buffer, flags)) {
-            Ok(0) => break,
-            Ok(length) => {
-                let phase = control.phase();
-                control.count_call(phase, length);
-                took(phase);
-                ring.took(length);
-            }
-            Err(Errno::AGAIN) => {
-                control.count_empty();
-                continue;
-            }
-            Err(Errno::INTR) => continue,
-            Err(error) => return Err(error),
-        }
-        if !delay.is_zero() {
-            control.sleep(delay);
-        }
-    }
-    Ok(())
-}
-
-/// Receives this number of bytes, or less where the sender ends the connection before.
-fn receive_up_to(
-    most: u64,
-    stream: &TcpStream,
-    control: &Control,
-    ring: &mut BufferRing,
-    flags: RecvFlags,
-) -> Result<(), Errno> {
-    let mut left = most;
-    while left > 0 && control.phase() != Phase::Abort {
-        let call = |buffer: &mut [u8], flags| {
-            let length = left.min(buffer.len() as u64) as usize;
-            receive(stream, &mut buffer[..length], flags)
-        };
-        match ring.receive(flags, call) {
-            Ok(0) => break,
-            Ok(length) => {
-                control.count_call(control.phase(), length);
-                left -= length as u64;
-                ring.took(length);
-            }
-            Err(Errno::AGAIN) => control.count_empty(),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 impl Flow for Sender {
@@ -207,23 +139,14 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Sender {
-            stream,
-            ring,
-            supply,
-            pacer,
-            times,
-            peer,
-        } = self;
-        let asked = || format!("send messages of up to {} bytes", supply.size());
-        send_all(stream, control, ring, *supply, pacer, times)
-            .map_err(|error| TrafficError::errno(asked())(error))?;
+        let asked = format!("send messages of up to {} bytes", self.supply.size());
+        self.send_all(control).map_err(TrafficError::errno(asked))?;
         if control.phase() == Phase::Abort {
             return Ok(());
         }
-        match peer {
-            Peer::Bitcost => tcp::close_gracefully(stream),
-            Peer::Iperf3 => tcp::await_acknowledged(stream),
+        match self.peer {
+            Peer::Bitcost => tcp::close_gracefully(&mut self.stream),
+            Peer::Iperf3 => tcp::await_acknowledged(&self.stream),
         }
         .map_err(TrafficError::system("end the connection"))
     }
@@ -251,6 +174,61 @@ struct Receiver {
     peer: Peer,
 }
 
+impl Receiver {
+    /// Receives until the sender has ended the connection, or the run is stopped.
+    #[inline]
+    fn receive_all(&mut self, control: &Control) -> Result<(), Errno> {
+        let (stream, flags, delay) = (&self.stream, self.flags, self.delay);
+        let (ring, low_water) = (&mut self.ring, &mut self.low_water);
+        while control.phase() != Phase::Abort {
+            match ring.receive(flags, |buffer, flags| receive(stream, buffer, flags)) {
+                Ok(0) => break,
+                Ok(length) => {
+                    let phase = control.phase();
+                    control.count_call(phase, length);
+                    if low_water.is_due(phase) {
+                        low_water.settle(stream, control);
+                    }
+                    ring.took(length);
+                }
+                Err(Errno::AGAIN) => {
+                    control.count_empty();
+                    continue;
+                }
+                Err(Errno::INTR) => continue,
+                Err(error) => return Err(error),
+            }
+            if !delay.is_zero() {
+                control.sleep(delay);
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives this number of bytes, or less where the sender ends the connection before.
+    fn receive_up_to(&mut self, most: u64, control: &Control) -> Result<(), Errno> {
+        let mut left = most;
+        while left > 0 && control.phase() != Phase::Abort {
+            let call = |buffer: &mut [u8], flags| {
+                let length = left.min(buffer.len() as u64) as usize;
+                receive(&self.stream, &mut buffer[..length], flags)
+            };
+            match self.ring.receive(self.flags, call) {
+                Ok(0) => break,
+                Ok(length) => {
+                    control.count_call(control.phase(), length);
+                    left -= length as u64;
+                    self.ring.took(length);
+                }
+                Err(Errno::AGAIN) => control.count_empty(),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Flow for Receiver {
     fn handle(&self) -> io::Result<OwnedFd> {
         Ok(self.stream.try_clone()?.into())
@@ -258,25 +236,11 @@ impl Flow for Receiver {
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
         self.low_water.begin();
-        let Receiver {
-            stream,
-            ring,
-            flags,
-            delay,
-            low_water,
-            most_bytes,
-            peer,
-        } = self;
-        let settle = |phase| {
-            if low_water.is_due(phase) {
-                low_water.settle(&*stream, control);
-            }
+        let received = match self.most_bytes {
+            None => self.receive_all(control),
+            Some(most) => self.receive_up_to(most, control),
         };
-        let received = match most_bytes {
-            None => receive_all(&*stream, control, ring, *flags, *delay, settle),
-            Some(most) => receive_up_to(*most, stream, control, ring, *flags),
-        };
-        match (received, peer) {
+        match (received, self.peer) {
             // It closes a connection of whose acknowledgement it does not wait.
             (Err(Errno::CONNRESET), Peer::Iperf3) | (Ok(()), Peer::Iperf3) => return Ok(()),
             (received, _) => received.map_err(TrafficError::errno("receive"))?,

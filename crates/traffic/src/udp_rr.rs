@@ -24,7 +24,7 @@ use crate::options;
 use crate::sequence::{HEADER_BYTES, Tag};
 use crate::syscalls::receive;
 use crate::transactions::{Answer, Handling, Requester, mark, phase_of, transaction_bytes};
-use crate::workload::{Endpoints, Run, WorkloadRow};
+use crate::workload::{Endpoints, Run};
 
 /// A spinning client reads the clock once in this number of calls without data.
 const SPINS: u32 = 256;
@@ -96,10 +96,8 @@ impl Numbering {
     }
 }
 
-/// The row of `udp_rr`.
-pub const WORKLOAD: WorkloadRow = WorkloadRow {
-    endpoints: Endpoints::Udp { client, server },
-};
+/// The endpoints of `udp_rr`.
+pub const WORKLOAD: Endpoints = Endpoints::Udp { client, server };
 
 fn client(run: &Run, socket: UdpSocket, peer: SocketAddr) -> Result<Ready, TrafficError> {
     let timeout = Duration::from_millis(run.conditions.request_timeout_ms.max(1).into());
@@ -287,16 +285,6 @@ impl Flow for Server {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        self.serve(control)
-    }
-
-    fn outcome(&self, _sent: Sent) -> Outcome {
-        Outcome::default()
-    }
-}
-
-impl Server {
-    fn serve(&mut self, control: &Control) -> Result<(), TrafficError> {
         while control.phase() != Phase::Abort {
             match receive(&self.socket, &mut self.request, self.flags) {
                 Ok(length) => self

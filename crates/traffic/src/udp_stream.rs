@@ -24,12 +24,10 @@ use crate::pacing::{self, Pacer};
 use crate::sequence::Tag;
 use crate::syscalls::{errno, receive};
 use crate::work::Work;
-use crate::workload::{Endpoints, Run, WorkloadRow};
+use crate::workload::{Endpoints, Run};
 
-/// The row of `udp_stream`.
-pub const WORKLOAD: WorkloadRow = WorkloadRow {
-    endpoints: Endpoints::Udp { client, server },
-};
+/// The endpoints of `udp_stream`.
+pub const WORKLOAD: Endpoints = Endpoints::Udp { client, server };
 
 /// The sender on a socket.
 pub fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, TrafficError> {
@@ -126,81 +124,32 @@ struct Extras {
     times: Option<Recorder>,
 }
 
-/// Sends messages, each with its number, until the amount is sent or the window is over.
-#[inline]
-fn send_all(
-    calls: &UdpSocket,
-    control: &Control,
-    ring: &mut BufferRing,
-    supply: Supply,
-    pacer: &mut Option<Pacer>,
-    extras: &mut Extras,
-) -> Result<(), Errno> {
-    let mut number = 0;
-    send_messages(control, supply, |phase, done, length| {
-        if done > 0 {
-            return Err(Errno::MSGSIZE);
-        }
-        if let Some(pacer) = pacer {
-            pacer.wait(control);
-        }
-        let message = ring.next(length);
-        extras.tag.write(message, phase, number);
-        if extras.stamps {
-            delay_variation::stamp(message);
-        }
-        let sent = timed(&mut extras.times, phase, || {
-            rustix::net::send(calls, &message[..length], SendFlags::empty())
-        })?;
-        number += 1;
-        Ok(sent)
-    })
-}
-
-/// Receives datagrams until everything has been received, or nothing more comes.
-#[inline]
-fn receive_all(
-    calls: &UdpSocket,
-    control: &Control,
-    ring: &mut BufferRing,
-    flags: RecvFlags,
-    datagrams: &mut Datagrams,
-) -> Result<(), Errno> {
-    datagrams.receive(control, |datagrams: &mut Datagrams| {
-        let length = ring.receive(flags, |buffer, flags| receive(calls, buffer, flags))?;
-        datagrams.take(control, &ring.present()[..length]);
-        ring.took(length);
-        Ok(())
-    })
-}
-
-/// As [`receive_all`], and records when each datagram was received.
-fn receive_stamped_all(
-    socket: &UdpSocket,
-    control: &Control,
-    ring: &mut BufferRing,
-    flags: RecvFlags,
-    datagrams: &mut Datagrams,
-    delays: &mut DelayRecorder,
-) -> Result<(), Errno> {
-    datagrams.receive(control, |datagrams: &mut Datagrams| {
-        let found = ring.receive(flags, |buffer, flags| {
-            let wait = if flags.contains(RecvFlags::DONTWAIT) {
-                Wait::Never
-            } else {
-                Wait::Sleep
-            };
-            receive_stamped(socket, buffer, wait).map_err(errno)
-        })?;
-        let buffer = ring.present();
-        let datagram = &buffer[..found.bytes.min(buffer.len())];
-        datagrams.take(control, datagram);
-        if let Some(at_ns) = found.at_ns {
-            delays.note(datagram, at_ns);
-        }
-        ring.took(found.bytes);
-        Ok(())
-    })
+impl Sender {
+    /// Sends messages, each with its number, until the amount is sent or the window is over.
+    #[inline]
+    fn send_all(&mut self, control: &Control) -> Result<(), Errno> {
+        let (socket, supply) = (&self.socket, self.supply);
+        let (ring, pacer, extras) = (&mut self.ring, &mut self.pacer, &mut self.extras);
+        let mut number = 0;
+        send_messages(control, supply, |phase, done, length| {
+            if done > 0 {
+                return Err(Errno::MSGSIZE);
+            }
+            if let Some(pacer) = pacer {
+                pacer.wait(control);
+            }
+            let message = ring.next(length);
+            extras.tag.write(message, phase, number);
+            if extras.stamps {
+                delay_variation::stamp(message);
+            }
+            let sent = timed(&mut extras.times, phase, || {
+                rustix::net::send(socket, &message[..length], SendFlags::empty())
+            })?;
+            number += 1;
+            Ok(sent)
+        })
+    }
 }
 
 impl Flow for Sender {
@@ -209,16 +158,8 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Sender {
-            socket,
-            ring,
-            supply,
-            pacer,
-            extras,
-        } = self;
-        let asked = || format!("send datagrams of up to {} bytes", supply.size());
-        send_all(socket, control, ring, *supply, pacer, extras)
-            .map_err(|error| TrafficError::errno(asked())(error))
+        let asked = format!("send datagrams of up to {} bytes", self.supply.size());
+        self.send_all(control).map_err(TrafficError::errno(asked))
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
@@ -239,24 +180,49 @@ struct Receiver {
     delays: Option<DelayRecorder>,
 }
 
+impl Receiver {
+    /// Receives datagrams until everything has been received, or nothing more comes, and records when
+    /// each was received, where requested.
+    #[inline]
+    fn receive_all(&mut self, control: &Control) -> Result<(), Errno> {
+        let (socket, ring, flags) = (&self.socket, &mut self.ring, self.flags);
+        let Some(delays) = &mut self.delays else {
+            return self.datagrams.receive(control, |datagrams| {
+                let length = ring.receive(flags, |buffer, flags| receive(socket, buffer, flags))?;
+                datagrams.take(control, &ring.present()[..length]);
+                ring.took(length);
+                Ok(())
+            });
+        };
+        self.datagrams.receive(control, |datagrams| {
+            let found = ring.receive(flags, |buffer, flags| {
+                let wait = if flags.contains(RecvFlags::DONTWAIT) {
+                    Wait::Never
+                } else {
+                    Wait::Sleep
+                };
+                receive_stamped(socket, buffer, wait).map_err(errno)
+            })?;
+            let buffer = ring.present();
+            let datagram = &buffer[..found.bytes.min(buffer.len())];
+            datagrams.take(control, datagram);
+            if let Some(at_ns) = found.at_ns {
+                delays.note(datagram, at_ns);
+            }
+            ring.took(found.bytes);
+            Ok(())
+        })
+    }
+}
+
 impl Flow for Receiver {
     fn handle(&self) -> io::Result<OwnedFd> {
         Ok(self.socket.try_clone()?.into())
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let Receiver {
-            socket,
-            ring,
-            flags,
-            datagrams,
-            delays,
-        } = self;
-        let received = match delays {
-            None => receive_all(socket, control, ring, *flags, datagrams),
-            Some(delays) => receive_stamped_all(socket, control, ring, *flags, datagrams, delays),
-        };
-        received.map_err(TrafficError::errno("receive a datagram"))
+        self.receive_all(control)
+            .map_err(TrafficError::errno("receive a datagram"))
     }
 
     fn outcome(&self, sent: Sent) -> Outcome {

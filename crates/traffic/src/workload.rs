@@ -1,4 +1,4 @@
-//! The description of one workload: a row that names its endpoints.
+//! The description of one workload: its endpoints.
 
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 
@@ -8,15 +8,10 @@ use bitcost_model::protocol::Peer;
 use crate::flow::{Ready, TrafficError};
 use crate::handshake::Token;
 
-/// One workload. A new one is a file with such a row, and its place in the table of the crate.
-pub struct WorkloadRow {
-    /// The functions that make its flows.
-    pub endpoints: Endpoints,
-}
-
 /// Functions that make the flow of an endpoint from a socket whose two sides have exchanged the
 /// run's token. A client is given the address that it was connected to, a TCP server its listening
-/// socket.
+/// socket. A new workload is a file with these, and its line in the table of all.
+#[derive(Clone, Copy)]
 pub enum Endpoints {
     /// Over TCP connections.
     Tcp {

@@ -1,6 +1,7 @@
 //! The interface of a fast mode, and the functions that the modes share.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::os::fd::BorrowedFd;
 
 use bitcost_model::conditions::{Conditions, ReceiveSize, Waiting};
@@ -14,15 +15,29 @@ use crate::loops::{Handed, Supply, send_batches, send_messages};
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
 
+/// What a fast mode is prepared for.
+pub struct Place<'a> {
+    pub socket: BorrowedFd<'a>,
+    pub conditions: &'a Conditions,
+    /// What datagrams begin with.
+    pub tag: Tag,
+}
+
+/// A mode whose socket and memory are prepared.
+pub type Prepared = io::Result<Box<dyn FastMode>>;
+
+/// What a fast mode moves messages over.
+pub struct Moving<'a> {
+    pub socket: BorrowedFd<'a>,
+    pub control: &'a Control,
+    /// Delays the messages of a sender until their time.
+    pub pacer: &'a mut Option<Pacer>,
+}
+
 /// A fast mode of one endpoint, ready to move messages.
 pub trait FastMode: Send {
-    /// Moves messages over `socket` until the run is over; a sender delays them until their time.
-    fn run(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        control: &Control,
-        pacer: &mut Option<Pacer>,
-    ) -> Result<(), Errno>;
+    /// Moves messages until the run is over.
+    fn run(&mut self, on: Moving) -> Result<(), Errno>;
 
     /// Reads what the kernel reports after the end of the connection.
     fn ended(&mut self, _socket: BorrowedFd<'_>) {}
@@ -59,33 +74,24 @@ struct MessageSender<C, const N: usize> {
 
 /// A sender of a stream. `call` hands over a message of the given length from an offset on, and
 /// counts by `names`.
-pub fn message_sender<C, const N: usize>(
-    conditions: &Conditions,
-    names: [&'static str; N],
-    call: C,
-) -> Box<dyn FastMode>
+pub fn message_sender<C, const N: usize>(on: &Place, names: [&'static str; N], call: C) -> Prepared
 where
     C: FnMut(BorrowedFd<'_>, usize, usize, &mut [u64; N]) -> Result<usize, Errno> + Send + 'static,
 {
-    Box::new(MessageSender {
-        supply: Supply::of(conditions),
+    Ok(Box::new(MessageSender {
+        supply: Supply::of(on.conditions),
         call,
         counters: (names, [0; N]),
-    })
+    }))
 }
 
 impl<C, const N: usize> FastMode for MessageSender<C, N>
 where
     C: FnMut(BorrowedFd<'_>, usize, usize, &mut [u64; N]) -> Result<usize, Errno> + Send,
 {
-    fn run(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        control: &Control,
-        pacer: &mut Option<Pacer>,
-    ) -> Result<(), Errno> {
-        send_paced(control, self.supply, pacer, |done, length| {
-            (self.call)(socket, done, length, &mut self.counters.1)
+    fn run(&mut self, on: Moving) -> Result<(), Errno> {
+        send_paced(on.control, self.supply, on.pacer, |done, length| {
+            (self.call)(on.socket, done, length, &mut self.counters.1)
         })
     }
 
@@ -133,29 +139,24 @@ struct BatchSender<C> {
 
 /// A sender of up to `most` messages in a call. `call` hands over messages of a phase: their number
 /// and their length.
-pub fn batch_sender<C>(conditions: &Conditions, most: usize, call: C) -> Box<dyn FastMode>
+pub fn batch_sender<C>(on: &Place, most: usize, call: C) -> Prepared
 where
     C: FnMut(BorrowedFd<'_>, Phase, usize, usize) -> Result<Handed, Errno> + Send + 'static,
 {
-    Box::new(BatchSender {
-        supply: Supply::of(conditions),
+    Ok(Box::new(BatchSender {
+        supply: Supply::of(on.conditions),
         most: most as u64,
         call,
-    })
+    }))
 }
 
 impl<C> FastMode for BatchSender<C>
 where
     C: FnMut(BorrowedFd<'_>, Phase, usize, usize) -> Result<Handed, Errno> + Send,
 {
-    fn run(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        control: &Control,
-        pacer: &mut Option<Pacer>,
-    ) -> Result<(), Errno> {
-        let call = |phase, count, length| (self.call)(socket, phase, count as usize, length);
-        send_batches(control, self.supply, self.most, pacer, call)
+    fn run(&mut self, on: Moving) -> Result<(), Errno> {
+        let call = |phase, count, length| (self.call)(on.socket, phase, count as usize, length);
+        send_batches(on.control, self.supply, self.most, on.pacer, call)
     }
 }
 
@@ -168,34 +169,24 @@ struct ByteReceiver<C, const N: usize> {
 
 /// A receiver of a stream. `call` receives once and returns the number of bytes; it counts by
 /// `names`.
-pub fn byte_receiver<C, const N: usize>(
-    conditions: &Conditions,
-    socket: BorrowedFd<'_>,
-    names: [&'static str; N],
-    call: C,
-) -> Box<dyn FastMode>
+pub fn byte_receiver<C, const N: usize>(on: &Place, names: [&'static str; N], call: C) -> Prepared
 where
     C: FnMut(BorrowedFd<'_>, &mut [u64; N]) -> Result<usize, Errno> + Send + 'static,
 {
-    Box::new(ByteReceiver {
-        stream: StreamReceiver::of(conditions, socket),
+    Ok(Box::new(ByteReceiver {
+        stream: StreamReceiver::of(on.conditions, on.socket),
         call,
         counters: (names, [0; N]),
-    })
+    }))
 }
 
 impl<C, const N: usize> FastMode for ByteReceiver<C, N>
 where
     C: FnMut(BorrowedFd<'_>, &mut [u64; N]) -> Result<usize, Errno> + Send,
 {
-    fn run(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        control: &Control,
-        _pacer: &mut Option<Pacer>,
-    ) -> Result<(), Errno> {
-        self.stream.receive(socket, control, || {
-            (self.call)(socket, &mut self.counters.1)
+    fn run(&mut self, on: Moving) -> Result<(), Errno> {
+        self.stream.receive(on.socket, on.control, || {
+            (self.call)(on.socket, &mut self.counters.1)
         })
     }
 
@@ -215,28 +206,23 @@ struct DatagramReceiver<C> {
 }
 
 /// A receiver of datagrams. `call` receives once and gives the datagrams to their counter.
-pub fn datagram_receiver<C>(conditions: &Conditions, tag: Tag, call: C) -> Box<dyn FastMode>
+pub fn datagram_receiver<C>(on: &Place, call: C) -> Prepared
 where
     C: FnMut(BorrowedFd<'_>, &Control, &mut Datagrams) -> Result<(), Errno> + Send + 'static,
 {
-    Box::new(DatagramReceiver {
-        datagrams: Datagrams::of(conditions, tag),
+    Ok(Box::new(DatagramReceiver {
+        datagrams: Datagrams::of(on.conditions, on.tag),
         call,
-    })
+    }))
 }
 
 impl<C> FastMode for DatagramReceiver<C>
 where
     C: FnMut(BorrowedFd<'_>, &Control, &mut Datagrams) -> Result<(), Errno> + Send,
 {
-    fn run(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        control: &Control,
-        _pacer: &mut Option<Pacer>,
-    ) -> Result<(), Errno> {
-        let call = |datagrams: &mut Datagrams| (self.call)(socket, control, datagrams);
-        self.datagrams.receive(control, call)
+    fn run(&mut self, on: Moving) -> Result<(), Errno> {
+        let call = |datagrams: &mut Datagrams| (self.call)(on.socket, on.control, datagrams);
+        self.datagrams.receive(on.control, call)
     }
 
     fn datagrams(&self) -> Option<&Datagrams> {

@@ -31,7 +31,7 @@ use crate::options::tcp_info;
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
 use crate::tcp::close_gracefully;
-use fast::FastMode;
+use fast::{FastMode, Moving, Place, Prepared};
 use stream_receiver::StreamReceiver;
 
 /// One fast mode.
@@ -44,7 +44,7 @@ struct Row {
     prepare: Prepare,
 }
 
-type Prepare = fn(BorrowedFd<'_>, &Conditions, Tag) -> io::Result<Box<dyn FastMode>>;
+type Prepare = fn(&Place) -> Prepared;
 
 /// A row is: the mode, the endpoint, what it asks of the kernel, and what prepares it.
 macro_rules! fast {
@@ -120,7 +120,12 @@ fn fast(
             ))
         })?;
     let refused = |error| row.refused(conditions, error);
-    let fast = (row.prepare)(socket.as_fd(), conditions, tag).map_err(refused)?;
+    let place = Place {
+        socket: socket.as_fd(),
+        conditions,
+        tag,
+    };
+    let fast = (row.prepare)(&place).map_err(refused)?;
     let pacer = if end == Role::Sender {
         Pacer::of(conditions, &socket)
     } else {
@@ -219,9 +224,13 @@ impl Flow for FastFlow {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        self.fast
-            .run(self.socket.as_fd(), control, &mut self.pacer)
-            .map_err(|error| self.row.refused(&self.conditions, error.into()))?;
+        let on = Moving {
+            socket: self.socket.as_fd(),
+            control,
+            pacer: &mut self.pacer,
+        };
+        let moved = self.fast.run(on);
+        moved.map_err(|error| self.row.refused(&self.conditions, error.into()))?;
         match (&mut self.socket, self.row.end) {
             (Socket::Udp(_), _) => return Ok(()),
             (Socket::Tcp(_), Role::Sender) if control.phase() == Phase::Abort => return Ok(()),

@@ -6,16 +6,15 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use bitcost_model::conditions::{Conditions, Waiting};
+use bitcost_model::conditions::Waiting;
 use rustix::io::Errno;
 use rustix::pipe::{
     PipeFlags, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size, pipe_with, splice, tee,
 };
 
-use super::fast::{FastMode, byte_receiver, message_sender, receive_room};
-use crate::sequence::Tag;
+use super::fast::{Place, Prepared, byte_receiver, message_sender, receive_room};
 
 /// The two ends of a pipe.
 struct Pipe {
@@ -42,12 +41,8 @@ impl Pipe {
 }
 
 /// Fills the pipe with a message.
-pub fn sender(
-    _socket: BorrowedFd<'_>,
-    conditions: &Conditions,
-    _: Tag,
-) -> io::Result<Box<dyn FastMode>> {
-    let size = conditions.message_size_bytes as usize;
+pub fn sender(on: &Place) -> Prepared {
+    let size = on.conditions.message_size_bytes as usize;
     let (pages, way) = (Pipe::new(size)?, Pipe::new(size)?);
     // Bytes of the message that one round carries.
     let round = size.min(pages.size).min(way.size);
@@ -55,48 +50,34 @@ pub fn sender(
     // Bytes in the second pipe.
     let mut waiting = 0;
     let none = SpliceFlags::empty();
-    Ok(message_sender(
-        conditions,
-        ["tee_calls"],
-        move |socket, done, length, [tees]| {
-            if waiting == 0 {
-                waiting = tee(&pages.out, &way.into, (length - done).min(round), none)?;
-                *tees += 1;
-            }
-            let sent = splice(&way.out, None, socket, None, waiting, none)?;
-            waiting -= sent;
-            Ok(sent)
-        },
-    ))
+    message_sender(on, ["tee_calls"], move |socket, done, length, [tees]| {
+        if waiting == 0 {
+            waiting = tee(&pages.out, &way.into, (length - done).min(round), none)?;
+            *tees += 1;
+        }
+        let sent = splice(&way.out, None, socket, None, waiting, none)?;
+        waiting -= sent;
+        Ok(sent)
+    })
 }
 
 /// Opens the pipe and `/dev/null`.
-pub fn receiver(
-    socket: BorrowedFd<'_>,
-    conditions: &Conditions,
-    _: Tag,
-) -> io::Result<Box<dyn FastMode>> {
-    let room = receive_room(conditions);
+pub fn receiver(on: &Place) -> Prepared {
+    let room = receive_room(on.conditions);
     let pipe = Pipe::new(room)?;
     let nowhere = File::options().write(true).open("/dev/null")?;
     let none = SpliceFlags::empty();
-    let flags = match conditions.waiting {
+    let flags = match on.conditions.waiting {
         Waiting::Block => none,
         Waiting::Spin => SpliceFlags::NONBLOCK,
     };
-    let names = ["drain_calls"];
-    Ok(byte_receiver(
-        conditions,
-        socket,
-        names,
-        move |socket, [drains]| {
-            let length = splice(socket, None, &pipe.into, None, room, flags)?;
-            let mut left = length;
-            while left > 0 {
-                left -= splice(&pipe.out, None, &nowhere, None, left, none)?;
-                *drains += 1;
-            }
-            Ok(length)
-        },
-    ))
+    byte_receiver(on, ["drain_calls"], move |socket, [drains]| {
+        let length = splice(socket, None, &pipe.into, None, room, flags)?;
+        let mut left = length;
+        while left > 0 {
+            left -= splice(&pipe.out, None, &nowhere, None, left, none)?;
+            *drains += 1;
+        }
+        Ok(length)
+    })
 }

@@ -1,17 +1,12 @@
 //! `writev`: many messages in one call.
 
-use std::io::{self, IoSlice};
-use std::os::fd::BorrowedFd;
+use std::io::IoSlice;
 
-use bitcost_model::conditions::Conditions;
 use rustix::io::{Errno, writev};
 use rustix::net::{SendFlags, send};
 
-use super::fast::{FastMode, most_messages};
-use crate::control::Control;
+use super::fast::{FastMode, Moving, Place, Prepared, most_messages};
 use crate::loops::{Handed, Supply, send_batches};
-use crate::pacing::Pacer;
-use crate::sequence::Tag;
 
 /// Most messages of one call, and most bytes, so that a call of large messages does not outlast a
 /// phase.
@@ -25,34 +20,25 @@ struct Sender {
 }
 
 /// Sends lists of messages.
-pub fn sender(
-    _socket: BorrowedFd<'_>,
-    conditions: &Conditions,
-    _: Tag,
-) -> io::Result<Box<dyn FastMode>> {
-    let message = vec![0x5A; conditions.message_size_bytes as usize];
+pub fn sender(on: &Place) -> Prepared {
+    let message = vec![0x5A; on.conditions.message_size_bytes as usize];
     Ok(Box::new(Sender {
         message,
-        most: most_messages(conditions, MESSAGES),
-        supply: Supply::of(conditions),
+        most: most_messages(on.conditions, MESSAGES),
+        supply: Supply::of(on.conditions),
     }))
 }
 
 impl FastMode for Sender {
-    fn run(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        control: &Control,
-        pacer: &mut Option<Pacer>,
-    ) -> Result<(), Errno> {
-        let message = &self.message[..];
+    fn run(&mut self, on: Moving) -> Result<(), Errno> {
+        let (message, socket) = (&self.message[..], on.socket);
         let most = (BYTES / message.len()).clamp(1, self.most);
         let list = vec![IoSlice::new(message); most];
         send_batches(
-            control,
+            on.control,
             self.supply,
             most as u64,
-            pacer,
+            on.pacer,
             |_, count, length| {
                 let sent = if length == message.len() {
                     writev(socket, &list[..count as usize])?

@@ -5,22 +5,17 @@
 //! read from the error queue from time to time, because its size is limited.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use bitcost_model::conditions::Conditions;
 use bitcost_sys::socket::{self, SO_ZEROCOPY};
 use bitcost_sys::zerocopy::take_completed;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-use super::fast::{FastMode, send_paced};
-use crate::control::Control;
+use super::fast::{FastMode, Moving, Place, Prepared, send_paced};
 use crate::loops::Supply;
-use crate::pacing::Pacer;
-use crate::sequence::Tag;
 
 /// `MSG_ZEROCOPY` (linux/socket.h).
 const ZEROCOPY: SendFlags = SendFlags::from_bits_retain(0x400_0000);
@@ -104,30 +99,21 @@ struct Sender {
 }
 
 /// Asks for `MSG_ZEROCOPY`.
-pub fn sender(
-    socket: BorrowedFd<'_>,
-    conditions: &Conditions,
-    _: Tag,
-) -> io::Result<Box<dyn FastMode>> {
-    socket::set_int(socket, SO_ZEROCOPY, 1)?;
-    let message = vec![0x5A; conditions.message_size_bytes as usize];
+pub fn sender(on: &Place) -> Prepared {
+    socket::set_int(on.socket, SO_ZEROCOPY, 1)?;
+    let message = vec![0x5A; on.conditions.message_size_bytes as usize];
     Ok(Box::new(Sender {
         message,
-        supply: Supply::of(conditions),
+        supply: Supply::of(on.conditions),
         book: Book::default(),
     }))
 }
 
 impl FastMode for Sender {
-    fn run(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        control: &Control,
-        pacer: &mut Option<Pacer>,
-    ) -> Result<(), Errno> {
+    fn run(&mut self, on: Moving) -> Result<(), Errno> {
         let Sender { message, book, .. } = self;
-        let result = send_paced(control, self.supply, pacer, |done, length| {
-            book.send(socket, &message[done..length])
+        let result = send_paced(on.control, self.supply, on.pacer, |done, length| {
+            book.send(on.socket, &message[done..length])
         });
         if book.refused {
             Err(Errno::NOBUFS)

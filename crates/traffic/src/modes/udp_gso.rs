@@ -1,18 +1,13 @@
 //! `gso` and `gro`: many datagrams pass the stack as one (`UDP_SEGMENT`, `UDP_GRO`; udp(7)).
 
-use std::io;
-use std::os::fd::BorrowedFd;
-
-use bitcost_model::conditions::Conditions;
 use bitcost_model::place::IpVersion;
 use bitcost_sys::datagram::receive_joined;
 use bitcost_sys::socket::{self, IP_MTU, IPV6_MTU, UDP_GRO, UDP_SEGMENT};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, getsockname, send};
 
-use super::fast::{FastMode, batch_sender, datagram_receiver, most_messages, wait};
+use super::fast::{Place, Prepared, batch_sender, datagram_receiver, most_messages, wait};
 use crate::loops::Handed;
-use crate::sequence::Tag;
 use crate::syscalls::errno;
 
 /// Most datagrams of one call: 128 since Linux 6.9, 64 before (`UDP_MAX_SEGMENTS`).
@@ -23,12 +18,8 @@ const SEGMENTS_MAX_BEFORE: usize = 64;
 const HEADERS: [i32; 2] = [28, 48];
 
 /// Makes the kernel segment the data of one call.
-pub fn sender(
-    socket: BorrowedFd<'_>,
-    conditions: &Conditions,
-    tag: Tag,
-) -> io::Result<Box<dyn FastMode>> {
-    let size = conditions.message_size_bytes as usize;
+pub fn sender(on: &Place) -> Prepared {
+    let (socket, size) = (on.socket, on.conditions.message_size_bytes as usize);
     let is_ipv6 = getsockname(socket)?.address_family() == AddressFamily::INET6;
     let mtu = socket::get_int(socket, if is_ipv6 { IPV6_MTU } else { IP_MTU })?;
     if size as i64 > i64::from(mtu - HEADERS[usize::from(is_ipv6)]) {
@@ -36,56 +27,44 @@ pub fn sender(
     }
     socket::set_int(socket, UDP_SEGMENT, size as i32)?;
     let most = (IpVersion::V4.udp_payload_max() as usize / size)
-        .clamp(1, most_messages(conditions, SEGMENTS_MAX));
+        .clamp(1, most_messages(on.conditions, SEGMENTS_MAX));
     let mut messages = vec![0x5A; most * size];
-    let (mut number, mut at_once) = (0, most);
-    Ok(batch_sender(
-        conditions,
-        most,
-        move |socket, phase, count, length| {
-            for (message, number) in messages.chunks_exact_mut(size).take(count).zip(number..) {
-                tag.write(message, phase, number);
-            }
-            // Only a single message may be shorter.
-            let mut rest = &messages[..if count == 1 { length } else { count * size }];
-            let mut handed = Handed::default();
-            while !rest.is_empty() {
-                let part = rest.len().min(at_once * size);
-                match send(socket, &rest[..part], SendFlags::empty()) {
-                    Ok(_) => {
-                        handed.messages += part.div_ceil(size) as u64;
-                        handed.calls += 1;
-                        rest = &rest[part..];
-                    }
-                    Err(Errno::INVAL) if part > SEGMENTS_MAX_BEFORE * size => {
-                        at_once = SEGMENTS_MAX_BEFORE;
-                    }
-                    Err(error) if handed.messages == 0 => return Err(error),
-                    Err(_) => break,
+    let (mut number, mut at_once, tag) = (0, most, on.tag);
+    batch_sender(on, most, move |socket, phase, count, length| {
+        for (message, number) in messages.chunks_exact_mut(size).take(count).zip(number..) {
+            tag.write(message, phase, number);
+        }
+        // Only a single message may be shorter.
+        let mut rest = &messages[..if count == 1 { length } else { count * size }];
+        let mut handed = Handed::default();
+        while !rest.is_empty() {
+            let part = rest.len().min(at_once * size);
+            match send(socket, &rest[..part], SendFlags::empty()) {
+                Ok(_) => {
+                    handed.messages += part.div_ceil(size) as u64;
+                    handed.calls += 1;
+                    rest = &rest[part..];
                 }
+                Err(Errno::INVAL) if part > SEGMENTS_MAX_BEFORE * size => {
+                    at_once = SEGMENTS_MAX_BEFORE;
+                }
+                Err(error) if handed.messages == 0 => return Err(error),
+                Err(_) => break,
             }
-            number += handed.messages;
-            Ok(handed)
-        },
-    ))
+        }
+        number += handed.messages;
+        Ok(handed)
+    })
 }
 
 /// Receives the datagrams that the kernel joined.
-pub fn receiver(
-    socket: BorrowedFd<'_>,
-    conditions: &Conditions,
-    tag: Tag,
-) -> io::Result<Box<dyn FastMode>> {
-    socket::set_int(socket, UDP_GRO, 1)?;
+pub fn receiver(on: &Place) -> Prepared {
+    socket::set_int(on.socket, UDP_GRO, 1)?;
     let mut buffer = vec![0; (IpVersion::V6.udp_payload_max() as usize).next_power_of_two()];
-    let wait = wait(conditions);
-    Ok(datagram_receiver(
-        conditions,
-        tag,
-        move |socket, control, datagrams| {
-            let joined = receive_joined(socket, &mut buffer, wait).map_err(errno)?;
-            datagrams.take_all(control, buffer[..joined.bytes].chunks(joined.each.max(1)));
-            Ok(())
-        },
-    ))
+    let wait = wait(on.conditions);
+    datagram_receiver(on, move |socket, control, datagrams| {
+        let joined = receive_joined(socket, &mut buffer, wait).map_err(errno)?;
+        datagrams.take_all(control, buffer[..joined.bytes].chunks(joined.each.max(1)));
+        Ok(())
+    })
 }

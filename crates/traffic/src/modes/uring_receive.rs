@@ -1,21 +1,16 @@
 //! `io_uring`: one multishot request fills buffers that the kernel takes from a ring (io_uring(7)).
 
 use std::collections::BTreeMap;
-use std::io;
-use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use bitcost_model::conditions::{Conditions, ReceiveSize};
+use bitcost_model::conditions::ReceiveSize;
 use bitcost_sys::datagram::Wait;
 use bitcost_sys::uring::ReceiveRing;
 use rustix::io::Errno;
 
-use super::fast::{FastMode, wait};
+use super::fast::{FastMode, Moving, Place, Prepared, wait};
 use super::stream_receiver::StreamReceiver;
-use crate::control::Control;
 use crate::datagrams::{Datagrams, quiet};
-use crate::pacing::Pacer;
-use crate::sequence::Tag;
 use crate::syscalls::errno;
 
 /// Memory of a flow's buffers, and of all flows' together, in bytes; the smallest and the largest
@@ -45,11 +40,8 @@ enum Kept {
 }
 
 /// Makes the ring and its buffers.
-pub fn receiver(
-    socket: BorrowedFd<'_>,
-    conditions: &Conditions,
-    tag: Tag,
-) -> io::Result<Box<dyn FastMode>> {
+pub fn receiver(on: &Place) -> Prepared {
+    let conditions = on.conditions;
     let is_datagram = conditions.workload.is_datagram();
     let room = conditions.receive_bytes() as usize;
     let is_free = !is_datagram && !matches!(conditions.receive_size_bytes, ReceiveSize::Bytes(_));
@@ -59,24 +51,19 @@ pub fn receiver(
         .clamp(BUFFERS_MIN, BUFFERS_MAX)
         .next_power_of_two();
     Ok(Box::new(Receiver {
-        ring: ReceiveRing::new(socket, count as u16, room)?,
+        ring: ReceiveRing::new(on.socket, count as u16, room)?,
         wait: wait(conditions),
         quiet: quiet(conditions),
         kept: if is_datagram {
-            Kept::Datagrams(Datagrams::of(conditions, tag))
+            Kept::Datagrams(Datagrams::of(conditions, on.tag))
         } else {
-            Kept::Stream(StreamReceiver::of(conditions, socket))
+            Kept::Stream(StreamReceiver::of(conditions, on.socket))
         },
     }))
 }
 
 impl FastMode for Receiver {
-    fn run(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        control: &Control,
-        _pacer: &mut Option<Pacer>,
-    ) -> Result<(), Errno> {
+    fn run(&mut self, on: Moving) -> Result<(), Errno> {
         let Receiver {
             ring,
             wait,
@@ -84,12 +71,12 @@ impl FastMode for Receiver {
             kept,
         } = self;
         let result = match kept {
-            Kept::Datagrams(datagrams) => datagrams.receive(control, |datagrams| {
+            Kept::Datagrams(datagrams) => datagrams.receive(on.control, |datagrams| {
                 ring.receive(*wait, *quiet).map_err(errno)?;
-                datagrams.take_all(control, ring.received());
+                datagrams.take_all(on.control, ring.received());
                 Ok(())
             }),
-            Kept::Stream(stream) => stream.receive(socket, control, || {
+            Kept::Stream(stream) => stream.receive(on.socket, on.control, || {
                 ring.receive(*wait, *quiet).map_err(errno)
             }),
         };

@@ -5,18 +5,15 @@
 //! its whole chain. A message that was taken in part breaks the chain; its rest is sent alone.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use bitcost_model::conditions::Conditions;
 use bitcost_sys::uring::{How, SendRing};
 use rustix::io::Errno;
 
-use super::fast::{FastMode, most_messages};
+use super::fast::{FastMode, Moving, Place, Prepared, most_messages};
 use crate::control::{Control, Phase};
 use crate::loops::{Handed, Supply, is_transient, send_batches};
-use crate::pacing::Pacer;
 use crate::sequence::Tag;
 use crate::syscalls::errno;
 
@@ -38,50 +35,33 @@ struct Sender {
 }
 
 /// Sends chains of `IORING_OP_SEND`.
-pub fn copying(
-    socket: BorrowedFd<'_>,
-    conditions: &Conditions,
-    tag: Tag,
-) -> io::Result<Box<dyn FastMode>> {
-    sender(socket, conditions, tag, How::Copying)
+pub fn copying(on: &Place) -> Prepared {
+    sender(on, How::Copying)
 }
 
 /// Sends chains of `IORING_OP_SEND_ZC`.
-pub fn zerocopy(
-    socket: BorrowedFd<'_>,
-    conditions: &Conditions,
-    tag: Tag,
-) -> io::Result<Box<dyn FastMode>> {
-    sender(socket, conditions, tag, How::ZeroCopy)
+pub fn zerocopy(on: &Place) -> Prepared {
+    sender(on, How::ZeroCopy)
 }
 
-fn sender(
-    socket: BorrowedFd<'_>,
-    conditions: &Conditions,
-    tag: Tag,
-    how: How,
-) -> io::Result<Box<dyn FastMode>> {
+fn sender(on: &Place, how: How) -> Prepared {
+    let conditions = on.conditions;
     let size = conditions.message_size_bytes as usize;
     let most = (BYTES / size).clamp(1, most_messages(conditions, MESSAGES));
     let is_datagram = conditions.workload.is_datagram();
     let slots = if is_datagram { most } else { 1 };
-    let ring = SendRing::new(socket, how, MESSAGES as u32, slots, size, 0x5A)?;
+    let ring = SendRing::new(on.socket, how, MESSAGES as u32, slots, size, 0x5A)?;
     Ok(Box::new(Sender {
         ring,
         how,
         most,
-        tag: is_datagram.then_some(tag),
+        tag: is_datagram.then_some(on.tag),
         supply: Supply::of(conditions),
     }))
 }
 
 impl FastMode for Sender {
-    fn run(
-        &mut self,
-        _socket: BorrowedFd<'_>,
-        control: &Control,
-        pacer: &mut Option<Pacer>,
-    ) -> Result<(), Errno> {
+    fn run(&mut self, on: Moving) -> Result<(), Errno> {
         let Sender {
             ring,
             most,
@@ -91,10 +71,10 @@ impl FastMode for Sender {
         } = self;
         let mut number = 0;
         send_batches(
-            control,
+            on.control,
             *supply,
             *most as u64,
-            pacer,
+            on.pacer,
             |phase, count, length| {
                 let count = count as usize;
                 if let Some(tag) = tag {
@@ -102,7 +82,7 @@ impl FastMode for Sender {
                         tag.write(ring.message_mut(slot), phase, number);
                     }
                 }
-                let handed = send_chain(ring, control, phase, count, length)?;
+                let handed = send_chain(ring, on.control, phase, count, length)?;
                 number += handed.messages;
                 Ok(handed)
             },
