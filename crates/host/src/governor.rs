@@ -27,12 +27,11 @@ impl Governor {
 }
 
 impl Knob for Governor {
-    fn name(&self) -> &'static str {
-        "governor"
-    }
-
-    fn about(&self) -> &'static str {
-        "how a CPU chooses its frequency, where the machine supports it"
+    fn names(&self) -> [&'static str; 2] {
+        [
+            "governor",
+            "how a CPU chooses its frequency, where the machine supports it",
+        ]
     }
 
     fn check_subject(&self, cpu: &str) -> Result<(), HostError> {

@@ -51,12 +51,8 @@ impl Idle {
 }
 
 impl Knob for Idle {
-    fn name(&self) -> &'static str {
-        "idle"
-    }
-
-    fn about(&self) -> &'static str {
-        "whether CPUs that have nothing to do sleep or poll"
+    fn names(&self) -> [&'static str; 2] {
+        ["idle", "whether CPUs that have nothing to do sleep or poll"]
     }
 
     fn check_subject(&self, subject: &str) -> Result<(), HostError> {

@@ -18,11 +18,13 @@ pub enum Scope {
 
 /// One kind of setting of a host. All of it acts in the caller's network namespace.
 pub trait Knob: Sync {
-    /// Its name in records and in output.
-    fn name(&self) -> &'static str;
+    /// Its name in records and in output, and a description of what it changes, for listings.
+    fn names(&self) -> [&'static str; 2];
 
-    /// A description of what it changes, for help and listings.
-    fn about(&self) -> &'static str;
+    /// Its name.
+    fn name(&self) -> &'static str {
+        self.names()[0]
+    }
 
     /// Checks that a text can be a subject of this knob: a device, unless the knob is of something
     /// else. Subjects come from journals, from the controller and from the command line, and some

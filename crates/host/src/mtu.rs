@@ -17,12 +17,8 @@ const IPV6_LEAST: u32 = 1280;
 pub struct Mtu;
 
 impl Knob for Mtu {
-    fn name(&self) -> &'static str {
-        "mtu_bytes"
-    }
-
-    fn about(&self) -> &'static str {
-        "largest packet of a device, in bytes"
+    fn names(&self) -> [&'static str; 2] {
+        ["mtu_bytes", "largest packet of a device, in bytes"]
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {

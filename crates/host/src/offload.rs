@@ -72,12 +72,11 @@ const GROUPS: &[(&str, &str, &str)] = &[
 ];
 
 impl Knob for Offloads {
-    fn name(&self) -> &'static str {
-        "offloads"
-    }
-
-    fn about(&self) -> &'static str {
-        "features of a device by the kernel's or ethtool's names, or as a set: on, off, tso-only, as-found"
+    fn names(&self) -> [&'static str; 2] {
+        [
+            "offloads",
+            "features of a device by the kernel's or ethtool's names, or as a set: on, off, tso-only, as-found",
+        ]
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {

@@ -26,12 +26,11 @@ const BURST_LEAST: u64 = 131_072;
 pub const DEFAULT: &str = "default";
 
 impl Knob for RootQdisc {
-    fn name(&self) -> &'static str {
-        "qdisc"
-    }
-
-    fn about(&self) -> &'static str {
-        "queueing discipline at the root of a device, with its parameters"
+    fn names(&self) -> [&'static str; 2] {
+        [
+            "qdisc",
+            "queueing discipline at the root of a device, with its parameters",
+        ]
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {

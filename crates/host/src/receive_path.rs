@@ -63,12 +63,8 @@ impl ReceivePath {
 }
 
 impl Knob for ReceivePath {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn about(&self) -> &'static str {
-        self.about
+    fn names(&self) -> [&'static str; 2] {
+        [self.name, self.about]
     }
 
     fn subjects(&self) -> Vec<String> {

@@ -81,12 +81,8 @@ impl SuperPackets {
 }
 
 impl Knob for SuperPackets {
-    fn name(&self) -> &'static str {
-        self.limit.name()
-    }
-
-    fn about(&self) -> &'static str {
-        self.about
+    fn names(&self) -> [&'static str; 2] {
+        [self.limit.name(), self.about]
     }
 
     fn subjects(&self) -> Vec<String> {

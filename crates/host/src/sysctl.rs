@@ -57,12 +57,11 @@ const SHOWN: &[&str] = &[
 ];
 
 impl Knob for Sysctl {
-    fn name(&self) -> &'static str {
-        "sysctl"
-    }
-
-    fn about(&self) -> &'static str {
-        "kernel parameters under net., such as net.ipv4.tcp_rmem and net.core.rmem_max"
+    fn names(&self) -> [&'static str; 2] {
+        [
+            "sysctl",
+            "kernel parameters under net., such as net.ipv4.tcp_rmem and net.core.rmem_max",
+        ]
     }
 
     fn check_subject(&self, name: &str) -> Result<(), HostError> {

@@ -54,12 +54,8 @@ impl Tuning {
 }
 
 impl Knob for Tuning {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn about(&self) -> &'static str {
-        self.about
+    fn names(&self) -> [&'static str; 2] {
+        [self.name, self.about]
     }
 
     fn subjects(&self) -> Vec<String> {

@@ -50,7 +50,7 @@ pub fn settings() -> String {
         names.join(", ")
     );
     for knob in KNOBS {
-        text += &format!("| `{}` | {} |\n", knob.name(), cell(knob.about()));
+        text += &format!("| `{}` | {} |\n", knob.name(), cell(knob.names()[1]));
     }
     text
 }
