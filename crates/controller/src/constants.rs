@@ -1,6 +1,5 @@
 //! The measurement of the constants of each machine, before the first run.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bitcost_model::constants::{HostConstants, MachineConstants};
@@ -8,7 +7,7 @@ use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_model::record::Role;
 
 use crate::error::{ControllerError, RunError};
-use crate::pair::Pair;
+use crate::pair::{Pair, pick};
 
 /// The time that a measurement of a second may take on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -22,7 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub fn measured(
     pair: &mut Pair,
     is_one_machine: bool,
-    stop: &AtomicBool,
 ) -> Result<Vec<MachineConstants>, ControllerError> {
     let (sender, receiver) = (Role::Sender, Role::Receiver);
     let groups = if is_one_machine {
@@ -32,7 +30,7 @@ pub fn measured(
     };
     let mut machines = Vec::new();
     for roles in groups {
-        let (host, absent) = match of_machine(pair, &roles, stop) {
+        let (host, absent) = match of_machine(pair, &roles) {
             Ok(host) => (Some(host), None),
             Err(error) => (None, Some(error.told()?.to_string())),
         };
@@ -46,11 +44,7 @@ pub fn measured(
 }
 
 /// The constants of the machine of these endpoints, measured by the agent of the first.
-fn of_machine(
-    pair: &mut Pair,
-    roles: &[Role],
-    stop: &AtomicBool,
-) -> Result<HostConstants, RunError> {
+fn of_machine(pair: &mut Pair, roles: &[Role]) -> Result<HostConstants, RunError> {
     let mut cpus = Vec::new();
     if roles.len() > 1 {
         for role in roles {
@@ -60,11 +54,8 @@ fn of_machine(
     }
     pair.send(roles[0], &ToAgent::Constants { cpus });
     let what = "the constants of its host";
-    let pick = |message| match message {
-        FromAgent::Constants(constants) => Some(*constants),
-        _ => None,
-    };
-    let constants = pair.wait(roles[0], PATIENCE, what, stop, pick)?;
+    let pick = pick!(FromAgent::Constants(constants) => *constants);
+    let constants = pair.wait(roles[0], PATIENCE, what, pick)?;
     match constants.check() {
         Ok(()) => Ok(constants),
         Err(why) => Err(RunError::Failed(why.to_string().into())),

@@ -1,13 +1,12 @@
 //! The measurement of both idle hosts before the runs of a block.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_model::record::{IdleBaseline, Role};
 
 use crate::error::RunError;
-use crate::pair::Pair;
+use crate::pair::{Pair, pick};
 use crate::run::from_both;
 
 /// The time that the answers may take in addition to the measurement.
@@ -22,16 +21,16 @@ const ATTEMPTS: usize = 3;
 ///
 /// # Errors
 /// When an agent does not answer, or the user stopped the execution.
-pub fn measured(pair: &mut Pair, length: Duration, stop: &AtomicBool) -> Result<(), RunError> {
+pub fn measured(pair: &mut Pair, length: Duration) -> Result<(), RunError> {
     if pair.idle.is_some() || length.is_zero() {
         return Ok(());
     }
-    let mut quietest = measure(pair, length, stop)?;
+    let mut quietest = measure(pair, length)?;
     for _ in 1..ATTEMPTS {
         if busy(&quietest) <= IdleBaseline::BUSY {
             break;
         }
-        let again = measure(pair, length, stop)?;
+        let again = measure(pair, length)?;
         if busy(&again) < busy(&quietest) {
             quietest = again;
         }
@@ -46,27 +45,11 @@ fn busy(both: &[IdleBaseline; 2]) -> f64 {
     shares.fold(0.0, f64::max)
 }
 
-fn measure(
-    pair: &mut Pair,
-    length: Duration,
-    stop: &AtomicBool,
-) -> Result<[IdleBaseline; 2], RunError> {
+fn measure(pair: &mut Pair, length: Duration) -> Result<[IdleBaseline; 2], RunError> {
+    let length_ms = length.as_millis() as u32;
     for host in [Role::Sender, Role::Receiver] {
-        pair.send(
-            host,
-            &ToAgent::Idle {
-                length_ms: length.as_millis() as u32,
-            },
-        );
+        pair.send(host, &ToAgent::Idle { length_ms });
     }
-    from_both(
-        pair,
-        length + ANSWER,
-        "its idle measurement",
-        stop,
-        |message| match message {
-            FromAgent::Idle(idle) => Some(*idle),
-            _ => None,
-        },
-    )
+    let pick = pick!(FromAgent::Idle(idle) => *idle);
+    from_both(pair, length + ANSWER, "its idle measurement", pick)
 }

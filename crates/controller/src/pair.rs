@@ -1,9 +1,21 @@
 //! Both agents together: waiting for messages of either, while the leases of both are renewed.
 
+/// What picks one kind of message.
+macro_rules! pick {
+    ($message:pat => $found:expr) => {
+        |message| match message {
+            $message => Some($found),
+            _ => None,
+        }
+    };
+}
+
 mod agent;
 mod loss;
 mod recover;
 mod rest;
+
+pub(crate) use pick;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -33,7 +45,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const WAITING_MAX: usize = 256;
 
 /// The two agents.
-pub struct Pair {
+pub struct Pair<'a> {
     /// This field is before `endpoints`, so that it is dropped before them: a lab, which
     /// `endpoints` may hold, must outlast the agents, which restore their hosts when they end.
     agents: [Option<Agent>; 2],
@@ -42,6 +54,8 @@ pub struct Pair {
     /// Messages that were received and not yet examined.
     backlog: VecDeque<Incoming>,
     generation: u32,
+    /// Ends every wait where the user stops the execution.
+    stop: &'a AtomicBool,
     /// The program whose agents play both endpoints; absent: this one.
     program: Option<String>,
     /// The time at which the leases were renewed, on the transport's clock.
@@ -70,13 +84,13 @@ fn slot(role: Role) -> usize {
     }
 }
 
-impl Pair {
+impl<'a> Pair<'a> {
     /// Starts both agents.
     pub fn open(
         transport: Box<dyn Transport>,
         endpoints: Endpoints,
-        stop: &AtomicBool,
-    ) -> Result<Pair, ControllerError> {
+        stop: &'a AtomicBool,
+    ) -> Result<Pair<'a>, ControllerError> {
         let mut pair = Pair {
             agents: [None, None],
             endpoints,
@@ -84,12 +98,13 @@ impl Pair {
             transport,
             backlog: VecDeque::new(),
             generation: 0,
+            stop,
             program: None,
             idle: None,
             profile_hz: [None; 2],
         };
-        pair.start(Role::Sender, stop)?;
-        pair.start(Role::Receiver, stop)?;
+        pair.start(Role::Sender)?;
+        pair.start(Role::Receiver)?;
         Ok(pair)
     }
 
@@ -99,22 +114,16 @@ impl Pair {
 
     /// Ensures that agents of this program run at both endpoints. Agents of another program end
     /// first, and restore their hosts.
-    pub fn play_by(
-        &mut self,
-        program: Option<&str>,
-        stop: &AtomicBool,
-    ) -> Result<(), ControllerError> {
+    pub fn play_by(&mut self, program: Option<&str>) -> Result<(), ControllerError> {
         if self.program.as_deref() == program {
             return Ok(());
         }
         self.agents = [None, None];
         self.program = program.map(str::to_owned);
-        ROLES
-            .into_iter()
-            .try_for_each(|role| self.start(role, stop))
+        ROLES.into_iter().try_for_each(|role| self.start(role))
     }
 
-    fn start(&mut self, role: Role, stop: &AtomicBool) -> Result<(), ControllerError> {
+    fn start(&mut self, role: Role) -> Result<(), ControllerError> {
         self.generation += 1;
         let id = AgentId {
             role,
@@ -127,24 +136,12 @@ impl Pair {
             .start(id, endpoint, self.program.as_deref())
             .map_err(|why| self.agent_error(role, why.0))?;
         self.agents[slot(role)] = Some(Agent::new(id, link, self.transport.now()));
-        self.send(
-            role,
-            &ToAgent::Hello {
-                protocol: PROTOCOL,
-                version: env!("CARGO_PKG_VERSION").into(),
-            },
-        );
-        let hello = self.wait(
-            role,
-            greeting,
-            "its greeting",
-            stop,
-            |message| match message {
-                FromAgent::Hello { protocol, version } => Some((protocol, version)),
-                _ => None,
-            },
-        );
-        let (protocol, version) = self.agent_result(role, hello)?;
+        let hello = ToAgent::Hello {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").into(),
+        };
+        let pick = pick!(FromAgent::Hello { protocol, version } => (protocol, version));
+        let (protocol, version) = self.ask(role, &hello, (greeting, "its greeting"), pick)?;
         if protocol == PROTOCOL {
             return Ok(());
         }
@@ -169,37 +166,28 @@ impl Pair {
         }
     }
 
-    fn agent_result<T>(
+    /// Asks one agent, and waits for what `pick` takes as the answer.
+    fn ask<T>(
         &mut self,
         role: Role,
-        result: Result<T, RunError>,
+        question: &ToAgent,
+        (patience, what): (Duration, &str),
+        pick: impl FnMut(FromAgent) -> Option<T>,
     ) -> Result<T, ControllerError> {
-        result.map_err(|error| match error.told() {
+        self.send(role, question);
+        let answer = self.wait(role, patience, what, pick);
+        answer.map_err(|error| match error.told() {
             Ok(told) => self.agent_error(role, told.without(role)),
             Err(error) => error,
         })
     }
 
     /// The description of one host.
-    pub fn describe(
-        &mut self,
-        role: Role,
-        stop: &AtomicBool,
-    ) -> Result<EndpointDescription, ControllerError> {
+    pub fn describe(&mut self, role: Role) -> Result<EndpointDescription, ControllerError> {
         let device = self.endpoints.endpoint(role).device.clone();
-        self.send(role, &ToAgent::Describe { device });
-        let host =
-            self.wait(
-                role,
-                ANSWER,
-                "a description of its host",
-                stop,
-                |message| match message {
-                    FromAgent::Host(host) => Some(*host),
-                    _ => None,
-                },
-            );
-        let host = self.agent_result(role, host)?;
+        let (question, answer) = (ToAgent::Describe { device }, "a description of its host");
+        let pick = pick!(FromAgent::Host(host) => *host);
+        let host = self.ask(role, &question, (ANSWER, answer), pick)?;
         Ok(EndpointDescription {
             role,
             place: self.endpoints.endpoint(role).place.clone(),
@@ -208,58 +196,26 @@ impl Pair {
     }
 
     /// Whether the CPUs of one host can be sampled this often in a second.
-    pub fn try_profile(
-        &mut self,
-        role: Role,
-        rate_hz: u32,
-        stop: &AtomicBool,
-    ) -> Result<(), ControllerError> {
-        self.send(role, &ToAgent::TryProfile { rate_hz });
-        let what = "whether it can sample the CPUs of its host";
-        let pick = |message| matches!(message, FromAgent::Profilable).then_some(());
-        let answer = self.wait(role, SYMBOLS, what, stop, pick);
-        self.agent_result(role, answer)
+    pub fn try_profile(&mut self, role: Role, rate_hz: u32) -> Result<(), ControllerError> {
+        let answer = "whether it can sample the CPUs of its host";
+        let pick = pick!(FromAgent::Profilable => ());
+        let question = ToAgent::TryProfile { rate_hz };
+        self.ask(role, &question, (SYMBOLS, answer), pick)
     }
 
     /// The route from one host to an address.
-    pub fn route(
-        &mut self,
-        role: Role,
-        to: IpAddr,
-        stop: &AtomicBool,
-    ) -> Result<Route, ControllerError> {
-        self.send(role, &ToAgent::Route { to });
-        let route = self.wait(role, ANSWER, "a route", stop, |message| match message {
-            FromAgent::Route(route) => Some(route),
-            _ => None,
-        });
-        self.agent_result(role, route)
+    pub fn route(&mut self, role: Role, to: IpAddr) -> Result<Route, ControllerError> {
+        let pick = pick!(FromAgent::Route(route) => route);
+        self.ask(role, &ToAgent::Route { to }, (ANSWER, "a route"), pick)
     }
 
     /// The addresses of an interface of one host.
-    pub fn addresses(
-        &mut self,
-        role: Role,
-        device: &str,
-        stop: &AtomicBool,
-    ) -> Result<Vec<IpAddr>, ControllerError> {
-        self.send(
-            role,
-            &ToAgent::AddressesOf {
-                device: device.to_owned(),
-            },
-        );
-        let addresses = self.wait(
-            role,
-            ANSWER,
-            "the addresses of an interface",
-            stop,
-            |message| match message {
-                FromAgent::AddressesOf { addresses } => Some(addresses),
-                _ => None,
-            },
-        );
-        self.agent_result(role, addresses)
+    pub fn addresses(&mut self, role: Role, device: &str) -> Result<Vec<IpAddr>, ControllerError> {
+        let device = device.to_owned();
+        let pick = pick!(FromAgent::AddressesOf { addresses } => addresses);
+        let answer = "the addresses of an interface";
+        let question = ToAgent::AddressesOf { device };
+        self.ask(role, &question, (ANSWER, answer), pick)
     }
 
     pub fn send(&mut self, role: Role, message: &ToAgent) {
@@ -275,11 +231,10 @@ impl Pair {
         role: Role,
         patience: Duration,
         what: &str,
-        stop: &AtomicBool,
         mut pick: impl FnMut(FromAgent) -> Option<T>,
     ) -> Result<T, RunError> {
         let of_role = |from, message| if from == role { pick(message) } else { None };
-        self.wait_with(role, patience, what, stop, &mut |_, _| Ok(()), of_role)
+        self.wait_with(role, patience, what, &mut |_, _| Ok(()), of_role)
     }
 
     /// As [`Pair::wait`], with the readings of both agents handed to `progress` and the messages of
@@ -289,13 +244,12 @@ impl Pair {
         role: Role,
         patience: Duration,
         what: &str,
-        stop: &AtomicBool,
         progress: &mut dyn FnMut(Role, Sample) -> Result<(), RunError>,
         mut pick: impl FnMut(Role, FromAgent) -> Option<T>,
     ) -> Result<T, RunError> {
         let deadline = self.transport.now() + patience;
         loop {
-            let (from, message) = self.next(deadline, what, stop, role)?;
+            let (from, message) = self.next(deadline, what, role)?;
             match message {
                 Ok(FromAgent::Failed { reason, host_lacks }) => {
                     return Err(self.cause(from, &reason, host_lacks));
@@ -320,11 +274,10 @@ impl Pair {
         &mut self,
         deadline: Duration,
         what: &str,
-        stop: &AtomicBool,
         role: Role,
     ) -> Result<(Role, Result<FromAgent, AgentEnd>), RunError> {
         loop {
-            if stop.load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) {
                 return Err(RunError::Stopped);
             }
             self.renew();

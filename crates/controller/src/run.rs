@@ -4,7 +4,6 @@
 //! determines the role of each in it.
 
 use std::net::IpAddr;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bitcost_model::Unavailable;
@@ -18,7 +17,7 @@ use bitcost_model::record::{EndpointRecord, Role};
 
 use crate::endpoint::Endpoint;
 use crate::error::RunError;
-use crate::pair::Pair;
+use crate::pair::{Pair, pick};
 
 /// Takes each event as it happens.
 pub type Sink<'a> = dyn FnMut(Event) -> Result<(), Unavailable> + 'a;
@@ -54,14 +53,13 @@ pub fn execute(
     pair: &mut Pair,
     run: u32,
     conditions: &Conditions,
-    stop: &AtomicBool,
     sink: &mut Sink,
 ) -> Result<Event, RunError> {
     let parts = conditions.parts();
-    prepare(pair, run, &parts, stop)?;
+    prepare(pair, run, &parts)?;
     let clocks = [
-        compare_clocks(pair, Role::Sender, stop)?,
-        compare_clocks(pair, Role::Receiver, stop)?,
+        compare_clocks(pair, Role::Sender)?,
+        compare_clocks(pair, Role::Receiver)?,
     ];
     let uncertainty_ns = clocks.iter().map(|clock| clock.round_trip_ns).sum::<u64>() / 2;
     let lead_ns = LEAD_NS + 4 * uncertainty_ns;
@@ -79,7 +77,6 @@ pub fn execute(
         pair: &mut *pair,
         run,
         role_of: &role_of,
-        stop,
         sink,
     }
     .records(patience)?;
@@ -104,12 +101,7 @@ pub fn execute(
 }
 
 /// Prepares both endpoints: each opens its listening sockets, then connects to those of the other.
-fn prepare(
-    pair: &mut Pair,
-    run: u32,
-    parts: &[Conditions],
-    stop: &AtomicBool,
-) -> Result<(), RunError> {
+fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunError> {
     let failed = |why: String| RunError::Failed(why.into());
     let token = token().map_err(failed)?;
     let peers = HOSTS.map(|host| pair.endpoint(host).peer);
@@ -150,16 +142,8 @@ fn prepare(
         pair.send(host, &ToAgent::Prepare(Box::new(prepare)));
     }
     let patience = READY + READY_FLOW * parts.iter().map(|part| part.flows).sum::<u32>();
-    let listening = from_both(
-        pair,
-        patience,
-        "its listening sockets",
-        stop,
-        |message| match message {
-            FromAgent::Listening { addresses, origin } => Some((addresses, origin)),
-            _ => None,
-        },
-    )?;
+    let pick = pick!(FromAgent::Listening { addresses, origin } => (addresses, origin));
+    let listening = from_both(pair, patience, "its listening sockets", pick)?;
     for (host, (mut addresses, origin)) in HOSTS.into_iter().zip(listening) {
         let other = peers[usize::from(host == Role::Sender)];
         check_addresses(pair.endpoint(host), other, host, parts, &addresses).map_err(failed)?;
@@ -169,13 +153,8 @@ fn prepare(
         }
         pair.send(host.other(), &ToAgent::Meet { addresses, origin });
     }
-    from_both(
-        pair,
-        patience,
-        "its endpoint to be ready",
-        stop,
-        |message| matches!(message, FromAgent::Ready).then_some(()),
-    )?;
+    let pick = pick!(FromAgent::Ready => ());
+    from_both(pair, patience, "its endpoint to be ready", pick)?;
     Ok(())
 }
 
@@ -281,7 +260,6 @@ pub fn from_both<T>(
     pair: &mut Pair,
     patience: Duration,
     what: &str,
-    stop: &AtomicBool,
     pick: impl Fn(FromAgent) -> Option<T>,
 ) -> Result<[T; 2], RunError> {
     let (mut sender, mut receiver) = (None, None);
@@ -298,8 +276,7 @@ pub fn from_both<T>(
             }
         };
         let answer = |from, message| Some((from, pick(message)?));
-        let (from, found) =
-            pair.wait_with(late, patience, what, stop, &mut |_, _| Ok(()), answer)?;
+        let (from, found) = pair.wait_with(late, patience, what, &mut |_, _| Ok(()), answer)?;
         match from {
             Role::Sender => sender = Some(found),
             Role::Receiver => receiver = Some(found),
@@ -337,19 +314,13 @@ impl ClockRelation {
     }
 }
 
-fn compare_clocks(
-    pair: &mut Pair,
-    role: Role,
-    stop: &AtomicBool,
-) -> Result<ClockRelation, RunError> {
+fn compare_clocks(pair: &mut Pair, role: Role) -> Result<ClockRelation, RunError> {
     let mut best: Option<ClockRelation> = None;
     for _ in 0..CLOCK_ROUNDS {
         let asked_ns = pair.now_ns();
         pair.send(role, &ToAgent::Clock);
-        let agent_ns = pair.wait(role, CLOCK, "its clock", stop, |message| match message {
-            FromAgent::Clock { now_ns } => Some(now_ns),
-            _ => None,
-        })?;
+        let pick = pick!(FromAgent::Clock { now_ns } => now_ns);
+        let agent_ns = pair.wait(role, CLOCK, "its clock", pick)?;
         let round_trip_ns = pair.now_ns() - asked_ns;
         let middle_ns = asked_ns + round_trip_ns / 2;
         let relation = ClockRelation {
@@ -374,15 +345,14 @@ enum Last {
 
 /// The end of a run: each endpoint reports its sent messages, receives the other one's report, and
 /// sends its record.
-struct Finish<'a, 'b> {
-    pair: &'a mut Pair,
+struct Finish<'a, 'b, 'c> {
+    pair: &'a mut Pair<'c>,
     run: u32,
     role_of: &'a dyn Fn(Role) -> Role,
-    stop: &'a AtomicBool,
     sink: &'a mut Sink<'b>,
 }
 
-impl Finish<'_, '_> {
+impl Finish<'_, '_, '_> {
     /// The records of both hosts, in their order.
     fn records(mut self, mut patience: Duration) -> Result<[EndpointRecord; 2], RunError> {
         let mut has_sent = [false; 2];
@@ -436,7 +406,6 @@ impl Finish<'_, '_> {
             late,
             patience,
             "the end of its traffic",
-            self.stop,
             &mut progress,
             pick,
         )

@@ -50,7 +50,7 @@ pub trait PathControl {
 
 /// Both agents, started and described.
 pub struct Session<'a> {
-    pair: Pair,
+    pair: Pair<'a>,
     path: Option<Box<dyn PathControl>>,
     stop: &'a AtomicBool,
     /// The last run failed: both agents must be idle before the next one.
@@ -112,7 +112,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When one cannot be started or speaks another version of the control protocol.
     pub fn try_program(&mut self, program: &str) -> Result<(), ControllerError> {
-        self.pair.play_by(Some(program), self.stop)
+        self.pair.play_by(Some(program))
     }
 
     /// The route from the host of one role to an address.
@@ -120,7 +120,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When it has no route there.
     pub fn route(&mut self, role: Role, to: IpAddr) -> Result<Route, ControllerError> {
-        self.pair.route(role, to, self.stop)
+        self.pair.route(role, to)
     }
 
     /// The addresses of an interface of one host.
@@ -128,7 +128,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// When it has no such interface.
     pub fn addresses(&mut self, role: Role, device: &str) -> Result<Vec<IpAddr>, ControllerError> {
-        self.pair.addresses(role, device, self.stop)
+        self.pair.addresses(role, device)
     }
 
     /// The descriptions of both hosts.
@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
     pub fn describe(&mut self) -> Result<Vec<EndpointDescription>, ControllerError> {
         [Role::Sender, Role::Receiver]
             .into_iter()
-            .map(|role| self.pair.describe(role, self.stop))
+            .map(|role| self.pair.describe(role))
             .collect()
     }
 
@@ -152,7 +152,7 @@ impl<'a> Session<'a> {
         &mut self,
         is_one_machine: bool,
     ) -> Result<Vec<MachineConstants>, ControllerError> {
-        let machines = constants::measured(&mut self.pair, is_one_machine, self.stop)?;
+        let machines = constants::measured(&mut self.pair, is_one_machine)?;
         self.is_upset |= machines.iter().any(|machine| machine.host.is_none());
         Ok(machines)
     }
@@ -292,7 +292,7 @@ impl<'a> Session<'a> {
             let reason = reason.to_owned();
             emit(sink, Event::Reconnecting { role, reason })
         };
-        self.pair.recover(self.stop, &mut report)?;
+        self.pair.recover(&mut report)?;
         self.is_upset = false;
         Ok(())
     }
@@ -306,9 +306,8 @@ impl<'a> Session<'a> {
         conditions: &Conditions,
         sink: &mut Sink,
     ) -> Result<Event, RunError> {
-        self.pair
-            .play_by(conditions.program.as_deref(), self.stop)?;
-        idle::measured(&mut self.pair, plan.idle_baseline(), self.stop)?;
+        self.pair.play_by(conditions.program.as_deref())?;
+        idle::measured(&mut self.pair, plan.idle_baseline())?;
         let in_effect = match &mut self.path {
             Some(path) => path
                 .set(conditions)
@@ -323,7 +322,7 @@ impl<'a> Session<'a> {
             }
             None => Vec::new(),
         };
-        let mut ended = run::execute(&mut self.pair, run, conditions, self.stop, sink)?;
+        let mut ended = run::execute(&mut self.pair, run, conditions, sink)?;
         if let Event::RunEnded { sender, .. } = &mut ended {
             sender.in_effect.extend(in_effect);
             let changed = self.path.as_mut().map(|path| path.changed());

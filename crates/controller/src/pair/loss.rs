@@ -22,7 +22,7 @@ const SILENCE: Duration = Duration::from_secs(Lease::LENGTH.as_secs() + 1);
 /// other one, which has left this many renewals without an answer.
 const UNANSWERED: Duration = Duration::from_secs(3 * Lease::RENEWAL.as_secs());
 
-impl Pair {
+impl Pair<'_> {
     /// The cause of a failed run: an agent's report, or the end or the silence of the other agent,
     /// because the report is then its consequence.
     pub(super) fn cause(&mut self, role: Role, reason: &str, host_lacks: bool) -> RunError {

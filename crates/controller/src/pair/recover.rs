@@ -12,15 +12,19 @@ use crate::error::{ControllerError, RunError};
 /// Time between two attempts to reach a host.
 const PAUSE: Duration = Duration::from_secs(1);
 
-impl Pair {
+/// What no user sets.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+impl Pair<'_> {
     /// Stops both agents after a failed run; an agent that has ended or does not stop is replaced.
     /// Each new reason of a failed attempt is passed to `report`.
     pub fn recover(
         &mut self,
-        stop: &AtomicBool,
         report: &mut dyn FnMut(Role, &str) -> Result<(), ControllerError>,
     ) -> Result<(), ControllerError> {
-        // Both agents stop before one is started: messages about the failed run are received here.
+        // Both agents stop before one is started: messages about the failed run are received here,
+        // also where the user stops the execution.
+        let stop = std::mem::replace(&mut self.stop, &NEVER);
         for role in ROLES {
             self.send(role, &ToAgent::Stop);
             let is_gone = self.agents[slot(role)].is_none();
@@ -28,6 +32,7 @@ impl Pair {
                 self.agents[slot(role)] = None;
             }
         }
+        self.stop = stop;
         for role in ROLES {
             // Where no command can be made, the lab itself has ended: no run can succeed.
             (self.endpoints.endpoint(role).command)(self.program.as_deref())
@@ -38,7 +43,7 @@ impl Pair {
             .into_iter()
             .find(|role| self.agents[slot(*role)].is_none())
         {
-            let reason = match self.start(role, stop) {
+            let reason = match self.start(role) {
                 Ok(()) => continue,
                 Err(ControllerError::Agent { reason, .. })
                     if self.transport.now().saturating_sub(start)
@@ -53,16 +58,16 @@ impl Pair {
                 report(role, &reason)?;
                 reported = reason;
             }
-            self.pause(stop)?;
+            self.pause()?;
         }
         Ok(())
     }
 
     /// A pause in which the lease of every running agent is renewed.
-    fn pause(&mut self, stop: &AtomicBool) -> Result<(), ControllerError> {
+    fn pause(&mut self) -> Result<(), ControllerError> {
         let deadline = self.transport.now() + PAUSE;
         while self.transport.now() < deadline {
-            if stop.load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) {
                 return Err(ControllerError::Stopped);
             }
             self.renew();
@@ -73,9 +78,8 @@ impl Pair {
 
     fn wait_past_failures(&mut self, role: Role, patience: Duration) -> Result<(), RunError> {
         let deadline = self.transport.now() + patience;
-        let never = AtomicBool::new(false);
         loop {
-            let next = match self.next(deadline, "its stop", &never, role) {
+            let next = match self.next(deadline, "its stop", role) {
                 // The other agent was lost meanwhile.
                 Err(RunError::Lost(_)) if self.agents[slot(role)].is_some() => continue,
                 next => next?,

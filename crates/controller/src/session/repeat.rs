@@ -10,6 +10,7 @@ use bitcost_model::record::Role;
 
 use super::{Session, emit};
 use crate::error::ControllerError;
+use crate::pair::pick;
 use crate::run::Sink;
 
 /// The time that an agent may take to measure a distance.
@@ -90,7 +91,7 @@ impl Session<'_> {
             let at_most_ms = self.watch.left(now).as_millis() as u64;
             emit(sink, Event::StateAwaited { run, at_most_ms })?;
         }
-        match self.pair.rest(now + LOOK, self.stop) {
+        match self.pair.rest(now + LOOK) {
             Ok(is_well) => self.is_upset |= !is_well,
             Err(ControllerError::Stopped) => {}
             Err(error) => return Err(error),
@@ -106,14 +107,8 @@ impl Session<'_> {
         };
         self.pair.send(Role::Sender, &ToAgent::Distance { cpus });
         let what = "how far two CPUs are from each other";
-        let pick = |message| match message {
-            FromAgent::Distance { round_trip_ns } => Some(round_trip_ns),
-            _ => None,
-        };
-        let now = match self
-            .pair
-            .wait(Role::Sender, PATIENCE, what, self.stop, pick)
-        {
+        let pick = pick!(FromAgent::Distance { round_trip_ns } => round_trip_ns);
+        let now = match self.pair.wait(Role::Sender, PATIENCE, what, pick) {
             Ok(now) => now.map(f64::from),
             Err(error) => {
                 error.told()?;

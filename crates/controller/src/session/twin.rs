@@ -25,7 +25,7 @@ impl Session<'_> {
             if is_twice || !self.pair.endpoint(role).peer.is_bitcost() {
                 continue;
             }
-            self.pair.try_profile(role, rate_hz, self.stop)?;
+            self.pair.try_profile(role, rate_hz)?;
             self.profiled.push(role);
         }
         Ok(())
