@@ -100,10 +100,7 @@ pub(crate) fn bill_lines(bill: &Bill) -> Lines {
         end.unexplained.as_ref()
     }));
     rows.extend(added.iter().filter_map(of_entry));
-    Lines {
-        header: vec![unit, send.to_owned(), receive.to_owned(), "by".to_owned()],
-        rows: rows.into_iter().map(|row| (false, row)).collect(),
-    }
+    Lines::new([&unit, send, receive, "by"], rows)
 }
 
 fn row<'a>(
@@ -157,9 +154,7 @@ pub fn bill_text(bill: &Bill, title: &str, options: TextOptions) -> String {
     let width = usize::from(options.width);
     let mut text = heading(title, options);
     text.push('\n');
-    for line in bill_lines(bill).table(options.width).lines() {
-        text += &format!("{}\n", line.trim_end());
-    }
+    text += &bill_lines(bill).text(options.width);
     for line in bill_paragraphs(bill) {
         text += &paragraph("", &line, width);
     }

@@ -69,30 +69,18 @@ fn list(all: &[String]) -> String {
 /// Caveats, a sentence each: what differs in addition to the compared settings, the likely causes of
 /// changes first.
 pub fn comparison_remarks(comparison: &Comparison) -> Vec<String> {
-    let machines = comparison.machine_differences.iter().cloned();
-    let hosts = comparison
-        .host_differences
-        .iter()
-        .map(|words| format!("hosts differ: {words}"));
-    let constants = comparison
-        .constant_differences
-        .iter()
-        .map(|words| format!("host constants differ: {words}"));
-    let settings = comparison
-        .setting_differences
-        .iter()
-        .map(|words| format!("settings differ: {words}"));
-    let runs = comparison
-        .run_remarks
-        .iter()
-        .chain(&comparison.known_to_one)
-        .cloned();
-    machines
-        .chain(hosts)
-        .chain(constants)
-        .chain(settings)
-        .chain(runs)
-        .collect()
+    let all = [
+        ("", &comparison.machine_differences),
+        ("hosts differ: ", &comparison.host_differences),
+        ("host constants differ: ", &comparison.constant_differences),
+        ("settings differ: ", &comparison.setting_differences),
+        ("", &comparison.run_remarks),
+        ("", &comparison.known_to_one),
+    ];
+    let marked = |(mark, all): (&str, &Vec<String>)| -> Vec<String> {
+        all.iter().map(|words| format!("{mark}{words}")).collect()
+    };
+    all.map(marked).concat()
 }
 
 /// The most cells of one side alone that are named.
@@ -245,14 +233,9 @@ pub fn comparison_lines(comparison: &Comparison) -> Lines {
         _ => "-".to_owned(),
     };
     let table = table(comparison);
-    let rows = table
-        .rows
-        .into_iter()
-        .map(|row| (false, row.into_iter().map(words).collect()));
-    Lines {
-        header: table.columns,
-        rows: rows.collect(),
-    }
+    let rows = table.rows.into_iter();
+    let rows = rows.map(|row| row.into_iter().map(words).collect());
+    Lines::new(table.columns, rows)
 }
 
 fn table(comparison: &Comparison) -> Table {

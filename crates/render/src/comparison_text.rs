@@ -33,40 +33,33 @@ const SAID: [Verdict; 4] = [
 pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
     let columns = width.map_or(usize::MAX, usize::from);
     let line = |mark: &str, words: &str| paragraph(mark, &one_line(words), columns);
+    // Sentences with their marks, and an empty line where there are any.
+    let block = |said: &mut dyn Iterator<Item = (&str, String)>| {
+        let said: String = said.map(|(mark, words)| line(mark, &words)).collect();
+        match said.is_empty() {
+            true => said,
+            false => said + "\n",
+        }
+    };
+    let label = |words: &str| format!("{words:<LABEL$}");
+    let verdict = |verdict: Verdict| label(verdict.name());
     let (old, new) = &comparison.names;
     let mut text = line("", &format!("{old} → {new}")) + "\n";
-    let refused = refusals(comparison);
-    if !refused.is_empty() {
-        text += &(refused
-            .iter()
-            .map(|words| line("", words))
-            .collect::<String>()
-            + "\n");
-    }
-    let together = moved_together(comparison);
-    if !together.is_empty() {
-        let said = together.iter();
-        let said = said.map(|(verdict, words)| line(&format!("{:<LABEL$}", verdict.name()), words));
-        text += &(said.collect::<String>() + "\n");
-    }
+    text += &block(&mut refusals(comparison).into_iter().map(|words| ("", words)));
+    let together = moved_together(comparison).into_iter();
+    let together = together.map(|(found, words)| (verdict(found), words));
     let changed = in_order(comparison)
         .into_iter()
         .filter(|(_, change)| SAID.contains(&change.verdict) && !comparison.moves_with_all(change));
-    let changed: String = changed
-        .map(|(cell, change)| {
-            let mark = format!("{:<LABEL$}", change.verdict.name());
-            line(&mark, &sentence(cell, change))
-        })
-        .collect();
-    if !changed.is_empty() {
-        text += &(changed + "\n");
-    }
-    let layers: String = layer_sentences(comparison)
-        .iter()
-        .map(|words| line(&format!("{:<LABEL$}", "layers"), words))
-        .collect();
-    if !layers.is_empty() {
-        text += &(layers + "\n");
+    let changed = changed.map(|(cell, change)| (verdict(change.verdict), sentence(cell, change)));
+    let layers = layer_sentences(comparison).into_iter();
+    let layers = layers.map(|words| (label("layers"), words));
+    for said in [
+        together.collect(),
+        changed.collect(),
+        layers.collect::<Vec<_>>(),
+    ] {
+        text += &block(&mut said.iter().map(|(mark, words)| (&**mark, words.clone())));
     }
     let is_of = |verdict: Verdict| move |change: &Change| change.verdict == verdict;
     let with_all =
@@ -87,13 +80,8 @@ pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
         text += &of(heading, &is_of(verdict));
     }
     let remarks = comparison_remarks(comparison).into_iter();
-    let remarks: String = remarks
-        .chain(comparison_unmatched(comparison))
-        .map(|words| line("- ", &words))
-        .collect();
-    if !remarks.is_empty() {
-        text += &(remarks + "\n");
-    }
+    let remarks = remarks.chain(comparison_unmatched(comparison));
+    text += &block(&mut remarks.map(|words| ("- ", words)));
     text + &line("", &comparison_method(comparison))
         + "\n"
         + &line("", &comparison_headline(comparison))
@@ -159,16 +147,7 @@ fn section(
 
 /// Words from other people's logs on one line.
 fn one_line(words: &str) -> String {
-    words
-        .chars()
-        .map(|letter| {
-            if letter.is_control() {
-                '\u{fffd}'
-            } else {
-                letter
-            }
-        })
-        .collect()
+    words.replace(char::is_control, "\u{fffd}")
 }
 
 /// The table; if it is too narrow, without the number of runs on each side.

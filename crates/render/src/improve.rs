@@ -56,21 +56,16 @@ pub(crate) fn ladder_lines(ladder: &Ladder) -> Lines {
     let row = |(step, rung): (usize, &Rung)| {
         let rate = rate(rung, divisor).map(|rate| rate.with_places(decimals(rate.value, DIGITS)));
         let none = || "-".to_owned();
-        let words = vec![
+        vec![
             step.to_string(),
             limited_by(rung),
             change(rung).to_owned(),
             rate.unwrap_or_else(none),
             rung.cost.map_or_else(none, number::plain),
-        ];
-        (false, words)
+        ]
     };
-    Lines {
-        header: ["step", "limited by", "change", unit, ladder.cost_unit]
-            .map(str::to_owned)
-            .to_vec(),
-        rows: ladder.rungs.iter().enumerate().map(row).collect(),
-    }
+    let header = ["step", "limited by", "change", unit, ladder.cost_unit];
+    Lines::new(header, ladder.rungs.iter().enumerate().map(row))
 }
 
 /// The answer: what all changes together gave, and what limits now.
@@ -280,9 +275,7 @@ pub(crate) fn ladder_text(ladder: &Ladder, title: &str, options: TextOptions) ->
     let width = usize::from(options.width);
     let mut text = heading(title, options);
     text.push('\n');
-    for line in ladder_lines(ladder).table(options.width).lines() {
-        text += &format!("{}\n", line.trim_end());
-    }
+    text += &ladder_lines(ladder).text(options.width);
     for (mark, words) in ladder_paragraphs(ladder) {
         text += &paragraph("", &format!("{mark}{words}"), width);
     }

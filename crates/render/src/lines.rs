@@ -14,6 +14,24 @@ pub struct Lines {
 }
 
 impl Lines {
+    /// A table with no row of the author's.
+    pub(crate) fn new<H: Into<String>>(
+        header: impl IntoIterator<Item = H>,
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> Lines {
+        Lines {
+            header: header.into_iter().map(Into::into).collect(),
+            rows: rows.into_iter().map(|row| (false, row)).collect(),
+        }
+    }
+
+    /// The table as text, at most this wide, in columns.
+    pub(crate) fn text(&self, width: u16) -> String {
+        let table = self.table(width).to_string();
+        let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
+        lines.collect()
+    }
+
     /// The table for a terminal, at most this wide, in columns.
     pub(crate) fn table(&self, width: u16) -> Table {
         let mut table = Table::new();

@@ -74,10 +74,7 @@ fn lines(columns: &[(String, &EndLayers)]) -> Lines {
         let figures = columns
             .iter()
             .map(|(_, end)| figure(end).unwrap_or_else(|| "-".to_owned()));
-        (
-            false,
-            std::iter::once(title.to_owned()).chain(figures).collect(),
-        )
+        std::iter::once(title.to_owned()).chain(figures).collect()
     };
     let ns = |time: &Interval| time.with_places(0);
     let time = |end: &EndLayers, layer: Layer| match end.layer(layer) {
@@ -85,7 +82,7 @@ fn lines(columns: &[(String, &EndLayers)]) -> Lines {
         time => time.map(ns),
     };
     let has = |layer: &Layer| columns.iter().any(|(_, end)| time(end, *layer).is_some());
-    let mut rows: Vec<(bool, Vec<String>)> = Layer::ALL
+    let mut rows: Vec<Vec<String>> = Layer::ALL
         .into_iter()
         .filter(has)
         .map(|layer| row(layer.title(), &|end| time(end, layer)))
@@ -97,11 +94,8 @@ fn lines(columns: &[(String, &EndLayers)]) -> Lines {
     rows.push(row("sum ÷ account - 1, %", &|end| {
         end.difference_pct.map(|pct| pct.with_places(1))
     }));
-    let names = columns.iter().map(|(name, _)| name.clone());
-    Lines {
-        header: std::iter::once("layer".to_owned()).chain(names).collect(),
-        rows,
-    }
+    let names = columns.iter().map(|(name, _)| name.as_str());
+    Lines::new(std::iter::once("layer").chain(names), rows)
 }
 
 /// The tables and what is to be known of them, as text.
@@ -109,9 +103,7 @@ pub(crate) fn profile_text(profiled: &Profiled, columns: usize, options: TextOpt
     let mut text = String::new();
     for (title, lines) in profile_tables(profiled, columns) {
         text += &heading(&title, options);
-        for line in lines.table(options.width).lines() {
-            text += &format!("{}\n", line.trim_end());
-        }
+        text += &lines.text(options.width);
         text.push('\n');
     }
     for words in profile_paragraphs(profiled) {

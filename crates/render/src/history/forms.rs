@@ -16,10 +16,7 @@ pub fn history_text(history: &History, width: u16) -> String {
     let columns = usize::from(width);
     let mut text = paragraph("", &head(history), columns) + "\n";
     for (_, lines) in lines(history) {
-        for line in lines.table(width).to_string().lines() {
-            text += &format!("{}\n", line.trim_end());
-        }
-        text += "\n";
+        text += &(lines.text(width) + "\n");
     }
     let remarks: String = remarks(history)
         .iter()

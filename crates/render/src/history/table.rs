@@ -26,11 +26,8 @@ pub(crate) fn lines(history: &History) -> Vec<(&'static Metric, Lines)> {
         .map(|all| {
             let title = named(all[0].metric);
             let header = [title.as_str(), "history", "first", "last", "change points"];
-            let lines = Lines {
-                header: header.map(str::to_owned).to_vec(),
-                rows: all.iter().map(|one| (false, row(history, one))).collect(),
-            };
-            (all[0].metric, lines)
+            let rows = all.iter().map(|one| row(history, one));
+            (all[0].metric, Lines::new(header, rows))
         })
         .collect()
 }

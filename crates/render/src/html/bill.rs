@@ -6,7 +6,7 @@ use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::statistics::Interval;
 
 use super::fold;
-use super::pictures::{Drawn, Picture, bars, finish};
+use super::pictures::{Drawn, Picture, bars, figures, finish};
 use super::section::figure;
 use super::svg::{Legend, Mark, Marks, Trace};
 use super::table::table;
@@ -38,38 +38,29 @@ fn stacked(end: &EndBill) -> Vec<(&'static str, &Interval)> {
 
 fn picture(bill: &Bill, number: usize) -> Picture {
     let unit = format!("µs/{}", bill.of);
-    let names: Vec<String> = bill
-        .ends
-        .iter()
-        .map(|end| does(bill, end.end).to_owned())
-        .collect();
+    let ends = bill.ends.iter();
+    let names: Vec<String> = ends.map(|end| does(bill, end.end).to_owned()).collect();
     let mut numbers = Table::new(["endpoint", "part", "us", "low", "high"].map(str::to_owned));
     let mut traces: Vec<Trace> = Vec::new();
     for (place, end) in bill.ends.iter().enumerate() {
         let mut from = 0.0;
         for (title, cost) in stacked(end) {
-            let bound = |bound: Option<f64>| Value::from(bound);
-            numbers.rows.push(vec![
-                Value::from(names[place].as_str()),
-                Value::from(title),
-                Value::Number(cost.value),
-                bound(cost.low),
-                bound(cost.high),
-            ]);
+            let name = [names[place].as_str(), title].map(Value::from);
+            numbers
+                .rows
+                .push([&name[..], &figures(Some(cost))].concat());
             // What costs less than nothing has no place in a bar; the table has it.
             if cost.value <= 0.0 {
                 continue;
             }
+            let words = format!(
+                "{title} {}: {} {unit}",
+                names[place],
+                number::interval(cost)
+            );
             let mark = Mark {
-                x: from + cost.value,
-                y: place as f64,
                 from,
-                title: format!(
-                    "{title} {}: {} {unit}",
-                    names[place],
-                    number::interval(cost)
-                ),
-                ..Mark::default()
+                ..Mark::at(from + cost.value, place as f64, None, words)
             };
             from += cost.value;
             match traces.iter_mut().find(|trace| trace.name == title) {

@@ -90,15 +90,8 @@ fn for_a_page(lines: Lines) -> Lines {
         let (names, last) = (2.min(row.len()), row.len().saturating_sub(2));
         [&row[..names], &row[last..], &row[names..last]].concat()
     };
-    let rows = lines
-        .rows
-        .into_iter()
-        .map(|(is_document, row)| (is_document, order(row)))
-        .collect();
-    Lines {
-        header: order(lines.header),
-        rows,
-    }
+    let rows = lines.rows.into_iter().map(|(_, row)| order(row));
+    Lines::new(order(lines.header), rows)
 }
 
 fn remarks(page: &mut Html, comparison: &Comparison) {
@@ -107,12 +100,7 @@ fn remarks(page: &mut Html, comparison: &Comparison) {
         comparison_unmatched(comparison),
     ]
     .concat();
-    if remarks.is_empty() {
-        return;
+    if !remarks.is_empty() {
+        page.list(remarks);
     }
-    page.raw("<ul>\n");
-    remarks.iter().for_each(|words| {
-        page.element("li", "", words);
-    });
-    page.raw("</ul>\n");
 }

@@ -8,9 +8,9 @@ use bitcost_analysis::prove::LIMITS_FROM;
 use bitcost_analysis::statistics::Interval;
 
 use super::fold;
-use super::pictures::{Drawn, Picture, bars, finish};
+use super::pictures::{Drawn, Picture, bars, figures, finish};
 use super::section::figure;
-use super::svg::{Column, ColumnCell, LETTER, Mark, Marks, Trace};
+use super::svg::{Column, ColumnCell, Mark, Marks, Trace};
 use super::table::table;
 use super::writer::Html;
 use crate::explained::{proof_effect, proof_sentence};
@@ -55,21 +55,12 @@ pub(crate) fn elasticities(page: &mut Html, execution: &Findings, drawn: &mut us
 }
 
 fn bar(place: usize, of: Interval, title: String) -> Mark {
-    Mark {
-        x: of.value,
-        y: place as f64,
-        low: of.low,
-        high: of.high,
-        title,
-        ..Mark::default()
-    }
+    Mark::at(of.value, place as f64, Some(&of), title)
 }
 
 /// A row of numbers: a name, and a value with its bounds.
 fn row(name: &str, of: Interval) -> Vec<Value> {
-    let bound = |bound: Option<f64>| Value::from(bound);
-    let value = Value::Number(of.value);
-    vec![Value::from(name), value, bound(of.low), bound(of.high)]
+    [&[Value::from(name)][..], &figures(Some(&of))].concat()
 }
 
 fn table_of(name: &str, value: &str) -> Table {
@@ -147,14 +138,7 @@ fn limits(ladder: &Ladder) -> Column {
         words: limited_by(rung),
         title: rung.remedy.clone().unwrap_or_default(),
     };
-    let cells: Vec<ColumnCell> = ladder.rungs.iter().map(cell).collect();
-    let longest = cells.iter().map(|cell| cell.words.chars().count()).max();
-    let width = longest.unwrap_or(0) as f64 * LETTER;
-    Column {
-        title: "limited by".to_owned(),
-        width: width.clamp(WORDS.0, WORDS.1),
-        cells,
-    }
+    Column::wide("limited by", WORDS, ladder.rungs.iter().map(cell).collect())
 }
 
 fn drawn(

@@ -9,11 +9,8 @@ use crate::explained::{cost_text, explanation_lines, explanation_text, warning_l
 /// A line per cell with its evidence, the cost models, and the warnings.
 pub(crate) fn section(page: &mut Html, explanation: &Explanation) {
     fold::open(page, "What limited it", "the evidence for each bottleneck");
-    page.raw("<ul>\n");
-    for line in explanation_lines(explanation) {
-        page.element("li", "", &line);
-    }
-    page.raw("</ul>\n<details><summary>The evidence</summary>\n<pre tabindex=\"0\">");
+    page.list(explanation_lines(explanation));
+    page.raw("<details><summary>The evidence</summary>\n<pre tabindex=\"0\">");
     page.text(&explanation_text(explanation, false))
         .raw("</pre></details>\n");
     if !explanation.costs.is_empty() {

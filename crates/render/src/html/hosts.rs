@@ -25,19 +25,14 @@ pub(crate) fn section(page: &mut Html, execution: &Findings) {
     if let [sender, receiver] = &ends[..] {
         differences(page, sender, receiver);
     }
-    let mut header = vec!["host".to_owned()];
-    header.extend(
-        ends.iter()
-            .map(|end| format!("{} ({})", end.role.name(), end.place)),
-    );
+    let place = |end: &EndpointDescription| format!("{} ({})", end.role.name(), end.place);
+    let header = std::iter::once("host".to_owned()).chain(ends.iter().map(place));
     let fact = |(name, of): &Fact| {
-        let row = std::iter::once((*name).to_owned())
-            .chain(ends.iter().map(|end| harmless(&of(&end.host))));
-        (false, row.collect())
+        let facts = ends.iter().map(|end| harmless(&of(&end.host)));
+        std::iter::once((*name).to_owned()).chain(facts).collect()
     };
-    let mut rows: Vec<(bool, Vec<String>)> = FACTS.iter().map(fact).collect();
-    rows.extend(constants(execution));
-    table(page, "", "Hosts", &Lines { header, rows });
+    let rows = FACTS.iter().map(fact).chain(constants(execution));
+    table(page, "", "Hosts", &Lines::new(header, rows));
     page.raw("<details><summary>Settings of both ends</summary>\n");
     table(page, "", "Settings of both ends", &settings(ends));
     page.raw("</details>\n");
@@ -45,7 +40,7 @@ pub(crate) fn section(page: &mut Html, execution: &Findings) {
 }
 
 /// Each constant that a host measured, with the 5th and 95th percentile of its samples.
-fn constants(execution: &Findings) -> impl Iterator<Item = (bool, Vec<String>)> {
+fn constants(execution: &Findings) -> impl Iterator<Item = Vec<String>> {
     let summary = &execution.summary;
     CONSTANTS.iter().filter_map(|row| {
         let of =
@@ -56,7 +51,7 @@ fn constants(execution: &Findings) -> impl Iterator<Item = (bool, Vec<String>)> 
                 .into_iter()
                 .map(|words| words.unwrap_or_else(|| "not measured".to_owned()));
             let title = format!("Constant: {}", row.title);
-            (false, std::iter::once(title).chain(cells).collect())
+            std::iter::once(title).chain(cells).collect()
         })
     })
 }
@@ -64,23 +59,13 @@ fn constants(execution: &Findings) -> impl Iterator<Item = (bool, Vec<String>)> 
 fn differences(page: &mut Html, sender: &EndpointDescription, receiver: &EndpointDescription) {
     let found = receiver.host.differences(&sender.host);
     if found.is_empty() {
-        page.element(
-            "p",
-            "",
-            "Both ends have the same kernel, processor, interface settings and sysctls.",
-        );
+        let words = "Both ends have the same kernel, processor, interface settings and sysctls.";
+        page.element("p", "", words);
         return;
     }
-    page.element(
-        "p",
-        "",
-        "Differences between the ends (\u{201c}was\u{201d} is the sender, \u{201c}is\u{201d} the receiver):",
-    )
-    .raw("<ul>\n");
-    for (_, sentence) in found {
-        page.element("li", "", &sentence);
-    }
-    page.raw("</ul>\n");
+    let words = "Differences between the ends (\u{201c}was\u{201d} is the sender, \u{201c}is\u{201d} the receiver):";
+    let sentences = found.into_iter().map(|(_, sentence)| sentence);
+    page.element("p", "", words).list(sentences);
 }
 
 /// A fact's name, and its words.
@@ -125,26 +110,17 @@ fn known(word: Option<&str>) -> String {
 fn settings(ends: &[EndpointDescription]) -> Lines {
     let mut names: Vec<String> = Vec::new();
     for end in ends {
-        names.extend(
-            end.host
-                .device
-                .features
-                .keys()
-                .map(|name| format!("feature {name}")),
-        );
+        let features = end.host.device.features.keys();
+        names.extend(features.map(|name| format!("feature {name}")));
         names.extend(end.host.sysctls.keys().map(|name| format!("sysctl {name}")));
     }
     names.sort();
     names.dedup();
     let value = |end: &EndpointDescription, name: &str| {
         let (kind, name) = name.split_once(' ').unwrap_or(("", name));
+        let bit = |on: &bool| if *on { "on" } else { "off" }.to_owned();
         match kind {
-            "feature" => end
-                .host
-                .device
-                .features
-                .get(name)
-                .map(|on| if *on { "on" } else { "off" }.to_owned()),
+            "feature" => end.host.device.features.get(name).map(bit),
             _ => end.host.sysctls.get(name).cloned(),
         }
     };
@@ -152,15 +128,8 @@ fn settings(ends: &[EndpointDescription]) -> Lines {
         let values = ends
             .iter()
             .map(|end| value(end, name).map_or("absent".to_owned(), |value| harmless(&value)));
-        (
-            false,
-            std::iter::once(harmless(name)).chain(values).collect(),
-        )
+        std::iter::once(harmless(name)).chain(values).collect()
     };
-    let header = std::iter::once("setting".to_owned())
-        .chain(ends.iter().map(|end| end.role.name().to_owned()));
-    Lines {
-        header: header.collect(),
-        rows: names.iter().map(row).collect(),
-    }
+    let header = std::iter::once("setting").chain(ends.iter().map(|end| end.role.name()));
+    Lines::new(header, names.iter().map(row))
 }

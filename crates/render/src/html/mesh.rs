@@ -14,11 +14,7 @@ const HOSTS_MOST: usize = 128;
 pub(crate) fn section(page: &mut Html, execution: &Findings) {
     let Some(of) = &execution.mesh else { return };
     page.element("p", "answer long", &mesh_sentence(of));
-    page.raw("<ul>\n");
-    for words in mesh_paragraphs(of) {
-        page.element("li", "", &words);
-    }
-    page.raw("</ul>\n");
+    page.list(mesh_paragraphs(of));
     if of.mesh.hosts.len() > HOSTS_MOST {
         let words = format!("No heat map is drawn of more than {HOSTS_MOST} hosts.");
         page.element("p", "fine", &words);

@@ -12,7 +12,7 @@ use bitcost_model::units::counted;
 use serde_json::json;
 
 use super::fold;
-use super::pictures::{Drawn, Picture, bars, finish};
+use super::pictures::{Drawn, Picture, bars, figures, finish};
 use super::section::figure;
 use super::svg::{Ink, Legend, Mark, Marks, Trace};
 use super::table::table;
@@ -73,13 +73,10 @@ fn picture(ends: &[(&str, &EndLayers)], of: &str, role: Role, number: usize) -> 
             let Some(time) = end.layer(layer) else {
                 continue;
             };
-            numbers.rows.push(vec![
-                Value::from(*name),
-                Value::from(layer.name()),
-                Value::Number(time.value),
-                Value::from(time.low),
-                Value::from(time.high),
-            ]);
+            let names = [*name, layer.name()].map(Value::from);
+            numbers
+                .rows
+                .push([&names[..], &figures(Some(time))].concat());
             let share = 100.0 * end.share(layer);
             let title = format!(
                 "{name}: {} {} {unit}, {share:.0} %",
@@ -87,11 +84,8 @@ fn picture(ends: &[(&str, &EndLayers)], of: &str, role: Role, number: usize) -> 
                 number::interval(time)
             );
             marks.push(Mark {
-                x: starts[row] + time.value,
-                y: row as f64,
                 from: starts[row],
-                title,
-                ..Mark::default()
+                ..Mark::at(starts[row] + time.value, row as f64, None, title)
             });
             starts[row] += time.value;
         }

@@ -2,7 +2,7 @@
 
 use crate::lines::Lines;
 use crate::number;
-use bitcost_analysis::cells::RunRow;
+use bitcost_analysis::cells::{CellSummary, RunRow};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::shown_metrics;
 use bitcost_model::units::counted;
@@ -35,14 +35,12 @@ pub(crate) fn section(page: &mut Html, execution: &Findings) {
         .to_vec();
     header.extend(metrics.iter().map(|metric| crate::titles::named(metric)));
     let row = |run: &RunRow| {
-        let cell = summary
-            .cells
-            .get(run.cell)
-            .map(bitcost_analysis::cells::CellSummary::name)
-            .unwrap_or_default();
+        let cell = summary.cells.get(run.cell);
+        let cell = cell.map(CellSummary::name).unwrap_or_default();
+        let status = run.status.name().replace('_', " ");
         let outcome = match &run.reason {
-            Some(reason) => format!("{}: {reason}", run.status.name().replace('_', " ")),
-            None => run.status.name().replace('_', " "),
+            Some(reason) => format!("{status}: {reason}"),
+            None => status,
         };
         let mut row = vec![(run.run + 1).to_string(), (run.block + 1).to_string(), cell];
         row.extend([run.began_at.clone().unwrap_or_default(), outcome]);
@@ -51,12 +49,10 @@ pub(crate) fn section(page: &mut Html, execution: &Findings) {
                 .iter()
                 .map(|metric| run.value(metric).map_or("-".to_owned(), number::plain)),
         );
-        (false, row)
+        row
     };
-    let rows = evenly(all, LISTED)
-        .map(|place| row(&summary.runs[place]))
-        .collect();
-    table(page, "", "Runs in their order", &Lines { header, rows });
+    let rows = evenly(all, LISTED).map(|place| row(&summary.runs[place]));
+    table(page, "", "Runs in their order", &Lines::new(header, rows));
     let (csv, left_out) = runs_csv(execution);
     if let Some(all) = left_out {
         let note = format!(

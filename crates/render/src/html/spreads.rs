@@ -35,18 +35,8 @@ fn lines(summary: &Summary, metric: &Metric) -> Option<Lines> {
         let deviation = spread.deviation.map_or("-".to_owned(), number::fine);
         let [mean, least, median, largest] =
             [spread.mean, spread.least, median, spread.largest].map(number::fine);
-        Some((
-            false,
-            vec![
-                cell.name(),
-                spread.count.to_string(),
-                mean,
-                deviation,
-                least,
-                median,
-                largest,
-            ],
-        ))
+        let (name, count) = (cell.name(), spread.count.to_string());
+        Some(vec![name, count, mean, deviation, least, median, largest])
     };
     let rows: Vec<_> = summary.cells.iter().filter_map(row).collect();
     let header = [
@@ -58,8 +48,5 @@ fn lines(summary: &Summary, metric: &Metric) -> Option<Lines> {
         "median",
         "largest",
     ];
-    (!rows.is_empty()).then(|| Lines {
-        header: header.map(str::to_owned).to_vec(),
-        rows,
-    })
+    (!rows.is_empty()).then(|| Lines::new(header, rows))
 }

@@ -67,15 +67,10 @@ fn tallied(checks: &[CheckSummary]) -> String {
 
 /// `7 statements: 4 pass, 2 fail, 1 cannot tell`, and the meaning of these words.
 fn tally(checks: &[CheckSummary]) -> String {
-    let statements = if checks.len() == 1 {
-        "statement"
-    } else {
-        "statements"
-    };
     format!(
-        "{} {statements} computed from these runs: {}. In brackets the 95 % interval; one that reaches over a bound \
+        "{} computed from these runs: {}. In brackets the 95 % interval; one that reaches over a bound \
          cannot tell, and neither can cells of fewer than {} runs. One that fails is a finding about this machine, not an error.",
-        checks.len(),
+        counted(checks.len(), "statement"),
         tallied(checks),
         bitcost_analysis::checks::ENOUGH_RUNS
     )
@@ -127,13 +122,8 @@ fn lines(summary: &Summary, metric: &Metric) -> Lines {
             format!("×{}", number::plain(ours.value / expected))
         });
         let ours = ours.map_or("-".to_owned(), number::interval);
-        Some((false, vec![cell.name(), ours, expected.to_string(), ratio]))
+        Some(vec![cell.name(), ours, expected.to_string(), ratio])
     };
-    let header = ["cell", "ours", "document", "ours ÷ document"]
-        .map(str::to_owned)
-        .to_vec();
-    Lines {
-        header,
-        rows: summary.cells.iter().filter_map(row).collect(),
-    }
+    let header = ["cell", "ours", "document", "ours ÷ document"];
+    Lines::new(header, summary.cells.iter().filter_map(row))
 }

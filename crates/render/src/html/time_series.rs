@@ -17,11 +17,7 @@ pub(crate) fn why(page: &mut Html, summary: &Summary) {
         return;
     }
     fold::open(page, "Why", "what a level changes in the queue of the link");
-    page.raw("<ul>\n");
-    for words in paragraphs {
-        page.element("li", "", &words);
-    }
-    page.raw("</ul>\n");
+    page.list(paragraphs);
     fold::close(page);
 }
 

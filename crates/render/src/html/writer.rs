@@ -31,6 +31,15 @@ impl Html {
             .raw(&format!("</{name}>\n"))
     }
 
+    /// Appends a list of words.
+    pub fn list(&mut self, all: impl IntoIterator<Item = impl AsRef<str>>) -> &mut Html {
+        self.raw("<ul>\n");
+        for words in all {
+            self.element("li", "", words.as_ref());
+        }
+        self.raw("</ul>\n")
+    }
+
     /// Appends a link that saves a text as a file.
     pub fn download(&mut self, file: &str, csv: &str) -> &mut Html {
         self.raw("<a class=\"save\" download=\"")

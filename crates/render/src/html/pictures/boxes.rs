@@ -42,15 +42,10 @@ fn of_metric(execution: &Findings, metric: &Metric) -> Drawn {
         if place >= ROWS {
             continue;
         }
-        let dot = |(run, value): (u32, f64)| Mark {
-            x: value,
-            y,
-            title: words(
-                &format!("{name}, run {run}"),
-                &Interval::alone(value),
-                metric,
-            ),
-            ..Mark::default()
+        let dot = |(run, value): (u32, f64)| {
+            let value_of = Interval::alone(value);
+            let title = words(&format!("{name}, run {run}"), &value_of, metric);
+            Mark::at(value, y, None, title)
         };
         dots.extend(evenly(values.len(), most).map(|place| dot(values[place])));
         drawn += values.len().min(most);
@@ -59,11 +54,8 @@ fn of_metric(execution: &Findings, metric: &Metric) -> Drawn {
         boxes.push(of_cell(&name, y, values, metric));
     }
     let title = format!("{}, every run.", metric.title);
-    let names = cells
-        .iter()
-        .take(ROWS)
-        .map(|(cell, _)| cell.name())
-        .collect();
+    let names = cells.iter().take(ROWS).map(|(cell, _)| cell.name());
+    let names = names.collect();
     let x = along(None, &values_of_all, &[]);
     let traces = vec![
         halves("boxes", -0.2, Marks::Boxes(boxes)),
@@ -96,16 +88,10 @@ fn of_cell(name: &str, y: f64, mut values: Vec<f64>, metric: &Metric) -> Quartil
     let [low, middle, high] = [0.25, 0.5, 0.75].map(at);
     // Whiskers reach to the last values within one and a half box heights (Tukey).
     let reach = 1.5 * (high - low);
-    let least = values
-        .iter()
-        .copied()
-        .find(|value| *value >= low - reach)
-        .unwrap_or(low);
-    let most = values
-        .iter()
-        .copied()
-        .rfind(|value| *value <= high + reach)
-        .unwrap_or(high);
+    let mut all = values.iter().copied();
+    let least = all.clone().find(|value| *value >= low - reach);
+    let most = all.rfind(|value| *value <= high + reach);
+    let (least, most) = (least.unwrap_or(low), most.unwrap_or(high));
     let [from, to] = [low, high].map(number::plain);
     Quartiles {
         y,

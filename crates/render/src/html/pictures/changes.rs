@@ -6,12 +6,9 @@ use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
 use bitcost_study::Scale;
 
-use super::drawing::{Drawn, along, rows};
+use super::drawing::{Drawn, ROWS, along, figure, note_rows, rows};
 use crate::html::svg::{Column, ColumnCell, Ink, LETTER, Legend, Mark, Marks, Sign, Trace};
 use crate::number;
-
-/// The most cells in a picture.
-const CELLS: usize = 60;
 
 /// A metric whose changes are drawn together: changes in per cent, or changes in its own unit.
 #[derive(Clone, Copy)]
@@ -68,7 +65,7 @@ fn of_metric(comparison: &Comparison, drawing: Drawing) -> Drawn {
     numbers
         .rows
         .extend(changes.iter().map(|(name, change)| row(name, change)));
-    let drawn = &changes[..changes.len().min(CELLS)];
+    let drawn = &changes[..changes.len().min(ROWS)];
     let unit = changes
         .first()
         .map_or("", |(_, change)| if is_ratio { "%" } else { change.unit() });
@@ -78,10 +75,9 @@ fn of_metric(comparison: &Comparison, drawing: Drawing) -> Drawn {
         .filter(|trace| matches!(&trace.marks, Marks::Points(marks) if !marks.is_empty()))
         .collect();
     let threshold = [-comparison.threshold_pct, comparison.threshold_pct];
-    let rules = if is_ratio {
-        threshold.to_vec()
-    } else {
-        Vec::new()
+    let rules = match is_ratio {
+        true => threshold.to_vec(),
+        false => Vec::new(),
     };
     let shifts = drawn
         .iter()
@@ -106,13 +102,7 @@ fn of_metric(comparison: &Comparison, drawing: Drawing) -> Drawn {
         caption: caption(is_ratio),
         chart,
         numbers,
-        sampled: (drawn.len() < changes.len()).then(|| {
-            format!(
-                "The first {} of {} cells are drawn.",
-                drawn.len(),
-                changes.len()
-            )
-        }),
+        sampled: note_rows(changes.len()),
     }
 }
 
@@ -143,10 +133,9 @@ fn columns_of(changes: &[(String, &Change)], unit: &str) -> Vec<Column> {
 }
 
 fn axis_title(unit: &str) -> String {
-    if unit.is_empty() {
-        "change".to_owned()
-    } else {
-        format!("change, {unit}")
+    match unit {
+        "" => "change".to_owned(),
+        unit => format!("change, {unit}"),
     }
 }
 
@@ -168,14 +157,8 @@ fn points(verdict: Verdict, changes: &[(String, &Change)], unit: &str) -> Trace 
     let mark = |(place, (name, change)): (usize, &(String, &Change))| {
         let shift = change.shift?.change();
         let words = number::signed(&shift, unit, 1);
-        Some(Mark {
-            x: shift.value,
-            y: place as f64,
-            low: shift.low,
-            high: shift.high,
-            title: format!("{name}: {words}, {}", verdict.name()),
-            ..Mark::default()
-        })
+        let title = format!("{name}: {words}, {}", verdict.name());
+        Some(Mark::at(shift.value, place as f64, Some(&shift), title))
     };
     let (ink, sign) = look(verdict);
     let marks = Marks::Points(of_verdict.filter_map(mark).collect());
@@ -197,12 +180,7 @@ fn look(verdict: Verdict) -> (&'static str, Sign) {
 }
 
 fn row(name: &str, change: &Change) -> Vec<Value> {
-    let shift = change.shift.map(|shift| shift.change());
-    vec![
-        Value::from(name),
-        Value::from(shift.map(|shift| shift.value)),
-        Value::from(shift.and_then(|shift| shift.low)),
-        Value::from(shift.and_then(|shift| shift.high)),
-        Value::from(change.verdict.name()),
-    ]
+    let [change_pct, low, high] = figure(change.shift.map(|shift| shift.change()).as_ref());
+    let verdict = Value::from(change.verdict.name());
+    vec![Value::from(name), change_pct, low, high, verdict]
 }

@@ -8,6 +8,7 @@ use bitcost_analysis::frame::{Table, Value};
 use super::curve::sizes;
 use super::drawing::{Drawn, along, plain};
 use crate::explained::formula;
+use crate::html::svg::range;
 use crate::html::svg::{Mark, Marks, Trace};
 use crate::number;
 use bitcost_study::Picture as Wanted;
@@ -85,14 +86,10 @@ fn traces_of(name: &str, cost: &CostModel, series: usize, word: &str) -> [Trace;
     } else {
         [name.to_owned(), format!("{name} (line)")]
     };
-    let mark = |(x, mean, runs): &(f64, f64, usize)| Mark {
-        x: *x,
-        y: *mean,
-        title: format!(
-            "{points}, {x}: {} ns per {word}, {runs} runs",
-            number::plain(*mean)
-        ),
-        ..Mark::default()
+    let mark = |(x, mean, runs): &(f64, f64, usize)| {
+        let ns = number::plain(*mean);
+        let title = format!("{points}, {x}: {ns} ns per {word}, {runs} runs");
+        Mark::at(*x, *mean, None, title)
     };
     let means = Marks::Points(fit.places.iter().map(mark).collect());
     let line = Marks::Curve(line(&sizes).map(|x| (x, fit.at(x))).collect());
@@ -121,11 +118,7 @@ const STEPS: u32 = 60;
 /// Sizes from the least to the most at equal ratios, because a line is a curve on a logarithmic
 /// axis.
 fn line(sizes: &[f64]) -> impl Iterator<Item = f64> {
-    let (low, high) = sizes
-        .iter()
-        .fold((f64::INFINITY, 1.0_f64), |(low, high), x| {
-            (low.min(*x), high.max(*x))
-        });
-    let low = low.max(1.0);
+    let (low, high) = range(sizes.iter().copied());
+    let (low, high) = (low.max(1.0), high.max(1.0));
     (0..=STEPS).map(move |step| low * (high / low).powf(f64::from(step) / f64::from(STEPS)))
 }

@@ -89,12 +89,8 @@ fn of_metric(execution: &Findings, wanted: &Wanted, factor: &str, metric: &Metri
         all_x.extend(marks.iter().map(|mark| mark.x));
         all_y.extend(marks.iter().map(|mark| mark.y));
         all_y.extend(points.iter().filter_map(|point| point.expected));
-        bounds.extend(
-            marks
-                .iter()
-                .flat_map(|mark| [mark.low, mark.high])
-                .flatten(),
-        );
+        let of_marks = marks.iter().flat_map(|mark| [mark.low, mark.high]);
+        bounds.extend(of_marks.flatten());
         traces.push(Trace::new(name, series, Marks::Line(marks)));
         traces.extend(document::trace(name, metric, &points, series));
     }
@@ -128,14 +124,8 @@ fn of_metric(execution: &Findings, wanted: &Wanted, factor: &str, metric: &Metri
 
 fn mark(line: &str, metric: &Metric, point: &Point, bars: Bars) -> Mark {
     let figure = point.bar(bars);
-    Mark {
-        x: point.x as f64,
-        y: figure.value,
-        low: figure.low,
-        high: figure.high,
-        title: words(&format!("{line}, {}", point.x), &figure, metric),
-        ..Mark::default()
-    }
+    let title = words(&format!("{line}, {}", point.x), &figure, metric);
+    Mark::at(point.x as f64, figure.value, Some(&figure), title)
 }
 
 fn cells_with_runs<'a>(lines: &'a [LineOfCells<'a>]) -> impl Iterator<Item = &'a CellSummary> {

@@ -12,17 +12,9 @@ use crate::html::svg::{Mark, Marks, Sign, Trace};
 pub(crate) fn trace(line: &str, metric: &Metric, points: &[Point], series: usize) -> Option<Trace> {
     let name = format!("{line}, document");
     let mark = |point: &Point| {
-        let expected = point.expected?;
-        Some(Mark {
-            x: point.x as f64,
-            y: expected,
-            title: words(
-                &format!("{name}, {}", point.x),
-                &Interval::alone(expected),
-                metric,
-            ),
-            ..Mark::default()
-        })
+        let expected = Interval::alone(point.expected?);
+        let title = words(&format!("{name}, {}", point.x), &expected, metric);
+        Some(Mark::at(point.x as f64, expected.value, None, title))
     };
     let marks: Vec<Mark> = points.iter().filter_map(mark).collect();
     if marks.is_empty() {

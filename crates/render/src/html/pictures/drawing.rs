@@ -1,12 +1,13 @@
 //! Parts that all pictures share: axes, layouts, labels, and the cells that are drawn.
 
 use crate::coverage;
-use crate::html::svg::LOGARITHMIC;
-use crate::html::svg::{Axis, BAND, Chart, Legend, Panel, Scale, Trace, WIDTH};
+use crate::html::svg::{
+    Axis, BAND, Chart, LOGARITHMIC, Legend, Marks, Panel, Scale, Trace, WIDTH, range,
+};
 use crate::number;
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::Table;
+use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::study::Label;
@@ -44,22 +45,16 @@ const TICKS: usize = 6;
 /// span a wide range. Bounds of the values are on it as well.
 pub(super) fn along(scale: Option<Wanted>, values: &[f64], bounds: &[f64]) -> Axis {
     let finite = |of: &[f64]| -> Vec<f64> {
-        of.iter()
-            .copied()
-            .filter(|value| value.is_finite())
-            .collect()
+        let of = of.iter().copied();
+        of.filter(|value| value.is_finite()).collect()
     };
     let (values, mut all) = (finite(values), finite(bounds));
     all.extend(&values);
-    let range = |of: &mut dyn Iterator<Item = f64>| {
-        of.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(value), high.max(value))
-        })
-    };
-    let (low, high) = range(&mut values.iter().copied());
+    let (low, high) = range(values);
     let is_wide = low > 0.0 && high / low >= LOGARITHMIC;
     let is_log = scale.map_or(is_wide, |scale| scale == Wanted::Log);
-    let (least, most) = range(&mut all.iter().copied().filter(|value| !is_log || *value > 0.0));
+    all.retain(|value| !is_log || *value > 0.0);
+    let (least, most) = range(all);
     match (is_log, least <= most) {
         (_, false) => Axis::linear(0.0, 1.0, TICKS),
         (true, true) => Axis::logarithmic(least, most),
@@ -120,6 +115,28 @@ fn one_panel(label: &str, x: (Axis, &str), y: (Scale, f64), traces: Vec<Trace>) 
     }
 }
 
+/// The values to which the marks reach.
+pub(super) fn reach(traces: &[Trace]) -> Vec<f64> {
+    let marks = traces.iter().flat_map(|trace| match &trace.marks {
+        Marks::Bars(marks) | Marks::Points(marks) => &marks[..],
+        _ => &[],
+    });
+    marks
+        .flat_map(|mark| [Some(mark.x), mark.high])
+        .flatten()
+        .collect()
+}
+
+/// A figure and its bounds in a table of numbers.
+pub(crate) fn figure(of: Option<&Interval>) -> [Value; 3] {
+    let bounds = |bound: fn(&Interval) -> Option<f64>| Value::from(of.and_then(bound));
+    [
+        bounds(|of| Some(of.value)),
+        bounds(|of| of.low),
+        bounds(|of| of.high),
+    ]
+}
+
 /// What the pointer shows at a mark: `1024, TCP: 5.83 [5.10, 6.01] µs/KiB`.
 pub(super) fn words(name: &str, interval: &Interval, metric: &Metric) -> String {
     let words = format!("{name}: {} {}", number::interval(interval), metric.unit);
@@ -167,20 +184,13 @@ pub(super) fn by_cell<'a>(
 /// in the order of the study.
 pub(super) fn by_levels(execution: &Findings, cell: &CellSummary) -> Vec<(i64, usize)> {
     let place = |(name, label): &(String, Label)| {
-        let levels = execution
-            .summary
-            .study
-            .factor(name)
-            .map_or(&[][..], |factor| &factor.levels);
-        let place = levels
-            .iter()
-            .position(|level| level.label == *label)
-            .unwrap_or(levels.len());
+        let factor = execution.summary.study.factor(name);
+        let levels = factor.map_or(&[][..], |factor| &factor.levels);
+        let place = levels.iter().position(|level| level.label == *label);
         // Words are sorted after numbers.
-        if let Label::Number(number) = label {
-            (*number, 0)
-        } else {
-            (i64::MAX, place)
+        match label {
+            Label::Number(number) => (*number, 0),
+            Label::Text(_) => (i64::MAX, place.unwrap_or(levels.len())),
         }
     };
     cell.levels.iter().map(place).collect()

@@ -8,10 +8,12 @@ use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::statistics::Interval;
 
 use super::drawing::ROWS;
-use super::drawing::{Drawn, bars_caption, by_levels, from_zero, named, note_rows, rows, words};
+use super::drawing::{
+    Drawn, bars_caption, by_levels, from_zero, named, note_rows, reach, rows, words,
+};
 use super::{curve, medians};
 use crate::answer::{stacked, total};
-use crate::html::svg::{Column, ColumnCell, LETTER, Legend, Mark, Marks, Sign, Slot, Trace};
+use crate::html::svg::{Column, ColumnCell, Legend, Mark, Marks, Sign, Slot, Trace};
 use crate::number;
 
 /// The least and the greatest width of the bottlenecks.
@@ -26,12 +28,8 @@ pub(crate) fn draw(execution: &Findings, explanation: &Explanation) -> Option<Dr
     if let (Some(curve), 1) = (curve::of_many(execution, first), metrics.len()) {
         return Some(curve);
     }
-    let mut cells: Vec<&CellSummary> = execution
-        .summary
-        .cells
-        .iter()
-        .filter(|cell| is_drawn(cell, &metrics))
-        .collect();
+    let cells = execution.summary.cells.iter();
+    let mut cells: Vec<&CellSummary> = cells.filter(|cell| is_drawn(cell, &metrics)).collect();
     cells.sort_by_cached_key(|cell| by_levels(execution, cell));
     let all = cells.len();
     let mut numbers = medians::table();
@@ -53,16 +51,13 @@ pub(crate) fn draw(execution: &Findings, explanation: &Explanation) -> Option<Dr
     let x = from_zero(&reach(&traces));
     let mut chart = rows(&title, (x, &named(first)), names, traces);
     chart.width = 960.0;
-    chart.legend = if is_stacked || has_document {
-        Legend::Traces
-    } else {
-        Legend::None
-    };
+    if is_stacked || has_document {
+        chart.legend = Legend::Traces;
+    }
     chart.panels[0].columns = columns(&cells, &metrics, explanation);
-    let document = if has_document {
-        " A line across is the document's figure, which is from other machines."
-    } else {
-        ""
+    let document = match has_document {
+        true => " A line across is the document's figure, which is from other machines.",
+        false => "",
     };
     let without = match cells.iter().all(|cell| total(cell, &metrics).is_some()) {
         true => "",
@@ -134,17 +129,9 @@ fn traces(cells: &[&CellSummary], metrics: &[&'static Metric]) -> Vec<Trace> {
     }
     let document = |(place, cell): (usize, &&CellSummary)| {
         let known = metrics.iter().map(|metric| cell.expected(metric.name));
-        let sum: f64 = known.sum::<Option<f64>>()?;
-        Some(Mark {
-            x: sum,
-            y: place as f64,
-            title: words(
-                &format!("{}, document", cell.name()),
-                &Interval::alone(sum),
-                metrics[0],
-            ),
-            ..Mark::default()
-        })
+        let sum = Interval::alone(known.sum::<Option<f64>>()?);
+        let title = words(&format!("{}, document", cell.name()), &sum, metrics[0]);
+        Some(Mark::at(sum.value, place as f64, None, title))
     };
     let marks: Vec<Mark> = cells.iter().enumerate().filter_map(document).collect();
     if !marks.is_empty() {
@@ -153,18 +140,6 @@ fn traces(cells: &[&CellSummary], metrics: &[&'static Metric]) -> Vec<Trace> {
         traces.push(trace);
     }
     traces
-}
-
-/// The values to which the marks reach.
-pub(super) fn reach(traces: &[Trace]) -> Vec<f64> {
-    let marks = traces.iter().flat_map(|trace| match &trace.marks {
-        Marks::Bars(marks) | Marks::Points(marks) => &marks[..],
-        _ => &[],
-    });
-    marks
-        .flat_map(|mark| [Some(mark.x), mark.high])
-        .flatten()
-        .collect()
 }
 
 /// The sum of the bars, throughput where it is not what they show, and the bottleneck.
@@ -191,9 +166,7 @@ fn sums(cells: &[&CellSummary], metrics: &[&'static Metric]) -> Column {
         ColumnCell {
             value: None,
             words: sum.map_or("-".to_owned(), |sum| number::plain(sum.value)),
-            title: sum
-                .map(|sum| words(&cell.name(), &sum, metrics[0]))
-                .unwrap_or_default(),
+            title: sum.map_or_else(String::new, |sum| words(&cell.name(), &sum, metrics[0])),
         }
     };
     Column {
@@ -208,12 +181,8 @@ fn throughputs(cells: &[&CellSummary], metric: &Metric) -> Column {
         let figure = cell.figure(metric.name);
         ColumnCell {
             value: figure.map(|figure| figure.value),
-            words: figure
-                .map(|figure| number::plain(figure.value))
-                .unwrap_or_default(),
-            title: figure
-                .map(|figure| words(&cell.name(), figure, metric))
-                .unwrap_or_default(),
+            words: figure.map_or_else(String::new, |figure| number::plain(figure.value)),
+            title: figure.map_or_else(String::new, |figure| words(&cell.name(), figure, metric)),
         }
     };
     Column {
@@ -241,10 +210,6 @@ fn bottlenecks(cells: &[&CellSummary], explanation: &Explanation) -> Option<Colu
         }
     };
     let found: Vec<ColumnCell> = cells.iter().map(of).collect();
-    let longest = found.iter().map(|cell| cell.words.chars().count()).max()?;
-    (longest > 0).then(|| Column {
-        title: "bottleneck".to_owned(),
-        width: (LETTER * longest as f64).clamp(BOTTLENECK.0, BOTTLENECK.1),
-        cells: found,
-    })
+    let has_words = found.iter().any(|cell| !cell.words.is_empty());
+    has_words.then(|| Column::wide("bottleneck", BOTTLENECK, found))
 }

@@ -12,7 +12,7 @@ use bitcost_analysis::theory::{Counted, Framing, Goodput, Transport};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::study::Cell;
 
-use crate::html::svg::{Ink, Marks, Trace};
+use crate::html::svg::{Ink, Marks, Trace, range};
 
 /// The metric that has limits, and the factor along which they are known.
 const METRIC: &str = "throughput_mbps";
@@ -80,9 +80,8 @@ pub(crate) fn of(
     let sizes = lines
         .iter()
         .flat_map(|(_, cells)| cells.iter().map(|(size, _)| *size as f64));
-    let (least, most) = sizes.fold((f64::INFINITY, 0.0_f64), |(low, high), size| {
-        (low.min(size), high.max(size))
-    });
+    let (least, most) = range(sizes);
+    let most = most.max(0.0);
     let rate_mbps = rate_bps as f64 / 1e6;
     found.push((
         format!("link: {rate_mbps} Mbit/s"),

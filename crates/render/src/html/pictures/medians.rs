@@ -8,7 +8,7 @@ use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::statistics::Interval;
 
 use super::drawing::{
-    Drawn, ROWS, bars_caption, from_zero, measured, named, note_rows, rows, words,
+    Drawn, ROWS, bars_caption, figure, from_zero, measured, named, note_rows, reach, rows, words,
 };
 use crate::html::svg::{Legend, Mark, Marks, Sign, Slot, Trace};
 use bitcost_study::Picture as Wanted;
@@ -50,7 +50,7 @@ fn of_unit(cells: &[&CellSummary], metrics: &[&Metric]) -> Drawn {
         .filter(|cell| metrics.iter().any(|of| cell.expected(of.name).is_some()))
         .copied()
         .collect();
-    let (mut traces, mut values) = (Vec::new(), Vec::new());
+    let mut traces = Vec::new();
     for (place, metric) in metrics.iter().enumerate() {
         let known = cells
             .iter()
@@ -59,18 +59,10 @@ fn of_unit(cells: &[&CellSummary], metrics: &[&Metric]) -> Drawn {
         let slot = Slot::part(place, metrics.len());
         for mut trace in of_metric(&cells[..cells.len().min(ROWS)], metric, place) {
             trace.slot = slot;
-            let (Marks::Bars(marks) | Marks::Points(marks)) = &trace.marks else {
-                continue;
-            };
-            values.extend(
-                marks
-                    .iter()
-                    .flat_map(|mark| [Some(mark.x), mark.high])
-                    .flatten(),
-            );
             traces.push(trace);
         }
     }
+    let values = reach(&traces);
     let titles: Vec<&str> = metrics.iter().map(|metric| metric.title).collect();
     let first = metrics[0];
     let title = format!("{}, ours and the document's.", titles.join(" and "));
@@ -98,35 +90,18 @@ fn of_metric(cells: &[&CellSummary], metric: &Metric, series: usize) -> [Trace; 
     };
     let ours = known().filter_map(|(y, cell, _)| {
         let figure = cell.figure(metric.name)?;
-        Some(Mark {
-            x: figure.value,
-            y,
-            low: figure.low,
-            high: figure.high,
-            title: words(&cell.name(), figure, metric),
-            ..Mark::default()
-        })
+        let title = words(&cell.name(), figure, metric);
+        Some(Mark::at(figure.value, y, Some(figure), title))
     });
-    let theirs = known().map(|(y, cell, expected)| Mark {
-        x: expected,
-        y,
-        title: words(
-            &format!("{}, document", cell.name()),
-            &Interval::alone(expected),
-            metric,
-        ),
-        ..Mark::default()
+    let theirs = known().map(|(y, cell, expected)| {
+        let expected = Interval::alone(expected);
+        let title = words(&format!("{}, document", cell.name()), &expected, metric);
+        Mark::at(expected.value, y, None, title)
     });
-    let ours = Trace::new(
-        &format!("{}, ours", metric.title),
-        series,
-        Marks::Bars(ours.collect()),
-    );
-    let mut document = Trace::new(
-        &format!("{}, document", metric.title),
-        series,
-        Marks::Points(theirs.collect()),
-    );
+    let named = |whose: &str| format!("{}, {whose}", metric.title);
+    let ours = Trace::new(&named("ours"), series, Marks::Bars(ours.collect()));
+    let theirs = Marks::Points(theirs.collect());
+    let mut document = Trace::new(&named("document"), series, theirs);
     document.sign = Sign::Across;
     [ours, document]
 }
@@ -138,13 +113,8 @@ pub(super) fn table() -> Table {
 
 /// The row of a cell and a metric in the table of a picture.
 pub(super) fn row(cell: &CellSummary, metric: &Metric) -> Vec<Value> {
-    let figure = cell.figure(metric.name);
-    vec![
-        Value::from(cell.name().as_str()),
-        Value::from(metric.name),
-        Value::from(figure.map(|figure| figure.value)),
-        Value::from(figure.and_then(|figure| figure.low)),
-        Value::from(figure.and_then(|figure| figure.high)),
-        Value::from(cell.expected(metric.name)),
-    ]
+    let [median, low, high] = figure(cell.figure(metric.name));
+    let (cell_name, document) = (cell.name(), Value::from(cell.expected(metric.name)));
+    let names = [cell_name.as_str(), metric.name].map(Value::from);
+    [&names[..], &[median, low, high, document]].concat()
 }

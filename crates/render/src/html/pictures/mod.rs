@@ -21,7 +21,7 @@ use bitcost_analysis::findings::Findings;
 use bitcost_study::{Picture as Wanted, PictureKind as Kind};
 
 use crate::html::svg::{Chart, Trace};
-pub(crate) use drawing::Drawn;
+pub(crate) use drawing::{Drawn, figure as figures};
 use narrow::narrowed;
 
 /// One picture with the numbers behind it.
@@ -113,7 +113,7 @@ pub(crate) fn of_changes(comparison: &Comparison, first: usize) -> Vec<Picture> 
 
 /// A picture of bars in a band for each name, from 0 on.
 pub(crate) fn bars(label: &str, unit: &str, names: Vec<String>, traces: Vec<Trace>) -> Chart {
-    let axis = drawing::from_zero(&hero::reach(&traces));
+    let axis = drawing::from_zero(&drawing::reach(&traces));
     drawing::rows(label, (axis, unit), names, traces)
 }
 

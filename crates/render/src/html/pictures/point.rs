@@ -8,7 +8,8 @@ use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::statistics::Interval;
 use bitcost_study::Bars;
 
-use super::drawing::by_cell;
+use super::drawing::{by_cell, figure};
+use crate::html::svg::range;
 
 /// One cell on a line.
 pub(crate) struct Point<'a> {
@@ -56,13 +57,13 @@ impl<'a> Point<'a> {
 
     /// The row of the point in the file.
     pub fn row(&self, line: &str) -> Vec<Value> {
-        let Interval { value, low, high } = *self.figure;
+        let [median, low, high] = figure(Some(self.figure));
         vec![
             Value::from(line),
             Value::Whole(self.x),
-            Value::Number(value),
-            Value::from(low),
-            Value::from(high),
+            median,
+            low,
+            high,
             Value::Whole(self.cell.runs as i64),
             Value::Number(self.range.0),
             Value::Number(self.range.1),
@@ -76,14 +77,12 @@ pub(crate) type Ranges<'a> = Vec<(&'a CellSummary, (f64, f64))>;
 
 /// The least and the largest run of each cell.
 pub(crate) fn ranges<'a>(execution: &'a Findings, metric: &Metric) -> Ranges<'a> {
-    let range = |values: Vec<(u32, f64)>| {
-        let wider = |(low, high): (f64, f64), (_, value)| (low.min(value), high.max(value));
-        values
-            .into_iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), wider)
+    let of_cell = |(cell, values): (_, Vec<(u32, f64)>)| {
+        let values = values.into_iter().map(|(_, value)| value);
+        (cell, range(values))
     };
     by_cell(execution, metric)
         .into_iter()
-        .map(|(cell, values)| (cell, range(values)))
+        .map(of_cell)
         .collect()
 }

@@ -49,15 +49,10 @@ fn of_metric(execution: &Findings, metric: &Metric) -> Drawn {
                 Value::Number(*value),
             ]
         }));
-        let mark = |(percentile, value): (f64, f64)| Mark {
-            x: percentile,
-            y: value,
-            title: words(
-                &format!("{}, percentile {}", cell.name(), number::plain(percentile)),
-                &Interval::alone(value),
-                metric,
-            ),
-            ..Mark::default()
+        let mark = |(percentile, value): (f64, f64)| {
+            let name = format!("{}, percentile {}", cell.name(), number::plain(percentile));
+            let title = words(&name, &Interval::alone(value), metric);
+            Mark::at(percentile, value, None, title)
         };
         let marks = if values.len() > steps {
             Marks::Curve(line)

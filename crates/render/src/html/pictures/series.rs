@@ -134,12 +134,8 @@ fn trace(
             continue;
         };
         let middle = (stretch.begin_s + stretch.end_s) / 2.0;
-        marks.push(Mark {
-            x: middle,
-            y: value,
-            title: format!("{words}, {middle:.2} s: {}", number::plain(value)),
-            ..Mark::default()
-        });
+        let title = format!("{words}, {middle:.2} s: {}", number::plain(value));
+        marks.push(Mark::at(middle, value, None, title));
         let times = [stretch.begin_s, stretch.end_s, value].map(Value::Number);
         numbers.rows.push(
             [Value::from(*name), Value::from(end.name())]

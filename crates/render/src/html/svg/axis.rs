@@ -16,7 +16,7 @@ pub(crate) struct Axis {
 impl Axis {
     /// An axis from the least to the greatest of the values, with each of them named.
     pub fn named(values: &[f64]) -> Axis {
-        let (low, high) = range(values);
+        let (low, high) = range(values.iter().copied());
         let mut values = values.to_vec();
         values.sort_by(f64::total_cmp);
         values.dedup();
@@ -108,12 +108,11 @@ fn is_log(low: f64, high: f64) -> bool {
     low > 0.0 && high / low >= LOGARITHMIC
 }
 
-fn range(values: &[f64]) -> (f64, f64) {
-    values
-        .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-            (low.min(*value), high.max(*value))
-        })
+/// The least and the greatest of the values.
+pub(crate) fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    let wider = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
+    let none = (f64::INFINITY, f64::NEG_INFINITY);
+    values.into_iter().fold(none, wider)
 }
 
 /// The smallest round number that is not below `least`: 1, 2 or 5 times a power of ten.
@@ -132,7 +131,7 @@ mod tests {
 
     /// With about four round numbers; logarithmic if the values span a wide range.
     fn round(values: &[f64]) -> Axis {
-        let (low, high) = range(values);
+        let (low, high) = range(values.iter().copied());
         match is_log(low, high) {
             true => Axis::logarithmic(low, high),
             false => Axis::linear(low, high, 4),

@@ -1,5 +1,7 @@
 //! What a chart consists of: panels, axes, traces and marks.
 
+use bitcost_analysis::statistics::Interval;
+
 use super::axis::Axis;
 use super::sign::Sign;
 
@@ -61,6 +63,18 @@ pub(crate) struct ColumnCell {
     pub title: String,
 }
 
+impl Column {
+    /// A column as wide as its longest words or its title, within these widths.
+    pub fn wide(title: &str, (least, most): (f64, f64), cells: Vec<ColumnCell>) -> Column {
+        let longest = cells.iter().map(|cell| cell.words.chars().count()).max();
+        Column {
+            title: title.to_owned(),
+            width: (LETTER * longest.unwrap_or(0) as f64).clamp(least, most),
+            cells,
+        }
+    }
+}
+
 /// The vertical axis: numbers from below, or a band for each name from above.
 pub(crate) enum Scale {
     Numbers(Axis),
@@ -116,6 +130,20 @@ pub(crate) struct Mark {
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub title: String,
+}
+
+impl Mark {
+    /// A mark at a place, with the bounds of its value where that has some.
+    pub fn at(x: f64, y: f64, of: Option<&Interval>, title: String) -> Mark {
+        Mark {
+            x,
+            y,
+            from: 0.0,
+            low: of.and_then(|of| of.low),
+            high: of.and_then(|of| of.high),
+            title,
+        }
+    }
 }
 
 /// A box along the horizontal axis: whisker, quartile, median, quartile, whisker.

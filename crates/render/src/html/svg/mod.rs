@@ -11,7 +11,7 @@ mod plane;
 mod short;
 mod sign;
 
-pub(crate) use axis::{Axis, LOGARITHMIC};
+pub(crate) use axis::{Axis, LOGARITHMIC, range};
 pub(crate) use chart::*;
 pub(crate) use sign::Sign;
 

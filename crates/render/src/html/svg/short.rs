@@ -2,10 +2,7 @@
 
 /// Words of at most `most` characters in one line; longer words end in `…`.
 pub(super) fn short(words: &str, most: usize) -> String {
-    let words: String = words
-        .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect();
+    let words = words.replace(char::is_control, " ");
     if words.chars().count() <= most {
         return words;
     }
