@@ -279,6 +279,9 @@ fn printing_to(output: Stdio, errors: Stdio) -> (Owned, tempfile::TempDir) {
     wait_until("it serves", || {
         TcpStream::connect((Ipv4Addr::LOCALHOST, 7351)).is_ok()
     });
+    wait_until("links can be made", || {
+        folder.path().join("service/place.json").exists()
+    });
     (process, folder)
 }
 
