@@ -5,6 +5,7 @@ use bitcost_model::units::counted;
 
 use crate::comparison::{in_order, moved_together, refusals, shown};
 use crate::number;
+use crate::words::around;
 
 /// The sentence. It names the largest change to the worse, without one the largest to the better,
 /// and says of the others how many there are.
@@ -37,11 +38,7 @@ fn sentence((cell, change): (&ComparedCell, &Change)) -> String {
     };
     let figures = format!("from {old} to {new} {}", change.metric.unit);
     let name = cell.name();
-    let place = if name.is_empty() {
-        String::new()
-    } else {
-        format!(" with {name}")
-    };
+    let place = around(" with ", &name, "");
     format!(
         "{} {verb} {}{place} ({}, {})",
         change.metric.title,

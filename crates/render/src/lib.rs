@@ -58,3 +58,4 @@ pub mod test_answer;
 pub mod text;
 mod time_series;
 mod titles;
+mod words;

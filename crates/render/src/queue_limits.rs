@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::json_parts::levels_json;
 use crate::number;
+use crate::words::around;
 
 /// Paragraphs for people: one per drop, then one per verdict.
 pub(crate) fn queue_limits_text(found: &QueueLimits) -> Vec<String> {
@@ -94,11 +95,7 @@ fn drop_sentence(drop: &ThroughputDrop) -> String {
 }
 
 fn verdict_sentence(verdict: &QueueVerdict) -> String {
-    let at = if verdict.levels.is_empty() {
-        String::new()
-    } else {
-        format!("{}: ", phrase(&verdict.levels))
-    };
+    let at = around("", &phrase(&verdict.levels), ": ");
     let [less, more] = verdict.limits_packets;
     let (change_pct, gone, cause) = match verdict.finding {
         QueueFinding::NoDrop => {

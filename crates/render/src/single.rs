@@ -10,6 +10,7 @@ use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
 use crate::losses;
 use crate::notes::softirqs_words;
 use crate::number;
+use crate::words::around;
 use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect, undelivered};
 
 /// The metrics that the text of such a run shows.
@@ -150,11 +151,7 @@ fn mode(run: &RunView, end: &EndpointRecord) -> Option<String> {
         .iter()
         .map(|(name, count)| format!("{name} {count}"))
         .collect();
-    let counters = if counters.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", counters.join(", "))
-    };
+    let counters = around(" (", &counters.join(", "), ")");
     (!run.conditions.workload.is_transactional())
         .then(|| format!("{}: {}{counters}", modes::setting(end.role), mode.name()))
 }

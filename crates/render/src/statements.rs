@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::json_parts::levels_json;
 use crate::number;
+use crate::words::around;
 use bitcost_analysis::checks::{CheckSummary, ClaimSummary, ENOUGH_RUNS};
 
 /// One line: a mark to which further lines are indented, and the words.
@@ -49,11 +50,7 @@ pub(crate) fn statement_lines(checks: &[CheckSummary]) -> Vec<Line> {
 pub fn claim_sentence(claim: &ClaimSummary) -> String {
     let title = bitcost_analysis::metrics::metric(&claim.claim.metric)
         .map_or(claim.claim.metric.as_str(), |metric| metric.title);
-    let place = if claim.levels.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", study::phrase(&claim.levels))
-    };
+    let place = around(" (", &study::phrase(&claim.levels), ")");
     let value = match &claim.interval {
         Some(interval) => number::interval(interval),
         None => "no value: a cell of this claim has no result".to_owned(),
@@ -101,11 +98,7 @@ fn way(along: &Along) -> String {
     let ends = ends.map_or(String::new(), |(first, last)| {
         format!(" from {first} to {last}")
     });
-    let at = if along.at.is_empty() {
-        String::new()
-    } else {
-        format!(", {}", study::phrase(&along.at))
-    };
+    let at = around(", ", &study::phrase(&along.at), "");
     format!("{ends}{at}")
 }
 

@@ -1,6 +1,7 @@
 //! The result of the study's own comparison for one metric, as a sentence without its full stop.
 
 use crate::number;
+use crate::words::around;
 use bitcost_analysis::metrics::{Better, Metric};
 use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::{ImprovementSummary, Summary};
@@ -128,11 +129,7 @@ impl Change {
             .cloned()
             .collect();
         let place = named_levels(&levels);
-        let with = if place.is_empty() {
-            String::new()
-        } else {
-            format!(" with {place}")
-        };
+        let with = around(" with ", &place, "");
         let words = if value.is_finite() && value > 0.0 {
             let bounds = low
                 .zip(high)

@@ -11,6 +11,7 @@ use super::cost::cost_text;
 use super::in_all::in_all;
 use super::names::names_in_line;
 use crate::layout::folded_text;
+use crate::words::around;
 
 /// One line for each cell, or for a group of cells with the same verdict: their names and what
 /// limited them.
@@ -47,11 +48,7 @@ pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
         let _ = write!(text, "\n{}", lines.collect::<String>());
     }
     for (cells, cost) in &explanation.costs {
-        let of = if cells.is_empty() {
-            String::new()
-        } else {
-            format!("{cells}\n")
-        };
+        let of = around("", cells, "\n");
         let _ = write!(text, "\n{of}{}", cost_text(cost));
     }
     let remarks = explanation.remarks.iter();
@@ -71,11 +68,7 @@ pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
 }
 
 pub(crate) fn warning_line(warning: &Warning) -> String {
-    let cells = if warning.cells.is_empty() {
-        String::new()
-    } else {
-        format!("{}: ", names_in_line(&warning.cells))
-    };
+    let cells = around("", &names_in_line(&warning.cells), ": ");
     format!("warning: {cells}{}; {}\n", warning.found, warning.remedy)
 }
 
@@ -98,11 +91,7 @@ fn run_line(run: &ExplainedRun) -> String {
         } else {
             String::new()
         };
-        let detail = if verdict.chosen.detail.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", verdict.chosen.detail)
-        };
+        let detail = around(" (", &verdict.chosen.detail, ")");
         format!(
             "{}{share}{detail}, {}",
             verdict.limiter(),

@@ -1,5 +1,6 @@
 //! Verdicts with their evidence, runner-up and remedy.
 
+use crate::words::around;
 use bitcost_analysis::explain::{Bound, Candidate, Evidence, Verdict};
 
 /// The evidence of a runner-up may be this far on the wrong side of a bound, as a share of it, to
@@ -66,11 +67,7 @@ fn runner_up(next: &Candidate) -> String {
 /// `sender on a CPU 98.9 % (threshold: at least 75 %)`: one counter's values in all cells.
 fn evidence(all: &[&Evidence]) -> String {
     let first = all[0];
-    let unit = if first.unit.is_empty() {
-        String::new()
-    } else {
-        format!(" {}", first.unit)
-    };
+    let unit = around(" ", first.unit, "");
     let side = match first.bound {
         Bound::AtLeast(_) => "at least",
         Bound::AtMost(_) => "at most",

@@ -5,6 +5,7 @@ use bitcost_analysis::explain::Explanation;
 use super::fold;
 use super::writer::Html;
 use crate::explained::{cost_text, explanation_lines, explanation_text, warning_line};
+use crate::words::around;
 
 /// A line per cell with its evidence, the cost models, and the warnings.
 pub(crate) fn section(page: &mut Html, explanation: &Explanation) {
@@ -16,11 +17,7 @@ pub(crate) fn section(page: &mut Html, explanation: &Explanation) {
     if !explanation.costs.is_empty() {
         page.element("h3", "", "What a message costs");
         for (line, cost) in &explanation.costs {
-            let of = if line.is_empty() {
-                String::new()
-            } else {
-                format!("{line}: ")
-            };
+            let of = around("", line, ": ");
             page.raw("<pre tabindex=\"0\">")
                 .text(&format!("{of}{}", cost_text(cost)))
                 .raw("</pre>\n");

@@ -1,5 +1,6 @@
 //! A writer of HTML. Words are escaped unless they are given as HTML.
 
+use crate::words::around;
 use bitcost_model::shown;
 
 /// The text of a page.
@@ -21,11 +22,7 @@ impl Html {
 
     /// Appends an element with words, on its own line; `class` may be empty.
     pub fn element(&mut self, name: &str, class: &str, words: &str) -> &mut Html {
-        let class = if class.is_empty() {
-            String::new()
-        } else {
-            format!(" class=\"{class}\"")
-        };
+        let class = around(" class=\"", class, "\"");
         self.raw(&format!("<{name}{class}>"))
             .text(words)
             .raw(&format!("</{name}>\n"))

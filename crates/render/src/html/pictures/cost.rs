@@ -11,6 +11,7 @@ use crate::explained::formula;
 use crate::html::svg::range;
 use crate::html::svg::{Mark, Marks, Trace};
 use crate::number;
+use crate::words::around;
 use bitcost_study::Picture as Wanted;
 
 const ENDS: [(&str, Spent); 2] = [("send", Spent::SendCpu), ("receive", Spent::ReceiveCpu)];
@@ -46,11 +47,7 @@ fn of_end(costs: &[(String, CostModel)], end: &str, spent: Spent, unit: Unit) ->
     let (mut all_x, mut all_y) = (Vec::new(), Vec::new());
     for (series, (name, cost)) in models.into_iter().enumerate() {
         numbers.rows.extend(rows(name, cost));
-        let of = if name.is_empty() {
-            String::new()
-        } else {
-            format!("{name}: ")
-        };
+        let of = around("", name, ": ");
         sentences.push(format!("{of}{}", formula(cost)));
         all_x.extend(cost.fit.places.iter().map(|(x, ..)| *x));
         let pair = traces_of(name, cost, series, word);
