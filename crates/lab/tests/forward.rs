@@ -16,34 +16,21 @@ const MTU_BYTES: u32 = 1500;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn main() {
-    bitcost_testkit::main(vec![
-        ("a_reply_takes_both_delays", a_reply_takes_both_delays),
-        ("super_packets_pass_whole", super_packets_pass_whole),
-        (
-            "without_offloads_segments_pass",
-            without_offloads_segments_pass,
-        ),
-        ("udp_super_packets_pass_whole", udp_super_packets_pass_whole),
-        (
-            "a_burst_of_rate_by_delay_and_8_mib_waits_for_the_emulator",
-            a_burst_of_rate_by_delay_and_8_mib_waits_for_the_emulator,
-        ),
-        (
-            "packets_that_wait_in_a_shaper_do_not_hold_up_the_emulator",
-            packets_that_wait_in_a_shaper_do_not_hold_up_the_emulator,
-        ),
-        (
-            "what_the_ring_drops_is_counted",
-            what_the_ring_drops_is_counted,
-        ),
-        ("losses_are_those_of_the_seed", losses_are_those_of_the_seed),
-        (
-            "a_short_queue_drops_and_says_so",
-            a_short_queue_drops_and_says_so,
-        ),
-        ("a_long_mtu_passes", || a_long_mtu_passes(9000)),
-        ("the_longest_mtu_passes", || a_long_mtu_passes(65_535)),
-    ]);
+    bitcost_testkit::main(&[TRIALS]);
+}
+
+bitcost_testkit::trials! { PrivateNetwork:
+    a_reply_takes_both_delays,
+    super_packets_pass_whole,
+    without_offloads_segments_pass,
+    udp_super_packets_pass_whole,
+    a_burst_of_rate_by_delay_and_8_mib_waits_for_the_emulator,
+    packets_that_wait_in_a_shaper_do_not_hold_up_the_emulator,
+    what_the_ring_drops_is_counted,
+    losses_are_those_of_the_seed,
+    a_short_queue_drops_and_says_so,
+    a_long_mtu_passes,
+    the_longest_mtu_passes;
 }
 
 struct Path {
@@ -329,7 +316,15 @@ fn a_short_queue_drops_and_says_so() {
     assert_eq!(counters.lost.packets, 0);
 }
 
-fn a_long_mtu_passes(mtu_bytes: u32) {
+fn a_long_mtu_passes() {
+    passes_with_mtu(9000);
+}
+
+fn the_longest_mtu_passes() {
+    passes_with_mtu(65_535);
+}
+
+fn passes_with_mtu(mtu_bytes: u32) {
     let path = Path::new(mtu_bytes, [held(1), held(1)]);
     path.transfer(4 << 20);
 }

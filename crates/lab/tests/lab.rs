@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use bitcost_lab::{DAEMON_VERB, Lab, LabError, Napi, NapiState, Topology};
 use bitcost_sys::namespace::{Kind, enter};
-use bitcost_testkit::RunIn::Host;
+use bitcost_testkit::assert_says;
 
 const NOBODY: u32 = 65534;
 const GONE_LIMIT: Duration = Duration::from_secs(2);
@@ -41,36 +41,18 @@ fn main() -> ExitCode {
         run();
         return ExitCode::SUCCESS;
     }
-    bitcost_testkit::main_in(vec![
-        (
-            "hosts_of_a_pair_reach_each_other",
-            Host,
-            hosts_reach_each_other,
-        ),
-        (
-            "udp_is_received_in_the_kernel_thread",
-            Host,
-            udp_is_received_in_the_kernel_thread,
-        ),
-        ("an_inline_lab_is_inline", Host, an_inline_lab_is_inline),
-        (
-            "an_ordinary_user_has_the_same_lab",
-            Host,
-            an_ordinary_user_has_the_same_lab,
-        ),
-        ("drop_leaves_nothing", Host, drop_leaves_nothing),
-        (
-            "a_killed_controller_leaves_nothing",
-            Host,
-            a_killed_controller_leaves_nothing,
-        ),
-        ("what_is_wrong_is_said", Host, what_is_wrong_is_said),
-        (
-            "frames_of_a_wire_pass_no_filter_of_ip",
-            Host,
-            frames_of_a_wire_pass_no_filter_of_ip,
-        ),
-    ]);
+    bitcost_testkit::main(&[TRIALS]);
+}
+
+bitcost_testkit::trials! { Host:
+    hosts_of_a_pair_reach_each_other,
+    udp_is_received_in_the_kernel_thread,
+    an_inline_lab_is_inline,
+    an_ordinary_user_has_the_same_lab,
+    drop_leaves_nothing,
+    a_killed_controller_leaves_nothing,
+    what_is_wrong_is_said,
+    frames_of_a_wire_pass_no_filter_of_ip;
 }
 
 fn me() -> PathBuf {
@@ -207,7 +189,7 @@ fn assert_gone(pids: &[u32], inodes: &[u64]) {
     }
 }
 
-fn hosts_reach_each_other() {
+fn hosts_of_a_pair_reach_each_other() {
     let lab = up(Napi::Threaded);
     let found: Vec<_> = lab
         .hosts()
@@ -305,7 +287,7 @@ fn open_to_all() -> std::fs::Permissions {
 /// The verb that an ordinary user runs.
 fn check_lab() {
     assert_ne!(bitcost_sys::process::effective_uid(), 0);
-    hosts_reach_each_other();
+    hosts_of_a_pair_reach_each_other();
     udp_is_received_in_the_kernel_thread();
     an_inline_lab_is_inline();
     drop_leaves_nothing();
@@ -380,10 +362,7 @@ fn what_is_wrong_is_said() {
     let mut small = pair(1500, Napi::Inline);
     small.links[0].mtu_bytes = 10;
     let mtu = Lab::up(&me(), &small).unwrap_err().to_string();
-    assert!(
-        mtu.contains("the MTU of h1-eth0 to h2-eth0 is 10 bytes"),
-        "{mtu}"
-    );
+    assert_says(&mtu, &["the MTU of h1-eth0 to h2-eth0 is 10 bytes"]);
     let program = Lab::up(Path::new("/no/such"), &pair(1500, Napi::Inline))
         .unwrap_err()
         .to_string();

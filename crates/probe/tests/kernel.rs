@@ -11,12 +11,14 @@ use bitcost_probe::{Between, Detail, Node, PROBES, Socket, Target, Thread};
 use bitcost_sys::netlink::{Rtnl, VethPair};
 
 fn main() {
-    bitcost_testkit::main(vec![
-        ("full_queue_is_reported_with_its_drops", queues),
-        ("other_namespace_is_read_from_here", between),
-        ("missing_sources_are_absent", absent),
-        ("each_probe_reads_its_own_fields", fields),
-    ]);
+    bitcost_testkit::main(&[TRIALS]);
+}
+
+bitcost_testkit::trials! { PrivateNetwork:
+    full_queue_is_reported_with_its_drops,
+    other_namespace_is_read_from_here,
+    missing_sources_are_absent,
+    each_probe_reads_its_own_fields;
 }
 
 fn target(device: &str, sockets: Vec<Socket>, nodes: Vec<Node>) -> Target {
@@ -69,7 +71,7 @@ fn pair() -> Rtnl {
 }
 
 /// A queue without room drops every packet that the interface sends.
-fn queues() {
+fn full_queue_is_reported_with_its_drops() {
     let mut rtnl = pair();
     let index = rtnl.link("a0").unwrap().index;
     // The limit is zero packets.
@@ -106,7 +108,7 @@ fn queues() {
 }
 
 /// The counters of a namespace that this process is not in.
-fn between() {
+fn other_namespace_is_read_from_here() {
     let mut rtnl = pair();
     let index = rtnl.link("a0").unwrap().index;
     if rtnl.set_root_pfifo(index, 10).is_err() {
@@ -153,14 +155,14 @@ fn between() {
     );
 }
 
-fn absent() {
+fn missing_sources_are_absent() {
     let sample = read(&target("no-such0", Vec::new(), Vec::new()));
     assert!(sample.queues.is_empty() && sample.interfaces.is_empty() && sample.driver.is_empty());
     assert!(sample.sockets.is_empty() && sample.tcp_info.is_none());
     assert!(!sample.cpus.is_empty());
 }
 
-fn fields() {
+fn each_probe_reads_its_own_fields() {
     pair();
     let socket = UdpSocket::bind("10.9.0.1:0").unwrap();
     let sample = read(&target(

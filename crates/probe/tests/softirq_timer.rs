@@ -14,13 +14,15 @@ use bitcost_sys::thread::{allowed_cpus, pin_to};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn main() {
-    bitcost_testkit::main(vec![
-        ("known_load_is_counted_and_timed", known_load),
-        ("nothing_is_attached_afterwards", nothing_left),
-        ("cpu_that_does_not_exist_is_refused", no_such_cpu),
-        ("refused_program_comes_with_the_verifiers_words", verifier),
-        ("without_privilege_the_refused_call_is_named", unprivileged),
-    ]);
+    bitcost_testkit::main(&[TRIALS]);
+}
+
+bitcost_testkit::trials! { PrivateNetwork:
+    known_load_is_counted_and_timed,
+    nothing_is_attached_afterwards,
+    cpu_that_does_not_exist_is_refused,
+    refused_program_comes_with_the_verifiers_words,
+    without_privilege_the_refused_call_is_named;
 }
 
 /// A timer of one CPU, to which the caller is pinned.
@@ -48,7 +50,7 @@ fn received(times: &[SoftirqTime]) -> SoftirqTime {
 }
 
 /// Every datagram over the loopback is received in a soft interrupt on the CPU that sends it.
-fn known_load() {
+fn known_load_is_counted_and_timed() {
     let (timer, cpu) = timer();
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let to = socket.local_addr().unwrap();
@@ -97,7 +99,7 @@ fn held() -> (usize, usize) {
     (of_bpf.count(), threads.count())
 }
 
-fn nothing_left() {
+fn nothing_is_attached_afterwards() {
     let before = held();
     assert_eq!(before.0, 0);
     let (timer, _) = timer();
@@ -113,13 +115,13 @@ fn nothing_left() {
     }
 }
 
-fn no_such_cpu() {
+fn cpu_that_does_not_exist_is_refused() {
     let reason = SoftirqTimer::start(&[1_000_000]).unwrap_err();
     assert_eq!(reason.0, "CPU 1000000 is not online");
 }
 
 /// Copies a register that was never written.
-fn verifier() {
+fn refused_program_comes_with_the_verifiers_words() {
     let program = Assembler::new().with_register(Operation::Move, Register::R0, Register::R6);
     let error = Program::load(program).unwrap_err();
     if error.error.kind() == std::io::ErrorKind::PermissionDenied && error.log.is_empty() {
@@ -133,7 +135,7 @@ fn verifier() {
     );
 }
 
-fn unprivileged() {
+fn without_privilege_the_refused_call_is_named() {
     if let Err(error) = unshare_user_as_root() {
         bitcost_testkit::ignore(&format!("no user namespace can be made here: {error}"));
     }

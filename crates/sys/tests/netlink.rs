@@ -8,36 +8,24 @@ use std::time::{Duration, Instant};
 
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
 use bitcost_sys::netlink::{Ethtool, Netdev, Netns, Route, Rtnl, VethPair};
+use bitcost_testkit::assert_says;
 
 fn main() {
-    bitcost_testkit::main(vec![
-        ("a_veth_pair_reads_back", a_veth_pair_reads_back),
-        (
-            "a_peer_goes_to_another_namespace",
-            a_peer_goes_to_another_namespace,
-        ),
-        ("addresses_work_at_once", addresses_work_at_once),
-        ("routes_are_reported", routes_are_reported),
-        ("qdiscs_are_listed", qdiscs_are_listed),
-        (
-            "queue_replaces_the_root_qdisc",
-            queue_replaces_the_root_qdisc,
-        ),
-        (
-            "features_are_those_of_ethtool",
-            features_are_those_of_ethtool,
-        ),
-        ("unknown_feature_is_named", unknown_feature_is_named),
-        (
-            "refusal_has_the_message_of_the_kernel",
-            refusal_has_the_message_of_the_kernel,
-        ),
-        (
-            "napi_of_a_veth_with_gro_is_listed",
-            napi_of_a_veth_with_gro_is_listed,
-        ),
-        ("the_driver_of_a_veth_is_veth", the_driver_of_a_veth_is_veth),
-    ]);
+    bitcost_testkit::main(&[TRIALS]);
+}
+
+bitcost_testkit::trials! { PrivateNetwork:
+    a_veth_pair_reads_back,
+    a_peer_goes_to_another_namespace,
+    addresses_work_at_once,
+    routes_are_reported,
+    qdiscs_are_listed,
+    queue_replaces_the_root_qdisc,
+    features_are_those_of_ethtool,
+    unknown_feature_is_named,
+    refusal_has_the_message_of_the_kernel,
+    napi_of_a_veth_with_gro_is_listed,
+    the_driver_of_a_veth_is_veth;
 }
 
 fn pair(rtnl: &mut Rtnl, mtu_bytes: u32, peer_netns: Option<Netns<'_>>) {
@@ -168,10 +156,7 @@ fn queue_replaces_the_root_qdisc() {
             continue;
         };
         let shown = String::from_utf8_lossy(&tc.stdout).into_owned();
-        assert!(
-            shown.contains(&format!("limit {limit_packets}p")),
-            "{shown}"
-        );
+        assert_says(&shown, &[&format!("limit {limit_packets}p")]);
     }
 }
 
@@ -215,10 +200,7 @@ fn unknown_feature_is_named() {
         .unwrap_err();
     let said = error.to_string();
     assert!(said.contains("tcp-segmentation-offload"), "{said}");
-    assert!(
-        said.contains("the kernel says: bit name not found"),
-        "{said}"
-    );
+    assert_says(&said, &["the kernel says: bit name not found"]);
 }
 
 fn refusal_has_the_message_of_the_kernel() {
@@ -227,10 +209,7 @@ fn refusal_has_the_message_of_the_kernel() {
     let a = rtnl.link("a0").unwrap();
     let said = rtnl.set_mtu(a.index, 10).unwrap_err().to_string();
     assert!(said.contains("set the MTU of a0"), "{said}");
-    assert!(
-        said.contains("the kernel says: mtu less than device minimum"),
-        "{said}"
-    );
+    assert_says(&said, &["the kernel says: mtu less than device minimum"]);
     let said = rtnl
         .replace_root(a.index, 0, "no-such", &[])
         .unwrap_err()
@@ -241,10 +220,7 @@ fn refusal_has_the_message_of_the_kernel() {
     let said = rtnl.set_up(a.index, true).unwrap_err().to_string();
     assert!(said.contains(&format!("set link {} up", a.index)), "{said}");
     let said = rtnl.link("no-such").unwrap_err().to_string();
-    assert!(
-        said.contains("\"no-such\"") && said.contains("check its name"),
-        "{said}"
-    );
+    assert_says(&said, &["\"no-such\"", "check its name"]);
 }
 
 fn napi_of_a_veth_with_gro_is_listed() {

@@ -44,6 +44,14 @@ pub fn split(line: &str) -> Vec<&str> {
     words
 }
 
+/// Checks that a text contains all of these words.
+#[track_caller]
+pub fn assert_says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "no `{word}` in: {text}");
+    }
+}
+
 /// The function of a trial; it fails by panicking.
 pub type Run = Box<dyn Fn()>;
 
@@ -93,6 +101,17 @@ macro_rules! trials {
 ///
 /// If namespaces cannot be made, the trials are reported as ignored, with the reason.
 pub fn main_of_modules(modules: &[&[ListedTrial]]) -> ! {
+    // A trial waits for most of its time: for a window, a deadline, a process.
+    let threads = 3 * std::thread::available_parallelism().map_or(1, NonZero::get);
+    run_listed(modules, threads)
+}
+
+/// As [`main_of_modules`], for trials that need the machine each for itself: one after the other.
+pub fn main(modules: &[&[ListedTrial]]) -> ! {
+    run_listed(modules, 1)
+}
+
+fn run_listed(modules: &[&[ListedTrial]], threads: usize) -> ! {
     let mut listed: Vec<ListedTrial> = modules.concat();
     listed.sort_by_key(|trial| trial.run_in == RunIn::QuietHost);
     let trials = listed.into_iter().map(|trial| {
@@ -102,40 +121,15 @@ pub fn main_of_modules(modules: &[&[ListedTrial]]) -> ! {
             .map_or(trial.path, |(_, name)| name);
         (name, trial.run_in, Box::new(trial.run) as Run)
     });
-    // A trial waits for most of its time: for a window, a deadline, a process.
-    let threads = 3 * std::thread::available_parallelism().map_or(1, NonZero::get);
     run_all(trials.collect(), threads)
 }
 
-/// Runs the trials, each in a private network; the `main` of a test file. Does not return.
-///
-/// If namespaces cannot be made, the trials are reported as ignored, with the reason.
-pub fn main(trials: Vec<(&'static str, fn())>) -> ! {
-    let placed = trials.into_iter();
-    main_in(
-        placed
-            .map(|(name, run)| (name, RunIn::PrivateNetwork, run))
-            .collect(),
-    )
-}
-
-/// As [`main`], for trials that carry values.
+/// As [`main`], for trials that carry values, each in a private network.
 pub fn main_of(trials: Vec<(&'static str, Run)>) -> ! {
     let placed = trials.into_iter();
     run_all(
         placed
             .map(|(name, run)| (name, RunIn::PrivateNetwork, run))
-            .collect(),
-        1,
-    )
-}
-
-/// As [`main`], with where each trial runs.
-pub fn main_in(trials: Vec<(&'static str, RunIn, fn())>) -> ! {
-    let boxed = trials.into_iter();
-    run_all(
-        boxed
-            .map(|(name, run_in, run)| (name, run_in, Box::new(run) as Run))
             .collect(),
         1,
     )
@@ -178,7 +172,7 @@ fn run_all(trials: Vec<(&'static str, RunIn, Run)>, threads: usize) -> ! {
 
 /// Whether this process may make network namespaces; the reason when not.
 ///
-/// It works in a program whose `main` calls [`main`] or [`main_in`], outside of the trials.
+/// It works in a program whose `main` calls [`main`], outside of the trials.
 pub fn can_make_namespaces() -> Result<(), String> {
     run_again(PROBE).map(|_| ())
 }

@@ -46,12 +46,11 @@ fn main() {
     let others: [(&str, fn()); 6] = [
         ("an answer halves the ACKs", answer_halves_the_acks),
         ("spinning receiver", || {
-            stream_is_like_a_plain_loop(&Conditions {
-                waiting: Waiting::Spin,
-                ..stream()
-            });
+            stream_is_like_a_plain_loop(&spinning(stream()));
         }),
-        ("tcp_rr", rr_is_like_a_plain_loop),
+        ("tcp_rr", || {
+            transactions_are_like(&transactions(Workload::TcpRr), plain_rr());
+        }),
         ("tcp_rr, spinning", || {
             transactions_are_like(&spinning(transactions(Workload::TcpRr)), plain_rr());
         }),
@@ -293,10 +292,6 @@ fn stream_is_like_a_plain_loop(conditions: &Conditions) {
         "delayed ACKs: {facts}"
     );
     assert_eq!(own.info.data_segs_out, Some(0), "nothing is sent back");
-}
-
-fn rr_is_like_a_plain_loop() {
-    transactions_are_like(&transactions(Workload::TcpRr), plain_rr());
 }
 
 /// Segments without data per transaction, over one connection or a connection for each. The run's own first connection adds those of opening and closing it.

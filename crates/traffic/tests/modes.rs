@@ -31,61 +31,44 @@ fn main() {
     arguments.test_threads = Some(1);
     let fast = MODES.iter().filter(|row| row.mode != Mode::Plain);
     let mut trials: Vec<Trial> = fast.flat_map(of_mode).collect();
-    trials.extend(
-        PAIRS
-            .iter()
-            .map(|(name, conditions)| trial(name, conditions(), timed)),
-    );
+    trials.extend(PAIRS.map(of_pair));
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// A trial with both endpoints in a fast mode.
-type Pair = (&'static str, fn() -> Conditions);
-
-/// Pairs of modes.
-const PAIRS: &[Pair] = &[
-    ("gso to gro", || Conditions {
-        workload: Workload::UdpStream,
-        send_mode: Mode::Gso,
-        receive_mode: Mode::Gro,
-        message_size_bytes: 64,
-        ..Conditions::default()
-    }),
-    ("sendmmsg to recvmmsg", || Conditions {
-        workload: Workload::UdpStream,
-        send_mode: Mode::Sendmmsg,
-        receive_mode: Mode::Recvmmsg,
-        message_size_bytes: 1024,
-        ..Conditions::default()
-    }),
-    ("splice to truncate", || Conditions {
-        send_mode: Mode::Splice,
-        receive_mode: Mode::Truncate,
-        ..Conditions::default()
-    }),
-    ("io_uring to io_uring, TCP", || Conditions {
-        send_mode: Mode::IoUring,
-        receive_mode: Mode::IoUring,
-        ..Conditions::default()
-    }),
-    ("io_uring to io_uring, UDP", || Conditions {
-        workload: Workload::UdpStream,
-        send_mode: Mode::IoUring,
-        receive_mode: Mode::IoUring,
-        message_size_bytes: 1024,
-        ..Conditions::default()
-    }),
-    ("io_uring zero-copy to io_uring", || Conditions {
-        send_mode: Mode::IoUringZerocopy,
-        receive_mode: Mode::IoUring,
-        ..Conditions::default()
-    }),
-    ("zerocopy to mapped", || Conditions {
-        send_mode: Mode::Zerocopy,
-        receive_mode: Mode::Mapped,
-        ..Conditions::default()
-    }),
+/// Pairs of fast modes with the size of a message.
+const PAIRS: [(Workload, Mode, Mode, u32); 7] = [
+    (Workload::UdpStream, Mode::Gso, Mode::Gro, 64),
+    (Workload::UdpStream, Mode::Sendmmsg, Mode::Recvmmsg, 1024),
+    (Workload::TcpStream, Mode::Splice, Mode::Truncate, 131_072),
+    (Workload::TcpStream, Mode::IoUring, Mode::IoUring, 131_072),
+    (Workload::UdpStream, Mode::IoUring, Mode::IoUring, 1024),
+    (
+        Workload::TcpStream,
+        Mode::IoUringZerocopy,
+        Mode::IoUring,
+        131_072,
+    ),
+    (Workload::TcpStream, Mode::Zerocopy, Mode::Mapped, 131_072),
 ];
+
+/// A trial with both endpoints in a fast mode.
+fn of_pair(
+    (workload, send_mode, receive_mode, message_size_bytes): (Workload, Mode, Mode, u32),
+) -> Trial {
+    let conditions = Conditions {
+        workload,
+        send_mode,
+        receive_mode,
+        message_size_bytes,
+        ..Conditions::default()
+    };
+    let [from, to] = [send_mode, receive_mode].map(Mode::name);
+    trial(
+        &format!("{from} to {to}, {}", workload.name()),
+        conditions,
+        timed,
+    )
+}
 
 /// The workloads of the fast modes.
 const STREAMS: [Workload; 2] = [Workload::TcpStream, Workload::UdpStream];

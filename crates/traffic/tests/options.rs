@@ -20,63 +20,38 @@ use rustix::net::{AddressFamily, RecvFlags, SocketType, eth, recv, socket, socko
 const PATIENCE: Duration = Duration::from_secs(10);
 const TOKEN: [u8; 16] = *b"sixteen letters!";
 
-/// The verification of a setting.
+/// The verification of a setting with some workloads.
 struct Proof {
-    setting: &'static str,
-    /// Its value on the command line.
-    value: &'static str,
-    workload: Workload,
-    /// Other settings, as on the command line.
-    with: &'static [(&'static str, &'static str)],
+    /// The setting and, after a space each, others that it needs, as on the command line.
+    settings: &'static str,
+    workloads: &'static [Workload],
     prove: fn(&Conditions),
+}
+
+impl Proof {
+    /// The settings with their values, first the one that is verified.
+    fn settings(&self) -> impl DoubleEndedIterator<Item = (&'static str, &'static str)> {
+        let words = self.settings.split(' ');
+        words.map(|word| word.split_once('=').expect("a value"))
+    }
 }
 
 const fn proof(
-    setting: &'static str,
-    value: &'static str,
-    workload: Workload,
+    settings: &'static str,
+    workloads: &'static [Workload],
     prove: fn(&Conditions),
 ) -> Proof {
     Proof {
-        setting,
-        value,
-        workload,
-        with: &[],
+        settings,
+        workloads,
         prove,
     }
 }
 
-const fn with(
-    setting: &'static str,
-    value: &'static str,
-    workload: Workload,
-    with: &'static [(&'static str, &'static str)],
-    prove: fn(&Conditions),
-) -> Proof {
-    Proof {
-        setting,
-        value,
-        workload,
-        with,
-        prove,
-    }
-}
-
-use Workload::{TcpRr, TcpStream, UdpRr, UdpStream};
-
-const V6: (&str, &str) = ("ip_version", "6");
-
-/// Datagrams of six fragments at 200 per second, less what their headers take.
-const FRAGMENTED_V6: &[(&str, &str)] = &[
-    V6,
-    ("message_size_bytes", "8192"),
-    ("rate_bps", "13107200"),
-    ("burst_messages", "1"),
-];
-const FRAGMENTED: &[(&str, &str)] = FRAGMENTED_V6.split_at(1).1;
+use Workload::{TcpConnect, TcpCrr, TcpRr, TcpStream, UdpRr, UdpStream};
 
 const PROOFS: &[Proof] = &[
-    proof("workload", "udp_rr", TcpStream, |c| {
+    proof("workload=udp_rr", &[TcpStream], |c| {
         let met = meet(c);
         assert_eq!(
             met.sockets
@@ -84,33 +59,19 @@ const PROOFS: &[Proof] = &[
             [SocketType::DGRAM; 2]
         );
     }),
-    proof("message_size_bytes", "333", UdpStream, |c| {
+    proof("message_size_bytes=333", &[UdpStream], |c| {
         assert_eq!(payloads(c), [333; 20])
     }),
-    with(
-        "payload",
-        "dirty",
-        UdpStream,
-        &[("message_size_bytes", "100")],
-        |c| {
-            let ends: Vec<u8> = packets(c).iter().map(|packet| packet[127]).collect();
-            assert_eq!(ends, (1..=20).collect::<Vec<u8>>());
-        },
-    ),
-    with(
-        "payload",
-        "clean",
-        UdpStream,
-        &[("message_size_bytes", "100")],
-        |c| {
-            assert!(packets(c).iter().all(|packet| packet[127] == 0x5A));
-        },
-    ),
-    with(
-        "receive_size_bytes",
-        "100",
-        TcpStream,
-        &[("message_size_bytes", "1000")],
+    proof("payload=dirty message_size_bytes=100", &[UdpStream], |c| {
+        let ends: Vec<u8> = packets(c).iter().map(|packet| packet[127]).collect();
+        assert_eq!(ends, (1..=20).collect::<Vec<u8>>());
+    }),
+    proof("payload=clean message_size_bytes=100", &[UdpStream], |c| {
+        assert!(packets(c).iter().all(|packet| packet[127] == 0x5A));
+    }),
+    proof(
+        "receive_size_bytes=100 message_size_bytes=1000",
+        &[TcpStream],
         |c| {
             let played = play(c);
             assert!(
@@ -120,18 +81,12 @@ const PROOFS: &[Proof] = &[
             );
         },
     ),
-    with(
-        "mss",
-        "500",
-        TcpStream,
-        &[("message_size_bytes", "1000")],
-        |c| {
-            let played = play(c);
-            let info = played.outcomes[0].tcp_info.clone().expect("a connection");
-            assert_eq!(info.snd_mss_bytes, Some(500));
-        },
-    ),
-    proof("congestion_control", "reno", TcpStream, |c| {
+    proof("mss=500 message_size_bytes=1000", &[TcpStream], |c| {
+        let played = play(c);
+        let info = played.outcomes[0].tcp_info.clone().expect("a connection");
+        assert_eq!(info.snd_mss_bytes, Some(500));
+    }),
+    proof("congestion_control=reno", &[TcpStream], |c| {
         assert_eq!(
             meet(c)
                 .sockets
@@ -139,219 +94,163 @@ const PROOFS: &[Proof] = &[
             ["reno"; 2]
         );
     }),
-    proof("send_buffer_bytes", "20000", TcpStream, |c| {
+    proof("send_buffer_bytes=20000", &[TcpStream, UdpStream], |c| {
         is(c, option::SO_SNDBUF, &BOTH, 40_000)
     }),
-    proof("send_buffer_bytes", "20000", UdpStream, |c| {
-        is(c, option::SO_SNDBUF, &BOTH, 40_000)
-    }),
-    proof("receive_buffer_bytes", "20000", TcpStream, |c| {
+    proof("receive_buffer_bytes=20000", &[TcpStream, UdpRr], |c| {
         is(c, option::SO_RCVBUF, &BOTH, 40_000)
     }),
-    proof("receive_buffer_bytes", "20000", UdpRr, |c| {
-        is(c, option::SO_RCVBUF, &BOTH, 40_000)
-    }),
-    proof("receive_low_water_bytes", "3000", TcpStream, |c| {
+    proof("receive_low_water_bytes=3000", &[TcpStream], |c| {
         is(c, option::SO_RCVLOWAT, &[Role::Receiver], 3000)
     }),
-    proof("nodelay", "true", TcpStream, |c| {
+    proof("nodelay=true", &[TcpStream, TcpRr], |c| {
         is(c, option::TCP_NODELAY, &BOTH, 1)
     }),
-    proof("nodelay", "true", TcpRr, |c| {
-        is(c, option::TCP_NODELAY, &BOTH, 1)
-    }),
-    proof("cork", "true", TcpStream, |c| {
+    proof("cork=true", &[TcpStream], |c| {
         is(c, option::TCP_CORK, &BOTH, 1)
     }),
-    proof("dscp", "46", UdpStream, |c| {
+    proof("dscp=46", &[UdpStream], |c| {
         is(c, option::IP_TOS, &BOTH, 46 << 2);
         on_wire(c, |packet| assert_eq!(packet[1], 46 << 2));
     }),
-    with("dscp", "10", TcpStream, &[V6], |c| {
+    proof("dscp=10 ip_version=6", &[TcpStream], |c| {
         is(c, option::IPV6_TCLASS, &BOTH, 10 << 2);
         on_wire(c, |packet| {
             assert_eq!((packet[0] << 4 | packet[1] >> 4) >> 2, 10)
         });
     }),
-    proof("priority", "5", UdpStream, |c| {
-        is(c, option::SO_PRIORITY, &BOTH, 5)
-    }),
-    proof("priority", "5", TcpStream, |c| {
-        is(c, option::SO_PRIORITY, &BOTH, 5)
-    }),
-    proof("priority", "5", TcpRr, |c| {
+    proof("priority=5", &[UdpStream, TcpStream, TcpRr], |c| {
         is(c, option::SO_PRIORITY, &BOTH, 5)
     }),
     // Both endpoints compare the request with what their connection reports.
-    proof("priority", "5", Workload::TcpCrr, |c| drop(meet(c))),
-    proof("priority", "5", Workload::TcpConnect, |c| drop(meet(c))),
-    proof("waiting", "spin", TcpStream, idle_receiver_works),
-    proof("waiting", "spin", UdpStream, idle_receiver_works),
-    proof("notsent_low_water_bytes", "16384", TcpStream, |c| {
+    proof("priority=5", &[TcpCrr, TcpConnect], |c| drop(meet(c))),
+    proof("waiting=spin", &[TcpStream, UdpStream], idle_receiver_works),
+    proof("notsent_low_water_bytes=16384", &[TcpStream], |c| {
         is(c, option::TCP_NOTSENT_LOWAT, &BOTH, 16_384)
     }),
-    with(
-        "messages_per_call",
-        "4",
-        UdpStream,
-        &[("send_mode", "sendmmsg")],
+    proof(
+        "messages_per_call=4 send_mode=sendmmsg",
+        &[UdpStream],
         |c| {
             let sent = play(c).sender;
             assert_eq!((sent.messages, sent.calls), (20, 5));
         },
     ),
-    proof("busy_poll_us", "37", TcpStream, |c| {
+    proof("busy_poll_us=37", &[TcpStream], |c| {
         is(c, option::SO_BUSY_POLL, &BOTH, 37)
     }),
-    proof("receiver_delay_us", "5000", UdpStream, |c| {
+    proof("receiver_delay_us=5000", &[UdpStream], |c| {
         assert!(play(c).elapsed >= Duration::from_millis(95))
     }),
     // 20 messages of 1000 bytes, on each of which 1 ms is worked.
-    proof("send_work_ns", "1000000", UdpStream, |c| {
+    proof("send_work_ns=1000000", &[UdpStream, TcpStream], |c| {
         assert!(play(c).elapsed >= Duration::from_millis(20))
     }),
-    proof("send_work_ns", "1000000", TcpStream, |c| {
-        assert!(play(c).elapsed >= Duration::from_millis(20))
-    }),
-    proof("receive_work_ns", "1000000", UdpStream, |c| {
-        assert!(play(c).elapsed >= Duration::from_millis(20))
-    }),
-    proof("receive_work_ns", "1000000", TcpStream, |c| {
+    proof("receive_work_ns=1000000", &[UdpStream, TcpStream], |c| {
         assert!(play(c).elapsed >= Duration::from_millis(20))
     }),
     // 20 messages of 1000 bytes, one every 5 ms.
-    with("rate_bps", "1600000", UdpStream, BURSTS, |c| {
-        assert!(play(c).elapsed >= Duration::from_millis(94))
-    }),
-    with("message_rate", "200", TcpStream, BURSTS, |c| {
-        assert!(play(c).elapsed >= Duration::from_millis(94))
-    }),
+    proof(
+        "rate_bps=1600000 message_size_bytes=1000 burst_messages=1",
+        &[UdpStream],
+        |c| assert!(play(c).elapsed >= Duration::from_millis(94)),
+    ),
+    proof(
+        "message_rate=200 message_size_bytes=1000 burst_messages=1",
+        &[TcpStream],
+        |c| assert!(play(c).elapsed >= Duration::from_millis(94)),
+    ),
     // A datagram of 22 bytes has 64 with headers: about three times the interval of user data
     // alone.
-    with(
-        "rate_of",
-        "wire",
-        UdpStream,
-        &[
-            ("message_size_bytes", "22"),
-            ("rate_bps", "102400"),
-            ("burst_messages", "1"),
-        ],
+    proof(
+        "rate_of=wire message_size_bytes=22 rate_bps=102400 burst_messages=1",
+        &[UdpStream],
         |c| {
             assert!(play(c).elapsed >= Duration::from_millis(94));
         },
     ),
-    with(
-        "rate_of",
-        "wire",
-        UdpStream,
-        FRAGMENTED,
+    proof(
+        "rate_of=wire message_size_bytes=8192 rate_bps=13107200 burst_messages=1",
+        &[UdpStream],
         counts_the_headers_of_fragments,
     ),
-    with(
-        "rate_of",
-        "wire",
-        UdpStream,
-        FRAGMENTED_V6,
+    proof(
+        "rate_of=wire ip_version=6 message_size_bytes=8192 rate_bps=13107200 burst_messages=1",
+        &[UdpStream],
         counts_the_headers_of_fragments,
     ),
-    with(
-        "burst_messages",
-        "7",
-        UdpStream,
-        &[("message_rate", "1000")],
-        |c| {
-            let pacing = play(c).outcomes[0].pacing.expect("it paces itself");
-            assert_eq!((pacing.burst_messages, pacing.bursts), (7, 3));
-        },
-    ),
-    with(
-        "pacing",
-        "kernel",
-        TcpStream,
-        &[("rate_bps", "80000000")],
-        |c| {
-            let [sender, _] = meet(c).sockets;
-            assert_eq!(
-                option::max_pacing_rate(sender).expect("a rate"),
-                Some(10_000_000)
-            );
-        },
-    ),
-    proof("stop_bytes", "12345", TcpStream, |c| {
+    proof("burst_messages=7 message_rate=1000", &[UdpStream], |c| {
+        let pacing = play(c).outcomes[0].pacing.expect("it paces itself");
+        assert_eq!((pacing.burst_messages, pacing.bursts), (7, 3));
+    }),
+    proof("pacing=kernel rate_bps=80000000", &[TcpStream], |c| {
+        let [sender, _] = meet(c).sockets;
+        assert_eq!(
+            option::max_pacing_rate(sender).expect("a rate"),
+            Some(10_000_000)
+        );
+    }),
+    proof("stop_bytes=12345", &[TcpStream], |c| {
         let played = play(c);
         assert_eq!([played.sender.bytes, played.receiver.bytes], [12_345; 2]);
     }),
-    proof("stop_messages", "17", UdpStream, |c| {
+    proof("stop_messages=17", &[UdpStream], |c| {
         let played = play(c);
         assert_eq!([played.sender.messages, played.receiver.messages], [17; 2]);
     }),
-    proof("stop_transactions", "17", TcpRr, |c| {
+    proof("stop_transactions=17", &[TcpRr], |c| {
         let played = play(c);
         assert_eq!([played.sender.messages, played.receiver.messages], [17; 2]);
     }),
-    proof("request_size_bytes", "77", UdpRr, |c| {
+    proof("request_size_bytes=77", &[UdpRr], |c| {
         assert_eq!(payloads(c), [[77, 1]; 20].concat())
     }),
-    proof("response_size_bytes", "78", UdpRr, |c| {
+    proof("response_size_bytes=78", &[UdpRr], |c| {
         assert_eq!(payloads(c), [[1, 78]; 20].concat())
     }),
-    proof("ip_version", "6", TcpStream, |c| {
+    proof("ip_version=6", &[TcpStream, UdpStream], |c| {
         is_of(c, AddressFamily::INET6)
     }),
-    proof("ip_version", "6", UdpStream, |c| {
-        is_of(c, AddressFamily::INET6)
-    }),
-    proof("ip_version", "4", UdpRr, |c| is_of(c, AddressFamily::INET)),
-    with("flow_label", "74565", UdpStream, &[V6], labelled),
-    with("flow_label", "74565", TcpStream, &[V6], labelled),
-    with("flow_label", "74565", Workload::TcpCrr, &[V6], labelled),
-    proof("sender_address", "127.0.0.2", TcpStream, |c| {
+    proof("ip_version=4", &[UdpRr], |c| is_of(c, AddressFamily::INET)),
+    proof(
+        "flow_label=74565 ip_version=6",
+        &[UdpStream, TcpStream, TcpCrr],
+        labelled,
+    ),
+    proof("sender_address=127.0.0.2", &[TcpStream, UdpStream], |c| {
         assert_eq!(meet(c).own(0).ip(), Ipv4Addr::new(127, 0, 0, 2))
     }),
-    proof("sender_address", "127.0.0.2", UdpStream, |c| {
-        assert_eq!(meet(c).own(0).ip(), Ipv4Addr::new(127, 0, 0, 2))
-    }),
-    proof("sender_device", "lo", UdpStream, |c| {
+    proof("sender_device=lo", &[UdpStream, TcpStream], |c| {
         is_bound(c, ["lo"], [Role::Sender])
     }),
-    proof("sender_device", "lo", TcpStream, |c| {
-        is_bound(c, ["lo"], [Role::Sender])
-    }),
-    proof("receiver_device", "lo", TcpStream, |c| {
-        is_bound(c, ["lo"], [Role::Receiver])
-    }),
-    proof("receiver_device", "lo", UdpStream, |c| {
+    proof("receiver_device=lo", &[TcpStream, UdpStream], |c| {
         is_bound(c, ["lo"], [Role::Receiver])
     }),
     // Inside the kernel's own range of ports, and outside of it.
-    proof("sender_ports", "40000-40003", TcpStream, |c| {
+    proof("sender_ports=40000-40003", &[TcpStream], |c| {
         assert!((40_000..=40_003).contains(&meet(c).own(0).port()))
     }),
-    proof("sender_ports", "2000-2003", TcpStream, |c| {
+    proof("sender_ports=2000-2003", &[TcpStream], |c| {
         assert!((2000..=2003).contains(&meet(c).own(0).port()))
     }),
-    proof("sender_ports", "2000", UdpStream, |c| {
+    proof("sender_ports=2000", &[UdpStream], |c| {
         assert_eq!(meet(c).own(0).port(), 2000)
     }),
-    with(
-        "sender_ports",
-        "40000",
-        UdpRr,
-        &[("receiver_ports", "5201")],
-        |c| {
-            assert_eq!(meet(c).own(0).port(), 40_000);
-        },
+    proof("sender_ports=40000 receiver_ports=5201", &[UdpRr], |c| {
+        assert_eq!(meet(c).own(0).port(), 40_000);
+    }),
+    proof(
+        "receiver_ports=5201",
+        &[TcpStream, UdpStream],
+        listens_again,
     ),
-    proof("receiver_ports", "5201", TcpStream, listens_again),
-    proof("receiver_ports", "5201", UdpStream, listens_again),
-    proof("latency", "true", UdpRr, |c| {
+    proof("latency=true", &[UdpRr], |c| {
         assert!(play(c).outcomes[0].latency.is_some())
     }),
-    proof("transaction_rate", "200", TcpRr, |c| {
+    proof("transaction_rate=200", &[TcpRr], |c| {
         assert!(play(c).elapsed >= Duration::from_millis(94))
     }),
-    proof("request_timeout_ms", "1234", UdpRr, |c| {
+    proof("request_timeout_ms=1234", &[UdpRr], |c| {
         let [client, _] = meet(c).sockets;
         let timeout = sockopt::socket_timeout(client, sockopt::Timeout::Recv)
             .expect("a timeout")
@@ -359,8 +258,6 @@ const PROOFS: &[Proof] = &[
         assert!((1234..1250).contains(&timeout.as_millis()), "{timeout:?}");
     }),
 ];
-
-const BURSTS: &[(&str, &str)] = &[("message_size_bytes", "1000"), ("burst_messages", "1")];
 
 /// Settings that other tests verify, each with the file under `crates` and a text of the test in it.
 const ELSEWHERE: &str = r#"
@@ -389,12 +286,12 @@ sysctl bitcost/tests/runs/knobs.rs sysctl.net.ipv4.tcp_rmem
 tcp_buffers bitcost/tests/runs/labs.rs --tcp-buffers
 stress bitcost/tests/runs/knobs.rs stress_load_percent
 default_congestion_control bitcost/tests/runs/knobs.rs --default-congestion
-idle host/tests/integration/kernel.rs fn idle()
-channels host/tests/integration/kernel.rs fn channels()
-coalesce host/tests/integration/kernel.rs fn coalesce()
-threaded_napi host/tests/integration/kernel.rs fn receive_path()
-rps_cpus host/tests/integration/kernel.rs fn receive_path()
-governor host/tests/integration/kernel.rs fn governor()
+idle host/tests/integration/kernel.rs fn idle_cpus_poll_while_the_file_is_held()
+channels host/tests/integration/kernel.rs fn channels_are_set_and_restored()
+coalesce host/tests/integration/kernel.rs fn coalescing_is_set_and_restored_if_supported()
+threaded_napi host/tests/integration/kernel.rs fn threads_and_cpus_that_receive_are_set_and_restored()
+rps_cpus host/tests/integration/kernel.rs fn threads_and_cpus_that_receive_are_set_and_restored()
+governor host/tests/integration/kernel.rs fn governor_is_set_and_restored()
 receiver_address bitcost/tests/runs/one_run.rs --receiver-address
 sender_cpus bitcost/tests/runs/one_run.rs --sender-cpus
 receiver_cpus bitcost/tests/runs/one_run.rs --receiver-cpus
@@ -418,8 +315,6 @@ fn elsewhere() -> impl Iterator<Item = (&'static str, &'static str, &'static str
 const BOTH: [Role; 2] = [Role::Sender, Role::Receiver];
 
 fn main() {
-    // Each trial runs in a new process, which finds its proof by name.
-    let names: Vec<&'static str> = PROOFS.iter().map(name).collect();
     let mut trials: Vec<(&'static str, bitcost_testkit::Run)> = vec![
         (
             "every setting has its proof",
@@ -430,28 +325,13 @@ fn main() {
             Box::new(two_flows_share_a_range),
         ),
     ];
-    trials.extend(
-        names
-            .into_iter()
-            .zip(PROOFS)
-            .map(|(name, proof)| (name, Box::new(|| proved(proof)) as bitcost_testkit::Run)),
-    );
+    for proof in PROOFS {
+        for workload in proof.workloads {
+            let name = format!("{} ({})", proof.settings, workload.name()).leak();
+            trials.push((name, Box::new(|| proved(proof, *workload))));
+        }
+    }
     bitcost_testkit::main_of(trials);
-}
-
-fn name(proof: &Proof) -> &'static str {
-    let with: String = proof
-        .with
-        .iter()
-        .map(|(name, value)| format!(" {name}={value}"))
-        .collect();
-    format!(
-        "{} {} ({}{with})",
-        proof.setting,
-        proof.value,
-        proof.workload.name()
-    )
-    .leak()
 }
 
 fn every_setting_has_its_proof() {
@@ -462,7 +342,10 @@ fn every_setting_has_its_proof() {
         assert!(text.contains(words), "{setting}: no `{words}` in {file}");
     }
     for setting in SETTINGS {
-        let here = PROOFS.iter().any(|proof| proof.setting == setting.name);
+        let proved = PROOFS.iter().filter_map(|proof| proof.settings().next());
+        let here = proved
+            .map(|(name, _)| name)
+            .any(|name| name == setting.name);
         let there = elsewhere().any(|(name, ..)| name == setting.name);
         assert!(
             here || there,
@@ -472,17 +355,15 @@ fn every_setting_has_its_proof() {
     }
 }
 
-fn proved(proof: &Proof) {
+fn proved(proof: &Proof, workload: Workload) {
     let mut conditions = Conditions {
-        workload: proof.workload,
+        workload,
         message_size_bytes: 1000,
         ..Conditions::default()
     };
-    for (name, value) in proof.with.iter().chain([&(proof.setting, proof.value)]) {
-        let setting = SETTINGS
-            .iter()
-            .find(|setting| setting.name == *name)
-            .expect("a setting");
+    for (name, value) in proof.settings().rev() {
+        let setting = SETTINGS.iter().find(|setting| setting.name == name);
+        let setting = setting.expect("a setting");
         bitcost_study::settings::set_text(setting, &mut conditions, value)
             .expect("it takes the value");
     }

@@ -6,21 +6,19 @@ use std::thread;
 use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_testkit::assert_says;
 use bitcost_traffic::Control;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
 fn main() {
-    bitcost_testkit::main(vec![
-        (
-            "error without a free port names the settings to change",
-            || no_port_left(Workload::TcpCrr),
-        ),
-        ("tcp_connect without a free port names them, too", || {
-            no_port_left(Workload::TcpConnect)
-        }),
-        ("connections reuse ports", ports_are_used_again),
-    ]);
+    bitcost_testkit::main(&[TRIALS]);
+}
+
+bitcost_testkit::trials! { PrivateNetwork:
+    error_without_a_free_port_names_the_settings_to_change,
+    tcp_connect_without_a_free_port_names_them_too,
+    connections_reuse_ports;
 }
 
 fn allow_ports(range: &str) {
@@ -62,20 +60,25 @@ fn connect_again_and_again(workload: Workload, transactions: u64) -> (u64, Resul
     (served, result)
 }
 
+fn error_without_a_free_port_names_the_settings_to_change() {
+    no_port_left(Workload::TcpCrr);
+}
+
+fn tcp_connect_without_a_free_port_names_them_too() {
+    no_port_left(Workload::TcpConnect);
+}
+
 /// The listening socket uses one of the two ports, the first connection the other.
 fn no_port_left(workload: Workload) {
     allow_ports("40000 40001");
     let (made, result) = connect_again_and_again(workload, 10);
     let error = result.expect_err("no port is left");
-    assert!(
-        error.contains("ip_local_port_range") && error.contains("tcp_tw_reuse"),
-        "{error}"
-    );
+    assert_says(&error, &["ip_local_port_range", "tcp_tw_reuse"]);
     assert_eq!(made, 0);
 }
 
 /// The server closes first, so that `TIME_WAIT` holds no port of the client.
-fn ports_are_used_again() {
+fn connections_reuse_ports() {
     allow_ports("40000 40099");
     for workload in [Workload::TcpCrr, Workload::TcpConnect] {
         assert_eq!(connect_again_and_again(workload, 1000), (1000, Ok(())));

@@ -13,23 +13,13 @@ use bitcost_sys::netlink::{Rtnl, VethPair};
 /// Journals that are changed at random.
 const MUTANTS: u64 = 500;
 
-/// The tests of this file.
-pub const TRIALS: &[(&str, fn())] = &[
-    (
-        "randomly_damaged_journal_is_kept_unless_intact_and_settled",
-        changed_at_random,
-    ),
-    (
-        "header_with_a_changed_bit_does_not_lose_the_network",
-        changed_header,
-    ),
-    ("irregular_files_are_reported_and_kept", no_regular_file),
-    ("journal_of_format_2_is_restored", format_2),
-    (
-        "folder_writable_by_others_is_refused_by_every_reader",
-        shared_folder,
-    ),
-];
+bitcost_testkit::trials! { PrivateNetwork:
+    randomly_damaged_journal_is_kept_unless_intact_and_settled,
+    header_with_a_changed_bit_does_not_lose_the_network,
+    irregular_files_are_reported_and_kept,
+    journal_of_format_2_is_restored,
+    folder_writable_by_others_is_refused_by_every_reader;
+}
 
 fn veth() {
     let pair = VethPair {
@@ -127,7 +117,7 @@ fn mutant(mut lines: Vec<Vec<u8>>, random: &mut impl FnMut(usize) -> usize) -> (
     (bytes, way >= 5)
 }
 
-fn changed_at_random() {
+fn randomly_damaged_journal_is_kept_unless_intact_and_settled() {
     veth();
     let folder = tempfile::tempdir().unwrap();
     let here = Header::now(1);
@@ -176,7 +166,7 @@ fn changed_at_random() {
     }
 }
 
-fn changed_header() {
+fn header_with_a_changed_bit_does_not_lose_the_network() {
     veth();
     set_mtu(1400);
     let folder = tempfile::tempdir().unwrap();
@@ -219,7 +209,7 @@ fn odd(folder: &Path, name: &str, make: impl FnOnce(&Path)) -> (PathBuf, Vec<u8>
 /// Makes something at a path.
 type Make = Box<dyn Fn(&Path)>;
 
-fn no_regular_file() {
+fn irregular_files_are_reported_and_kept() {
     veth();
     set_mtu(1400);
     let fifo = |path: &Path| {
@@ -266,7 +256,7 @@ fn no_regular_file() {
     assert_eq!(mtu(), 1400);
 }
 
-fn shared_folder() {
+fn folder_writable_by_others_is_refused_by_every_reader() {
     veth();
     set_mtu(1400);
     let folder = tempfile::tempdir().unwrap();
@@ -292,7 +282,7 @@ fn shared_folder() {
 }
 
 /// Format 2 had other keys for side effects: `along` and `along_after`.
-fn format_2() {
+fn journal_of_format_2_is_restored() {
     veth();
     let folder = tempfile::tempdir().unwrap();
     let header = Header {

@@ -6,65 +6,44 @@ use std::process::Command;
 use bitcost_host::{
     CHANNEL_COUNTS, Change, ChangeSet, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, Governor,
     HostError, IDLE, INTERRUPT_COALESCING, Idle, Knob, Mtu, NoJournal, Offloads, RPS_CPUS,
-    RootQdisc, SET, Sysctl, THREADED_NAPI, Values, describe, is_on, single,
+    RootQdisc, Sysctl, THREADED_NAPI, Values, describe, is_on, single,
 };
 use bitcost_sys::netlink::{Limit, Rtnl, VethPair};
+use bitcost_testkit::assert_says;
 
-/// The tests of this file.
-pub const TRIALS: &[(&str, fn())] = &[
-    (
-        "tso_off_turns_every_bit_off_and_restores_all",
-        off_then_restore,
-    ),
-    ("tso_off_restores_requested_and_active_bits", tso_bits),
-    ("offloads_on_are_active_afterwards", on_is_active),
-    ("offloads_as_found_change_nothing", as_found_touches_nothing),
-    (
-        "lro_on_a_veth_fails_with_requested_and_actual_value",
-        lro_is_not_applied,
-    ),
-    (
-        "bits_changed_as_side_effect_are_restored",
-        bits_taken_along_are_restored,
-    ),
-    ("mtu_is_set_and_restored", mtu),
-    ("invalid_mtu_is_refused", mtu_refused),
-    (
-        "limits_of_super_packets_are_set_for_both_families_and_restored",
-        limits,
-    ),
-    ("separate_limit_of_ipv4_is_restored", limit_of_ipv4),
-    ("invalid_limits_are_refused", limits_refused),
-    ("default_qdisc_is_replaced_and_restored", qdisc_default),
-    (
-        "foreign_qdisc_is_restored_with_handle_and_parameters",
-        foreign_qdisc,
-    ),
-    ("qdisc_tree_is_not_replaced", qdisc_tree),
-    ("missing_qdisc_is_reported_with_its_module", missing_qdisc),
-    ("sysctl_is_set_and_restored", sysctl),
-    (
-        "sysctl_of_the_machine_is_refused_in_a_namespace",
-        sysctl_of_the_machine,
-    ),
-    ("channels_are_set_and_restored", channels),
-    (
-        "threads_and_cpus_that_receive_are_set_and_restored",
-        receive_path,
-    ),
-    ("coalescing_is_set_and_restored_if_supported", coalesce),
-    ("governor_is_set_and_restored", governor),
-    ("idle_cpus_poll_while_the_file_is_held", idle),
-    ("idle_that_is_not_in_effect_is_seen", idle_not_in_effect),
-    ("idle_without_the_device_is_an_error", idle_without_device),
-    ("invalid_subject_is_refused", hostile_subjects),
-    ("changes_are_restored_in_reverse_order", reverse_order),
-    ("foreign_change_is_kept_and_reported", foreign_change),
-    ("foreign_bit_is_kept_and_others_are_restored", foreign_bit),
-    ("missing_device_needs_no_restoring", gone),
-    ("dropping_the_change_set_restores", dropping_restores),
-    ("facts_of_a_veth", the_facts_of_a_veth),
-];
+bitcost_testkit::trials! { PrivateNetwork:
+    tso_off_turns_every_bit_off_and_restores_all,
+    tso_off_restores_requested_and_active_bits,
+    offloads_on_are_active_afterwards,
+    offloads_as_found_change_nothing,
+    lro_on_a_veth_fails_with_requested_and_actual_value,
+    bits_changed_as_side_effect_are_restored,
+    mtu_is_set_and_restored,
+    invalid_mtu_is_refused,
+    limits_of_super_packets_are_set_for_both_families_and_restored,
+    separate_limit_of_ipv4_is_restored,
+    invalid_limits_are_refused,
+    default_qdisc_is_replaced_and_restored,
+    foreign_qdisc_is_restored_with_handle_and_parameters,
+    qdisc_tree_is_not_replaced,
+    missing_qdisc_is_reported_with_its_module,
+    sysctl_is_set_and_restored,
+    sysctl_of_the_machine_is_refused_in_a_namespace,
+    channels_are_set_and_restored,
+    threads_and_cpus_that_receive_are_set_and_restored,
+    coalescing_is_set_and_restored_if_supported,
+    governor_is_set_and_restored,
+    idle_cpus_poll_while_the_file_is_held,
+    idle_that_is_not_in_effect_is_seen,
+    idle_without_the_device_is_an_error,
+    invalid_subject_is_refused,
+    changes_are_restored_in_reverse_order,
+    foreign_change_is_kept_and_reported,
+    foreign_bit_is_kept_and_others_are_restored,
+    missing_device_needs_no_restoring,
+    dropping_the_change_set_restores,
+    facts_of_a_veth;
+}
 
 fn veth() {
     let pair = VethPair {
@@ -79,10 +58,14 @@ fn veth() {
     rtnl.set_up(index, true).unwrap();
 }
 
-fn values(pairs: &[(&str, &str)]) -> Values {
+/// A request such as `kind=pfifo limit_packets=77`, or the one value of a knob that has no names.
+fn values(request: &str) -> Values {
+    if !request.contains('=') {
+        return single(request);
+    }
+    let pairs = request.split(' ').filter_map(|word| word.split_once('='));
     pairs
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
 }
 
@@ -92,19 +75,15 @@ fn held() -> ChangeSet {
 
 /// Makes a request that is refused with a sentence that has all of these words.
 #[track_caller]
-fn assert_refused(knob: &'static dyn Knob, subject: &str, request: &Values, words: &[&str]) {
-    let said = held().set(knob, subject, request).unwrap_err().to_string();
+fn assert_refused(knob: &'static dyn Knob, subject: &str, request: &str, words: &[&str]) {
+    let asked = values(request);
+    let said = held().set(knob, subject, &asked).unwrap_err().to_string();
     assert!(words.iter().all(|word| said.contains(word)), "{said}");
 }
 
 /// Sets a request, checks that another program sees it, and that everything is as before
 /// afterwards.
-fn set_and_restore(
-    knob: &'static dyn Knob,
-    subject: &str,
-    request: &[(&str, &str)],
-    seen: impl FnOnce(),
-) {
+fn set_and_restore(knob: &'static dyn Knob, subject: &str, request: &str, seen: impl FnOnce()) {
     let before = knob.observe(subject).unwrap();
     let mut held = held();
     let in_effect = held.set(knob, subject, &values(request)).unwrap();
@@ -120,26 +99,28 @@ fn set_and_restore(
 }
 
 /// The output of a program; `None` if it is not installed.
-fn printed(words: &[&str]) -> Option<String> {
+fn printed(line: &str) -> Option<String> {
+    let words = bitcost_testkit::split(line);
     let output = Command::new(words[0]).args(&words[1..]).output().ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Runs a program that changes something; ignores the trial if it is not installed or refuses.
-fn outside(words: &[&str]) {
+fn outside(line: &str) {
+    let words = bitcost_testkit::split(line);
     match Command::new(words[0]).args(&words[1..]).output() {
         Ok(output) if output.status.success() => {}
         Ok(output) => bitcost_testkit::ignore(&format!(
-            "{words:?}: {}",
+            "{line}: {}",
             String::from_utf8_lossy(&output.stderr)
         )),
-        Err(error) => bitcost_testkit::ignore(&format!("{}: {error}", words[0])),
+        Err(error) => bitcost_testkit::ignore(&format!("{line}: {error}")),
     }
 }
 
-fn assert_printed(words: &[&str], wanted: &str) {
-    if let Some(text) = printed(words) {
-        assert!(text.contains(wanted), "{words:?}: {text}");
+fn assert_printed(line: &str, wanted: &str) {
+    if let Some(text) = printed(line) {
+        assert!(text.contains(wanted), "{line}: {text}");
     }
 }
 
@@ -147,7 +128,7 @@ fn is_tso(name: &str) -> bool {
     name.starts_with("tx-tcp") && name.ends_with("-segmentation")
 }
 
-fn off_then_restore() {
+fn tso_off_turns_every_bit_off_and_restores_all() {
     veth();
     let before = Offloads.observe("a0").unwrap();
     let tso_on = before
@@ -155,7 +136,7 @@ fn off_then_restore() {
         .filter(|(name, word)| is_tso(name) && is_on(word))
         .count();
     assert!(tso_on >= 4, "a fresh veth has TSO: {before:?}");
-    set_and_restore(&Offloads, "a0", &[(SET, "off")], || {
+    set_and_restore(&Offloads, "a0", "set=off", || {
         let now = Offloads.observe("a0").unwrap();
         assert!(
             now.iter()
@@ -163,7 +144,7 @@ fn off_then_restore() {
                 .all(|(_, word)| !is_on(word))
         );
         assert!(!is_on(&now["tx-generic-segmentation"]) && !is_on(&now["rx-gro"]));
-        assert_printed(&["ethtool", "-k", "a0"], "tcp-segmentation-offload: off");
+        assert_printed("ethtool -k a0", "tcp-segmentation-offload: off");
     });
 }
 
@@ -175,11 +156,11 @@ fn outside_view() -> (bitcost_sys::netlink::Features, Option<String>) {
             .unwrap()
             .features("a0")
             .unwrap(),
-        printed(&["ethtool", "-k", "a0"]),
+        printed("ethtool -k a0"),
     )
 }
 
-fn tso_bits() {
+fn tso_off_restores_requested_and_active_bits() {
     veth();
     let is_tso_of = |features: &bitcost_sys::netlink::Features| -> Vec<(bool, bool)> {
         features
@@ -196,82 +177,66 @@ fn tso_bits() {
     );
     let mut change = held();
     change
-        .set(
-            &Offloads,
-            "a0",
-            &values(&[("tcp-segmentation-offload", "off")]),
-        )
+        .set(&Offloads, "a0", &values("tcp-segmentation-offload=off"))
         .unwrap();
     let now = is_tso_of(&outside_view().0);
     assert_eq!(now, vec![(false, false); bits.len()]);
     assert!(change.restore().iter().all(bitcost_host::Outcome::is_clean));
     assert_eq!(outside_view(), before);
     // The feature is wanted, but not active because a checksum is off; this state must be restored.
-    outside(&["ethtool", "-K", "a0", "tx-checksum-ip-generic", "off"]);
+    outside("ethtool -K a0 tx-checksum-ip-generic off");
     let before = outside_view();
     assert!(is_tso_of(&before.0).contains(&(true, false)), "{before:?}");
     let mut change = held();
-    change
-        .set(&Offloads, "a0", &values(&[(SET, "off")]))
-        .unwrap();
+    change.set(&Offloads, "a0", &values("set=off")).unwrap();
     assert_eq!(change.restore().len(), 1);
     assert_eq!(outside_view(), before);
 }
 
-fn on_is_active() {
+fn offloads_on_are_active_afterwards() {
     veth();
     assert!(
         !is_on(&Offloads.observe("a0").unwrap()["rx-gro"]),
         "a fresh veth has GRO off"
     );
-    set_and_restore(&Offloads, "a0", &[(SET, "on")], || {
+    set_and_restore(&Offloads, "a0", "set=on", || {
         let now = Offloads.observe("a0").unwrap();
         assert!(is_on(&now["rx-gro"]) && is_on(&now["tx-tcp-segmentation"]));
     });
 }
 
-fn as_found_touches_nothing() {
+fn offloads_as_found_change_nothing() {
     veth();
     let before = Offloads.observe("a0").unwrap();
     let mut held = held();
-    let in_effect = held
-        .set(&Offloads, "a0", &values(&[(SET, "as-found")]))
-        .unwrap();
+    let in_effect = held.set(&Offloads, "a0", &values("set=as-found")).unwrap();
     assert!(in_effect.asked.is_empty());
     assert_eq!(held.restore(), []);
     assert_eq!(Offloads.observe("a0").unwrap(), before);
 }
 
-fn lro_is_not_applied() {
+fn lro_on_a_veth_fails_with_requested_and_actual_value() {
     veth();
     let before = Offloads.observe("a0").unwrap();
     for name in ["lro", "rx-lro", "large-receive-offload"] {
         let error = held()
-            .set(&Offloads, "a0", &values(&[(name, "on"), ("gso", "off")]))
+            .set(&Offloads, "a0", &values(&format!("{name}=on gso=off")))
             .unwrap_err();
         assert!(matches!(error, HostError::NotApplied { .. }), "{error}");
         let said = error.to_string();
-        assert!(
-            said.contains("rx-lro requested on, in effect off [fixed]"),
-            "{said}"
-        );
+        assert_says(&said, &["rx-lro requested on, in effect off [fixed]"]);
         assert_eq!(
             Offloads.observe("a0").unwrap(),
             before,
             "the side effects are restored"
         );
     }
-    assert_refused(
-        &Offloads,
-        "a0",
-        &values(&[("rx-gor", "on")]),
-        &["did you mean `rx-gro`"],
-    );
+    assert_refused(&Offloads, "a0", "rx-gor=on", &["did you mean `rx-gro`"]);
 }
 
-fn bits_taken_along_are_restored() {
+fn bits_changed_as_side_effect_are_restored() {
     veth();
-    set_and_restore(&Offloads, "a0", &[("tx", "off")], || {
+    set_and_restore(&Offloads, "a0", "tx=off", || {
         let now = Offloads.observe("a0").unwrap();
         assert!(
             !is_on(&now["tx-tcp-segmentation"]),
@@ -280,27 +245,22 @@ fn bits_taken_along_are_restored() {
     });
 }
 
-fn mtu() {
+fn mtu_is_set_and_restored() {
     veth();
-    set_and_restore(&Mtu, "a0", &[("value", "1500")], || {
-        assert_printed(&["ip", "link", "show", "a0"], "mtu 1500");
+    set_and_restore(&Mtu, "a0", "1500", || {
+        assert_printed("ip link show a0", "mtu 1500");
     });
 }
 
-fn mtu_refused() {
+fn invalid_mtu_is_refused() {
     veth();
-    assert_refused(
-        &Mtu,
-        "a0",
-        &single("70000"),
-        &["70000", "takes at most 65535"],
-    );
+    assert_refused(&Mtu, "a0", "70000", &["70000", "takes at most 65535"]);
     let mut rtnl = Rtnl::open().unwrap();
     let index = rtnl.link("a0").unwrap().index;
     rtnl.add_address(index, "fd00::1".parse().unwrap(), 64)
         .unwrap();
-    assert_refused(&Mtu, "a0", &single("1000"), &["IPv6"]);
-    assert_refused(&Mtu, "a1", &single("1000"), &["a1"]);
+    assert_refused(&Mtu, "a0", "1000", &["IPv6"]);
+    assert_refused(&Mtu, "a1", "1000", &["a1"]);
     let said = bitcost_host::check_device("a1").unwrap_err().to_string();
     assert!(said.contains("did you mean `a0`"), "{said}");
 }
@@ -320,15 +280,15 @@ fn need(knob: &dyn Knob) {
     }
 }
 
-fn limits() {
+fn limits_of_super_packets_are_set_for_both_families_and_restored() {
     veth();
     for (knob, ipv4) in LIMITS {
         need(knob);
         for value in ["2000", "1024"] {
-            set_and_restore(knob, "a0", &[("value", value)], || {
+            set_and_restore(knob, "a0", value, || {
                 let now = knob.observe("a0").unwrap();
                 assert!(now.values().all(|now| now == value), "{now:?}");
-                let link = printed(&["ip", "-d", "link", "show", "a0"]).unwrap_or_default();
+                let link = printed("ip -d link show a0").unwrap_or_default();
                 for name in [knob.name(), ipv4] {
                     // An older `ip` does not print every limit.
                     let shown = link.split_once(&format!("{name} ")).map(|(_, rest)| rest);
@@ -340,7 +300,7 @@ fn limits() {
     }
 }
 
-fn limit_of_ipv4() {
+fn separate_limit_of_ipv4_is_restored() {
     veth();
     let both: [(&'static dyn Knob, Limit); 2] = [
         (&GSO_MAX_SIZE, Limit::GsoIpv4Size),
@@ -354,7 +314,7 @@ fn limit_of_ipv4() {
             bitcost_testkit::ignore("this kernel has no separate limit of IPv4");
         }
         rtnl.set_limits(index, &[(limit, 30_000)]).unwrap();
-        set_and_restore(knob, "a0", &[("value", "16000")], || {
+        set_and_restore(knob, "a0", "16000", || {
             assert_eq!(Rtnl::open().unwrap().limits("a0").unwrap()[&limit], 16_000);
         });
         assert_eq!(rtnl.limits("a0").unwrap()[&limit], 30_000);
@@ -364,7 +324,7 @@ fn limit_of_ipv4() {
             number: 1,
             knob: knob.name().to_owned(),
             subject: "a0".to_owned(),
-            asked: values(&[("value", "16000"), ("ipv4", "16000")]),
+            asked: values("value=16000 ipv4=16000"),
             before: before.clone(),
             after: None,
             side_effects: Values::new(),
@@ -376,7 +336,7 @@ fn limit_of_ipv4() {
     }
 }
 
-fn limits_refused() {
+fn invalid_limits_are_refused() {
     veth();
     let refusal = |knob: &'static dyn Knob, value: &str| {
         need(knob);
@@ -395,112 +355,71 @@ fn limits_refused() {
     }
 }
 
-fn qdisc_default() {
+fn default_qdisc_is_replaced_and_restored() {
     veth();
-    let see = |wanted: &'static str| {
-        move || assert_printed(&["tc", "qdisc", "show", "dev", "a0", "root"], wanted)
-    };
+    let see = |wanted: &'static str| move || assert_printed("tc qdisc show dev a0 root", wanted);
     set_and_restore(
         &RootQdisc,
         "a0",
-        &[("kind", "pfifo"), ("limit_packets", "77")],
+        "kind=pfifo limit_packets=77",
         see("limit 77p"),
     );
     set_and_restore(
         &RootQdisc,
         "a0",
-        &[("kind", "tbf"), ("rate_bps", "1000000000")],
+        "kind=tbf rate_bps=1000000000",
         see("rate 1Gbit"),
     );
     set_and_restore(
         &RootQdisc,
         "a0",
-        &[("kind", "tbf"), ("rate_bps", "80000000000")],
+        "kind=tbf rate_bps=80000000000",
         see("rate 80Gbit"),
     );
-    set_and_restore(
-        &RootQdisc,
-        "a0",
-        &[("kind", "htb"), ("rate_bps", "50000000")],
-        || {
-            assert_printed(
-                &["tc", "class", "show", "dev", "a0"],
-                "rate 50Mbit ceil 50Mbit",
-            );
-        },
-    );
-    assert_refused(
-        &RootQdisc,
-        "a0",
-        &values(&[("kind", "tbf")]),
-        &["tbf needs rate_bps"],
-    );
-    assert_refused(
-        &RootQdisc,
-        "a0",
-        &values(&[("kind", "pfifoo")]),
-        &["did you mean", "pfifo"],
-    );
+    set_and_restore(&RootQdisc, "a0", "kind=htb rate_bps=50000000", || {
+        assert_printed("tc class show dev a0", "rate 50Mbit ceil 50Mbit");
+    });
+    assert_refused(&RootQdisc, "a0", "kind=tbf", &["tbf needs rate_bps"]);
+    assert_refused(&RootQdisc, "a0", "kind=pfifoo", &["did you mean", "pfifo"]);
 }
 
-fn foreign_qdisc() {
-    let rows: &[&[&str]] = &[
-        &["tbf", "rate", "1gbit", "burst", "64k", "limit", "1m"],
-        &["pfifo", "limit", "33"],
-        &["bfifo", "limit", "9999"],
-    ];
+fn foreign_qdisc_is_restored_with_handle_and_parameters() {
     veth();
-    for row in rows {
-        let mut command = vec![
-            "tc", "qdisc", "replace", "dev", "a0", "root", "handle", "77:",
-        ];
-        command.extend(*row);
-        outside(&[
-            "tc", "qdisc", "replace", "dev", "a0", "root", "handle", "5:", "pfifo",
-        ]);
-        outside(&command);
-        let shown = printed(&["tc", "qdisc", "show", "dev", "a0"]);
-        set_and_restore(
-            &RootQdisc,
-            "a0",
-            &[("kind", "tbf"), ("rate_bps", "20000000")],
-            || (),
-        );
-        set_and_restore(&RootQdisc, "a0", &[("kind", "default")], || ());
-        assert_eq!(printed(&["tc", "qdisc", "show", "dev", "a0"]), shown);
+    for row in [
+        "tbf rate 1gbit burst 64k limit 1m",
+        "pfifo limit 33",
+        "bfifo limit 9999",
+    ] {
+        outside("tc qdisc replace dev a0 root handle 5: pfifo");
+        outside(&format!("tc qdisc replace dev a0 root handle 77: {row}"));
+        let shown = printed("tc qdisc show dev a0");
+        set_and_restore(&RootQdisc, "a0", "kind=tbf rate_bps=20000000", || ());
+        set_and_restore(&RootQdisc, "a0", "kind=default", || ());
+        assert_eq!(printed("tc qdisc show dev a0"), shown);
     }
 }
 
-fn qdisc_tree() {
+fn qdisc_tree_is_not_replaced() {
     veth();
-    outside(&[
-        "tc", "qdisc", "replace", "dev", "a0", "root", "handle", "7:", "htb", "default", "1",
-    ]);
+    outside("tc qdisc replace dev a0 root handle 7: htb default 1");
     let before = RootQdisc.observe("a0").unwrap();
-    for kind in ["pfifo", "default"] {
-        let said = held()
-            .set(&RootQdisc, "a0", &values(&[("kind", kind)]))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            said.contains("could not be restored") && said.contains("htb"),
-            "{said}"
-        );
+    for kind in ["kind=pfifo", "kind=default"] {
+        assert_refused(&RootQdisc, "a0", kind, &["could not be restored", "htb"]);
     }
     assert_eq!(RootQdisc.observe("a0").unwrap(), before);
 }
 
-fn missing_qdisc() {
+fn missing_qdisc_is_reported_with_its_module() {
     veth();
     let before = RootQdisc.observe("a0").unwrap();
-    for (kind, parameter) in [
-        ("netem", ("delay_us", "5000")),
-        ("fq", ("limit_packets", "500")),
+    for (kind, name, value) in [
+        ("netem", "delay_us", "5000"),
+        ("fq", "limit_packets", "500"),
     ] {
-        let request = values(&[("kind", kind), parameter]);
+        let request = values(&format!("kind={kind} {name}={value}"));
         let mut held = held();
         match held.set(&RootQdisc, "a0", &request) {
-            Ok(in_effect) => assert_eq!(in_effect.actual[parameter.0], parameter.1),
+            Ok(in_effect) => assert_eq!(in_effect.actual[name], value),
             Err(error) => {
                 let said = error.to_string();
                 assert!(said.contains(&format!("modprobe sch_{kind}")), "{said}");
@@ -511,24 +430,19 @@ fn missing_qdisc() {
     }
 }
 
-fn sysctl() {
-    set_and_restore(
-        &Sysctl,
-        "net.ipv4.tcp_rmem",
-        &[("value", "4096\t65536 1048576")],
-        || {
-            let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_rmem").unwrap();
-            assert_eq!(
-                text.split_ascii_whitespace().collect::<Vec<_>>(),
-                ["4096", "65536", "1048576"]
-            );
-        },
-    );
+fn sysctl_is_set_and_restored() {
+    set_and_restore(&Sysctl, "net.ipv4.tcp_rmem", "4096\t65536 1048576", || {
+        let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_rmem").unwrap();
+        assert_eq!(
+            text.split_ascii_whitespace().collect::<Vec<_>>(),
+            ["4096", "65536", "1048576"]
+        );
+    });
     let before = Sysctl.observe("net.ipv4.tcp_congestion_control").unwrap();
     assert_refused(
         &Sysctl,
         "net.ipv4.tcp_congestion_control",
-        &single("nonesuch"),
+        "nonesuch",
         &["no such module", "reno"],
     );
     assert_eq!(
@@ -538,43 +452,42 @@ fn sysctl() {
     assert_refused(
         &Sysctl,
         "net.ipv4.tcp_rmem",
-        &single("few"),
+        "few",
         &["net.ipv4.tcp_rmem", "few"],
     );
 }
 
-fn sysctl_of_the_machine() {
+fn sysctl_of_the_machine_is_refused_in_a_namespace() {
     let name = "net.core.rmem_max";
     let Ok(before) = Sysctl.observe(name) else {
         bitcost_testkit::ignore("not visible in a network namespace")
     };
-    assert_refused(&Sysctl, name, &single("123456"), &[name, "whole machine"]);
+    assert_refused(&Sysctl, name, "123456", &[name, "whole machine"]);
     assert_eq!(Sysctl.observe(name).unwrap(), before);
 }
 
-fn receive_path() {
+fn threads_and_cpus_that_receive_are_set_and_restored() {
     veth();
     if let Err(error) = THREADED_NAPI.observe("a0") {
         bitcost_testkit::ignore(&error.to_string());
     }
-    let asked = values(&[("value", "1")]);
+    let asked = single("1");
     let said = held().set(&THREADED_NAPI, "a0", &asked).unwrap_err();
     assert!(said.to_string().contains("has no NAPI"), "{said}");
     let mut gro = held();
-    gro.set(&Offloads, "a0", &values(&[("rx-gro", "on")]))
-        .unwrap();
-    set_and_restore(&THREADED_NAPI, "a0", &[("value", "1")], || {});
+    gro.set(&Offloads, "a0", &values("rx-gro=on")).unwrap();
+    set_and_restore(&THREADED_NAPI, "a0", "1", || {});
     gro.restore();
     if held().set(&RPS_CPUS, "a0", &asked).is_err() {
         bitcost_testkit::ignore("RPS is for root of the machine alone, or not in this kernel")
     }
-    set_and_restore(&RPS_CPUS, "a0", &[("value", "1")], || {
+    set_and_restore(&RPS_CPUS, "a0", "1", || {
         let now = RPS_CPUS.observe("a0").unwrap();
         assert!(RPS_CPUS.agrees("rx-0", "00000001", &now["rx-0"]), "{now:?}");
     });
 }
 
-fn channels() {
+fn channels_are_set_and_restored() {
     veth();
     let Ok(now) = CHANNEL_COUNTS.observe("a0") else {
         bitcost_testkit::ignore("veth has no channels here")
@@ -583,11 +496,11 @@ fn channels() {
     assert_refused(
         &CHANNEL_COUNTS,
         "a0",
-        &values(&[("combined", "2")]),
+        "combined=2",
         &["does not support it; supported: rx, tx"],
     );
     let said = held()
-        .set(&CHANNEL_COUNTS, "a0", &values(&[("rx", "4096")]))
+        .set(&CHANNEL_COUNTS, "a0", &values("rx=4096"))
         .unwrap_err()
         .to_string();
     if said.contains("sysfs is not mounted") {
@@ -595,36 +508,36 @@ fn channels() {
     }
     assert!(said.contains("4096"), "{said}");
     if held()
-        .set(&CHANNEL_COUNTS, "a0", &values(&[("rx", "2"), ("tx", "2")]))
+        .set(&CHANNEL_COUNTS, "a0", &values("rx=2 tx=2"))
         .is_err()
     {
         bitcost_testkit::ignore("a veth has one queue here");
     }
-    set_and_restore(&CHANNEL_COUNTS, "a0", &[("rx", "2"), ("tx", "2")], || {
-        assert_printed(&["ethtool", "-l", "a0"], "RX:\t\t2");
+    set_and_restore(&CHANNEL_COUNTS, "a0", "rx=2 tx=2", || {
+        assert_printed("ethtool -l a0", "RX:\t\t2");
     });
 }
 
-fn coalesce() {
+fn coalescing_is_set_and_restored_if_supported() {
     veth();
     assert_refused(
         &INTERRUPT_COALESCING,
         "a0",
-        &values(&[("rx_usecs", "10")]),
+        "rx_usecs=10",
         &["cannot do it"],
     );
-    outside(&["ip", "tuntap", "add", "dev", "t0", "mode", "tap"]);
+    outside("ip tuntap add dev t0 mode tap");
     if INTERRUPT_COALESCING.observe("t0").is_err() {
         bitcost_testkit::ignore("a tap has no coalescing here");
     }
     assert_refused(
         &INTERRUPT_COALESCING,
         "t0",
-        &values(&[("rx_usec", "10")]),
+        "rx_usec=10",
         &["did you mean `rx_usecs`"],
     );
-    set_and_restore(&INTERRUPT_COALESCING, "t0", &[("rx_frames", "8")], || {
-        assert_printed(&["ethtool", "-c", "t0"], "rx-frames:");
+    set_and_restore(&INTERRUPT_COALESCING, "t0", "rx_frames=8", || {
+        assert_printed("ethtool -c t0", "rx-frames:");
     });
 }
 
@@ -636,23 +549,23 @@ fn descriptors_of(file: &std::path::Path) -> usize {
 }
 
 /// The machine's own device, for a moment.
-fn idle() {
+fn idle_cpus_poll_while_the_file_is_held() {
     let device = std::path::Path::new(IDLE.path);
     if let Err(error) = fs::OpenOptions::new().write(true).open(device) {
         bitcost_testkit::ignore(&format!("cannot open {}: {error}", IDLE.path));
     }
     assert_eq!(IDLE.subjects(), ["cpus"]);
-    set_and_restore(&IDLE, "cpus", &[("value", "poll")], || {
+    set_and_restore(&IDLE, "cpus", "poll", || {
         let least = fs::read(device).unwrap();
         assert_eq!(least[..4], 0i32.to_ne_bytes());
         assert_eq!(descriptors_of(device), 1);
     });
     assert_eq!(descriptors_of(device), 0);
-    assert_refused(&IDLE, "cpus", &single("pol"), &["did you mean `poll`"]);
+    assert_refused(&IDLE, "cpus", "pol", &["did you mean `poll`"]);
 }
 
 /// A file in place of the device reports another value than was written.
-fn idle_not_in_effect() {
+fn idle_that_is_not_in_effect_is_seen() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("cpu_dma_latency");
     fs::write(&file, 0i32.to_ne_bytes()).unwrap();
@@ -670,17 +583,17 @@ fn idle_not_in_effect() {
     assert_eq!(knob.observe("cpus").unwrap(), single("not requested"));
 }
 
-fn idle_without_device() {
+fn idle_without_the_device_is_an_error() {
     let knob: &'static Idle = Box::leak(Box::new(Idle {
         path: "/dev/no-such-device",
         held: std::sync::Mutex::new(None),
     }));
     assert!(knob.subjects().is_empty());
-    assert_refused(knob, "cpus", &single("poll"), &["/dev/no-such-device"]);
+    assert_refused(knob, "cpus", "poll", &["/dev/no-such-device"]);
 }
 
 /// The test uses files laid out as in sysfs, because virtual machines have no governor.
-fn governor() {
+fn governor_is_set_and_restored() {
     let root = tempfile::tempdir().unwrap();
     for cpu in ["cpu0", "cpu1"] {
         let folder = root.path().join(cpu).join("cpufreq");
@@ -700,18 +613,13 @@ fn governor() {
     let mut change = held();
     change.set(knob, "cpu1", &single("performance")).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "performance");
-    assert_refused(
-        knob,
-        "cpu1",
-        &single("performanse"),
-        &["did you mean `performance`"],
-    );
-    assert_refused(knob, "cpu7", &single("performance"), &["cpu7"]);
+    assert_refused(knob, "cpu1", "performanse", &["did you mean `performance`"]);
+    assert_refused(knob, "cpu7", "performance", &["cpu7"]);
 }
 
 /// Names that would lead to other files or break a message, for every knob: they are set, and
 /// restored from a journal.
-fn hostile_subjects() {
+fn invalid_subject_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let cpufreq = folder.path().join("cpufreq");
     fs::create_dir_all(&cpufreq).unwrap();
@@ -793,7 +701,7 @@ fn is_a_subject(knob: &str, subject: &str) -> bool {
     is_device_name && !["governor", "idle", "sysctl"].contains(&knob)
 }
 
-fn reverse_order() {
+fn changes_are_restored_in_reverse_order() {
     veth();
     let observe = || {
         (
@@ -804,16 +712,11 @@ fn reverse_order() {
     };
     let before = observe();
     let mut held = held();
-    held.set(&Offloads, "a0", &values(&[(SET, "off")])).unwrap();
+    held.set(&Offloads, "a0", &values("set=off")).unwrap();
     held.set(&Mtu, "a0", &single("1500")).unwrap();
-    held.set(&Offloads, "a0", &values(&[("gro", "on"), ("tx", "off")]))
+    held.set(&Offloads, "a0", &values("gro=on tx=off")).unwrap();
+    held.set(&RootQdisc, "a0", &values("kind=pfifo limit_packets=5"))
         .unwrap();
-    held.set(
-        &RootQdisc,
-        "a0",
-        &values(&[("kind", "pfifo"), ("limit_packets", "5")]),
-    )
-    .unwrap();
     let outcomes = held.restore();
     let order: Vec<&str> = outcomes
         .iter()
@@ -827,16 +730,12 @@ fn reverse_order() {
     assert_eq!(observe(), before);
 }
 
-fn foreign_change() {
+fn foreign_change_is_kept_and_reported() {
     veth();
     let mut held = held();
     held.set(&Mtu, "a0", &single("1500")).unwrap();
-    held.set(
-        &RootQdisc,
-        "a0",
-        &values(&[("kind", "pfifo"), ("limit_packets", "5")]),
-    )
-    .unwrap();
+    held.set(&RootQdisc, "a0", &values("kind=pfifo limit_packets=5"))
+        .unwrap();
     held.set(&Sysctl, "net.ipv4.tcp_wmem", &single("4096 65536 1048576"))
         .unwrap();
     let mut rtnl = Rtnl::open().unwrap();
@@ -863,12 +762,12 @@ fn foreign_change() {
     assert_eq!(RootQdisc.observe("a0").unwrap()["handle"], "99:");
 }
 
-fn foreign_bit() {
+fn foreign_bit_is_kept_and_others_are_restored() {
     veth();
     let before = Offloads.observe("a0").unwrap();
     let mut change = held();
     change
-        .set(&Offloads, "a0", &values(&[("tso", "off"), ("gro", "on")]))
+        .set(&Offloads, "a0", &values("tso=off gro=on"))
         .unwrap();
     let foreign = [
         ("rx-gro-list".to_owned(), true),
@@ -898,7 +797,7 @@ fn foreign_bit() {
     assert_eq!(changed, ["rx-gro-list"]);
 }
 
-fn gone() {
+fn missing_device_needs_no_restoring() {
     veth();
     let mut held = held();
     held.set(&Mtu, "a0", &single("1500")).unwrap();
@@ -912,7 +811,7 @@ fn gone() {
     );
 }
 
-fn dropping_restores() {
+fn dropping_the_change_set_restores() {
     veth();
     let mut held = held();
     held.set(&Mtu, "a0", &single("1500")).unwrap();
@@ -920,7 +819,7 @@ fn dropping_restores() {
     assert_eq!(Mtu.observe("a0").unwrap(), single("8896"));
 }
 
-fn the_facts_of_a_veth() {
+fn facts_of_a_veth() {
     veth();
     let facts = describe("a0").unwrap();
     assert_eq!(

@@ -5,6 +5,5 @@ mod kernel;
 mod side_effects;
 
 fn main() {
-    let all = [journals::TRIALS, kernel::TRIALS, side_effects::TRIALS];
-    bitcost_testkit::main(all.concat());
+    bitcost_testkit::main(&[journals::TRIALS, kernel::TRIALS, side_effects::TRIALS]);
 }

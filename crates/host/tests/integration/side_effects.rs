@@ -11,35 +11,23 @@ use bitcost_host::{
 };
 use bitcost_sys::namespace::PrivateSysfs;
 use bitcost_sys::netlink::Rtnl;
+use bitcost_testkit::assert_says;
 
-/// The tests of this file.
-pub const TRIALS: &[(&str, fn())] = &[
-    ("mtu_restores_links_ipv6_and_routes", mtu),
-    (
-        "mtu_is_restored_after_its_process_was_killed",
-        mtu_after_a_killed_process,
-    ),
-    (
-        "side_effects_are_restored_after_a_killed_restore",
-        half_restored,
-    ),
-    ("bridge_follows_its_port_and_is_restored", bridge),
-    ("ambiguous_route_is_not_changed", twins),
-    ("locked_and_ipv4_routes_are_unchanged", locked),
-    ("foreign_change_of_a_link_is_kept_and_reported", foreign),
-    ("removed_link_is_not_recreated", gone_meanwhile),
-    ("channels_restore_queue_maps", channels),
-    (
-        "removed_facts_are_restored_from_the_snapshot",
-        from_snapshot,
-    ),
-    ("unrestorable_fact_is_reported_with_before_and_after", named),
-    (
-        "foreign_change_during_the_run_is_kept_and_reported",
-        named_foreign,
-    ),
-    ("root_qdisc_with_filters_is_not_replaced", filters),
-];
+bitcost_testkit::trials! { PrivateNetwork:
+    mtu_restores_links_ipv6_and_routes,
+    mtu_is_restored_after_its_process_was_killed,
+    side_effects_are_restored_after_a_killed_restore,
+    bridge_follows_its_port_and_is_restored,
+    ambiguous_route_is_not_changed,
+    locked_and_ipv4_routes_are_unchanged,
+    foreign_change_of_a_link_is_kept_and_reported,
+    removed_link_is_not_recreated,
+    channels_restore_queue_maps,
+    removed_facts_are_restored_from_the_snapshot,
+    unrestorable_fact_is_reported_with_before_and_after,
+    foreign_change_during_the_run_is_kept_and_reported,
+    root_qdisc_with_filters_is_not_replaced;
+}
 
 /// Runs a script that makes a host; ignores the trial if this kernel or machine cannot.
 fn outside(script: &str) {
@@ -100,11 +88,22 @@ fn held() -> ChangeSet {
     ChangeSet::new(Box::new(NoJournal))
 }
 
+/// Sets another MTU of a0.
+fn short_frames() -> ChangeSet {
+    let mut held = held();
+    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    held
+}
+
+fn owned((name, value): (&str, &str)) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
 fn mtu_of(device: &str) -> u32 {
     Rtnl::open().unwrap().link(device).unwrap().mtu_bytes
 }
 
-fn mtu() {
+fn mtu_restores_links_ipv6_and_routes() {
     outside(HOST);
     let before = seen();
     for asked in ["1400", "2400", "9000"] {
@@ -155,7 +154,7 @@ fn set_and_killed() -> Vec<Change> {
     changes.clone()
 }
 
-fn mtu_after_a_killed_process() {
+fn mtu_is_restored_after_its_process_was_killed() {
     outside(HOST);
     let before = seen();
     let change = set_and_killed()[0].clone();
@@ -169,7 +168,7 @@ fn mtu_after_a_killed_process() {
     assert_as(&before, "restored");
 }
 
-fn half_restored() {
+fn side_effects_are_restored_after_a_killed_restore() {
     outside(HOST);
     let before = seen();
     let change = set_and_killed()[1].clone();
@@ -182,7 +181,7 @@ fn half_restored() {
     assert_as(&before, "restored");
 }
 
-fn bridge() {
+fn bridge_follows_its_port_and_is_restored() {
     outside(HOST);
     outside(
         "ip link del mv0; ip link add br0 type bridge; ip link set a0 master br0; ip link set br0 up",
@@ -193,14 +192,13 @@ fn bridge() {
     );
     let before = seen();
     assert_eq!(mtu_of("br0"), 3000);
-    let mut held = held();
-    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    let mut held = short_frames();
     assert_eq!(mtu_of("br0"), 1400);
     assert!(held.restore().iter().all(bitcost_host::Outcome::is_clean));
     assert_as(&before, "restored");
 }
 
-fn twins() {
+fn ambiguous_route_is_not_changed() {
     outside(HOST);
     outside(
         "ip -6 route add fd05::/64 dev a0 mtu 2000 metric 9; ip -6 route append fd05::/64 dev b0 metric 9",
@@ -209,10 +207,7 @@ fn twins() {
     match held().set(&Mtu, "a0", &single("1400")) {
         Err(error) => {
             let said = error.to_string();
-            assert!(
-                said.contains("fd05::/64") && said.contains("another metric"),
-                "{said}"
-            );
+            assert_says(&said, &["fd05::/64", "another metric"]);
         }
         Ok(in_effect) => assert_eq!(
             in_effect.actual,
@@ -223,22 +218,20 @@ fn twins() {
     assert_as(&before, "restored");
 }
 
-fn locked() {
+fn locked_and_ipv4_routes_are_unchanged() {
     outside(HOST);
     outside("ip -6 route add fd06::/64 dev a0 mtu lock 2000");
     let before = seen();
-    let mut held = held();
-    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    let mut held = short_frames();
     let routes = Command::new("ip").args(["-6", "route"]).output().unwrap();
     assert!(String::from_utf8_lossy(&routes.stdout).contains("mtu lock 2000"));
     assert!(held.restore().iter().all(bitcost_host::Outcome::is_clean));
     assert_as(&before, "restored");
 }
 
-fn foreign() {
+fn foreign_change_of_a_link_is_kept_and_reported() {
     outside(HOST);
-    let mut held = held();
-    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    let mut held = short_frames();
     outside("ip link set mv0 mtu 1300");
     let outcome = held.restore().remove(0);
     assert!(outcome.is_settled() && !outcome.is_clean(), "{outcome}");
@@ -252,10 +245,9 @@ fn foreign() {
     assert_eq!((mtu_of("a0"), mtu_of("mv0")), (3000, 1300));
 }
 
-fn gone_meanwhile() {
+fn removed_link_is_not_recreated() {
     outside(HOST);
-    let mut held = held();
-    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    let mut held = short_frames();
     outside("ip link del mv0");
     let outcome = held.restore().remove(0);
     assert!(outcome.is_settled(), "{outcome}");
@@ -283,7 +275,7 @@ fn maps() -> Vec<(String, Option<String>)> {
         .collect()
 }
 
-fn channels() {
+fn channels_restore_queue_maps() {
     outside(HOST);
     let sysfs = PrivateSysfs::mount().or_else(|_| PrivateSysfs::mount_in_own_table());
     let Ok(sysfs) = sysfs else {
@@ -302,10 +294,7 @@ fn channels() {
     let before = maps();
     let noted = Noted::default();
     let mut held = ChangeSet::new(Box::new(noted.clone()));
-    let one = Values::from([
-        ("rx".to_owned(), "1".to_owned()),
-        ("tx".to_owned(), "1".to_owned()),
-    ]);
+    let one = Values::from([("rx", "1"), ("tx", "1")].map(owned));
     held.set(&CHANNEL_COUNTS, "a0", &one).unwrap();
     assert_ne!(maps(), before, "the second queue is gone with its maps");
     assert!(held.restore().iter().all(bitcost_host::Outcome::is_clean));
@@ -332,7 +321,7 @@ fn played(applied: &str, meanwhile: &str) -> Vec<String> {
     watch.settle()
 }
 
-fn from_snapshot() {
+fn removed_facts_are_restored_from_the_snapshot() {
     outside(HOST);
     let before = seen();
     let removed = "
@@ -347,15 +336,17 @@ fn from_snapshot() {
     assert_as(&before, "restore");
 }
 
-fn named() {
+fn unrestorable_fact_is_reported_with_before_and_after() {
     outside(HOST);
     let left = played("ip link del mv0; ip address add 10.9.0.7/24 dev a0", "true");
     let text = left.join("\n");
     assert!(text.contains("link mv0 mtu_bytes was changed along with a setting and could not be restored (before: 3000; after: absent)"), "{text}");
-    assert!(
-        text.contains("address a0 10.9.0.7/24 was changed along")
-            && text.contains("(before: absent;"),
-        "{text}"
+    assert_says(
+        &text,
+        &[
+            "address a0 10.9.0.7/24 was changed along",
+            "(before: absent;",
+        ],
     );
     assert!(
         !text.contains("net.ipv6.conf.mv0"),
@@ -363,7 +354,7 @@ fn named() {
     );
 }
 
-fn named_foreign() {
+fn foreign_change_during_the_run_is_kept_and_reported() {
     outside(HOST);
     let left = played(
         "true",
@@ -389,15 +380,12 @@ fn named_foreign() {
     );
 }
 
-fn filters() {
+fn root_qdisc_with_filters_is_not_replaced() {
     outside(HOST);
     outside(
         "tc qdisc add dev a0 clsact; tc filter add dev a0 ingress protocol ip u32 match u32 0 0",
     );
-    let pfifo = Values::from([
-        ("kind".to_owned(), "pfifo".to_owned()),
-        ("limit_packets".to_owned(), "5".to_owned()),
-    ]);
+    let pfifo = Values::from([("kind", "pfifo"), ("limit_packets", "5")].map(owned));
     let mut other = held();
     other.set(&RootQdisc, "a0", &pfifo).unwrap();
     assert!(
@@ -415,10 +403,7 @@ fn filters() {
         .set(&RootQdisc, "a0", &pfifo)
         .unwrap_err()
         .to_string();
-    assert!(
-        said.contains("htb with filters, which could not be restored"),
-        "{said}"
-    );
+    assert_says(&said, &["htb with filters, which could not be restored"]);
     outside(
         "tc qdisc del dev a0 root; tc qdisc add dev a0 root handle 7: stab overhead 4 tbf rate 1gbit burst 64k limit 1m",
     );
