@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use bitcost_testkit::assert_says;
+
 /// Exit code, standard output, standard error.
 pub type Said = (Option<i32>, String, String);
 
@@ -77,10 +79,7 @@ fn a_plan_says_how_long_and_in_which_order_again() {
         .next()
         .unwrap();
     assert_eq!(text, printed(&["plan", "not-all-mbits", "--seed", seed]));
-    assert!(
-        text.contains("40 runs: 8 cells in 5 blocks; about "),
-        "{text}"
-    );
+    assert_says(&text, &["40 runs: 8 cells in 5 blocks; about "]);
     let budget = printed(&["plan", "not-all-mbits", "--budget", "10m"]);
     let runs: u32 = budget
         .lines()
@@ -94,15 +93,12 @@ fn a_plan_says_how_long_and_in_which_order_again() {
     assert!(runs > 40 && runs.is_multiple_of(8), "{budget}");
     // Four times the time of the study's own five blocks.
     let auto = printed(&["plan", "not-all-mbits", "--blocks", "auto"]);
-    assert!(
-        auto.contains("at most 160 runs: 8 cells in 5 to 20 blocks; at most about "),
-        "{auto}"
+    assert_says(
+        &auto,
+        &["at most 160 runs: 8 cells in 5 to 20 blocks; at most about "],
     );
     let document = printed(&["plan", "not-all-mbits", "--like-the-paper"]);
-    assert!(
-        document.contains("160 runs: 8 cells in 20 blocks") && document.contains("10 s"),
-        "{document}"
-    );
+    assert_says(&document, &["160 runs: 8 cells in 20 blocks", "10 s"]);
 }
 
 /// A plan contacts no host: the hosts need not exist.
@@ -416,10 +412,7 @@ fn a_plan_says_what_of_its_lab_spoils_the_result() {
     fs::write(folder.path().join("vain.toml"), vain).unwrap();
     let (code, _, stderr) = bitcost(folder.path(), &["plan", "vain.toml"]);
     assert_eq!(code, Some(2));
-    assert!(
-        stderr.contains("needs a lab whose path has a rate and a delay"),
-        "{stderr}"
-    );
+    assert_says(&stderr, &["needs a lab whose path has a rate and a delay"]);
 }
 
 /// The command that docs/howto/examples.md shows works on the study that it shows with it.
@@ -457,10 +450,7 @@ fn a_study_against_something_is_planned_or_refused_like_it_is_run() {
             &[verb, "not-all-mbits", "--against", against],
         );
         assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
-        assert!(
-            stderr.contains(against) && stderr.contains(says),
-            "{stderr}"
-        );
+        assert_says(&stderr, &[against, says]);
     }
     fs::write(
         folder.path().join("one.toml"),
@@ -483,10 +473,7 @@ fn without_a_folder_the_newest_execution_is_read() {
     for verb in ["show", "explain", "report"] {
         let (code, _, stderr) = bitcost(folder.path(), &[verb]);
         assert_eq!(code, Some(2), "{stderr}");
-        assert!(
-            stderr.contains("there is no execution in bitcost-runs"),
-            "{stderr}"
-        );
+        assert_says(&stderr, &["there is no execution in bitcost-runs"]);
     }
     for name in ["older", "newer"] {
         let execution = folder.path().join("bitcost-runs").join(name);
@@ -495,8 +482,5 @@ fn without_a_folder_the_newest_execution_is_read() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let (_, _, stderr) = bitcost(folder.path(), &["show"]);
-    assert!(
-        stderr.contains("the newest execution: bitcost-runs/newer"),
-        "{stderr}"
-    );
+    assert_says(&stderr, &["the newest execution: bitcost-runs/newer"]);
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use bitcost_testkit::assert_says;
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -154,10 +155,7 @@ fn judge(options: &str, document: &Value) {
     }
     if options.contains("--get-server-output") {
         let text = document["server_output_text"].as_str().unwrap_or_default();
-        assert!(
-            text.contains("4 flows") && text.contains("stream   5"),
-            "{text}"
-        );
+        assert_says(text, &["4 flows", "stream   5"]);
     }
 }
 
@@ -318,10 +316,7 @@ fn what_is_no_client_gets_nothing() {
     // Clients that vanish are noticed.
     drop((udp, tcp, silent));
     let (printed, said) = server.stop();
-    assert!(
-        printed.contains("UDP from this host") && printed.contains("ended:"),
-        "{printed}"
-    );
+    assert_says(&printed, &["UDP from this host", "ended:"]);
     assert!(said.contains("data connection of another host"), "{said}");
 }
 
@@ -363,10 +358,7 @@ fn monitoring_is_told() {
     let mut server = Listening::start("--metrics :9752 --max-duration 5");
     let port = server.address.port();
     let before = metrics(9752);
-    assert!(
-        before.contains("bitcost_refused_total{service=\"iperf3\"} 0\n"),
-        "{before}"
-    );
+    assert_says(&before, &["bitcost_refused_total{service=\"iperf3\"} 0\n"]);
     let served = stock(port, "-n 13107200");
     assert_eq!(bytes(&served, "sum_sent"), 13_107_200);
     stock(port, "-t 100");

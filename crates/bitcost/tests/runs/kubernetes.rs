@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::bench::{Bench, Done, PATIENCE, program, split};
+use bitcost_testkit::assert_says;
 
 bitcost_testkit::trials! {
     PrivateNetwork: pods_of_three_networks_and_an_existing_pod_are_measured_and_removed,
@@ -119,18 +120,12 @@ fn pods_of_three_networks_and_an_existing_pod_are_measured_and_removed() {
     let services = cluster.read("services");
     assert_eq!(services.matches("\"kind\":\"Service\"").count(), 4);
     assert_eq!(services.matches("\"uid\":\"u\"").count(), 4, "{services}");
-    assert!(
-        services.contains("\"selector\":{\"app\":\"web\"}"),
-        "{services}"
-    );
+    assert_says(&services, &["\"selector\":{\"app\":\"web\"}"]);
     let told = cluster.read("told");
     assert_eq!(told.matches("debug web-0").count(), 1, "{told}");
     assert!(told.contains("delete jobs --ignore-not-found --wait=false bitcost-old-0"));
     let said = &done.stderr;
-    assert!(
-        said.contains("an earlier execution left: job/bitcost-old-0"),
-        "{said}"
-    );
+    assert_says(said, &["an earlier execution left: job/bitcost-old-0"]);
 }
 
 fn a_service_that_does_not_answer_is_named_and_other_networks_are_measured() {
@@ -142,10 +137,7 @@ fn a_service_that_does_not_answer_is_named_and_other_networks_are_measured() {
     assert_eq!(document["runs"], 1, "{}", done.stderr);
     let line = "from kubernetes-service:n1 to kubernetes-service:n2: ";
     let excluded = document["excluded"].to_string();
-    assert!(
-        excluded.contains(line) && excluded.contains("127.0.0.9:20000"),
-        "{excluded}"
-    );
+    assert_says(&excluded, &[line, "127.0.0.9:20000"]);
 }
 
 fn a_node_whose_image_is_not_there_has_a_line_and_is_measured_later() {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use bitcost_model::event::Event;
 use bitcost_model::shaping::show_shaping;
 use bitcost_sys::process::effective_uid;
+use bitcost_testkit::assert_says;
 use bitcost_testkit::process::{are_held, eventually};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -330,10 +331,7 @@ fn change(yard: &Yard) {
         "{cleared:?}"
     );
     let shown = yard.done(&["lab", "show", &name]).stdout;
-    assert!(
-        shown.contains("s1-eth2: 5ms, room for 1000 packets → nothing"),
-        "{shown}"
-    );
+    assert_says(&shown, &["s1-eth2: 5ms, room for 1000 packets → nothing"]);
     let own = yard
         .exec(&name, "s1", &["sh", "-c", "hostname; cat /etc/hosts"])
         .stdout;
@@ -374,10 +372,7 @@ fn refusals(yard: &Yard, name: &str) {
             "{elsewhere:?}"
         );
         let shown = yard.done(&["lab", "show", name]).stdout;
-        assert!(
-            shown.contains("s2-eth2 ── h2-eth0   → 1Gbit/s\n"),
-            "{shown}"
-        );
+        assert_says(&shown, &["s2-eth2 ── h2-eth0   → 1Gbit/s\n"]);
     } else {
         yard.done(&["lab", "set", name, "s2-eth2", "rate=1G", "h1-eth0", "clear"])
             .assert_code(0);

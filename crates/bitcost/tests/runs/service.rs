@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use bitcost_testkit::assert_says;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::privileges::children;
@@ -163,10 +164,7 @@ fn enrolled_client_tests_each_way() {
         );
     }
     let listed = server.keys(&[]);
-    assert!(
-        listed.contains("last used") && listed.contains("knobs: none"),
-        "{listed}"
-    );
+    assert_says(&listed, &["last used", "knobs: none"]);
     // Another user of this machine has another key.
     let other = server.folder.path().join("other");
     let output = test(&other, &format!("tcp {} -t 300ms", server.link));
@@ -444,10 +442,7 @@ fn tests_wait_for_their_turn() {
     let second = test(&bob, "tcp 127.0.0.1 -t 300ms");
     let waited = said(&second);
     assert!(second.status.success(), "{waited}");
-    assert!(
-        waited.contains("for alice's test") && waited.contains("place 1"),
-        "{waited}"
-    );
+    assert_says(&waited, &["for alice's test", "place 1"]);
     assert!(first.wait().unwrap().success());
     let (printed, _) = server.stop();
     let order: Vec<&str> = printed
@@ -480,10 +475,7 @@ fn a_client_that_vanishes_leaves_nothing() {
     wait_until("the test runs", || agents(&server) == 1);
     let service = server.process.id();
     let (printed, _) = server.stop();
-    assert!(
-        printed.contains("the service is being stopped"),
-        "{printed}"
-    );
+    assert_says(&printed, &["the service is being stopped"]);
     let parent = format!("PPid:\t{service}\n");
     let left = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let status = std::fs::read_to_string(entry.ok()?.path().join("status")).ok()?;

@@ -4,6 +4,7 @@ use crate::common::{html, imported, summary};
 use bitcost_import::Found;
 use bitcost_model::event::Event;
 use bitcost_model::study::Label;
+use bitcost_testkit::assert_says;
 
 fn text(name: &str) -> Label {
     Label::Text(name.into())
@@ -75,13 +76,13 @@ fn a_change_falls_or_rises_and_is_better_or_worse_by_its_metric() {
         answer.starts_with("From offloading = on to off, throughput falls to ×0.505 ("),
         "{answer}"
     );
-    assert!(
-        answer.contains(") (worse). Retransmitted segments rise to ×6.06 ("),
-        "{answer}"
+    assert_says(
+        &answer,
+        &[") (worse). Retransmitted segments rise to ×6.06 ("],
     );
-    assert!(
-        answer.contains("send service demand falls to ×0.505 (") && answer.contains(") (better)."),
-        "{answer}"
+    assert_says(
+        &answer,
+        &["send service demand falls to ×0.505 (", ") (better)."],
     );
     assert!(
         answer.contains("(offloading = on)") || answer.contains("(offloading = off)"),
@@ -117,9 +118,9 @@ fn where_intervals_overlap_no_difference_is_told() {
         cells.starts_with("Throughput is 1039 [1009, 1059] Mbit/s with offloading = off and 10"),
         "{cells}"
     );
-    assert!(
-        cells.contains("with offloading = on: no difference is measurable."),
-        "{cells}"
+    assert_says(
+        &cells,
+        &["with offloading = on: no difference is measurable."],
     );
     improve(&mut events, "");
     let compared = answer(&events);
@@ -144,10 +145,7 @@ fn what_a_file_does_not_say_is_no_level() {
         words.starts_with("Throughput is highest with offloading = on (1025 "),
         "{words}"
     );
-    assert!(
-        words.contains(" and lowest with no offloading ("),
-        "{words}"
-    );
+    assert_says(&words, &[" and lowest with no offloading ("]);
     assert!(!words.contains("not said"), "{words}");
 }
 
@@ -221,10 +219,7 @@ fn the_study_s_own_sentence_is_the_first() {
     );
     assert!(found.contains("]: no measurable difference."), "{found}");
     let found = with_own(same, "\"retransmits\"", "Off has {of}, {ratio}.");
-    assert!(
-        found.contains("(no ratio: the other figure is 0)"),
-        "{found}"
-    );
+    assert_says(&found, &["(no ratio: the other figure is 0)"]);
     let single = log(&[("on", [940.0, 1.0, 0.5]), ("off", [470.0, 2.0, 1.0])], 1);
     let found = with_own(single, "\"throughput_mbps\"", "Off carries {of}, {ratio}.");
     assert!(

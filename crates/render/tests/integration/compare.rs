@@ -4,7 +4,9 @@
 // The test harness reads what a test prints.
 #![allow(clippy::disallowed_macros)]
 
-use crate::common::{Did, Made, STUDY, across, compared, ended, execution, is, log, plain};
+use crate::common::{
+    Did, Made, STUDY, across, assert_counts, compared, ended, execution, is, log, plain,
+};
 use bitcost_analysis::compare::{Comparison, Shift, Side, Verdict, within};
 use bitcost_analysis::metrics::{Better, metric};
 use bitcost_model::counters::{CoreToCore, CpuSpeed};
@@ -13,6 +15,7 @@ use bitcost_model::study::Label;
 use bitcost_render::comparison::{comparison_json, comparison_markdown};
 use bitcost_render::comparison_text::comparison_text;
 use bitcost_stats::{Interval, Scale};
+use bitcost_testkit::assert_says;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use serde_json::json;
@@ -189,11 +192,8 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
         }
     }
     let found = throughput_change(&old, &new);
-    assert_eq!(
-        (found.cells.len(), found.count(Verdict::Worse)),
-        (4, 4),
-        "{found:?}"
-    );
+    assert_eq!(found.cells.len(), 4);
+    assert_counts(&found, &[(Verdict::Worse, 4)]);
     let text = comparison_text(&found, None);
     let (hosts, first) = (
         text.find("hosts differ: sender: kernel"),
@@ -207,12 +207,7 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
     let json = comparison_json(&found);
     assert_eq!(json["cells"][0]["changes"][0]["verdict"], "worse");
     let same = throughput_change(&old, &old);
-    assert_eq!(
-        same.count(Verdict::Same),
-        4,
-        "{}",
-        comparison_text(&same, None)
-    );
+    assert_counts(&same, &[(Verdict::Same, 4)]);
 }
 
 /// What became of the throughput from one execution to another.
@@ -301,10 +296,7 @@ fn runs_are_compared_with_runs_of_the_same_state() {
     assert_eq!(found.count(Verdict::NotComparable), found.changes().count());
     assert!(found.changes().count() > 0 && found.not_comparable.len() == 1);
     let text = comparison_text(&found, None);
-    assert!(
-        text.contains("\nNot comparable: the endpoints' CPUs were never"),
-        "{text}"
-    );
+    assert_says(&text, &["\nNot comparable: the endpoints' CPUs were never"]);
 }
 
 #[test]
@@ -312,12 +304,7 @@ fn a_change_that_the_speed_explains_is_no_verdict() {
     let (old, new) = (with_loop(made(1.0), 4000), with_loop(made(0.8), 5000));
     let metrics = [metric("throughput_mbps").expect("a metric")];
     let found = throughput_change(&old, &new);
-    assert_eq!(
-        found.count(Verdict::Worse),
-        0,
-        "{}",
-        comparison_text(&found, None)
-    );
+    assert_counts(&found, &[(Verdict::Worse, 0)]);
     let on = |mut events: Vec<Event>, cpu: &str| {
         for event in &mut events {
             if let Event::Prepared { endpoints, .. } = event {
@@ -350,12 +337,8 @@ fn within_an_execution_blocks_are_paired() {
         &metrics,
         3.0,
     );
-    assert_eq!(
-        (found.cells.len(), found.count(Verdict::Better)),
-        (2, 2),
-        "{}",
-        comparison_text(&found, None)
-    );
+    assert_eq!(found.cells.len(), 2);
+    assert_counts(&found, &[(Verdict::Better, 2)]);
     let first = &found.cells[0].changes[0];
     let ratio = first.shift.expect("a ratio").change();
     assert!(
@@ -372,20 +355,10 @@ fn nothing_can_be_told_of_single_runs_and_of_zero() {
         metric("loss_pct").expect("a metric"),
     ];
     let found = compared(("a", &one), ("b", &made(0.5)), &metrics);
-    assert_eq!(
-        found.count(Verdict::Worse),
-        0,
-        "{}",
-        comparison_text(&found, None)
-    );
+    assert_counts(&found, &[(Verdict::Worse, 0)]);
     assert!(found.count(Verdict::CannotTell) >= 4);
     let itself = compared(("a", &one), ("b", &one), &metrics);
-    assert_eq!(
-        itself.count(Verdict::CannotTell),
-        itself.changes().count(),
-        "{}",
-        comparison_text(&itself, None)
-    );
+    assert_counts(&itself, &[(Verdict::CannotTell, itself.changes().count())]);
     let none = log(STUDY, 1, |_, _| Made::Missing);
     let empty = compared(("a", &none), ("b", &none), &metrics);
     assert!(comparison_text(&empty, None).ends_with("nothing to compare\n"));
@@ -410,12 +383,7 @@ fn what_the_new_side_lacks_is_missing() {
     );
     let lost = across(&whole, &without_udp, &metrics, 3.0);
     // The changes are throughput and loss at each of two sizes; the others are the same.
-    assert_eq!(
-        (lost.count(Verdict::Missing), lost.count(Verdict::Same)),
-        (4, 2),
-        "{}",
-        comparison_text(&lost, None)
-    );
+    assert_counts(&lost, &[(Verdict::Missing, 4), (Verdict::Same, 2)]);
     let json = comparison_json(&lost);
     assert_eq!(json["judged_together"], json!(2));
     let first = &json["cells"][0]["changes"][0];
@@ -432,20 +400,9 @@ fn what_the_new_side_lacks_is_missing() {
         "{first}"
     );
     let text = comparison_text(&lost, None);
-    assert!(
-        text.contains("in 5 old runs, and no new run") && text.contains("4 missing"),
-        "{text}"
-    );
+    assert_says(&text, &["in 5 old runs, and no new run", "4 missing"]);
     let found = across(&without_udp, &whole, &metrics, 3.0);
-    assert_eq!(
-        (
-            found.count(Verdict::Missing),
-            found.count(Verdict::CannotTell)
-        ),
-        (0, 4),
-        "{}",
-        comparison_text(&found, None)
-    );
+    assert_counts(&found, &[(Verdict::Missing, 0), (Verdict::CannotTell, 4)]);
 }
 
 /// Every UDP run loses the share that `lost_pct` gives for its block.
@@ -468,12 +425,7 @@ fn what_has_no_ratio_is_told_in_its_unit() {
     let judged = |old: &[Event], new: &[Event]| compared(("old", old), ("new", new), &metrics);
     let none = made(1.0);
     let worse = judged(&none, &losing(|block| 60.0 + f64::from(block)));
-    assert_eq!(
-        worse.count(Verdict::Worse),
-        2,
-        "{}",
-        comparison_text(&worse, None)
-    );
+    assert_counts(&worse, &[(Verdict::Worse, 2)]);
     let text = comparison_text(&worse, None);
     assert!(text.contains("+62.0 points [+60."), "{text}");
     let json = comparison_json(&worse);
@@ -498,12 +450,7 @@ fn what_has_no_ratio_is_told_in_its_unit() {
         &losing(|_| 0.004),
         &losing(|block| 0.04 + f64::from(block) / 1000.0),
     );
-    assert_eq!(
-        little.count(Verdict::Same),
-        2,
-        "{}",
-        comparison_text(&little, None)
-    );
+    assert_counts(&little, &[(Verdict::Same, 2)]);
 }
 
 #[test]
@@ -532,10 +479,12 @@ fn words_of_a_log_stay_in_their_line() {
         "{markdown}"
     );
     // A list ends at a blank line.
-    assert!(
-        markdown.contains("\n\n- hosts differ")
-            && markdown.contains("\n\nOld and new are medians. Change: "),
-        "{markdown}"
+    assert_says(
+        &markdown,
+        &[
+            "\n\n- hosts differ",
+            "\n\nOld and new are medians. Change: ",
+        ],
     );
 }
 
@@ -552,16 +501,10 @@ fn a_comparison_fits_the_terminal() {
                 .all(|line| line.chars().count() <= usize::from(width)),
             "{width}: {text}"
         );
-        assert!(
-            text.contains("falls") && text.contains("\nworse "),
-            "{text}"
-        );
+        assert_says(&text, &["falls", "\nworse "]);
         let same = compared(("old", &old), ("new", &old), &metrics);
         let text = comparison_text(&same, Some(width));
-        assert!(
-            text.contains("the same\n\n") && text.contains("| Throughput"),
-            "{text}"
-        );
+        assert_says(&text, &["the same\n\n", "| Throughput"]);
         assert_eq!(width >= 60, text.contains("| runs |"), "{width}: {text}");
     }
     assert!(

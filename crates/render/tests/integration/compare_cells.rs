@@ -14,6 +14,7 @@ use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::record::{CpuTicks, InEffect, RECEIVE_CPUS, SOFTIRQ_TIME, SOFTIRQS_TIMED};
 use bitcost_model::study::{Cell, Label};
 use bitcost_render::comparison_text::comparison_text;
+use bitcost_testkit::assert_says;
 
 fn throughput() -> [&'static Metric; 1] {
     [metric("throughput_mbps").expect("a metric")]
@@ -89,10 +90,7 @@ fn cells_of_the_new_side_alone_are_told() {
     );
     let found = within(&execution("x", &events), &old, &new, &throughput(), 3.0);
     let text = comparison_text(&found, None);
-    assert!(
-        text.contains("- only in transport=TCP: 8192 · TCP\n"),
-        "{text}"
-    );
+    assert_says(&text, &["- only in transport=TCP: 8192 · TCP\n"]);
     assert_eq!(
         (found.cells.len(), found.lost_cells()),
         (1, 0),
@@ -112,14 +110,8 @@ fn settings_that_differ_are_told_once() {
     let found = compared(("old", &old), ("new", &new), &throughput());
     assert_eq!(found.setting_differences, ["duration: was 2 s, is 1 s"]);
     let text = comparison_text(&found, None);
-    assert!(
-        text.contains("- settings differ: duration: was 2 s, is 1 s\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("- old: it did not come to its end\n"),
-        "{text}"
-    );
+    assert_says(&text, &["- settings differ: duration: was 2 s, is 1 s\n"]);
+    assert_says(&text, &["- old: it did not come to its end\n"]);
 }
 
 #[test]
@@ -143,10 +135,7 @@ fn a_factor_of_one_side_alone_is_no_hindrance() {
     let found = compared(("old", &old), ("new", &new), &throughput());
     assert_eq!((found.cells.len(), found.lost_cells()), (0, 4));
     let text = comparison_text(&found, None);
-    assert!(
-        text.contains("could be 1024 · UDP · off or 1024 · UDP · on"),
-        "{text}"
-    );
+    assert_says(&text, &["could be 1024 · UDP · off or 1024 · UDP · on"]);
 }
 
 /// An execution imported from files: `varied` has its factors, `constant` the levels that all its
@@ -236,13 +225,10 @@ fn files_match_by_what_they_say_whatever_varies() {
         (1, true),
         "{text}"
     );
-    assert!(
-        text.contains("- only both knows: message_size_bytes 1024\n"),
-        "{text}"
-    );
-    assert!(
-        text.contains("- only in both: udp (protocol is udp here and tcp there)\n"),
-        "{text}"
+    assert_says(&text, &["- only both knows: message_size_bytes 1024\n"]);
+    assert_says(
+        &text,
+        &["- only in both: udp (protocol is udp here and tcp there)\n"],
     );
     // A cell whose files do not give the level may have any level.
     let unsaid = imported(&[protocols("tcp"), protocols("not said")], &[]);
@@ -384,10 +370,7 @@ fn the_text_says_by_which_means_and_why() {
         "{text}"
     );
     let text = words(&crate::common::text(&own_cpus(|_| false)));
-    assert!(
-        text.contains("before the block; soft interrupts by ticks"),
-        "{text}"
-    );
+    assert_says(&text, &["before the block; soft interrupts by ticks"]);
     assert!(
         text.contains(
             "the time of soft interrupts is by ticks, because they cannot be timed: refused ("

@@ -8,6 +8,7 @@ use bitcost_analysis::explain::{
 use bitcost_render::explained::{
     cell_text, explanation_folded, explanation_json, explanation_lines, explanation_text,
 };
+use bitcost_testkit::assert_says;
 
 /// Messages of these sizes with the throughput that the paper has for them.
 const SWEEP: [(f64, f64); 14] = [
@@ -54,14 +55,8 @@ fn a_sweep_over_sizes_has_a_cost_of_packets_and_of_bytes() {
         "{fit:?}"
     );
     let text = explanation_text(&found, false);
-    assert!(
-        text.contains("1447 ns per packet + 0.26 ns per byte"),
-        "{text}"
-    );
-    assert!(
-        text.contains("bound by packet rate below about 5.5 KB"),
-        "{text}"
-    );
+    assert_says(&text, &["1447 ns per packet + 0.26 ns per byte"]);
+    assert_says(&text, &["bound by packet rate below about 5.5 KB"]);
     assert_eq!(explanation_json(&found)["cost_models"][0]["per"], "packet");
 }
 
@@ -133,19 +128,10 @@ fn two_modes_are_distinguished_by_the_cpu_that_is_full() {
     let lossy = &found.cells[0].runs[0].verdicts[0];
     assert_eq!(lossy.limiter().name(), "receiver_cpu");
     let text = explanation_text(&found, true);
-    assert!(
-        text.contains("separated by receiver_peak_cpu_pct = 100"),
-        "{text}"
-    );
-    assert!(
-        text.contains("run 1: 14.6 % lost; receive service demand 0.516"),
-        "{text}"
-    );
+    assert_says(&text, &["separated by receiver_peak_cpu_pct = 100"]);
+    assert_says(&text, &["run 1: 14.6 % lost; receive service demand 0.516"]);
     assert_eq!(text.matches("% too low").count(), 4, "{text}");
-    assert!(
-        text.contains("  run 1: receiver's CPU (its busiest"),
-        "{text}"
-    );
+    assert_says(&text, &["  run 1: receiver's CPU (its busiest"]);
     let evidence = &explanation_json(&found)["cells"][0]["runs"][0]["verdicts"][0]["evidence"][0];
     assert_eq!(evidence["holds"], true, "{evidence}");
 }
@@ -154,10 +140,7 @@ fn two_modes_are_distinguished_by_the_cpu_that_is_full() {
 fn of_another_program_s_run_nothing_is_advised_that_it_cannot_do() {
     let found = explained(&[datagrams(1, 64.0, &[("send_throughput_mbps", 900.0)])]);
     let text = explanation_text(&found, false);
-    assert!(
-        text.contains("unknown") && text.contains("repeat the run with bitcost"),
-        "{text}"
-    );
+    assert_says(&text, &["unknown", "repeat the run with bitcost"]);
     assert!(
         !text.contains("--probes") && !explanation_json(&found).to_string().contains("--probes"),
         "{text}"
@@ -174,14 +157,11 @@ fn cells_with_one_verdict_are_one_entry_with_the_ranges_of_their_evidence() {
     assert_eq!(explanation_lines(&found), [line]);
     let text = explanation_text(&found, true);
     assert!(text.contains(line), "{text}");
-    assert!(
-        text.contains("  evidence: sender_peak_cpu_pct 99.9 to 100 % (threshold: at least 99.5 %)"),
-        "{text}"
+    assert_says(
+        &text,
+        &["  evidence: sender_peak_cpu_pct 99.9 to 100 % (threshold: at least 99.5 %)"],
     );
-    assert!(
-        text.contains("  messages of 64 B: run 1: sender's CPU"),
-        "{text}"
-    );
+    assert_says(&text, &["  messages of 64 B: run 1: sender's CPU"]);
 }
 
 #[test]
@@ -199,9 +179,9 @@ fn a_warning_is_a_line_and_names_its_cells() {
         ..explained(&[datagrams(1, 64.0, &[])])
     };
     let text = explanation_text(&found, false);
-    assert!(
-        text.contains("\nwarning: 2 runs; make more\nwarning: a; b: 2 runs; make more\n"),
-        "{text}"
+    assert_says(
+        &text,
+        &["\nwarning: 2 runs; make more\nwarning: a; b: 2 runs; make more\n"],
     );
     assert_eq!(explanation_json(&found)["warnings"][1]["cell"], "a; b");
 }

@@ -11,6 +11,7 @@ use bitcost_model::record::{EndpointRecord, InEffect, Role, ThreadKind};
 use bitcost_model::study::Cell;
 use bitcost_render::study_answer::study_answer;
 use bitcost_render::test_answer::test_answer;
+use bitcost_testkit::assert_says;
 
 use crate::common::{Made, STUDY, ended, findings, log, plain, text};
 
@@ -202,10 +203,7 @@ fn intervals_of_few_runs_say_what_they_cover() {
         }))
     };
     let few = of(3);
-    assert!(
-        few.contains("minimum and maximum of 3 runs: 75 % instead of"),
-        "{few}"
-    );
+    assert_says(&few, &["minimum and maximum of 3 runs: 75 % instead of"]);
     let many = of(6);
     assert!(
         many.contains("95 % intervals") && !many.contains("instead of 95 %"),

@@ -7,6 +7,7 @@ use bitcost_model::profile::{Layer, Profile, ProfileEvent, ProfiledStack, Profil
 use bitcost_model::record::Role;
 use bitcost_model::study::{Cell, Label};
 use bitcost_render::json::json;
+use bitcost_testkit::assert_says;
 
 use crate::common::{STUDY, ended, findings, html, is, log, plain};
 
@@ -174,10 +175,7 @@ fn a_difference_is_that_of_its_layers() {
     let side = |size: i64| Side(vec![("message_size_bytes".into(), Label::Number(size))]);
     let comparison = compare::within(&found, &side(8192), &side(1024), &[], 3.0);
     let text = bitcost_render::comparison_text::comparison_text(&comparison, None);
-    assert!(
-        text.contains("at the sender") && text.contains("system call"),
-        "{text}"
-    );
+    assert_says(&text, &["at the sender", "system call"]);
     for cell in &comparison.cells {
         for change in &cell.layers {
             let layers: f64 = change.layers.iter().map(|of| of.ns.value).sum();

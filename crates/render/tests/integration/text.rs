@@ -3,6 +3,7 @@
 use crate::common::{Did, Made, STUDY, ended, findings, is, log, plain, records, summary, text};
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::study::Label;
+use bitcost_testkit::assert_says;
 
 fn assert_lines(text: &str, lines: &[&str]) {
     for line in lines {
@@ -368,10 +369,7 @@ fn an_execution_without_a_result_says_so() {
         || Made::Failed(FailureKind::Failed, "an end hung"),
     ] {
         let text = text(&log(STUDY, 2, |_, _| made()));
-        assert!(
-            text.contains("No run has a result, so there are no figures."),
-            "{text}"
-        );
+        assert_says(&text, &["No run has a result, so there are no figures."]);
         assert!(!text.contains("A single run says nothing"), "{text}");
     }
 }

@@ -3,7 +3,7 @@
 
 pub mod chart;
 
-use bitcost_analysis::compare::{self, Comparison, of_study};
+use bitcost_analysis::compare::{self, Comparison, Verdict, of_study};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::summary::Summary;
@@ -19,6 +19,15 @@ use bitcost_model::study::Cell;
 use bitcost_render::html::page;
 use bitcost_render::provenance::{Maker, Source};
 use bitcost_study::Study;
+
+/// Checks how many changes have each of these verdicts.
+#[track_caller]
+pub fn assert_counts(found: &Comparison, counts: &[(Verdict, usize)]) {
+    for (verdict, count) in counts {
+        let text = || bitcost_render::comparison_text::comparison_text(found, None);
+        assert_eq!(found.count(*verdict), *count, "{verdict:?}: {}", text());
+    }
+}
 
 pub const STUDY: &str = r#"
 title = "Two sizes, two transports"
