@@ -1,7 +1,7 @@
 //! What the runs of a bill measured at one endpoint, by cell.
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::constants::{Constant, MachineConstants};
+use bitcost_model::constants::{self, ConstantFigure, MachineConstants};
 use bitcost_model::record::Role;
 
 use super::plan::FACTOR;
@@ -36,16 +36,19 @@ pub const QUANTITIES: [Quantity; 4] = [
 /// Block and value of each run.
 pub type Values = Vec<(u32, f64)>;
 
+/// A host constant in µs, with its 5th and 95th percentile, or why it is not known.
+pub type Constant = Result<[f64; 3], String>;
+
 /// What one endpoint measured.
 pub struct Observed {
     /// The endpoint.
     pub end: Role,
     /// Cell and quantity with their values; those without values are absent.
     pub values: Vec<(String, Quantity, Values)>,
-    /// Time for waking a thread and switching to it, in µs, or why it is not known.
-    pub wake_us: Result<f64, String>,
-    /// Time of a system call that does nothing, in µs.
-    pub call_us: Result<f64, String>,
+    /// Time for waking a thread and switching to it, or why it is not known.
+    pub wake_us: Constant,
+    /// Time of a system call that does nothing.
+    pub call_us: Constant,
 }
 
 impl Observed {
@@ -70,8 +73,8 @@ impl Observed {
         Observed {
             end,
             values,
-            wake_us: constant_us(&summary.constants, end, Constant::RunSameIdle),
-            call_us: constant_us(&summary.constants, end, Constant::SystemCall),
+            wake_us: constant_us(&summary.constants, end, constants::Constant::RunSameIdle),
+            call_us: constant_us(&summary.constants, end, constants::Constant::SystemCall),
         }
     }
 
@@ -85,14 +88,15 @@ impl Observed {
 fn constant_us(
     machines: &[MachineConstants],
     end: Role,
-    constant: Constant,
-) -> Result<f64, String> {
+    constant: constants::Constant,
+) -> Constant {
     let machine = machines.iter().find(|machine| machine.roles.contains(&end));
     let absent = machine.and_then(|machine| machine.absent.clone());
     let host = machine.and_then(|machine| machine.host.as_ref());
     let figure = host.and_then(|host| host.figure(constant));
     let why = || absent.unwrap_or_else(|| "the host constant was not measured".to_owned());
-    figure.map(|figure| figure.median_ns / 1e3).ok_or_else(why)
+    let us = |of: ConstantFigure| [of.median_ns, of.p5_ns, of.p95_ns].map(|ns| ns / 1e3);
+    figure.map(us).ok_or_else(why)
 }
 
 impl Quantity {

@@ -44,7 +44,7 @@ pub enum Way {
     WakeUps,
     /// By the number of system calls and a host constant.
     Calls,
-    /// By the slope of the cost over the number of packets.
+    /// By the slope of the cost over the number of packets, in which the cells differ from the first one.
     Packets(Vec<Change>),
     /// The same, by a cell with fewer packets that lacks the parts before.
     FewerPackets(Change),
@@ -74,6 +74,9 @@ const SUPER_PACKET_BYTES: u32 = 65_536;
 
 /// Headers of a segment: IP, TCP and the timestamp option, in bytes.
 const HEADERS_BYTES: u32 = 52;
+
+/// The label of the cell in which a receiver waits for full buffers.
+const FULL_CALLS: &str = "full receive calls";
 
 /// Why a mode cannot be compared with another one.
 const MODE_GIVEN: &str = "the run has its own mode; leave out --send-mode and --receive-mode";
@@ -225,6 +228,14 @@ fn copies(run: &Run) -> Option<Way> {
     )))
 }
 
+/// A receiver that waits until its buffer is full. So it makes as many calls however many packets there are.
+fn full_calls(run: &Run, label: &'static str) -> Change {
+    let conditions = run.conditions;
+    let mark = conditions.receive_low_water_bytes;
+    let mark = mark.unwrap_or(conditions.receive_bytes()).to_string();
+    change(label, &[("receive_low_water_bytes", mark.as_str())])
+}
+
 fn packets(run: &Run) -> Option<Way> {
     if run.is_udp() {
         return Some(match run.is_plain() {
@@ -243,30 +254,33 @@ fn packets(run: &Run) -> Option<Way> {
         }
         let all = SUPER_PACKET_BYTES / run.mtu_bytes.saturating_sub(HEADERS_BYTES).max(1);
         let part = |label, of: u32| {
+            let mut part = full_calls(run, label);
             let segments = (all / of).max(1).to_string();
-            change(label, &[("gso_max_segs", segments.as_str())])
+            part.settings.push((GSO_MAX_SEGS, segments));
+            part
         };
-        let parts = vec![
+        return Some(Packets(vec![
+            full_calls(run, FULL_CALLS),
             part("quarter of a packet", 4),
             part("eighth of a packet", 8),
-        ];
-        return Some(Packets(parts));
+        ]));
     }
-    // Segments of the least size, so that the copied bytes do not count.
-    let four = [
-        ("mss", "88"),
+    let bytes = [
         ("request_size_bytes", "352"),
         ("response_size_bytes", "352"),
-        ("gso_max_segs", "1"),
-        ("gro_max_size", "1"),
     ];
+    // Segments of the least size, that nothing merges.
+    let four = [("mss", "88"), ("gso_max_segs", "1"), ("gro_max_size", "1")];
     let is_small = run
         .conditions
         .request_size_bytes
         .max(run.conditions.response_size_bytes)
         <= 88;
     Some(match is_small {
-        true => Packets(vec![change("4 packets", &four)]),
+        true => Packets(vec![
+            change("352 bytes", &bytes),
+            change("4 packets", &[&bytes[..], &four[..]].concat()),
+        ]),
         false => Missing(
             "with requests and responses of more than 88 bytes other costs change along with the number of packets",
         ),
@@ -283,10 +297,10 @@ fn acknowledgements(run: &Run) -> Option<Way> {
     if run.conditions.receive_low_water_bytes.is_some() {
         return Some(Missing("leave out --low-water, which changes their number"));
     }
-    Some(Acknowledgements(change(
-        "low-water mark 1",
-        &[("receive_low_water_bytes", "1")],
-    )))
+    Some(Acknowledgements(match run.conditions.chooses_low_water() {
+        true => change("low-water mark 1", &[("receive_low_water_bytes", "1")]),
+        false => full_calls(run, FULL_CALLS),
+    }))
 }
 
 fn segmentation(run: &Run) -> Option<Way> {

@@ -35,6 +35,9 @@ pub fn plan(run: &Run) -> Vec<Planned> {
             is_from = from;
             change.settings = [&settings[..], &change.settings[..]].concat();
         }
+        if let Way::Packets(cells) = &way {
+            is_from = cells[0].label;
+        }
         if let Way::Take(change) = &way {
             from = change.label;
             settings.clone_from(&change.settings);
@@ -63,11 +66,22 @@ impl Planned {
     }
 }
 
+/// The cells of all parts; one that two parts need is there once.
+fn cells(parts: &[Planned]) -> Vec<&Change> {
+    let mut cells: Vec<&Change> = Vec::new();
+    for change in parts.iter().flat_map(Planned::changes) {
+        if cells.iter().all(|known| known.label != change.label) {
+            cells.push(change);
+        }
+    }
+    cells
+}
+
 /// The study of a run's bill.
 pub fn varied(run: &Run) -> Varied {
     let test = run.conditions.workload.info().short_name;
     let mut levels = format!("{{ label = \"{WHOLE}\" }}");
-    for change in plan(run).iter().flat_map(Planned::changes) {
+    for change in cells(&plan(run)) {
         let _ = write!(levels, ",\n  {}", level(change));
     }
     Varied {
@@ -123,7 +137,7 @@ mod tests {
                 varied: Some(&varied(&run)),
             };
             let study = single.study().expect("a study");
-            let cells = plan(&run).iter().flat_map(Planned::changes).count() + 1;
+            let cells = cells(&plan(&run)).len() + 1;
             assert_eq!(study.cells().len(), cells, "{workload:?}");
         }
     }
