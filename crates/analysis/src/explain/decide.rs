@@ -150,6 +150,7 @@ pub fn decide(signals: &Signals) -> Verdict {
         // If the rate changes, loss or a quota explains it, or the time until answers or
         // acknowledgements changes; a limiter that holds a steady rate does not.
         let changing = [
+            Step::Loss,
             Step::Quota,
             Step::Held,
             Step::Clamp,

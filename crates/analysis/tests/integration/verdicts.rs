@@ -340,6 +340,13 @@ fn losses_of_datagrams_are_told_by_who_counts_them() {
     };
     assert_eq!(named(&at_hop), "queue overflow at w1 w1-eth2");
     let unread = |missed| {
+    // A policer's bucket empties.
+    let changing = decide(&Signals {
+        trend: Some(0.4),
+        ..lossy()
+    });
+    let found = (changing.limiter().to_string(), changing.confidence);
+    assert_eq!(found, ("path loss".to_owned(), Confidence::Medium));
         let mut signals = Signals {
             hops: hop("s1-eth2", 0.0, 0.0, 1.0),
             ..lossy()
