@@ -202,6 +202,12 @@ fn a_full_window_that_stands_still_is_held() {
     let found = (verdict.limiter().name(), verdict.confidence);
     assert_eq!(found, ("congestion_window_clamp", Confidence::Medium));
     assert_eq!(verdict.chosen.detail, "10 segments");
+    // Small windows cost the sender CPU time.
+    let busy = Signals {
+        sender: times(0.79, 0.04, 0.0),
+        ..window(1.0, 0.6)
+    };
+    assert_eq!(named(&busy), named(&window(1.0, 0.6)));
     assert_eq!(named(&window(1.3, 0.6)), "link or shaper rate on the path");
     assert_eq!(named(&window(1.0, 0.1)), "link or shaper rate on the path");
     // A congestion control may hold its own window without loss.
@@ -334,12 +340,6 @@ fn buffers_and_windows_are_told_by_the_connection() {
 #[test]
 fn losses_of_datagrams_are_told_by_who_counts_them() {
     assert_eq!(named(&lossy()), "path loss");
-    let at_hop = Signals {
-        hops: hop("w1 w1-eth2", 950.0, 9000.0, 1.0),
-        ..lossy()
-    };
-    assert_eq!(named(&at_hop), "queue overflow at w1 w1-eth2");
-    let unread = |missed| {
     // A policer's bucket empties.
     let changing = decide(&Signals {
         trend: Some(0.4),
@@ -347,6 +347,12 @@ fn losses_of_datagrams_are_told_by_who_counts_them() {
     });
     let found = (changing.limiter().to_string(), changing.confidence);
     assert_eq!(found, ("path loss".to_owned(), Confidence::Medium));
+    let at_hop = Signals {
+        hops: hop("w1 w1-eth2", 950.0, 9000.0, 1.0),
+        ..lossy()
+    };
+    assert_eq!(named(&at_hop), "queue overflow at w1 w1-eth2");
+    let unread = |missed| {
         let mut signals = Signals {
             hops: hop("s1-eth2", 0.0, 0.0, 1.0),
             ..lossy()

@@ -1,7 +1,6 @@
 //! The congestion window, which is full and does not grow: something holds it at one value.
 
 use super::evidence::{candidate, number, share};
-use crate::explain::bounds::HELD_UP;
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
 use crate::explain::limiter::{Candidate, LimiterRow, Question, Step};
 use crate::explain::signals::Signals;
@@ -20,13 +19,13 @@ pub static ROW: LimiterRow = LimiterRow {
     questions: &[Question {
         step: Step::Clamp,
         about: "",
-        evidence: "congestion window the same in all samples within 5 %, and full in 25 % of them; reno or cubic, or the kernel's metrics of the peer (`ip tcp_metrics`) have this window; sender blocked in send 30 %",
+        evidence: "congestion window the same in all samples within 5 %, and full in 25 % of them; reno or cubic, or the kernel's metrics of the peer (`ip tcp_metrics`) have this window",
         rule: |signals| clamped(signals).into_iter().collect(),
     }],
 };
 
 fn clamped(signals: &Signals) -> Option<Candidate> {
-    let (sender, tcp) = (signals.sender?, &signals.tcp);
+    let tcp = &signals.tcp;
     tcp.grows_when_full.filter(|grows| *grows)?;
     let evidence = vec![
         number(
@@ -40,7 +39,6 @@ fn clamped(signals: &Signals) -> Option<Candidate> {
             tcp.cwnd_filled?,
             AtLeast(FILLED),
         ),
-        share("sender blocked in send", sender.blocked, AtLeast(HELD_UP)),
     ];
     let detail = format!("{:.0} segments", tcp.cwnd_segments?);
     Some(candidate(ROW.limiter(), detail, evidence))
