@@ -126,11 +126,11 @@ impl Pacer {
         let due_ns = begin_ns + (self.sent as f64 * self.interval_ns) as u64;
         let work_ns = (self.work.as_ref()).map_or(0, |work| work.time_ns(self.burst));
         self.sleep(due_ns.saturating_sub(self.spin_ns + work_ns), control);
-        let work_cpu_ns = self.work_on_burst(control);
+        self.work_on_burst(control);
         let now_ns = spin(due_ns, control);
         self.note_departure(due_ns, now_ns);
         self.left_of_burst = self.burst;
-        self.record.cpu_ns += thread_cpu_ns().saturating_sub(cpu_before_ns + work_cpu_ns);
+        self.record.cpu_ns += thread_cpu_ns().saturating_sub(cpu_before_ns + work_ns);
     }
 
     fn sleep(&self, until_ns: u64, control: &Control) {
@@ -143,16 +143,13 @@ impl Pacer {
         }
     }
 
-    /// Works on the messages of the next burst, unless the run is over; returns the CPU time that
-    /// this took.
-    fn work_on_burst(&mut self, control: &Control) -> u64 {
-        let Some(work) = &mut self.work else { return 0 };
-        if control.phase() as u8 >= Phase::Over as u8 {
-            return 0;
+    /// Works on the messages of the next burst, unless the run is over.
+    fn work_on_burst(&mut self, control: &Control) {
+        if let Some(work) = &mut self.work
+            && (control.phase() as u8) < Phase::Over as u8
+        {
+            work.on_messages(self.burst);
         }
-        let before_ns = thread_cpu_ns();
-        work.on_messages(self.burst);
-        thread_cpu_ns().saturating_sub(before_ns)
     }
 
     fn note_departure(&mut self, due_ns: u64, now_ns: u64) {
