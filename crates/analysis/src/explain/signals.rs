@@ -72,8 +72,8 @@ pub struct Tcp {
     pub cwnd_spread: Option<f64>,
     /// Share of the samples of connections that find the congestion window full.
     pub cwnd_filled: Option<f64>,
-    /// Whether a full window grows unless something is lost or holds it: the congestion control is known to do that, or
-    /// the kernel's metrics of the peer have this very window.
+    /// Whether a full window grows unless something is lost or holds it: the congestion control is known to do that and
+    /// had as many round trips as the window has segments, or the kernel's metrics of the peer have this very window.
     pub grows_when_full: Option<bool>,
     /// Data written and not yet sent ÷ data in the socket.
     pub unsent: Option<f64>,
@@ -368,7 +368,8 @@ impl Tcp {
                 let is_full = info.unacked_segments? >= info.snd_cwnd_segments?;
                 Some(f64::from(u8::from(is_full)))
             }),
-            grows_when_full: window.map(|(_, most)| grows_when_full(end, most)),
+            grows_when_full: window
+                .map(|(_, most)| has_cached(end, most) || has_time_to_grow(end, series, most)),
             unsent: mean_of(series, |sample| {
                 mean_over_sockets(sample, |info, queue, _| {
                     Some(f64::from(info.notsent_bytes?) / queue)
@@ -470,14 +471,24 @@ fn cwnd_range(series: &Series) -> Option<(u32, u32)> {
     })
 }
 
-/// See [`Tcp::grows_when_full`].
-fn grows_when_full(end: &EndpointRecord, segments: u32) -> bool {
+/// Whether the kernel's metrics of the peer have a congestion window of this many segments.
+fn has_cached(end: &EndpointRecord, segments: u32) -> bool {
     let cached = format!(" cwnd {segments}");
-    let mut metrics = actual(end, CACHED_METRICS)
-        .unwrap_or_default()
-        .split([',', ';']);
+    let metrics = actual(end, CACHED_METRICS).unwrap_or_default();
+    let mut metrics = metrics.split([',', ';']);
+    metrics.any(|value| value.ends_with(&cached))
+}
+
+/// Whether reno or cubic would have changed a full window of this many segments meanwhile. Reno doubles it in as many round
+/// trips; cubic, which is flat around the window of its last loss, does not grow slower than its estimate of reno
+/// (RFC 9438, section 4.3).
+fn has_time_to_grow(end: &EndpointRecord, series: &Series, segments: u32) -> bool {
     let control = actual(end, "congestion_control");
-    matches!(control, Some("reno" | "cubic")) || metrics.any(|value| value.ends_with(&cached))
+    let rtt_us = mean_of(series, |sample| {
+        mean_over(sample.connections(), |info| Some(f64::from(info.rtt_us?)))
+    });
+    let trips = rtt_us.map(|rtt_us| series.seconds() * 1e6 / rtt_us);
+    matches!(control, Some("reno" | "cubic")) && trips >= Some(f64::from(segments))
 }
 
 fn cwnd_growth(series: &Series) -> Option<f64> {
@@ -497,4 +508,37 @@ const NO_THRESHOLD: u32 = 0x7fff_ffff;
 fn never_reduced(series: &Series) -> Option<bool> {
     let info = series.edges()?.1.tcp_info.as_ref()?;
     Some(info.snd_ssthresh_segments? >= NO_THRESHOLD)
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcost_model::record::InEffect;
+
+    use super::*;
+
+    #[test]
+    fn a_window_needs_as_many_round_trips_as_segments_to_grow() {
+        let sample = |at_ns| Sample {
+            at_ns,
+            tcp_info: Some(TcpInfo {
+                rtt_us: Some(50_000),
+                ..TcpInfo::default()
+            }),
+            ..Sample::default()
+        };
+        let cubic = InEffect {
+            name: "congestion_control".to_owned(),
+            requested: None,
+            actual: Some("cubic".to_owned()),
+        };
+        let end = EndpointRecord {
+            samples: vec![sample(0), sample(2_000_000_000)],
+            in_effect: vec![cubic],
+            ..EndpointRecord::default()
+        };
+        let series = Series::of(&end, &[0]);
+        assert!(has_time_to_grow(&end, &series, 10));
+        assert!(!has_time_to_grow(&end, &series, 830));
+        assert!(!has_time_to_grow(&EndpointRecord::default(), &series, 10));
+    }
 }

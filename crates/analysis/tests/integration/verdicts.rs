@@ -185,7 +185,7 @@ fn a_thread_that_waits_while_nothing_else_runs_is_held_back() {
 }
 
 #[test]
-fn a_full_window_that_stands_still_is_held() {
+fn a_full_window_that_does_not_grow_is_held() {
     let window = |cwnd_spread, cwnd_filled| {
         let tcp = Tcp {
             cwnd_segments: Some(10.0),

@@ -19,7 +19,7 @@ pub static ROW: LimiterRow = LimiterRow {
     questions: &[Question {
         step: Step::Clamp,
         about: "",
-        evidence: "congestion window the same in all samples within 5 %, and full in 25 % of them; reno or cubic, or the kernel's metrics of the peer (`ip tcp_metrics`) have this window",
+        evidence: "congestion window the same in all samples within 5 %, and full in 25 % of them; reno or cubic, and as many round trips as it has segments, or the kernel's metrics of the peer (`ip tcp_metrics`) have this window",
         rule: |signals| clamped(signals).into_iter().collect(),
     }],
 };

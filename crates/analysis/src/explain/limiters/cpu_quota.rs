@@ -71,9 +71,11 @@ fn held(signals: &Signals) -> Vec<Candidate> {
                 AtLeast(BUSY),
             ),
         ];
+        let is_seen = signals.throttled[usize::from(end == Role::Receiver)] > Some(0.0);
+        let detail = if is_seen { "" } else { UNSEEN };
         Candidate {
-            remedy: Some(FIND.to_owned()),
-            ..candidate(quota_of(end), UNSEEN, evidence)
+            remedy: (!is_seen).then(|| FIND.to_owned()),
+            ..candidate(quota_of(end), detail, evidence)
         }
     })
 }
