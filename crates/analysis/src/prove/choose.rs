@@ -1,8 +1,9 @@
 //! Which perturbations are tried: first those of the verdict, of what comes next, and of the CPUs; then all others.
 
+use super::found::is_clamp;
 use super::ordinary::Ordinary;
 use super::perturbation::{Perturbation, Settings, Told};
-use super::perturbations::{PERTURBATIONS, RECEIVER_CPU, SEGMENTS, SENDER_CPU};
+use super::perturbations::{PATH_RATE, PERTURBATIONS, RECEIVER_CPU, SEGMENTS, SENDER_CPU};
 use crate::explain::{Limiter, Untried};
 use bitcost_model::Invalid;
 
@@ -25,10 +26,12 @@ pub fn choose(
     let is_suspected = |row: &Perturbation| {
         let named = ordinary.named.iter().chain(&ordinary.next);
         let is_control = [SENDER_CPU.name, RECEIVER_CPU.name].contains(&row.name);
-        // Smaller segments tell whether a path limits bits or packets.
+        // Smaller segments tell whether a path limits bits or packets; the path's rate, whether packets or a window limit.
         let of_path = ordinary.named.as_ref().is_some_and(Limiter::is_on_the_path);
+        let of_window = ordinary.named.as_ref().is_some_and(is_clamp);
         is_control
             || (of_path && row.name == SEGMENTS.name)
+            || (of_window && row.name == PATH_RATE.name)
             || named.into_iter().any(|limiter| (row.is_of)(limiter))
     };
     let has_own = PERTURBATIONS.iter().any(|row| is_of(ordinary, row));

@@ -16,8 +16,13 @@ pub(super) fn remedy_of(found: &Limiter) -> Option<String> {
 
 /// Says of a rate on the path that it is one of packets.
 pub(super) fn as_packets(chosen: &mut Candidate) {
-    chosen.detail = "in packets: as much slower with less data in each".to_owned();
+    chosen.detail = "it limits packets and not bits: smaller segments are slower".to_owned();
     chosen.remedy = Some(LARGER_PACKETS.to_owned());
+}
+
+/// Whether it is a congestion window, whose resource, segments, is also that of packets.
+pub(super) fn is_clamp(limiter: &Limiter) -> bool {
+    limiter.name() == "congestion_window_clamp"
 }
 
 /// Whether a perturbation has this decision.
@@ -39,7 +44,12 @@ pub(super) fn finds(row: &Perturbation, ordinary: &Ordinary, tried: &[Tried]) ->
         return limiter("packets_per_second", ON_THE_PATH);
     }
     let mut spared = [&SENDER_CPU, &RECEIVER_CPU, &PATH_RATE].into_iter();
-    if row.name == SEGMENTS.name && spared.all(|row| has(tried, row, Decision::DoesNot)) {
+    // Slower links of a lab of our own leave a limit of packets as it is, which a background stream shares.
+    let shares = ordinary
+        .lab
+        .as_ref()
+        .is_none_or(|lab| lab.running.is_some());
+    if shares && row.name == SEGMENTS.name && spared.all(|row| has(tried, row, Decision::DoesNot)) {
         return match ordinary.is_lossy() {
             true => limiter("congestion_window_loss", ""),
             false => limiter("congestion_window_clamp", ""),

@@ -6,7 +6,7 @@ use bitcost_model::plan::{Lengths, RUN_OVERHEAD};
 use bitcost_stats::{Interval, LOOKED, elasticity, median, outlook_of_bounds, trend};
 
 use super::choose::is_of;
-use super::found::{as_packets, finds, has, remedy_of};
+use super::found::{as_packets, finds, has, is_clamp, remedy_of};
 use super::ordinary::{Ordinary, load, rate_metric};
 use super::perturbation::{Before, FACTOR, Perturbation, Told, UNCHANGED};
 use super::perturbations::{PATH_RATE, PERTURBATIONS, RECEIVER_CPU, SEGMENTS, SENDER_CPU};
@@ -294,7 +294,13 @@ fn outcome(
         .filter(|one| is_own(one.name) && (limits(one) || !fills(one)))
         .collect();
     if own.iter().any(limits) {
-        return Outcome::Proved;
+        let clamp = ordinary.named.as_ref().filter(|named| is_clamp(named));
+        return match clamp.map(|named| (named, finds(&SEGMENTS, ordinary, tried))) {
+            Some((named, found)) if found.as_ref() != Some(named) => {
+                Outcome::Undecided(NOT_TOLD.to_owned())
+            }
+            _ => Outcome::Proved,
+        };
     }
     let strength = |one: &&Tried| {
         let of = one.elasticity.map_or(0.0, |found| found.value);
@@ -331,6 +337,10 @@ fn outcome(
         _ => Outcome::Undecided(nothing(tried)),
     }
 }
+
+/// What is said where smaller segments are slower, and nothing tells a window from packets.
+const NOT_TOLD: &str =
+    "smaller segments are slower, which a window shares with a limit of packets per second";
 
 /// What is said where intervals do not decide.
 const TOO_WIDE: &str = "the intervals are too wide to tell";
@@ -373,6 +383,7 @@ pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
             if let Some(in_effect) = run.in_effect {
                 in_effect.advise(&mut verdict);
             }
+            without_guess(&mut verdict);
             run.verdicts = vec![verdict];
         }
         if proof.outcome == Outcome::Proved {
@@ -389,13 +400,15 @@ pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
                     if let Some(remedy) = fullest(&proof) {
                         verdict.chosen.remedy = Some(remedy);
                     }
-                    // Less of it was slower, so that its usual remedy is no guess.
-                    verdict
-                        .chosen
-                        .remedy
-                        .take_if(|_| verdict.chosen.limiter.name() == RECEIVE_BUFFER.name);
+                    without_guess(verdict);
                 });
         }
     }
     cell.proof = Some(proof);
+}
+
+/// Less of the receive buffer was slower, so that its usual remedy is no guess.
+fn without_guess(verdict: &mut Verdict) {
+    let is_of_buffer = verdict.limiter().name() == RECEIVE_BUFFER.name;
+    verdict.chosen.remedy.take_if(|_| is_of_buffer);
 }
