@@ -1,7 +1,7 @@
 //! The answer of `bitcost test` in at most twelve lines: what ran where, throughput, loss, cost, the
 //! bottleneck, and caveats.
 
-use bitcost_analysis::explain::ExplainedCell;
+use bitcost_analysis::explain::{ExplainedCell, stop_others};
 use bitcost_analysis::log::caveats_of;
 use bitcost_analysis::metrics::{PartRun, RunView, actual, attribute, metric, parts};
 use bitcost_model::conditions::{Conditions, Direction};
@@ -60,7 +60,7 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
 fn remedy(cell: &ExplainedCell) -> Option<String> {
     let verdict = cell.verdict()?;
     if let Some(others) = &verdict.others {
-        return Some(labelled("remedy", &others.remedy(verdict.limiter())));
+        return Some(labelled("remedy", &stop_others(others, verdict.limiter())));
     }
     let is_one = cell.shares().len() == 1 && !verdict.limiter().is_unknown();
     let all = is_one.then(|| verdict.remedy())?;

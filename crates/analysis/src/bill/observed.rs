@@ -37,7 +37,7 @@ pub const QUANTITIES: [Quantity; 4] = [
 pub type Values = Vec<(u32, f64)>;
 
 /// A host constant in µs, with its 5th and 95th percentile, or why it is not known.
-pub type Constant = Result<[f64; 3], String>;
+type Constant = Result<[f64; 3], String>;
 
 /// What one endpoint measured.
 pub struct Observed {

@@ -5,8 +5,6 @@ use std::fmt;
 use bitcost_model::harmless;
 use bitcost_model::record::Role;
 
-use crate::explain::limiter::Limiter;
-use crate::explain::limiters::PATH_LOSS;
 use crate::metrics::{RunView, foreign_load};
 
 /// The CPU time of other programs, in per cent of one CPU, above which a verdict names them.
@@ -48,20 +46,6 @@ impl Others {
             pct,
             most: most.map(|(name, _)| harmless(&name)),
         })
-    }
-
-    /// What to do about them before anything else, where this limits. What is between the endpoints, or not known, may be
-    /// a program that forwards.
-    pub fn remedy(&self, limiter: &Limiter) -> String {
-        let mut words = "stop the other programs first".to_owned();
-        if let Some(name) = &self.most {
-            words += &format!(" (most of the load is {name})");
-        }
-        let is_between = limiter.is_on_the_path() || limiter.name() == PATH_LOSS.name;
-        if self.is_full && (limiter.is_unknown() || is_between) {
-            words += ", unless that one forwards the packets: then its CPU limits";
-        }
-        words
     }
 }
 

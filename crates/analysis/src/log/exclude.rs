@@ -36,7 +36,7 @@ fn nothing(sender: &EndpointRecord, receiver: &EndpointRecord) -> Vec<String> {
         let why = if had_no_cpu(sender) {
             ": other programs kept the sender's thread off its CPU"
         } else if had_only_fragments(receiver) {
-            ": of each datagram a fragment was lost; datagrams that fit the MTU need none (-l 1472 for IPv4 over Ethernet)"
+            ": only fragments of datagrams arrived, and no datagram was complete; use messages that fit the MTU (-l 1472 for IPv4 over Ethernet)"
         } else {
             ""
         };
@@ -68,14 +68,16 @@ fn had_no_cpu(end: &EndpointRecord) -> bool {
     first.is_some() && first == last
 }
 
-/// True if IP fragments reached the host, which need all others of their datagram.
+/// True if IP fragments reached the host, and it made no packet of any of them.
 fn had_only_fragments(receiver: &EndpointRecord) -> bool {
-    let fragments = |sample: &Sample| {
-        let counts = ["Ip.ReasmReqds", "Ip6.ReasmReqds"].map(|name| sample.protocols.get(name));
-        counts.into_iter().flatten().sum::<i64>()
+    let (Some(first), Some(last)) = (receiver.samples.first(), receiver.samples.last()) else {
+        return false;
     };
-    let [first, last] = [receiver.samples.first(), receiver.samples.last()];
-    first.map(fragments) < last.map(fragments)
+    let grew = |names: [&str; 2]| {
+        let of = |sample: &Sample| names.map(|name| sample.protocols.get(name).copied());
+        of(first) != of(last)
+    };
+    grew(["Ip.ReasmReqds", "Ip6.ReasmReqds"]) && !grew(["Ip.ReasmOKs", "Ip6.ReasmOKs"])
 }
 
 fn offloads(end: &EndpointRecord) -> Vec<String> {
@@ -131,6 +133,6 @@ mod tests {
             |receiver: &EndpointRecord| nothing(&EndpointRecord::default(), receiver).concat();
         assert!(!said(&receiver).contains("fragment"));
         receiver.samples[1] = sample(7);
-        assert!(said(&receiver).contains("of each datagram a fragment was lost"));
+        assert!(said(&receiver).contains("only fragments of datagrams arrived"));
     }
 }

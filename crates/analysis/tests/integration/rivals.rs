@@ -1,7 +1,9 @@
 //! Who has the CPU that an endpoint waits for, and what is advised, on records whose threads and
 //! programs are known.
 
-use bitcost_analysis::explain::{LIMITERS, ON_THE_PATH, Rival, Rivals, Verdict, explain_run};
+use bitcost_analysis::explain::{
+    LIMITERS, ON_THE_PATH, Rival, Rivals, Verdict, explain_run, stop_others,
+};
 use bitcost_analysis::metrics::RunView;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::counters::{ForeignLoad, ForeignProgram};
@@ -158,13 +160,10 @@ fn a_tenth_of_a_cpu_of_other_programs_is_said_first() {
         row.expect("a limiter").placed(ON_THE_PATH)
     };
     let stop = "stop the other programs first (most of the load is cc1)";
-    assert_eq!(found.remedy(&limiter("rate")), stop);
+    assert_eq!(stop_others(&found, &limiter("rate")), stop);
     let full = of(Some(0.95), false).unwrap();
-    assert!(
-        full.remedy(&limiter("rate"))
-            .contains("unless that one forwards")
-    );
-    assert_eq!(full.remedy(&LIMITERS[2].limiter()), stop);
+    assert!(stop_others(&full, &limiter("rate")).contains("if cc1 forwards the packets"));
+    assert_eq!(stop_others(&full, &LIMITERS[2].limiter()), stop);
     assert_eq!(of(Some(0.45), true).unwrap().role, None);
     for programs in [Some(0.08), None] {
         assert_eq!(of(programs, true), None);

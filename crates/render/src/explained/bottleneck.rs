@@ -1,7 +1,7 @@
 //! What limited a cell or an execution, for programs.
 
 use bitcost_analysis::explain::{
-    Bound, Candidate, Evidence, ExplainedCell, Limiter, Others, Verdict,
+    Bound, Candidate, Evidence, ExplainedCell, Limiter, Others, Verdict, stop_others,
 };
 use bitcost_model::record::Role;
 use schemars::JsonSchema;
@@ -166,7 +166,7 @@ impl OthersTime {
             pct_of_a_cpu: others.pct,
             most: others.most.clone(),
             words: others.to_string(),
-            remedy: others.remedy(limiter),
+            remedy: stop_others(others, limiter),
         }
     }
 }

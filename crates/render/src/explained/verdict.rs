@@ -1,7 +1,7 @@
 //! Verdicts with their evidence, runner-up and remedy.
 
 use crate::words::around;
-use bitcost_analysis::explain::{Bound, Candidate, Evidence, Verdict};
+use bitcost_analysis::explain::{Bound, Candidate, Evidence, Verdict, stop_others};
 
 /// The evidence of a runner-up may be this far on the wrong side of a bound, as a share of it, to
 /// be reported.
@@ -38,7 +38,7 @@ pub(super) fn verdicts_text(verdicts: &[Verdict]) -> String {
         .max_by(|a, b| a.strength().total_cmp(&b.strength()));
     lines.extend(next.map(runner_up));
     let stop = others.map_or_else(String::new, |others| {
-        format!("{}; ", others.remedy(first.limiter()))
+        format!("{}; ", stop_others(others, first.limiter()))
     });
     lines.push(format!("remedy: {stop}{}", first.remedy()));
     lines.iter().map(|line| format!("  {line}\n")).collect()

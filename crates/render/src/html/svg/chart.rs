@@ -64,7 +64,7 @@ pub(crate) struct ColumnCell {
 }
 
 impl Column {
-    /// A column as wide as its longest words or its title, within these widths.
+    /// A column as wide as its longest words, within these widths.
     pub fn wide(title: &str, (least, most): (f64, f64), cells: Vec<ColumnCell>) -> Column {
         let longest = cells.iter().map(|cell| cell.words.chars().count()).max();
         Column {
