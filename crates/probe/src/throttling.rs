@@ -1,15 +1,17 @@
-//! Throttling by CPU quotas: `cpu.stat` of the control group of this process and of all above it, also where its own
-//! mounts do not show them, as after `ip netns exec`.
+//! Throttling by CPU quotas: `cpu.stat` of the control group of this process and of all above it. Where its own mounts
+//! show none of them, as after `ip netns exec`, those of the processes above it are looked at.
 //!
 //! Version 2 of control groups counts in µs (`throttled_usec`; kernel doc: admin-guide/cgroup-v2),
 //! version 1 in ns (`throttled_time`; kernel doc: scheduler/sched-bwc).
 
-use std::fs::{File, read_link};
+use std::fs::{File, OpenOptions, read_link};
 use std::iter::successors;
 use std::path::PathBuf;
 
 use bitcost_model::counters::Throttling;
 use bitcost_model::record::Sample;
+use bitcost_sys::files::open_regular;
+use rustix::fs::fstatfs;
 
 use crate::foreign;
 use crate::read;
@@ -19,6 +21,9 @@ struct Groups {
     files: Vec<File>,
     buffer: Vec<u8>,
 }
+
+/// `CGROUP2_SUPER_MAGIC` and `CGROUP_SUPER_MAGIC` of linux/magic.h.
+const CGROUP_MAGIC: [rustix::fs::FsWord; 2] = [0x6367_7270, 0x0027_e0eb];
 
 /// The most processes above this one whose mounts are looked at.
 const ABOVE_MAX: usize = 64;
@@ -47,15 +52,18 @@ fn views() -> impl Iterator<Item = String> {
         .filter(move |process| names(process) == own)
 }
 
-/// The `cpu.stat` files with the counters of a quota, among the mounts of this process.
+/// The `cpu.stat` files with the counters of a quota, among the mounts of this process. Its user may have mounted anything
+/// there: only files of the kernel's control groups are read.
 fn counted(groups: &str, process: &str) -> Vec<File> {
     let mounts = read::text(&format!("{process}/mounts")).unwrap_or_default();
     let paths = paths(groups, &mounts).into_iter();
     let seen = paths.map(|path| format!("{process}/root{}", path.display()));
-    let has_counters =
-        |path: &String| std::fs::read_to_string(path).is_ok_and(|text| parse(&text).is_some());
-    seen.filter(has_counters)
-        .filter_map(|path| File::open(path).ok())
+    let opened = seen
+        .filter_map(|path| open_regular(path.as_ref(), OpenOptions::new().read(true)).ok())
+        .filter(|file| fstatfs(file).is_ok_and(|of| CGROUP_MAGIC.contains(&of.f_type)));
+    let mut buffer = Vec::new();
+    opened
+        .filter(|file| read::whole(file, &mut buffer).and_then(parse).is_some())
         .collect()
 }
 
@@ -153,7 +161,9 @@ mod tests {
         let all: Vec<String> = views().collect();
         assert_eq!(all.first().map(String::as_str), Some("/proc/self"));
         let groups = read::text("/proc/self/cgroup").unwrap_or_default();
-        let mounts = |process: &str| read_link(format!("{process}/ns/mnt")).ok();
+        let mounts = |process: &str| {
+            ["ns/mnt", "root"].map(|name| read_link(format!("{process}/{name}")).ok())
+        };
         let same = all
             .iter()
             .filter(|process| mounts(process) == mounts("/proc/self"));
