@@ -61,6 +61,8 @@ pub struct Pacer {
     last_ns: u64,
     /// The program's work on each message; absent where it does none.
     work: Option<Work>,
+    /// The time of all that work, which is in `record.cpu_ns`.
+    worked_ns: u64,
     record: Pacing,
 }
 
@@ -87,6 +89,7 @@ impl Pacer {
             left_of_burst: 0,
             last_ns: 0,
             work: Work::of(conditions.buffers.send_work_ns),
+            worked_ns: 0,
             record: Pacing {
                 burst_messages: burst,
                 ..Pacing::default()
@@ -126,11 +129,11 @@ impl Pacer {
         let due_ns = begin_ns + (self.sent as f64 * self.interval_ns) as u64;
         let work_ns = (self.work.as_ref()).map_or(0, |work| work.time_ns(self.burst));
         self.sleep(due_ns.saturating_sub(self.spin_ns + work_ns), control);
-        self.work_on_burst(control);
+        self.worked_ns += self.work_on_burst(control);
         let now_ns = spin(due_ns, control);
         self.note_departure(due_ns, now_ns);
         self.left_of_burst = self.burst;
-        self.record.cpu_ns += thread_cpu_ns().saturating_sub(cpu_before_ns + work_ns);
+        self.record.cpu_ns += thread_cpu_ns().saturating_sub(cpu_before_ns);
     }
 
     fn sleep(&self, until_ns: u64, control: &Control) {
@@ -143,13 +146,14 @@ impl Pacer {
         }
     }
 
-    /// Works on the messages of the next burst, unless the run is over.
-    fn work_on_burst(&mut self, control: &Control) {
-        if let Some(work) = &mut self.work
-            && (control.phase() as u8) < Phase::Over as u8
-        {
-            work.on_messages(self.burst);
+    /// Works on the messages of the next burst, unless the run is over; returns the time of the work.
+    fn work_on_burst(&mut self, control: &Control) -> u64 {
+        let Some(work) = &mut self.work else { return 0 };
+        if control.phase() as u8 >= Phase::Over as u8 {
+            return 0;
         }
+        work.on_messages(self.burst);
+        work.time_ns(self.burst)
     }
 
     fn note_departure(&mut self, due_ns: u64, now_ns: u64) {
@@ -180,6 +184,7 @@ impl Pacer {
             .map_or(0, |begin_ns| monotonic_ns() - begin_ns);
         Pacing {
             elapsed_ns,
+            cpu_ns: self.record.cpu_ns.saturating_sub(self.worked_ns),
             ..self.record
         }
     }

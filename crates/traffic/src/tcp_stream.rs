@@ -139,8 +139,10 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let asked = format!("send messages of up to {} bytes", self.supply.size());
-        self.send_all(control).map_err(TrafficError::errno(asked))?;
+        let size = self.supply.size();
+        let asked = || format!("send messages of up to {size} bytes");
+        self.send_all(control)
+            .map_err(|error| TrafficError::errno(asked())(error))?;
         if control.phase() == Phase::Abort {
             return Ok(());
         }
