@@ -60,11 +60,16 @@ impl Meter {
         let most = limits.time_of(&course.params);
         if self.time > most {
             let seconds = most.as_secs();
-            let rule = match course.params.seconds {
-                0 => format!("a test longer than --max-duration, {seconds} s"),
-                _ => format!("a test longer than requested: {seconds} s have passed"),
-            };
-            return Err(Refusal::new(code::EXPIRED, rule));
+            return Err(match course.params.seconds {
+                0 => {
+                    let rule = format!("a test longer than --max-duration, {seconds} s");
+                    Refusal::by("max-duration", code::EXPIRED, rule)
+                }
+                _ => {
+                    let rule = format!("a test longer than requested: {seconds} s have passed");
+                    Refusal::new(code::EXPIRED, rule)
+                }
+            });
         }
         if self.time - self.changed_at > IDLE {
             let rule = format!("a test without any data for {} s", IDLE.as_secs());
@@ -80,7 +85,7 @@ impl Meter {
         };
         if self.above >= TOLERATED_SECONDS {
             let rule = format!("{:.0} bit/s; --max-rate is {limit} bit/s", self.bitrate);
-            return Err(Refusal::new(code::TOTAL_RATE, rule));
+            return Err(Refusal::by("max-rate", code::TOTAL_RATE, rule));
         }
         Ok(())
     }
