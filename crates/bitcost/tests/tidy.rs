@@ -514,7 +514,7 @@ fn modules_make_no_circle() {
     assert_none(&found);
 }
 
-/// Crates whose functions no room uses.
+/// Crates that no room of the product depends on.
 const UNUSED: [&str; 3] = ["bitcost", "testkit", "xtask"];
 
 /// The public functions, types and methods of traits in these tokens that name a `Result<…, String>`. `is_trait`: they
@@ -550,12 +550,12 @@ fn spelled_errors(tokens: TokenStream, is_trait: bool) -> Vec<String> {
     found
 }
 
-/// The word before an item, and before `const` or `unsafe`.
+/// The word before an item and its `const`, `unsafe` or `async`.
 fn before(tokens: &[TokenTree], at: usize) -> Option<String> {
-    let last = word(tokens, at.checked_sub(1)?)?;
-    match last.as_str() {
-        "const" | "unsafe" => word(tokens, at.checked_sub(2)?),
-        _ => Some(last),
+    let at = at.checked_sub(1)?;
+    match word(tokens, at)?.as_str() {
+        "const" | "unsafe" | "async" => before(tokens, at),
+        other => Some(other.to_owned()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Both agents together: waiting for messages of either, while the leases of both are renewed.
 
-/// What picks one kind of message.
+/// A closure that takes one kind of message and leaves the others.
 macro_rules! pick {
     ($message:pat => $found:expr) => {
         |message| match message {

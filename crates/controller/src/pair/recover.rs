@@ -12,7 +12,7 @@ use crate::error::{ControllerError, RunError};
 /// Time between two attempts to reach a host.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What no user sets.
+/// A stop flag that is never set.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl Pair<'_> {

@@ -63,7 +63,9 @@ fn values(request: &str) -> Values {
     if !request.contains('=') {
         return single(request);
     }
-    let pairs = request.split(' ').filter_map(|word| word.split_once('='));
+    let pairs = request
+        .split(' ')
+        .map(|word| word.split_once('=').expect("name=value"));
     pairs
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
