@@ -1,7 +1,7 @@
 //! What the runs of a bill measured at one endpoint, by cell.
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::constants::{self, ConstantFigure, MachineConstants};
+use bitcost_model::constants::{Constant, ConstantFigure, MachineConstants};
 use bitcost_model::record::Role;
 
 use super::plan::FACTOR;
@@ -37,7 +37,7 @@ pub const QUANTITIES: [Quantity; 4] = [
 pub type Values = Vec<(u32, f64)>;
 
 /// A host constant in µs, with its 5th and 95th percentile, or why it is not known.
-type Constant = Result<[f64; 3], String>;
+type ConstantUs = Result<[f64; 3], String>;
 
 /// What one endpoint measured.
 pub struct Observed {
@@ -46,9 +46,9 @@ pub struct Observed {
     /// Cell and quantity with their values; those without values are absent.
     pub values: Vec<(String, Quantity, Values)>,
     /// Time for waking a thread and switching to it, or why it is not known.
-    pub wake_us: Constant,
+    pub wake_us: ConstantUs,
     /// Time of a system call that does nothing.
-    pub call_us: Constant,
+    pub call_us: ConstantUs,
 }
 
 impl Observed {
@@ -73,8 +73,8 @@ impl Observed {
         Observed {
             end,
             values,
-            wake_us: constant_us(&summary.constants, end, constants::Constant::RunSameIdle),
-            call_us: constant_us(&summary.constants, end, constants::Constant::SystemCall),
+            wake_us: constant_us(&summary.constants, end, Constant::RunSameIdle),
+            call_us: constant_us(&summary.constants, end, Constant::SystemCall),
         }
     }
 
@@ -85,11 +85,7 @@ impl Observed {
     }
 }
 
-fn constant_us(
-    machines: &[MachineConstants],
-    end: Role,
-    constant: constants::Constant,
-) -> Constant {
+fn constant_us(machines: &[MachineConstants], end: Role, constant: Constant) -> ConstantUs {
     let machine = machines.iter().find(|machine| machine.roles.contains(&end));
     let absent = machine.and_then(|machine| machine.absent.clone());
     let host = machine.and_then(|machine| machine.host.as_ref());

@@ -1,6 +1,6 @@
 //! Why a run with a result is left out of its cell.
 
-use crate::metrics::{PartRun, RunView, parts};
+use crate::metrics::{PartRun, RunView, parts, protocols_grown};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{EndpointRecord, FlowRecord, Sample, ThreadKind, implausible};
 
@@ -70,12 +70,9 @@ fn had_no_cpu(end: &EndpointRecord) -> bool {
 
 /// True if IP fragments reached the host, and it made no packet of any of them.
 fn had_only_fragments(receiver: &EndpointRecord) -> bool {
-    let (Some(first), Some(last)) = (receiver.samples.first(), receiver.samples.last()) else {
-        return false;
-    };
     let grew = |names: [&str; 2]| {
-        let of = |sample: &Sample| names.map(|name| sample.protocols.get(name).copied());
-        of(first) != of(last)
+        let mut grown = names.iter().map(|name| protocols_grown(receiver, name));
+        grown.any(|count| count > Some(0.0))
     };
     grew(["Ip.ReasmReqds", "Ip6.ReasmReqds"]) && !grew(["Ip.ReasmOKs", "Ip6.ReasmOKs"])
 }
@@ -121,18 +118,19 @@ mod tests {
 
     #[test]
     fn nothing_but_fragments_is_said() {
-        let sample = |fragments| Sample {
+        let sample = |at_ns, fragments| Sample {
+            at_ns,
             protocols: [("Ip.ReasmReqds".to_owned(), fragments)].into(),
             ..Sample::default()
         };
         let mut receiver = EndpointRecord {
-            samples: vec![sample(5), sample(5)],
+            samples: vec![sample(1, 5), sample(2, 5)],
             ..EndpointRecord::default()
         };
         let said =
             |receiver: &EndpointRecord| nothing(&EndpointRecord::default(), receiver).concat();
         assert!(!said(&receiver).contains("fragment"));
-        receiver.samples[1] = sample(7);
+        receiver.samples[1] = sample(2, 7);
         assert!(said(&receiver).contains("only fragments of datagrams arrived"));
     }
 }
