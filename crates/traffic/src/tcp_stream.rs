@@ -139,10 +139,10 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let size = self.supply.size();
-        let asked = || format!("send messages of up to {size} bytes");
-        self.send_all(control)
-            .map_err(|error| TrafficError::errno(asked())(error))?;
+        self.send_all(control).map_err(|error| {
+            let asked = format!("send messages of up to {} bytes", self.supply.size());
+            TrafficError::errno(asked)(error)
+        })?;
         if control.phase() == Phase::Abort {
             return Ok(());
         }

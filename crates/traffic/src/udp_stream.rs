@@ -158,10 +158,10 @@ impl Flow for Sender {
     }
 
     fn run(&mut self, control: &Control) -> Result<(), TrafficError> {
-        let size = self.supply.size();
-        let asked = || format!("send datagrams of up to {size} bytes");
-        self.send_all(control)
-            .map_err(|error| TrafficError::errno(asked())(error))
+        self.send_all(control).map_err(|error| {
+            let asked = format!("send datagrams of up to {} bytes", self.supply.size());
+            TrafficError::errno(asked)(error)
+        })
     }
 
     fn outcome(&self, _sent: Sent) -> Outcome {
