@@ -62,6 +62,9 @@ pub enum Outcome {
     Refuted(Limiter),
     /// No limiter was named, and the throughput follows the resource of this one.
     Found(Limiter),
+    /// No limiter was named, and the throughput follows the resource of this one most, by an interval that does not tell
+    /// whether it limits; with the name of its perturbation.
+    Likely(Limiter, &'static str),
     /// Nothing is proved, for this reason.
     Undecided(String),
 }
@@ -73,6 +76,7 @@ impl Outcome {
             Outcome::Proved => "proved",
             Outcome::Refuted(_) => "refuted",
             Outcome::Found(_) => "found",
+            Outcome::Likely(..) => "likely",
             Outcome::Undecided(_) => "undecided",
         }
     }
@@ -101,7 +105,7 @@ impl Proof {
         match &self.outcome {
             Outcome::Proved => self.named.as_ref(),
             Outcome::Refuted(found) | Outcome::Found(found) => Some(found),
-            Outcome::Undecided(_) => None,
+            Outcome::Likely(..) | Outcome::Undecided(_) => None,
         }
     }
 }

@@ -314,11 +314,15 @@ fn outcome(
     let is_decided_last = |one: &Tried| last.is_some_and(|last| cell_of(last, one.name).is_some());
     let is_open = |one: &Tried| one.decision == Decision::Open && is_decided_last(one);
     let Some(named) = &ordinary.named else {
-        return match found {
-            Some(found) => Outcome::Found(found),
-            None if tried.iter().any(is_open) => Outcome::Undecided(TOO_WIDE.to_owned()),
-            None => Outcome::Undecided(nothing(tried)),
-        };
+        let found = found.map(Outcome::Found);
+        return found
+            .or_else(|| likely(ordinary, tried))
+            .unwrap_or_else(|| {
+                Outcome::Undecided(match tried.iter().any(is_open) {
+                    true => TOO_WIDE.to_owned(),
+                    false => nothing(tried),
+                })
+            });
     };
     let refused = || {
         let own = untried.iter().find(|one| is_own(one.name));
@@ -336,6 +340,24 @@ fn outcome(
         _ if tried.iter().any(is_open) => Outcome::Undecided(TOO_WIDE.to_owned()),
         _ => Outcome::Undecided(nothing(tried)),
     }
+}
+
+/// Of what is open, the limiter of the resource that the throughput follows most, clear of no effect.
+fn likely(ordinary: &Ordinary, tried: &[Tried]) -> Option<Outcome> {
+    let leads = |one: &&Tried| {
+        let low = one.elasticity.and_then(|found| found.widened(LOOKED).low);
+        one.decision == Decision::Open && one.stands_out() && low.is_some_and(|low| low > 0.0)
+    };
+    let found = tried.iter().filter(leads).filter_map(|one| {
+        let row = PERTURBATIONS.into_iter().find(|row| row.name == one.name)?;
+        Some((
+            one.elasticity?.value,
+            one.name,
+            finds(row, ordinary, tried)?,
+        ))
+    });
+    let most = found.max_by(|a, b| a.0.total_cmp(&b.0));
+    most.map(|(_, name, limiter)| Outcome::Likely(limiter, name))
 }
 
 /// What is said where smaller segments are slower, and nothing tells a window from packets.
@@ -359,11 +381,12 @@ pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
         return;
     };
     let found = match &proof.outcome {
-        Outcome::Refuted(found) | Outcome::Found(found) => Some(found.clone()),
+        Outcome::Refuted(found) | Outcome::Found(found) => Some((found, Confidence::Proved)),
+        Outcome::Likely(found, _) => Some((found, Confidence::Low)),
         Outcome::Proved | Outcome::Undecided(_) => None,
     };
     for run in &mut cell.runs {
-        if let (Some(found), Some(first)) = (&found, run.verdicts.first()) {
+        if let (Some((found, confidence)), Some(first)) = (found, run.verdicts.first()) {
             let instead = proof
                 .named
                 .as_ref()
@@ -376,7 +399,7 @@ pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
                     remedy: remedy_of(found),
                     rival: None,
                 },
-                confidence: Confidence::Proved,
+                confidence,
                 share: 1.0,
                 ..first.clone()
             };

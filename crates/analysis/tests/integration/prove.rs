@@ -267,3 +267,17 @@ fn what_more_blocks_leave_open_is_too_wide() {
         "{proof:?}"
     );
 }
+
+#[test]
+fn what_throughput_follows_without_a_decision_is_likely() {
+    // From block to block it follows more or less than what limits.
+    let in_part = |run: u32, conditions: &Conditions| {
+        let share = [0.6, 1.2][run as usize / 2 % 2];
+        2000.0 + share * (receiver_limits(run, conditions) - 2000.0)
+    };
+    let (proof, _) = proof_without_suspect(receiver_limits, in_part);
+    assert!(
+        matches!(&proof.outcome, Outcome::Likely(likely, "receiver_cpu") if likely.name() == "receiver_cpu"),
+        "{proof:?}"
+    );
+}

@@ -12,11 +12,13 @@ const TOLD: usize = 2;
 /// The proof in one sentence: `proved: with 20 % less CPU time for the receiver, throughput falls by 19.8 % [19.0, 20.5];
 /// with 20 % less CPU time for the sender by 0.3 % [-0.6, 1.2]`.
 pub(crate) fn sentence(proof: &Proof) -> String {
-    let told: Vec<String> = proof.tried.iter().take(TOLD).map(effect).collect();
-    match &proof.outcome {
-        Outcome::Undecided(_) => outcome(proof),
-        _ => format!("{}: {}", outcome(proof), told.join("; ")),
-    }
+    let tried = proof.tried.iter();
+    let told: Vec<String> = match &proof.outcome {
+        Outcome::Undecided(_) => return outcome(proof),
+        Outcome::Likely(_, by) => tried.filter(|one| one.name == *by).map(effect).collect(),
+        _ => tried.take(TOLD).map(effect).collect(),
+    };
+    format!("{}: {}", outcome(proof), told.join("; "))
 }
 
 /// What is proved: `proved`, `found receiver's CPU`, `not proved: the intervals are too wide to tell`.
@@ -31,6 +33,7 @@ fn outcome(proof: &Proof) -> String {
             )
         }
         Outcome::Found(found) => format!("found {found}"),
+        Outcome::Likely(found, _) => format!("not proved, most likely {found}"),
         Outcome::Undecided(why) => format!("not proved: {why}"),
     }
 }
