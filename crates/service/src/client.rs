@@ -73,7 +73,7 @@ pub fn enrol(
         enrolled_s: 0,
     };
     let found = client.find(&at.to_string()).map_err(local)?;
-    if found.is_some_and(|found| found.service == link.service)
+    if found.iter().any(|found| found.service == link.service)
         && check(client, &known, resolve).is_ok()
     {
         return Ok(false);

@@ -57,33 +57,22 @@ impl Client {
         OwnKey::of_folder(&self.folder)
     }
 
-    /// The service of this host: `host` or `host:port`. Absent where this host is enrolled at none
-    /// there.
+    /// The services of this host, `host` or `host:port`, at which this host is enrolled.
     ///
     /// # Errors
-    /// A sentence: several services are there, or a file cannot be read.
-    pub fn find(&self, text: &str) -> Result<Option<Known>, Unavailable> {
+    /// A file that cannot be read.
+    pub fn find(&self, text: &str) -> Result<Vec<Known>, Unavailable> {
         let (Ok(at), Ok(other)) = (HostPort::parse(text, PORT), HostPort::parse(text, 1)) else {
-            return Ok(None);
+            return Ok(Vec::new());
         };
         // A port that is given does not depend on the default.
-        if at.port == other.port {
-            return Ok(self.all()?.into_iter().find(|known| known.at() == at));
-        }
-        let mut of_host: Vec<Known> = self.all()?;
-        of_host.retain(|known| known.host == at.host);
-        match &of_host[..] {
-            [] => Ok(None),
-            [one] => Ok(Some(one.clone())),
-            several => {
-                let places: Vec<String> =
-                    several.iter().map(|known| known.at().to_string()).collect();
-                Err(Unavailable(format!(
-                    "this host is enrolled at several services of {text}: {}; name one of them",
-                    places.join(", ")
-                )))
-            }
-        }
+        let has_port = at.port == other.port;
+        let mut found = self.all()?;
+        found.retain(|known| match has_port {
+            true => known.at() == at,
+            false => known.host == at.host,
+        });
+        Ok(found)
     }
 
     /// All services at which this host is enrolled.
@@ -131,7 +120,7 @@ mod tests {
     fn a_service_is_found_by_host_and_by_port() {
         let folder = tempfile::tempdir().expect("a folder");
         let client = Client::of(&folder.path().join("client"));
-        assert_eq!(client.find("web"), Ok(None));
+        assert_eq!(client.find("web"), Ok(vec![]));
         let keep = |text: &str| {
             let at = HostPort::parse(text, PORT).expect("a host");
             client
@@ -140,14 +129,19 @@ mod tests {
         };
         keep("web:7000");
         keep("[::1]:7000");
-        let found = |text: &str| client.find(text).expect("read").map(|known| known.port);
-        assert_eq!(found("web"), Some(7000));
-        assert_eq!(found("web:7000"), Some(7000));
-        assert_eq!(found("web:7001"), None);
-        assert_eq!(found("::1"), Some(7000));
-        assert_eq!(found("me@web"), None);
+        let found = |text: &str| {
+            let found = client.find(text).expect("read");
+            let mut ports: Vec<u16> = found.iter().map(|known| known.port).collect();
+            ports.sort_unstable();
+            ports
+        };
+        assert_eq!(found("web"), [7000]);
+        assert_eq!(found("web:7000"), [7000]);
+        assert!(found("web:7001").is_empty());
+        assert_eq!(found("::1"), [7000]);
+        assert!(found("me@web").is_empty());
         keep("web:7001");
-        assert!(client.find("web").expect_err("two").0.contains("web:7001"));
-        assert_eq!(found("web:7001"), Some(7001));
+        assert_eq!(found("web"), [7000, 7001]);
+        assert_eq!(found("web:7001"), [7001]);
     }
 }

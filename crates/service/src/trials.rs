@@ -110,6 +110,7 @@ impl Served {
         let known = client
             .find(&self.at.to_string())
             .expect("read")
+            .pop()
             .expect("known");
         (client, known, folder)
     }

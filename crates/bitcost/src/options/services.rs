@@ -1,7 +1,7 @@
 //! The services of bitcost on other hosts: how a host that is named becomes one of them.
 
 use bitcost_execute::hosts::{Host, addresses};
-use bitcost_model::Invalid;
+use bitcost_model::{Invalid, Unavailable};
 use bitcost_service::again::patiently;
 use bitcost_service::client::{self, Unreached};
 use bitcost_service::link::{Link, SCHEME};
@@ -25,6 +25,8 @@ enum What {
     Link(Link),
     /// A host with a service at which this machine is enrolled, and how ssh names it.
     Enrolled(Known, Result<Host, Invalid>),
+    /// The list of the services at which this machine is enrolled cannot be read.
+    Unreadable(Unavailable),
 }
 
 impl Asked {
@@ -36,9 +38,18 @@ impl Asked {
         let what = if text.starts_with(SCHEME) {
             What::Link(Link::parse(text)?)
         } else {
-            match client().find(text)? {
-                Some(known) => What::Enrolled(known, Host::parse(text)),
-                None => What::Plain(Host::parse(text)?),
+            match client().find(text).as_deref() {
+                Ok([]) => What::Plain(Host::parse(text)?),
+                Ok([known]) => What::Enrolled(known.clone(), Host::parse(text)),
+                Ok(several) => {
+                    let places: Vec<String> =
+                        several.iter().map(|known| known.at().to_string()).collect();
+                    return Err(format!(
+                        "this host is enrolled at several services of {text}: {}; name one of them",
+                        places.join(", ")
+                    ));
+                }
+                Err(unreadable) => What::Unreadable(unreadable.clone()),
             }
         };
         Ok(Asked {
@@ -59,12 +70,13 @@ impl Asked {
     /// The host, without asking whether it answers, and without using a link.
     ///
     /// # Errors
-    /// None.
+    /// Environment, where the list of services cannot be read.
     pub fn name(&self) -> Result<Host, Failure> {
         Ok(match &self.what {
             What::Plain(host) => host.clone(),
             What::Link(link) => Host::Service(link.at.clone()),
             What::Enrolled(known, _) => Host::Service(known.at()),
+            What::Unreadable(Unavailable(why)) => return Err(Failure::Environment(why.clone())),
         })
     }
 
@@ -72,12 +84,13 @@ impl Asked {
     /// the way.
     ///
     /// # Errors
-    /// Environment, where the service refuses, has another key, or does not answer and ssh cannot be
-    /// used.
+    /// Environment, where the list of services cannot be read, or the service refuses, has another
+    /// key, or does not answer and ssh cannot be used.
     pub fn reach(&self) -> Result<Host, Failure> {
         match &self.what {
             What::Plain(host) => Ok(host.clone()),
             What::Link(link) => enrol(link),
+            What::Unreadable(Unavailable(why)) => Err(Failure::Environment(why.clone())),
             What::Enrolled(known, by_ssh) => match check(known) {
                 Ok(note) => {
                     note.iter().for_each(|note| say(&format!("note: {note}")));
@@ -128,8 +141,7 @@ fn enrol(link: &Link) -> Result<Host, Failure> {
 /// lost.
 pub fn carry(service: &str, no_cost: bool) -> Result<(), Failure> {
     let client = client();
-    let known = client.find(service)?;
-    let known = known.ok_or_else(|| {
+    let known = client.find(service)?.pop().ok_or_else(|| {
         Failure::Environment(format!(
             "this host is not enrolled at {service}; request a link from its administrator (bitcost serve keys add)"
         ))
