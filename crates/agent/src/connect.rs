@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::protocol::Token;
+use bitcost_model::protocol::{FailureCause, Token};
 use bitcost_model::record::Role;
 use bitcost_traffic::{Ready, TrafficError};
 
@@ -28,10 +28,17 @@ pub fn named(index: usize, flows: usize, reason: impl ToString) -> String {
 /// rights that it refuses are what the host lacks.
 pub fn refused(index: usize, flows: usize, error: &TrafficError) -> Refusal {
     use ErrorKind::{NotFound, PermissionDenied, Unsupported};
-    let lacks = [NotFound, PermissionDenied, Unsupported];
     Refusal {
         reason: named(index, flows, error),
-        host_lacks: matches!(error, TrafficError::System { error, .. } if lacks.contains(&error.kind())),
+        cause: match error {
+            TrafficError::System { error, .. }
+                if matches!(error.kind(), NotFound | PermissionDenied | Unsupported) =>
+            {
+                FailureCause::HostLacks
+            }
+            TrafficError::OtherAddress(_) => FailureCause::Data,
+            _ => FailureCause::Other,
+        },
     }
 }
 

@@ -154,7 +154,7 @@ impl Writer {
 mod tests {
     use std::io::Read;
 
-    use bitcost_model::protocol::Decoder;
+    use bitcost_model::protocol::{Decoder, FailureCause};
 
     use super::*;
 
@@ -164,7 +164,7 @@ mod tests {
         let (output, _writer) = Output::new(writer);
         let long = FromAgent::Failed {
             reason: "x".repeat(100_000),
-            host_lacks: false,
+            cause: FailureCause::Other,
         };
         for _ in 0..1000 {
             output.offer(&long);
@@ -182,7 +182,7 @@ mod tests {
         let (output, writer) = Output::new(writer);
         let long = FromAgent::Failed {
             reason: "x".repeat(100_000),
-            host_lacks: false,
+            cause: FailureCause::Other,
         };
         let sending = std::thread::spawn(move || {
             for _ in 0..100 {

@@ -1,7 +1,7 @@
 //! Why an endpoint could not do what was asked.
 
 use bitcost_host::HostError;
-use bitcost_model::protocol::FromAgent;
+use bitcost_model::protocol::{FailureCause, FromAgent};
 use bitcost_model::{Invalid, Unavailable};
 
 /// Why an endpoint could not do what was asked.
@@ -9,15 +9,15 @@ use bitcost_model::{Invalid, Unavailable};
 pub struct Refusal {
     /// What was asked, what happened, what to do.
     pub reason: String,
-    /// Whether the host lacks something that was asked for: a module of the kernel, a right.
-    pub host_lacks: bool,
+    /// What kind of failure it is.
+    pub cause: FailureCause,
 }
 
 impl Refusal {
     /// The message to the controller.
     pub fn message(self) -> FromAgent {
-        let Refusal { reason, host_lacks } = self;
-        FromAgent::Failed { reason, host_lacks }
+        let Refusal { reason, cause } = self;
+        FromAgent::Failed { reason, cause }
     }
 
     /// The refusal with what else is wrong.
@@ -34,7 +34,7 @@ impl From<String> for Refusal {
     fn from(reason: String) -> Refusal {
         Refusal {
             reason,
-            host_lacks: false,
+            cause: FailureCause::Other,
         }
     }
 }
@@ -55,7 +55,7 @@ impl From<Unavailable> for Refusal {
     fn from(Unavailable(reason): Unavailable) -> Refusal {
         Refusal {
             reason,
-            host_lacks: true,
+            cause: FailureCause::HostLacks,
         }
     }
 }
@@ -64,7 +64,10 @@ impl From<HostError> for Refusal {
     fn from(error: HostError) -> Refusal {
         Refusal {
             reason: error.to_string(),
-            host_lacks: !matches!(error, HostError::NotApplied { .. }),
+            cause: match error {
+                HostError::NotApplied { .. } => FailureCause::Other,
+                _ => FailureCause::HostLacks,
+            },
         }
     }
 }

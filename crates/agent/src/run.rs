@@ -167,7 +167,7 @@ impl Endpoint {
             threads.await_abort();
         }
         match warden.and_then(Warden::finish) {
-            Some(rule) => Err(rule.into()),
+            Some(broken) => Err(broken),
             None => record,
         }
     }

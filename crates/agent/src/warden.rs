@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use bitcost_model::protocol::{Confinement, Prepare};
+use bitcost_model::protocol::{Confinement, FailureCause, Prepare};
 use bitcost_sys::clock::monotonic_ns;
 
 use crate::abort::Abort;
@@ -32,7 +32,7 @@ const HELD_BACK: Duration = Duration::from_secs(3);
 /// Watches one run.
 pub struct Warden {
     stop: Sender<()>,
-    watching: JoinHandle<Option<String>>,
+    watching: JoinHandle<Option<Refusal>>,
 }
 
 impl Warden {
@@ -69,10 +69,10 @@ impl Warden {
     }
 
     /// Ends the watch. Returns the rule by which the run was ended, if it was.
-    pub fn finish(self) -> Option<String> {
+    pub fn finish(self) -> Option<Refusal> {
         drop(self.stop);
         let broken = self.watching.join();
-        broken.unwrap_or_else(|_| Some("the run was not held to its limits".to_owned()))
+        broken.unwrap_or_else(|_| Some("the run was not held to its limits".into()))
     }
 }
 
@@ -84,7 +84,7 @@ struct Limits {
 }
 
 impl Limits {
-    fn watch(&self, abort: &Abort, begin: Instant, stopped: &Receiver<()>) -> Option<String> {
+    fn watch(&self, abort: &Abort, begin: Instant, stopped: &Receiver<()>) -> Option<Refusal> {
         let mut broken = None;
         while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(INTERVAL) {
             if broken.is_none() {
@@ -107,22 +107,26 @@ impl Limits {
         bytes: u64,
         elapsed: Duration,
         unsent: impl FnOnce() -> u64,
-    ) -> Option<String> {
+    ) -> Option<Refusal> {
         let seconds = elapsed.as_secs_f64();
         let longest_s = self.confinement.max_duration_s;
         if elapsed > Duration::from_secs(longest_s.into()) + AFTER {
-            return Some(format!(
-                "max-duration is {longest_s} s; the run was not over after {seconds:.0} s and was ended"
-            ));
+            return Some(Refusal {
+                reason: format!(
+                    "max-duration is {longest_s} s; the run was not over after {seconds:.0} s and was ended"
+                ),
+                cause: FailureCause::MaxDuration,
+            });
         }
         let rate = self.confinement.max_rate_bps?;
         let most =
             rate as f64 / 8.0 * (elapsed + AHEAD).as_secs_f64() + 2.0 * self.burst_bytes as f64;
         let is_over = |bytes: u64| bytes as f64 > most;
-        (is_over(bytes) && is_over(bytes.saturating_sub(unsent()))).then(|| {
-            format!(
+        (is_over(bytes) && is_over(bytes.saturating_sub(unsent()))).then(|| Refusal {
+            reason: format!(
                 "max-rate is {rate} bit/s over all flows; the run was ended after {bytes} bytes in {seconds:.2} s"
-            )
+            ),
+            cause: FailureCause::MaxRate,
         })
     }
 
@@ -161,11 +165,11 @@ mod tests {
         assert_eq!(broken(125_000, 0), None);
         assert_eq!(broken(252_000, 0), None);
         let rule = broken(252_001, 0).expect("over");
-        assert!(rule.starts_with("max-rate is 1000000 bit/s"), "{rule}");
+        assert_eq!(rule.cause, FailureCause::MaxRate, "{}", rule.reason);
         assert_eq!(broken(4_000_000, 3_900_000), None);
         assert_eq!(limits().broken(0, SECOND * 70, || 0), None);
         let rule = limits().broken(0, SECOND * 71, || 0).expect("over");
-        assert!(rule.starts_with("max-duration is 60 s"), "{rule}");
+        assert_eq!(rule.cause, FailureCause::MaxDuration, "{}", rule.reason);
         let mut unlimited = limits();
         unlimited.confinement.max_rate_bps = None;
         assert_eq!(unlimited.broken(u64::MAX, SECOND, || 0), None);

@@ -18,7 +18,7 @@ pub enum ControllerError {
         /// The request and the failure.
         reason: String,
     },
-    /// The sink refused an event.
+    /// The sink refused an event, or what all runs need cannot be had.
     #[error(transparent)]
     Sink(#[from] Unavailable),
     /// The user stopped the execution before a run started.

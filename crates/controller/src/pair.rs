@@ -251,8 +251,8 @@ impl<'a> Pair<'a> {
         loop {
             let (from, message) = self.next(deadline, what, role)?;
             match message {
-                Ok(FromAgent::Failed { reason, host_lacks }) => {
-                    return Err(self.cause(from, &reason, host_lacks));
+                Ok(FromAgent::Failed { reason, cause }) => {
+                    return Err(self.cause(from, &reason, cause));
                 }
                 Ok(FromAgent::Progress(sample)) => progress(from, *sample)?,
                 Ok(message) => {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use bitcost_model::protocol::FromAgent;
+use bitcost_model::protocol::{FailureCause, FromAgent};
 
 use crate::again::patiently;
 use crate::client::{Resolve, open, parse_answer};
@@ -91,7 +91,7 @@ pub fn carry(
 fn failed(reason: String) -> Vec<u8> {
     frame(&FromAgent::Failed {
         reason,
-        host_lacks: false,
+        cause: FailureCause::Other,
     })
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::monitor::counts::Tested;
 use bitcost_model::harmless;
-use bitcost_model::protocol::{FRAME_BYTES_MAX, FromAgent, ToAgent};
+use bitcost_model::protocol::{FRAME_BYTES_MAX, FailureCause, FromAgent, ToAgent};
 
 use crate::frames::{Boundary, Frames, frame};
 use crate::policy::Policy;
@@ -227,7 +227,7 @@ impl Judge {
     fn say(&mut self, reason: &str, queues: &mut Queues) {
         let message = FromAgent::Failed {
             reason: reason.to_owned(),
-            host_lacks: false,
+            cause: FailureCause::Other,
         };
         self.said.extend_from_slice(&frame(&message));
         self.say_now(queues);

@@ -3,7 +3,7 @@
 use crate::monitor::counts::Tested;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::harmless;
-use bitcost_model::protocol::{FromAgent, Prepare, RECORD_BYTES_MAX};
+use bitcost_model::protocol::{FailureCause, FromAgent, Prepare, RECORD_BYTES_MAX};
 use bitcost_model::record::{EndpointRecord, Role};
 
 use crate::frames::Frames;
@@ -14,14 +14,6 @@ const RECORD: &[u8] = br#"{"from_agent":"done","#;
 
 /// The start of an agent's message about a run that failed.
 const FAILED: &[u8] = br#"{"from_agent":"failed","#;
-
-/// The rules that the agent enforces while a run takes place, each with what its sentence begins with:
-/// an agent's message has no more.
-const ENFORCED: [(Rule, &str); 3] = [
-    (Rule::MaxRate, "max-rate "),
-    (Rule::MaxDuration, "max-duration "),
-    (Rule::Data, "data "),
-];
 
 /// Follows the runs of one session.
 pub struct Runs {
@@ -98,19 +90,18 @@ impl Runs {
     }
 }
 
-/// The reason of a failure, where it is a rule that the agent enforces. Of several flows the reason
-/// begins with the number of the flow.
+/// The rule that a run broke, where the agent enforces it.
 fn broken_rule(text: &[u8]) -> Option<Refused> {
-    let Ok(FromAgent::Failed { reason, .. }) = serde_json::from_slice(text) else {
+    let Ok(FromAgent::Failed { reason, cause }) = serde_json::from_slice(text) else {
         return None;
     };
-    let of_flow = reason
-        .strip_prefix("flow ")
-        .and_then(|rest| rest.split_once(": "));
-    let sentence = of_flow.map_or(reason.as_str(), |(_, sentence)| sentence);
-    let mut enforced = ENFORCED.iter();
-    let (rule, _) = enforced.find(|(_, start)| sentence.starts_with(start))?;
-    Some(rule.refuses(harmless(sentence)))
+    let rule = match cause {
+        FailureCause::MaxRate => Rule::MaxRate,
+        FailureCause::MaxDuration => Rule::MaxDuration,
+        FailureCause::Data => Rule::Data,
+        FailureCause::HostLacks | FailureCause::Other => return None,
+    };
+    Some(rule.refuses(harmless(&reason)))
 }
 
 fn figures(conditions: &Conditions, text: &[u8]) -> Option<Tested> {
@@ -172,26 +163,19 @@ mod tests {
     #[test]
     fn a_rule_by_which_the_agent_ended_a_run_is_known() {
         let mut runs = Runs::default();
-        let mut said = |reason: &str| {
-            let failed = FromAgent::Failed {
-                reason: reason.to_owned(),
-                host_lacks: false,
-            };
-            runs.agent_says(&frame(&failed));
+        let mut said = |cause| {
+            let reason = "ended".to_owned();
+            runs.agent_says(&frame(&FromAgent::Failed { reason, cause }));
             runs.take_rule()
         };
-        for (reason, rule) in [
-            (
-                "max-rate is 1 bit/s; ended",
-                Some(Rule::MaxRate.refuses("max-rate is 1 bit/s; ended")),
-            ),
-            (
-                "flow 2 of 3: data is received only",
-                Some(Rule::Data.refuses("data is received only")),
-            ),
-            ("no data was transferred", None),
+        for (cause, rule) in [
+            (FailureCause::MaxRate, Some(Rule::MaxRate)),
+            (FailureCause::MaxDuration, Some(Rule::MaxDuration)),
+            (FailureCause::Data, Some(Rule::Data)),
+            (FailureCause::HostLacks, None),
+            (FailureCause::Other, None),
         ] {
-            assert_eq!(said(reason), rule);
+            assert_eq!(said(cause), rule.map(|rule| rule.refuses("ended")));
         }
     }
 

@@ -26,6 +26,9 @@ pub enum TrafficError {
     /// The other endpoint did not connect, or failed.
     #[error("{0}")]
     Peer(String),
+    /// Nobody connected from the only address that is allowed.
+    #[error("{0}")]
+    OtherAddress(String),
 }
 
 impl TrafficError {

@@ -156,12 +156,14 @@ pub fn no_sender(
     error: &io::Error,
 ) -> TrafficError {
     let missing = "no sender showed the run's token";
-    TrafficError::Peer(match only {
-        None => format!("{missing} at {address} within {patience:?}: {error}"),
-        Some(only) => format!(
+    match only {
+        None => TrafficError::Peer(format!(
+            "{missing} at {address} within {patience:?}: {error}"
+        )),
+        Some(only) => TrafficError::OtherAddress(format!(
             "data is received only from the address at which the client proved its key, {only}: {missing} from there at {address} within {patience:?}: {error}"
-        ),
-    })
+        )),
+    }
 }
 
 /// Accepts the first connection that sends the run's token, from the address `only` where there is

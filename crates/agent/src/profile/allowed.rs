@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io;
 
 use bitcost_model::profile::{FRAMES_MAX, RATES_HZ};
+use bitcost_model::protocol::FailureCause;
 
 use crate::refusal::Refusal;
 
@@ -83,7 +84,7 @@ pub fn refusal(error: &io::Error) -> Refusal {
 pub fn lacks(why: impl Display) -> Refusal {
     Refusal {
         reason: format!("profile the CPUs of this host: {why}"),
-        host_lacks: true,
+        cause: FailureCause::HostLacks,
     }
 }
 

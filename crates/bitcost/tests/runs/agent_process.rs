@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
-use bitcost_model::protocol::{Decoder, FromAgent, PROTOCOL, ToAgent, encode};
+use bitcost_model::protocol::{Decoder, FailureCause, FromAgent, PROTOCOL, ToAgent, encode};
 
 use crate::bench::PATIENCE;
 
@@ -74,14 +74,14 @@ impl AgentProcess {
         }
     }
 
-    /// The reason with which the agent refuses this message, and whether it is what the host lacks.
-    fn failure(&mut self, message: &ToAgent) -> (String, bool) {
+    /// The reason with which the agent refuses this message, and the kind of failure.
+    fn failure(&mut self, message: &ToAgent) -> (String, Option<FailureCause>) {
         self.send(message);
         match self.until("a refusal", |message| {
             matches!(message, FromAgent::Failed { .. })
         }) {
-            FromAgent::Failed { reason, host_lacks } => (reason, host_lacks),
-            _ => (String::new(), false),
+            FromAgent::Failed { reason, cause } => (reason, Some(cause)),
+            _ => (String::new(), None),
         }
     }
 
@@ -92,8 +92,8 @@ impl AgentProcess {
 
     /// The reason why the host cannot do what a message requests.
     pub fn obstacle(&mut self, message: &ToAgent) -> String {
-        let (reason, host_lacks) = self.failure(message);
-        assert!(host_lacks, "{reason}");
+        let (reason, cause) = self.failure(message);
+        assert_eq!(cause, Some(FailureCause::HostLacks), "{reason}");
         reason
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bitcost_model::harmless;
-use bitcost_model::protocol::Lease;
+use bitcost_model::protocol::{FailureCause, Lease};
 use bitcost_model::record::Role;
 
 use super::agent::Agent;
@@ -25,7 +25,7 @@ const UNANSWERED: Duration = Duration::from_secs(3 * Lease::RENEWAL.as_secs());
 impl Pair<'_> {
     /// The cause of a failed run: an agent's report, or the end or the silence of the other agent,
     /// because the report is then its consequence.
-    pub(super) fn cause(&mut self, role: Role, reason: &str, host_lacks: bool) -> RunError {
+    pub(super) fn cause(&mut self, role: Role, reason: &str, cause: FailureCause) -> RunError {
         let other = role.other();
         if let Some(ending) = self.agents[slot(other)].as_mut().and_then(Agent::ending) {
             return self.gone(other, &ending);
@@ -35,7 +35,7 @@ impl Pair<'_> {
             of: Some((role, ": ")),
             words: reason,
         };
-        if host_lacks {
+        if cause == FailureCause::HostLacks {
             return RunError::Lacks(told);
         }
         let meanwhile = format!("the {} agent reports: {}", role.name(), told.words);

@@ -18,7 +18,7 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::constants::HostConstants;
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::plan::{Plan, PlannedRun};
-use bitcost_model::protocol::{FromAgent, Lease, PROTOCOL, Prepare, ToAgent};
+use bitcost_model::protocol::{FailureCause, FromAgent, Lease, PROTOCOL, Prepare, ToAgent};
 use bitcost_model::record::{EndpointRecord, IdleBaseline, Role, Sample};
 use bitcost_model::study::Cell;
 
@@ -399,7 +399,7 @@ impl State {
                     arrival,
                     Ok(FromAgent::Failed {
                         reason,
-                        host_lacks: false,
+                        cause: FailureCause::Other,
                     }),
                 );
             }

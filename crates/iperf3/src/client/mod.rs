@@ -17,7 +17,9 @@ use std::time::Duration;
 
 use bitcost_model::Unavailable;
 use bitcost_model::machine::HostDescription;
-use bitcost_model::protocol::{Decoder, FrameError, FromAgent, Lease, PROTOCOL, Route, ToAgent};
+use bitcost_model::protocol::{
+    Decoder, FailureCause, FrameError, FromAgent, Lease, PROTOCOL, Route, ToAgent,
+};
 use bitcost_model::record::IdleBaseline;
 use bitcost_sys::clock::monotonic_ns;
 
@@ -97,7 +99,7 @@ fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAge
 fn lacks(what: &str) -> FromAgent {
     FromAgent::Failed {
         reason: format!("an iperf3 server {what}"),
-        host_lacks: true,
+        cause: FailureCause::HostLacks,
     }
 }
 

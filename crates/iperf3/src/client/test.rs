@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::protocol::{FromAgent, Part, Prepare, SentCounts, Start};
+use bitcost_model::protocol::{FailureCause, FromAgent, Part, Prepare, SentCounts, Start};
 use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_traffic::iperf3::cookie;
@@ -74,7 +74,7 @@ impl Test {
             Ok(record) => self.output.send(&FromAgent::Done(Box::new(record))),
             Err(reason) => self.output.send(&FromAgent::Failed {
                 reason,
-                host_lacks: false,
+                cause: FailureCause::Other,
             }),
         }
     }

@@ -269,8 +269,23 @@ pub enum FromAgent {
     Failed {
         /// What was asked, what happened, what to do.
         reason: String,
-        /// Whether the host lacks something that was asked for: a module of the kernel, a right.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        host_lacks: bool,
+        /// What kind of failure it is.
+        cause: FailureCause,
     },
+}
+
+/// The kinds of failures that the other side distinguishes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureCause {
+    /// The host lacks something that was requested: a module of the kernel, a right.
+    HostLacks,
+    /// The run moved more than its [`Confinement`] allows.
+    MaxRate,
+    /// The run lasted longer than its [`Confinement`] allows.
+    MaxDuration,
+    /// No data came from the address of its [`Confinement`].
+    Data,
+    /// Any other.
+    Other,
 }

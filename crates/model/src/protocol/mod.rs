@@ -15,8 +15,8 @@ pub use confinement::Confinement;
 pub use frame::{Decoder, FRAME_BYTES_MAX, FrameError, RECORD_BYTES_MAX, encode};
 pub use lease::Lease;
 pub use message::{
-    Addresses, FromAgent, Origin, Part, Peer, Prepare, Receiving, Route, SentCounts, Start,
-    ToAgent, Token,
+    Addresses, FailureCause, FromAgent, Origin, Part, Peer, Prepare, Receiving, Route, SentCounts,
+    Start, ToAgent, Token,
 };
 
 /// The longest time after the window in which what was sent may still arrive, as long as it moves.
@@ -24,4 +24,4 @@ pub use message::{
 pub const DRAIN_MAX: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// Version of the protocol; it rises with every change that the other side must know of.
-pub const PROTOCOL: u32 = 14;
+pub const PROTOCOL: u32 = 15;
