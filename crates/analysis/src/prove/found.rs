@@ -45,11 +45,10 @@ pub(super) fn finds(row: &Perturbation, ordinary: &Ordinary, tried: &[Tried]) ->
     }
     let mut spared = [&SENDER_CPU, &RECEIVER_CPU, &PATH_RATE].into_iter();
     // Slower links of a lab of our own leave a limit of packets as it is, which a background stream shares.
-    let shares = ordinary
-        .lab
-        .as_ref()
-        .is_none_or(|lab| lab.running.is_some());
-    if shares && row.name == SEGMENTS.name && spared.all(|row| has(tried, row, Decision::DoesNot)) {
+    if ordinary.shares_the_path()
+        && row.name == SEGMENTS.name
+        && spared.all(|row| has(tried, row, Decision::DoesNot))
+    {
         return match ordinary.is_lossy() {
             true => limiter("congestion_window_loss", ""),
             false => limiter("congestion_window_clamp", ""),

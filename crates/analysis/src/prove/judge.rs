@@ -26,6 +26,12 @@ const RISES_FROM: f64 = 1.05;
 /// The factor by which packets are fuller at least where a setting fills them.
 const FULLER: f64 = 1.1;
 
+/// A background stream that lowers the throughput by more than this many times its share of the rate takes CPU time, too.
+const SHARED_UP_TO: f64 = 3.0;
+
+/// The transactions that an unchanged short run has at least: one more or less is no difference of its rate.
+const FEWEST: f64 = 8.0;
+
 /// The factor by which the unchanged short runs may differ from the test, to either side.
 const LIKE_THE_TEST: f64 = 1.33;
 
@@ -57,16 +63,13 @@ pub fn judge(
             None => {}
         }
     }
-    let limits = |row: &Perturbation, tried: &[Tried]| has(tried, row, Decision::Limits);
-    // Datagrams in the background take CPU time as well.
-    let is_confounded = limits(&SENDER_CPU, &tried) || limits(&RECEIVER_CPU, &tried);
-    if is_confounded
-        && ordinary
-            .lab
-            .as_ref()
-            .is_none_or(|lab| lab.running.is_some())
-    {
+    if ordinary.shares_the_path() && takes_cpu_time(&tried) {
         tried.retain(|one| one.name != PATH_RATE.name);
+        untried.push(Untried {
+            name: PATH_RATE.name,
+            resource: PATH_RATE.resource,
+            reason: "the background stream takes CPU time, too".to_owned(),
+        });
     }
     tried.sort_by_key(|one| one.decision != Decision::Limits);
     let unsound = unsound(ordinary, stages);
@@ -88,6 +91,16 @@ pub fn judge(
         tried,
         untried,
     }
+}
+
+/// Whether what a background stream shows is not the rate of the path: a CPU limits, or throughput falls by much more than it takes.
+fn takes_cpu_time(tried: &[Tried]) -> bool {
+    let is_cpu = |row| has(tried, row, Decision::Limits);
+    let falls_more = |one: &Tried| {
+        let low = one.elasticity.and_then(|found| found.low);
+        one.name == PATH_RATE.name && low.is_some_and(|low| low > SHARED_UP_TO)
+    };
+    is_cpu(&SENDER_CPU) || is_cpu(&RECEIVER_CPU) || tried.iter().any(falls_more)
 }
 
 impl Tried {
@@ -148,6 +161,15 @@ impl<'a> Stage<'a> {
             let (Some(a), Some(b)) = (self.rate(before), self.rate(run)) else {
                 continue;
             };
+            let conditions = &self.ordinary.conditions;
+            let seconds = planned
+                .get(self.unchanged)
+                .map(|cell| cell.conditions.duration_ms);
+            let counted = a * f64::from(seconds.unwrap_or(0)) / 1e3;
+            if conditions.workload.is_transactional() && counted < FEWEST {
+                failed = Some(format!("a short run has fewer than {FEWEST} transactions"));
+                continue;
+            }
             rates.push((a, b));
             left.extend(
                 side(before)

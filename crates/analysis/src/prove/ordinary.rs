@@ -17,6 +17,9 @@ const WARMUP_MS: f64 = 150.0;
 const WINDOW_RTTS: f64 = 20.0;
 const WARMUP_RTTS: f64 = 10.0;
 
+/// Transactions that a window lasts for at least, so that one more or less changes their number by little.
+const TRANSACTIONS: f64 = 20.0;
+
 /// The longest window and warm-up, in milliseconds.
 const MOST_MS: f64 = 2000.0;
 
@@ -105,6 +108,12 @@ impl Ordinary {
         }
     }
 
+    /// Whether the path's rate is taken by a background stream, because its links are not those of a lab of our own.
+    pub(super) fn shares_the_path(&self) -> bool {
+        let lab = self.lab.as_ref();
+        lab.is_none_or(|lab| lab.running.is_some())
+    }
+
     /// Whether it is a stream that loses segments, or seems to.
     pub(super) fn is_lossy(&self) -> bool {
         self.load.retransmitted.is_some_and(|share| share > LOSSY)
@@ -129,7 +138,11 @@ impl Ordinary {
         let of_lab = self.lab.as_ref().and_then(|lab| lab.path());
         let of_lab = of_lab.map(|path| path.rtt_us() as f64);
         let rtt_ms = self.load.rtt_us.or(of_lab).unwrap_or(0.0) / 1e3;
-        let window = times * (window_ms + WINDOW_RTTS * rtt_ms);
+        let at_least = match self.conditions.workload.is_transactional() {
+            true => TRANSACTIONS / self.rate * 1e3,
+            false => 0.0,
+        };
+        let window = (times * (window_ms + WINDOW_RTTS * rtt_ms)).max(at_least);
         let warmup = WARMUP_MS + WARMUP_RTTS * rtt_ms;
         let own = match self.conditions.is_bounded() {
             true => 0.0,
