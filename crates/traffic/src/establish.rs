@@ -14,20 +14,7 @@ use crate::control::Control;
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::handshake::Token;
 use crate::workload::{Endpoints, Run, TcpServer, UdpServer};
-use crate::{binding, iperf3, options, tcp, tcp_connect, tcp_crr, tcp_rr, tcp_stream};
-use crate::{udp, udp_rr, udp_stream};
-
-/// The table of the workloads.
-fn endpoints(workload: Workload) -> Endpoints {
-    match workload {
-        Workload::TcpStream => tcp_stream::WORKLOAD,
-        Workload::UdpStream => udp_stream::WORKLOAD,
-        Workload::TcpRr => tcp_rr::WORKLOAD,
-        Workload::UdpRr => udp_rr::WORKLOAD,
-        Workload::TcpCrr => tcp_crr::WORKLOAD,
-        Workload::TcpConnect => tcp_connect::WORKLOAD,
-    }
-}
+use crate::{binding, endpoints, iperf3, options, tcp, tcp_stream, udp, udp_stream};
 
 /// A receiver that waits for its sender.
 pub struct Pending {

@@ -39,9 +39,24 @@ mod udp_stream;
 mod work;
 mod workload;
 
+use bitcost_model::workload::Workload;
+use workload::Endpoints;
+
 pub use control::{Control, Phase};
 pub use establish::{Pending, connect, join_iperf3, listen};
 pub use flow::{Flow, Outcome, Ready, Sent, TrafficError};
 pub use handshake::{TOKEN_BYTES, Token, is_greeting};
 pub use options::tcp_info;
 pub use sequence::{Arrival, Tag, Tracker};
+
+/// The table of the workloads.
+fn endpoints(workload: Workload) -> Endpoints {
+    match workload {
+        Workload::TcpStream => tcp_stream::WORKLOAD,
+        Workload::UdpStream => udp_stream::WORKLOAD,
+        Workload::TcpRr => tcp_rr::WORKLOAD,
+        Workload::UdpRr => udp_rr::WORKLOAD,
+        Workload::TcpCrr => tcp_crr::WORKLOAD,
+        Workload::TcpConnect => tcp_connect::WORKLOAD,
+    }
+}
