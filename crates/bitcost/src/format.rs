@@ -7,9 +7,9 @@ use bitcost_analysis::findings::{Findings, LogPlace};
 use bitcost_execute::store::LogFile;
 use bitcost_model::conditions::Conditions;
 use bitcost_render::export::{ExportError, Form, Input, RowSupport};
-use bitcost_render::forms::{FORMS, form};
 use bitcost_render::layout::TextOptions;
 use bitcost_render::provenance::{Maker, Source};
+use bitcost_render::{FORMS, form};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::failure::Failure;

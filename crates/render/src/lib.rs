@@ -18,7 +18,6 @@ pub mod explained;
 pub mod export;
 mod figure;
 mod first_run;
-pub mod forms;
 mod grid;
 pub mod history;
 pub mod html;
@@ -59,3 +58,22 @@ pub mod text;
 mod time_series;
 mod titles;
 mod words;
+
+use export::Form;
+
+/// Every form of output, in the order of the help: a row for each.
+pub static FORMS: [Form; 8] = [
+    text::FORM,
+    markdown::FORM,
+    csv::FORM,
+    json::FORM,
+    html::FORM,
+    netperf::FORM,
+    netperf::KEYVAL,
+    iperf3::FORM,
+];
+
+/// The form of this name.
+pub fn form(name: &str) -> Option<&'static Form> {
+    FORMS.iter().find(|form| form.name == name)
+}
