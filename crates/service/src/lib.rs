@@ -9,7 +9,7 @@
 //! | confine, front | the process without privileges that speaks TLS with one client |
 //! | fronts, channel, proof | how the service starts these processes, and what it lets them say |
 //! | store, rules | the keys of a service, and what each may do |
-//! | knobs, policy, judge | whether a message of a client may go to an agent |
+//! | policy, judge | whether a message of a client may go to an agent |
 //! | runs | what the runs of a session came to |
 //! | places, lobby, pending | which connections may wait without a proof |
 //! | service, shared, opening, queue, session, relay | the service, from its socket to an agent |
@@ -28,7 +28,6 @@ pub mod frames;
 mod front;
 mod fronts;
 mod judge;
-mod knobs;
 mod known;
 pub mod link;
 mod lobby;

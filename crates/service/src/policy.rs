@@ -11,7 +11,6 @@ use bitcost_model::place::EndpointPlace;
 use bitcost_model::protocol::{Confinement, Part, Prepare, Start, ToAgent};
 use bitcost_model::units::counted;
 
-use crate::knobs::knobs;
 use crate::rules::{Refused, Rule, Rules};
 
 /// The longest time between a message that starts a run and the run's first message.
@@ -195,7 +194,7 @@ impl Policy {
     }
 
     fn knobs(&self, part: &Part) -> Result<(), Refused> {
-        let knobs = knobs(part);
+        let knobs = part.conditions.changed_settings(part.role);
         if let Some(knob) = knobs.first().filter(|_| self.no_cost) {
             return Err(announced(&format!("the setting {knob:?}")));
         }
