@@ -7,12 +7,14 @@ use std::path::Path;
 use bitcost_model::workload::WORKLOADS;
 use bitcost_testkit::process::eventually;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::bench::{Bench, Done, PATIENCE, SMALL};
 
 bitcost_testkit::trials! {
-    Host: executions_do_not_read_their_logs, every_verb_has_the_document_of_a_test, every_verb_has_the_document_of_a_study;
+    Host: executions_do_not_read_their_logs, every_verb_has_the_document_of_a_test, every_verb_has_the_document_of_a_study,
+        every_verb_has_the_document_of_each_embedded_study;
 }
 
 const SHORT: [&str; 4] = ["-t", "300ms", "-O", "50ms"];
@@ -162,4 +164,30 @@ fn every_verb_has_the_document_of_a_study() {
     }
     assert_same_document(&bench, &bench.execution(), &printed);
     assert_as_described(&bench, &bench.execution(), &printed);
+}
+
+/// The names of the embedded studies; each has a line without a margin.
+fn embedded_studies() -> Vec<String> {
+    let list = Bench::new().bitcost(&["studies"]);
+    list.assert_code(0);
+    let names = list.stdout.lines().filter(|line| !line.starts_with(' '));
+    names.map(str::to_owned).collect()
+}
+
+/// A study that is stopped prints what it has: its first runs are enough.
+fn every_verb_has_the_document_of_each_embedded_study() {
+    let studies = embedded_studies();
+    assert!(studies.len() >= 8, "{studies:?}");
+    for study in studies {
+        let bench = Bench::new();
+        let running = bench.start(&["run", &study, "--json", "--ci", "--no-calibration"]);
+        bench.wait_for_run(1);
+        running.signal_group(Signal::INT);
+        let done = running.finish(PATIENCE);
+        assert_eq!(done.code, Some(130), "{study}: {}", done.stderr);
+        let printed = done.json();
+        assert!(printed["bottleneck"]["words"].is_string(), "{printed:#}");
+        assert_same_document(&bench, &bench.execution(), &printed);
+        assert_as_described(&bench, &bench.execution(), &printed);
+    }
 }

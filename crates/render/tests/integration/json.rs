@@ -471,15 +471,10 @@ fn events_that_do_not_belong_together_are_refused() {
 /// The page has the document too, with what limited every cell of each embedded study.
 #[test]
 fn a_page_has_the_same_bottlenecks_as_the_document() {
-    for study in [
-        include_str!("../../../../studies/constant-rate.toml"),
-        include_str!("../../../../studies/lab15.toml"),
-        include_str!("../../../../studies/not-all-mbits.toml"),
-        include_str!("../../../../studies/offload-lab-counted.toml"),
-        include_str!("../../../../studies/offload-lab.toml"),
-        include_str!("../../../../studies/packets-per-second.toml"),
-    ] {
-        let events = log(study, 2, |cell, run| ended(cell, &plain(cell, run)));
+    let studies = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
+    for study in std::fs::read_dir(studies).expect("the studies") {
+        let study = std::fs::read_to_string(study.expect("a study").path()).expect("its text");
+        let events = log(&study, 2, |cell, run| ended(cell, &plain(cell, run)));
         let document = json(&events);
         let page = crate::common::html(&events, summary(&events));
         let begin = "<script type=\"application/json\" class=\"result\">";
