@@ -13,15 +13,18 @@ pub mod damage;
 pub mod gap;
 pub mod process;
 pub mod sshd;
+mod turns;
 
 use std::io::Read as _;
 use std::num::NonZero;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use bitcost_sys::namespace::{Kind, unshare, unshare_user_as_root};
 use bitcost_sys::process::effective_uid;
 use libtest_mimic::{Arguments, Completion, Trial};
+
+use crate::turns::Turns;
 
 /// The trial that the restarted test program must run.
 const TRIAL_VARIABLE: &str = "BITCOST_TESTKIT_TRIAL";
@@ -95,7 +98,7 @@ macro_rules! trials {
 /// Runs the trials of all modules of a test program, those of a quiet host last and one after the
 /// other. Does not return.
 ///
-/// A trial that fails is started once more with no other trial of the program at the same time,
+/// A trial that fails is started once more after the others, with none of them at the same time,
 /// because a machine that is busy with something else can starve a short run; it fails if the
 /// second attempt fails, and what the first one printed is shown if the second one passes.
 ///
@@ -141,28 +144,29 @@ fn run_all(trials: Vec<(&'static str, RunIn, Run)>, threads: usize) -> ! {
         std::process::exit(0);
     }
     let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(threads);
+    let threads = *arguments.test_threads.get_or_insert(threads);
+    if threads > 1 {
+        // As many more: a trial that waits to run alone keeps none of the others from running.
+        arguments.test_threads = Some(2 * threads);
+    }
     let obstacle = can_make_namespaces().err();
-    let quiet = Arc::new(RwLock::new(()));
+    let turns = Arc::new(Turns::new(threads));
     let trials = trials.into_iter().map(|(name, run_in, _)| {
-        let (obstacle, quiet) = (obstacle.clone(), quiet.clone());
+        let (obstacle, turns) = (obstacle.clone(), turns.clone());
         Trial::ignorable_test(name, move || {
             if let Some(reason) = obstacle {
                 return Ok(Completion::ignored_with(reason));
             }
             let first = if run_in == RunIn::QuietHost {
-                let _alone = quiet.write().unwrap_or_else(PoisonError::into_inner);
-                run_again(name)
+                turns.alone(|| run_again(name))
             } else {
-                let _together = quiet.read().unwrap_or_else(PoisonError::into_inner);
-                run_again(name)
+                turns.beside(|| run_again(name))
             };
             let printed = match first {
                 Ok(completion) => return Ok(completion),
                 Err(printed) => printed,
             };
-            let _alone = quiet.write().unwrap_or_else(PoisonError::into_inner);
-            let second = run_again(name)?;
+            let second = turns.alone(|| run_again(name))?;
             eprintln!("{name}: passed alone, after it had failed with: {printed}");
             Ok(second)
         })
