@@ -131,7 +131,7 @@ pub fn establish(
     let is_other = |to: &&SocketAddr| only.is_some_and(|only| only != to.ip().to_canonical());
     if let Some((to, only)) = peers.iter().flatten().find(is_other).zip(only) {
         return Err(Refusal::from(format!(
-            "data is sent only to the address at which the client proved its key, {only}; requested {}",
+            "data is sent only to the address from which the client authenticated, {only}; requested {}",
             to.ip()
         )));
     }

@@ -147,7 +147,7 @@ impl Front<'_> {
             _ => String::new(),
         };
         (self.tell)(&format!(
-            "waiting at {} for {behind}'s test{about}; place {place}",
+            "waiting at {} for {behind}'s test{about}; position {place} in the queue",
             self.at
         ));
     }

@@ -58,9 +58,9 @@ pub struct Proof {
 /// Why there is no client, for people.
 pub fn failure(error: &io::Error) -> String {
     match error.kind() {
-        ErrorKind::TimedOut => format!("no key was proved within {} s", OPENING.as_secs()),
+        ErrorKind::TimedOut => format!("it did not authenticate within {} s", OPENING.as_secs()),
         ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
-            "it ended before it proved a key".to_owned()
+            "it ended before it authenticated".to_owned()
         }
         _ => format!("it is not a client of this version of bitcost: {error}"),
     }

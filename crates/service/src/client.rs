@@ -222,7 +222,7 @@ fn unproved(at: &HostPort, error: &io::Error, pinned: Fingerprint) -> Unreached 
             "its key is not {pinned}, the one that this host knows: another service answers there, or its key was replaced; request a new link only if you know why"
         ),
         _ if is_end(error) => return busy(at),
-        ErrorKind::TimedOut => format!("it proved no key within {} s", STEP.as_secs()),
+        ErrorKind::TimedOut => format!("it did not authenticate within {} s", STEP.as_secs()),
         _ => format!("it is not a service of this version of bitcost: {error}"),
     };
     refused(at, why)

@@ -49,7 +49,7 @@ pub fn confine(also: Also) -> Result<Confined, Unavailable> {
         let _ = become_user(NOBODY);
     }
     let dropped = drop_capabilities();
-    no_new_privileges().map_err(|error| failed("renounce new privileges", error))?;
+    no_new_privileges().map_err(|error| failed("set no_new_privs", error))?;
     hide_memory().map_err(|error| failed("hide memory from other processes", error))?;
     let landlock = landlock::deny_all().ok();
     // A kernel may be built without filters; what remains is in the result.
@@ -62,9 +62,9 @@ pub fn confine(also: Also) -> Result<Confined, Unavailable> {
     })?;
     match (confined.capabilities, dropped) {
         (0, _) => Ok(confined),
-        (_, Err(error)) => Err(failed("give up capabilities", error)),
+        (_, Err(error)) => Err(failed("drop capabilities", error)),
         (_, Ok(())) => Err(Unavailable(
-            "capabilities remain that were given up".to_owned(),
+            "capabilities remain that were dropped".to_owned(),
         )),
     }
 }

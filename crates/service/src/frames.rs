@@ -9,7 +9,7 @@ pub const OPENING_BYTES_MAX: usize = 4 << 10;
 
 /// A message that is longer than the receiver takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a message of {length} bytes; at most {most} are taken here")]
+#[error("a message of {length} bytes; at most {most} are allowed here")]
 pub struct TooLong {
     /// The length that it states.
     pub length: usize,

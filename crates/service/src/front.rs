@@ -203,7 +203,7 @@ impl Signer for Remote {
         let signed: Option<Signed> = text
             .ok()
             .and_then(|text| serde_json::from_slice(&text).ok());
-        let gave = || Error::General("the service signs nothing".to_owned());
+        let gave = || Error::General("the service did not sign the handshake".to_owned());
         signed.map(|signed| signed.0).ok_or_else(gave)
     }
 

@@ -136,15 +136,15 @@ impl Running {
         let control = self.control.as_ref().ok_or_else(|| failed("has ended"))?;
         match wait_readable(control, READY) {
             Ok(true) => {}
-            _ => return Err(failed("did not give up its privileges in time")),
+            _ => return Err(failed("did not drop its privileges in time")),
         }
         let mut text = [0; REPORT_BYTES_MAX];
         let length = rustix::io::read(control, &mut text)
             .ok()
             .filter(|length| *length > 0);
-        let length = length.ok_or_else(|| failed("ended before it gave up its privileges"))?;
+        let length = length.ok_or_else(|| failed("ended before it dropped its privileges"))?;
         let said: Result<Confined, String> = serde_json::from_slice(&text[..length])
-            .map_err(|error| failed(&format!("does not say what it gave up: {error}")))?;
+            .map_err(|error| failed(&format!("does not report its privileges: {error}")))?;
         said.map_err(|why| failed(&why))
     }
 

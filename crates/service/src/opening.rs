@@ -125,7 +125,7 @@ fn greet(
 /// Why a connection ended whose place another one has.
 pub fn gave_way() -> String {
     format!(
-        "it had proved no key when its place was needed: at most {PLACES_MAX} connections wait without a proof, {OF_NETWORK_MAX} of one network"
+        "it had not authenticated when its place was needed: at most {PLACES_MAX} connections wait for that, {OF_NETWORK_MAX} of one network"
     )
 }
 
@@ -143,7 +143,7 @@ impl Greeted {
 
 fn enrol(shared: &Shared, mut greeted: Greeted, peer: SocketAddr, token: &str, name: &str) {
     let enrolled = LinkToken::parse(token)
-        .ok_or_else(|| Rule::Link.refuses("the token belongs to no link"))
+        .ok_or_else(|| Rule::Link.refuses("the token is not one of a link; was the link cut?"))
         .and_then(|token| shared.store.enrol(token, greeted.key, name));
     match enrolled {
         Ok(Enrolled { name, .. }) => {
@@ -234,7 +234,7 @@ fn wait_for_turn(shared: &Shared, greeted: &mut Greeted, ticket: &Ticket) -> io:
 /// The interface on the way to an address.
 fn device_to(peer: IpAddr) -> Result<String, String> {
     let say =
-        |error: bitcost_sys::netlink::Error| format!("the way to {peer} is not known: {error}");
+        |error: bitcost_sys::netlink::Error| format!("the route to {peer} is not known: {error}");
     let mut rtnl = Rtnl::open().map_err(say)?;
     let route = rtnl.route(peer).map_err(say)?;
     let links = rtnl.links().map_err(say)?;
@@ -243,5 +243,5 @@ fn device_to(peer: IpAddr) -> Result<String, String> {
         false => link.index == route.link,
     };
     let device = links.into_iter().find(leads).map(|link| link.name);
-    device.ok_or_else(|| format!("the way to {peer} is not known: its interface is gone"))
+    device.ok_or_else(|| format!("the route to {peer} is not known: its interface is gone"))
 }

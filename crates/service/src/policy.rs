@@ -130,7 +130,7 @@ impl Policy {
             return Ok(());
         }
         Err(Rule::Data.refuses(format!(
-            "data is sent only to the address at which the client proved its key, {}; requested {address}",
+            "data is sent only to the address from which the client authenticated, {}; requested {address}",
             self.peer
         )))
     }

@@ -318,7 +318,7 @@ fn data_go_to_the_proved_peer_alone() {
     assert_eq!(check(&policy, &meet("[::ffff:192.0.2.1]:9"), 0), Ok(()));
     let error = check(&policy, &meet("192.0.2.3:9"), 0).expect_err("a third party");
     assert!(
-        error.starts_with("data is sent only to the address at which"),
+        error.starts_with("data is sent only to the address from which"),
         "{error}"
     );
     assert!(check(&policy, &ToAgent::Route { to: PEER }, 0).is_ok());

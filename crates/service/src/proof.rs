@@ -53,12 +53,12 @@ pub fn open(
 ) -> io::Result<Opened> {
     frames.allow(SAID_BYTES_MAX);
     let Said::Sign(message) = said(channel, frames, until)? else {
-        return Err(wrong("no handshake came to a signature"));
+        return Err(wrong("no handshake reached its signature"));
     };
     let signature = sign(own, &message)?;
     channel.send(&frame(&Signed(signature)), until)?;
     let Said::Opened { proof, hello } = said(channel, frames, until)? else {
-        return Err(wrong("a second signature was wanted"));
+        return Err(wrong("a second signature was requested"));
     };
     Ok(Opened {
         key: proved(&proof)?,
@@ -71,7 +71,7 @@ fn said(channel: &mut Channel, frames: &mut Frames, until: Instant) -> io::Resul
     match serde_json::from_slice(&text) {
         Ok(Said::Failed(why)) => Err(io::Error::other(clean_line(&why))),
         Ok(said) => Ok(said),
-        Err(_) => Err(wrong("its process said something unknown")),
+        Err(_) => Err(wrong("its process sent an unknown message")),
     }
 }
 
@@ -103,7 +103,7 @@ fn proved(proof: &Proof) -> io::Result<Fingerprint> {
     });
     match holds {
         true => Ok(Fingerprint::of(&proof.key)),
-        false => Err(wrong("the proof of its key does not hold")),
+        false => Err(wrong("the signature by its key is not valid")),
     }
 }
 
@@ -193,7 +193,7 @@ mod tests {
                 error
                     .expect_err("no proof")
                     .to_string()
-                    .contains("does not hold")
+                    .contains("is not valid")
             );
         }
         let twice = opened(&own, &[sign(), sign()]).expect_err("one signature");

@@ -123,7 +123,7 @@ impl Queue {
             return Err(Rule::MaxTests.refuses(sentence));
         }
         if self.lengths_of(&tests).waiting >= WAITING_MAX {
-            let sentence = format!("at most {WAITING_MAX} tests wait, and as many do");
+            let sentence = format!("at most {WAITING_MAX} tests wait, and that many do");
             return Err(Rule::Waiting.refuses(sentence));
         }
         let number = tests.back().map_or(0, |last| last.number + 1);

@@ -65,7 +65,7 @@ impl Rule {
 pub struct Rules {
     /// Settings of the host that its tests may change; none by default.
     pub knobs: Vec<String>,
-    /// Interfaces that it may name; empty: that of the way to the client alone.
+    /// Interfaces that it may name; empty: that of the route to the client alone.
     pub interfaces: Vec<String>,
     /// Whether its tests may sample what the CPUs of the host do, with `--profile`; not by default.
     pub profile: bool,
@@ -116,7 +116,7 @@ impl Rules {
         format!(
             "knobs: {}; interfaces: {}; {profile}; {rate}; runs of {}; {}; {}; sessions of {}",
             names(&self.knobs, "none"),
-            names(&self.interfaces, "that of the way to the client"),
+            names(&self.interfaces, "that of the route to the client"),
             seconds(self.max_duration_s),
             counted(self.max_flows as usize, "flow"),
             counted(self.max_tests as usize, "test"),

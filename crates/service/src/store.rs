@@ -137,7 +137,7 @@ impl Store {
     pub fn invite(&self, name: Option<&str>, rules: Rules) -> Result<LinkToken, Unavailable> {
         if self.invitations()?.len() >= LINKS_MAX {
             return Err(Unavailable(format!(
-                "at most {LINKS_MAX} links can be used at the same time, and there are as many; each ends {} h after it was made",
+                "at most {LINKS_MAX} links can be used at the same time, and that many exist; each ends {} h after it was made",
                 LINK_LIFE.as_secs() / 3600
             )));
         }
@@ -190,14 +190,14 @@ impl Store {
         let file = self.link_file(Fingerprint::of(&token.0));
         let spent = || {
             Rule::Link.refuses(
-                "the link is spent, withdrawn or unknown; ask for another (bitcost serve keys add)",
+                "the link was used or withdrawn, or is unknown; ask for another (bitcost serve keys add)",
             )
         };
         let invitation: Invitation = read(&file).map_err(|_| spent())?;
         let keys = fs::read_dir(self.folder.join("keys")).map_or(0, Iterator::count);
         if keys >= KEYS_MAX && !self.has(key) {
             return Err(Rule::Keys.refuses(format!(
-                "keys: at most {KEYS_MAX} are served, and as many are; the link stays valid until one is revoked (bitcost serve keys revoke)"
+                "keys: at most {KEYS_MAX} are served, and that many are enrolled; the link stays valid until one is revoked (bitcost serve keys revoke)"
             )));
         }
         // Only one of several clients removes the file.

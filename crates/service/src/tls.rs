@@ -128,7 +128,7 @@ macro_rules! signatures {
             _: &CertificateDer<'_>,
             _: &DigitallySignedStruct,
         ) -> Result<HandshakeSignatureValid, Error> {
-            Err(Error::General("TLS 1.2 is not spoken".to_owned()))
+            Err(Error::General("TLS 1.2 is not supported".to_owned()))
         }
 
         fn verify_tls13_signature(

@@ -206,7 +206,7 @@ fn a_link_enrols_one_client_and_others_are_not_served() {
     // The same link once more finds that this client is enrolled.
     assert_eq!(enrol(&a, &link, "alice", &resolve), Ok(false));
     assert_eq!(check(&a, &known, &resolve), Ok(None));
-    assert!(refusal(enrol(&b, &link, "bob", &resolve)).contains("the link is spent"));
+    assert!(refusal(enrol(&b, &link, "bob", &resolve)).contains("the link was used"));
     assert!(refusal(check(&b, &known, &resolve)).contains("is not enrolled here"));
     let keys = served.store().keys().expect("keys");
     assert_eq!(keys.len(), 1);

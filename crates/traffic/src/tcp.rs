@@ -161,7 +161,7 @@ pub fn no_sender(
             "{missing} at {address} within {patience:?}: {error}"
         )),
         Some(only) => TrafficError::OtherAddress(format!(
-            "data is received only from the address at which the client proved its key, {only}: {missing} from there at {address} within {patience:?}: {error}"
+            "data is received only from the address from which the client authenticated, {only}: {missing} from there at {address} within {patience:?}: {error}"
         )),
     }
 }

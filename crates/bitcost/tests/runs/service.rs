@@ -170,7 +170,7 @@ fn enrolled_client_tests_each_way() {
     let output = test(&other, &format!("tcp {} -t 300ms", server.link));
     assert_eq!(output.status.code(), Some(3));
     assert!(
-        said(&output).contains("the link is spent"),
+        said(&output).contains("the link was used"),
         "{}",
         said(&output)
     );
@@ -442,7 +442,7 @@ fn tests_wait_for_their_turn() {
     let second = test(&bob, "tcp 127.0.0.1 -t 300ms");
     let waited = said(&second);
     assert!(second.status.success(), "{waited}");
-    assert_says(&waited, &["for alice's test", "place 1"]);
+    assert_says(&waited, &["for alice's test", "position 1 in the queue"]);
     assert!(first.wait().unwrap().success());
     let (printed, _) = server.stop();
     let order: Vec<&str> = printed

@@ -303,7 +303,7 @@ fn a_client_turns_a_service_on_nobody() {
     assert!(first.status.success(), "{}", said(&first));
     let mut speaking = hosts.at_others(|| speaking(&mut bitcost(&client), (SERVER, port).into()));
     let rule =
-        "data is received only from the address at which the client proved its key, 10.9.0.2";
+        "data is received only from the address from which the client authenticated, 10.9.0.2";
     for (response_bytes, victim) in [
         (65_507, FOREIGN.into()),
         (1400, FOREIGN.into()),

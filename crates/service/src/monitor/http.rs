@@ -125,7 +125,7 @@ pub fn response(request: &[u8], figures: &str) -> String {
         [method, target, version] if version.starts_with("HTTP/1.") && is_whole(request) => {
             (method, target.split('?').next().unwrap_or_default())
         }
-        _ => return page("400 Bad Request", "", "this is no HTTP request\n", true),
+        _ => return page("400 Bad Request", "", "this is not an HTTP request\n", true),
     };
     let has_body = method != "HEAD";
     match (method, target) {

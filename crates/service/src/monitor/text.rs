@@ -149,11 +149,9 @@ fn refusals(text: &mut String, told: &Told) {
 
 fn queues(text: &mut String, queues: &[(&str, Queue)]) {
     let figures: [OfQueue; 2] = [
-        (
-            "bitcost_tests_running",
-            "Tests that take place now",
-            |queue| queue.running,
-        ),
+        ("bitcost_tests_running", "Tests that are running", |queue| {
+            queue.running
+        }),
         (
             "bitcost_tests_waiting",
             "Tests that wait for their turn",

@@ -239,9 +239,7 @@ fn announce(service: &Service, arguments: &Place, log: &Log) -> Result<(), Failu
 /// A link and what to do with it.
 pub fn about_link(link: &bitcost_service::link::Link) -> String {
     let life = show_duration(bitcost_service::store::LINK_LIFE);
-    format!(
-        "one client that is given this link within {life} may use it:\n  bitcost test tcp '{link}'"
-    )
+    format!("this link enrols one client within {life}:\n  bitcost test tcp '{link}'")
 }
 
 fn place(address: SocketAddr, named: Option<&str>) -> Result<HostPort, Failure> {
@@ -322,7 +320,7 @@ impl Lines {
             counted(self.runs, "run"),
             counted(self.sessions, "session")
         );
-        for (count, what) in [(self.refused, "refused"), (self.failed, "without a proof")] {
+        for (count, what) in [(self.refused, "refused"), (self.failed, "unauthenticated")] {
             if count > 0 {
                 summary += &format!("; {count} {what}");
             }

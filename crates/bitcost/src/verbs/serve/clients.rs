@@ -25,7 +25,7 @@ impl ClientLines {
         let is_new = |second: Instant| second.elapsed() >= Duration::from_secs(1);
         if self.second.is_none_or(is_new) {
             if self.unsaid > 0 {
-                log.message(&format!("bitcost: and {}", counted(self.unsaid, "client")));
+                log.message(&format!("bitcost: {}", counted(self.unsaid, "more client")));
             }
             (self.second, self.lines, self.unsaid) = (Some(Instant::now()), 0, 0);
         }

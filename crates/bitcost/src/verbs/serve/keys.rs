@@ -116,7 +116,7 @@ fn list(folder: &Folder) -> Result<(), Failure> {
     let keys = store.keys()?;
     let links = store.invitations()?;
     if keys.is_empty() {
-        output::line("no key is served; `bitcost serve keys add` makes a link that enrols one")?;
+        output::line("no key is enrolled; `bitcost serve keys add` makes a link for a client")?;
     }
     for (
         key,
@@ -154,7 +154,7 @@ fn time(seconds: u64) -> String {
     let zone = jiff::tz::TimeZone::system();
     match jiff::Timestamp::from_second(seconds as i64) {
         Ok(time) => time.to_zoned(zone).strftime("%Y-%m-%d %H:%M").to_string(),
-        Err(_) => "at no possible time".to_owned(),
+        Err(_) => "(invalid time)".to_owned(),
     }
 }
 
@@ -162,7 +162,7 @@ fn link(add: &Add) -> Result<(), Failure> {
     let store = open(&add.folder)?;
     let at = add.at.clone().or_else(|| store.place()).ok_or_else(|| {
         Failure::Usage(
-            "the service has not been started yet, so that its place is not known: start it (bitcost serve), or name its place: --at HOST:PORT".to_owned(),
+            "the service has not been started yet, so its address is not known: start it (bitcost serve), or name the address: --at HOST:PORT".to_owned(),
         )
     })?;
     let rules = Rules {
@@ -205,7 +205,7 @@ fn revoke(asked: &str, folder: &Folder) -> Result<(), Failure> {
             names(keys.iter())
         ))),
         several => Err(Failure::Usage(format!(
-            "several keys fit `{asked}`: {}; give the start of a fingerprint",
+            "several keys match `{asked}`: {}; give the start of a fingerprint",
             names(several.iter().copied())
         ))),
     }

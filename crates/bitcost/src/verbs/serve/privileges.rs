@@ -7,7 +7,7 @@ use crate::output;
 
 /// It in one line.
 pub fn line(confined: &Confined) -> String {
-    format!("what clients send is read with {confined}")
+    format!("the process that reads what clients send: {confined}")
 }
 
 /// Prints it.
