@@ -38,7 +38,7 @@ impl Abort {
     pub fn hold(&self, flow: &dyn Flow) -> Result<(), Refusal> {
         let handle = flow
             .handle()
-            .map_err(|error| format!("keep a handle of the socket: {error}"))?;
+            .map_err(|error| format!("duplicate the socket: {error}"))?;
         self.sockets
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

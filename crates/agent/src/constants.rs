@@ -16,7 +16,7 @@ const CPUS_MOST: usize = 2;
 pub fn measure(cpus: Vec<u32>, output: Output) -> Result<(), Refusal> {
     if cpus.len() > CPUS_MOST {
         return Err(Refusal::from(format!(
-            "measure the host's constants on {} CPUs: at most {CPUS_MOST} are used",
+            "measure the host's constants on {} CPUs: at most {CPUS_MOST} are allowed",
             cpus.len()
         )));
     }

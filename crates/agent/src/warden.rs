@@ -62,9 +62,7 @@ impl Warden {
         let abort = abort.clone();
         let watching = thread::Builder::new()
             .spawn(move || limits.watch(&abort, begin, &stopped))
-            .map_err(|error| {
-                format!("start the thread that holds the run to its limits: {error}")
-            })?;
+            .map_err(|error| format!("start the thread that enforces the run's limits: {error}"))?;
         Ok(Some(Warden { stop, watching }))
     }
 
@@ -72,7 +70,7 @@ impl Warden {
     pub fn finish(self) -> Option<Refusal> {
         drop(self.stop);
         let broken = self.watching.join();
-        broken.unwrap_or_else(|_| Some("the run was not held to its limits".into()))
+        broken.unwrap_or_else(|_| Some("the run's limits were not enforced".into()))
     }
 }
 

@@ -79,7 +79,7 @@ pub fn say_log(folder: Option<&Path>) {
     if let Some(folder) = folder {
         say_place(folder);
         output::say_whole(&format!(
-            "again: bitcost show {}",
+            "print again: bitcost show {}",
             output::shell_word(folder)
         ));
     }

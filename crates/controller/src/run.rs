@@ -189,7 +189,7 @@ fn address(receiver: &Endpoint, part: &Conditions) -> Result<IpAddr, String> {
         .address
         .or(receiver.addresses.iter().find(fits).copied());
     found.ok_or_else(|| {
-        let version = version.map_or("", IpVersion::name);
+        let version = version.map_or("4 or IPv6", IpVersion::name);
         let have: Vec<String> = receiver.addresses.iter().map(IpAddr::to_string).collect();
         format!(
             "the host at {} has no IPv{version} address; it has: {}",

@@ -133,13 +133,13 @@ pub const MOST: u64 = 256 << 20;
 
 /// The first bytes of files that cannot be read here, with a description of the file and a remedy.
 const OTHERS: &[(&[u8], &str)] = &[
-    (b"\xfd7zXZ\0", "packed by xz: unpack it first (xz -dk)"),
+    (b"\xfd7zXZ\0", "xz-compressed: unpack it first (xz -dk)"),
     (
         b"\x28\xb5\x2f\xfd",
-        "packed by zstd: unpack it first (zstd -dk)",
+        "zstd-compressed: unpack it first (zstd -dk)",
     ),
-    (b"BZh", "packed by bzip2: unpack it first (bzip2 -dk)"),
-    (b"\x1f\x8b", "packed by gzip: unpack it first (gzip -dk)"),
+    (b"BZh", "bzip2-compressed: unpack it first (bzip2 -dk)"),
+    (b"\x1f\x8b", "gzip-compressed: unpack it first (gzip -dk)"),
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (
         b"\xff\xfe",

@@ -30,7 +30,7 @@ impl Admission {
             return Ok(());
         }
         let most = limits.clients;
-        let rule = format!("another test; --max-clients is {most}, and as many are served");
+        let rule = format!("another test; --max-clients is {most}, and that many are served");
         Err(Refusal::by("max-clients", code::BUSY, rule))
     }
 
@@ -43,7 +43,7 @@ impl Admission {
         let present = self.flows.load(Relaxed);
         if present + flows > limits.flows {
             let most = limits.flows;
-            let rule = format!("{flows} flows next to {present}; --max-flows is {most}");
+            let rule = format!("{flows} flows in addition to {present}; --max-flows is {most}");
             return Err(Refusal::by("max-flows", code::STREAMS, rule));
         }
         self.clients.fetch_add(1, Relaxed);

@@ -83,7 +83,7 @@ impl Control {
         if length > MOST_RESULTS_BYTES {
             let what = format!("it announced results of {length} bytes");
             return Err(Lost::Closed(format!(
-                "{what}, {MOST_RESULTS_BYTES} are the most"
+                "{what}; at most {MOST_RESULTS_BYTES} are allowed"
             )));
         }
         let mut text = vec![0; length as usize];

@@ -73,7 +73,7 @@ impl Params {
         let refuse = |what: &str| Refusal::new(code::PARAMS, format!("the parameters {what}"));
         let object: Value = serde_json::from_slice(json).map_err(|_| refuse("are not JSON"))?;
         if !object.is_object() {
-            return Err(refuse("are no JSON object"));
+            return Err(refuse("are not a JSON object"));
         }
         let number = |key: &str| match object.get(key) {
             None | Some(Value::Null) => Ok(0),

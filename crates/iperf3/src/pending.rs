@@ -125,7 +125,7 @@ fn refusal(wrong: &Wrong) -> Refusal {
     let rule = match wrong {
         Wrong::Cookie => "a connection that does not begin with iperf3's cookie".to_owned(),
         Wrong::Length(length) => format!(
-            "parameters of {length} bytes; {} are the most",
+            "parameters of {length} bytes; at most {} are allowed",
             crate::opening::MOST_PARAMS_BYTES
         ),
     };

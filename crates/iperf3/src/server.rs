@@ -298,7 +298,7 @@ impl Server {
 
 /// The refusal of a data connection; its client is told none of it.
 fn foreign() -> Refusal {
-    let rule = "a data connection of another host than its test, or more of them than streams";
+    let rule = "a data connection from another host than its test's, or more of them than streams";
     Refusal::new(code::ACCEPT, rule.to_owned())
 }
 

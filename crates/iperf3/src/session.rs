@@ -205,7 +205,7 @@ impl Session {
             true => Ok(()),
             false => Err(Refusal::new(
                 code::ACCEPT,
-                "a UDP test while another one of this host makes its streams".to_owned(),
+                "a UDP test while another one from this host opens its streams".to_owned(),
             )),
         }
     }

@@ -224,7 +224,7 @@ impl Lab {
 }
 
 fn unexpected() -> LabError {
-    LabError::daemon("unexpected answer; use one version of bitcost")
+    LabError::daemon("unexpected answer; use the same version of bitcost")
 }
 
 /// The daemon as a child process; dropping it ends it.

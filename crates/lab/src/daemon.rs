@@ -46,7 +46,7 @@ pub fn main() -> ExitCode {
 
 fn unreadable(error: serde_json::Error) -> LabError {
     LabError::daemon(format!(
-        "the request cannot be read: {error}; use one version of bitcost"
+        "the request cannot be read: {error}; use the same version of bitcost"
     ))
 }
 

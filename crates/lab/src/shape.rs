@@ -174,7 +174,7 @@ fn check(rtnl: &mut Rtnl, index: u32, end: &End, wanted: &Wanted) -> Result<(), 
             return Err(lacking(
                 end,
                 kind,
-                &format!("{name} is {actual} instead of {asked}, which was requested"),
+                &format!("{name}: requested {asked}, in effect {actual}"),
             ));
         }
     }

@@ -96,11 +96,11 @@ impl State {
                 && first == last
             {
                 return serde_json::from_str(json)
-                    .map_err(|error| failed(format!("{error}; use one version of bitcost")));
+                    .map_err(|error| failed(format!("{error}; use the bitcost that built it")));
             }
             std::thread::sleep(PAUSE);
         }
-        Err(failed("it is never complete".to_owned()))
+        Err(failed("it was incomplete at every reading".to_owned()))
     }
 
     /// What this device did when the lab was built.

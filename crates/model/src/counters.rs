@@ -232,7 +232,7 @@ pub struct Frequency {
     pub khz: u64,
 }
 
-/// CPU time of programs that are no part of the run, by the clocks of their processes.
+/// CPU time of programs that are not part of the run, by the clocks of their processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForeignLoad {
     /// The earlier reading of all processes, before the traffic.

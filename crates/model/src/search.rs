@@ -68,7 +68,7 @@ pub struct Search {
     pub taken: Changes,
     /// Whether the trials of what is taken differ from those of the plain mode.
     pub is_better: bool,
-    /// Settings that were not tried because the time was over.
+    /// Settings that were not tried because the time ran out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untried: Vec<String>,
     /// Its time, in milliseconds.

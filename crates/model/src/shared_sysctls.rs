@@ -56,15 +56,15 @@ const REFUSED: &[Row] = &[
     ),
     (
         "net.*.neigh.*.retrans_time",
-        "it cuts `retrans_time_ms` down to whole units; set that one",
+        "it rounds `retrans_time_ms` down to whole units; set that one",
     ),
     (
         "net.*.neigh.*.base_reachable_time",
-        "it cuts `base_reachable_time_ms` down to whole seconds; set that one",
+        "it rounds `base_reachable_time_ms` down to whole seconds; set that one",
     ),
     (
         "net.ipv6.route.gc_min_interval",
-        "it cuts `gc_min_interval_ms` down to whole seconds; set that one",
+        "it rounds `gc_min_interval_ms` down to whole seconds; set that one",
     ),
     (
         "net.ipv4.tcp_allowed_congestion_control",

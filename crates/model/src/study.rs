@@ -149,7 +149,7 @@ impl LabSpec {
             Some(path) if sender != receiver => path.mtu_bytes,
             _ => {
                 return Err(Invalid(format!(
-                    "there is no way from {sender} to {receiver} in the lab"
+                    "there is no path from {sender} to {receiver} in the lab"
                 )));
             }
         };

@@ -129,7 +129,7 @@ pub fn comparison_method(comparison: &Comparison) -> String {
     let how = match (comparison.pairing, comparison.is_within) {
         (Pairing::Blocks, _) => {
             format!(
-                "both sides in the same blocks; paired within them in {paired} of {}, which takes 5 blocks in which both sides vary together",
+                "both sides in the same blocks; paired within them in {paired} of {}, which needs 5 blocks in which both sides vary together",
                 counted(comparison.changes().count(), "change")
             )
         }
@@ -151,7 +151,7 @@ pub fn comparison_method(comparison: &Comparison) -> String {
         _ => "Change: the middle of the changes of every new run from every old one, or of pairs",
     };
     format!(
-        "Old and new are medians. {change}, which can go the other way than the medians, with its 95 % interval. Threshold {} %; {how}. A verdict is a change that is clear among all comparisons (Holm, 5 %).",
+        "Old and new are medians. {change}, whose direction can differ from that of the medians, with its 95 % interval. Threshold {} %; {how}. A verdict is a change that is clear among all comparisons (Holm, 5 %).",
         comparison.threshold_pct
     )
 }
@@ -160,11 +160,11 @@ pub fn comparison_method(comparison: &Comparison) -> String {
 fn between_executions((old, new): (usize, usize)) -> String {
     match (old, new) {
         (1, 1) => format!(
-            "one execution on each side: that executions differ by {} % and by half as much as their runs (standard deviation) is assumed; several on each side measure it (--old A B --new C D)",
+            "one execution on each side, so it is assumed that executions differ by {} % and by half as much as their runs (standard deviation); several on each side measure it (--old A B --new C D)",
             100.0 * BETWEEN_LEAST
         ),
         _ => format!(
-            "{} and {}: the intervals contain how executions differ, measured here and moderated by an assumption",
+            "{} and {}: the intervals include the differences between executions, measured here and moderated by an assumption",
             counted(old, "old execution"),
             counted(new, "new one")
         ),

@@ -91,7 +91,7 @@ pub(crate) fn ladder_sentences(ladder: &Ladder) -> Vec<String> {
             End::Undecided => {
                 "The runs do not show whether another change gains 3 %; use a longer --budget."
             }
-            End::Early => "The time was over before every change was tried; use a longer --budget.",
+            End::Early => "The time ran out before every change was tried; use a longer --budget.",
         }
         .to_owned(),
     );
@@ -152,7 +152,7 @@ pub(crate) fn ladder_paragraphs(ladder: &Ladder) -> Vec<(&'static str, String)> 
         ladder
             .kept()
             .filter_map(trap)
-            .map(|words| ("trap: ", words)),
+            .map(|words| ("trade-off: ", words)),
     );
     let list = |is_open: bool| {
         let of = ladder.without.iter().filter(|one| one.is_open == is_open);

@@ -154,7 +154,7 @@ pub(crate) fn mesh_paragraphs(of: &MeshFindings) -> Vec<String> {
         .take(LISTED)
         .map(|(a, b)| of.name(Named::Pair(*a, *b)));
     said.extend(suspected.map(|pair| {
-        format!("{pair} was slow in its only run, which more blocks would confirm or not")
+        format!("{pair} was slow in its only run; more blocks (--blocks) would show whether it is")
     }));
     said.extend(of.different.iter().take(LISTED).map(different_words));
     let missing = of.missing.iter().take(LISTED);

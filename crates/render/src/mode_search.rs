@@ -71,7 +71,7 @@ pub(crate) fn searches_text(summary: &Summary) -> String {
         }
         if !search.untried.is_empty() {
             let count = counted(search.untried.len(), "combination");
-            text += &labelled("not tried", &format!("{count}, because the time was over"));
+            text += &labelled("not tried", &format!("{count}, because the time ran out"));
         }
     }
     text + &summary
@@ -98,7 +98,7 @@ fn again(summary: &Summary, search: &Search) -> String {
     if !search.taken.is_empty() {
         kept.push(&options);
     }
-    paragraph("same again: ", &harmless(&kept.join(" ")), usize::MAX)
+    paragraph("without search: ", &harmless(&kept.join(" ")), usize::MAX)
 }
 
 /// A line for each combination of the last round: the median throughput, and the median cost.

@@ -54,7 +54,7 @@ pub fn single_text(run: &RunView) -> String {
         }
     }
     if let Some(trouble) = bitcost_analysis::metrics::emulator_trouble(run) {
-        let _ = writeln!(text, "late: {trouble}");
+        let _ = writeln!(text, "caveat: {trouble}");
     }
     if let Some(disturbance) = bitcost_analysis::metrics::disturbance(run) {
         let _ = writeln!(text, "disturbed: {disturbance}; measure on an idle machine");
@@ -63,7 +63,7 @@ pub fn single_text(run: &RunView) -> String {
         if let Some(end) = end {
             let _ = writeln!(
                 text,
-                "weak: {}: {} ({} %)",
+                "caveat: {}: {} ({} %)",
                 end.name(),
                 weak.reason(),
                 number::plain(*pct)

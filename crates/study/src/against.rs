@@ -160,7 +160,7 @@ fn offloads(base: &Conditions, group: &str, value: &str) -> Result<String, Inval
         .any(|request| request.setting == host_settings::OFFLOADS)
     {
         return Err(Invalid(format!(
-            "the study sets `offloads` by features; say all of them: --against offloads='… {group} {value}'"
+            "the study sets `offloads` by features; give all of them: --against offloads='… {group} {value}'"
         )));
     }
     let others = match base.offloads {

@@ -190,7 +190,7 @@ fn with_socket_facts(
     let socket = ready
         .flow
         .handle()
-        .map_err(TrafficError::system("keep a handle of the socket"))?;
+        .map_err(TrafficError::system("duplicate the socket"))?;
     ready
         .in_effect
         .extend(binding::in_effect(&socket, conditions, role));

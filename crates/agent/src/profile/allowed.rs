@@ -26,7 +26,7 @@ pub fn check_namespace() -> Result<(), Refusal> {
     let own = std::fs::read_link("/proc/self/ns/pid");
     match own.is_ok_and(|own| own.to_str() != Some(FIRST_PIDS)) {
         true => Err(lacks(format!(
-            "this process is in a PID namespace, as in a container or in a node of a running lab, where the kernel does not tell whose the samples of other threads are; run bitcost as root outside of it; {INSTEAD}"
+            "this process is in a PID namespace, as in a container or in a node of a running lab, where the kernel does not identify the threads outside of it that are sampled; run bitcost as root outside of it; {INSTEAD}"
         ))),
         false => Ok(()),
     }
@@ -39,12 +39,12 @@ pub fn check_namespace() -> Result<(), Refusal> {
 pub fn check_rate(rate_hz: u32) -> Result<(), Refusal> {
     let [least, most] = RATES_HZ;
     if !(least..=most).contains(&rate_hz) {
-        let rate = format!("{rate_hz} samples of a CPU in a second; allowed: {least} to {most}");
+        let rate = format!("{rate_hz} samples per second of each CPU; allowed: {least} to {most}");
         return Err(rate.into());
     }
     match setting("perf_event_max_sample_rate") {
         Some(allowed) if allowed < i64::from(rate_hz) => Err(lacks(format!(
-            "{rate_hz} samples of each CPU in a second, and this kernel takes {allowed} at most; ask for fewer (--profile-rate {allowed}), or as root: sysctl kernel.perf_event_max_sample_rate={rate_hz}"
+            "{rate_hz} samples per second of each CPU, and this kernel allows at most {allowed}; request fewer (--profile-rate {allowed}), or as root: sysctl kernel.perf_event_max_sample_rate={rate_hz}"
         ))),
         _ => Ok(()),
     }
@@ -75,7 +75,7 @@ pub fn refusal(error: &io::Error) -> Refusal {
             "{error}: kernel.perf_event_paranoid is {value}, so only root or a process with CAP_PERFMON{of_namespace} may sample the CPUs; run bitcost as root, or allow it to everybody: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0; {INSTEAD}"
         )),
         (_, Some(_)) => lacks(format!(
-            "the kernel has neither cycles nor cpu-clock to sample by: {error}; {INSTEAD}"
+            "this kernel can sample by neither cycles nor cpu-clock: {error}; {INSTEAD}"
         )),
     }
 }

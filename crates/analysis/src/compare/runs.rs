@@ -43,7 +43,7 @@ pub(super) fn runs_in_words(execution: &Findings) -> Option<String> {
     });
     let parts: Vec<String> = of
         .into_iter()
-        .chain((!ended).then(|| "it did not come to its end".to_owned()))
+        .chain((!ended).then(|| "it did not finish".to_owned()))
         .collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }

@@ -18,7 +18,7 @@ fn difference(old: &CellSummary, new: &CellSummary) -> Option<String> {
     let (was, is) = (means(old), means(new));
     (was != is && !was.is_empty() && !is.is_empty()).then(|| {
         format!(
-            "the means for the time of soft interrupts: was {}, is {}",
+            "the method for the time of soft interrupts: was {}, is {}",
             in_words(&was),
             in_words(&is)
         )

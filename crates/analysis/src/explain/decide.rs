@@ -220,7 +220,7 @@ fn recovering(signals: &Signals, limiter: &Limiter) -> Option<String> {
     let again = signals.tcp.retransmitted?;
     (again >= RETRANSMITTED && cpus.contains(&limiter.name())).then(|| {
         format!(
-            "{:.1} % of segments are retransmitted, lost or out of order, which holds it back, too",
+            "{:.1} % of segments are retransmitted, lost or out of order, which slows it down as well",
             100.0 * again
         )
     })

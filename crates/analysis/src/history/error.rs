@@ -17,7 +17,7 @@ pub enum HistoryError {
     },
     /// A log says no time that can be read.
     #[error(
-        "{name}: the time at which it began, `{at}`, cannot be read, so it has no place in the order of time"
+        "{name}: the time at which it began, `{at}`, cannot be read, so it has no place in the order of time; leave it out"
     )]
     NoTime {
         /// The name of the execution.

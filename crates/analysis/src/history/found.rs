@@ -238,7 +238,7 @@ fn speeds(executions: &[&Findings], cells: &[Cells]) -> (bool, Option<String>) {
     let first = without.next();
     let said = first.map(|first| {
         format!(
-            "the state of the machine is known in part: {} of {} do not have the speed of the CPUs, the first: {}; no value is divided by it",
+            "{} of {} do not have the speed of the CPUs, the first: {}; no value is divided by it",
             1 + without.count(),
             counted(executions.len(), "log"),
             executions[first].name

@@ -153,7 +153,7 @@ impl Totals {
             let sequence = sequence.ok_or("datagrams have no sequence numbers")?;
             self.add_sent(messages(&part.sender));
             self.at_sockets.extend(row(
-                "the receiver's count, because they arrived too late to be told from copies",
+                "the receiver's count, because they arrived too late to be distinguished from duplicates",
                 "late datagrams",
                 sequence.late,
                 1.0,

@@ -55,7 +55,7 @@ pub fn cached_metrics(run: &RunView) -> Vec<String> {
                 "{name}: TCP began with what the kernel had cached of earlier connections to the peer ({CACHED_METRICS} in the record); to begin without: ip tcp_metrics delete ADDRESS"
             )),
             None => Some(format!(
-                "{name}: it could not be read what the kernel had cached of earlier TCP connections"
+                "{name}: what the kernel had cached of earlier TCP connections could not be read"
             )),
         }
     };

@@ -297,7 +297,7 @@ impl Log {
         let applied = cell.map(|cell| apply(&search.taken, &mut cell.conditions));
         if let Some(Err(why)) = applied {
             self.caveats
-                .push(format!("what a search took is not known here: {why}"));
+                .push(format!("an option that a search chose is unknown: {why}"));
         }
         self.searches.retain(|known| known.cell != search.cell);
         self.searches.push(search.clone());

@@ -187,7 +187,7 @@ fn undisturbed(run: &RunView) -> Result<(), Unavailable> {
     };
     if disturbance::is_known(run) {
         return Err(Unavailable(format!(
-            "something else took {other:.0} % of the CPUs' time, and ticks do not tell it from the run's own; measure on an idle machine"
+            "something else took {other:.0} % of the CPUs' time, and ticks do not distinguish it from the run's own; measure on an idle machine"
         )));
     }
     Err(Unavailable(format!(

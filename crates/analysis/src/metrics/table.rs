@@ -149,9 +149,9 @@ pub const METRICS: &[Metric] = metrics! {
     "receive_service_demand_per_kib_sent_us", "Receive service demand by netperf's definition", "µs per KiB sent", Lower, attributed
         => |run| demand(run, Role::Receiver, Role::Sender),
         "the receiver's attributed CPU time ÷ KiB sent, as netperf divides; lost data makes it look cheaper";
-    "wire_service_demand_us_per_kib", "Wire's service demand", "µs/KiB", Lower, attributed
+    "wire_service_demand_us_per_kib", "Wire service demand", "µs/KiB", Lower, attributed
         => wire_demand,
-        "CPU time of a lab's wire, which is charged to neither endpoint ÷ KiB received; `own_cpus` only";
+        "CPU time of a lab's wire (charged to neither endpoint) ÷ KiB received; `own_cpus` only";
     "netperf_send_service_demand_us_per_kib", "Send service demand as netperf computes it", "µs/KiB", Lower
         => |run| netperf_demand(run, Role::Sender),
         "netperf's CPU share of the sender's host (1 − idle ÷ all ticks, per CPU) × 10000 × CPUs ÷ (KiB sent per second)";
@@ -278,16 +278,16 @@ pub const METRICS: &[Metric] = metrics! {
     "latency_max_us", "Latency, maximum", "µs", Lower, [Transactions]
         => |run| timing::max_us(timing::latency(run)?),
         "the maximum, exact";
-    "sender_wakeups_per_message", "Wakeups of the sending thread", "per message", Lower, [Streams Transactions]
+    "sender_wakeups_per_message", "Wake-ups of the sending thread", "per message", Lower, [Streams Transactions]
         => |run| counting::wakeups(run, Role::Sender),
         "voluntary switches of the traffic thread per second ÷ messages handed over per second";
-    "receiver_wakeups_per_message", "Wakeups of the receiving thread", "per message", Lower, [Streams Transactions]
+    "receiver_wakeups_per_message", "Wake-ups of the receiving thread", "per message", Lower, [Streams Transactions]
         => |run| counting::wakeups(run, Role::Receiver),
         "voluntary switches of the traffic thread per second ÷ messages received per second";
-    "sender_wakeups_per_mib", "Wakeups of the sending thread", "per MiB", Lower
+    "sender_wakeups_per_mib", "Wake-ups of the sending thread", "per MiB", Lower
         => |run| counting::wakeups_per_mib(run, Role::Sender),
         "voluntary switches of the traffic thread per second ÷ MiB sent per second";
-    "receiver_wakeups_per_mib", "Wakeups of the receiving thread", "per MiB", Lower
+    "receiver_wakeups_per_mib", "Wake-ups of the receiving thread", "per MiB", Lower
         => |run| counting::wakeups_per_mib(run, Role::Receiver),
         "voluntary switches of the traffic thread per second ÷ MiB received per second";
     "sender_involuntary_switches_per_second", "Sender involuntary context switches", "1/s", Lower
@@ -328,7 +328,7 @@ pub const METRICS: &[Metric] = metrics! {
         "segments per packet in the sender's stack × user data per segment; a super-packet is one packet";
     "receiver_bytes_per_packet", "User data per packet in the receiver's stack", "bytes", Neither
         => |run| packaging::bytes_per_packet(run, Role::Receiver),
-        "segments per packet in the receiver's stack, after GRO × user data per segment";
+        "segments per packet in the receiver's stack (after GRO) × user data per segment";
     FULL_PACKETS, "Time with full packets", "%", Neither
         => packaging::full_packets_pct,
         "share of the time between samples in which the sender's packets carry more than 1.5 messages, or 32 KiB";
@@ -358,7 +358,7 @@ pub const METRICS: &[Metric] = metrics! {
         "busy time of the host or hosts less the run time of the run's own threads, ÷ wall clock of all their CPUs";
     "foreign_cpu_pct", "CPU time of other programs", "% of a CPU", Lower
         => disturbance::foreign_pct,
-        "CPU time of all processes that are no part of the run, by their own clocks, ÷ the time from before the traffic to after the window";
+        "CPU time of all processes that are not part of the run, by their own clocks, ÷ the time from before the traffic to after the window";
     "stolen_cpu_pct", "CPU time taken by the hypervisor", "% of a CPU", Lower
         => disturbance::stolen_pct,
         "stolen ticks of the CPU that lost most ÷ wall clock";
@@ -394,7 +394,7 @@ pub const METRICS: &[Metric] = metrics! {
         "messages per second of the window ÷ requested rate − 1";
     "pacing_late_max_us", "Burst lateness, maximum", "µs", Lower, [Streams]
         => |run| timing::lateness_us(run, |pacing| pacing.late_max_ns as f64),
-        "time from the intended departure of a burst to its own, of the latest burst";
+        "time from the intended to the actual departure of a burst, of the burst that was latest";
     "pacing_cpu_pct", "CPU time of pacing", "% of a CPU", Lower, [Streams]
         => timing::pacing_cpu_pct,
         "CPU time of the sender's waiting, sleeps and spins, ÷ the run's length, of one CPU";

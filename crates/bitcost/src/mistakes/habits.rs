@@ -27,7 +27,7 @@ const OPTIONS: &[Row] = &[
     (
         IPERF3,
         "--username --rsa-public-key-path --authorized-users-path",
-        "not needed: ssh controls the access",
+        "not needed: ssh controls access",
     ),
     (IPERF3, "--fq-rate", "`--rate RATE --pacing kernel`"),
     (IPERF3, "--no-fq-socket-pacing", "`--pacing sender`"),

@@ -18,7 +18,7 @@ pub struct MeshOptions {
     /// File with a host on each line: the hosts of the study's mesh, instead of those that it names
     #[arg(long, value_name = "FILE", help_heading = "Hosts")]
     hosts: Option<PathBuf>,
-    /// Measure the nodes of the Slurm allocation that bitcost is in, instead of the study's hosts; an agent is a step of
+    /// Measure the nodes of the Slurm allocation that bitcost is in, instead of the study's hosts; each agent is a step of
     /// the allocation (srun)
     #[arg(long, conflicts_with = "hosts", help_heading = "Hosts")]
     slurm: bool,

@@ -27,7 +27,7 @@ const COLUMNS: u16 = 80;
 /// What is compared, and how.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folders of executions, of which each is compared with the first; or one folder and two of its
+    /// Folders of executions, each compared with the first; or one folder and two of its
     /// cells, each as factor=level: `FOLDER offloads=on offloads=off`
     #[arg(required_unless_present = "old", num_args = 2.., value_names = ["OLD", "NEW"])]
     sides: Vec<String>,

@@ -150,7 +150,7 @@ impl Arguments {
             _ => true,
         };
         let host = &self.host;
-        let none = || Failure::Usage(format!("the host `{host}` has no {kind} here"));
+        let none = || Failure::Usage(format!("the host `{host}` has no {kind}"));
         all_addresses(host)?
             .into_iter()
             .find(is_used)
@@ -168,7 +168,7 @@ fn all_addresses(host: &str) -> Result<Vec<IpAddr>, Failure> {
         return Ok(vec![address]);
     }
     addresses(host)
-        .map_err(|why| Failure::Usage(format!("the host `{host}` has no address here: {why}")))
+        .map_err(|why| Failure::Usage(format!("the host name `{host}` cannot be resolved: {why}")))
 }
 
 fn cannot(to: IpAddr, error: &std::io::Error) -> Failure {

@@ -392,7 +392,7 @@ fn a_plan_says_what_of_its_lab_spoils_the_result() {
     for says in [
         "warning: queue-limit: s1-eth2 has room for 1000 packets; 1G for 20ms are 2500000 bytes",
         "warning: one-way-delay: ",
-        "warning: buffers: the send buffer holds at most 65536 bytes, less than the 2500000 bytes",
+        "warning: buffers: the send buffer holds at most 65536 bytes, less than the bandwidth-delay product of 2500000 bytes",
     ] {
         assert_eq!(stderr.matches(says).count(), 1, "{says}: {stderr}");
     }

@@ -228,7 +228,7 @@ fn host_errors_name_cause_and_remedy() {
             "nameless",
             &far,
             [
-                "no-such-name.invalid of nameless has no address",
+                "no-such-name.invalid of nameless cannot be resolved",
                 "--receiver-address ADDR",
             ],
         ),

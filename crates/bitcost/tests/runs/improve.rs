@@ -83,7 +83,7 @@ fn improve_refuses_what_it_cannot_compare() {
     }
     let done = bench.bitcost(&["test", "tcp", "--budget", "5s"]);
     done.assert_code(2);
-    done.assert_says("--budget is the time of --prove");
+    done.assert_says("--budget needs --prove");
 }
 
 /// Every value of every knob of this network.

@@ -167,7 +167,7 @@ fn errors_of_a_cluster_name_cause_and_remedy() {
         ),
         (&["--namespace", "bensh"], 3, "did you mean `bench`?"),
         (&["--in-pod", "web-1"], 3, "did you mean `web-0`?"),
-        (&["--in-pod", "a b"], 2, "no name of Kubernetes"),
+        (&["--in-pod", "a b"], 2, "not a name of a node or a pod"),
         (&["--slurm"], 2, "cannot be used with"),
     ] {
         let done = cluster.run(words);

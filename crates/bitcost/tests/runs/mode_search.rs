@@ -72,7 +72,7 @@ fn a_test_takes_what_its_search_found() {
     let again = shown
         .stdout
         .lines()
-        .find(|line| line.starts_with("same again: "));
+        .find(|line| line.starts_with("without search: "));
     let again = again.unwrap_or_else(|| panic!("{}", shown.stdout));
     assert!(
         again.contains("--send-mode gso") && !again.contains("--mode"),

@@ -19,7 +19,7 @@ fn test_log_opens_with_the_same_figures() {
     let printed = done.json();
     let folder = bench.execution();
     let folder = folder.to_str().unwrap();
-    done.assert_says("again: bitcost show");
+    done.assert_says("print again: bitcost show");
 
     let shown = bench.bitcost(&["show", "--rows", "runs", "--json", folder]);
     shown.assert_code(0);

@@ -200,7 +200,7 @@ fn meaning(name: &str, program: &str, code: Option<i32>, said: &str) -> String {
         Some(255) => {
             let remedy = REMEDIES.iter().find(|(what, _)| said.contains(what));
             let otherwise =
-                format!("it must work without a question: ssh -o BatchMode=yes {name} true");
+                format!("it must work without a prompt: ssh -o BatchMode=yes {name} true");
             let what_to_do = remedy.map_or(otherwise, |(_, remedy)| (*remedy).to_owned());
             format!("ssh has no connection to {name}{said}; {what_to_do}")
         }

@@ -48,13 +48,13 @@ fn address(host: &Host, version: Option<IpVersion>) -> Result<SocketAddr, Execut
         )));
     };
     let addresses = resolve::addresses(name).map_err(|error| {
-        ExecuteError::Environment(format!("the host name {name} has no address here: {error}"))
+        ExecuteError::Environment(format!("the host name {name} cannot be resolved: {error}"))
     })?;
     let mut fitting = addresses
         .into_iter()
         .filter(|address| IpVersion::fits(version, *address));
     let address = fitting.next().ok_or_else(|| {
-        let version = version.map_or("", IpVersion::name);
+        let version = version.map_or("4 or IPv6", IpVersion::name);
         ExecuteError::Environment(format!(
             "the host name {name} has no address of IPv{version}"
         ))

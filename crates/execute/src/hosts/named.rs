@@ -270,7 +270,7 @@ pub fn parse_node(text: &str) -> Result<String, Invalid> {
     match !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
         true => Ok(text.to_owned()),
         false => Err(Invalid(format!(
-            "`{text}` is no node of Slurm; allowed: letters, digits and . _ -"
+            "`{text}` is not a name of a Slurm node; allowed: letters, digits and . _ -"
         ))),
     }
 }

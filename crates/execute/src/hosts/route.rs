@@ -53,10 +53,10 @@ fn of_service(at: &HostPort, version: Option<IpVersion>) -> Result<IpAddr, Execu
         ExecuteError::Environment(format!("the host {} of the service {what}", at.host))
     };
     let addresses = resolve::addresses(&at.host)
-        .map_err(|error| failed(format!("has no address here: {error}")))?;
+        .map_err(|error| failed(format!("cannot be resolved: {error}")))?;
     let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
     addresses.iter().find(fits).copied().ok_or_else(|| {
-        let version = version.map_or("", IpVersion::name);
+        let version = version.map_or("4 or IPv6", IpVersion::name);
         failed(format!("has no address of IPv{version}"))
     })
 }
@@ -238,9 +238,9 @@ impl Named {
             Known::OfReceiver(device) => {
                 found = session.addresses(Role::Receiver, &device)?;
                 found.iter().find(fits).copied().ok_or_else(|| {
-                    let (place, version) = (self.host(Role::Receiver).place(), version.map_or("", IpVersion::name));
+                    let (place, version) = (self.host(Role::Receiver).place(), version.map_or("4 or IPv6", IpVersion::name));
                     ExecuteError::Environment(format!(
-                        "the receiver's interface {device} at {place} has no address of IPv{version}"
+                        "the receiver's interface {device} at {place} has no address of IPv{version}; name another interface (--receiver-dev DEVICE) or an address (--receiver-address ADDR)"
                     ))
                 })?
             }
@@ -257,7 +257,7 @@ impl Named {
         }
         if !session.route(Role::Receiver, to)?.is_local {
             return Err(ExecuteError::Environment(format!(
-                "the receiver at {} has no address {to}, its own on the way to the sender is {}; name the one for the data: --receiver-address ADDR",
+                "the receiver at {} has no address {to}, its address on the route to the sender is {}; name the one for the data: --receiver-address ADDR",
                 self.host(Role::Receiver).place(),
                 back.source
             )));
@@ -291,7 +291,7 @@ impl Named {
     fn no_way(&self, failure: ExecuteError) -> ExecuteError {
         match failure {
             ExecuteError::Environment(what) => ExecuteError::Environment(format!(
-                "{what}; name the receiver's address on the way that the data is to take: --receiver-address ADDR, or its interface: --receiver-dev DEVICE"
+                "{what}; name the receiver's address on the path that the data is to take: --receiver-address ADDR, or its interface: --receiver-dev DEVICE"
             )),
             other => other,
         }
@@ -325,10 +325,10 @@ impl Named {
             false => format!("the host name {host_name} of {name}"),
         };
         let addresses = resolve::addresses(host_name)
-            .map_err(|error| failed(format!("{shown} has no address here: {error}")))?;
+            .map_err(|error| failed(format!("{shown} cannot be resolved: {error}")))?;
         let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
         addresses.iter().find(fits).copied().ok_or_else(|| {
-            let version = version.map_or("", IpVersion::name);
+            let version = version.map_or("4 or IPv6", IpVersion::name);
             failed(format!("{shown} has no address of IPv{version}"))
         })
     }

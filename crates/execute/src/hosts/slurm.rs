@@ -59,7 +59,7 @@ fn scontrol(words: &[&str]) -> Result<String, ExecuteError> {
     let failed =
         |why: String| ExecuteError::Environment(format!("scontrol {}: {why}", words.join(" ")));
     let output =
-        asked.map_err(|error| failed(format!("{error}; Slurm's programs are not here")))?;
+        asked.map_err(|error| failed(format!("{error}; Slurm's programs must be on the PATH")))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => Err(failed(harmless(

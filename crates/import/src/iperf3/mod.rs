@@ -50,7 +50,7 @@ fn document(file: &str, document: &Value, place: usize, count: usize) -> Found {
     found.error = document["error"].as_str().map(str::to_owned).or_else(|| {
         let silent = found.run.figures.is_empty();
         silent.then(|| {
-            "the document has no result (its `end` is empty): the test was broken off".to_owned()
+            "the document has no result (its `end` is empty): the test did not finish".to_owned()
         })
     });
     found

@@ -57,7 +57,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
         .collect();
     if let (Some(rest), Some(last)) = (rest, found.last_mut()) {
         let note = format!(
-            "{file}: line {} is cut or damaged; what stands before it was read",
+            "{file}: line {} is cut or damaged; what is before it was read",
             rest.line
         );
         last.run.notes.push(note);

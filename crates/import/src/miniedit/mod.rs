@@ -121,7 +121,7 @@ impl Reader {
             let kind = word(opts, "controllerType").unwrap_or_else(|| "ref".to_owned());
             if ["remote", "inband"].contains(&kind.as_str()) {
                 self.warn(format!(
-                    "{at} {}: a {kind} controller decides what its switches forward; here they learn addresses by themselves",
+                    "{at} {}: a {kind} controller decides what its switches forward; here they learn addresses automatically",
                     name.escape_debug()
                 ));
             }

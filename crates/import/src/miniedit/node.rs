@@ -166,7 +166,7 @@ impl Reader {
         if !seen.insert(number.to_owned()) {
             let (number, name) = (number.escape_debug(), name.escape_debug());
             self.warn(format!(
-                "{at} {name}: the number {number} is used twice; links go by names"
+                "{at} {name}: the number {number} is used twice; links refer to nodes by name"
             ));
         }
     }

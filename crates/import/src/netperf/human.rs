@@ -82,7 +82,7 @@ fn classic(file: &str, banner: &Banner, lines: &[&str]) -> Found {
     };
     if complete.is_none() && found.error.is_none() {
         let words = if rows.is_empty() {
-            "the table has no row of results: the test was broken off"
+            "the table has no row of results: the test did not finish"
         } else {
             "the columns of its table are not known; netperf's -k and -o name theirs"
         };
@@ -102,7 +102,7 @@ fn bare(found: &mut Found, banner: &Banner, lines: &[&str]) -> bool {
         (None, _) => {}
         (Some(method), None) if method.len() == 1 && method.parse::<f64>().is_err() => {
             found.error = Some(
-                "-v 0 with -c or -C prints a service demand alone, and not of which end".to_owned(),
+                "-v 0 with -c or -C prints a service demand alone, without its endpoint".to_owned(),
             );
             return true;
         }

@@ -106,7 +106,7 @@ fn possible(conditions: &Conditions) -> Result<(), String> {
     let is_by_datagrams = conditions.workload.is_datagram() && conditions.is_bounded();
     if is_by_datagrams && conditions.direction == Direction::Reverse {
         return Err(
-            "a number of datagrams from an iperf3 server: it sends until the client ends the test, so that the number would be of those that came and not of those that were sent; use -t with -R"
+            "a number of datagrams from an iperf3 server: it sends until the client ends the test, so the number would count what arrived and not what was sent; use -t with -R"
                 .to_owned(),
         );
     }

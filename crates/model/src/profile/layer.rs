@@ -62,7 +62,7 @@ impl Layer {
             Layer::Scheduler => "scheduler",
             Layer::Locks => "locks",
             Layer::Wire => "the lab's wire",
-            Layer::OtherKernel => "other kernel",
+            Layer::OtherKernel => "rest of the kernel",
             Layer::OtherPrograms => "other programs",
             Layer::Idle => "idle",
         }

@@ -25,7 +25,7 @@ const SHOWN_BYTES: usize = 60;
 pub enum FrameError {
     /// Longer than [`FRAME_BYTES_MAX`], or a record that is longer than [`RECORD_BYTES_MAX`].
     #[error(
-        "a frame of {0} bytes; at most {FRAME_BYTES_MAX} are taken, and of the record of a run {RECORD_BYTES_MAX}"
+        "a frame of {0} bytes; at most {FRAME_BYTES_MAX} are allowed, and {RECORD_BYTES_MAX} for the record of a run"
     )]
     TooLong(usize),
     /// The first bytes are not a greeting.

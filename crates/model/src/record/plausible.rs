@@ -25,7 +25,7 @@ pub fn implausible(
     let total = received.total().messages;
     if total > sent_total {
         return Some(format!(
-            "the receiver counted {total} datagrams and the sender sent {sent_total}: the path duplicated some, or those of another program are among them; messages of 8 bytes and more have numbers that tell duplicates"
+            "the receiver counted {total} datagrams and the sender sent {sent_total}: the path duplicated some, or those of another program are among them; messages of 8 bytes and more have sequence numbers that identify duplicates"
         ));
     }
     let (late, of) = match sequence {

@@ -87,7 +87,7 @@ pub struct ThreadTime {
 /// Context switches of a thread (`/proc/PID/task/TID/status`, getrusage(2)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Switches {
-    /// The thread slept: each of these is followed by a wakeup.
+    /// The thread slept: each of these is followed by a wake-up.
     pub voluntary: u64,
     /// Another thread took its CPU.
     pub involuntary: u64,

@@ -212,8 +212,8 @@ impl Topology {
             let (one, other) = (group[near.node.as_str()], group[far.node.as_str()]);
             if one == other {
                 let message = format!(
-                    "the link of {} and {} closes a loop of switches, and spanning tree is off: a broadcast would go \
-                     round for ever; leave this link out, or make one of them a router",
+                    "the link of {} and {} closes a loop of switches, and spanning tree is off: a broadcast would \
+                     circulate for ever; leave this link out, or make one of them a router",
                     near.node, far.node
                 );
                 return problem(At::Link(index), message);

@@ -35,7 +35,7 @@ pub(super) fn modes_text(modality: &Modality) -> String {
             lines.push(format!("       separated by {}", covariate(first)));
             lines.extend(
                 rest.iter()
-                    .map(|other| format!("       also apart: {}", covariate(other))),
+                    .map(|other| format!("       also different: {}", covariate(other))),
             );
         }
     }

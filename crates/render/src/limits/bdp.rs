@@ -69,7 +69,7 @@ fn warning(bdp: &Bdp) -> String {
          A receive window is the receive buffer × the share of user data in the memory that packets take, which the\n\
          receiver measures (Linux 6.6 and later; half at first, and tcp_adv_win_scale has no effect) or half of it\n\
          (before, by tcp_adv_win_scale): to keep the path full, the buffer must hold 2 × BDP. A queue that is limited in packets holds super-packets or segments,\n\
-         as the offloads say: a limit that is enough for {} of one kind is not for {} of the other.\n",
+         depending on the offloads: a limit that is enough for {} of one kind is not enough for {} of the other.\n",
         mb * MIB,
         bdp.super_packets(),
         bdp.segments()

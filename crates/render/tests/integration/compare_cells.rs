@@ -111,7 +111,7 @@ fn settings_that_differ_are_told_once() {
     assert_eq!(found.setting_differences, ["duration: was 2 s, is 1 s"]);
     let text = comparison_text(&found, None);
     assert_says(&text, &["- settings differ: duration: was 2 s, is 1 s\n"]);
-    assert_says(&text, &["- old: it did not come to its end\n"]);
+    assert_says(&text, &["- old: it did not finish\n"]);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_factor_of_one_side_alone_is_no_hindrance() {
         "{}",
         comparison_text(&found, None)
     );
-    assert_eq!(found.known_to_one, ["only new knows: nodelay on"]);
+    assert_eq!(found.known_to_one, ["only new records: nodelay on"]);
     // With two levels, a cell could match either.
     let both = further.replace(
         "levels = [",
@@ -225,7 +225,7 @@ fn files_match_by_what_they_say_whatever_varies() {
         (1, true),
         "{text}"
     );
-    assert_says(&text, &["- only both knows: message_size_bytes 1024\n"]);
+    assert_says(&text, &["- only both records: message_size_bytes 1024\n"]);
     assert_says(
         &text,
         &["- only in both: udp (protocol is udp here and tcp there)\n"],
@@ -251,7 +251,7 @@ fn files_match_our_own_cells_by_their_settings() {
     let names: Vec<String> = found.cells.iter().map(|cell| cell.name()).collect();
     assert_eq!(names, ["1024 · UDP", "8192 · UDP"], "{text}");
     assert!(
-        text.contains("- only files knows: tool iperf3\n") && found.lost_cells() == 2,
+        text.contains("- only files records: tool iperf3\n") && found.lost_cells() == 2,
         "{text}"
     );
     let apart = within(
@@ -340,7 +340,7 @@ fn different_means_for_the_time_of_soft_interrupts_are_told() {
     };
     assert_eq!(
         told(&ticks, &timed),
-        ["the means for the time of soft interrupts: was by ticks, is timed"]
+        ["the method for the time of soft interrupts: was by ticks, is timed"]
     );
     let some = told(&mixed, &timed);
     assert_eq!(some.len(), 1);

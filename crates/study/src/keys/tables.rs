@@ -76,11 +76,11 @@ macro_rules! lab_keys {
             key("addresses", Form::NamedLists, "The addresses of a device, such as `h1-eth0 = [\"10.0.0.1/24\"]` (default: the next free ones).");
             key("routes", Form::NamedTables, "The routes of a node, such as `default = \"10.0.0.254\"` (default: by the first router, or the shortest path).");
             key("gro_off", Form::Names, "Devices without generic receive offload.");
-            key("subnet", Form::Quantity("a network of IPv4 such as \"10.0.0.0/8\""), "The network of which addresses are taken (default: 10.0.0.0/8).");
+            key("subnet", Form::Quantity("a network of IPv4 such as \"10.0.0.0/8\""), "The network from which addresses are taken (default: 10.0.0.0/8).");
             key("ipv6", Form::Switch, "Whether devices have addresses of IPv6 too (default: true).");
             key("mtu_bytes", Form::Whole(576, 65_535, &[]), "MTU of links that give none; with a lab file that `topology` names, of every link (default: 1500).");
             key("napi", NAPI, "Where hosts receive: in kernel threads, or inline in the sender's softirq (default: threaded).");
-            key("delay_backend", BACKEND, "What delays, loses, reorders and duplicates: the kernel's netem, or bitcost's own emulator (default: auto, which is netem where the kernel has it).");
+            key("delay_backend", BACKEND, "What delays, loses, reorders and duplicates packets: the kernel's netem, or bitcost's own emulator (default: auto, which is netem where the kernel has it).");
             key("moderation", Form::Quantity(MODERATION), "Interrupt moderation of interfaces that receive a stream.");
             $($more)*
         }
@@ -114,7 +114,7 @@ macro_rules! shaping_keys {
             key("delay", Form::Quantity(TIME), "Time by which each packet is delayed (default: none).");
             key("jitter", Form::Quantity(TIME), "Delays are from delay − jitter to delay + jitter, uniformly (default: none).");
             key("loss", Form::Quantity(SHARE), "Share of packets that are dropped (default: none).");
-            key("reorder", Form::Quantity(SHARE), "Share of packets that are sent at once (default: none).");
+            key("reorder", Form::Quantity(SHARE), "Share of packets that are sent without the delay (default: none).");
             key("duplicate", Form::Quantity(SHARE), "Share of packets that are sent twice (default: none).");
             key("queue_limit", Form::Quantity(LIMIT), "Maximum queue length, delayed packets included (default: 1000 packets where packets are delayed).");
         }
@@ -155,7 +155,7 @@ pub(crate) const FACTOR: Table = Table {
     about: "A property that is varied.",
     keys: keys! {
         required("name", Form::Text, "Its name; that of a setting where levels are values of it.");
-        required("levels", Form::FactorLevels, "Its levels: values of the setting that is its name, or tables with a `label`, any settings, and maybe `about`, a sentence that says what the level means.");
+        required("levels", Form::FactorLevels, "Its levels: values of the setting that is its name, or tables with a `label`, any settings, and optionally `about`, a sentence that says what the level means.");
     },
 };
 

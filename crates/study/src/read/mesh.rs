@@ -165,7 +165,7 @@ fn check(section: &Section, hosts: &[String]) -> Result<(), StudyError> {
     };
     if let Some(host) = hosts.iter().find(|host| !is_name(host)) {
         return fail(format!(
-            "{host:?} is no host; allowed: `local`, or a name that ssh knows"
+            "{host:?} is not a host; allowed: `local`, or a name that ssh knows"
         ));
     }
     let mut known = BTreeSet::new();
@@ -200,7 +200,7 @@ fn pairs(section: &Section, hosts: &[String]) -> Result<Option<Vec<(usize, usize
     for line in lines {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [sender, receiver] = words[..] else {
-            let message = format!("`{line}` is no pair; allowed: a sender and a receiver");
+            let message = format!("`{line}` is not a pair; allowed: a sender and a receiver");
             return Err(section.error_at("pairs", message));
         };
         let place = |name: &str| {

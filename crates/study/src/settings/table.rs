@@ -167,7 +167,7 @@ pub const SETTINGS: &[Setting] = settings! {
         "What --mode auto looks for: the highest throughput, or the least CPU time of both endpoints per KiB (default: rate)";
     row "messages_per_call", flag("messages-per-call"),
         Kind::Number(&bounds::MESSAGES_PER_CALL, &[], |c, n| c.messages_per_call = Some(small(n))),
-        "Most messages of one send call, in a send mode that hands over several (default: 64, gso 128)";
+        "Maximum number of messages per send call, in a send mode that hands over several (default: 64, gso 128)";
     row "message_size_bytes", letter("message-size", 'l', &["length"]),
         Kind::Number(&bounds::MESSAGE_SIZE_BYTES, &[], |c, n| c.message_size_bytes = small(n)),
         "Size of a message: the bytes of one send call (default: 128KiB; UDP: 1024, at most 65507)";
@@ -281,7 +281,7 @@ pub const SETTINGS: &[Setting] = settings! {
         "Bytes that must have arrived before a TCP receive call returns (SO_RCVLOWAT; default: 1, or with --receive-size auto what arrives in 1 ms)";
     row "notsent_low_water_bytes", flag("notsent-low-water"),
         Kind::Number(&bounds::NOTSENT_LOW_WATER_BYTES, &[], |c, n| c.notsent_low_water_bytes = Some(small(n))),
-        "Unsent bytes with which a TCP sender's socket takes no more (TCP_NOTSENT_LOWAT; default: the kernel's)";
+        "Unsent bytes at which a TCP sender's socket accepts no more (TCP_NOTSENT_LOWAT; default: the kernel's)";
     row "nodelay", letter("nodelay", 'N', &["no-delay"]), Kind::Switch(|c, on| c.nodelay = on),
         "Send small segments at once, without Nagle's algorithm (TCP_NODELAY; default: false)";
     row "cork", flag("cork"), Kind::Switch(|c, on| c.cork = on),
@@ -358,7 +358,7 @@ pub const SETTINGS: &[Setting] = settings! {
         "Interface to bind the receiver's sockets to (SO_BINDTODEVICE; default: none)";
     row "sender_ports", also("source-port", &["cport"]),
         form!("PORTS", PORTS, |c, text| { c.places.sender.ports = Some(Ports::parse(text)?); Some(()) }),
-        "Local port of the sender, or a range of which each flow takes a free one (default: the kernel's choice)";
+        "Local port of the sender, or a range from which each flow takes a free one (default: the kernel's choice)";
     row "receiver_ports", letter("port", 'p', &[]), form!("PORTS", PORTS, set_receiver_ports),
         "Port that the receiver's first flow listens on, the next flow on the next; or a range (default: the kernel's choice)";
     row "sender_cpus", flag("sender-cpus"),

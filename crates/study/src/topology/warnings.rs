@@ -119,7 +119,7 @@ fn cpus(topology: &Topology, ground: &Ground<'_>) -> Option<Warning> {
     };
     let cpus = ground.cpus.filter(|cpus| *cpus < 3)?;
     let message = format!(
-        "{emulator} works on the CPUs of the ends: {cpus} for three; what it takes from them is in their \
+        "{emulator} runs on the CPUs of the ends, {cpus} for the three: its CPU time is in their \
          figures, and it is late when they are busy. Use a machine with 3 CPUs or more, or rates that leave it time"
     );
     Some(Warning {
@@ -146,7 +146,7 @@ fn queue(end: &End, rate_bps: u64, packet_bytes: u64) -> Option<Warning> {
     };
     let super_packets = match limit {
         QueueLimit::Packets(_) => format!(
-            ". With segmentation offload these are {} super-packets of 64 KiB and seem to fit: offloads off, it drops",
+            ". With segmentation offload these are {} super-packets of 64 KiB and seem to fit; with offloads off, it drops packets",
             in_flight.div_ceil(SUPER_PACKET_BYTES)
         ),
         _ => String::new(),
@@ -204,7 +204,7 @@ fn one_way(path: &Path<'_>) -> Option<Warning> {
     let (whole, half) = (show_time(there), show_time(there / 2));
     let message = format!(
         "the delay of {whole} is set in one direction only, at {device}: the round trip is {whole}, one way takes {whole} \
-         and the other nothing. A path with that round trip has {half} each way; write so if it is meant"
+         and the other nothing. A path with that round trip has {half} each way; write that if it is meant"
     );
     Some(Warning {
         name: "one-way-delay",
@@ -249,7 +249,7 @@ fn buffers(path: &Path<'_>, conditions: &Conditions, usual: Option<[u64; 2]>) ->
         };
         let (name, setting) = names[index];
         let message = format!(
-            "the {name} buffer holds at most {room} bytes, less than the {bdp} bytes that are on the way at once \
+            "the {name} buffer holds at most {room} bytes, less than the bandwidth-delay product of {bdp} bytes \
              ({} × {}): it limits the rate to {} Mbit/s. Write tcp_buffers = \"8 bdp\", or a larger {}",
             show_rate(path.rate_bps().unwrap_or_default()),
             show_time(path.rtt_us()),
@@ -383,7 +383,10 @@ mod tests {
         assert_eq!(warnings(&conditions, None).len(), 0);
         let usual = warnings(&conditions, Some([4_194_304, 1_000_000]));
         assert!(
-            usual.len() == 1 && usual[0].contains("1000000 bytes, less than the 2500000 bytes"),
+            usual.len() == 1
+                && usual[0].contains(
+                    "1000000 bytes, less than the bandwidth-delay product of 2500000 bytes"
+                ),
             "{usual:?}"
         );
         assert!(

@@ -22,7 +22,7 @@ pub enum Error {
         text: Option<String>,
     },
     /// The request did not reach the kernel, or no answer came back in time.
-    #[error("cannot {asked}: the netlink socket says: {source}")]
+    #[error("cannot {asked}: netlink socket: {source}")]
     Socket {
         /// The request, as the rest of a sentence that starts with "cannot".
         asked: String,

@@ -46,7 +46,7 @@ pub fn quota_of(role: Role) -> Limiter {
 fn throttled(signals: &Signals) -> Vec<Candidate> {
     by_end(signals.throttled, |end, throttled| {
         let evidence = share(
-            format!("{} held back by its quota", end.name()),
+            format!("{} throttled by its quota", end.name()),
             throttled,
             AtLeast(THROTTLED),
         );

@@ -73,7 +73,7 @@ pub(super) fn against(
     found: Candidate,
 ) -> Candidate {
     let rival = Rivals::behind(rivals, wait);
-    let others = "stop or move the other programs, or pin it";
+    let others = "stop or move the other programs, or pin this end";
     let and = match found.detail.is_empty() {
         true => String::new(),
         false => format!(", and {}", found.detail),

@@ -8,7 +8,7 @@ use crate::explain::limiter::{Candidate, LimiterRow, Question, Step};
 use crate::explain::signals::Signals;
 
 /// What helps where more datagrams come to a queue than leave it.
-const OF_DATAGRAMS: &str = "request a rate that passes there (-b); raise the limit of that queue, or where the rate of its link passes whole, that rate";
+const OF_DATAGRAMS: &str = "request a rate that fits through that queue (-b), or raise the limit of that queue; where its link is full, raise the link's rate";
 
 /// The row.
 pub static ROW: LimiterRow = LimiterRow {
@@ -25,7 +25,7 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Congestion,
             about: "TCP",
-            evidence: "over 0.1 % of segments retransmitted, or one in W² at a congestion window of W segments; and half as many dropped by one queueing discipline or link emulator that was full; a packet counts as segments sent ÷ packets that passed there; not where the evidence of a rate on the path holds by the round-trip time: the queue is then never empty, and a longer one does not move more",
+            evidence: "over 0.1 % of segments retransmitted, or one in W² at a congestion window of W segments; and half as many dropped by one queueing discipline or link emulator that was full; a packet counts as segments sent ÷ packets that passed there; not where the round-trip time is evidence of a rate on the path: the queue is then never empty, and a longer one does not carry more",
             rule: of_streams,
         },
     ],

@@ -96,7 +96,7 @@ pub fn without_effect(study: &Study) -> Vec<Warning> {
         name: "no_effect",
         weight: 0.3,
         found: format!(
-            "{} is varied, and every run had the same active bits",
+            "{} is varied, and every run had the same features active",
             names.join(", ")
         ),
         remedy: "the levels have the same effect: see what the device can change (bitcost host show)",

@@ -50,7 +50,7 @@ pub fn drift(study: &Study) -> Vec<Warning> {
         name: "drift",
         weight: change.abs(),
         found: format!(
-            "{metric} drifted by {:+.0} % from the first run to the last (chance {:.3})",
+            "{metric} drifted by {:+.0} % from the first run to the last (p {:.3})",
             100.0 * change,
             found.chance
         ),

@@ -144,7 +144,7 @@ fn hold(
             ));
         }
         let asked = claim.serve(&description, LOOK).map_err(|error| {
-            Failure::Environment(format!("cannot hear other commands: {error}"))
+            Failure::Environment(format!("cannot listen for other commands: {error}"))
         })?;
         match asked {
             None => {}

@@ -35,7 +35,7 @@ const PROOF_BUDGET: Duration = Duration::from_secs(30);
 /// Makes the run, or several, and prints the result.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.budget.is_some() && !arguments.prove {
-        return Err(Failure::Usage("--budget is the time of --prove".to_owned()));
+        return Err(Failure::Usage("--budget needs --prove".to_owned()));
     }
     let stop = stop_on_signals()?;
     let mut test = Test::new(arguments)?;

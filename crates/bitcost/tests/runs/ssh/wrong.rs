@@ -135,7 +135,7 @@ fn ssh_errors_name_cause_and_remedy() {
         "no-name",
         &[],
         &[
-            "no-such-name.invalid of no-name has no address",
+            "no-such-name.invalid of no-name cannot be resolved",
             "--receiver-address",
         ],
     );

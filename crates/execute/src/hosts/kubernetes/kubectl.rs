@@ -26,11 +26,11 @@ const REQUEST: &str = "--request-timeout=40s";
 const REMEDIES: &[(&str, &str)] = &[
     (
         "localhost:8080",
-        "kubectl knows no cluster: set KUBECONFIG, or write ~/.kube/config",
+        "no cluster is configured for kubectl: set KUBECONFIG, or write ~/.kube/config",
     ),
     (
         "no configuration has been provided",
-        "kubectl knows no cluster: set KUBECONFIG, or write ~/.kube/config",
+        "no cluster is configured for kubectl: set KUBECONFIG, or write ~/.kube/config",
     ),
     (
         "orbidden",
@@ -185,7 +185,7 @@ mod tests {
             ),
             (
                 "E1126 00:21:51.1 memcache.go:265] x\nThe connection to the server localhost:8080 was refused",
-                "kubectl create: The connection to the server localhost:8080 was refused; kubectl knows no cluster: set KUBECONFIG",
+                "kubectl create: The connection to the server localhost:8080 was refused; no cluster is configured for kubectl: set KUBECONFIG",
             ),
             ("\u{1b}[31mboom", "boom"),
         ] {

@@ -134,7 +134,7 @@ pub fn several<T: DeserializeOwned>(said: &str) -> Result<Vec<T>, Unavailable> {
 }
 
 fn other_json(error: serde_json::Error) -> Unavailable {
-    Unavailable(format!("kubectl printed other JSON: {error}"))
+    Unavailable(format!("kubectl's JSON cannot be read: {error}"))
 }
 
 /// The items of a list.
@@ -396,7 +396,7 @@ mod tests {
         let said = r#"{"items":[{"metadata":{"name":"a"},"status":{"conditions":[{"type":"Complete","status":"True"}]}},
             {"metadata":{"name":"b"},"status":{"active":1}},{"metadata":{"name":"c"}}]}"#;
         assert_eq!(ended_jobs(said), Ok(vec!["a".to_owned()]));
-        assert!(ended_jobs("nonsense").is_err_and(|why| why.0.contains("other JSON")));
+        assert!(ended_jobs("nonsense").is_err_and(|why| why.0.contains("JSON cannot be read")));
         assert_eq!(
             last_message(r#"{"items":[{"message":"x"},{"message":"violates PodSecurity"}]}"#),
             Some("violates PodSecurity".to_owned())

@@ -102,7 +102,7 @@ pub fn plain(name: &str) -> Result<String, Invalid> {
     match (1..=253).contains(&name.len()) && !name.starts_with('-') && name.chars().all(is_plain) {
         true => Ok(name.to_owned()),
         false => Err(Invalid(format!(
-            "`{name}` is no name of Kubernetes; allowed: lowercase letters, digits and . -"
+            "`{name}` is not a name of a node or a pod; allowed: lowercase letters, digits and . -"
         ))),
     }
 }

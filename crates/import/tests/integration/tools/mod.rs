@@ -161,10 +161,10 @@ fn what_is_none_of_them_is_said() {
     assert!(said(b"hello world").contains("it begins with \"hello world\""));
     assert!(said(&[0xff, 0xfd, 0]).contains("not text: byte 0 of 3"));
     for (bytes, words) in [
-        (&b"\xfd7zXZ\0\0\0"[..], "f: packed by xz: unpack it first"),
-        (b"\x28\xb5\x2f\xfd\x24", "f: packed by zstd"),
-        (b"BZh91AY", "f: packed by bzip2"),
-        (b"\x1f\x8b\x08", "f: packed by gzip"),
+        (&b"\xfd7zXZ\0\0\0"[..], "f: xz-compressed: unpack it first"),
+        (b"\x28\xb5\x2f\xfd\x24", "f: zstd-compressed"),
+        (b"BZh91AY", "f: bzip2-compressed"),
+        (b"\x1f\x8b\x08", "f: gzip-compressed"),
         (b"\xff\xfe{\0", "f: text in UTF-16"),
         (b"{\0\"\0s\0t\0a\0r\0t\0\"\0", "f: text in UTF-16"),
     ] {

@@ -248,7 +248,7 @@ pub(super) fn typical<'a>(
     };
     let found = cells.iter().take(CELLS).filter_map(near).collect();
     let note = (more > 0).then(|| {
-        format!("Drawn of the first {CELLS} cells; {more} more are in the file of intervals.")
+        format!("The first {CELLS} cells are drawn; {more} more are in the file of intervals.")
     });
     (found, note)
 }
