@@ -160,7 +160,7 @@ fn run_all(trials: Vec<(&'static str, RunIn, Run)>, threads: usize) -> ! {
             let first = if run_in == RunIn::QuietHost {
                 turns.alone(|| run_again(name))
             } else {
-                turns.beside(|| run_again(name))
+                turns.with_others(|| run_again(name))
             };
             let printed = match first {
                 Ok(completion) => return Ok(completion),

@@ -4,7 +4,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Turns of threads.
 pub(crate) struct Turns {
-    /// The most that run beside each other.
+    /// The most that run at the same time.
     most: usize,
     now: Mutex<Now>,
     changed: Condvar,
@@ -12,7 +12,7 @@ pub(crate) struct Turns {
 
 #[derive(Default)]
 struct Now {
-    /// Those that wait to run beside others.
+    /// Those that wait to run with others.
     waiting: usize,
     running: usize,
     is_one_alone: bool,
@@ -27,8 +27,8 @@ impl Turns {
         }
     }
 
-    /// Runs it beside others.
-    pub(crate) fn beside<T>(&self, run: impl FnOnce() -> T) -> T {
+    /// Runs it with others at the same time.
+    pub(crate) fn with_others<T>(&self, run: impl FnOnce() -> T) -> T {
         self.now().waiting += 1;
         let mut now = self.wait_while(|now| now.is_one_alone || now.running >= self.most);
         now.waiting -= 1;
@@ -40,7 +40,7 @@ impl Turns {
         result
     }
 
-    /// Runs it alone, after all that wait to run beside others.
+    /// Runs it alone, after all that wait to run with others.
     pub(crate) fn alone<T>(&self, run: impl FnOnce() -> T) -> T {
         self.wait_while(|now| now.is_one_alone || now.running + now.waiting > 0)
             .is_one_alone = true;
@@ -74,9 +74,9 @@ mod tests {
         let ran = Mutex::new(Vec::new());
         let note = |name| ran.lock().unwrap().push(name);
         scope(|threads| {
-            turns.beside(|| {
+            turns.with_others(|| {
                 threads.spawn(|| turns.alone(|| note("alone")));
-                threads.spawn(|| turns.beside(|| note("second")));
+                threads.spawn(|| turns.with_others(|| note("second")));
                 while turns.now().waiting == 0 {
                     yield_now();
                 }
