@@ -152,7 +152,7 @@ pub(crate) fn ladder_paragraphs(ladder: &Ladder) -> Vec<(&'static str, String)> 
         ladder
             .kept()
             .filter_map(trap)
-            .map(|words| ("trade-off: ", words)),
+            .map(|words| ("trap: ", words)),
     );
     let list = |is_open: bool| {
         let of = ladder.without.iter().filter(|one| one.is_open == is_open);

@@ -23,7 +23,7 @@ pub(crate) const HEADING: &str = "Where the time goes";
 const NAMED: usize = 3;
 /// Functions below no anchor that are named.
 const FUNCTIONS: usize = 5;
-/// The share of *rest of the kernel* from which its functions are named.
+/// The share of *other kernel* from which its functions are named.
 const MUCH_UNCLASSIFIED: f64 = 0.05;
 /// The share of samples requested of busy CPUs that were not taken from which it is said.
 const MUCH_MISSED: f64 = 0.1;
@@ -182,7 +182,7 @@ fn cost_sentence(profiled: &Profiled) -> Option<String> {
     (!costs.is_empty()).then(|| format!("Sampling changed {}.", costs.join(", ")))
 }
 
-/// The largest functions of *rest of the kernel*, where it is much.
+/// The largest functions of *other kernel*, where it is much.
 fn unclassified(profiled: &Profiled, cell: &ProfiledCell, end: &EndLayers) -> Option<String> {
     let share = end.share(Layer::OtherKernel);
     if share <= MUCH_UNCLASSIFIED {

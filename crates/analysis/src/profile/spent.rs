@@ -8,7 +8,7 @@ use crate::explain::Explanation;
 
 /// Layers that are named.
 const NAMED: usize = 3;
-/// The share of *rest of the kernel* from which its largest function is named.
+/// The share of *other kernel* from which its largest function is named.
 const MUCH_UNCLASSIFIED: f64 = 0.05;
 
 /// A sentence for each profiled cell that the CPU of an end limits.
@@ -57,7 +57,7 @@ fn sentence(end: &EndLayers) -> Option<String> {
     ))
 }
 
-/// The largest function of *rest of the kernel*, where that is much.
+/// The largest function of *other kernel*, where that is much.
 fn unclassified(end: &EndLayers) -> String {
     let (name, _) = match end.unclassified.first() {
         Some(first) if end.share(Layer::OtherKernel) > MUCH_UNCLASSIFIED => first,

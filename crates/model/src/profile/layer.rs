@@ -62,7 +62,7 @@ impl Layer {
             Layer::Scheduler => "scheduler",
             Layer::Locks => "locks",
             Layer::Wire => "the lab's wire",
-            Layer::OtherKernel => "rest of the kernel",
+            Layer::OtherKernel => "other kernel",
             Layer::OtherPrograms => "other programs",
             Layer::Idle => "idle",
         }
