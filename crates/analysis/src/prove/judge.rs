@@ -103,6 +103,15 @@ fn takes_cpu_time(tried: &[Tried]) -> bool {
     is_cpu(&SENDER_CPU) || is_cpu(&RECEIVER_CPU) || tried.iter().any(falls_more)
 }
 
+/// Whether more blocks would change nothing: all is decided, or the verdict is proved. What a background stream shows
+/// needs the decisions about the CPUs as well.
+pub fn is_enough(ordinary: &Ordinary, proof: &Proof) -> bool {
+    let is_shared = ordinary.shares_the_path() && has(&proof.tried, &PATH_RATE, Decision::Limits);
+    let mut tried = proof.tried.iter();
+    (proof.outcome == Outcome::Proved && !is_shared)
+        || tried.all(|one| one.decision != Decision::Open)
+}
+
 impl Tried {
     /// Whether the throughput went with the resource, by half of what limits or more, whatever the interval.
     pub(super) fn stands_out(&self) -> bool {
@@ -368,7 +377,11 @@ fn outcome(
 fn likely(ordinary: &Ordinary, tried: &[Tried]) -> Option<Outcome> {
     let leads = |one: &&Tried| {
         let low = one.elasticity.and_then(|found| found.widened(LOOKED).low);
-        one.decision == Decision::Open && one.stands_out() && low.is_some_and(|low| low > 0.0)
+        // Fewer data in a segment are more packets, or less of a congestion window.
+        one.name != SEGMENTS.name
+            && one.decision == Decision::Open
+            && one.stands_out()
+            && low.is_some_and(|low| low > 0.0)
     };
     let found = tried.iter().filter(leads).filter_map(|one| {
         let row = PERTURBATIONS.into_iter().find(|row| row.name == one.name)?;

@@ -15,7 +15,7 @@ use crate::explain::Untried;
 use crate::findings::Findings;
 
 pub use choose::{Chosen, choose};
-pub use judge::{LIMITS_FROM, judge};
+pub use judge::{LIMITS_FROM, is_enough, judge};
 pub use ordinary::Ordinary;
 pub(crate) use ordinary::rate_metric;
 pub use perturbation::{Before, FACTOR, LEFT, Perturbation, Settings, UNCHANGED};

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use bitcost_analysis::explain::{Decision, Untried};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::prove::{Chosen, FACTOR, Ordinary, Purpose, UNCHANGED, apply, choose, judge};
+use bitcost_analysis::prove::{
+    Chosen, FACTOR, Ordinary, Purpose, UNCHANGED, apply, choose, is_enough, judge,
+};
 use bitcost_controller::Ending;
 use bitcost_execute::{ExecuteError, PROOF, Start, States, Until};
 use bitcost_model::plan::Lengths;
@@ -142,8 +144,7 @@ impl Experiments<'_, '_> {
         ));
         let is_enough = |found: &Findings| {
             let proof = judge(&self.ordinary, &[], &[found], true);
-            let mut tried = proof.tried.iter();
-            tried.all(|one| one.decision != Decision::Open)
+            is_enough(&self.ordinary, &proof)
         };
         let start = Start {
             out: self.folder,
