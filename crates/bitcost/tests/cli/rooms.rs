@@ -22,7 +22,6 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("import", &WORLD),
     ("lab", &["tokio"]),
     ("model", &WORLD),
-    ("netlink", &["serde", "serde_json", "tokio"]),
     ("probe", &["serde", "serde_json", "tokio"]),
     ("render", &WORLD),
     ("stats", &WORLD),
@@ -225,6 +224,34 @@ fn unsafe_code_is_in_one_room_only() {
             path.display()
         );
     }
+}
+
+/// The source files of rooms, tests apart, with a call, once for each of its lines.
+fn callers(call: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (room, _) in rooms() {
+        for path in sources(&crates().join(&room).join("src")) {
+            let text = fs::read_to_string(&path).unwrap();
+            let calls = text.lines().filter(|line| line.contains(call)).count();
+            let place = path.strip_prefix(crates()).unwrap().display().to_string();
+            found.extend(std::iter::repeat_n(place, calls));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Findings are made where a log is written or read, and nothing else computes what they hold.
+#[test]
+fn findings_alone_have_summaries_and_explanations() {
+    let findings = "analysis/src/findings.rs";
+    assert_eq!(callers("Summary::of("), [findings]);
+    assert_eq!(callers("= explanation("), [findings]);
+    let [of_log, recorder] = ["execute/src/findings.rs", "execute/src/recorder.rs"];
+    assert_eq!(
+        callers("Findings::of("),
+        [findings, of_log, recorder, recorder]
+    );
 }
 
 /// The names that an error of the grammar of qdiscs lists after `before`.

@@ -245,6 +245,11 @@ impl Running {
         fs::read_to_string(self.printed.path().join(name)).unwrap()
     }
 
+    /// Its output on standard output so far.
+    pub fn stdout(&self) -> String {
+        self.file("stdout")
+    }
+
     /// Its output on standard error so far.
     pub fn stderr(&self) -> String {
         self.file("stderr")

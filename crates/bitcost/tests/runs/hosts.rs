@@ -258,7 +258,7 @@ fn host_errors_name_cause_and_remedy() {
         ),
         (
             ["--receiver=-oProxyCommand=x", "-t", "1s", "-4"],
-            "no host; allowed: `local`",
+            "not a host name; allowed: `local`",
         ),
         (
             ["--receiver", "web", "--remote-program", "a;b"],

@@ -270,8 +270,9 @@ fn a_path_that_loses_or_dies_is_measured() {
     for test in ["tcp", "rr"] {
         let words = ["lab", "exec", "--lab", &name, "h1", "--", "bitcost", "test"];
         let dying = yard.start(&[&words[..], &[test, "h2", "-t", "8"]].concat());
-        // Its agents are ready after three seconds or less.
-        std::thread::sleep(std::time::Duration::from_secs(5));
+        eventually(PATIENCE, "its first second is over", || {
+            dying.stdout().contains("    1 s  ").then_some(())
+        });
         set("loss=100%", "loss=100%");
         let done = dying.finish(PATIENCE);
         done.assert_code(1);

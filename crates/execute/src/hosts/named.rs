@@ -64,7 +64,8 @@ impl Host {
                 || name.starts_with('-')
                 || name.contains(|c: char| c.is_whitespace() || c.is_control()) =>
             {
-                let why = "no host; allowed: `local`, `user@host`, or a name that ssh knows";
+                let why =
+                    "not a host name; allowed: `local`, `user@host`, or a name that ssh knows";
                 Err(Invalid(why.to_owned()))
             }
             _ => match with_port(name) {
