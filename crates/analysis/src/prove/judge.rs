@@ -93,7 +93,8 @@ pub fn judge(
     }
 }
 
-/// Whether what a background stream shows is not the rate of the path: a CPU limits, or throughput falls by much more than it takes.
+/// Whether what a background stream shows is not the rate of the path: a CPU limits, or throughput falls by much more than
+/// it takes.
 fn takes_cpu_time(tried: &[Tried]) -> bool {
     let is_cpu = |row| has(tried, row, Decision::Limits);
     let falls_more = |one: &Tried| {
@@ -152,6 +153,8 @@ impl<'a> Stage<'a> {
     fn tried(&self, row: &'static Perturbation, is_looked: bool) -> Option<Result<Tried, String>> {
         let cell = cell_of(self.findings, row.name)?;
         let planned = &self.findings.summary.planned;
+        let window_s = f64::from(planned.get(self.unchanged)?.conditions.duration_ms) / 1e3;
+        let is_transactional = self.ordinary.conditions.workload.is_transactional();
         let (mut rates, mut left) = (Vec::new(), Vec::new());
         let mut failed = None;
         for run in self.runs(cell) {
@@ -170,12 +173,7 @@ impl<'a> Stage<'a> {
             let (Some(a), Some(b)) = (self.rate(before), self.rate(run)) else {
                 continue;
             };
-            let conditions = &self.ordinary.conditions;
-            let seconds = planned
-                .get(self.unchanged)
-                .map(|cell| cell.conditions.duration_ms);
-            let counted = a * f64::from(seconds.unwrap_or(0)) / 1e3;
-            if conditions.workload.is_transactional() && counted < FEWEST {
+            if is_transactional && a * window_s < FEWEST {
                 failed = Some(format!("a short run has fewer than {FEWEST} transactions"));
                 continue;
             }
