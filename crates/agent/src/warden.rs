@@ -163,11 +163,15 @@ mod tests {
         assert_eq!(broken(125_000, 0), None);
         assert_eq!(broken(252_000, 0), None);
         let rule = broken(252_001, 0).expect("over");
-        assert_eq!(rule.cause, FailureCause::MaxRate, "{}", rule.reason);
+        let said = &rule.reason;
+        assert!(said.starts_with("max-rate is 1000000 bit/s"), "{said}");
+        assert_eq!(rule.cause, FailureCause::MaxRate);
         assert_eq!(broken(4_000_000, 3_900_000), None);
         assert_eq!(limits().broken(0, SECOND * 70, || 0), None);
         let rule = limits().broken(0, SECOND * 71, || 0).expect("over");
-        assert_eq!(rule.cause, FailureCause::MaxDuration, "{}", rule.reason);
+        let said = &rule.reason;
+        assert!(said.starts_with("max-duration is 60 s"), "{said}");
+        assert_eq!(rule.cause, FailureCause::MaxDuration);
         let mut unlimited = limits();
         unlimited.confinement.max_rate_bps = None;
         assert_eq!(unlimited.broken(u64::MAX, SECOND, || 0), None);

@@ -226,7 +226,7 @@ fn unsafe_code_is_in_one_room_only() {
     }
 }
 
-/// The source files of rooms, tests apart, with a call, once for each of its lines.
+/// The files below `src` with a call, by their room, once for each line that has it.
 fn callers(call: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (room, _) in rooms() {
