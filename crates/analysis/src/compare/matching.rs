@@ -201,7 +201,7 @@ fn known_alone(name: &str, here: &[Known], there: &[Known]) -> Option<String> {
         )
     });
     let words: Vec<String> = words.collect();
-    (!words.is_empty()).then(|| format!("only {name} records: {}", words.join(", ")))
+    (!words.is_empty()).then(|| format!("recorded in {name} alone: {}", words.join(", ")))
 }
 
 /// The known levels of each cell; for a comparison with files of other programs also the settings

@@ -38,7 +38,7 @@ pub enum StoreError {
         error: io::Error,
     },
     /// The path names nothing.
-    #[error("there is no file or folder {path}{advice}")]
+    #[error("there is no file or folder `{path}`{advice}")]
     NoSuchPath {
         /// The path.
         path: PathBuf,

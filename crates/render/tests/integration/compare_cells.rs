@@ -125,7 +125,7 @@ fn a_factor_of_one_side_alone_is_no_hindrance() {
         "{}",
         comparison_text(&found, None)
     );
-    assert_eq!(found.known_to_one, ["only new records: nodelay on"]);
+    assert_eq!(found.known_to_one, ["recorded in new alone: nodelay on"]);
     // With two levels, a cell could match either.
     let both = further.replace(
         "levels = [",
@@ -225,7 +225,10 @@ fn files_match_by_what_they_say_whatever_varies() {
         (1, true),
         "{text}"
     );
-    assert_says(&text, &["- only both records: message_size_bytes 1024\n"]);
+    assert_says(
+        &text,
+        &["- recorded in both alone: message_size_bytes 1024\n"],
+    );
     assert_says(
         &text,
         &["- only in both: udp (protocol is udp here and tcp there)\n"],
@@ -251,7 +254,7 @@ fn files_match_our_own_cells_by_their_settings() {
     let names: Vec<String> = found.cells.iter().map(|cell| cell.name()).collect();
     assert_eq!(names, ["1024 · UDP", "8192 · UDP"], "{text}");
     assert!(
-        text.contains("- only files records: tool iperf3\n") && found.lost_cells() == 2,
+        text.contains("- recorded in files alone: tool iperf3\n") && found.lost_cells() == 2,
         "{text}"
     );
     let apart = within(
