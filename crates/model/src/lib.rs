@@ -32,6 +32,7 @@ pub mod profile;
 pub mod protocol;
 mod reason;
 pub mod record;
+pub mod retired;
 pub mod search;
 pub mod shaping;
 pub mod shared_sysctls;
