@@ -8,7 +8,6 @@ use bitcost_model::event::{Event, Events};
 use bitcost_model::study::Cell;
 use bitcost_stats::Interval;
 
-use crate::bill::{Bill, bill};
 use crate::cells::{CellSummary, RunRow, Status};
 use crate::compare::Comparison;
 use crate::explain::{ExplainedCell, Explanation, Limiter, explanation};
@@ -34,8 +33,6 @@ pub struct Findings {
     pub explanation: Explanation,
     /// The comparison that its study asks for, once it was made ([`crate::compare::of_study`]).
     pub comparison: Option<Comparison>,
-    /// What the cost is spent on, where the study is a bill.
-    pub bill: Option<Bill>,
     /// Where the time goes, where runs were profiled.
     pub profiled: Option<Profiled>,
     /// What makes the test faster or cheaper, where changes were tried.
@@ -102,7 +99,6 @@ impl Findings {
         }
         let mut found = Findings {
             explanation,
-            bill: bill(&summary),
             profiled,
             name,
             log: None,

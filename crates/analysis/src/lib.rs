@@ -1,7 +1,6 @@
 //! From records to figures: the log, the metrics of a run, summaries, comparisons, and what limited
 //! a flow. Nothing is formatted for output here.
 
-pub mod bill;
 pub mod caveat;
 pub mod cells;
 pub mod checks;

@@ -15,7 +15,7 @@ use crate::output;
 pub fn say_answer(findings: &Findings, look: &Look) {
     let folder = opened::folder(findings);
     let shown = output::shell_word(folder);
-    if findings.single().is_some() || findings.bill.is_some() || findings.mesh.is_some() {
+    if findings.single().is_some() || findings.mesh.is_some() {
         return say_log(Some(folder));
     }
     if look.is_for_people() {

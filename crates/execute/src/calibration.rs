@@ -37,8 +37,6 @@ pub enum Extent {
     Short,
     /// No calibration, because the user asked for none: the log says so.
     Skip,
-    /// The constants of the machines alone: the log does not mention a calibration.
-    Constants,
     /// No calibration, because this is a single test: the log does not mention it.
     Never,
 }
@@ -59,7 +57,7 @@ pub fn calibrate(
         return Ok(None);
     };
     let lengths = match extent {
-        Extent::Never | Extent::Constants => return Ok(None),
+        Extent::Never => return Ok(None),
         Extent::Skip => return Ok(Some(logged(Calibration::without("--no-calibration")))),
         Extent::Full => LENGTHS[0],
         Extent::Short => LENGTHS[1],

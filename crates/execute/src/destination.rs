@@ -61,7 +61,7 @@ impl Destination {
     ) -> Result<Prepared<'a>, ExecuteError> {
         match self {
             Destination::Lab => {
-                let is_pinged = !matches!(calibration, Extent::Never | Extent::Constants);
+                let is_pinged = calibration != Extent::Never;
                 Ok(embedded::build(&study.lab, programs, is_pinged)?.prepare(stop)?)
             }
             Destination::Hosts(named) => {

@@ -17,7 +17,11 @@ pub enum Kind {
 type Row = (Kind, &'static str, &'static str);
 
 /// Every name that is gone.
-pub const RETIRED: &[Row] = &[];
+pub const RETIRED: &[Row] = &[(
+    Kind::Verb,
+    "bill",
+    "`bitcost test … --profile` says where the CPU time of a KiB goes",
+)];
 
 /// What to use instead of a name that is gone.
 pub fn instead_of(kind: Kind, name: &str) -> Option<&'static str> {

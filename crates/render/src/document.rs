@@ -15,7 +15,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::answer::bottleneck::of_cells;
-use crate::bill::bill_json;
 use crate::calibration::calibration_json;
 use crate::comparison::comparison_json;
 use crate::constants::machines_json;
@@ -112,10 +111,6 @@ pub struct Document {
     noise: Option<Value>,
     /// Facts about runs of other programs.
     imported_runs: Option<Value>,
-    /// What the CPU time of a KiB or transaction is spent on, of `bitcost bill`: `of`, and for each of
-    /// `ends` by role `whole`, `parts` in the order of subtraction, `unexplained` and `would_add`, in
-    /// µs with bounds, or `not_measured` with the reason.
-    bill: Option<Value>,
     /// Where the time goes, of runs that were profiled: for each of `cells` and each of its `ends` the
     /// `layers` in ns with bounds, their `sum`, the time by the runs' own account (`accounted`), layers by
     /// `activities`, and functions of no layer; `improvements` are the differences by
@@ -324,7 +319,6 @@ impl Document {
             states: summary.repeats.as_ref().map(repeats_json),
             noise: summary.noise.as_ref().map(noise_json),
             imported_runs: summary.is_imported.then(|| imported_json(&findings.events)),
-            bill: findings.bill.as_ref().map(bill_json),
             profile: findings.profiled.as_ref().map(profile_json),
             ladder: findings.ladder.as_ref().map(ladder_json),
             mesh: findings.mesh.as_ref().map(mesh_json),

@@ -2,7 +2,6 @@
 //! HTML, the formats of other programs, and progress.
 
 mod answer;
-pub mod bill;
 mod calibration;
 mod cell_list;
 mod column_width;

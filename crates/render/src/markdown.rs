@@ -1,11 +1,9 @@
 //! Summaries and tables in Markdown, for pull requests.
 
-use crate::bill::{bill_lines, bill_paragraphs, bill_sentences};
 use crate::comparison::comparison_markdown;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
 use crate::improve::{ladder_lines, ladder_paragraphs, ladder_sentences};
 use crate::markdown_table::{escape, markdown_table};
-use bitcost_analysis::bill::Bill;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::improve::Ladder;
 use std::fmt::Write;
@@ -43,11 +41,7 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
             let ladder = execution.ladder.as_ref().map(markdown_ladder);
             return ladder.unwrap_or_default() + &text;
         }
-        let mut all = execution
-            .bill
-            .as_ref()
-            .map_or_else(String::new, markdown_bill);
-        all += &markdown_summary(&execution.summary);
+        let mut all = markdown_summary(&execution.summary);
         all += &markdown_profile(execution);
         if let Some(comparison) = &execution.comparison {
             all += &format!("\n{}", comparison_markdown(comparison));
@@ -88,16 +82,6 @@ pub fn markdown_summary(summary: &Summary) -> String {
             .for_each(|line| text += &format!("- {}\n", escape(line.trim())));
     }
     text
-}
-
-/// The answer of a bill, its table, and what was not measured.
-fn markdown_bill(bill: &Bill) -> String {
-    let mut text = format!("{}\n\n", escape(&bill_sentences(bill).join(" ")));
-    words_table(&mut text, &bill_lines(bill));
-    for words in bill_paragraphs(bill) {
-        let _ = write!(text, "\n{}\n", escape(&words));
-    }
-    text + "\n"
 }
 
 /// Where the time goes; empty where nothing was profiled.

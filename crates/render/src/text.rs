@@ -1,6 +1,5 @@
 //! A summary as plain text: the paper's table, one block per metric, and its caveats and notes.
 
-use crate::bill::bill_text;
 use crate::comparison_text::comparison_text;
 use crate::coverage;
 use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
@@ -70,14 +69,7 @@ fn whole(execution: &Findings, input: &Input) -> String {
         };
         return ladder.map_or(text.clone(), |ladder| format!("{text}\n{ladder}"));
     }
-    let mut all = match &execution.bill {
-        Some(bill) => bill_text(bill, &execution.summary.study.title, input.text),
-        None => String::new(),
-    };
-    if !all.is_empty() && !input.verbose {
-        return all;
-    }
-    all += &text(&execution.summary, input.text);
+    let mut all = text(&execution.summary, input.text);
     if !profile.is_empty() {
         all += &format!("\n{profile}");
     }

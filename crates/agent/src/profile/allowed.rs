@@ -8,9 +8,6 @@ use bitcost_model::protocol::FailureCause;
 
 use crate::refusal::Refusal;
 
-/// What an ordinary user has instead.
-const INSTEAD: &str = "without privileges, `bitcost bill` says what a KiB's CPU time is spent on";
-
 /// The map of user numbers in the first user namespace, its fields.
 const ALL_USERS: [&str; 3] = ["0", "0", "4294967295"];
 
@@ -26,7 +23,7 @@ pub fn check_namespace() -> Result<(), Refusal> {
     let own = std::fs::read_link("/proc/self/ns/pid");
     match own.is_ok_and(|own| own.to_str() != Some(FIRST_PIDS)) {
         true => Err(lacks(format!(
-            "this process is in a PID namespace, as in a container or in a node of a running lab, where the kernel does not identify the threads outside of it that are sampled; run bitcost as root outside of it; {INSTEAD}"
+            "this process is in a PID namespace, as in a container or in a node of a running lab, where the kernel does not identify the threads outside of it that are sampled; run bitcost as root outside of it"
         ))),
         false => Ok(()),
     }
@@ -69,13 +66,13 @@ pub fn refusal(error: &io::Error) -> Refusal {
     };
     match (error.kind(), setting("perf_event_paranoid")) {
         (_, None) => lacks(format!(
-            "this kernel has no perf_event_open (CONFIG_PERF_EVENTS), or hides it; {INSTEAD}"
+            "this kernel has no perf_event_open (CONFIG_PERF_EVENTS), or hides it"
         )),
         (io::ErrorKind::PermissionDenied, Some(value)) => lacks(format!(
-            "{error}: kernel.perf_event_paranoid is {value}, so only root or a process with CAP_PERFMON{of_namespace} may sample the CPUs; run bitcost as root, or allow it to everybody: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0; {INSTEAD}"
+            "{error}: kernel.perf_event_paranoid is {value}, so only root or a process with CAP_PERFMON{of_namespace} may sample the CPUs; run bitcost as root, or allow it to everybody: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0"
         )),
         (_, Some(_)) => lacks(format!(
-            "this kernel can sample by neither cycles nor cpu-clock: {error}; {INSTEAD}"
+            "this kernel can sample by neither cycles nor cpu-clock: {error}"
         )),
     }
 }

@@ -52,12 +52,6 @@ pub enum Verb {
     Report(report::Arguments),
     /// Make one run in the embedded lab or between two hosts, and print throughput and CPU cost
     Test(Box<test::Arguments>),
-    /// Measure what the CPU time of a KiB or a transaction is spent on, as differences of runs
-    ///
-    /// Parts are copies, packets, wake-ups, system calls, acknowledgements and others; what they do
-    /// not explain has its own row. The options are those of `test`, for tcp, udp and rr; each
-    /// of the runs, in 12 blocks, takes 0.25 s unless --time says otherwise.
-    Bill(Box<test::Arguments>),
     /// Find what makes a run faster or cheaper: prove its bottleneck, try what may relax it, keep what
     /// gains, and go on with the next bottleneck
     ///
@@ -103,7 +97,6 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Import(arguments) => import::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Test(arguments) => test::run(&arguments),
-        Verb::Bill(arguments) => test::bill::run(*arguments),
         Verb::Improve(arguments) => test::improve::run(*arguments),
         Verb::Serve(arguments) => serve::run(&arguments),
         Verb::Agent(arguments) => agent::run(&arguments),

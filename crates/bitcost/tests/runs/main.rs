@@ -11,7 +11,6 @@ mod agent_process;
 mod agents;
 mod attacks;
 mod bench;
-mod bill;
 mod broken_off;
 mod cached_metrics;
 mod calibration;
@@ -75,7 +74,6 @@ fn main() {
     bitcost_testkit::main_of_modules(&[
         // The longest first, so that the others run meanwhile.
         chaos::TRIALS,
-        bill::TRIALS,
         improve::TRIALS,
         tables::TRIALS,
         iperf3_client::TRIALS,

@@ -53,7 +53,6 @@ const COMMANDS: &[&[&str]] = &[
     &["no-such-verb"],
     &["agent"],
     &["agent", "--identify"],
-    &["bill", "tcp", "-4", "-6"],
     &["compare", "EXECUTION", "EXECUTION"],
     &["completions", "bash"],
     &["explain", "EXECUTION"],

@@ -1,7 +1,6 @@
 //! From executions to one self-contained HTML file: the answer, tables, pictures, and how it was
 //! measured.
 
-mod bill;
 mod changes;
 mod contents;
 mod experiments;
@@ -108,7 +107,6 @@ fn head(page: &mut Html, title: &str) {
 fn chapter(page: &mut Html, execution: &Findings, source: &Source, drawn: &mut usize) {
     let (summary, explanation) = (&execution.summary, &execution.explanation);
     header(page, summary);
-    bill::section(page, execution, drawn);
     experiments::ladder(page, execution, drawn);
     mesh::section(page, execution);
     let hero = pictures::hero(execution, explanation, *drawn).filter(|_| execution.mesh.is_none());

@@ -9,8 +9,8 @@ use bitcost_iperf3::client::request;
 use bitcost_model::Invalid;
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::{LabSpec, UntilInterval};
-use bitcost_study::settings::{Setting, set_text};
-use bitcost_study::{Single, Study, Varied};
+use bitcost_study::settings::set_text;
+use bitcost_study::{Single, Study};
 
 use super::arguments::Arguments;
 use super::conditions::{Typed, setting};
@@ -93,28 +93,13 @@ impl Test<'_> {
     /// # Errors
     /// Usage, when the settings are not possible together.
     pub fn study(&self) -> Result<Study, Failure> {
-        let typed = &self.typed.settings;
-        self.varied(typed, self.least_runs, self.until.as_ref(), None)
-    }
-
-    /// The study of a run with these settings, or of cells that vary it.
-    ///
-    /// # Errors
-    /// Usage, when the settings are not possible together.
-    pub fn varied(
-        &self,
-        settings: &[(&'static Setting, String)],
-        runs: u32,
-        until: Option<&UntilInterval>,
-        varied: Option<&Varied>,
-    ) -> Result<Study, Failure> {
         let single = Single {
             workload: self.typed.conditions.workload,
-            settings,
+            settings: &self.typed.settings,
             lab: self.lab.as_ref(),
-            runs,
-            until,
-            varied,
+            runs: self.least_runs,
+            until: self.until.as_ref(),
+            varied: None,
         };
         Ok(single.study()?)
     }

@@ -2,7 +2,6 @@
 //! study of one cell, executed and logged as every other.
 
 mod arguments;
-pub mod bill;
 mod conditions;
 mod described;
 pub mod improve;
