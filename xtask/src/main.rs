@@ -60,8 +60,8 @@ enum Verb {
     VmPair(vm::pair::Arguments),
     /// Write the pages of docs/reference from the code, or check that they are current
     Reference(reference::Arguments),
-    /// Count the lines of Rust of each room, those of the product apart from tests
-    Lines,
+    /// Count the lines of Rust of each room, those of the product apart from tests, and the words of the documents
+    Lines(source::lines::Arguments),
     /// List the texts that the program can print, each with its file and line
     Words,
     /// Runs whose limiter is known by construction, against what bitcost says of them
@@ -106,7 +106,7 @@ fn main() -> ExitCode {
         Verb::KnownWork(arguments) => known_work::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::Reference(arguments) => reference::run(&arguments),
-        Verb::Lines => source::lines::run(),
+        Verb::Lines(arguments) => source::lines::run(&arguments),
         Verb::Words => source::words::run(),
         Verb::Confusion(arguments) => confusion::run(&arguments),
         Verb::DelayNode {

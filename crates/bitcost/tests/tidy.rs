@@ -84,22 +84,6 @@ fn banned() -> BTreeMap<String, Vec<(Vec<String>, String)>> {
     banned
 }
 
-/// A page without the output in its code blocks, which an earlier version of the program printed.
-/// Lines keep their numbers.
-fn without_output(page: &str) -> String {
-    let mut is_output = false;
-    let mut text = String::new();
-    for line in page.lines() {
-        if line.starts_with("```") {
-            is_output = !is_output;
-        } else if !is_output {
-            text.push_str(line);
-        }
-        text.push('\n');
-    }
-    text
-}
-
 /// The words of a text in lower case with their lines. Names are split at underscores and at
 /// capitals; the end of a sentence is a word that nothing matches. Lines with `alias` are left out,
 /// because they name keys of older files.
@@ -140,13 +124,7 @@ fn words(text: &str) -> Vec<(String, usize)> {
 fn words_that_are_not_used_are_absent() {
     let (root, banned) = (root(), banned());
     assert!(banned.len() > 30, "{}", banned.len());
-    let excepted = [
-        "docs/GLOSSARY.md",
-        "bench/peers/RESULTS-amd-epyc.md",
-        "bench/peers/RESULTS-intel-xeon.md",
-        "crates/bitcost/tests/tidy.rs",
-    ]
-    .map(|path| root.join(path));
+    let excepted = ["docs/GLOSSARY.md", "crates/bitcost/tests/tidy.rs"].map(|path| root.join(path));
     let mut found: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for path in files(&root, &["rs", "md", "toml", "js"]) {
         if excepted.contains(&path) {
@@ -155,11 +133,7 @@ fn words_that_are_not_used_are_absent() {
         let inside = path.strip_prefix(&root).unwrap().display().to_string();
         let name = words(&inside.replace('/', ".")).into_iter();
         let name = name.map(|(word, _)| (word, 0));
-        let mut text = fs::read_to_string(&path).unwrap();
-        if path.starts_with(root.join("docs/studies")) {
-            text = without_output(&text);
-        }
-        let text = words(&text);
+        let text = words(&fs::read_to_string(&path).unwrap());
         let all: Vec<(String, usize)> = name.chain(text).collect();
         for (at, (word, line)) in all.iter().enumerate() {
             for (phrase, instead) in banned.get(word).into_iter().flatten() {

@@ -1,11 +1,28 @@
-//! `cargo xtask lines`: the lines of Rust of each room, those of the product apart from tests.
+//! `cargo xtask lines`: the lines of Rust of each room, those of the product apart from tests, and the words of the documents;
+//! `--check` holds them against `lines.toml`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use toml_edit::{DocumentMut, value};
 
-use super::files::{Source, below, is_tool, rooms};
+use super::files::{Source, below, rooms, root};
+
+/// The file with the most lines of each room and of each sum.
+const BOUNDS: &str = "lines.toml";
+
+/// What to do with the lines.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Fail where there are more lines or words than lines.toml says
+    #[arg(long)]
+    check: bool,
+    /// Lower the numbers of lines.toml to what is there
+    #[arg(long, conflicts_with = "check")]
+    lower: bool,
+}
 
 /// Lines of one room, or of several.
 #[derive(Clone, Copy, Default)]
@@ -14,37 +31,91 @@ struct Lines {
     tests: usize,
 }
 
+/// Lines and words by the tables of `lines.toml`: `rooms`, and `sums`.
+type Counted = BTreeMap<(&'static str, String), usize>;
+
 /// Prints a line for each room: of the product, then of the tools, then their sums.
 ///
 /// # Errors
-/// When a source cannot be read.
-pub fn run() -> Result<bool> {
-    let (mut product, mut tools) = (Vec::new(), Vec::new());
+/// When a source or `lines.toml` cannot be read.
+pub fn run(arguments: &Arguments) -> Result<bool> {
+    let counted = count_all()?;
+    if !arguments.check && !arguments.lower {
+        return Ok(true);
+    }
+    let path = root().join(BOUNDS);
+    let text = std::fs::read_to_string(&path).context(BOUNDS)?;
+    let mut bounds: DocumentMut = text.parse().context(BOUNDS)?;
+    let mut holds = true;
+    for ((table, name), count) in counted {
+        let bound = bounds.get(table).and_then(|table| table.get(&name));
+        let bound = bound.and_then(|bound| bound.as_integer());
+        let is_within = bound.is_some_and(|bound| count <= usize::try_from(bound).unwrap_or(0));
+        if arguments.lower && is_within {
+            bounds[table][&name] = value(i64::try_from(count)?);
+        } else if !is_within {
+            let bound = bound.map_or("no number".to_owned(), |bound| bound.to_string());
+            println!("{table}.{name}: {count} are there, {BOUNDS} says {bound}");
+            holds = false;
+        }
+    }
+    if arguments.lower {
+        std::fs::write(&path, bounds.to_string())?;
+    }
+    Ok(holds)
+}
+
+/// Counts and prints everything.
+fn count_all() -> Result<Counted> {
+    let mut counted = Counted::new();
+    let (mut product, mut tools) = (Lines::default(), Lines::default());
+    println!("{:<12} {:>8} {:>8}", "room", "lines", "tests");
     for room in rooms()? {
         let name = room.file_name().unwrap_or_default().to_string_lossy();
-        let part = if is_tool(&room) {
-            &mut tools
-        } else {
-            &mut product
+        let lines = count(&room)?;
+        print(&name, lines);
+        let sum = match &*name {
+            "xtask" | "testkit" => &mut tools,
+            "fuzz" => &mut Lines::default(),
+            _ => &mut product,
         };
-        part.push((name.into_owned(), count(&room)?));
+        sum.own += lines.own;
+        sum.tests += lines.tests;
+        counted.insert(("rooms", name.into_owned()), lines.own);
     }
-    println!("{:<12} {:>8} {:>8}", "room", "lines", "tests");
-    for (part, rooms) in [("product", product), ("tools", tools)] {
-        let mut sum = Lines::default();
-        for (name, lines) in &rooms {
-            print(name, *lines);
-            sum.own += lines.own;
-            sum.tests += lines.tests;
-        }
-        print(part, sum);
-        println!();
+    println!();
+    print("product", product);
+    print("tools", tools);
+    let words = words()?;
+    println!("{:<12} {words:>8}", "words");
+    for (name, count) in [
+        ("product", product.own),
+        ("tests", product.tests),
+        ("tools", tools.own),
+        ("words", words),
+    ] {
+        counted.insert(("sums", name.to_owned()), count);
     }
-    Ok(true)
+    Ok(counted)
 }
 
 fn print(name: &str, lines: Lines) {
     println!("{name:<12} {:>8} {:>8}", lines.own, lines.tests);
+}
+
+/// The words of all Markdown that git tracks, as `wc -w` counts them.
+fn words() -> Result<usize> {
+    let listed = Command::new("git")
+        .args(["ls-files", "*.md"])
+        .current_dir(root())
+        .output()
+        .context("git ls-files")?;
+    let mut words = 0;
+    for name in String::from_utf8(listed.stdout)?.lines() {
+        let page = std::fs::read_to_string(root().join(name)).context(name.to_owned())?;
+        words += page.split_whitespace().count();
+    }
+    Ok(words)
 }
 
 /// The lines of a room. What is compiled for tests alone is tests, and so are the files next to `src`,

@@ -9,7 +9,6 @@ mod history;
 mod host_bench;
 mod links;
 mod mistakes;
-mod quotations;
 mod report;
 mod rooms;
 mod screens;
