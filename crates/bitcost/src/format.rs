@@ -83,7 +83,7 @@ pub struct Look {
     samples: bool,
     /// Print all figures of a test, its settings, and the evidence for the bottleneck before the
     /// answer
-    #[arg(short, visible_short_alias = 'V', long)]
+    #[arg(short, long)]
     pub verbose: bool,
 }
 

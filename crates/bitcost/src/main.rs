@@ -2,6 +2,7 @@
 
 mod failure;
 mod files;
+mod foreign;
 mod format;
 mod mistakes;
 mod opened;
@@ -19,7 +20,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 
 use crate::failure::Failure;
 use crate::mistakes::Mistake;
@@ -65,14 +66,21 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    let done = match Cli::try_parse() {
-        Ok(cli) => verbs::run(cli.verb, Cli::command()),
+    let matched = command().try_get_matches();
+    let parsed = matched.and_then(|matches| Cli::from_arg_matches(&matches));
+    let done = match parsed.map_err(|error| error.format(&mut command())) {
+        Ok(cli) => verbs::run(cli.verb, command()),
         Err(error) => explained(&error),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// The whole command line.
+fn command() -> Command {
+    foreign::with_synonyms(Cli::command())
 }
 
 /// Prints the requested help or version, or says what is wrong with the command line.
@@ -90,7 +98,7 @@ fn explained(error: &clap::Error) -> Result<(), Failure> {
         _ => {
             let words = &output::command_line()[1..];
             let mistake = Mistake { words, error };
-            Err(Failure::Usage(mistake.sentence(&Cli::command())))
+            Err(Failure::Usage(mistake.sentence(&command())))
         }
     }
 }

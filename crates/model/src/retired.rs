@@ -13,18 +13,28 @@ pub enum Kind {
     Setting,
 }
 
-/// Kind, name, and what to use instead, as the end of a sentence.
+/// Kind, name, and what to use instead, as the end of the sentence "`NAME` is gone; …".
 type Row = (Kind, &'static str, &'static str);
 
 /// Every name that is gone.
-pub const RETIRED: &[Row] = &[(
-    Kind::Verb,
-    "bill",
-    "`bitcost test … --profile` says where the CPU time of a KiB goes",
-)];
+pub const RETIRED: &[Row] = &[
+    (
+        Kind::Verb,
+        "bill",
+        "`bitcost test … --profile` says where the CPU time of a KiB goes",
+    ),
+    (Kind::Option, "--buffers", "use `--tcp-buffers`"),
+    (
+        Kind::Option,
+        "--like-the-paper",
+        "use `--like-the-document`",
+    ),
+    (Kind::Setting, "beside", "use `background`"),
+    (Kind::Setting, "buffers", "use `tcp_buffers`"),
+];
 
-/// What to use instead of a name that is gone.
-pub fn instead_of(kind: Kind, name: &str) -> Option<&'static str> {
+/// That a name is gone and what to use instead, as a sentence.
+pub fn instead_of(kind: Kind, name: &str) -> Option<String> {
     let row = RETIRED.iter().find(|row| row.0 == kind && row.1 == name)?;
-    Some(row.2)
+    Some(format!("`{name}` is gone; {}", row.2))
 }

@@ -15,7 +15,7 @@ fn options(setting: &Setting) -> String {
         return "–".to_owned();
     };
     let letter = flag.letter.map(|letter| format!("`-{letter}`"));
-    let long = [flag.long].into_iter().chain(flag.aliases.iter().copied());
+    let long = [flag.long].into_iter();
     let all = letter
         .into_iter()
         .chain(long.map(|long| format!("`--{long}`")));

@@ -24,7 +24,7 @@ pub struct HostOptions {
     /// `bitcost serve`, given by its enrolment link the first time and by its name afterwards; or,
     /// in a node of a running lab, another host of that lab, by name or address [default: local if
     /// --sender is given, else the embedded lab]
-    #[arg(long, short_aliases = ['c', 'H'], alias = "client", value_name = "HOST", value_parser = Asked::parse, help_heading = "Hosts")]
+    #[arg(long, value_name = "HOST", value_parser = Asked::parse, help_heading = "Hosts")]
     receiver: Option<Asked>,
     /// Host of the sender, written as for --receiver [default: local if --receiver is given, else
     /// the embedded lab]

@@ -20,7 +20,7 @@ pub struct Order {
     blocks: Option<Blocks>,
     /// With --blocks auto, in a study without statements: stop when the 95 % confidence intervals
     /// are narrower than this percentage of the median [default: 10%]
-    #[arg(long, visible_alias = "until-interval", value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     within: Option<f64>,
     /// Measured time of each run, such as 2s or 500ms [default: as the study says]
     #[arg(long, value_name = "TIME", value_parser = parse_window)]
@@ -30,7 +30,7 @@ pub struct Order {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     budget: Option<Duration>,
     /// Use the durations and counts of the document that the study reproduces
-    #[arg(long, visible_alias = "like-the-paper", conflicts_with_all = ["blocks", "within", "duration", "budget"])]
+    #[arg(long, conflicts_with_all = ["blocks", "within", "duration", "budget"])]
     like_the_document: bool,
     /// Use the short durations of the study, for continuous integration
     #[arg(long, conflicts_with_all = ["blocks", "within", "duration", "budget", "like_the_document"])]

@@ -23,7 +23,6 @@ fn argument(setting: &'static Setting) -> Option<Arg> {
     let flag = setting.flag?;
     let argument = Arg::new(setting.name)
         .long(flag.long)
-        .visible_aliases(flag.aliases)
         .help(setting.about)
         .help_heading("Settings");
     let argument = match flag.letter {

@@ -97,7 +97,7 @@ fn a_plan_says_how_long_and_in_which_order_again() {
         &auto,
         &["at most 160 runs: 8 cells in 5 to 20 blocks; at most about "],
     );
-    let document = printed(&["plan", "not-all-mbits", "--like-the-paper"]);
+    let document = printed(&["plan", "not-all-mbits", "--like-the-document"]);
     assert_says(&document, &["160 runs: 8 cells in 20 blocks", "10 s"]);
 }
 
@@ -398,7 +398,7 @@ fn a_plan_says_what_of_its_lab_spoils_the_result() {
     }
     fs::write(
         folder.path().join("sized.toml"),
-        study.replace("send_buffer_bytes = 65536", "buffers = \"8 bdp\""),
+        study.replace("send_buffer_bytes = 65536", "tcp_buffers = \"8 bdp\""),
     )
     .unwrap();
     let (code, _, stderr) = bitcost(folder.path(), &["plan", "sized.toml"]);
@@ -407,7 +407,7 @@ fn a_plan_says_what_of_its_lab_spoils_the_result() {
         "{stderr}"
     );
     let vain = study
-        .replace("send_buffer_bytes = 65536", "buffers = \"8 bdp\"")
+        .replace("send_buffer_bytes = 65536", "tcp_buffers = \"8 bdp\"")
         .replace("lab15", "pair");
     fs::write(folder.path().join("vain.toml"), vain).unwrap();
     let (code, _, stderr) = bitcost(folder.path(), &["plan", "vain.toml"]);

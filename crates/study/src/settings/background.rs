@@ -115,7 +115,7 @@ fn by_name(name: &str) -> Result<&'static Setting, Invalid> {
 fn by_flag(flag: &str) -> Result<&'static Setting, Invalid> {
     let is_called = |setting: &Setting| {
         let flag_of = setting.flag.as_ref();
-        flag_of.is_some_and(|known| known.long == flag || known.aliases.contains(&flag))
+        flag_of.is_some_and(|known| known.long == flag)
     };
     let long = |setting: &'static Setting| setting.flag.map(|flag| flag.long);
     find(flag, is_called, long).map_err(|(hint, allowed)| {
@@ -189,10 +189,6 @@ mod tests {
             (Workload::TcpRr, Direction::Reverse)
         );
         assert!(typed.latency && typed.nodelay && typed.request_size_bytes == 1024);
-        assert_eq!(
-            from_text("TCP_RR bitrate=1M no-delay"),
-            from_text("rr rate=1M nodelay")
-        );
         assert_eq!(
             from_text("udp").map(|part| part.message_size_bytes),
             Ok(1024)

@@ -7,17 +7,12 @@ mod table;
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::near::near_or_all;
+use bitcost_model::retired::{self, instead_of};
 use toml_edit::Value;
 
 pub(crate) use background::to_toml as background_to_toml;
 pub use setting::{Choice, Flag, Form, Kind, Setting, number};
 pub use table::SETTINGS;
-
-/// Earlier names of settings, as the study texts in old logs have them.
-const OLD_NAMES: [(&str, &str); 2] = [
-    ("beside", "background"), // alias
-    ("buffers", "tcp_buffers"),
-];
 
 /// The names of all settings.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -29,14 +24,11 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// A sentence that says what was found and what is allowed, with near matches.
 pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(), Invalid> {
-    let old = OLD_NAMES.iter().find(|(old, _)| *old == name);
-    let name = old.map_or(name, |(_, new)| new);
     let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
         let all: Vec<&str> = names().collect();
-        return Err(Invalid(format!(
-            "unknown setting `{name}`{}",
-            near_or_all(name, &all)
-        )));
+        let unknown = || format!("unknown setting `{name}`{}", near_or_all(name, &all));
+        let gone = instead_of(retired::Kind::Setting, name);
+        return Err(Invalid(gone.unwrap_or_else(unknown)));
     };
     match setting.kind {
         Kind::Background => {
@@ -143,12 +135,9 @@ mod tests {
     }
 
     #[test]
-    fn the_old_name_of_a_setting_in_a_log_is_read() {
-        let mut conditions = Conditions::default();
-        let value: Value = "[{ workload = \"tcp_rr\" }]".parse().expect("TOML");
-        assert_eq!(set(&mut conditions, "beside", &value), Ok(())); // alias
-        assert_eq!(conditions.background.len(), 1);
-        assert_eq!(set(&mut conditions, "buffers", &"64KiB".into()), Ok(()));
-        assert!(conditions.tcp_buffers.is_some());
+    fn a_setting_that_is_gone_is_named_with_what_to_use_instead() {
+        let gone = set(&mut Conditions::default(), "buffers", &"64KiB".into());
+        let why = "`buffers` is gone; use `tcp_buffers`".to_owned();
+        assert_eq!(gone, Err(Invalid(why)));
     }
 }

@@ -53,8 +53,6 @@ pub struct Flag {
     pub long: &'static str,
     /// Its letter, if it has one.
     pub letter: Option<char>,
-    /// Other names, of other programs for the same.
-    pub aliases: &'static [&'static str],
 }
 
 /// One setting of a run, as a study names it.

@@ -46,27 +46,13 @@ const fn run_row(
 }
 
 const fn flag(long: &'static str) -> Option<Flag> {
-    also(long, &[])
+    Some(Flag { long, letter: None })
 }
 
-/// An option with other names.
-const fn also(long: &'static str, aliases: &'static [&'static str]) -> Option<Flag> {
-    Some(Flag {
-        long,
-        letter: None,
-        aliases,
-    })
-}
-
-const fn letter(
-    long: &'static str,
-    letter: char,
-    aliases: &'static [&'static str],
-) -> Option<Flag> {
+const fn letter(long: &'static str, letter: char) -> Option<Flag> {
     Some(Flag {
         long,
         letter: Some(letter),
-        aliases,
     })
 }
 
@@ -168,7 +154,7 @@ pub const SETTINGS: &[Setting] = settings! {
     row "messages_per_call", flag("messages-per-call"),
         Kind::Number(&bounds::MESSAGES_PER_CALL, &[], |c, n| c.messages_per_call = Some(small(n))),
         "Maximum number of messages per send call, in a send mode that hands over several (default: 64, gso 128)";
-    row "message_size_bytes", letter("message-size", 'l', &["length"]),
+    row "message_size_bytes", letter("message-size", 'l'),
         Kind::Number(&bounds::MESSAGE_SIZE_BYTES, &[], |c, n| c.message_size_bytes = small(n)),
         "Size of a message: the bytes of one send call (default: 128KiB; UDP: 1024, at most 65507)";
     row "buffer_alignment_bytes", flag("buffer-alignment"),
@@ -198,7 +184,7 @@ pub const SETTINGS: &[Setting] = settings! {
             |c, n| c.receive_size_bytes = ReceiveSize::Bytes(small(n)),
         ),
         "Buffer size of a receive call, in bytes; `message`: one message; `auto`: at least 256KiB with TCP, and a low-water mark of what arrives in 1 ms, at most 256KiB; one message with UDP (default: message)";
-    row "mss", letter("mss", 'M', &["set-mss"]),
+    row "mss", letter("mss", 'M'),
         Kind::Number(
             &bounds::MSS,
             &[("message", |c| c.mss = Some(Mss::Message))],
@@ -253,10 +239,10 @@ pub const SETTINGS: &[Setting] = settings! {
         "CPU frequency governor of the hosts, such as performance (default: unchanged)";
     row "stress", flag("stress"), Kind::Host(&STRESS),
         "Load on the hosts' CPUs during the run: number of threads (default: 1), what they do (cpu, memory or syscall), share of a CPU (default: 100%), and which CPUs (default: any), such as `2 cpu 50% on 0-1` (default: none)";
-    row "congestion_control", letter("congestion", 'C', &["linux-congestion"]),
+    row "congestion_control", letter("congestion", 'C'),
         form!("NAME", NAME, |c, text| { c.congestion_control = Some(name(text)?); Some(()) }),
         "TCP congestion control of the run's sockets, such as cubic or reno (TCP_CONGESTION; default: the hosts')";
-    row "tcp_buffers", also("tcp-buffers", &["buffers"]),
+    row "tcp_buffers", flag("tcp-buffers"),
         form!("N bdp|BYTES", tcp_buffers::ALLOWED, |c, text| {
             c.tcp_buffers = Some(TcpBuffers::parse(text)?);
             Some(())
@@ -282,7 +268,7 @@ pub const SETTINGS: &[Setting] = settings! {
     row "notsent_low_water_bytes", flag("notsent-low-water"),
         Kind::Number(&bounds::NOTSENT_LOW_WATER_BYTES, &[], |c, n| c.notsent_low_water_bytes = Some(small(n))),
         "Unsent bytes at which a TCP sender's socket accepts no more (TCP_NOTSENT_LOWAT; default: the kernel's)";
-    row "nodelay", letter("nodelay", 'N', &["no-delay"]), Kind::Switch(|c, on| c.nodelay = on),
+    row "nodelay", letter("nodelay", 'N'), Kind::Switch(|c, on| c.nodelay = on),
         "Send small segments at once, without Nagle's algorithm (TCP_NODELAY; default: false)";
     row "cork", flag("cork"), Kind::Switch(|c, on| c.cork = on),
         "Send only full segments (TCP_CORK; default: false)";
@@ -299,7 +285,7 @@ pub const SETTINGS: &[Setting] = settings! {
     row "receiver_delay_us", flag("receiver-delay"),
         Kind::Number(&bounds::RECEIVER_DELAY_US, &[], |c, n| c.receiver_delay_us = small(n)),
         "Time for which the receiver sleeps after each receive call; a number alone is in µs (default: 0)";
-    row "rate_bps", letter("rate", 'b', &["bitrate", "bandwidth"]),
+    row "rate_bps", letter("rate", 'b'),
         Kind::Number(&bounds::RATE_BPS, &[], |c, n| c.rate_bps = Some(n)),
         "Target rate of each flow, such as 100M, 1G or 2.5 Gbit/s; a number alone is in bit/s (default: as fast as possible)";
     row "rate_of", flag("rate-of"),
@@ -318,12 +304,12 @@ pub const SETTINGS: &[Setting] = settings! {
             ("sender", |c| c.pacing = Pacing::Sender),
         ]),
         "What paces the traffic: the kernel (SO_MAX_PACING_RATE), or the sender, which sleeps; `auto`: the kernel for UDP over fq, else the sender (default: auto)";
-    row "flows", letter("flows", 'P', &["parallel"]), Kind::Number(&bounds::FLOWS, &[], |c, n| c.flows = small(n)),
+    row "flows", letter("flows", 'P'), Kind::Number(&bounds::FLOWS, &[], |c, n| c.flows = small(n)),
         "Number of parallel flows (default: 1)";
-    run_row "stop_bytes", letter("bytes", 'n', &[]),
+    run_row "stop_bytes", letter("bytes", 'n'),
         Kind::Number(&bounds::STOP_BYTES, &[], |c, n| { (c.stop_bytes, c.warmup_ms) = (Some(n), 0); }),
         "Bytes of user data, over all flows, after which the run ends, without warm-up; 100M is 100000000, and iperf3's is 104857600 (default: ends by time)";
-    run_row "stop_messages", letter("messages", 'k', &["blockcount"]),
+    run_row "stop_messages", letter("messages", 'k'),
         Kind::Number(&bounds::STOP_MESSAGES, &[], |c, n| { (c.stop_messages, c.warmup_ms) = (Some(n), 0); }),
         "Messages, over all flows, after which the run ends, without warm-up (default: ends by time)";
     run_row "stop_transactions", flag("transactions"),
@@ -341,25 +327,25 @@ pub const SETTINGS: &[Setting] = settings! {
             ("6", |c| c.places.ip_version = Some(IpVersion::V6)),
         ]),
         "Version of IP; -4 and -6 are short for it (default: that of the receiver's first address, 4 in the lab)";
-    row "flow_label", letter("flow-label", 'L', &["flowlabel"]),
+    row "flow_label", letter("flow-label", 'L'),
         Kind::Number(&bounds::FLOW_LABEL, &[], |c, n| c.places.flow_label = Some(small(n))),
         "IPv6 flow label of what the sender sends (RFC 6437; default: the kernel's)";
-    row "sender_address", letter("sender-address", 'B', &["bind"]),
+    row "sender_address", letter("sender-address", 'B'),
         form!("ADDRESS", ADDRESS, |c, text| { c.places.sender.address = Some(text.parse().ok()?); Some(()) }),
         "Local address to bind the sender's sockets to (default: the kernel's choice)";
     row "receiver_address", flag("receiver-address"),
         form!("ADDRESS", ADDRESS, |c, text| { c.places.receiver.address = Some(text.parse().ok()?); Some(()) }),
         "Local address that the receiver listens on (default: its first address towards the sender)";
-    row "sender_device", also("sender-device", &["bind-dev"]),
+    row "sender_device", flag("sender-device"),
         form!("NAME", NAME, |c, text| { c.places.sender.device = Some(name(text)?); Some(()) }),
         "Interface to bind the sender's sockets to (SO_BINDTODEVICE; default: none)";
     row "receiver_device", flag("receiver-device"),
         form!("NAME", NAME, |c, text| { c.places.receiver.device = Some(name(text)?); Some(()) }),
         "Interface to bind the receiver's sockets to (SO_BINDTODEVICE; default: none)";
-    row "sender_ports", also("source-port", &["cport"]),
+    row "sender_ports", flag("source-port"),
         form!("PORTS", PORTS, |c, text| { c.places.sender.ports = Some(Ports::parse(text)?); Some(()) }),
         "Local port of the sender, or a range from which each flow takes a free one (default: the kernel's choice)";
-    row "receiver_ports", letter("port", 'p', &[]), form!("PORTS", PORTS, set_receiver_ports),
+    row "receiver_ports", letter("port", 'p'), form!("PORTS", PORTS, set_receiver_ports),
         "Port that the receiver's first flow listens on, the next flow on the next; or a range (default: the kernel's choice)";
     row "sender_cpus", flag("sender-cpus"),
         form!("CPUS", CPUS, |c, text| { c.places.sender.cpus = parse_cpu_list(text)?; Some(()) }),
@@ -391,10 +377,10 @@ pub const SETTINGS: &[Setting] = settings! {
     row "request_timeout_ms", flag("request-timeout"),
         Kind::Number(&bounds::REQUEST_TIMEOUT_MS, &[], |c, n| c.request_timeout_ms = small(n)),
         "Time after which a UDP request without a response counts as lost; a number alone is in ms (default: 1 s)";
-    run_row "warmup_s", letter("warmup", 'O', &["omit"]),
+    run_row "warmup_s", letter("warmup", 'O'),
         Kind::Number(&bounds::WARMUP_S, &[], |c, n| c.warmup_ms = small(n)),
         "Time before the measured window, not counted; a number alone is in seconds (default: 0.25 s)";
-    run_row "duration_s", letter("time", 't', &[]),
+    run_row "duration_s", letter("time", 't'),
         Kind::Number(&bounds::DURATION_S, &[], |c, n| c.duration_ms = small(n)),
         "Length of the measured window; a number alone is in seconds (default: 10 s in `test`, 2 s in studies)";
 };

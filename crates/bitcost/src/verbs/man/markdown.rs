@@ -94,7 +94,7 @@ fn row(arg: &Arg) -> String {
     if arg.is_positional() {
         names.push(format!("`{values}`"));
     }
-    let aliases = arg.get_visible_aliases().unwrap_or_default();
+    let aliases = arg.get_all_aliases().unwrap_or_default();
     names.extend(aliases.iter().map(|alias| format!("`--{alias}`")));
 
     let help = arg.get_long_help().or(arg.get_help());

@@ -61,10 +61,10 @@ pub struct Arguments {
     #[command(flatten)]
     pub settings: Settings,
     /// Use IPv4 only; same as --ip-version 4
-    #[arg(short = '4', alias = "version4", conflicts_with_all = ["ipv6", "ip_version"])]
+    #[arg(short = '4', conflicts_with_all = ["ipv6", "ip_version"])]
     pub ipv4: bool,
     /// Use IPv6 only; same as --ip-version 6
-    #[arg(short = '6', alias = "version6", conflicts_with = "ip_version")]
+    #[arg(short = '6', conflicts_with = "ip_version")]
     pub ipv6: bool,
     /// Send from the receiver to the sender; same as --direction reverse. Options keep referring to
     /// the same hosts: --receiver-cpus, --receiver-address, and `receiver: …` in --qdisc and other
@@ -72,7 +72,7 @@ pub struct Arguments {
     #[arg(short = 'R', long, conflicts_with_all = ["both", "direction"])]
     pub reverse: bool,
     /// Send in both directions at once; same as --direction both
-    #[arg(long, visible_alias = "bidir", conflicts_with = "direction")]
+    #[arg(long, conflicts_with = "direction")]
     pub both: bool,
     /// Socket buffers of both endpoints; same as --send-buffer and --receive-buffer with this size
     /// [default: the kernel's]

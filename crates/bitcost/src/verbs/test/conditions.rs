@@ -12,7 +12,7 @@ use bitcost_study::size_tcp_buffers;
 
 use super::arguments::Arguments;
 use crate::failure::Failure;
-use crate::mistakes::habits;
+use crate::foreign;
 use crate::options::slow::refuse_slow;
 use crate::output;
 
@@ -54,7 +54,7 @@ impl Typed {
                 .map_err(|why| refused(setting, value, &why))?;
         }
         refuse_sizes(arguments, workload)?;
-        habits::netperf_length(&output::command_line()[1..])
+        foreign::netperf_length(&output::command_line()[1..])
             .map_or(Ok(()), |why| Err(Failure::Usage(why)))?;
         conditions
             .check(mtu_bytes)
@@ -226,7 +226,7 @@ pub fn setting(name: &str, value: &str) -> Option<(&'static Setting, String)> {
 
 /// The error for a value that is not possible.
 fn refused(setting: &Setting, value: &str, why: &Invalid) -> Failure {
-    let here = habits::of_value(setting.name, value);
+    let here = foreign::of_value(setting.name, value);
     Failure::Usage(format!("{}: {why}{here}", option(setting)))
 }
 

@@ -1,16 +1,16 @@
 //! What is wrong with a command line, in a sentence: what was asked, what is allowed, what
 //! resembles it.
 
-pub mod habits;
-
 use std::net::AddrParseError;
 use std::num::ParseIntError;
 
 use bitcost_model::near::did_you_mean;
+use bitcost_model::retired::{self, instead_of};
 use bitcost_model::workload::{WORKLOADS, Workload};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 
+use crate::foreign;
 use crate::output::shell_word;
 use crate::studies;
 
@@ -61,7 +61,7 @@ impl Mistake<'_> {
         let of_test = matches!(path, [_, "test"]);
         let dashes = self.words.iter().position(|word| word == "--")?;
         let first = self.words.get(dashes + 1)?;
-        habits::of_option(first, true).filter(|_| of_test && first.starts_with('-'))
+        foreign::of_option(first, true).filter(|_| of_test && first.starts_with('-'))
     }
 
     fn text(&self, kind: ContextKind) -> String {
@@ -113,7 +113,7 @@ impl Mistake<'_> {
         if let Some(tests) = self.netperf_test().filter(|_| path.len() == 1) {
             return tests;
         }
-        if let Some(here) = habits::of_option(&found, is_after_dashes).filter(|_| of_test) {
+        if let Some(here) = foreign::of_option(&found, is_after_dashes).filter(|_| of_test) {
             return match self.netperf_test() {
                 Some(test) => format!("{test}; {here}"),
                 None => here,
@@ -124,6 +124,9 @@ impl Mistake<'_> {
         }
         if path.len() == 1 && has_option(verb, &["test"], &found) {
             return format!("`{found}` is an option of `{name} test`: `{name} test tcp {found}`");
+        }
+        if let Some(gone) = instead_of(retired::Kind::Option, &found) {
+            return gone;
         }
         let options = options(verb);
         let near = did_you_mean(&found, options.iter().map(String::as_str));
@@ -151,7 +154,7 @@ impl Mistake<'_> {
     /// A command that does not exist.
     fn no_command(&self, name: &str, verb: &Command) -> String {
         let found = self.text(ContextKind::InvalidSubcommand);
-        if let Some(here) = habits::of_test(&found) {
+        if let Some(here) = foreign::of_test(&found) {
             let rest = self.words.iter().skip_while(|word| **word != found).skip(1);
             let rest: String = rest
                 .map(|word| format!(" {}", shell_word(word.as_ref())))
@@ -163,6 +166,9 @@ impl Mistake<'_> {
                 ),
                 None => format!("netperf's `{found}` is {here}"),
             };
+        }
+        if let Some(gone) = instead_of(retired::Kind::Verb, &found) {
+            return gone;
         }
         let names: Vec<&str> = verb.get_subcommands().map(Command::get_name).collect();
         let near = did_you_mean(&found, names.iter().copied());
@@ -210,7 +216,7 @@ impl Mistake<'_> {
         let [_, test] = pairs.find(|pair| pair[0] == "-t")? else {
             return None;
         };
-        let here = habits::of_test(test)?;
+        let here = foreign::of_test(test)?;
         Some(format!("netperf's `-t {test}` is {here}"))
     }
 
@@ -235,7 +241,7 @@ impl Mistake<'_> {
             Some(ContextValue::Strings(names)) => names.clone(),
             _ => Vec::new(),
         };
-        if let Some(here) = habits::of_test(&found).filter(|_| argument == "<TEST>") {
+        if let Some(here) = foreign::of_test(&found).filter(|_| argument == "<TEST>") {
             return format!("netperf's `{found}` is {here}");
         }
         let near = did_you_mean(&found, allowed.iter().map(String::as_str));
@@ -292,7 +298,7 @@ fn option(shown: &str) -> String {
 /// The long names of a command's options.
 fn options(verb: &Command) -> Vec<String> {
     let names = verb.get_arguments().flat_map(|argument| {
-        let aliases = argument.get_visible_aliases().unwrap_or_default();
+        let aliases = argument.get_all_aliases().unwrap_or_default();
         argument.get_long().into_iter().chain(aliases)
     });
     names.map(|name| format!("--{name}")).collect()

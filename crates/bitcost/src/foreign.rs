@@ -1,8 +1,50 @@
-//! What iperf3 and netperf write otherwise than bitcost does: their options, tests and values, each
-//! with how it is written here.
+//! Names of iperf3, netperf and other programs: the options that bitcost takes as its own, and those,
+//! with tests and values, that are answered with how it is written here.
 
 use bitcost_model::units::{parse_duration, parse_rate};
 use bitcost_model::workload::{WORKLOADS, Workload};
+use clap::{Arg, Command};
+
+/// Options of bitcost by their long names, or by their letter, each with what other programs call it.
+const SYNONYMS: &[(&str, &[&str])] = &[
+    ("4", &["version4"]),
+    ("6", &["version6"]),
+    ("both", &["bidir"]),
+    ("congestion", &["linux-congestion"]),
+    ("flow-label", &["flowlabel"]),
+    ("flows", &["parallel"]),
+    ("message-size", &["length"]),
+    ("messages", &["blockcount"]),
+    ("mss", &["set-mss"]),
+    ("nodelay", &["no-delay"]),
+    ("rate", &["bitrate", "bandwidth"]),
+    ("receiver", &["client"]),
+    ("sender-address", &["bind"]),
+    ("sender-device", &["bind-dev"]),
+    ("source-port", &["cport"]),
+    ("warmup", &["omit"]),
+];
+
+/// Letters for options, likewise.
+const LETTERS: &[(&str, &[char])] = &[("receiver", &['c', 'H']), ("verbose", &['V'])];
+
+/// The command line with the options of other programs that are taken as its own.
+pub fn with_synonyms(command: Command) -> Command {
+    command
+        .mut_args(with_synonym)
+        .mut_subcommands(with_synonyms)
+}
+
+fn with_synonym(argument: Arg) -> Arg {
+    let letter = argument.get_short().map(|letter| letter.to_string());
+    let name = argument.get_long().map(str::to_owned).or(letter);
+    let name = name.unwrap_or_default();
+    let names = SYNONYMS.iter().find(|(option, _)| *option == name);
+    let letters = LETTERS.iter().find(|(option, _)| *option == name);
+    let argument = argument.aliases(names.map_or(&[][..], |(_, names)| names));
+    let letters = letters.map_or(&[][..], |(_, letters)| letters);
+    argument.short_aliases(letters.iter().copied())
+}
 
 /// A program, options of it with a space between them, and what they are in bitcost.
 type Row = (&'static str, &'static str, &'static str);
