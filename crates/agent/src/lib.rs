@@ -10,7 +10,6 @@ mod cached_metrics;
 mod connect;
 mod constants;
 mod describe;
-mod distance;
 mod events;
 mod idle;
 mod journaling;
@@ -227,10 +226,6 @@ fn answer(
             // A prepared run would compete with the measurement.
             *run = None;
             refused(constants::measure(cpus, output.clone()), output);
-        }
-        ToAgent::Distance { cpus } => {
-            *run = None;
-            refused(distance::measure(cpus, output.clone()), output);
         }
         ToAgent::TryProfile { rate_hz } => {
             reply(

@@ -13,7 +13,6 @@ mod process;
 mod route;
 mod run;
 mod session;
-mod state;
 mod transport;
 
 pub use crate::endpoint::{Bootstrap, Endpoint, Endpoints, Explain, Start, agent_in_lab};
@@ -22,5 +21,4 @@ pub use crate::pool::Pool;
 pub use crate::process::Processes;
 pub use crate::run::Sink;
 pub use crate::session::{Ending, PathControl, Session, now};
-pub use crate::state::{STATE_SHARE, StateLimits};
 pub use crate::transport::{AgentId, Incoming, Link, Transport};

@@ -13,7 +13,6 @@ macro_rules! pick {
 mod agent;
 mod loss;
 mod recover;
-mod rest;
 
 pub(crate) use pick;
 

@@ -1,6 +1,5 @@
 //! The runs of a plan, one after the other, on two agents that are restarted where they are lost.
 
-mod repeat;
 mod twin;
 
 use std::collections::BTreeSet;
@@ -22,7 +21,6 @@ use crate::idle;
 use crate::pair::Pair;
 use crate::process::Processes;
 use crate::run::{self, Sink};
-use crate::state::{StateLimits, Watch};
 use crate::transport::Transport;
 
 /// The way in which an execution ended.
@@ -55,7 +53,6 @@ pub struct Session<'a> {
     stop: &'a AtomicBool,
     /// The last run failed: both agents must be idle before the next one.
     is_upset: bool,
-    watch: Watch,
     /// The hosts whose CPUs are sampled in runs that are profiled.
     profiled: Vec<Role>,
 }
@@ -86,14 +83,8 @@ impl<'a> Session<'a> {
             path: None,
             stop,
             is_upset: false,
-            watch: Watch::default(),
             profiled: Vec::new(),
         })
-    }
-
-    /// From now on runs are repeated that were made in another state of the machine.
-    pub fn repeat_in_one_state(&mut self, limits: StateLimits) {
-        self.watch.limit(limits, self.pair.now());
     }
 
     /// Sets the network between the endpoints before each run, as the run requests.
@@ -185,16 +176,11 @@ impl<'a> Session<'a> {
     ) -> Result<Ending, ControllerError> {
         let mut block = None;
         let mut enough_blocks = None;
-        self.watch.begin();
         for planned in plan.runs.iter().filter(|run| !done.contains(&run.index)) {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(Ending::Interrupted);
             }
             let before = block.replace(planned.block);
-            if before.is_some_and(|before| before != planned.block) {
-                self.watch.fix();
-                self.repeat(plan, &self.watch.pending(), false, sink)?;
-            }
             if before != Some(planned.block) {
                 if enough(planned.block)? {
                     enough_blocks = Some(planned.block);
@@ -210,20 +196,6 @@ impl<'a> Session<'a> {
             if ending == Ending::Interrupted {
                 return Ok(ending);
             }
-            self.repeat(plan, &[*planned], false, sink)?;
-        }
-        self.repeat(plan, &self.watch.pending(), true, sink)?;
-        self.end(enough_blocks, sink)
-    }
-
-    /// The last events of an execution that is complete.
-    fn end(
-        &mut self,
-        enough_blocks: Option<u32>,
-        sink: &mut Sink,
-    ) -> Result<Ending, ControllerError> {
-        if let Some(repeats) = self.watch.met() {
-            emit(sink, Event::StatesMet { repeats })?;
         }
         let at = now();
         emit(sink, Event::ExecutionEnded { at, enough_blocks })?;
@@ -251,8 +223,6 @@ impl<'a> Session<'a> {
         let mut host_lacks = false;
         let (kind, reason) = match self.measure(plan, run, conditions, sink) {
             Ok(ended) => {
-                let time = plan.run_time(planned.cell);
-                self.watch.take(planned, &ended, time);
                 emit(sink, ended)?;
                 return Ok(Ending::Complete);
             }

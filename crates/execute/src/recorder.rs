@@ -19,7 +19,6 @@ use crate::findings::of_log;
 use crate::prepared::Prepared;
 use crate::progress::Progress;
 use crate::search::{self, Allows};
-use crate::states::States;
 use crate::store::{StoreError, Writer};
 use crate::window::Window;
 
@@ -57,7 +56,7 @@ impl Target {
         match self {
             Target::Disk(writer) => writer.append(event),
             Target::Memory(events) => {
-                if !matches!(event, Event::Progress { .. } | Event::StateAwaited { .. }) {
+                if !matches!(event, Event::Progress { .. }) {
                     events.push(event.clone());
                 }
                 Ok(events.len().saturating_sub(1))
@@ -232,13 +231,9 @@ impl<'a> Recorder<'a> {
         session: &mut Session,
         (study, plan): (&Study, &Plan),
         done: &BTreeSet<u32>,
-        states: States,
     ) -> Executed {
         self.spent_before = plan.time_of(done);
         self.runs_began = Instant::now();
-        let missing = plan.total_time().saturating_sub(self.spent_before);
-        let spent = self.spent_before + self.began.elapsed();
-        session.repeat_in_one_state(states.limits(study, missing, spent));
         self.watched(|sink, recorder| {
             let mut enough = |blocks| recorder.borrow_mut().is_enough(study, blocks);
             session.execute_until(plan, done, sink, &mut enough)

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use bitcost_analysis::summary::states_of;
 use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_study::Study;
 
@@ -19,7 +18,6 @@ use crate::programs::{self, Programs};
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder, Target};
 use crate::search::{self, Allows};
-use crate::states::States;
 use crate::store::{End, Writer};
 use crate::trust;
 
@@ -75,8 +73,7 @@ impl Resume {
     }
 
     /// Makes the missing runs. With `trust`, the programs that the log names are started even if
-    /// somebody else may have written it. The runs are to have the state of the machine that those
-    /// had that are there, unless another one is wanted.
+    /// somebody else may have written it.
     ///
     /// # Errors
     /// When a host or a program is not the one of the execution, or cannot be prepared, or when the
@@ -84,7 +81,7 @@ impl Resume {
     pub fn execute(
         self,
         destination: &Destination,
-        (calibration, trust, mut states): (Extent, bool, States),
+        (calibration, trust): (Extent, bool),
         allows: Allows,
         command_line: Vec<String>,
         stop: &AtomicBool,
@@ -146,10 +143,7 @@ impl Resume {
             .filter(|cell| !is_searched(cell))
             .collect();
         recorder.search(&mut prepared, (study, &mut plan), &wanted, allows)?;
-        if states.wanted.is_empty() {
-            states.wanted = states_of(logged.reader.clone());
-        }
-        Ok(recorder.execute(&mut prepared.session, (study, &plan), done, states))
+        Ok(recorder.execute(&mut prepared.session, (study, &plan), done))
     }
 }
 

@@ -17,7 +17,6 @@ use crate::programs::Programs;
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder, Target, Until};
 use crate::search::{self, Allows};
-use crate::states::States;
 use crate::store::{StoreError, Writer};
 
 /// A study that is to be executed.
@@ -41,8 +40,6 @@ pub struct Start<'a> {
     pub command_line: Vec<String>,
     /// What the endpoints allow, for a search of fast options.
     pub allows: Allows,
-    /// How runs in other states of the machine are repeated.
-    pub states: States,
 }
 
 impl<'a> Start<'a> {
@@ -63,7 +60,6 @@ impl<'a> Start<'a> {
             until: None,
             command_line,
             allows: |_| Ok(()),
-            states: States::default(),
         }
     }
 
@@ -133,11 +129,6 @@ impl<'a> Start<'a> {
         let wanted: Vec<usize> = search::wanted(&plan).collect();
         let allows = self.allows;
         recorder.search(&mut prepared, (study, &mut plan), &wanted, allows)?;
-        Ok(recorder.execute(
-            &mut prepared.session,
-            (study, &plan),
-            &BTreeSet::new(),
-            self.states,
-        ))
+        Ok(recorder.execute(&mut prepared.session, (study, &plan), &BTreeSet::new()))
     }
 }

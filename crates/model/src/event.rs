@@ -11,7 +11,6 @@ use crate::calibration::Calibration;
 use crate::constants::MachineConstants;
 use crate::imported::ImportedRun;
 use crate::machine::HostDescription;
-use crate::machine_state::DistanceState;
 use crate::plan::Plan;
 use crate::record::{EndpointRecord, Role, Sample};
 use crate::search::Search;
@@ -169,21 +168,6 @@ pub struct ProgramUsed {
     pub identity: String,
 }
 
-/// What an execution did about runs in another state of the machine than the study's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Repeats {
-    /// The study's state: the distance of each two CPUs of the endpoints.
-    pub states: Vec<DistanceState>,
-    /// How often a run was repeated.
-    pub repeated: u32,
-    /// The runs whose last result is of another state.
-    pub left: Vec<u32>,
-    /// The time that waiting and repeating took, in milliseconds.
-    pub spent_ms: u64,
-    /// The time that was allowed for it, in milliseconds.
-    pub allowed_ms: u64,
-}
-
 /// A median over the runs of a cell, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SummarizedFigure {
@@ -283,14 +267,6 @@ pub enum Event {
         /// The command line.
         command_line: Vec<String>,
     },
-    /// A run with a result is made again, because it was made in another state of the machine than
-    /// the study's. Its next result replaces the one before, unless it has none.
-    RunRepeated {
-        /// The run.
-        run: u32,
-        /// What was different, in words.
-        reason: String,
-    },
     /// A run starts.
     RunBegan {
         /// The run, by its place in the plan ([`crate::plan::PlannedRun::index`]).
@@ -313,14 +289,6 @@ pub enum Event {
         role: Role,
         /// The error of the last attempt.
         reason: String,
-    },
-    /// Before a run is repeated the execution waits for the study's state of the machine; for live
-    /// views only, not kept in the log.
-    StateAwaited {
-        /// The run.
-        run: u32,
-        /// The longest time that it waits, in milliseconds.
-        at_most_ms: u64,
     },
     /// A run has its result.
     RunEnded {
@@ -375,12 +343,6 @@ pub enum Event {
         run: u32,
         /// The content of the file.
         imported: Box<ImportedRun>,
-    },
-    /// Runs were made in several states of the machine; before the end of an execution that was not
-    /// interrupted.
-    StatesMet {
-        /// What waiting for the study's state and repeating took.
-        repeats: Repeats,
     },
     /// The last line of an execution that was not interrupted.
     ExecutionEnded {

@@ -31,6 +31,16 @@ pub const RETIRED: &[Row] = &[
     ),
     (Kind::Setting, "beside", "use `background`"),
     (Kind::Setting, "buffers", "use `tcp_buffers`"),
+    (
+        Kind::Option,
+        "--state-budget",
+        "no run is repeated for the state of the machine; leave it out",
+    ),
+    (
+        Kind::Option,
+        "--state-of",
+        "no run is repeated for the state of the machine; leave it out",
+    ),
 ];
 
 /// That a name is gone and what to use instead, as a sentence.

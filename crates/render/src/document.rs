@@ -18,7 +18,6 @@ use crate::answer::bottleneck::of_cells;
 use crate::calibration::calibration_json;
 use crate::comparison::comparison_json;
 use crate::constants::machines_json;
-use crate::distance::distances_json;
 use crate::explained::{Bottleneck, Share};
 use crate::first_run::FirstRun;
 use crate::imported::imported_json;
@@ -31,7 +30,6 @@ use crate::queue_limits::queue_limits_json;
 use crate::regimes::{self, RegimeOfCell};
 use crate::single_run::intervals_json;
 use crate::statements::statements_json;
-use crate::states::repeats_json;
 use crate::stop_rule::stop_rule_json;
 use crate::time_series::time_series_json;
 
@@ -103,10 +101,6 @@ pub struct Document {
     host_constants: Option<Value>,
     /// What the path of the lab carried before the first run.
     calibration: Option<Value>,
-    /// How far the CPUs of the endpoints were from each other, where that changed between runs.
-    core_to_core: Option<Value>,
-    /// What was done about runs in another state of the machine.
-    states: Option<Value>,
     /// How noisy the machine was.
     noise: Option<Value>,
     /// Facts about runs of other programs.
@@ -315,8 +309,6 @@ impl Document {
             queue_limits: some(&limits.drops).map(|_| queue_limits_json(&limits)),
             host_constants: some(&summary.constants).map(|constants| machines_json(constants)),
             calibration: summary.calibration.as_deref().map(calibration_json),
-            core_to_core: summary.distances.as_ref().map(distances_json),
-            states: summary.repeats.as_ref().map(repeats_json),
             noise: summary.noise.as_ref().map(noise_json),
             imported_runs: summary.is_imported.then(|| imported_json(&findings.events)),
             profile: findings.profiled.as_ref().map(profile_json),

@@ -7,10 +7,8 @@ use bitcost_model::units::counted;
 
 use crate::calibration::calibration_text;
 use crate::constants::constants_remarks;
-use crate::distance::distances_text;
 use crate::noise::noise_text;
 use crate::statements::statement_lines;
-use crate::states::repeats_text;
 use crate::stop_rule::stop_rule_text;
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::cells::Tally;
@@ -36,7 +34,7 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
         0 => None,
         count => Some(format!("{} of {planned} planned", counted(count, "run"))),
     };
-    let groups: [(&'static str, Vec<String>); 14] = [
+    let groups: [(&'static str, Vec<String>); 12] = [
         ("caveat: ", summary.caveats.clone()),
         ("- ", missing(summary)),
         ("CPU time: ", attribution(summary)),
@@ -45,11 +43,6 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
         ("host constants: ", constants_remarks(summary)),
         ("calibration: ", calibration_text(summary)),
         ("regimes: ", regimes(summary)),
-        (
-            "core-to-core: ",
-            one(summary.distances.as_ref().map(distances_text)),
-        ),
-        ("state: ", one(summary.repeats.as_ref().map(repeats_text))),
         ("noise: ", one(summary.noise.as_ref().map(noise_text))),
         (
             "stop rule: ",

@@ -11,7 +11,6 @@ use bitcost_model::units::counted;
 use bitcost_study::check::Levels;
 
 use crate::answer::{Answer, stacked};
-use crate::distance::distances_caveat;
 use crate::figure::{figure, figure_alone, figure_marked};
 use crate::layout::{WIDTH, labelled, paragraph};
 use crate::noise::undetected_text;
@@ -373,11 +372,6 @@ fn caveats(summary: &Summary, answer: &Answer) -> Vec<String> {
     };
     missing(summary.excluded.len(), "left out");
     missing(summary.incomplete.len(), "not made");
-    found.extend(summary.distances.as_ref().map(|distances| {
-        let runs = (distances.kept + distances.others).max(1);
-        let weight = distances.others as f64 / runs as f64;
-        Caveat::new(weight, distances_caveat(distances))
-    }));
     let noise = summary.noise.as_ref();
     let detectable = noise.and_then(|noise| noise.detectable.as_ref());
     found.extend(

@@ -82,12 +82,10 @@ impl Policy {
                 self.interface(device)
             }
             ToAgent::Route { to } => self.route(*to),
-            ToAgent::Constants { .. } | ToAgent::Distance { .. } | ToAgent::Idle { .. }
-                if self.no_cost =>
-            {
+            ToAgent::Constants { .. } | ToAgent::Idle { .. } if self.no_cost => {
                 Err(announced("a measurement of the host"))
             }
-            ToAgent::Constants { .. } | ToAgent::Distance { .. } => Ok(()),
+            ToAgent::Constants { .. } => Ok(()),
             ToAgent::Idle { length_ms } => idle(Duration::from_millis((*length_ms).into())),
             ToAgent::TryProfile { .. } => self.profile(),
             ToAgent::Prepare(prepare) => self.prepare(prepare),

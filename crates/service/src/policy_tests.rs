@@ -372,7 +372,6 @@ fn a_test_that_was_announced_without_cost_measures_none_and_changes_nothing() {
         with_setting,
         check(&announced, &ToAgent::Idle { length_ms: 1 }, 0),
         check(&announced, &ToAgent::Constants { cpus: Vec::new() }, 0),
-        check(&announced, &ToAgent::Distance { cpus: [0, 1] }, 0),
     ] {
         let why = refused.expect_err("refused");
         assert!(why.contains("announced with --no-cost"), "{why}");

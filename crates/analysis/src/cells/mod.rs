@@ -3,7 +3,7 @@
 
 mod cell;
 mod coverage;
-mod distance;
+mod machine;
 mod row;
 mod runs;
 mod tally;
@@ -11,9 +11,8 @@ mod tally;
 pub(crate) use cell::Places;
 pub use cell::{ALONE, CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, has};
 pub use coverage::{COVERED_FROM, coverage_pct};
-pub use distance::Distances;
-pub(crate) use distance::{ONE_DISTANCE, round_trip};
+pub(crate) use machine::machine_caveat;
 pub use row::{RunRow, Status};
 pub use runs::ExcludedRun;
-pub(crate) use runs::{CellRuns, Runs, distances};
+pub(crate) use runs::{CellRuns, Runs};
 pub use tally::Tally;

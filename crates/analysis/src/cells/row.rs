@@ -36,8 +36,6 @@ pub struct RunRow {
     pub cell: usize,
     /// What became of it.
     pub status: Status,
-    /// Whether it is left out only because the endpoints' CPUs were at another distance.
-    pub is_at_other_distance: bool,
     /// Why the run is not used in its cell.
     pub reason: Option<String>,
     /// Whether it failed because a host lacks something that it asks for.
@@ -75,7 +73,6 @@ impl RunRow {
             block,
             cell,
             status,
-            is_at_other_distance: false,
             reason: None,
             host_lacks: false,
             began_at: None,

@@ -5,13 +5,11 @@ use crate::metrics::{FULL_PACKETS, Figures, METRICS, Method, SoftirqMeans};
 use bitcost_model::Unavailable;
 use bitcost_model::event::FailureKind;
 use bitcost_model::harmless;
-use bitcost_model::machine_state::DistanceState;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
 use bitcost_stats::Interval;
 
 use super::cell::CellSummary;
-use super::distance::{Distances, Placed, kept_states};
 use super::row::{RunRow, Status};
 use super::tally::Tally;
 use crate::log::{Imported, Log, Outcome, Reduced, TimeSeries, Unfinished};
@@ -163,10 +161,6 @@ pub(crate) struct Runs {
     pub notes: Tally<(Option<String>, String)>,
     pub incomplete: Vec<u32>,
     pub rows: Vec<RunRow>,
-    /// Present where the endpoints' CPUs were not equally far from each other in all runs.
-    pub distances: Option<Distances>,
-    /// The distance of each two CPUs of the endpoints that the figures are of, where it was measured.
-    pub states: Vec<DistanceState>,
 }
 
 impl Runs {
@@ -175,16 +169,13 @@ impl Runs {
     pub fn sort(plan: &Plan, log: &mut Log, blocks: u32) -> Runs {
         let (excluded, notes, incomplete, rows) =
             (Vec::new(), Tally::default(), Vec::new(), Vec::new());
-        let (distances, states) = distances(plan, log);
-        let cells = regimes(plan, log, distances.as_ref());
+        let cells = regimes(plan, log);
         let mut runs = Runs {
             cells,
             excluded,
             notes,
             incomplete,
             rows,
-            distances,
-            states,
         };
         for planned in &plan.runs {
             let Some(cell) = plan.cells.get(planned.cell) else {
@@ -247,15 +238,13 @@ impl Runs {
     }
 
     fn ended(&mut self, planned: &PlannedRun, cell: &Cell, run: Reduced) {
-        let distances = self.distances.as_ref();
-        let is_far = distances.and_then(|distances| distances.refusal(planned.cell, &run.state));
-        let reason = run.left_out.clone().or(is_far);
-        let status = if reason.is_some() {
-            Status::LeftOut
-        } else {
-            Status::Used
-        };
+        let reason = run.left_out;
         let is_used = reason.is_none();
+        let status = if is_used {
+            Status::Used
+        } else {
+            Status::LeftOut
+        };
         let cell_runs = &mut self.cells[planned.cell];
         let has_full_packets = cell_runs.has_full_packets(planned.index);
         let is_of_main_regime = cell_runs.is_of_main_regime(planned.index);
@@ -265,16 +254,12 @@ impl Runs {
         }
         let row = self.row(planned, status);
         let method = run.method.as_ref().ok().copied();
-        row.is_at_other_distance = reason.is_some() && run.left_out.is_none();
-        (row.figures, row.method, row.reason) = (run.figures, method, reason);
+        (row.figures, row.method, row.reason) = (run.figures, method, reason.clone());
         (row.is_disturbed, row.kept) = (run.is_disturbed, run.kept);
         (row.has_full_packets, row.is_of_main_regime) = (has_full_packets, is_of_main_regime);
         (row.not_in_effect, row.caveats) = (run.not_in_effect.clone(), run.caveats);
-        if let Some(reason) = run.left_out {
+        if let Some(reason) = reason {
             return self.exclude(planned, cell, reason);
-        }
-        if !is_used {
-            return;
         }
         let runs = &mut self.cells[planned.cell];
         runs.add_method(run.method);
@@ -306,36 +291,17 @@ impl Runs {
 }
 
 /// The cells without runs, each with its two regimes if the runs that are to be used have two.
-fn regimes(plan: &Plan, log: &Log, distances: Option<&Distances>) -> Vec<CellRuns> {
+fn regimes(plan: &Plan, log: &Log) -> Vec<CellRuns> {
     let mut found: Vec<Vec<(u64, Vec<Regime>)>> = vec![Vec::new(); plan.cells.len()];
     for planned in &plan.runs {
         let Some((_, Outcome::Ended(run))) = log.outcomes.get(&planned.index) else {
             continue;
         };
-        let is_far = distances.and_then(|found| found.refusal(planned.cell, &run.state));
         if let Some(cell) = found.get_mut(planned.cell)
             && run.left_out.is_none()
-            && is_far.is_none()
         {
             cell.push((u64::from(planned.index) + 1, run.regimes.clone()));
         }
     }
     found.iter().map(|runs| CellRuns::new(runs)).collect()
-}
-
-/// How far the endpoints' CPUs were from each other in the runs of which there are figures, and at
-/// which distances.
-pub(crate) fn distances(plan: &Plan, log: &Log) -> (Option<Distances>, Vec<DistanceState>) {
-    let placed = |planned: &PlannedRun| match &log.outcomes.get(&planned.index)?.1 {
-        Outcome::Ended(run) if run.left_out.is_none() => {
-            let (cpus, times) = run.state.distance?;
-            let cell = planned.cell;
-            Some(Placed { cell, cpus, times })
-        }
-        _ => None,
-    };
-    let runs: Vec<Placed> = plan.runs.iter().filter_map(placed).collect();
-    let study = log.repeats.as_ref().map_or(&[][..], |met| &met.states);
-    let distances = Distances::of(&runs, plan.cells.len(), study);
-    (distances, kept_states(&runs, study))
 }

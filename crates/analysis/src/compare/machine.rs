@@ -8,7 +8,8 @@ use bitcost_stats::{Scale, change, median, two_modes};
 
 use super::change::{OTHER_PROGRAM_RATIO, pct};
 use super::found::THRESHOLD_PCT;
-use crate::cells::{ONE_DISTANCE, RunRow};
+use super::state::ONE_DISTANCE;
+use crate::cells::RunRow;
 use crate::findings::Findings;
 use crate::metrics::{CORE_TO_CORE, SPEED, metric};
 

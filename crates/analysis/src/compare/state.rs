@@ -4,7 +4,15 @@
 //! A hypervisor may move a CPU to other cores. Runs are compared with runs of the same state; each side may have left out
 //! those of a state that the other one has kept, so all that have figures are taken.
 
-use crate::cells::{ONE_DISTANCE, RunRow, Status, round_trip};
+use crate::cells::{RunRow, Status};
+use crate::metrics::{CORE_TO_CORE, Figures};
+
+/// Runs whose round trips differ by less than this factor were made at one distance.
+pub(crate) const ONE_DISTANCE: f64 = 1.5;
+
+fn round_trip(figures: &Figures) -> Option<f64> {
+    figures.get(CORE_TO_CORE).filter(|trip| *trip > 0.0)
+}
 
 /// A state has at least this share of the runs; fewer were made while a CPU was moved.
 const SHARE_LEAST: f64 = 0.1;
@@ -52,7 +60,7 @@ pub(super) fn pairs_of_one_state<'a>(
     old: &[&'a RunRow],
     new: &[&'a RunRow],
 ) -> (Vec<&'a RunRow>, Vec<&'a RunRow>) {
-    let has_figures = |row: &&&RunRow| row.status == Status::Used || row.is_at_other_distance;
+    let has_figures = |row: &&&RunRow| row.status == Status::Used;
     let is_near = |a: &RunRow, b: &RunRow| {
         let trips = round_trip(&a.figures).zip(round_trip(&b.figures));
         trips.is_none_or(|(a, b)| a.max(b) < ONE_DISTANCE * a.min(b))
@@ -106,7 +114,7 @@ pub(super) fn in_common<'a>(cell: &Executions<'a>, states: &[Range]) -> Option<E
     if count(&of(&has_state)) == 0 {
         return Some(of(&|row| row.status == Status::Used));
     }
-    let with_figures = |row: &RunRow| row.status == Status::Used || row.is_at_other_distance;
+    let with_figures = |row: &RunRow| row.status == Status::Used;
     let of_state = |range: &Range| {
         of(&|row| {
             with_figures(row) && round_trip(&row.figures).is_some_and(|trip| is_in(trip, *range))

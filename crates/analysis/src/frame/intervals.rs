@@ -1,6 +1,6 @@
 //! One row per stretch between two samples of an endpoint of a run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bitcost_model::event::{Event, Events};
 use bitcost_model::imported::ImportedInterval;
@@ -164,7 +164,7 @@ fn of_import(interval: &ImportedInterval) -> Stretch {
 /// The stretches of each run that has a result, by run; if a run was tried more than once, those of
 /// its last try. `wanted` chooses runs.
 pub fn stretches(events: &Events, wanted: impl Fn(u32) -> bool) -> BTreeMap<u32, Vec<Stretch>> {
-    let (mut found, mut repeated) = (BTreeMap::new(), BTreeSet::new());
+    let mut found = BTreeMap::new();
     events.each(&wanted, &mut |_, event| match event {
         Event::RunEnded {
             run,
@@ -177,11 +177,7 @@ pub fn stretches(events: &Events, wanted: impl Fn(u32) -> bool) -> BTreeMap<u32,
         Event::RunImported { run, imported } => {
             found.insert(*run, imported.intervals.iter().map(of_import).collect());
         }
-        // Its result stays if the repetition has none.
-        Event::RunRepeated { run, .. } => {
-            repeated.insert(*run);
-        }
-        Event::RunBegan { run, .. } if !repeated.remove(run) => {
+        Event::RunBegan { run, .. } => {
             found.remove(run);
         }
         _ => {}

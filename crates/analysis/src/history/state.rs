@@ -3,9 +3,11 @@
 use bitcost_stats::median;
 
 use super::speed::Cells;
-use crate::cells::ONE_DISTANCE;
 use crate::findings::Findings;
 use crate::metrics::{CORE_TO_CORE, metric};
+
+/// Runs whose round trips differ by less than this factor were made at one distance.
+const ONE_DISTANCE: f64 = 1.5;
 
 /// For each execution, why its runs are of another state than those of most executions. Distances are relative to those
 /// of the same cell in all executions, because a study may give its cells different CPUs.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
-use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind, Repeats};
+use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind};
 use bitcost_model::harmless;
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::Plan;
@@ -32,17 +32,6 @@ pub(crate) enum Outcome {
     Failed(Unfinished),
     /// Another program's figures.
     Imported(Imported),
-}
-
-impl Outcome {
-    /// Whether its figures are in a cell, as far as the run itself says.
-    fn is_used(&self) -> bool {
-        match self {
-            Outcome::Ended(run) => run.left_out.is_none(),
-            Outcome::Failed(_) => false,
-            Outcome::Imported(_) => true,
-        }
-    }
 }
 
 /// A run without a result.
@@ -106,10 +95,6 @@ pub struct Log {
     pub(crate) searches: Vec<Search>,
     /// The last outcome of each run, with the place of its event.
     pub(crate) outcomes: BTreeMap<u32, (usize, Outcome)>,
-    /// The outcome before of each run that is repeated and has no other yet, and when that began.
-    repeated: BTreeMap<u32, ((usize, Outcome), Option<String>)>,
-    /// What was done about runs in other states of the machine; absent where there was none.
-    pub(crate) repeats: Option<Repeats>,
     /// When each run began.
     pub(crate) began: BTreeMap<u32, String>,
     /// Blocks after which the stop rule was met.
@@ -149,9 +134,7 @@ impl Reader {
     /// If they do not hold a study and exactly one plan, or contradict each other.
     pub fn finish(self) -> Result<(Log, Plan), LogError> {
         let log = self.error.map_or(Ok(self.log), Err)?;
-        let mut log = log.ok_or(LogError::NoStudy)?;
-        let unfinished: Vec<u32> = log.repeated.keys().copied().collect();
-        unfinished.into_iter().for_each(|run| log.keep(run));
+        let log = log.ok_or(LogError::NoStudy)?;
         Ok((log, self.plan.ok_or(LogError::NoPlan)?))
     }
 }
@@ -193,8 +176,6 @@ impl Log {
             calibration: None,
             searches: Vec::new(),
             outcomes: BTreeMap::new(),
-            repeated: BTreeMap::new(),
-            repeats: None,
             began: BTreeMap::new(),
             enough_blocks: None,
             first_run: None,
@@ -257,9 +238,7 @@ impl Log {
                 let ImportedRun { figures, notes, .. } = &**imported;
                 return self.end(*run, place, Outcome::Imported(Imported::of(figures, notes)));
             }
-            Event::RunRepeated { run, .. } => self.repeat(*run),
             Event::RunBegan { run, at } => self.begin(*run, at),
-            Event::StatesMet { repeats } => self.repeats = Some(repeats.clone()),
             Event::ExecutionEnded { enough_blocks, .. } => {
                 self.is_ended = true;
                 self.enough_blocks = *enough_blocks;
@@ -268,8 +247,7 @@ impl Log {
             | Event::Resumed { .. }
             | Event::Summarized { .. }
             | Event::Progress { .. }
-            | Event::Reconnecting { .. }
-            | Event::StateAwaited { .. } => {}
+            | Event::Reconnecting { .. } => {}
         }
         Ok(())
     }
@@ -373,38 +351,15 @@ impl Log {
     }
 
     fn end(&mut self, run: u32, place: usize, outcome: Outcome) -> Result<(), LogError> {
-        let is_used = outcome.is_used();
         if self.outcomes.insert(run, (place, outcome)).is_some() {
             return Err(LogError::SecondResult { run });
-        }
-        if is_used {
-            self.repeated.remove(&run);
-        } else {
-            self.keep(run);
         }
         Ok(())
     }
 
     fn begin(&mut self, run: u32, at: &str) {
         self.outcomes.remove(&run);
-        let is_repeated = self.repeated.contains_key(&run);
-        self.first_run
-            .take_if(|first| first.run == run && !is_repeated);
+        self.first_run.take_if(|first| first.run == run);
         self.began.insert(run, at.to_owned());
-    }
-
-    fn repeat(&mut self, run: u32) {
-        if let Some(outcome) = self.outcomes.remove(&run) {
-            let began = self.began.remove(&run);
-            self.repeated.insert(run, (outcome, began));
-        }
-    }
-
-    /// Keeps the outcome before of a run whose repetition gave none that can be used.
-    fn keep(&mut self, run: u32) {
-        if let Some((outcome, began)) = self.repeated.remove(&run) {
-            self.outcomes.insert(run, outcome);
-            self.began.extend(began.map(|began| (run, began)));
-        }
     }
 }

@@ -8,7 +8,6 @@ use crate::metrics::{
     Figures, Method, RunView, SoftirqMeans, Weak, WireLoad, attribute, why_untimed, wire_load,
 };
 use bitcost_model::Unavailable;
-use bitcost_model::machine_state::MachineState;
 use bitcost_model::record::Role;
 use bitcost_model::study::Label;
 
@@ -22,8 +21,6 @@ use super::time_series::TimeSeries;
 pub(crate) struct Reduced {
     /// The metrics that it has.
     pub figures: Figures,
-    /// The state of the machine in which it was made.
-    pub state: MachineState,
     /// Why it is left out of its cell.
     pub left_out: Option<String>,
     /// How CPU time was attributed, or why it was not.
@@ -92,7 +89,6 @@ impl Reduced {
         Reduced {
             kept: is_kept.then(kept),
             figures,
-            state: MachineState::of(view.sender, view.receiver),
             left_out: exclude::reason(view),
             method: attribution.map(|found| found.method),
             softirqs,

@@ -3,8 +3,7 @@
 
 use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
-use bitcost_model::event::{EndpointDescription, Repeats};
-use bitcost_model::machine_state::DistanceState;
+use bitcost_model::event::EndpointDescription;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::search::Search;
 use bitcost_model::study::{Cell, LabSpec, Label};
@@ -15,11 +14,9 @@ use super::answered::{Answered, answered};
 use super::improvement::{ImprovementSummary, improvements};
 use super::noise::Noise;
 use super::precision::{Measured, Precision};
-use crate::cells::{
-    CellRuns, CellSummary, Distances, ExcludedRun, Places, RunRow, Runs, distances, has,
-};
+use crate::cells::{CellRuns, CellSummary, ExcludedRun, Places, RunRow, Runs, has, machine_caveat};
 use crate::checks::{self, CheckSummary};
-use crate::log::{Log, Reader, TimeSeries};
+use crate::log::{Log, TimeSeries};
 
 /// The caveat on a log without a description of its hosts.
 const NOT_PLACED: &str = "the log does not describe the hosts (no `prepared` event before its runs): CPU time is attributed as \
@@ -94,13 +91,6 @@ pub struct Summary {
     pub notes: Vec<Note>,
     /// The result of the study's stop rule; absent where it has none.
     pub precision: Option<Precision>,
-    /// Present where the endpoints' CPUs were not equally far from each other in all runs.
-    pub distances: Option<Distances>,
-    /// The distance of each two CPUs of the endpoints that the figures are of, where it was measured.
-    pub states: Vec<DistanceState>,
-    /// What the execution did about runs in another state of the machine than its own; absent where
-    /// there was none.
-    pub repeats: Option<Repeats>,
     /// How noisy the machine was; absent where nothing is known of it.
     pub noise: Option<Noise>,
     /// Planned runs without a result that did not fail: not begun, aborted or interrupted.
@@ -108,13 +98,6 @@ pub struct Summary {
     /// Every planned run, in order.
     pub runs: Vec<RunRow>,
     places: Places,
-}
-
-/// The distances of the runs that a reader has taken so far, of each two CPUs of the endpoints; empty
-/// where none was measured.
-pub fn states_of(reader: Reader) -> Vec<DistanceState> {
-    let read = reader.finish();
-    read.map_or_else(|_| Vec::new(), |(log, plan)| distances(&plan, &log).1)
 }
 
 impl Summary {
@@ -126,6 +109,8 @@ impl Summary {
         };
         let blocks = log.enough_blocks.unwrap_or(planned);
         let runs = Runs::sort(&plan, &mut log, blocks);
+        let caveat = machine_caveat(&runs.rows, plan.cells.len());
+        log.caveats.extend(caveat);
         let cells = summaries(&log.study, &plan, &runs.cells);
         let places = Places::of(&cells);
         let improvements = improvements(&log.study, &cells, &places, &runs.cells, plan.seed);
@@ -173,9 +158,6 @@ impl Summary {
             searches: log.searches,
             notes: runs.notes.0.into_iter().map(note).collect(),
             incomplete: runs.incomplete,
-            distances: runs.distances,
-            states: runs.states,
-            repeats: log.repeats,
             runs: runs.rows,
             places,
         };

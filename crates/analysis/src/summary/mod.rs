@@ -11,7 +11,7 @@ mod shown;
 mod summarized;
 
 pub use answered::Answered;
-pub use build::{Note, Summary, states_of};
+pub use build::{Note, Summary};
 pub use curves::{LineOfCells, lines_along, numeric_factor};
 pub use improvement::ImprovementSummary;
 pub use noise::{Detectable, Noise, WANTED_PCT};

@@ -6,10 +6,9 @@ use bitcost_analysis::metrics::RunView;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::conditions::{Conditions, Offloads, Workload};
 use bitcost_model::counters::{Amount, CoreToCore, LinkEmulator, Queue};
-use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind, Repeats};
+use bitcost_model::event::{EndpointDescription, Event, FORMAT};
 use bitcost_model::host_settings::SettingRequest;
 use bitcost_model::machine::HostDescription;
-use bitcost_model::machine_state::DistanceState;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::record::{EndpointRecord, Role, TcpInfo};
 use bitcost_model::study::{Cell, Label};
@@ -511,109 +510,19 @@ fn events_with_round_trips(trips: &[u32]) -> Vec<Event> {
     events
 }
 
-/// The last run of these events, repeated with this round trip.
-fn repeated(events: &[Event], trip_ns: u32) -> [Event; 3] {
-    let mut ended = events.last().expect("a run").clone();
-    let Event::RunEnded { run, sender, .. } = &mut ended else {
-        panic!("the last event is no result");
-    };
-    sender.core_to_core = Some(CoreToCore {
-        cpus: [0, 1],
-        round_trip_ns: vec![trip_ns],
-    });
-    let (run, reason) = (*run, "the round trip was 370 ns".to_owned());
-    let at = String::new();
-    [
-        Event::RunRepeated { run, reason },
-        Event::RunBegan { run, at },
-        ended,
-    ]
-}
-
 #[test]
-fn the_last_result_of_a_repeated_run_counts() {
-    let mut events = events_with_round_trips(&[88, 85, 90, 370]);
-    events.extend(repeated(&events, 86));
-    events.push(Event::StatesMet {
-        repeats: Repeats {
-            repeated: 1,
-            ..Repeats::default()
-        },
-    });
-    let summary = summary(&events);
-    let distances = summary
-        .distances
-        .expect("the other run of the last block is far");
-    assert_eq!((distances.kept, distances.others), (7, 1));
-    assert_eq!(summary.repeats.map(|repeats| repeats.repeated), Some(1));
-    assert_eq!(summary.states[0].round_trip_ns, (85.0, 90.0));
-}
-
-#[test]
-fn a_repetition_without_a_result_leaves_the_one_before() {
-    let before = events_with_round_trips(&[88, 85, 90]);
-    let [repeated, began, _] = repeated(&before, 86);
-    let failed = Event::RunFailed {
-        run: 5,
-        kind: FailureKind::Interrupted,
-        reason: "stopped by the user".into(),
-        host_lacks: false,
-        until_stopped: None,
-    };
-    let whole = [&before[..], &[repeated.clone(), began.clone(), failed]].concat();
-    let cut = [&before[..], &[repeated, began]].concat();
-    for events in [whole, cut] {
-        let summary = summary(&events);
-        assert!(summary.incomplete.is_empty() && summary.excluded.is_empty());
-        assert!(summary.cells.iter().all(|cell| cell.runs == 3));
-    }
-}
-
-#[test]
-fn the_studys_state_counts_where_it_has_enough_runs() {
-    let mut events = events_with_round_trips(&[88, 85, 90, 370, 366, 372, 371]);
-    let far = summary(&events);
-    assert_eq!(far.states[0].round_trip_ns, (366.0, 372.0));
-    let states = vec![DistanceState {
-        cpus: [0, 1],
-        round_trip_ns: (85.0, 90.0),
-    }];
-    events.push(Event::StatesMet {
-        repeats: Repeats {
-            states,
-            ..Repeats::default()
-        },
-    });
-    let near = summary(&events);
-    assert_eq!(near.states[0].round_trip_ns, (85.0, 90.0));
-    assert!(near.cells.iter().all(|cell| cell.runs == 3));
-}
-
-#[test]
-fn figures_are_of_runs_whose_cpus_are_equally_far_from_each_other() {
-    let summary = summary_with_round_trips(&[370, 88, 85, 365, 90, 50]);
-    assert!(
-        summary.cells.iter().all(|cell| cell.runs == 3),
-        "50 is another distance than 85"
-    );
-    let distances = summary.distances.expect("several distances");
-    assert_eq!((distances.kept, distances.others), (6, 6));
-    assert_eq!(distances.kept_ns, (85.0, 90.0));
-    assert!(summary.excluded.is_empty(), "these runs have no fault");
-    let reasons = summary.runs.iter().filter_map(|run| run.reason.as_deref());
-    let reasons: Vec<&str> = reasons.collect();
-    assert_eq!(reasons.len(), 6);
-    assert!(
-        reasons.contains(
-            &"core-to-core round trip of 370 ns; the figures are of runs with 85 to 90 ns"
-        )
-    );
-}
-
-#[test]
-fn figures_are_of_all_runs_where_no_distance_has_enough_of_each_cell() {
+fn figures_are_of_all_runs_wherever_the_cpus_were() {
     let summary = summary_with_round_trips(&[370, 88, 85, 365]);
     assert!(summary.cells.iter().all(|cell| cell.runs == 4));
-    assert!(!summary.distances.expect("two distances").is_selected);
-    assert_eq!(summary_with_round_trips(&[88, 85, 90]).distances, None);
+    assert_eq!(
+        summary.caveats,
+        [
+            "the machine differed between runs: the endpoints' CPUs were 85 to 370 ns from each other"
+        ]
+    );
+    assert_eq!(
+        summary_with_round_trips(&[88, 85, 90]).caveats,
+        [""; 0],
+        "one distance"
+    );
 }

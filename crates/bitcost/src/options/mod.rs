@@ -14,5 +14,4 @@ pub mod repeats;
 pub mod services;
 pub mod settings;
 pub mod slow;
-pub mod states;
 pub mod whole;

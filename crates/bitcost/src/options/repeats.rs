@@ -1,7 +1,5 @@
 //! Repeating a run until the interval of its median is narrow enough.
 
-use std::time::Duration;
-
 use bitcost_analysis::compare::compared_metrics;
 use bitcost_analysis::metrics::{METRICS, Metric, metric};
 use bitcost_analysis::summary::Summary;
@@ -9,7 +7,6 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::study::UntilInterval;
 
-use super::states::state_budget;
 use crate::failure::Failure;
 
 /// How often a run is repeated.
@@ -25,10 +22,6 @@ pub struct Repeats {
     /// Minimum and maximum number of runs with --until-interval
     #[arg(long, value_name = "MIN-MAX", requires = "until_interval", value_parser = range, default_value = "5-30")]
     repeats: (u32, u32),
-    /// Maximum time to wait for the state of the machine of the first runs and to repeat runs that
-    /// were made in another state; 0 disables both [default: a quarter of the time of the runs]
-    #[arg(long, value_name = "TIME", value_parser = state_budget)]
-    pub state_budget: Option<Duration>,
 }
 
 /// Reads a share such as `5%`, in per cent.

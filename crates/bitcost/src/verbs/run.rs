@@ -23,7 +23,6 @@ use crate::options::order::{Order, new_seed};
 use crate::options::profile::{ProfileOptions, check_here};
 use crate::options::services::Asked;
 use crate::options::slow::refuse_slow;
-use crate::options::states::StateOptions;
 use crate::outcome::{check, say_answer};
 use crate::progress::Live;
 use crate::signals::stop_on_signals;
@@ -43,8 +42,6 @@ pub struct Arguments {
     order: Order,
     #[command(flatten)]
     executions: Executions,
-    #[command(flatten)]
-    states: StateOptions,
     #[command(flatten)]
     profile: ProfileOptions,
     #[command(flatten)]
@@ -193,7 +190,6 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
             .mesh
             .destination((&mut study, kubernetes), &arguments.hosts, Asked::reach)?;
     check_here(&study, &destination)?;
-    let states = arguments.states.states(&destination)?;
     let is_running = study.lab.running.is_some();
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     let plan = study.plan(seed, lengths);
@@ -215,7 +211,6 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     let start = Start {
         calibration: arguments.calibration(),
         out: Some(&arguments.out),
-        states,
         ..Start::new(&study, &plan, &destination, output::command_line())
     };
     Ok(start.execute(stop, &mut Live::new())?)
@@ -240,8 +235,7 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
     };
     let destination = resumed.destination(asked)?;
     check_here(resumed.study(), &destination)?;
-    let states = arguments.states.states(&destination)?;
-    let how = (arguments.calibration(), arguments.trust, states);
+    let how = (arguments.calibration(), arguments.trust);
     Ok(resumed.execute(
         &destination,
         how,

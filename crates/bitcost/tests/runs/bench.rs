@@ -85,7 +85,6 @@ impl Bench {
         let mut command = Command::new(program);
         command
             .args(words)
-            .args(once(words))
             .current_dir(self.path())
             .stdin(Stdio::null())
             .process_group(0);
@@ -195,14 +194,6 @@ impl Bench {
         eventually(PATIENCE, "every process is gone", || {
             self.family.members().is_empty().then_some(())
         });
-    }
-}
-
-/// The option with which a study makes each run once, whatever state the machine is in.
-fn once(words: &[&str]) -> &'static [&'static str] {
-    match words.first() {
-        Some(&"run") => &["--state-budget", "0"],
-        _ => &[],
     }
 }
 

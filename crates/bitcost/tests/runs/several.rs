@@ -8,8 +8,7 @@ use crate::bench::{Bench, PATIENCE, SMALL, log_file};
 use bitcost_testkit::process::eventually;
 
 bitcost_testkit::trials! {
-    Host: a_study_is_executed_several_times, an_interrupted_pause_keeps_what_is_done,
-          the_state_of_an_execution_is_asked_for;
+    Host: a_study_is_executed_several_times, an_interrupted_pause_keeps_what_is_done;
 }
 
 /// The folders of all executions.
@@ -55,21 +54,5 @@ fn an_interrupted_pause_keeps_what_is_done() {
     done.assert_prints("Throughput (Mbit/s");
     done.assert_says("read: bitcost history ");
     assert_eq!(executions(bench.path()).len(), 1);
-    bench.assert_nothing_left();
-}
-
-fn the_state_of_an_execution_is_asked_for() {
-    let bench = Bench::new();
-    bench.write("small.toml", SMALL);
-    let run = "run small.toml --no-calibration --blocks 1";
-    let words: Vec<&str> = run.split(' ').collect();
-    bench.bitcost(&words).assert_code(0);
-    let first = bench.execution();
-    let log = std::fs::read_to_string(log_file(&first)).unwrap();
-    let done = bench.bitcost(&[&words[..], &["--state-of", first.to_str().unwrap()]].concat());
-    // On a single CPU the endpoints' CPUs have no distance.
-    let is_measured = log.contains("\"core_to_core\"");
-    done.assert_code(if is_measured { 0 } else { 2 });
-    assert_eq!(executions(bench.path()).len(), 1 + usize::from(is_measured));
     bench.assert_nothing_left();
 }

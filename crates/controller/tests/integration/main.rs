@@ -8,5 +8,4 @@ mod order;
 mod processes;
 mod profiled;
 mod recovery;
-mod states;
 mod world;

@@ -54,8 +54,6 @@ pub struct Heard<'a> {
     pub earlier: usize,
     /// The run that was prepared last.
     pub run: Option<u32>,
-    /// The time on the controller's clock.
-    pub at: Duration,
     pub message: &'a ToAgent,
 }
 
@@ -380,7 +378,6 @@ impl State {
             role: id.role,
             earlier: agent.earlier,
             run: agent.prepared.as_ref().map(|prepare| prepare.run),
-            at: arrival,
             message,
         };
         match (self.script)(&heard) {
@@ -454,9 +451,6 @@ impl State {
                     ..HostConstants::default()
                 })));
             }
-            ToAgent::Distance { .. } => answers.push(FromAgent::Distance {
-                round_trip_ns: None,
-            }),
             ToAgent::TryProfile { .. } => answers.push(FromAgent::Profilable),
             ToAgent::Prepare(prepare) => answers.push(FromAgent::Listening {
                 addresses: listening(prepare),

@@ -180,7 +180,7 @@ fn tried(
         ..Plan::of_one(plan.cells[run.planned.cell].conditions.clone())
     };
     let mut pass = |event| match event {
-        Event::ExecutionEnded { .. } | Event::StatesMet { .. } => Ok(()),
+        Event::ExecutionEnded { .. } => Ok(()),
         Event::RunFailed {
             run,
             kind,

@@ -117,10 +117,7 @@ impl Writer {
     /// Intermediate readings are not appended, because the run's record has them. Returns the
     /// number of the log's lines, which is that of the event's line.
     pub fn append(&mut self, event: &Event) -> Result<usize, StoreError> {
-        let is_live_only = matches!(
-            event,
-            Event::Progress { .. } | Event::Reconnecting { .. } | Event::StateAwaited { .. }
-        );
+        let is_live_only = matches!(event, Event::Progress { .. } | Event::Reconnecting { .. });
         if is_live_only {
             return Ok(self.lines);
         }
@@ -146,9 +143,7 @@ impl Writer {
         self.file.write_all(&line)?;
         match event {
             // Imported data can be imported again.
-            Event::RunBegan { .. } | Event::RunImported { .. } | Event::RunRepeated { .. } => {
-                Ok(())
-            }
+            Event::RunBegan { .. } | Event::RunImported { .. } => Ok(()),
             _ => self.file.sync_data(),
         }
     }

@@ -132,11 +132,6 @@ fn answer(message: ToAgent, server: SocketAddr, output: &Output, running: &mut O
             std::thread::sleep(Duration::from_millis(length_ms.min(1000).into()));
             return output.send(&FromAgent::Idle(Box::<IdleBaseline>::default()));
         }
-        ToAgent::Distance { .. } => {
-            return output.send(&FromAgent::Distance {
-                round_trip_ns: None,
-            });
-        }
         ToAgent::TryProfile { .. } => {
             return output.send(&lacks("does not sample the CPUs of its host"));
         }

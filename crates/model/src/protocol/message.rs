@@ -171,11 +171,6 @@ pub enum ToAgent {
         /// agent chooses.
         cpus: Vec<u32>,
     },
-    /// Asks the agent how far two CPUs of its host are now from each other: [`FromAgent::Distance`].
-    Distance {
-        /// The CPUs.
-        cpus: [u32; 2],
-    },
     /// Asks the agent whether it may sample the CPUs of its host this often in a second:
     /// [`FromAgent::Profilable`].
     TryProfile {
@@ -236,12 +231,6 @@ pub enum FromAgent {
     Idle(Box<IdleBaseline>),
     /// The constants of the host.
     Constants(Box<HostConstants>),
-    /// The distance of two CPUs.
-    Distance {
-        /// The median round trip of a cache line between them, in ns; absent where it could not be
-        /// measured.
-        round_trip_ns: Option<u32>,
-    },
     /// The CPUs of the host can be sampled.
     Profilable,
     /// The addresses on which the endpoint listens.

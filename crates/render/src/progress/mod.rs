@@ -6,7 +6,6 @@
 
 mod say;
 mod seconds;
-mod state_line;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,9 +17,10 @@ use bitcost_model::units::{counted, show_duration};
 use bitcost_model::{harmless, harmless_page};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::mode_search::search_sentence;
+
 pub use say::{say, say_whole};
 pub use seconds::Seconds;
-pub use state_line::state_line;
 
 /// The view of one execution.
 pub struct View {
@@ -28,8 +28,6 @@ pub struct View {
     plan: Option<Plan>,
     left: Duration,
     run: u32,
-    /// Whether the present run was counted before, and is repeated.
-    is_repeated: bool,
     last: BTreeMap<Role, Sample>,
     bar: ProgressBar,
 }
@@ -42,7 +40,6 @@ impl View {
             plan: None,
             left: Duration::ZERO,
             run: 0,
-            is_repeated: false,
             last: BTreeMap::new(),
             bar: ProgressBar::hidden(),
         }
@@ -50,16 +47,9 @@ impl View {
 
     /// Shows an event.
     pub fn show(&mut self, event: &Event) {
-        if let Some(line) = state_line(event) {
-            match event {
-                Event::StatesMet { .. } => self.always(&line),
-                _ => self.line(&line),
-            }
-            self.bar.set_message(line);
-        }
         match event {
             Event::Planned { plan } => self.begin(plan),
-            Event::RunRepeated { .. } => self.is_repeated = true,
+            Event::Searched { search } => self.line(&search_sentence(search)),
             Event::RunBegan { run, .. } => self.run_began(*run),
             Event::Progress {
                 role: Role::Receiver,
@@ -184,12 +174,10 @@ impl View {
         ));
     }
 
-    /// Counts a run as made, once.
+    /// Counts a run as made.
     fn count(&mut self, run: u32) {
-        if !std::mem::take(&mut self.is_repeated) {
-            self.count_off(run);
-            self.bar.inc(1);
-        }
+        self.count_off(run);
+        self.bar.inc(1);
     }
 
     /// A line that stays, on a terminal too.

@@ -102,7 +102,7 @@ fn test(bitcost: &Path, situation: &Situation, words: &[&str]) -> Result<Value> 
     };
     command
         .current_dir(place.path())
-        .args(["test", situation.workload, "--json", "--state-budget", "0"])
+        .args(["test", situation.workload, "--json"])
         .args(["--topology", &lab])
         .args(words)
         .args(&situation.options)

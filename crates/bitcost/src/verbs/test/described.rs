@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use bitcost_analysis::prove::{Ordinary, Settings};
-use bitcost_execute::{Destination, Executed, Start, States, labs};
+use bitcost_execute::{Destination, Executed, Start, labs};
 use bitcost_iperf3::client::request;
 use bitcost_model::Invalid;
 use bitcost_model::plan::Lengths;
@@ -159,7 +159,6 @@ impl Test<'_> {
                 true => request::check,
                 false => |_| Ok(()),
             },
-            states: States::within(self.arguments.repeats.state_budget),
             ..Start::new(study, &plan, &self.destination, output::command_line())
         };
         Ok(start.execute(stop, lines)?)

@@ -15,7 +15,7 @@ use bitcost_analysis::improve::{
 };
 use bitcost_analysis::prove::Ordinary;
 use bitcost_controller::Ending;
-use bitcost_execute::{ExecuteError, Start, States, Until, round_folder, step_folder};
+use bitcost_execute::{ExecuteError, Start, Until, round_folder, step_folder};
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Direction;
 use bitcost_model::plan::Lengths;
@@ -443,7 +443,6 @@ impl Climb<'_, '_> {
             out: self.folder.as_deref(),
             folder: Some(folder),
             until,
-            states: States::within(Some(Duration::ZERO)),
             ..Start::new(study, plan, &self.test.destination, output::command_line())
         };
         let executed = start.execute(self.stop, &mut silent(self.stop))?;

@@ -11,7 +11,8 @@ use bitcost_model::event::Event;
 use bitcost_model::harmless;
 use bitcost_model::plan::Plan;
 use bitcost_model::units::counted;
-use bitcost_render::progress::{Seconds, state_line};
+use bitcost_render::mode_search::search_sentence;
+use bitcost_render::progress::Seconds;
 use bitcost_render::stop_rule::stop_rule_text;
 
 use crate::failure::Failure;
@@ -96,13 +97,10 @@ impl Progress for Lines {
         if self.is_silent {
             return;
         }
-        // The result as text says what a search found.
-        let is_said = self.is_text && matches!(event, Event::Searched { .. });
-        if let Some(line) = state_line(event).filter(|_| !is_said) {
-            output::say(&line);
-        }
         match event {
             Event::Planned { plan } => self.plan = Some(plan.clone()),
+            // The result as text says what a search found.
+            Event::Searched { search } if !self.is_text => output::say(&search_sentence(search)),
             // Between named hosts the notes were reported earlier.
             Event::Prepared {
                 lab: Some(_),

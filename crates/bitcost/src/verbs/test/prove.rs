@@ -12,7 +12,7 @@ use bitcost_analysis::prove::{
     Chosen, FACTOR, Ordinary, Purpose, UNCHANGED, apply, choose, is_enough, judge,
 };
 use bitcost_controller::Ending;
-use bitcost_execute::{ExecuteError, PROOF, Start, States, Until};
+use bitcost_execute::{ExecuteError, PROOF, Start, Until};
 use bitcost_model::plan::Lengths;
 use bitcost_model::units::{counted, show_duration};
 use bitcost_study::{Single, Study, Varied};
@@ -153,7 +153,6 @@ impl Experiments<'_, '_> {
                 budget,
                 is_enough: &is_enough,
             }),
-            states: States::within(Some(Duration::ZERO)),
             ..Start::new(
                 &study,
                 &plan,
