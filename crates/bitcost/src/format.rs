@@ -56,8 +56,6 @@ pub enum Rows {
     Runs,
     /// The time between two samples of an endpoint of a run
     Intervals,
-    /// The CPU time of a layer at an endpoint of a profiled cell
-    Layers,
 }
 
 /// How a result is printed.
@@ -188,7 +186,6 @@ impl From<Rows> for bitcost_render::export::Rows {
         match rows {
             Rows::Runs => Self::Runs,
             Rows::Intervals => Self::Intervals,
-            Rows::Layers => Self::Layers,
         }
     }
 }

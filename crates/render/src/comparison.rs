@@ -7,7 +7,6 @@ use crate::json_parts::{levels_json, without_null};
 use crate::lines::Lines;
 use crate::markdown_table::{escape, markdown_table};
 use crate::number;
-use crate::profile::{changes_json, layer_sentences};
 use crate::titles::named;
 use bitcost_analysis::compare::{
     BETWEEN_LEAST, Change, ComparedCell, Comparison, Pairing, Shift, Together, Unmatched, Verdict,
@@ -30,7 +29,6 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
         .map(|words| format!("{}.\n\n", escape(&words)))
         .collect();
     let lists = [
-        layer_sentences(comparison),
         comparison_remarks(comparison),
         comparison_unmatched(comparison),
     ];
@@ -305,13 +303,11 @@ pub(crate) fn shown(change: &Change) -> String {
 /// The comparison as JSON: `old`, `new`, `same_blocks`, `old_executions`,
 /// `new_executions`, `not_comparable` (reasons), `together` (what all cells have in common), `threshold_pct`, `machine_differences`,
 /// `host_differences`, `constant_differences`, `setting_differences`, `known_to_one_side`,
-/// `run_remarks`, `cells` with `levels`, `changes`, and of profiled runs `layers`,
-/// `unmatched`. Absent values have no key.
+/// `run_remarks`, `cells` with `levels` and `changes`, `unmatched`. Absent values have no key.
 pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
     let cells = comparison.cells.iter().map(|cell| {
-        let layers = (!cell.layers.is_empty()).then(|| changes_json(&cell.layers));
         let changes: Vec<_> = cell.changes.iter().map(entry).collect();
-        json!({ "levels": levels_json(&cell.levels), "changes": changes, "layers": layers })
+        json!({ "levels": levels_json(&cell.levels), "changes": changes })
     });
     let unmatched = comparison.unmatched.iter().map(|only| {
         json!({ "cell": only.cell, "only_in": comparison.side(only.is_old), "why": only.why })

@@ -14,7 +14,6 @@ use crate::comparison_headline::comparison_headline;
 use crate::layout::paragraph;
 use crate::lines::Lines;
 use crate::number;
-use crate::profile::layer_sentences;
 
 /// The columns of the words before a change.
 const LABEL: usize = 9;
@@ -52,13 +51,7 @@ pub fn comparison_text(comparison: &Comparison, width: Option<u16>) -> String {
         .into_iter()
         .filter(|(_, change)| SAID.contains(&change.verdict) && !comparison.moves_with_all(change));
     let changed = changed.map(|(cell, change)| (verdict(change.verdict), sentence(cell, change)));
-    let layers = layer_sentences(comparison).into_iter();
-    let layers = layers.map(|words| (label("layers"), words));
-    for said in [
-        together.collect(),
-        changed.collect(),
-        layers.collect::<Vec<_>>(),
-    ] {
+    for said in [together.collect::<Vec<_>>(), changed.collect()] {
         text += &block(&mut said.iter().map(|(mark, words)| (&**mark, words.clone())));
     }
     let is_of = |verdict: Verdict| move |change: &Change| change.verdict == verdict;

@@ -17,7 +17,7 @@ pub(crate) const FORM: Form = Form {
 };
 
 fn export(input: &Input) -> Result<Exported, ExportError> {
-    if let Some(rows @ (Rows::Intervals | Rows::Layers)) = input.rows {
+    if let Some(rows @ Rows::Intervals) = input.rows {
         return Ok(csv(&rows.table(input.executions)).into());
     }
     let rows = RunRows::new(input.executions);

@@ -106,9 +106,8 @@ pub struct Document {
     /// Facts about runs of other programs.
     imported_runs: Option<Value>,
     /// Where the time goes, of runs that were profiled: for each of `cells` and each of its `ends` the
-    /// `layers` in ns with bounds, their `sum`, the time by the runs' own account (`accounted`), layers by
-    /// `activities`, and functions of no layer; `improvements` are the differences by
-    /// layer between the study's two levels; `sampling` is profiled ÷ measured of each metric.
+    /// `layers` in ns with bounds and share, their `sum`, the time by the runs' own account
+    /// (`accounted`), and functions of no layer (`unclassified`).
     profile: Option<Value>,
     /// What makes the test faster or cheaper, of `bitcost improve`: `for`, `steps` with `limiter`,
     /// `change`, `rate` and `cost_us`, `not_kept`, `not_tried` and `end`.

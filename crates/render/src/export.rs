@@ -6,7 +6,6 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, intervals_table, runs_table};
 
 use crate::layout::TextOptions;
-use crate::profile::layers_table;
 use crate::provenance::{Maker, Source};
 
 /// A form of output.
@@ -61,8 +60,6 @@ pub enum Rows {
     Runs,
     /// The time between two samples of an endpoint of a run.
     Intervals,
-    /// A layer at an endpoint of a profiled cell.
-    Layers,
 }
 
 impl Rows {
@@ -71,7 +68,6 @@ impl Rows {
         match self {
             Rows::Runs => runs_table(executions),
             Rows::Intervals => intervals_table(executions),
-            Rows::Layers => layers_table(executions),
         }
     }
 }

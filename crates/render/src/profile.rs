@@ -3,11 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bitcost_analysis::compare::{ComparedCell, Comparison};
-use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::{Table, Value as Field};
-use bitcost_analysis::metrics::metric;
-use bitcost_analysis::profile::{EndChange, EndLayers, LayerChange, Profiled, ProfiledCell};
+use bitcost_analysis::profile::{EndLayers, Profiled, ProfiledCell, RunProfile};
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::profile::Layer;
 use bitcost_model::record::Role;
@@ -19,19 +15,17 @@ use crate::lines::Lines;
 
 /// The heading of the tables.
 pub(crate) const HEADING: &str = "Where the time goes";
-/// Layers that a sentence on a change names.
-const NAMED: usize = 3;
 /// Functions below no anchor that are named.
 const FUNCTIONS: usize = 5;
 /// The share of *other kernel* from which its functions are named.
 const MUCH_UNCLASSIFIED: f64 = 0.05;
 /// The share of samples requested of busy CPUs that were not taken from which it is said.
 const MUCH_MISSED: f64 = 0.1;
-/// The share of chains that were cut from which it is said.
-const MUCH_CUT: f64 = 0.01;
+/// The share of lost samples and of cut chains from which it is said.
+const MUCH_LOST: f64 = 0.01;
 
 /// `at the sender`, `at the client`.
-pub(crate) fn place(of: &str, end: Role) -> &'static str {
+fn place(of: &str, end: Role) -> &'static str {
     match (of, end) {
         ("transaction", Role::Sender) => "at the client",
         ("transaction", Role::Receiver) => "at the server",
@@ -40,28 +34,17 @@ pub(crate) fn place(of: &str, end: Role) -> &'static str {
     }
 }
 
-/// The ends of a cell that were profiled.
-fn ends(cell: &ProfiledCell) -> impl Iterator<Item = &EndLayers> {
-    cell.ends.iter().flatten()
-}
-
-/// The tables, each with its title: of one cell both ends next to each other, of several a table for
-/// each end, of at most this many cells.
+/// A table for each end with its title, of at most this many cells.
 pub(crate) fn profile_tables(profiled: &Profiled, columns: usize) -> Vec<(String, Lines)> {
-    if let [cell] = &profiled.cells[..] {
-        let title = format!("{HEADING}, ns/{}", cell.of);
-        let columns = ends(cell).map(|end| (place(cell.of, end.end).to_owned(), end));
-        return vec![(title, lines(&columns.collect::<Vec<_>>()))];
-    }
     let mut tables = Vec::new();
     for of in ["KiB", "transaction"] {
         for role in [Role::Sender, Role::Receiver] {
             let cells = profiled.cells.iter().filter(|cell| cell.of == of);
-            let known: Vec<(String, &EndLayers)> = cells
-                .filter_map(|cell| Some((cell.name.clone(), cell.end(role)?)))
+            let known: Vec<(&str, &EndLayers)> = cells
+                .filter_map(|cell| Some((cell.name.as_str(), cell.end(role)?)))
                 .collect();
             for part in known.chunks(columns.max(1)) {
-                let title = format!("{HEADING} {}, ns/{of}", place(of, role));
+                let title = format!("{HEADING} {}, ns/{of} and share", place(of, role));
                 tables.push((title, lines(part)));
             }
         }
@@ -69,7 +52,7 @@ pub(crate) fn profile_tables(profiled: &Profiled, columns: usize) -> Vec<(String
     tables
 }
 
-fn lines(columns: &[(String, &EndLayers)]) -> Lines {
+fn lines(columns: &[(&str, &EndLayers)]) -> Lines {
     let row = |title: &str, figure: &dyn Fn(&EndLayers) -> Option<String>| {
         let figures = columns
             .iter()
@@ -78,8 +61,8 @@ fn lines(columns: &[(String, &EndLayers)]) -> Lines {
     };
     let ns = |time: &Interval| time.with_places(0);
     let time = |end: &EndLayers, layer: Layer| match end.layer(layer) {
-        None if end.absent.contains(&layer) => Some("not known".to_owned()),
-        time => time.map(ns),
+        Some(time) => Some(format!("{} {:3.0} %", ns(time), 100.0 * end.share(layer))),
+        None => end.absent.contains(&layer).then(|| "not known".to_owned()),
     };
     let has = |layer: &Layer| columns.iter().any(|(_, end)| time(end, *layer).is_some());
     let mut rows: Vec<Vec<String>> = Layer::ALL
@@ -91,10 +74,7 @@ fn lines(columns: &[(String, &EndLayers)]) -> Lines {
     rows.push(row("by the run's CPU accounting", &|end| {
         end.accounted.as_ref().map(ns)
     }));
-    rows.push(row("sum ÷ accounting − 1, %", &|end| {
-        end.difference_pct.map(|pct| pct.with_places(1))
-    }));
-    let names = columns.iter().map(|(name, _)| name.as_str());
+    let names = columns.iter().map(|(name, _)| *name);
     Lines::new(std::iter::once("layer").chain(names), rows)
 }
 
@@ -112,58 +92,45 @@ pub(crate) fn profile_text(profiled: &Profiled, columns: usize, options: TextOpt
     text + "\n"
 }
 
-/// The layers that are not known, because the kernel has no function by which they would be.
-fn absent_sentence(profiled: &Profiled) -> Option<String> {
-    let ends = profiled.cells.iter().flat_map(ends);
-    let absent: BTreeSet<Layer> = ends.flat_map(|end| end.absent.iter().copied()).collect();
-    let titles: Vec<&str> = absent.into_iter().map(Layer::title).collect();
-    (!titles.is_empty()).then(|| {
-        format!(
-            "This kernel has none of the functions that identify these layers; their time is counted in the layers that call them: {}.",
-            titles.join(", ")
-        )
-    })
-}
-
 /// What is to be known of the tables, a sentence or two each.
 pub(crate) fn profile_paragraphs(profiled: &Profiled) -> Vec<String> {
-    let runs: usize = profiled.cells.iter().map(|cell| cell.runs.len()).sum();
+    let cells = &profiled.cells;
+    let runs: usize = cells.iter().map(|cell| cell.runs.len()).sum();
     let mut said = vec![format!(
         "Medians over {}, which are twins of the measured ones; each sample is in one layer, that of the deepest known entry point of its call chain.",
         counted(runs, "profiled run")
     )];
-    for (name, changes) in &profiled.improvements {
-        let ends = changes.iter();
-        said.extend(ends.map(|change| format!("{name}: {}.", change_sentence(change))));
+    for cell in cells {
+        let ends = cell.ends.iter().flatten();
+        said.extend(ends.filter_map(|end| unclassified(cell, end)));
     }
-    said.extend(cost_sentence(profiled));
-    for cell in &profiled.cells {
-        said.extend(ends(cell).filter_map(|end| unclassified(profiled, cell, end)));
-    }
-    said.extend(absent_sentence(profiled));
-    let losses = profiled.cells.iter().map(ProfiledCell::losses);
-    let (lost, cut) = losses.fold((0.0, 0.0), |(lost, cut): (f64, f64), (one, other)| {
-        (lost.max(one), cut.max(other))
-    });
-    let missed = profiled.cells.iter().map(ProfiledCell::missed);
-    let missed = missed.fold(0.0, f64::max);
-    if missed > MUCH_MISSED {
+    let ends = cells.iter().flat_map(|cell| cell.ends.iter().flatten());
+    let absent: BTreeSet<Layer> = ends.flat_map(|end| end.absent.iter().copied()).collect();
+    let titles: Vec<&str> = absent.into_iter().map(Layer::title).collect();
+    if !titles.is_empty() {
         said.push(format!(
-            "Up to {:.0} % fewer samples of busy CPUs were taken than requested, as happens when a virtual CPU is often halted; what is missing at an end is counted as its layers \"scheduler\" and \"wake-ups and interrupts\".",
-            100.0 * missed
+            "This kernel has none of the functions that identify these layers; their time is counted in the layers that call them: {}.",
+            titles.join(", ")
         ));
     }
-    if lost > 0.0 {
-        said.push(format!(
-            "Up to {:.1} % of a run's samples were lost.",
-            100.0 * lost
-        ));
-    }
-    if cut > MUCH_CUT {
-        said.push(format!(
-            "Up to {:.0} % of a run's call chains were cut at their longest length; their outermost functions are missing.",
-            100.0 * cut
-        ));
+    for (share, much, words) in [
+        (
+            (|run: &RunProfile| run.missed) as fn(&RunProfile) -> f64,
+            MUCH_MISSED,
+            "fewer samples of busy CPUs were taken than requested, as happens when a virtual CPU is often halted; what is missing at an end is counted as its layers \"scheduler\" and \"wake-ups and interrupts\"",
+        ),
+        (|run| run.lost, MUCH_LOST, "of a run's samples were lost"),
+        (
+            |run| run.cut,
+            MUCH_LOST,
+            "of a run's call chains were cut at their longest length; their outermost functions are missing",
+        ),
+    ] {
+        let largest = cells.iter().map(|cell| cell.largest(share));
+        let largest = largest.fold(0.0, f64::max);
+        if largest > much {
+            said.push(format!("Up to {:.0} % {words}.", 100.0 * largest));
+        }
     }
     for (reason, runs) in &profiled.left_out {
         said.push(format!("{} left out: {reason}.", counted(*runs, "profile")));
@@ -171,180 +138,54 @@ pub(crate) fn profile_paragraphs(profiled: &Profiled) -> Vec<String> {
     said
 }
 
-/// `Sampling changed throughput by -0.4 % [-1.0, 0.3] …`
-fn cost_sentence(profiled: &Profiled) -> Option<String> {
-    let cost = |(name, ratio): &(&'static str, Interval)| {
-        let change = ratio.map(|ratio| 100.0 * (ratio - 1.0));
-        let title = metric(name)?.title.to_lowercase();
-        Some(format!("{title} by {} %", change.with_places(1)))
-    };
-    let costs: Vec<String> = profiled.costs.iter().filter_map(cost).collect();
-    (!costs.is_empty()).then(|| format!("Sampling changed {}.", costs.join(", ")))
-}
-
 /// The largest functions of *other kernel*, where it is much.
-fn unclassified(profiled: &Profiled, cell: &ProfiledCell, end: &EndLayers) -> Option<String> {
+fn unclassified(cell: &ProfiledCell, end: &EndLayers) -> Option<String> {
     let share = end.share(Layer::OtherKernel);
-    if share <= MUCH_UNCLASSIFIED {
-        return None;
-    }
-    let name = match &profiled.cells[..] {
-        [_] => String::new(),
-        _ => format!("{}: ", cell.name),
-    };
-    Some(format!(
-        "{name}{:.0} % {} is in kernel functions that belong to no layer; the largest are {}.",
-        100.0 * share,
-        place(cell.of, end.end),
-        functions(end)
-    ))
-}
-
-/// `kmalloc 12 ns, …`.
-fn functions(end: &EndLayers) -> String {
     let largest = end.unclassified.iter().take(FUNCTIONS);
-    let words = largest.map(|(name, ns)| format!("{name} {ns:.0} ns"));
-    words.collect::<Vec<_>>().join(", ")
+    let largest = largest.map(|(name, ns)| format!("{name} {ns:.0} ns"));
+    (share > MUCH_UNCLASSIFIED).then(|| {
+        format!(
+            "{}: {:.0} % {} is in kernel functions that belong to no layer; the largest are {}.",
+            cell.name,
+            100.0 * share,
+            place(cell.of, end.end),
+            largest.collect::<Vec<_>>().join(", ")
+        )
+    })
 }
 
-/// What each end of each cell pays more, by layer, a sentence each.
-pub(crate) fn layer_sentences(comparison: &Comparison) -> Vec<String> {
-    let cells = comparison.cells.iter();
-    let of_cell = |cell: &ComparedCell| {
-        let name = cell.name();
-        let said = cell.layers.iter().map(change_sentence);
-        said.map(|words| format!("{name}: {words}"))
-            .collect::<Vec<_>>()
-    };
-    cells.flat_map(of_cell).collect()
-}
-
-/// What an end pays more, by layer: `at the receiver 2.1 µs/KiB more: 0.9 TCP/UDP, …`.
-fn change_sentence(change: &EndChange) -> String {
-    let us = |ns: f64| format!("{:.2}", ns / 1e3);
-    let more = match change.sum.value < 0.0 {
-        true => "less",
-        false => "more",
-    };
-    let sign = change.sum.value.signum();
-    let named = change.layers.iter().filter(|layer| is_clear(layer));
-    let named: Vec<String> = named
-        .take(NAMED)
-        .map(|layer| format!("{} {}", us(sign * layer.ns.value), layer.layer.title()))
-        .collect();
-    let bounds = [change.sum.low, change.sum.high].map(|bound| bound.map(|ns| sign * ns));
-    let interval = Interval {
-        value: change.sum.value.abs() / 1e3,
-        low: bounds
-            .iter()
-            .flatten()
-            .copied()
-            .reduce(f64::min)
-            .map(|ns| ns / 1e3),
-        high: bounds
-            .iter()
-            .flatten()
-            .copied()
-            .reduce(f64::max)
-            .map(|ns| ns / 1e3),
-    };
-    let of_layers = match named.is_empty() {
-        true => "no layer changes clearly".to_owned(),
-        false => named.join(", "),
-    };
-    format!(
-        "{} {} µs/{} {more}: {of_layers}",
-        place(change.of, change.end),
-        interval.with_places(2),
-        change.of
-    )
-}
-
-/// Whether an interval of a change excludes 0, or has no bounds.
-fn is_clear(change: &LayerChange) -> bool {
-    match (change.ns.low, change.ns.high) {
-        (Some(low), Some(high)) => low > 0.0 || high < 0.0,
-        _ => change.ns.value != 0.0,
-    }
-}
-
-/// The tables for programs: of each cell and end the layers in ns with their bounds.
+/// The tables for programs: of each cell and end the layers in ns with their bounds and shares.
 pub(crate) fn profile_json(profiled: &Profiled) -> Value {
+    let layer = |end: &EndLayers, layer: Layer, time: &Interval| {
+        let share_pct = 100.0 * end.share(layer);
+        json!({ "value": time.value, "low": time.low, "high": time.high, "share_pct": share_pct })
+    };
     let end = |end: &EndLayers| {
-        let layers = end.layers.iter().map(|(layer, time)| (layer.name(), time));
-        let activities = end.activities.iter().map(|((layer, activity), ns)| {
-            json!({ "layer": layer.name(), "activity": activity.name(), "ns": ns })
-        });
+        let layers = end.layers.iter();
+        let layers = layers.map(|(of, time)| (of.name(), layer(end, *of, time)));
         let functions = end.unclassified.iter();
+        let function = |(name, ns): &(String, f64)| json!({ "function": name, "ns": ns });
         json!({
             "layers": layers.collect::<BTreeMap<_, _>>(),
             "absent": end.absent.iter().map(|layer| layer.name()).collect::<Vec<_>>(),
             "sum": end.sum,
             "accounted": end.accounted,
-            "difference_pct": end.difference_pct,
-            "activities": activities.collect::<Vec<_>>(),
-            "unclassified": functions.map(|(name, ns)| json!({ "function": name, "ns": ns })).collect::<Vec<_>>(),
+            "unclassified": functions.map(function).collect::<Vec<_>>(),
         })
     };
     let cell = |cell: &ProfiledCell| {
-        let ends: BTreeMap<&str, Value> = ends(cell).map(|of| (of.end.name(), end(of))).collect();
-        let ((lost, cut), (wire, other)) = (cell.losses(), cell.others());
-        json!({ "cell": cell.name, "event": cell.event(), "wire_cpus": wire, "other_cpus": other, "of": cell.of, "unit": "ns", "runs": cell.runs.len(), "lost": lost, "missed": cell.missed(), "cut": cut, "ends": ends })
+        let ends = cell.ends.iter().flatten();
+        let ends: BTreeMap<&str, Value> = ends.map(|of| (of.end.name(), end(of))).collect();
+        let event = cell.runs.first().map(|(_, run)| run.event.name());
+        json!({
+            "cell": cell.name, "event": event, "of": cell.of, "unit": "ns", "runs": cell.runs.len(),
+            "lost": cell.largest(|run| run.lost), "missed": cell.largest(|run| run.missed),
+            "cut": cell.largest(|run| run.cut), "ends": ends,
+        })
     };
-    let costs: BTreeMap<_, _> = profiled.costs.iter().copied().collect();
+    let left_out = profiled.left_out.iter();
     json!({
         "cells": profiled.cells.iter().map(cell).collect::<Vec<_>>(),
-        "improvements": profiled.improvements.iter().map(|(name, changes)| json!({ "from_to": name, "ends": changes_json(changes) })).collect::<Vec<_>>(),
-        "sampling": costs,
-        "left_out": profiled.left_out.iter().map(|(reason, runs)| json!({ "reason": reason, "runs": runs })).collect::<Vec<_>>(),
+        "left_out": left_out.map(|(reason, runs)| json!({ "reason": reason, "runs": runs })).collect::<Vec<_>>(),
     })
-}
-
-/// What each end pays more, by layer, for programs.
-pub(crate) fn changes_json(changes: &[EndChange]) -> Value {
-    let change = |change: &EndChange| {
-        let layers = change.layers.iter().map(|of| (of.layer.name(), of.ns));
-        let layers: BTreeMap<_, _> = layers.collect();
-        json!({ "end": change.end.name(), "of": change.of, "unit": "ns", "sum": change.sum, "layers": layers })
-    };
-    changes.iter().map(change).collect()
-}
-
-/// A row for each layer of each end of each cell.
-pub(crate) fn layers_table(executions: &[Findings]) -> Table {
-    let columns = [
-        "execution",
-        "cell",
-        "end",
-        "layer",
-        "of",
-        "median_ns",
-        "low_ns",
-        "high_ns",
-        "share_pct",
-        "runs",
-    ];
-    let mut table = Table::new(columns.map(str::to_owned));
-    for execution in executions {
-        let name = execution.name.as_str();
-        for cell in execution.profiled.iter().flat_map(|found| &found.cells) {
-            for end in ends(cell) {
-                for (layer, time) in &end.layers {
-                    table.rows.push(vec![
-                        Field::from(name),
-                        Field::from(cell.name.as_str()),
-                        Field::from(end.end.name()),
-                        Field::from(layer.name()),
-                        Field::from(cell.of),
-                        Field::Number(time.value),
-                        Field::from(time.low),
-                        Field::from(time.high),
-                        Field::Number(100.0 * end.share(*layer)),
-                        Field::Whole(cell.runs.len() as i64),
-                    ]);
-                }
-            }
-        }
-    }
-    table
 }

@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
+use bitcost_model::Unavailable;
+
 use crate::explain::Kept;
 use crate::metrics::{Figures, Method, Metric};
-use crate::profile::ProfiledRun;
+use crate::profile::RunProfile;
 
 bitcost_model::words! {
     /// What became of a planned run.
@@ -59,8 +61,8 @@ pub struct RunRow {
     pub not_in_effect: Vec<String>,
     /// What may change how its figures are read, a sentence each.
     pub caveats: Vec<String>,
-    /// Its profiled twin.
-    pub profiled: Option<Rc<ProfiledRun>>,
+    /// The CPU time of its profiled twin by layer, or why that is left out.
+    pub profiled: Option<Result<Rc<RunProfile>, Unavailable>>,
     /// What explains it, unless there are very many runs.
     pub(crate) kept: Option<Rc<Kept>>,
 }

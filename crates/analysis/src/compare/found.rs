@@ -7,7 +7,6 @@ use super::change::{Change, Pairing};
 use super::executions::Together;
 use super::verdict::Verdict;
 use crate::metrics::Metric;
-use crate::profile::EndChange;
 
 /// The change in per cent from which a metric is better or worse, unless another threshold is
 /// named.
@@ -23,8 +22,6 @@ pub struct ComparedCell {
     pub levels: Vec<(String, Label)>,
     /// One change per metric.
     pub changes: Vec<Change>,
-    /// What each end pays more by layer, where both sides were profiled.
-    pub layers: Vec<EndChange>,
 }
 
 impl ComparedCell {

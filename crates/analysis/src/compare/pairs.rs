@@ -19,7 +19,6 @@ use super::state::{Executions, used};
 use crate::cells::{CellSummary, RunRow};
 use crate::findings::Findings;
 use crate::metrics::Metric;
-use crate::profile::{EndChange, layer_changes};
 
 /// One side of a comparison within an execution: the levels that its cells have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,12 +103,7 @@ pub fn across(
     comparison.cells = levels
         .into_iter()
         .zip(found.cells)
-        .zip(&matched.pairs)
-        .map(|((levels, changes), (was, is))| ComparedCell {
-            levels,
-            changes,
-            layers: layers((first, *was), (other, *is)),
-        })
+        .map(|(levels, changes)| ComparedCell { levels, changes })
         .collect();
     (comparison.together, comparison.known_to_one) = (found.together, matched.known_to_one);
     comparison.unmatched = matched.unmatched;
@@ -225,8 +219,7 @@ pub fn within(
                 sides.push(rows);
                 let remark = remark_on_regimes(&name_of(&levels), rows.0, rows.1);
                 comparison.run_remarks.extend(remark);
-                let mut cell = compared(levels, rows, metrics, pairing, threshold_pct);
-                cell.layers = layers((execution, place), (execution, *other));
+                let cell = compared(levels, rows, metrics, pairing, threshold_pct);
                 comparison.cells.push(cell);
             }
             None => comparison.unmatched.push(alone(cell, true)),
@@ -295,16 +288,5 @@ fn compared(
         .iter()
         .filter_map(|metric| change(old, new, metric, pairing, threshold_pct))
         .collect();
-    ComparedCell {
-        levels,
-        changes,
-        layers: Vec::new(),
-    }
-}
-
-/// What each end pays more by layer in the new cell; empty where one of them was not profiled.
-fn layers((old, was): (&Findings, usize), (new, is): (&Findings, usize)) -> Vec<EndChange> {
-    let sides = old.profiled.as_ref().zip(new.profiled.as_ref());
-    let cells = sides.and_then(|(old, new)| old.cell(was).zip(new.cell(is)));
-    cells.map_or_else(Vec::new, |(old, new)| layer_changes(old, new))
+    ComparedCell { levels, changes }
 }

@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use bitcost_model::Unavailable;
 use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind};
 use bitcost_model::harmless;
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::Plan;
-use bitcost_model::record::EndpointRecord;
+use bitcost_model::record::{EndpointRecord, Role};
 use bitcost_model::search::Search;
 use bitcost_model::study::LabSpec;
 use bitcost_study::Study;
@@ -23,7 +24,7 @@ use super::reduced::{Imported, Reduced};
 use super::stopped::until_stopped_text;
 use crate::explain::MANY;
 use crate::metrics::RunView;
-use crate::profile::{Place, ProfiledRun, recorded};
+use crate::profile::{Place, RunProfile};
 
 /// How a run ended.
 #[derive(Clone)]
@@ -101,8 +102,8 @@ pub struct Log {
     pub(crate) enough_blocks: Option<u32>,
     /// The first run of the only cell.
     pub(crate) first_run: Option<Rc<FirstRun>>,
-    /// The profiled twin of each run.
-    pub(crate) profiled: BTreeMap<u32, Rc<ProfiledRun>>,
+    /// The profiled twin of each run, or why it is left out.
+    pub(crate) profiled: BTreeMap<u32, Result<Rc<RunProfile>, Unavailable>>,
 }
 
 /// Takes the events of an execution one after the other, and then gives the result.
@@ -223,10 +224,15 @@ impl Log {
                 let outcome = self.reduced(*run, [sender, receiver], plan.as_ref(), *facts)?;
                 return self.end(*run, place, Outcome::Ended(Box::new(outcome)));
             }
-            Event::RunProfiled { .. } => self.profile(event, plan.as_ref(), *facts),
+            Event::RunProfiled {
+                run,
+                sender,
+                receiver,
+                ..
+            } => self.profile(*run, [sender, receiver], plan.as_ref(), *facts),
             Event::RunNotProfiled { run, reason } => {
-                let profiled = ProfiledRun::missing(harmless(reason));
-                self.profiled.insert(*run, Rc::new(profiled));
+                let reason = Unavailable(harmless(reason));
+                self.profiled.insert(*run, Err(reason));
             }
             Event::RunFailed { run, .. } => {
                 if let Some(failed) = Unfinished::of(event, plan.as_ref()) {
@@ -317,20 +323,27 @@ impl Log {
         Ok(reduced)
     }
 
-    /// Keeps the profiled twin of an event.
-    fn profile(&mut self, event: &Event, plan: Option<&Plan>, facts: Option<PlaceFacts>) {
-        let Some(found) = recorded(event) else { return };
-        let Some(conditions) = plan.and_then(|plan| plan.conditions_of(found.run)) else {
+    /// Keeps the profiled twin of a run, from its records of sender and receiver.
+    fn profile(
+        &mut self,
+        run: u32,
+        ends: [&EndpointRecord; 2],
+        plan: Option<&Plan>,
+        facts: Option<PlaceFacts>,
+    ) {
+        let Some(conditions) = plan.and_then(|plan| plan.conditions_of(run)) else {
             return;
         };
-        let view = facts.unwrap_or_default().view(found.ends, conditions, None);
-        let place = |role| Place::of(role, self.shared_cpus, &self.ends);
-        let hosts = found.profiles.into_iter();
+        let view = facts.unwrap_or_default().view(ends, conditions, None);
+        let hosts = [Role::Sender, Role::Receiver].into_iter().zip(ends);
         let hosts: Vec<_> = hosts
-            .map(|(role, profile)| (profile, place(role)))
+            .filter_map(|(role, end)| {
+                let place = Place::of(role, self.shared_cpus, &self.ends);
+                Some((end.profile.as_deref()?, place))
+            })
             .collect();
-        let profiled = ProfiledRun::of(&hosts, &view);
-        self.profiled.insert(found.run, Rc::new(profiled));
+        let profiled = RunProfile::of(&hosts, &view).map(Rc::new);
+        self.profiled.insert(run, profiled);
     }
 
     /// Keeps the records of the first run that is used, or of the first one where none is.

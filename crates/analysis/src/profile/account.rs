@@ -7,7 +7,6 @@ use bitcost_model::Unavailable;
 use bitcost_model::profile::{Layer, Profile, ProfileEvent, ProfiledTask};
 use bitcost_model::record::Role;
 
-use super::activity::Activity;
 use super::classify::{Layers, base};
 use super::owner::{Found, Owner, Place, end_of_cpu};
 use super::weights::{missed, weights};
@@ -24,14 +23,8 @@ const KEPT: usize = 20;
 pub struct RunProfile {
     /// Sender and receiver; absent where the end was not profiled, or nothing was counted there.
     pub ends: [Option<EndProfile>; 2],
-    /// CPU seconds per second of a lab's wire.
-    pub wire_cpus: f64,
-    /// CPU seconds per second of other programs and of bitcost's agents.
-    pub other_cpus: f64,
     /// The event that was sampled.
     pub event: ProfileEvent,
-    /// The number of samples.
-    pub samples: u64,
     /// The share of samples that were lost.
     pub lost: f64,
     /// The share of the samples requested of busy CPUs that a clock did not take.
@@ -45,8 +38,6 @@ pub struct RunProfile {
 pub struct EndProfile {
     /// The CPU time of a KiB or a transaction in each layer, in ns.
     pub layers: BTreeMap<Layer, f64>,
-    /// The same by layer and activity.
-    pub activities: BTreeMap<(Layer, Activity), f64>,
     /// The functions below no anchor and their time, in ns, the largest first.
     pub unclassified: Vec<(String, f64)>,
     /// Layers of which the kernel has no entry point.
@@ -62,8 +53,8 @@ impl EndProfile {
     }
 }
 
-/// CPU seconds per second by owner of the task, owner of the work, layer and activity.
-type Sorted = BTreeMap<(Owner, Owner, Layer, Activity), f64>;
+/// CPU seconds per second by owner of the task, owner of the work, and layer.
+type Sorted = BTreeMap<(Owner, Owner, Layer), f64>;
 
 /// What the profiles of a run's hosts say.
 #[derive(Default)]
@@ -107,10 +98,7 @@ impl RunProfile {
         };
         Ok(RunProfile {
             ends: [end(Role::Sender), end(Role::Receiver)],
-            wire_cpus: account.of(Owner::Wire),
-            other_cpus: account.of(Owner::Other),
             event: hosts[0].0.event,
-            samples,
             lost,
             missed: hosts
                 .iter()
@@ -139,7 +127,6 @@ impl Account {
         let mut received: BTreeMap<Owner, BTreeMap<Owner, f64>> = BTreeMap::new();
         for ((sampled, layer), cpus) in profile.stacks.iter().zip(layers).zip(weights) {
             let leaf = base(sampled.stack.rsplit(';').next().unwrap_or_default());
-            let activity = Activity::of(leaf);
             let carrier = place.of_task(&sampled.task);
             let own = layer.unwrap_or(Layer::OtherKernel);
             let owner = match place.owner(&sampled.task, &sampled.stack) {
@@ -153,9 +140,7 @@ impl Account {
                     owner
                 }
                 Found::Receiving => {
-                    *receiving
-                        .entry((carrier, carrier, own, activity))
-                        .or_default() += cpus;
+                    *receiving.entry((carrier, carrier, own)).or_default() += cpus;
                     continue;
                 }
             };
@@ -165,7 +150,7 @@ impl Account {
                 ProfiledTask::Idle if owner == Owner::Other => own,
                 _ => layer_of(owner, own),
             };
-            self.put((home, owner, layer_of_owner, activity), cpus);
+            self.put((home, owner, layer_of_owner), cpus);
             if layer.is_none() {
                 *self
                     .unclassified
@@ -173,15 +158,15 @@ impl Account {
                     .or_default() += cpus;
             }
         }
-        for ((carrier, _, own, activity), cpus) in receiving {
+        for ((carrier, _, own), cpus) in receiving {
             for (owner, part) in parts(&received, carrier) {
-                let key = (carrier, owner, layer_of(owner, own), activity);
+                let key = (carrier, owner, layer_of(owner, own));
                 self.put(key, cpus * part);
             }
         }
     }
 
-    fn put(&mut self, key: (Owner, Owner, Layer, Activity), cpus: f64) {
+    fn put(&mut self, key: (Owner, Owner, Layer), cpus: f64) {
         *self.sorted.entry(key).or_default() += cpus;
     }
 
@@ -190,17 +175,11 @@ impl Account {
     fn others_above_idle(&self, role: Role, run: &RunView) -> f64 {
         let end = run.end(role);
         let before = idle_cpus_of(end, &end.pinned_cpus).unwrap_or_default();
-        let is_there = |key: &(Owner, Owner, Layer, Activity)| {
-            (key.0, key.1) == (Owner::End(role), Owner::Other)
-        };
+        let is_there =
+            |key: &(Owner, Owner, Layer)| (key.0, key.1) == (Owner::End(role), Owner::Other);
         let there = self.sorted.iter().filter(|(key, _)| is_there(key));
         let there: f64 = there.map(|(_, cpus)| cpus).sum();
         (1.0 - before / there).max(0.0)
-    }
-
-    fn of(&self, owner: Owner) -> f64 {
-        let of_owner = self.sorted.iter().filter(|((_, of, ..), _)| *of == owner);
-        of_owner.map(|(_, cpus)| cpus).sum()
     }
 
     /// An end's layers; absent where the run counted nothing there.
@@ -217,14 +196,13 @@ impl Account {
             accounted: accounted.map(|found| found.cpus * 1e9 / per_second),
             ..EndProfile::default()
         };
-        for ((carrier, owner, layer, activity), cpus) in &self.sorted {
+        for ((carrier, owner, layer), cpus) in &self.sorted {
             if *owner != Owner::End(role) && !is_charged(*carrier, *owner, role, method) {
                 continue;
             }
             let part = if *owner == Owner::Other { others } else { 1.0 };
             let ns = cpus * part * 1e9 / per_second;
             *end.layers.entry(*layer).or_default() += ns;
-            *end.activities.entry((*layer, *activity)).or_default() += ns;
         }
         let of_end = self
             .unclassified

@@ -8,62 +8,46 @@ use crate::explain::Explanation;
 
 /// Layers that are named.
 const NAMED: usize = 3;
-/// The share of *other kernel* from which its largest function is named.
-const MUCH_UNCLASSIFIED: f64 = 0.05;
 
 /// A sentence for each profiled cell that the CPU of an end limits.
 pub fn spent(profiled: &Profiled, explanation: &Explanation) -> Vec<String> {
     let of_cell = |explained: &crate::explain::ExplainedCell| {
-        let verdict = explained.verdict()?;
-        let role = match verdict.limiter().name() {
+        let role = match explained.verdict()?.limiter().name() {
             "sender_cpu" => Role::Sender,
             "receiver_cpu" => Role::Receiver,
             _ => return None,
         };
-        let cell = match &profiled.cells[..] {
-            [only] if explanation.cells.len() == 1 => only,
-            several => several.iter().find(|cell| cell.name == explained.name)?,
-        };
-        let words = sentence(cell.end(role)?)?;
-        Some(match explanation.cells.len() {
-            1 => words,
-            _ => format!("{}: {words}", cell.name),
-        })
+        if let ([only], [_]) = (&profiled.cells[..], &explanation.cells[..]) {
+            return sentence(only.end(role)?);
+        }
+        let mut cells = profiled.cells.iter();
+        let cell = cells.find(|cell| cell.name == explained.name)?;
+        Some(format!("{}: {}", cell.name, sentence(cell.end(role)?)?))
     };
     explanation.cells.iter().filter_map(of_cell).collect()
 }
 
-/// `31 % of the sender's time is TCP/UDP, 20 % copy, 14 % locks; to make the largest smaller: larger
+/// `31 % of the sender's CPU time is TCP/UDP, 20 % copy, 14 % locks; to spend less on TCP/UDP: larger
 /// messages, or several in one call`.
 fn sentence(end: &EndLayers) -> Option<String> {
-    let (largest, _) = end.largest()?;
     let mut layers: Vec<Layer> = end.layers.iter().map(|(layer, _)| *layer).collect();
     layers.sort_by(|one, other| end.share(*other).total_cmp(&end.share(*one)));
-    let mut shares = layers.iter().take(NAMED).map(|layer| {
+    let share = |layer: &Layer, of: &str| {
         let pct = 100.0 * end.share(*layer);
-        (format!("{pct:.0} %"), layer.title())
-    });
-    let (pct, title) = shares.next()?;
-    let rest: String = shares
-        .map(|(pct, title)| format!(", {pct} {title}"))
-        .collect();
-    let remedy = remedy(largest).map_or_else(String::new, |remedy| {
-        format!("; to spend less on {}: {remedy}", largest.title())
-    });
-    let name = end.end.name();
-    Some(format!(
-        "{pct} of the {name}'s CPU time is {title}{rest}{remedy}{}",
-        unclassified(end)
-    ))
-}
-
-/// The largest function of *other kernel*, where that is much.
-fn unclassified(end: &EndLayers) -> String {
-    let (name, _) = match end.unclassified.first() {
-        Some(first) if end.share(Layer::OtherKernel) > MUCH_UNCLASSIFIED => first,
-        _ => return String::new(),
+        format!("{pct:.0} %{of} {}", layer.title())
     };
-    format!("; the largest function outside all layers is {name}")
+    let of_end = format!(" of the {}'s CPU time is", end.end.name());
+    let first = share(layers.first()?, &of_end);
+    let rest = layers.iter().take(NAMED).skip(1);
+    let rest: String = rest
+        .map(|layer| format!(", {}", share(layer, "")))
+        .collect();
+    let mut remedies = layers.iter().map(|layer| (layer, remedy(*layer)));
+    let remedy = match remedies.find_map(|(layer, remedy)| Some((layer, remedy?))) {
+        Some((layer, remedy)) => format!("; to spend less on {}: {remedy}", layer.title()),
+        None => String::new(),
+    };
+    Some(format!("{first}{rest}{remedy}"))
 }
 
 /// What makes the share of a layer smaller; absent where no setting does.

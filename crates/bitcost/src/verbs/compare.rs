@@ -300,7 +300,7 @@ fn parts(execution: &Findings, text: &str) -> Vec<String> {
 }
 
 /// Reads `factor=level,factor=level`, or a level alone if only one factor has it.
-pub(super) fn side(execution: &Findings, text: &str) -> Result<Side, Failure> {
+fn side(execution: &Findings, text: &str) -> Result<Side, Failure> {
     let factors = &execution.summary.study.factors;
     let one = |word: &str| -> Result<(String, Label), Failure> {
         let (wanted, level) = word

@@ -1,17 +1,15 @@
 //! `bitcost show`: the result of an execution again, from its log alone.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use bitcost_analysis::compare::{Side, THRESHOLD_PCT, of_study};
+use bitcost_analysis::compare::{THRESHOLD_PCT, of_study};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::profile::{Chains, chains};
+use bitcost_analysis::profile::folded;
 
-use super::compare::side;
 use crate::failure::Failure;
 use crate::format::Look;
 use crate::opened::{self, Reading};
 use crate::outcome::say_answer;
-use crate::output;
 
 /// Which executions, and how.
 #[derive(clap::Args)]
@@ -20,10 +18,10 @@ pub struct Arguments {
     /// [default: the newest execution in bitcost-runs]
     #[arg(value_name = "FOLDER")]
     folders: Vec<PathBuf>,
-    /// Print the folded call chains of a cell's profiled runs for other programs, as `owner;function;…
-    /// samples`; CELL is factor=level, several separated by commas, or `all`
-    #[arg(long, value_name = "CELL", conflicts_with_all = ["json", "format", "rows", "samples", "verbose", "run"])]
-    folded: Option<String>,
+    /// Write the folded call chains of the profiled runs to this file, as speedscope and flamegraph.pl
+    /// read them; `/dev/stdout` prints them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "format", "rows", "samples", "verbose", "run"])]
+    folded: Option<PathBuf>,
     #[command(flatten)]
     look: Look,
     #[command(flatten)]
@@ -34,8 +32,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.look.check()?;
     let mut found = opened::open_all(&arguments.folders, arguments.reading)?;
-    if let Some(cell) = &arguments.folded {
-        return folded(&found, cell);
+    if let Some(path) = &arguments.folded {
+        return write_folded(&found, path);
     }
     for one in &mut found {
         one.comparison = of_study(one, THRESHOLD_PCT);
@@ -50,32 +48,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the call chains of the cells with these levels, each with its number of samples.
-fn folded(executions: &[Findings], words: &str) -> Result<(), Failure> {
+/// Writes the call chains of an execution, each with its number of samples.
+fn write_folded(executions: &[Findings], path: &Path) -> Result<(), Failure> {
     let [execution] = executions else {
         return Err(Failure::Usage(
-            "--folded prints the call chains of one execution; name one folder".to_owned(),
+            "--folded writes the call chains of one execution; name one folder".to_owned(),
         ));
     };
-    let side = match words {
-        "all" => Side(Vec::new()),
-        words => side(execution, words)?,
-    };
-    let cells = &execution.summary.cells;
-    let mut all = Chains::new();
-    for (chain, samples) in chains(execution, |cell| side.has(&cells[cell]))
-        .into_iter()
-        .flatten()
-    {
-        *all.entry(chain).or_default() += samples;
+    let chains = folded(execution);
+    if chains.is_empty() {
+        return Err(Failure::Check(
+            "no run was profiled, so there are no call chains; repeat the execution with --profile"
+                .to_owned(),
+        ));
     }
-    if all.is_empty() {
-        return Err(Failure::Check(format!(
-            "no run of `{words}` was profiled; repeat the execution with --profile"
-        )));
-    }
-    let lines = all
-        .iter()
-        .map(|(chain, samples)| format!("{chain} {samples}\n"));
-    output::print(&lines.collect::<String>())
+    let lines = chains.iter();
+    let lines = lines.map(|(chain, samples)| format!("{chain} {samples}\n"));
+    std::fs::write(path, lines.collect::<String>())
+        .map_err(|error| Failure::Environment(format!("write {}: {error}", path.display())))
 }

@@ -141,7 +141,9 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source, drawn: &mut u
         experiments::elasticities(page, execution, drawn);
     }
     section::pictures(page, &others);
-    profile::section(page, execution, drawn);
+    if let Some(profiled) = &execution.profiled {
+        profile::section(page, profiled);
+    }
     time_series::seconds(page, summary);
     losses::section(page, execution);
     section::remarks(page, execution);

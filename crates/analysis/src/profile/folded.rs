@@ -1,0 +1,61 @@
+//! The call chains of profiled runs, as speedscope and flamegraph.pl read them.
+
+use std::collections::BTreeMap;
+
+use bitcost_model::event::Event;
+use bitcost_model::record::Role;
+
+use super::owner::{Found, Owner, Place};
+use crate::cells::Status;
+use crate::findings::Findings;
+
+/// The frame of an owner, outside of the functions of its chains.
+fn frame(found: Found) -> &'static str {
+    match found {
+        Found::Owner(owner) | Found::Received(owner) => match owner {
+            Owner::End(role) => role.name(),
+            Owner::Wire => "wire",
+            Owner::Other => "other",
+            Owner::Idle => "idle",
+        },
+        Found::Receiving => "softirq",
+    }
+}
+
+/// Folded call chains `owner;outermost;…;innermost` with their numbers of samples, over all profiled runs
+/// that are used; of several cells the cell's name is the outermost frame. The log is read for them again.
+pub fn folded(findings: &Findings) -> BTreeMap<String, u64> {
+    let summary = &findings.summary;
+    let mut chains = BTreeMap::new();
+    let row = |run: u32| {
+        let row = summary.runs.iter().find(|row| row.run == run)?;
+        (row.status == Status::Used).then_some(row)
+    };
+    let is_wanted = |run: u32| row(run).is_some();
+    findings.events.each(&is_wanted, &mut |_, event| {
+        let Event::RunProfiled {
+            run,
+            sender,
+            receiver,
+            ..
+        } = event
+        else {
+            return;
+        };
+        let name = match &summary.planned[..] {
+            [_] => String::new(),
+            cells => row(*run)
+                .and_then(|row| cells.get(row.cell))
+                .map_or_else(String::new, |cell| cell.name().replace(';', ",") + ";"),
+        };
+        for (role, end) in [(Role::Sender, sender), (Role::Receiver, receiver)] {
+            let place = Place::of(role, summary.shared_cpus, &summary.ends);
+            for sampled in end.profile.iter().flat_map(|profile| &profile.stacks) {
+                let owner = frame(place.owner(&sampled.task, &sampled.stack));
+                let chain = format!("{name}{owner};{}", sampled.stack);
+                *chains.entry(chain).or_default() += sampled.count;
+            }
+        }
+    });
+    chains
+}
