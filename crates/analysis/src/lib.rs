@@ -9,7 +9,6 @@ pub mod evenly;
 pub mod explain;
 pub mod findings;
 pub mod frame;
-pub mod history;
 pub mod improve;
 mod ladder;
 pub mod ledger;

@@ -21,7 +21,7 @@ pub const EXIT_CODES: [(u8, &str); 7] = [
         1,
         "A measurement or a comparison failed its check: runs failed, were lost or left out, and \
          the table says which and why; `bitcost test` requested a setting that is not in effect; \
-         `compare --fail-on` or `history --fail-on` found such a change.",
+         `compare --fail-on` found such a change.",
     ),
     (
         2,

@@ -3,7 +3,7 @@
 /// What a name was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A command, such as `history`.
+    /// A command, such as `bill`.
     Verb,
     /// An option of a command, with its dashes.
     Option,
@@ -40,6 +40,11 @@ pub const RETIRED: &[Row] = &[
         Kind::Option,
         "--state-of",
         "no run is repeated for the state of the machine; leave it out",
+    ),
+    (
+        Kind::Verb,
+        "history",
+        "Apache Otava finds changes in what `bitcost show FOLDER... --format csv` prints",
     ),
 ];
 

@@ -17,7 +17,6 @@ pub mod export;
 mod figure;
 mod first_run;
 mod grid;
-pub mod history;
 pub mod html;
 mod imported;
 mod improve;

@@ -3,7 +3,6 @@
 mod batches;
 mod bootstrap;
 mod change;
-mod change_points;
 mod detect;
 mod effects;
 mod elasticity;
@@ -24,7 +23,6 @@ pub use bootstrap::{
     Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval,
 };
 pub use change::{Estimate, Scale, change, duet_change, duet_change_of_cells, paired_change};
-pub use change_points::{ChangePoint, SIDE_LEAST, Series, change_points};
 pub use detect::{Residual, residual};
 pub use effects::{BETWEEN_LEAST, Effect, Effects, Point, Prior, Sides, effects};
 pub use elasticity::{Elasticity, elasticity};

@@ -18,14 +18,6 @@ mod state;
 mod study;
 mod verdict;
 
-pub(crate) use constants::constant_differences;
-pub(crate) use hosts::{HostDifference, host_differences};
-pub(crate) use machine::machine_differences;
-pub(crate) use matching::matched;
-pub(crate) use pairs::rows_by_cell;
-pub(crate) use settings::setting_differences;
-pub(crate) use state::used;
-
 pub use change::{Change, Pairing, SHARE_POINTS, Shift, pct};
 pub use executions::Together;
 pub use found::{ComparedCell, Comparison, THRESHOLD_PCT, Unmatched};

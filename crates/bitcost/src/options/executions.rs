@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(50);
 #[derive(clap::Args)]
 pub struct Executions {
     /// Run the whole study N times, each time with its own folder and random order, for `bitcost
-    /// history` and for `bitcost compare --old … --new …`
+    /// compare --old … --new …`
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=EXECUTIONS_MOST), conflicts_with = "resume")]
     executions: Option<u32>,
     /// With --executions: time to wait between them, such as 10m [default: none]
@@ -52,17 +52,9 @@ impl Executions {
     }
 }
 
-/// Prints on standard error the folders of executions, and the command that reads them.
+/// Prints on standard error the folders of executions.
 pub fn say_folders(folders: &[PathBuf]) {
-    if folders.is_empty() {
-        return;
-    }
     for folder in folders {
-        output::say_whole(&format!("execution: {}", folder.display()));
+        output::say_whole(&format!("execution: {}", output::shell_word(folder)));
     }
-    let words: Vec<String> = folders
-        .iter()
-        .map(|folder| output::shell_word(folder))
-        .collect();
-    output::say_whole(&format!("read: bitcost history {}", words.join(" ")));
 }

@@ -4,7 +4,6 @@ mod agent;
 mod compare;
 mod completions;
 mod explain;
-mod history;
 pub mod host;
 mod import;
 mod import_lab;
@@ -44,8 +43,6 @@ pub enum Verb {
     Schema(schema::Arguments),
     /// Compare two executions, or two cells of one, with confidence intervals and verdicts
     Compare(compare::Arguments),
-    /// Find the executions between which a metric of a study changed, and what changed on the hosts
-    History(history::Arguments),
     /// Import results of other programs, such as netperf and iperf3, as an execution
     Import(import::Arguments),
     /// Write executions as one HTML file with tables and charts that loads nothing from the network
@@ -93,7 +90,6 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Show(arguments) => show::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
-        Verb::History(arguments) => history::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
         Verb::Test(arguments) => test::run(&arguments),

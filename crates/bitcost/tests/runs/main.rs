@@ -41,6 +41,7 @@ mod mesh;
 mod mode_search;
 mod nobody_reads;
 mod one_run;
+mod otava;
 mod parts;
 mod ping;
 mod privileges;
@@ -109,6 +110,7 @@ fn main() {
         mesh::TRIALS,
         mode_search::TRIALS,
         one_run::TRIALS,
+        otava::TRIALS,
         parts::TRIALS,
         ping::TRIALS,
         privileges::TRIALS,

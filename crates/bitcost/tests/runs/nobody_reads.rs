@@ -56,7 +56,6 @@ const COMMANDS: &[&[&str]] = &[
     &["compare", "EXECUTION", "EXECUTION"],
     &["completions", "bash"],
     &["explain", "EXECUTION"],
-    &["history", "EXECUTION", "EXECUTION"],
     &["host", "show"],
     &["host", "restore"],
     &["import", "iperf3.json"],

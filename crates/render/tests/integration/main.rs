@@ -11,7 +11,6 @@ mod compare_cells;
 mod explained;
 mod first_screen;
 mod frame;
-mod history;
 mod json;
 mod limits;
 mod page;
