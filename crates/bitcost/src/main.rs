@@ -55,6 +55,12 @@ fn main() -> ExitCode {
     {
         return verbs::host::watchdog();
     }
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|verb| verb == bitcost_execute::echo::ECHO_VERB)
+    {
+        return bitcost_execute::echo::main();
+    }
     // What reads the words of foreign hosts has one thread, and parses no command line.
     if std::env::args_os()
         .nth(1)

@@ -5,6 +5,7 @@
 mod calibration;
 mod constants;
 mod destination;
+pub mod echo;
 mod embedded;
 mod error;
 pub mod files;

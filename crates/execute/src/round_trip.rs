@@ -2,7 +2,7 @@
 //! delays that the lab asks for.
 
 use std::io;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 use bitcost_lab::{Lab, LabError};
@@ -10,10 +10,11 @@ use bitcost_model::ping::{Pings, RttCheck};
 use bitcost_model::study::LabSpec;
 use bitcost_sys::thread::minimize_timer_slack;
 
+use crate::echo::Requests;
 use crate::error::ExecuteError;
 
-/// Echo requests before the first run: their number, and the interval between them.
-const PINGS: [&str; 2] = ["10", "20ms"];
+/// Echo requests before the first run: their number, and the interval between them in milliseconds.
+const PINGS: (u16, u64) = (10, 20);
 
 /// How long to wait for an answer beyond the delays of the path, in milliseconds.
 const PING_WAIT_MS: u64 = 1000;
@@ -27,25 +28,26 @@ pub(crate) fn ping(lab: &Lab, spec: &LabSpec) -> Result<Pings, ExecuteError> {
         let (to, from) = (&spec.receiver, &spec.sender);
         ExecuteError::Environment(format!("cannot ping {to} from {from}: {why}"))
     };
-    ping_once(lab, spec, ["1", "1s"])?.map_err(|error| failed(&error.to_string()))?;
+    ping_once(lab, spec, (1, 0))?.map_err(|error| failed(&error.to_string()))?;
     let output = ping_once(lab, spec, PINGS)?.map_err(|error| failed(&error.to_string()))?;
     serde_json::from_slice(&output.stdout)
         .map_err(|_| failed(String::from_utf8_lossy(&output.stderr).trim()))
 }
 
-/// Runs `bitcost ping` in the sender's namespace.
+/// Sends echo requests from the sender's namespace.
 fn ping_once(
     lab: &Lab,
     spec: &LabSpec,
-    [count, interval]: [&str; 2],
+    (count, interval_ms): (u16, u64),
 ) -> Result<io::Result<Output>, LabError> {
     let rtt_ms = spec.path().map_or(0, |path| path.rtt_us().div_ceil(1000));
-    let mut command = Command::new("/proc/self/exe");
-    command
-        .args(["ping", "--json", "--count", count, "--interval", interval])
-        .arg("--wait")
-        .arg(format!("{}ms", PING_WAIT_MS + 2 * rtt_ms))
-        .arg(lab.host(&spec.receiver)?.address.to_string());
+    let requests = Requests {
+        to: lab.host(&spec.receiver)?.address,
+        count,
+        interval_ms,
+        wait_ms: PING_WAIT_MS + 2 * rtt_ms,
+    };
+    let mut command = requests.command();
     lab.command_in(&spec.sender, &mut command)?;
     Ok(command.output())
 }

@@ -44,11 +44,6 @@ impl Pings {
             mdev_us: variance.sqrt(),
         })
     }
-
-    /// Share of requests that were not answered, in per cent.
-    pub fn lost_pct(&self) -> f64 {
-        100.0 * (1.0 - self.rtts_us.len() as f64 / f64::from(self.sent.max(1)))
-    }
 }
 
 /// The comparison of the measured round trip with the requested one.
@@ -132,7 +127,6 @@ mod tests {
             "{figures:?}"
         );
         assert_eq!(pings(&[]).figures(), None);
-        assert_eq!(pings(&[1.0]).lost_pct(), 75.0);
     }
 
     #[test]

@@ -46,6 +46,11 @@ pub const RETIRED: &[Row] = &[
         "history",
         "Apache Otava finds changes in what `bitcost show FOLDER... --format csv` prints",
     ),
+    (
+        Kind::Verb,
+        "ping",
+        "`bitcost lab exec NODE ping` runs the system's in a node of a lab",
+    ),
 ];
 
 /// That a name is gone and what to use instead, as a sentence.

@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, connect, ipproto, recv,
-    send, socket_with,
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, ipproto, recv, send,
+    socket_with,
 };
 
 /// `ICMP_ECHO` and `ICMP_ECHOREPLY`, `ICMPV6_ECHO_REQUEST` and `ICMPV6_ECHO_REPLY`.
@@ -18,15 +18,6 @@ const V6: [u8; 2] = [128, 129];
 const HEADER_BYTES: usize = 8;
 /// The longest header of IPv4, which is in front of what a raw socket receives.
 const IPV4_HEADER_BYTES_MAX: usize = 60;
-
-/// What the requests leave from, where the route does not decide it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// An address of this host.
-    Address(IpAddr),
-    /// A network interface.
-    Device(String),
-}
 
 /// A socket that sends echo requests to one address and gets the replies to them.
 #[derive(Debug)]
@@ -42,9 +33,8 @@ impl EchoSocket {
     /// Opens a socket in the calling thread's network namespace.
     ///
     /// # Errors
-    /// `EACCES` where the caller's groups may not ping, and the caller may not open a raw socket; `EADDRNOTAVAIL` or `ENODEV` where
-    /// the host does not have `from`.
-    pub fn open(to: IpAddr, from: Option<&Source>) -> io::Result<EchoSocket> {
+    /// `EACCES` where the caller's groups may not ping, and the caller may not open a raw socket.
+    pub fn open(to: IpAddr) -> io::Result<EchoSocket> {
         let (family, protocol, kinds) = match to {
             IpAddr::V4(_) => (AddressFamily::INET, ipproto::ICMP, V4),
             IpAddr::V6(_) => (AddressFamily::INET6, ipproto::ICMPV6, V6),
@@ -61,11 +51,6 @@ impl EchoSocket {
             }
             opened => (opened?, None),
         };
-        match from {
-            Some(Source::Address(address)) => bind(&socket, &SocketAddr::new(*address, 0))?,
-            Some(Source::Device(device)) => crate::socket::bind_to_device(&socket, device)?,
-            None => {}
-        }
         connect(&socket, &SocketAddr::new(to, 0))?;
         Ok(EchoSocket {
             socket,

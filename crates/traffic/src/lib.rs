@@ -23,7 +23,6 @@ mod modes;
 mod options;
 mod pacing;
 mod pending_requests;
-pub mod ping;
 mod schedule;
 mod sequence;
 mod syscalls;

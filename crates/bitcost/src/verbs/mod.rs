@@ -10,7 +10,6 @@ mod import_lab;
 mod lab;
 mod limits;
 mod man;
-mod ping;
 mod plan;
 pub mod report;
 mod run;
@@ -76,8 +75,6 @@ pub enum Verb {
     /// Build emulated networks that other programs can use
     #[command(subcommand)]
     Lab(lab::Action),
-    /// Measure round-trip times with ICMP echo, as ping does
-    Ping(ping::Arguments),
 }
 
 /// Does what the verb says; `command` is the whole command line, for the manual and completions.
@@ -102,6 +99,5 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Man(arguments) => man::run(&arguments, command),
         Verb::Completions(arguments) => completions::run(&arguments, command),
         Verb::Lab(action) => lab::run(&action),
-        Verb::Ping(arguments) => ping::run(&arguments),
     }
 }

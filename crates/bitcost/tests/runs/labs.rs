@@ -175,7 +175,7 @@ fn visit(yard: &Yard) {
         yard.exec(
             &name,
             "h1",
-            &[bitcost, "ping", "--json", "-c", "2", "-i", "10ms", to],
+            &[bitcost, "echo-requests", to, "2", "10", "1000"],
         )
     };
     for to in ["10.0.1.1", "fd00:0:0:1::1"] {
@@ -297,7 +297,7 @@ fn change(yard: &Yard) {
     both.assert_code(0);
     assert_eq!(both.stdout, "s1-eth2: 20ms, loss 0.1%\ns2-eth2: 1Gbit/s\n");
     let bitcost = yard.program.to_str().unwrap();
-    let ping = [bitcost, "ping", "--json", "-c", "3", "-i", "10ms", "h2"];
+    let ping = [bitcost, "echo-requests", "10.0.0.2", "3", "10", "1000"];
     let pinged = yard.exec(&name, "h1", &ping);
     pinged.assert_code(0);
     let rtts: Vec<f64> = serde_json::from_value(pinged.json()["rtts_us"].clone()).unwrap();
@@ -509,8 +509,12 @@ fn many_labs_at_the_same_time() {
     let networks = yard.bench.family.networks();
     for name in &names[..2] {
         let bitcost = yard.program.to_str().unwrap();
-        yard.exec(name, "h1", &[bitcost, "ping", "-c", "1", "10.0.0.2"])
-            .assert_code(0);
+        yard.exec(
+            name,
+            "h1",
+            &[bitcost, "echo-requests", "10.0.0.2", "1", "0", "1000"],
+        )
+        .assert_code(0);
         yard.done(&["lab", "down", name]).assert_code(0);
     }
     for lab in &running {

@@ -67,7 +67,6 @@ const COMMANDS: &[&[&str]] = &[
     &["lab", "up", "no-such-lab"],
     &["limits", "goodput", "--rate", "1G"],
     &["man"],
-    &["ping", "127.0.0.1", "-c", "2", "-i", "10ms"],
     &["plan", "not-all-mbits"],
     &["report", "EXECUTION"],
     &["report", "EXECUTION", "--out", "-"],

@@ -26,11 +26,17 @@ fn import(bench: &Bench, minute: u64) {
     let began = &mut result["start"]["timestamp"]["timesecs"];
     *began = (began.as_u64().unwrap() + 60 * minute).into();
     let bytes = &mut result["end"]["sum_received"]["bytes"];
-    let share = if minute < CHANGED_AT { 100 + minute % 3 } else { 50 };
+    let share = if minute < CHANGED_AT {
+        100 + minute % 3
+    } else {
+        50
+    };
     *bytes = (bytes.as_u64().unwrap() / 100 * share).into();
     bench.write("result.json", &result.to_string());
     let out = format!("runs/{minute}");
-    bench.bitcost(&["import", "result.json", "--out", &out]).assert_code(0);
+    bench
+        .bitcost(&["import", "result.json", "--out", &out])
+        .assert_code(0);
 }
 
 fn otava_finds_the_execution_from_which_throughput_is_lower() {
@@ -47,7 +53,9 @@ fn otava_finds_the_execution_from_which_throughput_is_lower() {
     let mut show = vec!["show", "--format", "csv"];
     show.extend(folders.iter().map(String::as_str));
     bench.write("tcp.csv", &bench.bitcost(&show).stdout);
-    let config = PAGE.split("```").find_map(|part| part.strip_prefix("yaml\n"));
+    let config = PAGE
+        .split("```")
+        .find_map(|part| part.strip_prefix("yaml\n"));
     bench.write("otava.yaml", config.expect("the page has a configuration"));
     let done = Command::new("otava")
         .args(["analyze", "tcp", "--output", "json"])

@@ -1,7 +1,7 @@
 //! `bitcost lab exec`: a program in a node of a running lab.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -95,29 +95,18 @@ fn words(command: &[OsString]) -> Result<Vec<OsString>, Failure> {
     }
 }
 
-/// Starts the program in the node, in which this process is. A machine without ping gets that of
-/// bitcost.
+/// Starts the program in the node, in which this process is.
 fn start(
     words: &[OsString],
     lab: &Description,
     node: &str,
     own: Option<&Path>,
 ) -> io::Result<Child> {
-    let command = |program: &OsStr, rest: &[OsString]| {
-        let mut command = Command::new(program);
-        command.args(rest).envs(environment(lab, node, own));
-        die_with_spawner_outside(&mut command);
-        command
-    };
     let (program, rest) = words.split_first().ok_or(ErrorKind::InvalidInput)?;
-    let started = command(program, rest).spawn();
-    match started {
-        Err(error) if is_missing(&error) && program == "ping" => {
-            output::say("note: this machine has no ping; this is `bitcost ping`");
-            command(OsStr::new("/proc/self/exe"), words).spawn()
-        }
-        started => started,
-    }
+    let mut command = Command::new(program);
+    command.args(rest).envs(environment(lab, node, own));
+    die_with_spawner_outside(&mut command);
+    command.spawn()
 }
 
 /// The error for a program that is in no folder of PATH, with those that resemble it.
@@ -134,11 +123,6 @@ fn not_installed(program: &str) -> String {
     format!(
         "bitcost: program {program} not found{hint}: nodes use the programs of this machine; install it, or use `bitcost test`, which needs no other program"
     )
-}
-
-/// Whether there is no such program in the folders of PATH, some of which may not be the user's.
-fn is_missing(error: &io::Error) -> bool {
-    [ErrorKind::NotFound, ErrorKind::PermissionDenied].contains(&error.kind())
 }
 
 /// The variables that tell programs where they are, make shells show it in their prompts, and make

@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use anyhow::{Result, bail, ensure};
-use serde_json::Value;
+use anyhow::{Context, Result, bail, ensure};
+use bitcost_execute::echo::ECHO_VERB;
+use bitcost_model::ping::Pings;
 
 use crate::vm::inside::guest::{StandingLab, bitcost};
 use crate::vm::inside::port::Found;
@@ -36,17 +37,10 @@ pub fn two_hosts(egress: &str) -> String {
 /// When none is answered.
 pub fn least_rtt_ms(lab: &StandingLab, count: u32) -> Result<f64> {
     let count = count.to_string();
-    let said = lab.exec(
-        "h1",
-        &[
-            "bitcost", "ping", "10.0.0.2", "-c", &count, "-i", "20ms", "--json",
-        ],
-    )?;
-    let said: Value = serde_json::from_str(&said)?;
-    match said["figures"]["min_us"].as_f64() {
-        Some(us) => Ok(us / 1000.0),
-        None => bail!("no round trip: {said}"),
-    }
+    let words = ["bitcost", ECHO_VERB, "10.0.0.2", &count, "20", "1000"];
+    let pings: Pings = serde_json::from_str(&lab.exec("h1", &words)?)?;
+    let figures = pings.figures().context("no round trip")?;
+    Ok(figures.min_us / 1000.0)
 }
 
 pub(super) fn loaded() -> Result<Found> {

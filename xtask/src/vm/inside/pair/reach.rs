@@ -4,6 +4,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use bitcost_execute::echo::ECHO_VERB;
+use bitcost_model::ping::Pings;
 
 use super::hosts::{FAR_ADDRESS, kernel, near, sh};
 use super::tested::{OVER_SSH, Run, over, test};
@@ -12,9 +14,10 @@ use crate::vm::inside::port::{Found, Port};
 use crate::vm::inside::wanted::Role;
 
 pub(super) fn ping(_: &mut Port) -> Result<Found> {
-    let words = ["ping", FAR_ADDRESS, "-c", "3", "-i", "20ms", "--json"];
+    let words = [ECHO_VERB, FAR_ADDRESS, "3", "20", "1000"];
     let said = outcome(&mut near("bitcost", &words))?.json()?;
-    let least = said["figures"]["min_us"].as_f64().context("no answer")?;
+    let pings: Pings = serde_json::from_value(said)?;
+    let least = pings.figures().context("no answer")?.min_us;
     let [near, far] = [kernel(Role::Near)?, kernel(Role::Far)?];
     ensure!(near != far, "both are Linux {near}");
     Ok(Found::Holds(format!(

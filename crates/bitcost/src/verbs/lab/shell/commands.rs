@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use bitcost_execute::echo::Requests;
 use bitcost_lab::registry::Description;
 use bitcost_lab::{NodeKind, Topology, link_line};
 use bitcost_model::near::did_you_mean;
@@ -240,8 +241,14 @@ impl Shell<'_> {
         let Some(address) = self.lab.topology.address(to) else {
             return Ok(false);
         };
-        let words = ["/proc/self/exe", "ping", "-c", "1", &address.to_string()];
-        let mut command = self.command(from, &words.map(str::to_owned));
+        let request = Requests {
+            to: address,
+            count: 1,
+            interval_ms: 0,
+            wait_ms: 1000,
+        };
+        let words = [&["/proc/self/exe".to_owned()], &request.words()[..]].concat();
+        let mut command = self.command(from, &words);
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
         Ok(quiet.status().map_err(cannot_start)?.success())
     }
