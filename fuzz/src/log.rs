@@ -14,7 +14,6 @@ use bitcost_render::iperf3::iperf3;
 use bitcost_render::json::table_json;
 use bitcost_render::layout::TextOptions;
 use bitcost_render::markdown_table::markdown_table;
-use bitcost_render::netperf::{netperf_keyval, netperf_table};
 use bitcost_render::provenance::{Maker, Source};
 use tempfile::TempDir;
 
@@ -70,11 +69,9 @@ fn render(execution: &Findings) {
         );
         let _ = (csv(&table), markdown_table(&table), table_json(&table));
     }
-    execution.each_run(|_| true, &mut |_, cell, view| {
+    execution.each_run(|_| true, &mut |_, _, view| {
         let _ = iperf3(view, Some("2026-11-21T10:00:00Z"), "0");
         let _ = bitcost_render::single::single_text(view);
-        let rows = netperf_table([(cell, *view)]);
-        let _ = (csv(&rows), netperf_keyval(&rows));
     });
 }
 

@@ -144,11 +144,7 @@ const AFTER_DASHES: &[Row] = &[
     (NETPERF, "-L", "`--sender-address ADDRESS`"),
     (NETPERF, "-R", "not needed: packets are routed"),
     (NETPERF, "-T", "`bitcost test tcp` or `bitcost test udp`"),
-    (
-        NETPERF,
-        "-o -O -k",
-        "`--json`, or `--format netperf` for netperf's columns",
-    ),
+    (NETPERF, "-o -O -k", "`--json`"),
 ];
 
 /// Tests of netperf that are not a workload.

@@ -133,7 +133,7 @@ impl Look {
         let why = match self.form().name {
             "html" if is_log_missing => "--format html is made from the log; leave out --no-log",
             "iperf3" if conditions.workload.is_transactional() => {
-                "--format iperf3 is for streams: iperf3 has no transactions; use --format netperf or json"
+                "--format iperf3 is for streams: iperf3 has no transactions; use --format json"
             }
             "iperf3" if is_repeated => {
                 "--format iperf3 is for a single run; leave out --until-interval"
@@ -173,11 +173,7 @@ impl Look {
             sources: &sources,
             maker: &maker(),
         })?;
-        exported
-            .remarks
-            .iter()
-            .for_each(|remark| output::say(remark));
-        output::form(&exported.bytes)
+        output::form(&exported)
     }
 }
 

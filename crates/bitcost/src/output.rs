@@ -59,10 +59,10 @@ pub fn unwritten(error: &io::Error) -> Failure {
 ///
 /// # Errors
 /// As [`print()`].
-pub fn form(result: &[u8]) -> Result<(), Failure> {
-    match std::str::from_utf8(result) {
-        Ok(text) if std::io::stdout().is_terminal() => bytes(harmless_coloured(text).as_bytes()),
-        _ => bytes(result),
+pub fn form(result: &str) -> Result<(), Failure> {
+    match std::io::stdout().is_terminal() {
+        true => bytes(harmless_coloured(result).as_bytes()),
+        false => bytes(result.as_bytes()),
     }
 }
 

@@ -4,7 +4,7 @@ use bitcost_model::shown;
 
 use bitcost_analysis::frame::{RunRows, Table, Value};
 
-use crate::export::{ExportError, Exported, Form, Input, RowSupport, Rows};
+use crate::export::{ExportError, Form, Input, RowSupport, Rows};
 
 /// `--format csv`.
 pub(crate) const FORM: Form = Form {
@@ -16,12 +16,12 @@ pub(crate) const FORM: Form = Form {
     )
 };
 
-fn export(input: &Input) -> Result<Exported, ExportError> {
+fn export(input: &Input) -> Result<String, ExportError> {
     if let Some(rows @ Rows::Intervals) = input.rows {
-        return Ok(csv(&rows.table(input.executions)).into());
+        return Ok(csv(&rows.table(input.executions)));
     }
     let rows = RunRows::new(input.executions);
-    Ok(csv_of(&rows.columns, rows.iter()).into())
+    Ok(csv_of(&rows.columns, rows.iter()))
 }
 
 /// First characters of words that a spreadsheet takes for a formula (OWASP, "CSV Injection").

@@ -21,7 +21,7 @@ pub struct Form {
     /// Whether it names the log of each execution, with its checksum.
     pub names_sources: bool,
     /// Writes the executions, or says why they do not fit the form.
-    pub export: fn(&Input) -> Result<Exported, ExportError>,
+    pub export: fn(&Input) -> Result<String, ExportError>,
 }
 
 impl Form {
@@ -29,7 +29,7 @@ impl Form {
     pub(crate) const fn new(
         name: &'static str,
         help: &'static str,
-        export: fn(&Input) -> Result<Exported, ExportError>,
+        export: fn(&Input) -> Result<String, ExportError>,
     ) -> Form {
         Form {
             name,
@@ -96,24 +96,6 @@ pub struct Input<'a> {
     pub maker: &'a Maker,
 }
 
-/// What was written.
-#[derive(Clone, Debug, Default)]
-pub struct Exported {
-    /// The bytes of the form.
-    pub bytes: Vec<u8>,
-    /// Remarks that have no place in the form, for standard error.
-    pub remarks: Vec<String>,
-}
-
-impl From<String> for Exported {
-    fn from(text: String) -> Exported {
-        Exported {
-            bytes: text.into_bytes(),
-            ..Exported::default()
-        }
-    }
-}
-
 /// Why executions cannot be written in a form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
@@ -129,7 +111,7 @@ pub enum ExportError {
 }
 
 /// The text of each execution, under its name where there are several.
-pub(crate) fn each(input: &Input, show: impl Fn(&Findings) -> String) -> Exported {
+pub(crate) fn each(input: &Input, show: impl Fn(&Findings) -> String) -> String {
     let texts = input.executions.iter().map(|execution| {
         let head = match input.executions {
             [_] => String::new(),
@@ -137,5 +119,5 @@ pub(crate) fn each(input: &Input, show: impl Fn(&Findings) -> String) -> Exporte
         };
         head + &show(execution)
     });
-    texts.collect::<Vec<_>>().join("\n").into()
+    texts.collect::<Vec<_>>().join("\n")
 }

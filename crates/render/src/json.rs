@@ -5,7 +5,7 @@ use bitcost_analysis::frame::{Table, Value as Entry};
 use serde_json::{Value, json};
 
 use crate::document::Document;
-use crate::export::{ExportError, Exported, Form, Input, RowSupport};
+use crate::export::{ExportError, Form, Input, RowSupport};
 use crate::json_parts::without_null;
 
 /// `--format json`.
@@ -15,9 +15,9 @@ pub(crate) const FORM: Form = Form {
     ..Form::new("json", "JSON", export)
 };
 
-fn export(input: &Input) -> Result<Exported, ExportError> {
+fn export(input: &Input) -> Result<String, ExportError> {
     if let Some(rows) = input.rows {
-        return Ok(format!("{:#}\n", table_json(&rows.table(input.executions))).into());
+        return Ok(format!("{:#}\n", table_json(&rows.table(input.executions))));
     }
     let document = |findings: &Findings| {
         let mut document = json(findings);
@@ -31,7 +31,7 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
         1 => documents.remove(0),
         _ => Value::Array(documents),
     };
-    Ok(format!("{all:#}\n").into())
+    Ok(format!("{all:#}\n"))
 }
 
 /// The raw records of every shown run, with all samples.

@@ -32,11 +32,9 @@ pub mod markdown_table;
 pub mod mesh;
 pub mod mesh_change;
 pub mod mode_search;
-pub mod netperf;
 mod noise;
 pub mod notes;
 mod number;
-mod own_runs;
 mod profile;
 pub mod progress;
 pub mod provenance;
@@ -58,14 +56,12 @@ mod words;
 use export::Form;
 
 /// Every form of output, in the order of the help: a row for each.
-pub static FORMS: [Form; 8] = [
+pub static FORMS: [Form; 6] = [
     text::FORM,
     markdown::FORM,
     csv::FORM,
     json::FORM,
     html::FORM,
-    netperf::FORM,
-    netperf::KEYVAL,
     iperf3::FORM,
 ];
 

@@ -1,7 +1,7 @@
 //! Summaries and tables in Markdown, for pull requests.
 
 use crate::comparison::comparison_markdown;
-use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
+use crate::export::{ExportError, Form, Input, RowSupport, each};
 use crate::improve::{ladder_lines, ladder_paragraphs, ladder_sentences};
 use crate::markdown_table::{escape, markdown_table};
 use bitcost_analysis::findings::Findings;
@@ -24,9 +24,9 @@ pub(crate) const FORM: Form = Form {
     ..Form::new("md", "Markdown, for pull requests", export)
 };
 
-fn export(input: &Input) -> Result<Exported, ExportError> {
+fn export(input: &Input) -> Result<String, ExportError> {
     if let Some(rows) = input.rows {
-        return Ok(markdown_table(&rows.table(input.executions)).into());
+        return Ok(markdown_table(&rows.table(input.executions)));
     }
     let whole = |execution: &Findings| {
         if let Some(single) = execution.single() {

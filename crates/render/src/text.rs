@@ -2,7 +2,7 @@
 
 use crate::comparison_text::comparison_text;
 use crate::coverage;
-use crate::export::{ExportError, Exported, Form, Input, RowSupport, each};
+use crate::export::{ExportError, Form, Input, RowSupport, each};
 use crate::improve::{ladder_text, ladder_title};
 use crate::markdown_table::markdown_table;
 use bitcost_analysis::explain::queue_limits;
@@ -34,9 +34,9 @@ pub(crate) const FORM: Form = Form {
     ..Form::new("text", "Tables for people", export)
 };
 
-fn export(input: &Input) -> Result<Exported, ExportError> {
+fn export(input: &Input) -> Result<String, ExportError> {
     if let Some(rows) = input.rows {
-        return Ok(markdown_table(&rows.table(input.executions)).into());
+        return Ok(markdown_table(&rows.table(input.executions)));
     }
     Ok(each(input, |execution| whole(execution, input)))
 }

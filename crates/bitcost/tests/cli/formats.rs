@@ -16,7 +16,7 @@ fn said(output: &Output) -> String {
 
 #[test]
 fn rows_are_refused_by_forms_that_hold_none() {
-    let output = bitcost(&["show", LOG, "--format", "netperf", "--rows", "intervals"]);
+    let output = bitcost(&["show", LOG, "--format", "iperf3", "--rows", "intervals"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
         said(&output).contains("--rows needs --format text, md, csv, json"),
@@ -45,26 +45,8 @@ fn left_out() -> (tempfile::TempDir, String) {
 }
 
 #[test]
-fn runs_without_a_place_in_their_cells_are_in_no_peer_s_form() {
+fn a_run_without_a_place_in_its_cell_is_not_in_iperf3_s_form() {
     let (_place, folder) = left_out();
-    for (form, wanted) in [("netperf", 1), ("netperf-keyval", 0)] {
-        let whole = bitcost(&["show", LOG, "--format", form]);
-        let only_caveat = said(&whole)
-            .lines()
-            .all(|line| line.starts_with("caveat: ") && line.contains("no checksums"));
-        assert!(whole.stdout.len() > 100 && only_caveat, "{}", said(&whole));
-        let output = bitcost(&["show", &folder, "--format", form]);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-        assert_eq!(
-            String::from_utf8_lossy(&output.stdout).lines().count(),
-            wanted
-        );
-        assert!(
-            said(&output).contains("left out: 1 run of bits"),
-            "{}",
-            said(&output)
-        );
-    }
     let output = bitcost(&["show", &folder, "--format", "iperf3"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
@@ -75,7 +57,7 @@ fn runs_without_a_place_in_their_cells_are_in_no_peer_s_form() {
 }
 
 #[test]
-fn peers_forms_are_of_runs_of_our_own() {
+fn iperf3_s_form_is_of_runs_of_our_own() {
     let place = tempfile::tempdir().unwrap();
     let sweep = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -83,16 +65,11 @@ fn peers_forms_are_of_runs_of_our_own() {
     );
     let imported = bitcost(&["import", sweep, "--out", place.path().to_str().unwrap()]);
     let folder = String::from_utf8(imported.stdout).unwrap();
-    for form in ["netperf", "netperf-keyval", "iperf3"] {
-        let output = bitcost(&["show", folder.trim(), "--format", form]);
-        assert_eq!(output.status.code(), Some(2));
-        assert!(output.stdout.is_empty());
-        let said = said(&output);
-        assert!(
-            said.contains(&format!("--format {form} shows runs that bitcost made")),
-            "{said}"
-        );
-    }
+    let output = bitcost(&["show", folder.trim(), "--format", "iperf3"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    let said = said(&output);
+    assert!(said.contains("it shows runs that bitcost made"), "{said}");
 }
 
 #[test]

@@ -55,14 +55,6 @@ fn test_prints_each_format() {
         stretches.stdout
     );
 
-    let netperf = test(&bench, &["-t", "200ms", "--format", "netperf-keyval"]);
-    assert!(
-        netperf
-            .stdout
-            .starts_with("PROTOCOL=TCP\nRESULT_BRAND=\"tcp\"\n"),
-        "{}",
-        netperf.stdout
-    );
     let iperf3: Value = test(&bench, &["-t", "200ms", "--format", "iperf3"]).json();
     assert!(
         iperf3["end"]["sum_received"]["bits_per_second"]
@@ -93,8 +85,6 @@ fn repeated_runs_are_rows() {
     let twice = split("-t 200ms --until-interval 100% --repeats 2-2");
     let csv = test(&bench, &[&twice[..], &["--format", "csv"]].concat());
     assert_eq!(csv.stdout.lines().count(), 3, "{}", csv.stdout);
-    let netperf = test(&bench, &[&twice[..], &["--format", "netperf"]].concat());
-    assert_eq!(netperf.stdout.lines().count(), 3, "{}", netperf.stdout);
     let markdown = test(&bench, &[&twice[..], &["--format", "md"]].concat()).stdout;
     assert!(
         markdown.starts_with("| metric | median | low | high | unit |\n"),

@@ -27,7 +27,7 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::units::counted;
 
-use crate::export::{ExportError, Exported, Form, Input};
+use crate::export::{ExportError, Form, Input};
 use crate::json::json;
 use crate::provenance::{Maker, Source};
 use pictures::Picture;
@@ -44,8 +44,13 @@ pub(crate) const FORM: Form = Form {
     )
 };
 
-fn export(input: &Input) -> Result<Exported, ExportError> {
-    Ok(page(input.executions, input.sources, input.between, input.maker).into())
+fn export(input: &Input) -> Result<String, ExportError> {
+    Ok(page(
+        input.executions,
+        input.sources,
+        input.between,
+        input.maker,
+    ))
 }
 
 const STYLE: &str = include_str!("page.css");

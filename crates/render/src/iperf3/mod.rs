@@ -10,8 +10,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
-use crate::export::{ExportError, Exported, Form, Input};
-use crate::own_runs::with_result;
+use crate::export::{ExportError, Form, Input};
 use bitcost_analysis::cells::{RunRow, Status};
 use bitcost_analysis::findings::Findings;
 use direction::{FIRST_SOCKET, Way, client_and_server, is_reverse, ways};
@@ -23,7 +22,7 @@ pub(crate) const FORM: Form = Form::new(
     export,
 );
 
-fn export(input: &Input) -> Result<Exported, ExportError> {
+fn export(input: &Input) -> Result<String, ExportError> {
     let [execution] = input.executions else {
         return usage(format!(
             "it shows one run, but {} executions are named; name one",
@@ -38,9 +37,9 @@ fn export(input: &Input) -> Result<Exported, ExportError> {
         printed = Some(document.ok_or(view.conditions.workload.name()));
     });
     match printed {
-        Some(Ok(document)) => Ok(format!("{document:#}\n").into()),
+        Some(Ok(document)) => Ok(format!("{document:#}\n")),
         Some(Err(workload)) => usage(format!(
-            "run {} of {name} is {workload}, and iperf3 only has streams; take --format netperf or json",
+            "run {} of {name} is {workload}, and iperf3 only has streams; take --format json",
             row.run + 1
         )),
         None => usage(format!("the log of {name} changed while it was read")),
@@ -51,10 +50,22 @@ fn usage<T>(what: String) -> Result<T, ExportError> {
     Err(ExportError::Usage(format!("--format iperf3: {what}")))
 }
 
+/// The rows of the runs with a result, which bitcost made.
+fn with_result(execution: &Findings) -> Result<Vec<&RunRow>, ExportError> {
+    if execution.summary.is_imported {
+        return usage(format!(
+            "it shows runs that bitcost made, and those of {} were imported; take --format csv or json",
+            execution.name
+        ));
+    }
+    let has_result = |row: &&RunRow| matches!(row.status, Status::Used | Status::LeftOut);
+    Ok(execution.summary.runs.iter().filter(has_result).collect())
+}
+
 /// The run with this number, from 1; without a number, the only run.
 fn chosen(execution: &Findings, wanted: Option<u32>) -> Result<&RunRow, ExportError> {
     let name = &execution.name;
-    let all = with_result(execution, "iperf3")?;
+    let all = with_result(execution)?;
     let row: &RunRow = match (wanted, &all[..]) {
         (None, [one]) => one,
         (None, []) => return usage(format!("no run of {name} has a result")),

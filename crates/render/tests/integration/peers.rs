@@ -1,9 +1,7 @@
-//! Results in the formats of netperf and iperf3, compared with the output of these programs:
-//! headings, selectors, units, paths of JSON.
+//! Results in iperf3's form, compared with what iperf3 prints: paths of JSON and units.
 
-use crate::common::{Did, Made, STUDY, ended, findings, log, plain};
+use crate::common::{Did, STUDY, ended, findings, log, plain};
 use bitcost_analysis::cells::RunRow;
-use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::RunView;
 use bitcost_model::conditions::{Conditions, Direction, Workload};
 use bitcost_model::event::Event;
@@ -12,25 +10,13 @@ use bitcost_model::record::{
     Sequence, TcpInfo,
 };
 use bitcost_model::study::Cell;
-use bitcost_render::csv::csv;
 use bitcost_render::iperf3::iperf3;
-use bitcost_render::netperf::{netperf_keyval, netperf_table};
 use serde_json::Value as Json;
-
-/// What netperf 2.7 printed.
-const CSV: &str = include_str!("../../../import/tests/fixtures/netperf/netperf-omni.csv");
-const KEYVAL: &str = include_str!("../../../import/tests/fixtures/netperf/netperf-keyval.txt");
-const RR: &str = include_str!("../../../import/tests/fixtures/netperf/netperf-keyval-rr.txt");
 
 /// What iperf3 3.12 printed.
 const TCP: &str = include_str!("../../../import/tests/fixtures/iperf3/iperf3-tcp.json");
 const UDP: &str = include_str!("../../../import/tests/fixtures/iperf3/iperf3-udp.json");
 const BIDIR: &str = include_str!("../../../import/tests/fixtures/iperf3/iperf3-tcp-bidir.json");
-
-/// The list of selectors of "Not All Mbit/s Are the Same", under netperf's headings.
-const PAPER: &str = "Local Send Size,Local Send Throughput,Remote Recv Throughput,Local Send Calls,Remote Recv Calls,\
-    Local CPU Util %,Local Peak Per CPU Util %,Local Service Demand,Remote CPU Util %,Remote Peak Per CPU Util %,\
-    Remote Service Demand,Service Demand Units";
 
 fn events(study: &str) -> Vec<Event> {
     log(study, 1, |cell, planned| {
@@ -48,124 +34,6 @@ fn events(study: &str) -> Vec<Event> {
 /// Hands over each run with a result.
 fn each_run(events: &[Event], take: &mut dyn FnMut(&RunRow, &Cell, &RunView)) {
     findings(events).each_run(|_| true, take);
-}
-
-fn table(events: &[Event]) -> Table {
-    let mut table = netperf_table([]);
-    each_run(events, &mut |_, cell, view| {
-        table.rows.extend(netperf_table([(cell, *view)]).rows)
-    });
-    table
-}
-
-/// Transactions with requests of 100 bytes and responses of 1000 bytes, a thousand a second.
-fn transactions() -> Vec<Event> {
-    let study = STUDY
-        .replace(
-            "workload = \"udp_stream\", receive_buffer_bytes = 4194304",
-            "workload = \"udp_rr\"",
-        )
-        .replace(
-            "workload = \"tcp_stream\", mss = \"message\", offloads = \"on\"",
-            "workload = \"tcp_rr\"",
-        )
-        .replace(
-            "duration_s = 2",
-            "duration_s = 2\nrequest_size_bytes = 100\nresponse_size_bytes = 1000",
-        );
-    let made = |cell: &Cell| {
-        let did = Did {
-            sent_mbps: 8.8,
-            received_mbps: 8.8,
-            sender_cpu_ms: 1000,
-            receiver_cpu_ms: 500,
-        };
-        let Made::Ended(mut sender, mut receiver) = ended(cell, &did) else {
-            unreachable!()
-        };
-        for end in [&mut sender, &mut receiver] {
-            end.counts.measured.messages = 2000;
-            end.sequence = None;
-        }
-        Made::Ended(sender, receiver)
-    };
-    log(&study, 1, |cell, _| made(cell))
-}
-
-#[test]
-fn headings_are_netperf_s_and_the_paper_s_stand_together() {
-    let text = csv(&table(&events(STUDY)));
-    let own: Vec<&str> = text.lines().next().expect("headings").split(',').collect();
-    let printed: Vec<&str> = CSV.lines().nth(1).expect("headings").split(',').collect();
-    let unknown = own.iter().filter(|title| {
-        !printed.contains(title) && !title.contains("Latency") && !title.ends_with("Size Bytes")
-    });
-    assert_eq!(
-        unknown.collect::<Vec<_>>(),
-        Vec::<&&str>::new(),
-        "in what netperf printed: {printed:?}"
-    );
-    assert!(own.join(",").contains(PAPER), "{own:?}");
-}
-
-#[test]
-fn selectors_are_netperf_s_with_its_units_and_its_quotes() {
-    let known = |text: &str, name: &str| {
-        text.lines()
-            .any(|line| line.starts_with(&format!("{name}=")))
-    };
-    let own = netperf_keyval(&table(&events(STUDY)));
-    let lines = || own.lines().filter_map(|line| line.split_once('='));
-    let unknown: Vec<&str> = lines()
-        .map(|(name, _)| name)
-        .filter(|name| !known(KEYVAL, name) && !known(RR, name))
-        .collect();
-    assert_eq!(unknown, ["RESULT_BRAND"; 4], "known by `-B` alone");
-    let first: Vec<&str> = lines()
-        .filter(|(name, _)| *name == "RESULT_BRAND")
-        .map(|(_, brand)| brand)
-        .collect();
-    assert!(first.contains(&"\"1024 · UDP\""), "{first:?}");
-    for line in [
-        "SD_UNITS=usec/KB",
-        "THROUGHPUT_UNITS=10^6bits/s",
-        "DIRECTION=Send",
-        "THROUGHPUT=1024",
-        "LOCAL_SEND_THROUGHPUT=1280",
-    ] {
-        assert!(own.lines().any(|own| own == line), "{line}:\n{own}");
-    }
-}
-
-#[test]
-fn transactions_are_counted_as_netperf_counts_them() {
-    let table = table(&transactions());
-    let of = |title: &str| {
-        &table.rows[0][table
-            .columns
-            .iter()
-            .position(|known| known == title)
-            .expect("a column")]
-    };
-    assert_eq!(of("Throughput Units"), &Value::from("Trans/s"));
-    assert_eq!(
-        (of("Throughput"), of("Local Send Calls")),
-        (&Value::Number(1000.0), &Value::Whole(2000))
-    );
-    assert_eq!(
-        (of("Local Send Size"), of("Request Size Bytes")),
-        (&Value::Absent, &Value::from(100_u32))
-    );
-    assert_eq!(
-        (of("Local Send Throughput"), of("Remote Recv Throughput")),
-        (&Value::Number(0.8), &Value::Number(0.8))
-    );
-    assert_eq!(of("Service Demand Units"), &Value::from("usec/Tran"));
-    // Half of the one CPU over 2 s, for 2000 transactions.
-    let Value::Number(demand) = of("Local Service Demand") else {
-        panic!("{table:?}")
-    };
-    assert!((demand - 500.0).abs() < 1.0, "{demand}");
 }
 
 /// The paths of all values; a list is represented by its first element.
