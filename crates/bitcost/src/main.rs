@@ -28,7 +28,14 @@ use crate::mistakes::Mistake;
 /// Measures what a Mbit/s costs in CPU time at the sender and the receiver, and names the
 /// bottleneck.
 #[derive(Parser)]
-#[command(name = "bitcost", version, about, max_term_width = 100)]
+#[command(
+    name = "bitcost",
+    version,
+    about,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    after_help = "`bitcost man COMMAND` prints a manual page, `bitcost completions SHELL` a completion script."
+)]
 struct Cli {
     #[command(subcommand)]
     verb: verbs::Verb,

@@ -170,7 +170,8 @@ impl Mistake<'_> {
         if let Some(gone) = instead_of(retired::Kind::Verb, &found) {
             return gone;
         }
-        let names: Vec<&str> = verb.get_subcommands().map(Command::get_name).collect();
+        let visible = verb.get_subcommands().filter(|verb| !verb.is_hide_set());
+        let names: Vec<&str> = visible.map(Command::get_name).collect();
         let near = did_you_mean(&found, names.iter().copied());
         format!(
             "`{name}` has no command `{found}`{near}; allowed: {}",

@@ -23,6 +23,8 @@ pub const RETIRED: &[Row] = &[
         "bill",
         "`bitcost test … --profile` says where the CPU time of a KiB goes",
     ),
+    (Kind::Verb, "study", "use `bitcost studies new`"),
+    (Kind::Verb, "schema", "use `bitcost studies schema`"),
     (Kind::Option, "--buffers", "use `--tcp-buffers`"),
     (
         Kind::Option,

@@ -1,5 +1,5 @@
 //! The document of an execution that `test`, `run` and `show` print as JSON and that a page holds. Its
-//! schema is made of these types (`bitcost schema result`).
+//! schema is made of these types (`bitcost studies schema result`).
 
 use std::collections::BTreeMap;
 

@@ -33,7 +33,7 @@ pub use definition::{
     NamedMetric, Study, TableSpec,
 };
 pub use error::StudyError;
-pub use keys::markdown;
+pub use keys::{markdown, study_schema};
 pub use picture::{Bars, Picture, PictureKind, Scale};
 pub use plan::shuffled;
 pub use single::Single;

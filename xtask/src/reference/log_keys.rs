@@ -14,7 +14,7 @@ pub fn page() -> Result<String> {
     let mut text = String::from(
         "# Keys of the log\n\nEach line of `events.jsonl` is one JSON object, whose `event` names it, and whose last key is `checksum`. A key whose value may be absent is \
          left out, or `null`. All times in ns are of the endpoint's own `CLOCK_MONOTONIC`. [The log](../method/log.md) says \
-         when each event is written, and what the checksum at the end of a line covers. `bitcost schema log` prints this page as a JSON Schema.\n",
+         when each event is written, and what the checksum at the end of a line covers. `bitcost studies schema log` prints this page as a JSON Schema.\n",
     );
     for event in schema["oneOf"].as_array().context("events")? {
         let about = described(event);

@@ -13,68 +13,70 @@ mod man;
 mod plan;
 pub mod report;
 mod run;
-mod schema;
 mod serve;
 mod show;
 mod studies;
-mod study;
 mod test;
 
 use clap::{Command, Subcommand};
 
 use crate::failure::Failure;
+use crate::output;
 
-/// Every verb.
+/// Every verb, in the order of the help.
 #[derive(Subcommand)]
 pub enum Verb {
-    /// Run a study in the embedded lab or between two hosts, and print its results
+    /// Make one run and print throughput, CPU cost and what limits it
+    Test(Box<test::Arguments>),
+    /// Run a study in the embedded lab or between hosts
     Run(run::Arguments),
-    /// Print the runs of a study in their order and the time they take, without running anything
+    /// Check a study and print its runs, their order and their time
     Plan(plan::Arguments),
-    /// List the embedded studies, or print one
+    /// List the embedded studies, print one, or write a new study file
     Studies(studies::Arguments),
-    /// Write a new study file
-    #[command(subcommand)]
-    Study(study::Action),
     /// Print the results of an execution from its log
     Show(show::Arguments),
-    /// Print the JSON Schema of a log or of the document that --json prints
-    Schema(schema::Arguments),
-    /// Compare two executions, or two cells of one, with confidence intervals and verdicts
-    Compare(compare::Arguments),
-    /// Import results of other programs, such as netperf and iperf3, as an execution
-    Import(import::Arguments),
-    /// Write executions as one HTML file with tables and charts that loads nothing from the network
+    /// Write executions as one HTML file
     Report(report::Arguments),
-    /// Make one run in the embedded lab or between two hosts, and print throughput and CPU cost
-    Test(Box<test::Arguments>),
-    /// Find what makes a run faster or cheaper: prove its bottleneck, try what may relax it, keep what
-    /// gains, and go on with the next bottleneck
-    ///
-    /// The options are those of `test`; `--for cost` looks for the least CPU time of both endpoints at
-    /// the rate of the unchanged run, or at --rate. Every change is tried in short runs that are interleaved with
-    /// unchanged ones, and undone; nothing is left set.
-    Improve(Box<test::Arguments>),
-    /// Serve tests for enrolled bitcost clients, or for stock iperf3 clients
-    Serve(serve::Arguments),
-    /// Act as the sender or receiver for a controller on standard input and output
-    Agent(agent::Arguments),
-    /// Show the settings of this host, restore those that an interrupted run left changed, or
-    /// measure its constants
-    #[command(subcommand)]
-    Host(host::Action),
-    /// Explain what limited each cell: the bottleneck with its evidence, and cost per message
+    /// Explain what limited each cell, with the evidence
     Explain(explain::Arguments),
-    /// Compute theoretical limits: goodput of a link, pacing rates, bandwidth-delay products
-    #[command(subcommand)]
-    Limits(limits::Question),
-    /// Print a manual page, or write all manual pages
-    Man(man::Arguments),
-    /// Print a shell completion script
-    Completions(completions::Arguments),
+    /// Compare two executions, or two cells of one
+    Compare(compare::Arguments),
+    /// Find what makes a run faster or cheaper
+    ///
+    /// The bottleneck is proved, what may relax it is tried in short runs that are interleaved with
+    /// unchanged ones, what gains is kept, and the next bottleneck follows. The options are those of
+    /// `test`; `--for cost` looks for the least CPU time of both endpoints at the rate of the
+    /// unchanged run, or at --rate. Every change is undone; nothing is left set.
+    Improve(Box<test::Arguments>),
+    /// Import results of netperf, iperf3 and others as an execution
+    Import(import::Arguments),
     /// Build emulated networks that other programs can use
     #[command(subcommand)]
     Lab(lab::Action),
+    /// Serve tests for bitcost clients, or for stock iperf3 clients
+    Serve(serve::Arguments),
+    /// Show or restore the settings of this host, or measure it
+    #[command(subcommand)]
+    Host(host::Action),
+    /// Compute goodput of a link, pacing rates, bandwidth-delay products
+    #[command(subcommand)]
+    Limits(limits::Question),
+    /// Print the help of a command
+    #[command(hide = true)]
+    Help {
+        /// The command, such as `lab up` [default: bitcost itself]
+        words: Vec<String>,
+    },
+    /// Act as the sender or receiver for a controller on standard input and output
+    #[command(hide = true)]
+    Agent(agent::Arguments),
+    /// Print a manual page, or write all manual pages
+    #[command(hide = true)]
+    Man(man::Arguments),
+    /// Print a shell completion script
+    #[command(hide = true)]
+    Completions(completions::Arguments),
 }
 
 /// Does what the verb says; `command` is the whole command line, for the manual and completions.
@@ -83,9 +85,7 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Run(arguments) => run::run(arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Studies(arguments) => studies::run(&arguments),
-        Verb::Study(action) => study::run(&action),
         Verb::Show(arguments) => show::run(&arguments),
-        Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Compare(arguments) => compare::run(&arguments),
         Verb::Import(arguments) => import::run(&arguments),
         Verb::Report(arguments) => report::run(&arguments),
@@ -99,5 +99,20 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
         Verb::Man(arguments) => man::run(&arguments, command),
         Verb::Completions(arguments) => completions::run(&arguments, command),
         Verb::Lab(action) => lab::run(&action),
+        Verb::Help { words } => help(&words, command),
     }
+}
+
+/// Prints the help of the command that these words name.
+fn help(words: &[String], mut command: Command) -> Result<(), Failure> {
+    command.build();
+    let mut found = &mut command;
+    for word in words {
+        let missing = Failure::Usage(format!(
+            "there is no command `{}`; `bitcost --help` lists them",
+            words.join(" ")
+        ));
+        found = found.find_subcommand_mut(word).ok_or(missing)?;
+    }
+    output::print(&found.render_long_help().to_string())
 }

@@ -120,7 +120,7 @@ fn assert_same_document(bench: &Bench, folder: &Path, printed: &Value) {
 /// Asserts that a document, and each line of the log that it is of, are as their schemas say.
 fn assert_as_described(bench: &Bench, folder: &Path, document: &Value) {
     let validator = |of| {
-        let schema = bench.bitcost(&["schema", of]);
+        let schema = bench.bitcost(&["studies", "schema", of]);
         schema.assert_code(0);
         jsonschema::validator_for(&schema.json()).expect("a schema")
     };

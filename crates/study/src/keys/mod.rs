@@ -4,10 +4,12 @@
 mod key;
 mod markdown;
 mod read;
+mod schema;
 mod tables;
 
 pub(crate) use key::Form;
 pub use markdown::markdown;
+pub use schema::study_schema;
 pub(crate) use tables::{
     ANSWER, CHECK, CLAIM, COMPARE, EXPECT, FACTOR, IMPROVEMENT, LAB, LAB_FILE, LENGTHS, LINK, MESH,
     REPORT, RUN, SHAPING, STUDY, TABLE,

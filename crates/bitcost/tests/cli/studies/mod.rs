@@ -46,6 +46,31 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
+fn the_schema_allows_each_study_and_no_misspelt_key() {
+    let here = Path::new(".");
+    let schema = printed(bitcost(here, &["studies", "schema", "study"]));
+    let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    let value = |text: &str| -> serde_json::Value { toml_edit::de::from_str(text).expect("TOML") };
+    let list = printed(bitcost(here, &["studies"]));
+    let names = list.lines().filter(|line| !line.starts_with(' '));
+    let mut texts: Vec<String> = names
+        .map(|name| printed(bitcost(here, &["studies", name])))
+        .collect();
+    texts.push(printed(bitcost(here, &["studies", "new", "-"])));
+    for text in &texts {
+        let study = value(text);
+        let mistakes = schema.iter_errors(&study);
+        let mistakes: Vec<String> = mistakes
+            .map(|mistake| format!("{}: {mistake}", mistake.instance_path()))
+            .collect();
+        assert_eq!(mistakes, [""; 0], "{text}");
+        assert!(!schema.is_valid(&value(&text.replacen("question", "qestion", 1))));
+        assert!(!schema.is_valid(&value(&text.replacen("\n[run]", "\n[rum]", 1))));
+    }
+}
+
+#[test]
 fn plan_finds_each_planted_mistake() {
     let folder = folder();
     let right = printed(bitcost(folder.path(), &["studies", "not-all-mbits"]));
@@ -68,23 +93,23 @@ fn plan_finds_each_planted_mistake() {
 fn a_new_study_is_planned_as_it_is_and_overwrites_nothing() {
     let folder = folder();
     let path = folder.path();
-    assert_eq!(printed(bitcost(path, &["study", "new"])), "study.toml\n");
+    assert_eq!(printed(bitcost(path, &["studies", "new"])), "study.toml\n");
     let plan = printed(bitcost(path, &["plan", "study.toml"]));
     assert!(plan.contains("6 cells in 5 blocks"), "{plan}");
     let before = std::fs::read_to_string(path.join("study.toml")).expect("a file");
-    let again = said(&bitcost(path, &["study", "new"]));
+    let again = said(&bitcost(path, &["studies", "new"]));
     assert!(again.contains("study.toml exists"), "{again}");
     let after = std::fs::read_to_string(path.join("study.toml")).expect("a file");
     assert_eq!(before, after);
     printed(bitcost(
         path,
-        &["study", "new", "--from", "lab15", "mine.toml"],
+        &["studies", "new", "--from", "lab15", "mine.toml"],
     ));
     let plan = printed(bitcost(path, &["plan", "mine.toml"]));
     assert!(plan.contains("16 cells"), "{plan}");
     let near = said(&bitcost(
         path,
-        &["study", "new", "--from", "lab51", "x.toml"],
+        &["studies", "new", "--from", "lab51", "x.toml"],
     ));
     assert!(near.contains("did you mean `lab15`?"), "{near}");
     assert!(!path.join("x.toml").exists());

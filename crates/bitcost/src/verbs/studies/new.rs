@@ -1,4 +1,4 @@
-//! `bitcost study`: a new study file.
+//! `bitcost studies new`: a new study file.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -7,13 +7,6 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::output;
 use crate::studies::find;
-
-/// What is done.
-#[derive(clap::Subcommand)]
-pub enum Action {
-    /// Write a commented study file that runs as it is, to be changed
-    New(New),
-}
 
 /// Which file.
 #[derive(clap::Args)]
@@ -30,14 +23,9 @@ pub struct New {
 /// The study that shows every part.
 const TEMPLATE: &str = include_str!("study.toml");
 
-/// Writes the file.
-pub fn run(action: &Action) -> Result<(), Failure> {
-    let Action::New(new) = action;
-    new.write()
-}
-
 impl New {
-    fn write(&self) -> Result<(), Failure> {
+    /// Writes the file.
+    pub fn write(&self) -> Result<(), Failure> {
         let shown = output::shell_word(&self.file);
         let text = match &self.from {
             None => TEMPLATE.replace("{file}", &shown),
@@ -72,7 +60,7 @@ fn create(file: &Path, text: &str) -> Result<(), Failure> {
     let opened = OpenOptions::new().write(true).create_new(true).open(file);
     let mut opened = opened.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Failure::Usage(format!(
-            "{shown} exists and is left as it is; name another file, as in `bitcost study new {}`",
+            "{shown} exists and is left as it is; name another file, as in `bitcost studies new {}`",
             output::shell_word(&free(file))
         )),
         _ => Failure::Environment(format!("cannot write {shown}: {error}; name another file")),

@@ -1,0 +1,79 @@
+//! `bitcost studies`: the embedded studies, listed or printed, a new study file, and the JSON
+//! Schemas of what bitcost reads and writes.
+
+mod new;
+
+use bitcost_analysis::metrics::METRICS;
+use bitcost_render::layout::folded_text;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::studies::{EMBEDDED, find};
+use crate::terminal::columns;
+
+/// Columns of text where standard output is not a terminal.
+const COLUMNS: u16 = 80;
+
+/// What to print.
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    /// Study whose file is printed, to be copied and changed [default: list all]
+    name: Option<String>,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+/// What else is done.
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Write a commented study file that runs as it is, to be changed
+    New(new::New),
+    /// Print a JSON Schema, by which an editor completes study files and programs check results
+    Schema {
+        /// What it describes
+        #[arg(value_enum)]
+        of: Described,
+    },
+}
+
+/// What a schema describes.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Described {
+    /// A study file
+    Study,
+    /// The document that `test`, `run` and `show` print with --json
+    Result,
+    /// A line of a log, `events.jsonl`
+    Log,
+}
+
+/// Lists or prints.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match (&arguments.action, &arguments.name) {
+        (Some(Action::New(new)), _) => new.write(),
+        (Some(Action::Schema { of }), _) => output::print(&format!("{:#}\n", schema(*of))),
+        (None, Some(name)) => output::print(&find(name)?.text),
+        (None, None) => list(),
+    }
+}
+
+fn list() -> Result<(), Failure> {
+    for (name, _) in EMBEDDED {
+        let study = find(name)?;
+        let text = format!("{name}\n    {}\n    {}\n", study.title, study.question);
+        output::print(&folded_text(&text, columns().unwrap_or(COLUMNS), 4))?;
+    }
+    Ok(())
+}
+
+fn schema(of: Described) -> serde_json::Value {
+    match of {
+        Described::Study => {
+            let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+            bitcost_study::study_schema(&metrics)
+        }
+        Described::Result => bitcost_render::document::schema(),
+        Described::Log => bitcost_model::event::schema(),
+    }
+}
