@@ -1,4 +1,4 @@
-//! Checks the repository's style: words that are not used, circles of modules, errors that are text.
+//! Checks the repository's structure: circles of modules, errors that are text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,38 +6,21 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Folders without text of this project: results of builds, and data that other programs or older
-/// versions wrote.
-const SKIPPED: [&str; 9] = [
-    ".git",
-    "artifacts",
-    "corpus",
-    "fixtures",
-    "found",
-    "node_modules",
-    "older",
-    "seeds",
-    "target",
-];
-
 /// The root of the repository.
 fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
 }
 
-/// The files below a folder that have one of these endings, in order. Links are not followed.
-fn files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+/// The files of Rust below a folder, in order.
+fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let (path, name) = (entry.path(), entry.file_name());
-        let kind = entry.file_type().unwrap();
-        if kind.is_dir() && !SKIPPED.iter().any(|skipped| name == *skipped) {
-            found.extend(files(&path, endings));
-        } else if kind.is_file()
-            && path
-                .extension()
-                .is_some_and(|own| endings.iter().any(|ending| own == *ending))
-        {
+    for path in fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
             found.push(path);
         }
     }
@@ -63,90 +46,6 @@ fn assert_none(found: &BTreeMap<(String, String), Vec<String>>) {
     };
     let all: Vec<String> = found.iter().map(list).collect();
     assert!(all.is_empty(), "{}", all.join("\n"));
-}
-
-/// The phrases that are not used, by their first words, each with its replacement: the last table
-/// of the glossary.
-fn banned() -> BTreeMap<String, Vec<(Vec<String>, String)>> {
-    let text = fs::read_to_string(root().join("docs/GLOSSARY.md")).unwrap();
-    let (_, table) = text
-        .split_once("| not used | instead |\n|---|---|\n")
-        .unwrap();
-    let mut banned: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for line in table.lines() {
-        let columns: Vec<&str> = line.split('|').map(str::trim).collect();
-        for phrase in columns[1].split(", ") {
-            let words: Vec<String> = phrase.split(' ').map(str::to_owned).collect();
-            let row = (words.clone(), columns[2].to_owned());
-            banned.entry(words[0].clone()).or_default().push(row);
-        }
-    }
-    banned
-}
-
-/// The words of a text in lower case with their lines. Names are split at underscores and at
-/// capitals; the end of a sentence is a word that nothing matches. Lines with `alias` are left out,
-/// because they name keys of older files.
-fn words(text: &str) -> Vec<(String, usize)> {
-    let mut words: Vec<(String, usize)> = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        if line.contains("alias") {
-            continue;
-        }
-        let mut last = ' ';
-        for letter in line
-            .trim_start_matches([' ', '/', '!', '#', '>', '*'])
-            .chars()
-        {
-            let goes_on = last.is_alphanumeric() && !(last.is_lowercase() && letter.is_uppercase());
-            match letter {
-                _ if letter.is_alphanumeric() && goes_on => {
-                    words.last_mut().unwrap().0.extend(letter.to_lowercase());
-                }
-                _ if letter.is_alphanumeric() => {
-                    words.push((letter.to_lowercase().collect(), index + 1));
-                }
-                '.' | ':' | ';' | '?' | '!' | '|' | '"' | '(' | ')' | ',' | '{' | '}' => {
-                    words.push((letter.to_string(), index + 1));
-                }
-                _ => {}
-            }
-            last = letter;
-        }
-        // A word is not continued on the next line.
-        words.push((String::new(), index + 1));
-    }
-    words.retain(|(word, _)| !word.is_empty());
-    words
-}
-
-#[test]
-fn words_that_are_not_used_are_absent() {
-    let (root, banned) = (root(), banned());
-    assert!(banned.len() > 30, "{}", banned.len());
-    let excepted = ["docs/GLOSSARY.md", "crates/bitcost/tests/tidy.rs"].map(|path| root.join(path));
-    let mut found: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-    for path in files(&root, &["rs", "md", "toml", "js"]) {
-        if excepted.contains(&path) {
-            continue;
-        }
-        let inside = path.strip_prefix(&root).unwrap().display().to_string();
-        let name = words(&inside.replace('/', ".")).into_iter();
-        let name = name.map(|(word, _)| (word, 0));
-        let text = words(&fs::read_to_string(&path).unwrap());
-        let all: Vec<(String, usize)> = name.chain(text).collect();
-        for (at, (word, line)) in all.iter().enumerate() {
-            for (phrase, instead) in banned.get(word).into_iter().flatten() {
-                let next = all[at..].iter().map(|(word, _)| word);
-                if next.take(phrase.len()).eq(phrase) {
-                    let key = (part(&path), phrase.join(" "));
-                    let place = format!("{inside}:{line}: say {instead}");
-                    found.entry(key).or_default().push(place);
-                }
-            }
-        }
-    }
-    assert_none(&found);
 }
 
 /// A path in a source file: its names as written, and whether a public `use` makes it.
@@ -330,7 +229,7 @@ struct Crate {
 impl Crate {
     fn read(source: &Path) -> Crate {
         let mut modules = BTreeMap::new();
-        for path in files(source, &["rs"]) {
+        for path in files(source) {
             let inside = path.strip_prefix(source).unwrap().with_extension("");
             let mut name: Vec<String> = inside
                 .iter()
@@ -573,7 +472,7 @@ fn an_error_between_rooms_has_a_type() {
         if UNUSED.contains(&room.as_str()) {
             continue;
         }
-        for path in files(&source, &["rs"]) {
+        for path in files(&source) {
             let inside = path.strip_prefix(&source).unwrap().display().to_string();
             for name in of(&fs::read_to_string(&path).unwrap()) {
                 let fault = (room.clone(), "errors that are a String".to_owned());

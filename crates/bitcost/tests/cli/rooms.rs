@@ -205,55 +205,6 @@ fn every_source_file_says_first_what_it_is() {
     }
 }
 
-#[test]
-fn unsafe_code_is_in_one_room_only() {
-    let without = |line: &str| {
-        !line
-            .split("//")
-            .next()
-            .unwrap_or_default()
-            .split_whitespace()
-            .any(|w| w == "unsafe")
-    };
-    let own = crates().join(UNSAFE);
-    for path in sources(&crates()) {
-        let text = fs::read_to_string(&path).unwrap();
-        assert!(
-            path.starts_with(&own) || text.lines().all(without),
-            "{}",
-            path.display()
-        );
-    }
-}
-
-/// The files below `src` with a call, by their room, once for each line that has it.
-fn callers(call: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for (room, _) in rooms() {
-        for path in sources(&crates().join(&room).join("src")) {
-            let text = fs::read_to_string(&path).unwrap();
-            let calls = text.lines().filter(|line| line.contains(call)).count();
-            let place = path.strip_prefix(crates()).unwrap().display().to_string();
-            found.extend(std::iter::repeat_n(place, calls));
-        }
-    }
-    found.sort();
-    found
-}
-
-/// Findings are made where a log is written or read, and nothing else computes what they hold.
-#[test]
-fn findings_alone_have_summaries_and_explanations() {
-    let findings = "analysis/src/findings.rs";
-    assert_eq!(callers("Summary::of("), [findings]);
-    assert_eq!(callers("= explanation("), [findings]);
-    let [of_log, recorder] = ["execute/src/findings.rs", "execute/src/recorder.rs"];
-    assert_eq!(
-        callers("Findings::of("),
-        [findings, of_log, recorder, recorder]
-    );
-}
-
 /// The names that an error of the grammar of qdiscs lists after `before`.
 fn listed(asked: &str, before: &str) -> BTreeSet<String> {
     let error = QDISC.read(asked).unwrap_err();

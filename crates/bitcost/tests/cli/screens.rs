@@ -18,6 +18,11 @@ fn printed(words: &[&str]) -> String {
 const LOG: &str = "tests/older/events.jsonl";
 
 #[test]
+fn help() {
+    assert_snapshot!(printed(&["--help"]));
+}
+
+#[test]
 fn help_of_test() {
     assert_snapshot!(printed(&["test", "--help"]));
 }
