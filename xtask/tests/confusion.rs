@@ -18,31 +18,16 @@ fn every_limiter_is_named() {
     );
 }
 
-/// The recordings of two machines (AMD EPYC, Intel Xeon of model 143), one repeat of all scenarios
-/// each, without the fields that no rule reads.
-const RECORDED: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/fixtures/confusion.jsonl.gz"
-);
-
 #[test]
-fn the_recorded_runs_of_two_machines_are_judged_rightly() {
+fn the_kept_recordings_are_judged_rightly() {
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args(["confusion", "--check", "--from", RECORDED])
+        .args(["confusion", "--check", "--recordings"])
         .output()
         .expect("runs");
-    let text = String::from_utf8_lossy(&output.stdout);
-    let sums: Vec<&str> = text
-        .lines()
-        .filter(|line| line.contains("wrong with high confidence"))
-        .collect();
-    assert_eq!(sums.len(), 2, "{text}");
-    for sum in sums {
-        assert!(sum.contains("wrong with high confidence 0;"), "{text}");
-    }
     assert!(
         output.status.success(),
-        "{text}{}",
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
 }

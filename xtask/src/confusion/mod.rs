@@ -4,7 +4,8 @@
 mod able;
 mod able_here;
 mod came_about;
-mod condensed;
+mod numbers;
+mod plain;
 mod quota;
 mod random;
 mod scenarios;
@@ -20,6 +21,7 @@ use anyhow::{Context, Result, bail};
 use bitcost_analysis::explain::{RunFigures, cost_models};
 
 use able::Able;
+use plain::Line;
 use scenarios::{Scenario, all};
 use table::Row;
 use trial::{Models, Trial};
@@ -49,9 +51,9 @@ pub struct Arguments {
     /// Append every run with its records to this file
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
-    /// Run nothing: judge the runs that these files hold
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    from: Vec<PathBuf>,
+    /// Run nothing: judge the runs of these files [default: all of bench/recordings]
+    #[arg(long, value_name = "FILE", num_args = 0..)]
+    recordings: Option<Vec<PathBuf>>,
     /// The bitcost to run; absent: it is built in release mode
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
@@ -77,10 +79,13 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         random::run(&program(arguments)?, &arguments.random)?;
         return Ok(true);
     }
-    let (mut trials, not_run) = if arguments.from.is_empty() {
-        measured(arguments)?
-    } else {
-        (read(arguments)?, 0)
+    let files = match &arguments.recordings {
+        Some(files) if files.is_empty() => kept_files()?,
+        files => files.clone().unwrap_or_default(),
+    };
+    let (mut trials, not_run) = match files.as_slice() {
+        [] => measured(arguments)?,
+        files => (read(files)?, 0),
     };
     let models = models(&trials);
     let (mut rows, mut disturbed, mut missing) = (Vec::new(), 0, Vec::new());
@@ -115,6 +120,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     }
     let (text, kept) = table::table(&rows);
     print!("{text}");
+    for (source, path) in files.iter().enumerate() {
+        let name = path.file_stem().unwrap_or_default().display();
+        println!("{name}: {}", table::of_source(&rows, source));
+    }
     let word = if arguments.disturbed {
         "judged as well"
     } else {
@@ -195,19 +204,30 @@ fn keep(arguments: &Arguments, trial: &Trial) -> Result<()> {
         .append(true)
         .open(path);
     let mut file = file.with_context(|| format!("open {}", path.display()))?;
-    writeln!(file, "{}", serde_json::to_string(trial)?)?;
+    writeln!(file, "{}", serde_json::to_string(&Line::of(trial)?)?)?;
     Ok(())
 }
 
-fn read(arguments: &Arguments) -> Result<Vec<Trial>> {
+/// The recordings of the repository, in the order of their names.
+fn kept_files() -> Result<Vec<PathBuf>> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/recordings");
+    let files = std::fs::read_dir(folder).with_context(|| format!("read {folder}"))?;
+    let files: Result<Vec<PathBuf>, _> = files.map(|file| Ok(file?.path())).collect();
+    let mut files = files.map_err(|error: std::io::Error| error)?;
+    files.retain(|file| file.extension().is_some_and(|name| name == "jsonl"));
+    files.sort();
+    Ok(files)
+}
+
+fn read(files: &[PathBuf]) -> Result<Vec<Trial>> {
     let mut trials = Vec::new();
-    for (source, path) in arguments.from.iter().enumerate() {
-        let text = condensed::text(path).with_context(|| format!("read {}", path.display()))?;
+    for (source, path) in files.iter().enumerate() {
+        let text = std::fs::read_to_string(path);
+        let text = text.with_context(|| format!("read {}", path.display()))?;
         for line in text.lines() {
-            let mut trial: Trial =
-                condensed::trial(line).with_context(|| format!("{}: no trial", path.display()))?;
-            trial.source = source;
-            trials.push(trial);
+            let line: Line = serde_json::from_str(line)
+                .with_context(|| format!("{}: no recording", path.display()))?;
+            trials.push(line.trial(source)?);
         }
     }
     Ok(trials)

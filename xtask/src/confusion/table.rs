@@ -19,6 +19,8 @@ const UNKNOWN: f64 = 0.03;
 /// A trial with its verdicts.
 pub struct Row {
     scenario: &'static Scenario,
+    source: usize,
+    right: Vec<String>,
     verdicts: Vec<Verdict>,
 }
 
@@ -27,6 +29,8 @@ impl Row {
     pub fn of(scenario: &'static Scenario, trial: &Trial, models: &Models) -> Row {
         Row {
             scenario,
+            source: trial.source,
+            right: trial.right.clone(),
             verdicts: trial.verdicts(models),
         }
     }
@@ -38,13 +42,20 @@ impl Row {
             .collect()
     }
 
+    /// Whether a limiter is a right one.
+    fn names(&self, limiter: &str) -> bool {
+        self.right.iter().any(|right| right == limiter)
+    }
+
     /// Whether the verdicts are right; of two limiters both must be named, and nothing else.
     pub fn is_right(&self) -> bool {
         let said = self.said();
-        let right = self.scenario.right();
-        let all = said.iter().all(|name| right.contains(name));
+        let all = said.iter().all(|name| self.names(name));
         if self.scenario.is_divided {
-            all && right.iter().all(|right| said.contains(right))
+            all && self
+                .right
+                .iter()
+                .all(|right| said.contains(&right.as_str()))
         } else {
             all && said.len() == 1
         }
@@ -54,24 +65,29 @@ impl Row {
     fn is_unknown(&self) -> bool {
         let said = self.said();
         let silent = "unknown";
-        said.contains(&silent)
-            && said
-                .iter()
-                .all(|name| *name == silent || self.scenario.right().contains(name))
+        said.contains(&silent) && said.iter().all(|name| *name == silent || self.names(name))
     }
 
     /// Whether a verdict with high confidence is wrong: it names another limiter, or of two limiters
     /// one for the whole time.
     fn is_sure(&self) -> bool {
         let is_whole = self.scenario.is_divided && self.verdicts.len() == 1;
-        let wrong = |verdict: &&Verdict| {
-            is_whole || !self.scenario.right().contains(&verdict.limiter().name())
-        };
+        let wrong = |verdict: &&Verdict| is_whole || !self.names(verdict.limiter().name());
         self.verdicts
             .iter()
             .filter(wrong)
             .any(|verdict| verdict.confidence == Confidence::High)
     }
+}
+
+/// The sums of a recording.
+pub fn of_source(rows: &[Row], source: usize) -> String {
+    let of = || rows.iter().filter(|row| row.source == source);
+    let right = of().filter(|row| row.is_right()).count();
+    let unknown = of().filter(|row| !row.is_right() && row.is_unknown());
+    let unknown = unknown.count();
+    let wrong = of().count() - right - unknown;
+    format!("{right} right, {unknown} unknown, {wrong} wrong")
 }
 
 /// The findings of a trial that is not right: its verdicts and its signals.
@@ -86,12 +102,7 @@ pub fn why(row: &Row, trial: &Trial, models: &Models) -> String {
             verdict_text(&verdict)
         );
     }
-    let _ = write!(
-        text,
-        "right: {:?}\n{:#?}\n",
-        row.scenario.right(),
-        trial.signals()
-    );
+    let _ = write!(text, "right: {:?}\n{:#?}\n", row.right, trial.signals());
     text
 }
 

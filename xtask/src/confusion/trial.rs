@@ -13,7 +13,6 @@ use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::{EndpointRecord, Sample, ThreadKind};
 use bitcost_study::settings::SETTINGS;
-use serde::{Deserialize, Serialize};
 
 use super::able::Able;
 use super::scenarios::{Scenario, Stripped};
@@ -25,20 +24,24 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 pub type Models = BTreeMap<(usize, String), Vec<CostModel>>;
 
 /// A run with the scenario that it belongs to.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct Trial {
     /// The scenario's name.
     pub scenario: String,
+    /// The limiters that it has by construction, by their names in JSON.
+    pub right: Vec<String>,
     /// The number of the repeat.
     pub repeat: u32,
     /// The message size of a run that is made for the cost model.
     pub sweep: Option<u32>,
     /// The number of the file that it was read from.
-    #[serde(skip)]
     pub source: usize,
-    conditions: Conditions,
-    sender: EndpointRecord,
-    receiver: EndpointRecord,
+    /// What was requested of it.
+    pub conditions: Conditions,
+    /// The sender's record.
+    pub sender: EndpointRecord,
+    /// The receiver's record.
+    pub receiver: EndpointRecord,
 }
 
 impl Trial {
@@ -229,6 +232,7 @@ fn trial(
     let (sender, receiver) = outcome.map_err(|reason| anyhow!(reason))?;
     Ok(Trial {
         scenario: scenario.name.to_owned(),
+        right: scenario.right().into_iter().map(str::to_owned).collect(),
         repeat,
         sweep,
         source: 0,

@@ -24,7 +24,7 @@ use truth::{Truth, truth};
 #[derive(clap::Args)]
 pub struct Random {
     /// Instead of the scenarios, draw this many situations, and find what limits each by changing it
-    #[arg(long, value_name = "N", conflicts_with_all = ["from", "keep", "only", "check"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["recordings", "keep", "only", "check"])]
     random: Option<u32>,
     /// Seed of what is drawn
     #[arg(long, default_value_t = 1, requires = "random")]

@@ -74,19 +74,14 @@ pub const SCENARIOS: &[Scenario] = &[
     )
     .udp(),
     // A quota.
-    of("cpu_quota: sender, half of its use", "")
-        .formerly("cpu_quota: sender 30 %")
-        .quota(Quota::ShareOfUse(Role::Sender, 0.5)),
-    of("cpu_quota: receiver, half of its use", "")
-        .formerly("cpu_quota: receiver 30 %")
-        .quota(Quota::ShareOfUse(Role::Receiver, 0.5)),
+    of("cpu_quota: sender, half of its use", "").quota(Quota::ShareOfUse(Role::Sender, 0.5)),
+    of("cpu_quota: receiver, half of its use", "").quota(Quota::ShareOfUse(Role::Receiver, 0.5)),
     variant("cpu_quota: sender 50 %, 256 B", "message_size_bytes=256")
         .quota(Quota::Percent(Role::Sender, 50)),
     variant(
         "cpu_quota: receiver, a third of its use, cubic",
         "congestion_control=cubic",
     )
-    .formerly("cpu_quota: receiver 20 %, cubic")
     .quota(Quota::ShareOfUse(Role::Receiver, 0.35)),
     // Buffers on a path with a delay.
     of(
@@ -153,7 +148,6 @@ pub const SCENARIOS: &[Scenario] = &[
     )
     .rightly(&["sender_cpu", "rate"])
     .divided()
-    .formerly("divided: sender's CPU, then tbf 500M")
     .scaled(|able| bucket(able.small_tcp_bps)),
     variant(
         "divided: sender's CPU at 64 B, then tbf of a third of its rate",
@@ -161,7 +155,6 @@ pub const SCENARIOS: &[Scenario] = &[
     )
     .rightly(&["sender_cpu", "rate"])
     .divided()
-    .formerly("divided: sender's CPU, then tbf 300M")
     .scaled(|able| bucket(able.tiny_tcp_bps)),
 ];
 

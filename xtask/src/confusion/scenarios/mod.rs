@@ -16,7 +16,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         .flatten()
 }
 
-/// The scenario of this name, or that had it when its rates were fixed.
+/// The scenario of this name.
 pub fn named(name: &str) -> Option<&'static Scenario> {
-    all().find(|scenario| scenario.name == name || scenario.formerly == Some(name))
+    all().find(|scenario| scenario.name == name)
 }

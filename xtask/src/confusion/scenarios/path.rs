@@ -84,7 +84,6 @@ pub const SCENARIOS: &[Scenario] = &[
         "",
     )
     .udp()
-    .formerly("rate: tbf 500M at the sender, UDP")
     .scaled(|able| {
         let rate = whole_mbps(able.udp_bps / 4.0);
         vec![("qdisc", format!("sender: tbf rate {rate}M"))]
@@ -158,7 +157,6 @@ pub const SCENARIOS: &[Scenario] = &[
         "message_size_bytes=1400",
     )
     .udp()
-    .formerly("queue_overflow: UDP of 800M into 500M")
     .between(Between::ScaledQueue(|able| {
         format!("tbf rate {}M limit 50kB", whole_mbps(able.udp_bps / 10.0))
     }))

@@ -80,8 +80,6 @@ pub type Scaled = fn(&Able) -> Vec<(&'static str, String)>;
 pub struct Scenario {
     /// Its name; it begins with the limiter's.
     pub name: &'static str,
-    /// Its name in recordings of the time when its rates were fixed.
-    pub formerly: Option<&'static str>,
     /// The right limiters, by their names in JSON, where the name does not begin with the only one.
     /// If there are two, both must be named if `is_divided`.
     other_right: &'static [&'static str],
@@ -112,7 +110,6 @@ pub struct Scenario {
 pub(super) const fn of(name: &'static str, settings: &'static str) -> Scenario {
     Scenario {
         name,
-        formerly: None,
         other_right: &[],
         is_divided: false,
         is_variant: false,
@@ -140,12 +137,6 @@ impl Scenario {
     /// Datagrams.
     pub(super) const fn udp(mut self) -> Scenario {
         self.workload = Workload::UdpStream;
-        self
-    }
-
-    /// Its name when its rates were fixed.
-    pub(super) const fn formerly(mut self, name: &'static str) -> Scenario {
-        self.formerly = Some(name);
         self
     }
 
