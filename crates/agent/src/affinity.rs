@@ -1,26 +1,19 @@
-//! CPU affinity and scheduling class of traffic threads, set and read back.
+//! CPU affinity of traffic threads, set and read back.
 
-use bitcost_model::place::Scheduling;
 use bitcost_model::protocol::Part;
 use bitcost_model::record::InEffect;
-use bitcost_sys::thread::{Policy, allowed_cpus, pin_to, policy, set_policy};
+use bitcost_sys::thread::{allowed_cpus, pin_to};
 
 use crate::refusal::Refusal;
 
-/// The request for one thread.
-pub struct Request {
-    /// The CPUs that it may use; empty: any.
-    cpus: Vec<u32>,
-    scheduling: Option<Scheduling>,
-}
+/// The CPUs that one thread is asked to use; empty: any.
+pub struct Request(Vec<u32>);
 
 /// The state in effect for a thread.
 #[derive(Clone, Debug)]
 pub struct Affinity {
     /// The CPUs that it is pinned to, in order; empty: it is not pinned.
     pub cpus: Vec<u32>,
-    /// Its scheduling class; absent where it is not one that can be requested.
-    scheduling: Option<Scheduling>,
 }
 
 impl Request {
@@ -28,17 +21,12 @@ impl Request {
     /// turn, so that each thread has at least one and none is left over. A part that names none
     /// uses those of the host.
     pub fn of(part: &Part, host_cpus: &[u32], index: usize, count: usize) -> Request {
-        let places = &part.conditions.places;
-        let asked = &places.end(part.role).cpus;
-        let cpus = match asked.len() {
+        let asked = &part.conditions.places.end(part.role).cpus;
+        Request(match asked.len() {
             0 => host_cpus.to_vec(),
             length if length < count => vec![asked[index % length]],
             _ => asked.iter().skip(index).step_by(count).copied().collect(),
-        };
-        Request {
-            cpus,
-            scheduling: places.scheduling,
-        }
+        })
     }
 
     /// Applies the request to the calling thread, and reads it back.
@@ -46,24 +34,11 @@ impl Request {
     /// # Errors
     /// The request, and the values that the kernel allows.
     pub fn apply(&self) -> Result<Affinity, Refusal> {
-        let cpus = if self.cpus.is_empty() {
-            Vec::new()
-        } else {
-            pin(&self.cpus)?
+        let cpus = match self.0.is_empty() {
+            true => Vec::new(),
+            false => pin(&self.0)?,
         };
-        if let Some(asked) = self.scheduling {
-            let class = match asked {
-                Scheduling::Other => Policy::Other,
-                Scheduling::Batch => Policy::Batch,
-            };
-            set_policy(class)
-                .map_err(|error| format!("scheduling class `{}`: {error}", asked.name()))?;
-        }
-        let scheduling = policy().map(|class| match class {
-            Policy::Other => Scheduling::Other,
-            Policy::Batch => Scheduling::Batch,
-        });
-        Ok(Affinity { cpus, scheduling })
+        Ok(Affinity { cpus })
     }
 }
 
@@ -109,21 +84,9 @@ pub fn list(cpus: &[u32]) -> Option<String> {
 
 /// The affinities of a part as requested and as read back.
 pub fn in_effect(part: &Part, affinities: &[&Affinity]) -> Vec<InEffect> {
-    let places = &part.conditions.places;
-    let class = |class: Scheduling| class.name().to_owned();
-    let mut classes = affinities.iter().map(|affinity| affinity.scheduling);
-    let first = classes.next().flatten();
-    let all = first.filter(|first| classes.all(|class| class == Some(*first)));
-    vec![
-        InEffect {
-            name: format!("{}_cpus", part.role.name()),
-            requested: list(&places.end(part.role).cpus),
-            actual: list(&pinned(affinities.iter().copied())),
-        },
-        InEffect {
-            name: "scheduling".to_owned(),
-            requested: places.scheduling.map(class),
-            actual: all.map(class),
-        },
-    ]
+    vec![InEffect {
+        name: format!("{}_cpus", part.role.name()),
+        requested: list(&part.conditions.places.end(part.role).cpus),
+        actual: list(&pinned(affinities.iter().copied())),
+    }]
 }

@@ -8,7 +8,6 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use bitcost_model::counters::ForeignLoad;
-use bitcost_model::probes::Probes;
 use bitcost_model::protocol::{Addresses, FromAgent, Origin, Part, Prepare, SentCounts};
 use bitcost_model::record::{EndpointRecord, FlowRecord, InEffect, PartRecord, Role, implausible};
 use bitcost_probe::Socket;
@@ -223,9 +222,8 @@ impl Endpoint {
             softirqs,
         );
         sampler.profiler = profiler;
-        let has_speed = measures_cost && first.conditions.probes == Probes::All;
-        let speed = has_speed.then(|| SpeedMeter::start(&self.prepare.cpus));
-        let distance = has_speed.then(|| self.distance()).flatten();
+        let speed = measures_cost.then(|| SpeedMeter::start(&self.prepare.cpus));
+        let distance = measures_cost.then(|| self.distance()).flatten();
         let mut watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
         let speed = speed.map(SpeedMeter::finish).unwrap_or_default();
         let core_to_core = distance.and_then(|meter| meter.finish().ok());
@@ -338,14 +336,6 @@ impl Endpoint {
         mut in_effect: Vec<Vec<InEffect>>,
         settings: &Settings,
     ) -> Result<EndpointRecord, Refusal> {
-        if let Some((first, in_effect)) = self.prepare.parts.first().zip(in_effect.first_mut()) {
-            let probes = Some(first.conditions.probes.name().to_owned());
-            in_effect.push(InEffect {
-                name: "probes".into(),
-                requested: probes.clone(),
-                actual: probes,
-            });
-        }
         for (index, (part, in_effect)) in self.prepare.parts.iter().zip(&mut in_effect).enumerate()
         {
             let affinities = watched.affinities_of(index);

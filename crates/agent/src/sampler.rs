@@ -4,7 +4,6 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::probes::Probes;
 use bitcost_model::record::{Counts, PartSample, Sample, ThreadKind};
 use bitcost_probe::softirq_timer::SoftirqTimer;
 use bitcost_probe::{Between, Detail, Every, PROBES, Probe, Socket, Source, Target, Thread};
@@ -19,7 +18,6 @@ const MANY: usize = 64;
 
 /// The open counters of one run.
 pub struct Sampler {
-    probes: Probes,
     sources: Vec<(Every, Box<dyn Source>)>,
     is_many: bool,
     /// Samples the CPUs where the run is profiled.
@@ -62,7 +60,6 @@ impl Sampler {
             ..target(device, sockets, between)
         };
         Sampler {
-            probes: conditions.probes,
             sources: sources(&target, |probe| !(probe.is_cost && conditions.no_cost)),
             is_many: traffic.len().max(flows) >= MANY,
             profiler: None,
@@ -73,7 +70,6 @@ impl Sampler {
     pub fn of_packets(device: &str, sockets: Vec<Vec<Socket>>, between: &Between) -> Sampler {
         let target = target(device, sockets, between);
         Sampler {
-            probes: Probes::Edges,
             sources: sources(&target, |probe| probe.is_of_packets),
             is_many: false,
             profiler: None,
@@ -89,14 +85,10 @@ impl Sampler {
         sample
     }
 
-    /// Reads the counters of a sample inside the window; absent where the run asks for the edges
-    /// only.
-    pub fn read_between(&mut self, counts: Vec<Counts>) -> Option<Sample> {
+    /// Reads the counters of a sample inside the window.
+    pub fn read_between(&mut self, counts: Vec<Counts>) -> Sample {
         if let Some(profiler) = &mut self.profiler {
             profiler.make_room();
-        }
-        if self.probes == Probes::Edges {
-            return None;
         }
         let mut sample = counted(counts);
         let detail = if self.is_many {
@@ -109,7 +101,7 @@ impl Sampler {
             .iter_mut()
             .filter(|(every, _)| *every == Every::Reading);
         often.for_each(|(_, source)| source.read(&mut sample, detail));
-        Some(sample)
+        sample
     }
 }
 
@@ -133,7 +125,7 @@ fn sources(target: &Target, is_meant: impl Fn(&Probe) -> bool) -> Vec<(Every, Bo
 }
 
 /// A sample with the counts of the traffic's loops only.
-pub fn counted(counts: Vec<Counts>) -> Sample {
+fn counted(counts: Vec<Counts>) -> Sample {
     let mut parts = counts.into_iter().map(|counts| PartSample {
         counts,
         ..PartSample::default()

@@ -214,7 +214,6 @@ fn shares(conditions: &Conditions) -> Vec<Conditions> {
     let share = |index| Conditions {
         stop_bytes: part(conditions.stop_bytes, index),
         stop_messages: part(conditions.stop_messages, index),
-        stop_transactions: part(conditions.stop_transactions, index),
         places: places(&conditions.places, index),
         ..conditions.clone()
     };

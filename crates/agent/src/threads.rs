@@ -19,7 +19,7 @@ use crate::events::{Command, Event, FlowIndex, Started};
 use crate::output::Output;
 use crate::profile::{Profiler, thread_name};
 use crate::refusal::Refusal;
-use crate::sampler::{Sampler, counted};
+use crate::sampler::Sampler;
 use crate::worker::Worker;
 
 /// Time between samples, in ns.
@@ -57,14 +57,14 @@ pub struct Watched {
     pub window_start_ns: u64,
     pub window_end_ns: u64,
     pub samples: Vec<Sample>,
-    /// Affinity and scheduling of the traffic threads, each with the part that it belongs to.
+    /// Affinity of the traffic threads, each with the part that it belongs to.
     pub affinities: Vec<(usize, Affinity)>,
     /// What sampled the CPUs in the window, where the run is profiled.
     pub profiler: Option<Profiler>,
 }
 
 impl Watched {
-    /// Affinity and scheduling of the traffic threads of a part.
+    /// Affinity of the traffic threads of a part.
     pub fn affinities_of(&self, part: usize) -> Vec<&Affinity> {
         let of_part = self.affinities.iter().filter(|(of, _)| *of == part);
         of_part.map(|(_, affinity)| affinity).collect()
@@ -273,13 +273,12 @@ impl<'a> Threads<'a> {
             if next_ns >= start.window_end_ns || self.wait_until(next_ns, bounded)? {
                 break;
             }
-            let counts = self.counts();
-            let read = sampler.read_between(counts.clone());
+            let read = sampler.read_between(self.counts());
             self.check_stall(prepare)?;
             if tick % PROGRESS_EVERY == 0 {
-                send_progress(output, read.clone().unwrap_or_else(|| counted(counts)));
+                send_progress(output, read.clone());
             }
-            samples.extend(read);
+            samples.push(read);
         }
         self.wait_until(start.window_end_ns, bounded)?;
         self.enter(Phase::Cooldown);

@@ -11,7 +11,6 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("6", &["version6"]),
     ("both", &["bidir"]),
     ("congestion", &["linux-congestion"]),
-    ("flow-label", &["flowlabel"]),
     ("flows", &["parallel"]),
     ("message-size", &["length"]),
     ("messages", &["blockcount"]),
@@ -105,7 +104,7 @@ const OPTIONS: &[Row] = &[
     (IPERF3, "-d --debug", "`--verbose`"),
     (
         IPERF3,
-        "-F --file -T --title --extra-data -X --xbind --sctp --nstreams -m --mptcp --dont-fragment --timestamps --rcv-timeout --snd-timeout --repeating-payload --pacing-timer",
+        "-F --file -L --flowlabel -T --title --extra-data -X --xbind --sctp --nstreams -m --mptcp --dont-fragment --timestamps --rcv-timeout --snd-timeout --repeating-payload --pacing-timer",
         "not available in bitcost",
     ),
     (NETPERF, "-H", "`bitcost test tcp HOST`"),
@@ -114,12 +113,9 @@ const OPTIONS: &[Row] = &[
     (NETPERF, "-I", "`--until-interval 5%`"),
     (NETPERF, "-T", "`--sender-cpus N --receiver-cpus N`"),
     (NETPERF, "-Y", "`--dscp N`"),
-    (NETPERF, "-y", "`--priority N`"),
     (NETPERF, "-j", "`--latency`"),
-    (NETPERF, "-a -A", "`--buffer-alignment BYTES`"),
-    (NETPERF, "-o", "`--buffer-offset BYTES`"),
+    (NETPERF, "-y -a -A -o -W", "not available in bitcost"),
     (NETPERF, "-F", "`--payload dirty`"),
-    (NETPERF, "-W", "`--ring N`"),
     (NETPERF, "-m", "`--message-size BYTES`"),
     (
         NETPERF,
@@ -131,6 +127,7 @@ const OPTIONS: &[Row] = &[
     (NETPERF, "-q", "`--rate RATE --rate-of wire`"),
     (NETPERF, "-G", "`--mss BYTES`"),
     (NETPERF, "-K", "`--congestion NAME`"),
+    (NETPERF, "-L", "`--sender-address ADDRESS`"),
     (NETPERF, "-d", "`--direction forward` or `reverse`"),
 ];
 
@@ -218,8 +215,6 @@ pub fn of_value(setting: &str, value: &str) -> String {
         "message_size_bytes" => value
             .strip_prefix('-')
             .map(|bytes| format!("netperf's `-l {value}` is `--bytes {bytes}`")),
-        "flow_label" => Some("netperf's `-L ADDRESS` is `--sender-address ADDRESS`".to_owned())
-            .filter(|_| value.contains(['.', ':'])),
         _ => None,
     };
     here.map_or_else(String::new, |here| format!("; {here}"))

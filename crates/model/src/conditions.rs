@@ -16,7 +16,6 @@ use crate::host_settings::{self, SettingRequest};
 use crate::modes::Mode;
 use crate::path_change::PathChange;
 use crate::place::{IpVersion, Places};
-use crate::probes::Probes;
 use crate::record::Role;
 use crate::search::Goal;
 use crate::shaping::QueueLimit;
@@ -227,8 +226,6 @@ pub struct Conditions {
     pub cork: bool,
     /// Differentiated services code point of the packets that both endpoints send (RFC 2474).
     pub dscp: Option<u32>,
-    /// `SO_PRIORITY` of the packets that both endpoints send.
-    pub priority: Option<u32>,
     /// The way in which a receiver waits.
     pub waiting: Waiting,
     /// `SO_BUSY_POLL` at both endpoints, in microseconds.
@@ -250,7 +247,7 @@ pub struct Conditions {
     pub flows: u32,
     /// Bytes of user data after which the run ends, over all flows; absent: it ends by time.
     pub stop_bytes: Option<u64>,
-    /// Messages after which the run ends, over all flows; absent: it ends by time.
+    /// Messages or transactions after which the run ends, over all flows; absent: it ends by time.
     pub stop_messages: Option<u64>,
     /// Bytes of user data in a request.
     pub request_size_bytes: u32,
@@ -265,19 +262,12 @@ pub struct Conditions {
     /// Transactions that each flow starts per second; absent: each transaction starts after the one
     /// before.
     pub transaction_rate: Option<u32>,
-    /// Time after which an unanswered UDP request is given up, in milliseconds.
-    pub request_timeout_ms: u32,
-    /// Transactions after which the run ends, over all flows; absent: it ends by time.
-    #[serde(default)]
-    pub stop_transactions: Option<u64>,
-    /// The program's own buffers.
+    /// The program's own part in each message.
     #[serde(default)]
     pub buffers: Buffers,
     /// Addresses, devices, ports and CPUs of both endpoints.
     #[serde(default)]
     pub places: Places,
-    /// The times at which the counters of the hosts are read.
-    pub probes: Probes,
     /// True where no CPU time is measured: the test has no figures of cost, and needs no host for
     /// itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -295,10 +285,6 @@ pub struct Conditions {
 /// The sizes of netperf's requests and responses.
 fn one() -> u32 {
     1
-}
-
-fn second() -> u32 {
-    1000
 }
 
 impl Default for Conditions {
@@ -330,7 +316,6 @@ impl Default for Conditions {
             nodelay: false,
             cork: false,
             dscp: None,
-            priority: None,
             waiting: Waiting::Block,
             busy_poll_us: None,
             receiver_delay_us: 0,
@@ -347,11 +332,8 @@ impl Default for Conditions {
             latency: false,
             delay_variation: false,
             transaction_rate: None,
-            request_timeout_ms: second(),
-            stop_transactions: None,
             buffers: Buffers::default(),
             places: Places::default(),
-            probes: Probes::All,
             no_cost: false,
             idle_baseline_ms: None,
             warmup_ms: 250,
@@ -366,6 +348,9 @@ pub const IDLE_BASELINE_MAX: Duration = Duration::from_secs(1);
 
 /// Bytes at the front of a datagram that carry its number and the time at which it was sent.
 pub const STAMPED_BYTES: u32 = 16;
+
+/// Time after which an unanswered UDP request is given up.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Largest request and largest response over TCP, in bytes.
 pub const TRANSACTION_MAX: u32 = 1 << 24;
@@ -425,7 +410,7 @@ impl Conditions {
         for part in parts.iter_mut().skip(1) {
             (part.warmup_ms, part.duration_ms, part.offloads) =
                 (self.warmup_ms, self.duration_ms, self.offloads);
-            (part.stop_bytes, part.stop_messages, part.stop_transactions) = (None, None, None);
+            (part.stop_bytes, part.stop_messages) = (None, None);
         }
         parts
     }
@@ -474,11 +459,10 @@ impl Conditions {
             workload: _, background: _, program: _, send_mode: _, receive_mode: _,
             message_size_bytes: _, receive_size_bytes: _, mss: _, congestion_control: _,
             send_buffer_bytes: _, receive_buffer_bytes: _, receive_low_water_bytes: _, notsent_low_water_bytes: _, mode_auto: _, search_for: _, messages_per_call: _, nodelay: _,
-            cork: _, dscp: _, priority: _, waiting: _, busy_poll_us: _, receiver_delay_us: _,
+            cork: _, dscp: _, waiting: _, busy_poll_us: _, receiver_delay_us: _,
             rate_bps: _, rate_of: _, message_rate: _, burst_messages: _, pacing: _, flows: _,
             stop_bytes: _, stop_messages: _, request_size_bytes: _, response_size_bytes: _,
-            latency: _, delay_variation: _, transaction_rate: _, request_timeout_ms: _,
-            stop_transactions: _, buffers: _, places: _, probes: _, no_cost: _,
+            latency: _, delay_variation: _, transaction_rate: _, buffers: _, places: _, no_cost: _,
             idle_baseline_ms: _, warmup_ms: _, duration_ms: _,
         } = self;
         let host = direction.role_of(role);
@@ -591,9 +575,7 @@ impl Conditions {
     /// True where the run ends after a count of bytes or messages. The whole run is then the
     /// measured window.
     pub fn is_bounded(&self) -> bool {
-        self.stop_bytes.is_some()
-            || self.stop_messages.is_some()
-            || self.stop_transactions.is_some()
+        self.stop_bytes.is_some() || self.stop_messages.is_some()
     }
 
     /// The longest that the measured window may take: the duration, or an hour where the run is

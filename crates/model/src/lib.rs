@@ -26,7 +26,6 @@ pub mod path_change;
 pub mod ping;
 pub mod place;
 pub mod plan;
-pub mod probes;
 pub mod profile;
 pub mod protocol;
 mod reason;

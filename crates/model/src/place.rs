@@ -1,5 +1,4 @@
-//! The place of the endpoints of a flow: version of IP, addresses, devices, ports, CPUs, scheduling
-//! class.
+//! The place of the endpoints of a flow: version of IP, addresses, devices, ports, CPUs.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -58,18 +57,6 @@ impl IpVersion {
 
 /// The least MTU that IPv6 runs over, in bytes (RFC 8200, section 5).
 pub const IPV6_MTU_MIN: u32 = 1280;
-
-words! {
-    /// How the kernel schedules a thread (sched(7)).
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "snake_case")]
-    pub enum Scheduling {
-        /// `SCHED_OTHER`.
-        Other = "other",
-        /// `SCHED_BATCH`: a thread that wakes up does not preempt another one.
-        Batch = "batch",
-    }
-}
 
 /// A range of ports, first and last included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -138,10 +125,6 @@ pub struct EndpointPlace {
 pub struct Places {
     /// The version of IP; absent: that of the first address of the receiver's host.
     pub ip_version: Option<IpVersion>,
-    /// Flow label of the sender's packets (RFC 6437); IPv6 only.
-    pub flow_label: Option<u32>,
-    /// The scheduling class of every traffic thread; absent: unchanged.
-    pub scheduling: Option<Scheduling>,
     /// The sender's.
     pub sender: EndpointPlace,
     /// The receiver's.
@@ -157,8 +140,7 @@ impl Places {
         }
     }
 
-    /// This request, completed by that of `other` where it asks for nothing, except for ports and
-    /// flow labels.
+    /// This request, completed by that of `other` where it asks for nothing, except for ports.
     #[must_use]
     pub fn or(&self, other: &Places) -> Places {
         let has_addresses = self.asked_version().is_some();
@@ -176,8 +158,6 @@ impl Places {
             ip_version: self
                 .ip_version
                 .or(other.ip_version.filter(|_| !has_addresses)),
-            flow_label: self.flow_label,
-            scheduling: self.scheduling.or(other.scheduling),
             sender: end(&self.sender, &other.sender),
             receiver: end(&self.receiver, &other.receiver),
         }
@@ -194,7 +174,7 @@ impl Places {
         Places {
             sender: end(&self.receiver, &self.sender),
             receiver: end(&self.sender, &self.receiver),
-            ..self.clone()
+            ip_version: self.ip_version,
         }
     }
 
@@ -228,11 +208,6 @@ impl Places {
                     "{flows} flows do not fit the {end}'s ports {ports}; allowed: as many ports as flows, or more"
                 )));
             }
-        }
-        if self.flow_label.is_some() && version != Some(IpVersion::V6) {
-            return Err(Invalid(
-                "a flow label needs IPv6; allowed with: ip_version = 6 (`-6`)".to_owned(),
-            ));
         }
         if version == Some(IpVersion::V6) && mtu_bytes < IPV6_MTU_MIN {
             return Err(Invalid(format!(
@@ -316,15 +291,6 @@ mod tests {
             mixed
                 .check(1, 1500)
                 .is_err_and(|found| found.0.contains("is not an IPv6 address"))
-        );
-        let labelled = Places {
-            flow_label: Some(1),
-            ..Places::default()
-        };
-        assert!(
-            labelled
-                .check(1, 1500)
-                .is_err_and(|found| found.0.contains("ip_version = 6"))
         );
         let ports = Places {
             sender: EndpointPlace {

@@ -340,12 +340,8 @@ fn buffers(conditions: &Conditions) -> u64 {
         conditions.request_size_bytes,
         conditions.response_size_bytes,
     ];
-    let buffer = u64::from(largest.into_iter().max().unwrap_or(0))
-        + u64::from(conditions.buffers.offset_bytes)
-        + u64::from(conditions.buffers.alignment_bytes.unwrap_or(0));
-    buffer
-        .saturating_mul(conditions.buffers.ring.into())
-        .saturating_mul(conditions.flows.into())
+    let buffer = u64::from(largest.into_iter().max().unwrap_or(0));
+    buffer.saturating_mul(conditions.flows.into())
 }
 
 fn announced(asked: &str) -> Refused {

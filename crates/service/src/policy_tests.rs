@@ -161,7 +161,7 @@ fn length_flows_and_rate_are_limited() {
         asked(|c| c.duration_ms = 600_000).starts_with("max-duration is 600 s; requested 600.")
     );
     assert!(
-        asked(|c| (c.buffers.ring, c.flows) = (1024, 8))
+        asked(|c| (c.message_size_bytes, c.flows) = (1 << 24, 128))
             .starts_with("buffers of a run take at most")
     );
     assert!(

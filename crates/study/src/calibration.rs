@@ -11,7 +11,6 @@ use bitcost_model::host_settings::{OFFLOADS, QDISC, STRESS, SYSCTL, SettingReque
 use bitcost_model::modes::Mode;
 use bitcost_model::place::{EndpointPlace, Places};
 use bitcost_model::plan::Plan;
-use bitcost_model::probes::Probes;
 use bitcost_model::record::Role;
 use bitcost_model::study::LabSpec;
 use bitcost_model::topology::{NodeKind, Path};
@@ -194,7 +193,6 @@ fn base(cell: &Conditions, lengths: Lengths) -> Conditions {
         emulator_queue_limit: cell.emulator_queue_limit,
         flows: cell.flows.min(FLOWS_MOST),
         places,
-        probes: Probes::Edges,
         idle_baseline_ms: Some(0),
         warmup_ms: lengths.warmup_ms,
         duration_ms: lengths.window_ms,

@@ -213,17 +213,6 @@ pub const SYSCTL: Grammar = Grammar {
     parse: parse_sysctl,
 };
 
-/// The congestion control of sockets that choose none.
-pub const CONGESTION: Grammar = Grammar {
-    setting: host_settings::SYSCTL,
-    value_name: "NAME",
-    allowed: "the name of a congestion control such as \"cubic\"; also \"sender: …; receiver: …\"",
-    parse: |text| {
-        let parameter = "net.ipv4.tcp_congestion_control";
-        Ok(vec![(Some(parameter.to_owned()), single(name(text)?))])
-    },
-};
-
 /// Queues of the interface.
 pub const CHANNELS: Grammar = Grammar {
     setting: "channels",
@@ -623,11 +612,6 @@ mod tests {
                 &SYSCTL,
                 "net.ipv4.tcp_rmem=4096  1 2, net.ipv4.tcp_sack = 0",
                 "both net.ipv4.tcp_rmem value=4096 1 2; both net.ipv4.tcp_sack value=0",
-            ),
-            (
-                &CONGESTION,
-                "reno",
-                "both net.ipv4.tcp_congestion_control value=reno",
             ),
             (
                 &COALESCE,

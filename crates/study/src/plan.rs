@@ -150,14 +150,12 @@ impl Study {
                 duration_ms,
                 stop_bytes,
                 stop_messages,
-                stop_transactions,
                 ..
             } = own.conditions;
             cell.conditions = Conditions {
                 duration_ms,
                 stop_bytes,
                 stop_messages,
-                stop_transactions,
                 ..cell.conditions.clone()
             };
         }
@@ -180,11 +178,7 @@ fn apply(lengths: Lengths, conditions: &mut Conditions) {
     let Some(percent) = lengths.counts_pct else {
         return;
     };
-    let counts = [
-        &mut conditions.stop_bytes,
-        &mut conditions.stop_messages,
-        &mut conditions.stop_transactions,
-    ];
+    let counts = [&mut conditions.stop_bytes, &mut conditions.stop_messages];
     for count in counts.into_iter().flatten() {
         *count = (*count * u64::from(percent) / 100).max(1);
     }

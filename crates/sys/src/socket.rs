@@ -2,7 +2,6 @@
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
-use std::net::Ipv6Addr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 
@@ -38,15 +37,12 @@ pub const TCP_NOTSENT_LOWAT: IntOption = IntOption(IPPROTO_TCP, libc::TCP_NOTSEN
 pub const IP_TOS: IntOption = IntOption(IPPROTO_IP, libc::IP_TOS);
 /// Traffic class: the code point in its upper six bits (ipv6(7)).
 pub const IPV6_TCLASS: IntOption = IntOption(IPPROTO_IPV6, libc::IPV6_TCLASS);
-/// Packets carry the flow label that the socket was connected with (linux/in6.h).
-pub const IPV6_FLOWINFO_SEND: IntOption = IntOption(IPPROTO_IPV6, libc::IPV6_FLOWINFO_SEND);
 /// The port is chosen when the socket is connected, not when it is bound to an address (ip(7)).
 pub const IP_BIND_ADDRESS_NO_PORT: IntOption = IntOption(IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
 /// The range of ports that the kernel chooses from: the last one in the upper 16 bits, the first one in the
 /// lower (ip(7), Linux 6.3). Ports outside of `net.ipv4.ip_local_port_range` are ignored.
 pub const IP_LOCAL_PORT_RANGE: IntOption = IntOption(IPPROTO_IP, 51);
 /// Priority for queueing disciplines (socket(7)).
-pub const SO_PRIORITY: IntOption = IntOption(SOL_SOCKET, libc::SO_PRIORITY);
 /// Microseconds that a receive call polls the device (socket(7)).
 pub const SO_BUSY_POLL: IntOption = IntOption(SOL_SOCKET, libc::SO_BUSY_POLL);
 /// Length of the datagrams into which the kernel segments the data of one send call (udp(7)).
@@ -256,54 +252,6 @@ pub fn bound_device(socket: impl AsFd) -> io::Result<Option<String>> {
         .next()
         .unwrap_or_default();
     Ok((!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned()))
-}
-
-/// The kernel's request about a flow label (linux/in6.h).
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct FlowLabelRequest {
-    destination: [u8; 16],
-    label: u32,
-    action: u8,
-    share: u8,
-    flags: u16,
-    expires: u16,
-    linger: u16,
-    pad: u32,
-}
-
-const FLOW_LABEL_MANAGER: IntOption = IntOption(IPPROTO_IPV6, libc::IPV6_FLOWLABEL_MGR);
-const FLOW_LABEL_GET: u8 = 0;
-const FLOW_LABEL_CREATE: u16 = 1;
-const FLOW_LABEL_SHARED_BY_ANY: u8 = 255;
-
-/// Leases a flow label towards an address, so that the socket may be connected with it; other sockets may
-/// lease it, too (linux/in6.h, `IPV6_FLOWLABEL_MGR`).
-///
-/// # Errors
-/// The error of the system call, such as `EPERM` when another user has it exclusively.
-pub fn lease_flow_label(socket: impl AsFd, destination: Ipv6Addr, label: u32) -> io::Result<()> {
-    let request = FlowLabelRequest {
-        destination: destination.octets(),
-        label: label.to_be(),
-        action: FLOW_LABEL_GET,
-        share: FLOW_LABEL_SHARED_BY_ANY,
-        flags: FLOW_LABEL_CREATE,
-        expires: 0,
-        linger: 0,
-        pad: 0,
-    };
-    // SAFETY: the structure has no pointers.
-    unsafe { set(socket, FLOW_LABEL_MANAGER, &request) }
-}
-
-/// The flow label that a connected socket sends; absent where it has leased none.
-pub fn flow_label(socket: impl AsFd) -> Option<u32> {
-    // SAFETY: the structure is integers only, so zero is valid; zero asks for the label in use.
-    let mut request: FlowLabelRequest = unsafe { zeroed() };
-    // SAFETY: the structure is integers only, so whatever the kernel writes is valid.
-    unsafe { get(socket, FLOW_LABEL_MANAGER, &mut request) }.ok()?;
-    Some(u32::from_be(request.label) & 0xf_ffff).filter(|label| *label != 0)
 }
 
 /// Shuts down both directions of a connection, so that calls blocked on it return.

@@ -1,4 +1,4 @@
-//! The calling thread: its id, CPU affinity, scheduling class and CPU time.
+//! The calling thread: its id, CPU affinity and CPU time.
 
 use std::io;
 
@@ -64,34 +64,6 @@ fn cpus_of(thread: Option<Pid>) -> io::Result<Vec<u32>> {
 /// The CPUs that the calling thread may run on.
 pub fn allowed_cpus() -> io::Result<Vec<u32>> {
     cpus_of(None)
-}
-
-/// How the kernel schedules a thread (sched(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
-pub enum Policy {
-    /// `SCHED_OTHER`.
-    Other = libc::SCHED_OTHER,
-    /// `SCHED_BATCH`.
-    Batch = libc::SCHED_BATCH,
-}
-
-/// Sets the calling thread's scheduling class; its nice value is unchanged (sched_setscheduler(2)).
-pub fn set_policy(policy: Policy) -> io::Result<()> {
-    // SAFETY: `sched_param` is integers only, so zero is valid; it is the only priority of these classes.
-    let parameters: libc::sched_param = unsafe { crate::socket::zeroed() };
-    // SAFETY: the pointer is to a valid structure that outlives the call; 0 is the calling thread.
-    checked(unsafe { libc::sched_setscheduler(0, policy as libc::c_int, &raw const parameters) })?;
-    Ok(())
-}
-
-/// The calling thread's scheduling class; absent where it is not in [`Policy`] (sched_getscheduler(2)).
-pub fn policy() -> Option<Policy> {
-    // SAFETY: the call takes a number and touches no memory of ours; 0 is the calling thread.
-    let class = unsafe { libc::sched_getscheduler(0) };
-    [Policy::Other, Policy::Batch]
-        .into_iter()
-        .find(|policy| *policy as libc::c_int == class)
 }
 
 /// Gives the calling thread a separate table of file descriptors (unshare(2), `CLONE_FILES`), a copy of the process's.
@@ -163,18 +135,6 @@ mod tests {
             sum = std::hint::black_box(sum + 1);
         }
         assert!(cpu_time_ns(1 << 28).is_err());
-    }
-
-    #[test]
-    fn scheduling_class_is_read_back() {
-        std::thread::spawn(|| {
-            for class in [Policy::Batch, Policy::Other] {
-                set_policy(class).expect("allowed to everybody");
-                assert_eq!(policy(), Some(class));
-            }
-        })
-        .join()
-        .expect("joins");
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! The local side of a socket: IP version, address, interface, port and flow label.
+//! The local side of a socket: IP version, address, interface and port.
 
 use std::fs::read_to_string;
-use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::place::{EndpointPlace, IpVersion, Ports};
 use bitcost_model::record::{InEffect, Role};
-use bitcost_sys::socket::{self, IP_BIND_ADDRESS_NO_PORT, IP_LOCAL_PORT_RANGE, IPV6_FLOWINFO_SEND};
+use bitcost_sys::socket::{self, IP_BIND_ADDRESS_NO_PORT, IP_LOCAL_PORT_RANGE};
 use rustix::io::Errno;
 use rustix::net::{bind, getsockname, sockopt};
 
@@ -48,12 +48,6 @@ pub fn bind_sender(
 ) -> Result<(), TrafficError> {
     let place = &conditions.places.sender;
     to_device(&socket, place)?;
-    if let (Some(label), IpAddr::V6(destination)) = (conditions.places.flow_label, peer.ip()) {
-        let asked = || format!("flow label {label:#07x}");
-        socket::lease_flow_label(&socket, destination, label)
-            .map_err(TrafficError::system(asked()))?;
-        socket::set_int(&socket, IPV6_FLOWINFO_SEND, 1).map_err(TrafficError::system(asked()))?;
-    }
     let any: IpAddr = if peer.is_ipv4() {
         [0; 4].into()
     } else {
@@ -158,16 +152,6 @@ fn bind_error(asked: &str, error: Errno) -> TrafficError {
     }
 }
 
-/// The peer's address with the run's flow label, as a sender's socket is connected to it.
-pub fn target(peer: SocketAddr, conditions: &Conditions) -> SocketAddr {
-    match (peer, conditions.places.flow_label) {
-        (SocketAddr::V6(peer), Some(label)) => {
-            SocketAddrV6::new(*peer.ip(), peer.port(), label, peer.scope_id()).into()
-        }
-        _ => peer,
-    }
-}
-
 /// The local side of an endpoint's socket, as requested and as the kernel reports it.
 pub fn in_effect(socket: impl AsFd, conditions: &Conditions, role: Role) -> Vec<InEffect> {
     let Ok(Some(own)) = getsockname(&socket).map(|address| SocketAddr::try_from(address).ok())
@@ -213,14 +197,6 @@ pub fn in_effect(socket: impl AsFd, conditions: &Conditions, role: Role) -> Vec<
     let device = socket::bound_device(&socket).ok().flatten();
     if place.device.is_some() || device.is_some() {
         rows.push(row(&of_endpoint("device"), place.device.clone(), device));
-    }
-    if role == Role::Sender && version == IpVersion::V6 {
-        let asked = places.flow_label.map(|label| label.to_string());
-        rows.push(row(
-            "flow_label",
-            asked,
-            socket::flow_label(&socket).map(|label| label.to_string()),
-        ));
     }
     rows
 }

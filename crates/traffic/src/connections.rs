@@ -27,7 +27,6 @@ use crate::control::{Control, Phase};
 use crate::datagrams::QUIET;
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::loops::receive_flags;
-use crate::options;
 use crate::pending_requests::PendingRequests;
 use crate::tcp;
 use crate::transactions::{Answer, Exchange, Requester, transaction_bytes};
@@ -105,7 +104,6 @@ struct Connector {
     /// The first connection.
     first: TcpStream,
     peer: SocketAddr,
-    target: SocketAddr,
     conditions: Conditions,
     segment: Option<i32>,
     flags: RecvFlags,
@@ -117,7 +115,6 @@ impl Connector {
         Connector {
             first,
             peer,
-            target: binding::target(peer, conditions),
             conditions: conditions.clone(),
             segment: tcp::segment_option(conditions),
             flags: receive_flags(conditions),
@@ -140,7 +137,7 @@ impl Connector {
         };
         waits.map_err(TrafficError::errno("set how long a socket waits"))?;
         loop {
-            match rustix::net::connect(&socket, &self.target) {
+            match rustix::net::connect(&socket, &self.peer) {
                 Ok(()) | Err(Errno::ISCONN) => return Ok(Some(socket)),
                 Err(Errno::INPROGRESS | Errno::ALREADY | Errno::AGAIN | Errno::INTR) => {}
                 Err(error) => {
@@ -195,8 +192,6 @@ pub struct Acceptor {
     peer: IpAddr,
     /// Calls without a connection between two checks whether the client is done.
     patience: u32,
-    /// The requested `SO_PRIORITY`.
-    priority: Option<u32>,
 }
 
 impl Acceptor {
@@ -227,7 +222,6 @@ impl Acceptor {
             listener,
             peer,
             patience,
-            priority: conditions.priority,
         })
     }
 
@@ -244,7 +238,6 @@ impl Acceptor {
                 Ok((socket, from)) => {
                     let from = from.and_then(|from| SocketAddr::try_from(from).ok());
                     if from.is_some_and(|from| from.ip().to_canonical() == self.peer) {
-                        options::set_accepted(&socket, self.priority)?;
                         return Ok(Some(socket));
                     }
                 }

@@ -91,8 +91,7 @@ impl Pending {
         };
         let ready = match listening {
             Listening::Tcp(listener, server) => {
-                let stream =
-                    tcp::accept_sender(&conditions, &listener, address, &token, only, patience)?;
+                let stream = tcp::accept_sender(&listener, address, &token, only, patience)?;
                 server(&run, stream, listener)?
             }
             Listening::Udp(socket, server) => {

@@ -6,7 +6,6 @@
 
 mod accept;
 mod binding;
-mod buffer_ring;
 mod congestion;
 mod connections;
 mod control;
@@ -19,6 +18,7 @@ pub mod iperf3;
 mod latency;
 mod loops;
 mod low_water;
+mod message_buffer;
 mod modes;
 mod options;
 mod pacing;

@@ -64,7 +64,6 @@ const OPTIONS: &[Row] = options! {
     "cork" TCP_CORK Tcp |c| c.cork.then_some(1), SAME;
     "dscp" IP_TOS Ipv4 |c| c.dscp.map(|code_point| code_point << 2), CODE_POINT;
     "dscp" IPV6_TCLASS Ipv6 |c| c.dscp.map(|code_point| code_point << 2), CODE_POINT;
-    "priority" SO_PRIORITY Any |c| c.priority, SAME;
     "busy_poll_us" SO_BUSY_POLL Any |c| c.busy_poll_us, SAME;
 };
 
@@ -97,23 +96,6 @@ pub fn set(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Result<(
         })?;
     }
     Ok(())
-}
-
-/// Sets the option that an accepted connection does not inherit from its listener: the kernel
-/// clears `SO_PRIORITY` (`inet_csk_clone_lock` in `net/ipv4/inet_connection_sock.c`).
-///
-/// # Errors
-/// The value, and the kernel's error.
-pub fn set_accepted(socket: impl AsFd, priority: Option<u32>) -> Result<(), TrafficError> {
-    let Some(priority) = priority else {
-        return Ok(());
-    };
-    socket::set_int(
-        socket,
-        socket::SO_PRIORITY,
-        i32::try_from(priority).unwrap_or(i32::MAX),
-    )
-    .map_err(TrafficError::system(format!("SO_PRIORITY of {priority}")))
 }
 
 /// Every option as requested and as the kernel reports it, in the setting's terms.

@@ -82,7 +82,7 @@ pub fn connect(
     }
     sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(patience))
         .map_err(|error| TrafficError::system("SO_SNDTIMEO")(error.into()))?;
-    rustix::net::connect(&socket, &binding::target(peer, conditions)).map_err(|error| {
+    rustix::net::connect(&socket, &peer).map_err(|error| {
         connect_error(&format!("connect to TCP {peer} within {patience:?}"), error)
     })?;
     let mut stream = TcpStream::from(socket);
@@ -167,20 +167,16 @@ pub fn no_sender(
 }
 
 /// Accepts the first connection that sends the run's token, from the address `only` where there is
-/// one, and sets the options that it does not
-/// inherit.
+/// one.
 pub fn accept_sender(
-    conditions: &Conditions,
     listener: &TcpListener,
     address: SocketAddr,
     token: &Token,
     only: Option<IpAddr>,
     patience: Duration,
 ) -> Result<TcpStream, TrafficError> {
-    let stream = accept_with_token(listener, token, only, patience)
-        .map_err(|error| no_sender(address, only, patience, &error))?;
-    options::set_accepted(&stream, conditions.priority)?;
-    Ok(stream)
+    accept_with_token(listener, token, only, patience)
+        .map_err(|error| no_sender(address, only, patience, &error))
 }
 
 /// The time that a receiver may take to drain the data in flight when the sender ends.

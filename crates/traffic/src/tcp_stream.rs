@@ -11,12 +11,12 @@ use bitcost_sys::socket::{self, SO_RCVLOWAT};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
-use crate::buffer_ring::BufferRing;
 use crate::control::{Control, Phase};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::latency::{Recorder, timed};
 use crate::loops::{Supply, receive_flags, receiver_delay, send_messages};
 use crate::low_water::LowWater;
+use crate::message_buffer::MessageBuffer;
 use crate::modes;
 use crate::options::tcp_info;
 use crate::pacing::{self, Pacer};
@@ -39,7 +39,7 @@ pub fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, 
         stream,
         in_effect,
         |stream| {
-            let ring = BufferRing::of_sender(
+            let memory = MessageBuffer::of_sender(
                 run.conditions.message_size_bytes,
                 run.conditions.buffers,
                 Work::of_unpaced_sender(run.conditions),
@@ -47,7 +47,7 @@ pub fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, 
             Box::new(Sender {
                 pacer: Pacer::of(run.conditions, &stream),
                 stream,
-                ring,
+                memory,
                 supply: Supply::of(run.conditions),
                 times: Recorder::of(run.conditions),
                 peer: run.peer,
@@ -79,7 +79,7 @@ pub fn receiver(run: &Run, stream: TcpStream) -> Result<Ready, TrafficError> {
             Box::new(Receiver {
                 low_water: LowWater::of(run.conditions, &stream),
                 stream,
-                ring: BufferRing::of_receiver(run.conditions),
+                memory: MessageBuffer::of_receiver(run.conditions),
                 flags: receive_flags(run.conditions),
                 delay: receiver_delay(run.conditions),
                 most_bytes: match run.peer {
@@ -94,7 +94,7 @@ pub fn receiver(run: &Run, stream: TcpStream) -> Result<Ready, TrafficError> {
 
 struct Sender {
     stream: TcpStream,
-    ring: BufferRing,
+    memory: MessageBuffer,
     supply: Supply,
     pacer: Option<Pacer>,
     times: Option<Recorder>,
@@ -106,14 +106,14 @@ impl Sender {
     #[inline]
     fn send_all(&mut self, control: &Control) -> Result<(), Errno> {
         let (stream, supply) = (&self.stream, self.supply);
-        let (ring, pacer, times) = (&mut self.ring, &mut self.pacer, &mut self.times);
+        let (memory, pacer, times) = (&mut self.memory, &mut self.pacer, &mut self.times);
         let mut hold = || {
             if let Some(pacer) = pacer {
                 pacer.wait(control);
             }
         };
         let call = |bytes: &[u8]| rustix::net::send(stream, bytes, SendFlags::NOSIGNAL);
-        if let Some(message) = ring.only() {
+        if let Some(message) = memory.only() {
             return send_messages(control, supply, |phase, done, length| {
                 if done > 0 {
                     return call(&message[done..length]);
@@ -124,10 +124,10 @@ impl Sender {
         }
         send_messages(control, supply, |phase, done, length| {
             if done > 0 {
-                return call(&ring.present()[done..length]);
+                return call(&memory.present()[done..length]);
             }
             hold();
-            let message = ring.next(length);
+            let message = memory.next(length);
             timed(times, phase, || call(&message[..length]))
         })
     }
@@ -167,7 +167,7 @@ impl Flow for Sender {
 
 struct Receiver {
     stream: TcpStream,
-    ring: BufferRing,
+    memory: MessageBuffer,
     flags: RecvFlags,
     delay: Duration,
     low_water: LowWater,
@@ -181,9 +181,9 @@ impl Receiver {
     #[inline]
     fn receive_all(&mut self, control: &Control) -> Result<(), Errno> {
         let (stream, flags, delay) = (&self.stream, self.flags, self.delay);
-        let (ring, low_water) = (&mut self.ring, &mut self.low_water);
+        let (memory, low_water) = (&mut self.memory, &mut self.low_water);
         while control.phase() != Phase::Abort {
-            match ring.receive(flags, |buffer, flags| receive(stream, buffer, flags)) {
+            match memory.receive(flags, |buffer, flags| receive(stream, buffer, flags)) {
                 Ok(0) => break,
                 Ok(length) => {
                     let phase = control.phase();
@@ -191,7 +191,7 @@ impl Receiver {
                     if low_water.is_due(phase) {
                         low_water.settle(stream, control);
                     }
-                    ring.took(length);
+                    memory.took(length);
                 }
                 Err(Errno::AGAIN) => {
                     control.count_empty();
@@ -215,12 +215,12 @@ impl Receiver {
                 let length = left.min(buffer.len() as u64) as usize;
                 receive(&self.stream, &mut buffer[..length], flags)
             };
-            match self.ring.receive(self.flags, call) {
+            match self.memory.receive(self.flags, call) {
                 Ok(0) => break,
                 Ok(length) => {
                     control.count_call(control.phase(), length);
                     left -= length as u64;
-                    self.ring.took(length);
+                    self.memory.took(length);
                 }
                 Err(Errno::AGAIN) => control.count_empty(),
                 Err(Errno::INTR) => {}

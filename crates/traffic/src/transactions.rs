@@ -44,10 +44,7 @@ impl Requester {
     /// The loop that the run requests. `bytes` is the user data of a whole transaction.
     pub fn of(conditions: &Conditions, bytes: u64) -> Requester {
         Requester {
-            transactions: conditions
-                .stop_transactions
-                .or(conditions.stop_messages)
-                .unwrap_or(u64::MAX),
+            transactions: conditions.stop_messages.unwrap_or(u64::MAX),
             bytes,
             schedule: conditions.transaction_rate.map(Schedule::new),
             recorder: Recorder::of(conditions),

@@ -60,9 +60,9 @@ pub fn connect(
 fn connected(conditions: &Conditions, peer: SocketAddr) -> Result<UdpSocket, TrafficError> {
     let socket = open(&peer, conditions)?;
     binding::bind_sender(&socket, peer, conditions)?;
-    rustix::net::connect(&socket, &binding::target(peer, conditions)).map_err(
-        TrafficError::errno(format!("connect a UDP socket to {peer}")),
-    )?;
+    rustix::net::connect(&socket, &peer).map_err(TrafficError::errno(format!(
+        "connect a UDP socket to {peer}"
+    )))?;
     Ok(UdpSocket::from(socket))
 }
 

@@ -10,9 +10,9 @@
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::{Conditions, REQUEST_TIMEOUT};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
@@ -100,9 +100,8 @@ impl Numbering {
 pub const WORKLOAD: Endpoints = Endpoints::Udp { client, server };
 
 fn client(run: &Run, socket: UdpSocket, peer: SocketAddr) -> Result<Ready, TrafficError> {
-    let timeout = Duration::from_millis(run.conditions.request_timeout_ms.max(1).into());
     socket
-        .set_read_timeout(Some(timeout))
+        .set_read_timeout(Some(REQUEST_TIMEOUT))
         .map_err(TrafficError::system("SO_RCVTIMEO"))?;
     let in_effect = options::in_effect(&socket, run.conditions, false);
     let response_bytes = run.conditions.response_size_bytes as usize;
@@ -115,7 +114,6 @@ fn client(run: &Run, socket: UdpSocket, peer: SocketAddr) -> Result<Ready, Traff
         numbering: Numbering::of(run.conditions, run.token),
         number: 0,
         flags: receive_flags(run.conditions),
-        timeout,
     };
     let requester = Requester::of(run.conditions, transaction_bytes(run.conditions));
     Ok(Ready {
@@ -148,7 +146,6 @@ struct Client {
     numbering: Numbering,
     number: u64,
     flags: RecvFlags,
-    timeout: Duration,
 }
 
 impl Client {
@@ -179,7 +176,7 @@ impl Client {
             if control.phase() == Phase::Abort {
                 return Ok(Answer::Halted);
             }
-            if since.get_or_insert_with(Instant::now).elapsed() >= self.timeout {
+            if since.get_or_insert_with(Instant::now).elapsed() >= REQUEST_TIMEOUT {
                 return Ok(Answer::Lost);
             }
         }

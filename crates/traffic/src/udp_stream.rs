@@ -11,13 +11,13 @@ use bitcost_sys::stamped::receive_stamped;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 
-use crate::buffer_ring::BufferRing;
 use crate::control::Control;
 use crate::datagrams::Datagrams;
 use crate::delay_variation::{self, DelayRecorder};
 use crate::flow::{Flow, Outcome, Ready, Sent, TrafficError};
 use crate::latency::{Recorder, timed};
 use crate::loops::{Supply, receive_flags, send_messages};
+use crate::message_buffer::MessageBuffer;
 use crate::modes;
 use crate::options;
 use crate::pacing::{self, Pacer};
@@ -45,7 +45,7 @@ pub fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, 
             Box::new(Sender {
                 pacer: Pacer::of(run.conditions, &socket),
                 socket,
-                ring: BufferRing::of_sender(
+                memory: MessageBuffer::of_sender(
                     run.conditions.message_size_bytes,
                     run.conditions.buffers,
                     Work::of_unpaced_sender(run.conditions),
@@ -82,7 +82,7 @@ pub fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
                     None
                 },
                 socket,
-                ring: BufferRing::of_receiver(run.conditions),
+                memory: MessageBuffer::of_receiver(run.conditions),
                 flags: receive_flags(run.conditions),
                 datagrams: Datagrams::of(run.conditions, tag),
             })
@@ -108,7 +108,7 @@ fn ask_for_timestamps(socket: &UdpSocket) -> Result<InEffect, TrafficError> {
 
 struct Sender {
     socket: UdpSocket,
-    ring: BufferRing,
+    memory: MessageBuffer,
     supply: Supply,
     pacer: Option<Pacer>,
     extras: Extras,
@@ -129,7 +129,7 @@ impl Sender {
     #[inline]
     fn send_all(&mut self, control: &Control) -> Result<(), Errno> {
         let (socket, supply) = (&self.socket, self.supply);
-        let (ring, pacer, extras) = (&mut self.ring, &mut self.pacer, &mut self.extras);
+        let (memory, pacer, extras) = (&mut self.memory, &mut self.pacer, &mut self.extras);
         let mut number = 0;
         send_messages(control, supply, |phase, done, length| {
             if done > 0 {
@@ -138,7 +138,7 @@ impl Sender {
             if let Some(pacer) = pacer {
                 pacer.wait(control);
             }
-            let message = ring.next(length);
+            let message = memory.next(length);
             extras.tag.write(message, phase, number);
             if extras.stamps {
                 delay_variation::stamp(message);
@@ -176,7 +176,7 @@ impl Flow for Sender {
 
 struct Receiver {
     socket: UdpSocket,
-    ring: BufferRing,
+    memory: MessageBuffer,
     flags: RecvFlags,
     datagrams: Datagrams,
     delays: Option<DelayRecorder>,
@@ -187,17 +187,18 @@ impl Receiver {
     /// each was received, where requested.
     #[inline]
     fn receive_all(&mut self, control: &Control) -> Result<(), Errno> {
-        let (socket, ring, flags) = (&self.socket, &mut self.ring, self.flags);
+        let (socket, memory, flags) = (&self.socket, &mut self.memory, self.flags);
         let Some(delays) = &mut self.delays else {
             return self.datagrams.receive(control, |datagrams| {
-                let length = ring.receive(flags, |buffer, flags| receive(socket, buffer, flags))?;
-                datagrams.take(control, &ring.present()[..length]);
-                ring.took(length);
+                let length =
+                    memory.receive(flags, |buffer, flags| receive(socket, buffer, flags))?;
+                datagrams.take(control, &memory.present()[..length]);
+                memory.took(length);
                 Ok(())
             });
         };
         self.datagrams.receive(control, |datagrams| {
-            let found = ring.receive(flags, |buffer, flags| {
+            let found = memory.receive(flags, |buffer, flags| {
                 let wait = if flags.contains(RecvFlags::DONTWAIT) {
                     Wait::Never
                 } else {
@@ -205,13 +206,13 @@ impl Receiver {
                 };
                 receive_stamped(socket, buffer, wait).map_err(errno)
             })?;
-            let buffer = ring.present();
+            let buffer = memory.present();
             let datagram = &buffer[..found.bytes.min(buffer.len())];
             datagrams.take(control, datagram);
             if let Some(at_ns) = found.at_ns {
                 delays.note(datagram, at_ns);
             }
-            ring.took(found.bytes);
+            memory.took(found.bytes);
             Ok(())
         })
     }

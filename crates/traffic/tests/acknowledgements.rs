@@ -93,7 +93,7 @@ fn transactions(workload: Workload) -> Conditions {
         workload,
         request_size_bytes: SIZE as u32,
         response_size_bytes: SIZE as u32,
-        stop_transactions: Some(MESSAGES as u64),
+        stop_messages: Some(MESSAGES as u64),
         warmup_ms: 0,
         ..Conditions::default()
     }

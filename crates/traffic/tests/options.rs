@@ -48,7 +48,7 @@ const fn proof(
     }
 }
 
-use Workload::{TcpConnect, TcpCrr, TcpRr, TcpStream, UdpRr, UdpStream};
+use Workload::{TcpRr, TcpStream, UdpRr, UdpStream};
 
 const PROOFS: &[Proof] = &[
     proof("workload=udp_rr", &[TcpStream], |c| {
@@ -119,11 +119,6 @@ const PROOFS: &[Proof] = &[
             assert_eq!((packet[0] << 4 | packet[1] >> 4) >> 2, 10)
         });
     }),
-    proof("priority=5", &[UdpStream, TcpStream, TcpRr], |c| {
-        is(c, option::SO_PRIORITY, &BOTH, 5)
-    }),
-    // Both endpoints compare the request with what their connection reports.
-    proof("priority=5", &[TcpCrr, TcpConnect], |c| drop(meet(c))),
     proof("waiting=spin", &[TcpStream, UdpStream], idle_receiver_works),
     proof("notsent_low_water_bytes=16384", &[TcpStream], |c| {
         is(c, option::TCP_NOTSENT_LOWAT, &BOTH, 16_384)
@@ -194,11 +189,7 @@ const PROOFS: &[Proof] = &[
         let played = play(c);
         assert_eq!([played.sender.bytes, played.receiver.bytes], [12_345; 2]);
     }),
-    proof("stop_messages=17", &[UdpStream], |c| {
-        let played = play(c);
-        assert_eq!([played.sender.messages, played.receiver.messages], [17; 2]);
-    }),
-    proof("stop_transactions=17", &[TcpRr], |c| {
+    proof("stop_messages=17", &[UdpStream, TcpRr], |c| {
         let played = play(c);
         assert_eq!([played.sender.messages, played.receiver.messages], [17; 2]);
     }),
@@ -212,11 +203,6 @@ const PROOFS: &[Proof] = &[
         is_of(c, AddressFamily::INET6)
     }),
     proof("ip_version=4", &[UdpRr], |c| is_of(c, AddressFamily::INET)),
-    proof(
-        "flow_label=74565 ip_version=6",
-        &[UdpStream, TcpStream, TcpCrr],
-        labelled,
-    ),
     proof("sender_address=127.0.0.2", &[TcpStream, UdpStream], |c| {
         assert_eq!(meet(c).own(0).ip(), Ipv4Addr::new(127, 0, 0, 2))
     }),
@@ -250,13 +236,6 @@ const PROOFS: &[Proof] = &[
     proof("transaction_rate=200", &[TcpRr], |c| {
         assert!(play(c).elapsed >= Duration::from_millis(94))
     }),
-    proof("request_timeout_ms=1234", &[UdpRr], |c| {
-        let [client, _] = meet(c).sockets;
-        let timeout = sockopt::socket_timeout(client, sockopt::Timeout::Recv)
-            .expect("a timeout")
-            .expect("one");
-        assert!((1234..1250).contains(&timeout.as_millis()), "{timeout:?}");
-    }),
 ];
 
 /// Settings that other tests verify, each with the file under `crates` and a text of the test in it.
@@ -264,9 +243,6 @@ const ELSEWHERE: &str = r#"
 send_mode traffic/tests/modes.rs setting(row.end)
 receive_mode traffic/tests/modes.rs setting(row.end)
 delay_variation traffic/tests/integration/timing.rs delay_variation: true
-buffer_alignment_bytes traffic/tests/calls.rs buffer_alignment_bytes
-buffer_offset_bytes traffic/tests/calls.rs buffer_offset_bytes
-ring_buffers traffic/tests/calls.rs ring_buffers
 program bitcost/tests/runs/against.rs program=this
 mode bitcost/tests/runs/mode_search.rs mode = 
 search_for bitcost/tests/runs/mode_search.rs --for
@@ -285,7 +261,6 @@ qdisc bitcost/tests/runs/knobs.rs qdisc.rate_bps
 sysctl bitcost/tests/runs/knobs.rs sysctl.net.ipv4.tcp_rmem
 tcp_buffers bitcost/tests/runs/labs.rs --tcp-buffers
 stress bitcost/tests/runs/knobs.rs stress_load_percent
-default_congestion_control bitcost/tests/runs/knobs.rs --default-congestion
 idle host/tests/integration/kernel.rs fn idle_cpus_poll_while_the_file_is_held()
 channels host/tests/integration/kernel.rs fn channels_are_set_and_restored()
 coalesce host/tests/integration/kernel.rs fn coalescing_is_set_and_restored_if_supported()
@@ -295,8 +270,6 @@ governor host/tests/integration/kernel.rs fn governor_is_set_and_restored()
 receiver_address bitcost/tests/runs/one_run.rs --receiver-address
 sender_cpus bitcost/tests/runs/one_run.rs --sender-cpus
 receiver_cpus bitcost/tests/runs/one_run.rs --receiver-cpus
-scheduling bitcost/tests/runs/one_run.rs --scheduling
-probes bitcost/tests/runs/counters.rs --probes
 no_cost bitcost/tests/runs/service.rs --no-cost
 idle_baseline_s bitcost/tests/runs/counters.rs idle_baseline_s = 0.2
 warmup_s bitcost/tests/runs/one_run.rs -O
@@ -569,20 +542,6 @@ fn payloads(conditions: &Conditions) -> Vec<usize> {
         .iter()
         .map(|packet| packet.len() - 28)
         .collect()
-}
-
-/// Every packet of the sender carries the label: for TCP, those to the receiver's port.
-fn labelled(conditions: &Conditions) {
-    let of_sender = |packet: &&Vec<u8>| packet[42..44] == [0x14, 0x51];
-    let mut with_port = conditions.clone();
-    with_port.places.receiver.ports = bitcost_model::place::Ports::parse("5201");
-    let packets = packets(&with_port);
-    let sent: Vec<&Vec<u8>> = packets.iter().filter(of_sender).collect();
-    assert!(sent.len() >= 2, "{} of {}", sent.len(), packets.len());
-    for packet in sent {
-        let word = u32::from_be_bytes([packet[0], packet[1], packet[2], packet[3]]);
-        assert_eq!(word & 0xf_ffff, 74_565, "{:x?}", &packet[..48]);
-    }
 }
 
 /// A port can be bound again at once, and the error names it while it is in use.

@@ -1,7 +1,6 @@
 //! What a run had set already, so that nothing is advised that is in effect.
 
 use bitcost_model::modes::Mode;
-use bitcost_model::probes::Probes;
 use bitcost_model::record::{EndpointRecord, Sample};
 
 use crate::explain::limiter::Verdict;
@@ -81,7 +80,6 @@ pub struct InEffect {
     segments: bool,
     joins: bool,
     flows: bool,
-    all_probes: bool,
     cost: bool,
     bbr: bool,
     /// Datagrams have no calls of several messages without a fast mode.
@@ -120,7 +118,6 @@ impl InEffect {
             segments: !is_off(run.sender, "tx-tcp-segmentation"),
             joins: !is_off(run.receiver, "rx-gro"),
             flows: no_other_cpu || conditions.flows as usize >= cpus.max(2),
-            all_probes: conditions.probes == Probes::All,
             cost: !conditions.no_cost,
             bbr: actual(run.sender, "congestion_control") == Some("bbr"),
             is_datagram: conditions.workload.is_datagram(),
@@ -289,7 +286,6 @@ impl InEffect {
         if limiter == UNKNOWN.name {
             return vec![
                 (false, "measure for longer"),
-                (self.all_probes, "measure with all probes (--probes all)"),
                 (self.cost, "measure CPU time, too (without --no-cost)"),
             ];
         }
@@ -322,7 +318,7 @@ mod tests {
     type Set = fn(&mut InEffect);
 
     /// Each setting with the limiters whose advice names it, and a word of that advice.
-    const ADVICE: [(Set, &str, &str); 10] = [
+    const ADVICE: [(Set, &str, &str); 9] = [
         (
             |set| set.sends_large = true,
             "sender_cpu",
@@ -343,7 +339,6 @@ mod tests {
             "receive mode",
         ),
         (|set| set.bbr = true, "congestion_window_loss", "bbr"),
-        (|set| set.all_probes = true, "unknown", "--probes all"),
         (|set| set.cost = true, "unknown", "--no-cost"),
     ];
 

@@ -1,5 +1,6 @@
 //! What a transaction's time consists of, and what waking threads costs in it.
 
+use bitcost_model::conditions::REQUEST_TIMEOUT;
 use bitcost_model::constants::{Constant, HostConstants};
 use bitcost_model::record::Role;
 
@@ -120,7 +121,7 @@ fn given_up_s(run: &RunView) -> f64 {
     let conditions = run.conditions;
     if !conditions.workload.makes_connections() {
         let unanswered = run.measured(Role::Sender).unanswered as f64;
-        return unanswered * f64::from(conditions.request_timeout_ms) / 1e3;
+        return unanswered * REQUEST_TIMEOUT.as_secs_f64();
     }
     // The counter is of the whole host: a SYN of the run's own was lost where a connection took so long.
     let longest_us = metric("latency_max_us").and_then(|metric| (metric.compute)(run));

@@ -1,10 +1,9 @@
 //! The counters of its hosts that a run records in its log.
 
 use bitcost_model::event::Event;
-use bitcost_model::probes::Probes;
 use bitcost_model::record::{EndpointRecord, Sample};
 
-use crate::bench::{Bench, plan};
+use crate::bench::Bench;
 
 bitcost_testkit::trials! {
     QuietHost: counters_read_at_window_edges_and_between, deliberate_sleep_is_not_idle_time;
@@ -20,34 +19,20 @@ workload = "tcp_stream"
 flows = 2
 warmup_s = 0.05
 duration_s = 0.5
-[[factor]]
-name = "probes"
-levels = ["all", "edges"]
 [run]
 blocks = 1
 "#;
 
-/// Runs a study in the lab; returns the probes of each run, and its two records.
-fn runs(text: &str) -> Vec<(Probes, EndpointRecord, EndpointRecord)> {
+/// Runs a study in the lab; returns the two records of each run.
+fn runs(text: &str) -> Vec<(EndpointRecord, EndpointRecord)> {
     let bench = Bench::new();
     bench.write("counters.toml", text);
     bench.bitcost(&["run", "./counters.toml"]).assert_code(0);
     let log = bench.log();
-    let plan = plan(&log);
     let ended = log.events.iter().filter_map(|event| match event {
         Event::RunEnded {
-            run,
-            sender,
-            receiver,
-            ..
-        } => {
-            let cell = plan.runs[*run as usize].cell;
-            Some((
-                plan.cells[cell].conditions.probes,
-                (**sender).clone(),
-                (**receiver).clone(),
-            ))
-        }
+            sender, receiver, ..
+        } => Some(((**sender).clone(), (**receiver).clone())),
         _ => None,
     });
     let ended: Vec<_> = ended.collect();
@@ -55,23 +40,11 @@ fn runs(text: &str) -> Vec<(Probes, EndpointRecord, EndpointRecord)> {
     ended
 }
 
-/// Between the edges of the window nothing is read if a run asks for `--probes edges`; at the edges
-/// everything is read.
+/// Everything is read at the edges of the window, and what may be between them.
 fn counters_read_at_window_edges_and_between() {
-    let runs = runs(STUDY);
-    assert_eq!(runs.len(), 2);
-    for (probes, sender, receiver) in &runs {
+    for (sender, receiver) in &runs(STUDY) {
         for end in [sender, receiver] {
-            match probes {
-                Probes::Edges => assert_eq!(end.samples.len(), 2),
-                Probes::All => assert!(end.samples.len() > 2, "{}", end.samples.len()),
-            }
-            let in_effect = end
-                .in_effect
-                .iter()
-                .find(|setting| setting.name == "probes")
-                .expect("recorded");
-            assert_eq!(in_effect.actual.as_deref(), Some(probes.name()));
+            assert!(end.samples.len() > 2, "{}", end.samples.len());
             each_reading(&end.samples);
             edges(&end.samples);
         }
@@ -181,7 +154,7 @@ fn idle_baseline_measured_before_each_block() {
         let runs = runs(&study);
         assert_eq!(runs.len(), 4);
         for end in 0..2 {
-            let idle = |index: usize| [&runs[index].1, &runs[index].2][end].idle.clone();
+            let idle = |index: usize| [&runs[index].0, &runs[index].1][end].idle.clone();
             let Some(first) = idle(0) else {
                 assert!(expected_ms == 0 && (1..4).all(|index| idle(index).is_none()));
                 continue;
@@ -209,7 +182,7 @@ fn deliberate_sleep_is_not_idle_time() {
         "message_rate = 2000\nmessage_size_bytes = 1000\nreceiver_delay_us = 1000",
     );
     let runs = runs(&paced.replace("tcp_stream", "udp_stream"));
-    for (_, sender, receiver) in &runs {
+    for (sender, receiver) in &runs {
         for end in [sender, receiver] {
             let counts = &end.counts.total();
             let window_ns = end.window_end_ns - end.window_start_ns;
@@ -238,7 +211,7 @@ fn deliberate_sleep_is_not_idle_time() {
     assert!(
         flat_out
             .iter()
-            .all(|(_, sender, receiver)| sender.counts.total().sleeps
+            .all(|(sender, receiver)| sender.counts.total().sleeps
                 + receiver.counts.total().sleeps
                 == 0)
     );

@@ -8,7 +8,6 @@ use std::process::{ChildStdin, Command, Output, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use bitcost_model::buffers::Buffers;
 use bitcost_model::conditions::{Conditions, Offloads, Workload};
 use bitcost_model::protocol::{
     FRAME_BYTES_MAX, FromAgent, PROTOCOL, Part, Prepare, Start, ToAgent, encode,
@@ -206,15 +205,6 @@ fn frame_with_values_out_of_range_is_refused() {
             "flows is 4294967295; allowed: a whole number from 1 to 1000",
         ),
         (asking(|c| c.flows = 0), "flows is 0"),
-        (
-            asking(|c| {
-                c.buffers = Buffers {
-                    ring: u32::MAX,
-                    ..Buffers::default()
-                }
-            }),
-            "ring_buffers is 4294967295",
-        ),
         (
             asking(|c| c.message_size_bytes = u32::MAX),
             "message_size_bytes is 4294967295",

@@ -155,7 +155,11 @@ fn host_setting_not_in_effect_fails_the_run() {
             2,
             "set it yourself before the run",
         ),
-        (&["--default-congestion", "nonesuch"], 3, "no such module"),
+        (
+            &["--sysctl", "net.ipv4.tcp_congestion_control=nonesuch"],
+            3,
+            "no such module",
+        ),
         (
             &["--sysctl", "net.core.rmem_max=99999"],
             1,

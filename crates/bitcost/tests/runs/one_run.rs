@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, PATIENCE, program, split};
 
 bitcost_testkit::trials! {
-    Host: setting_not_in_effect_fails_the_run, closed_output_ends_the_run, socket_settings_are_in_effect, affinity_and_scheduling_class_are_in_effect;
+    Host: setting_not_in_effect_fails_the_run, closed_output_ends_the_run, socket_settings_are_in_effect, affinity_is_in_effect;
     QuietHost: test_repeats_until_the_interval_is_narrow, study_ends_when_its_stop_rule_is_met, blocks_are_added_until_the_question_is_answered;
 }
 
@@ -269,21 +269,8 @@ fn socket_settings_are_in_effect() {
     bench.assert_nothing_left();
 }
 
-/// Field 41 of `/proc/PID/stat` is the scheduling class (proc_pid_stat(5)); the name before may
-/// have spaces.
-fn class_of(stat: &str) -> Option<u32> {
-    stat.rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(38)?
-        .parse()
-        .ok()
-}
-
-/// Present if an agent in the host with this device has a thread on these CPUs alone, in
-/// `SCHED_BATCH`.
+/// Present if an agent in the host with this device has a thread on these CPUs alone.
 fn has_affinity(bench: &Bench, device: &str, cpus: &str) -> Option<()> {
-    const BATCH: u32 = 3;
     let wanted = format!("Cpus_allowed_list:\t{cpus}\n");
     let tasks = bench.family.members_with("agent", device).into_iter();
     let tasks = tasks.flat_map(|pid| {
@@ -295,18 +282,16 @@ fn has_affinity(bench: &Bench, device: &str, cpus: &str) -> Option<()> {
     let read = |task: &fs::DirEntry, file: &str| {
         fs::read_to_string(task.path().join(file)).unwrap_or_default()
     };
-    let is_wanted = |task: &fs::DirEntry| {
-        read(task, "status").contains(&wanted) && class_of(&read(task, "stat")) == Some(BATCH)
-    };
-    tasks.into_iter().any(|task| is_wanted(&task)).then_some(())
+    let mut tasks = tasks.into_iter();
+    tasks
+        .any(|task| read(&task, "status").contains(&wanted))
+        .then_some(())
 }
 
-/// The thread of each endpoint has the requested CPU and scheduling class, as the kernel lists
-/// them.
-fn affinity_and_scheduling_class_are_in_effect() {
+/// The thread of each endpoint has the requested CPU, as the kernel lists it.
+fn affinity_is_in_effect() {
     let bench = Bench::new();
-    let words =
-        split("test udp --json -t 20s --sender-cpus 1 --receiver-cpus 0 --scheduling batch");
+    let words = split("test udp --json -t 20s --sender-cpus 1 --receiver-cpus 0");
     let running = bench.start(&words);
     eventually(PATIENCE, "the sender has its CPU", || {
         has_affinity(&bench, "h1-eth0", "1")
@@ -325,10 +310,6 @@ fn affinity_and_scheduling_class_are_in_effect() {
     assert_eq!(
         in_effect(&document, "receiver", "receiver_cpus"),
         ["0", "0"]
-    );
-    assert_eq!(
-        in_effect(&document, "receiver", "scheduling"),
-        ["batch", "batch"]
     );
     bench.assert_nothing_left();
 }

@@ -96,9 +96,6 @@ bounds! {
         Some(Mss::Bytes(bytes)) => wide(bytes),
         _ => None,
     };
-    RING_BUFFERS "ring_buffers" Unit::Count, 1, 4096, |of| wide(of.buffers.ring);
-    BUFFER_ALIGNMENT_BYTES "buffer_alignment_bytes" Unit::Bytes, 1, 1 << 24, |of| wide(of.buffers.alignment_bytes);
-    BUFFER_OFFSET_BYTES "buffer_offset_bytes" Unit::Bytes, 0, 1 << 24, |of| wide(of.buffers.offset_bytes);
     SEND_WORK_NS "send_work_ns" Unit::Named("ns"), 0, 1_000_000, |of| wide(of.buffers.send_work_ns);
     RECEIVE_WORK_NS "receive_work_ns" Unit::Named("ns"), 0, 1_000_000, |of| wide(of.buffers.receive_work_ns);
     SEND_BUFFER_BYTES "send_buffer_bytes" Unit::Bytes, 1, BUFFER_MAX, |of| wide(of.send_buffer_bytes);
@@ -111,16 +108,12 @@ bounds! {
     RECEIVER_DELAY_US "receiver_delay_us" Unit::Named("us"), 0, 1_000_000, |of| wide(of.receiver_delay_us);
     BUSY_POLL_US "busy_poll_us" Unit::Named("us"), 0, 1_000_000, |of| wide(of.busy_poll_us);
     DSCP "dscp" Unit::Count, 0, 63, |of| wide(of.dscp);
-    PRIORITY "priority" Unit::Count, 0, 6, |of| wide(of.priority);
-    FLOW_LABEL "flow_label" Unit::Count, 1, 0xf_ffff, |of| wide(of.places.flow_label);
     RATE_BPS "rate_bps" Unit::BitsPerSecond, 1, RATE_MAX, |of| of.rate_bps;
     MESSAGE_RATE "message_rate" Unit::Count, 1, 1_000_000_000, |of| of.message_rate;
     BURST_MESSAGES "burst_messages" Unit::Count, 1, 1_000_000, |of| wide(of.burst_messages);
     TRANSACTION_RATE "transaction_rate" Unit::Count, 1, TRANSACTION_RATE_MAX as u64, |of| wide(of.transaction_rate);
-    REQUEST_TIMEOUT_MS "request_timeout_ms" Unit::Named("ms"), 1, 60_000, |of| wide(of.request_timeout_ms);
     STOP_BYTES "stop_bytes" Unit::TotalBytes, 1, COUNT_MAX, |of| of.stop_bytes;
     STOP_MESSAGES "stop_messages" Unit::Count, 1, COUNT_MAX, |of| of.stop_messages;
-    STOP_TRANSACTIONS "stop_transactions" Unit::Count, 1, COUNT_MAX, |of| of.stop_transactions;
     WARMUP_S "warmup_s" Unit::Milliseconds, 0, HOUR_MS, |of| wide(of.warmup_ms);
     DURATION_S "duration_s" Unit::Milliseconds, 20, HOUR_MS, |of| wide(of.duration_ms);
     IDLE_BASELINE_S "idle_baseline_s" Unit::Milliseconds, 0, HOUR_MS, |of| wide(of.idle_baseline_ms);
@@ -155,7 +148,6 @@ impl Conditions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffers::Buffers;
     use crate::workload::WORKLOADS;
 
     #[test]
@@ -181,16 +173,6 @@ mod tests {
                     ..Conditions::default()
                 },
                 "message_size_bytes is 0",
-            ),
-            (
-                Conditions {
-                    buffers: Buffers {
-                        ring: u32::MAX,
-                        ..Buffers::default()
-                    },
-                    ..Conditions::default()
-                },
-                "ring_buffers is 4294967295",
             ),
             (
                 Conditions {

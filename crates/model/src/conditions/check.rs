@@ -136,17 +136,15 @@ impl Conditions {
             .map_err(refused)
     }
 
-    /// Checks the program's buffers.
+    /// Checks the program's own part in each message.
     pub(super) fn check_buffers(&self) -> Result<(), Invalid> {
-        self.buffers
-            .check(self.message_size_bytes.max(self.receive_bytes()))?;
         let plain = [("send", self.send_mode), ("receive", self.receive_mode)];
         if self.buffers != Buffers::default()
             && let Some((end, mode)) = plain.iter().find(|(_, mode)| *mode != Mode::Plain)
         {
             let mode = mode.name();
             return Err(Invalid(format!(
-                "buffer, payload and work settings are not for {end}_mode `{mode}`; allowed with: send_mode and receive_mode `plain`"
+                "payload and work settings are not for {end}_mode `{mode}`; allowed with: send_mode and receive_mode `plain`"
             )));
         }
         Ok(())
@@ -172,7 +170,6 @@ impl Conditions {
                 self.response_size_bytes != one(),
                 "response_size_bytes",
             ),
-            (true, self.stop_transactions.is_some(), "stop_transactions"),
             (false, self.mss == Some(Mss::Message), "mss = \"message\""),
             (
                 false,
@@ -191,7 +188,7 @@ impl Conditions {
             (
                 false,
                 of_streams != Buffers::default(),
-                "a buffer, payload or work setting",
+                "a payload or work setting",
             ),
             (false, self.send_mode != Mode::Plain, "send_mode"),
             (false, self.receive_mode != Mode::Plain, "receive_mode"),

@@ -7,8 +7,7 @@ use bitcost_model::conditions::{
 use bitcost_model::cpu_list::parse_cpu_list;
 use bitcost_model::modes::{Mode, RECEIVE_WORDS, SEND_WORDS};
 use bitcost_model::path_change::PathChange;
-use bitcost_model::place::{IpVersion, Ports, Scheduling};
-use bitcost_model::probes::Probes;
+use bitcost_model::place::{IpVersion, Ports};
 use bitcost_model::record::Role;
 use bitcost_model::search::Goal;
 use bitcost_model::tcp_buffers::{self, TcpBuffers};
@@ -17,8 +16,8 @@ use toml_edit::Value;
 
 use super::setting::{Flag, Form, Kind, Setting};
 use crate::host_settings::{
-    CHANNELS, COALESCE, CONGESTION, GOVERNOR, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, IDLE, MTU,
-    OFFLOADS, QDISC, RPS_CPUS, STRESS, SYSCTL, THREADED_NAPI,
+    CHANNELS, COALESCE, GOVERNOR, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, IDLE, MTU, OFFLOADS,
+    QDISC, RPS_CPUS, STRESS, SYSCTL, THREADED_NAPI,
 };
 use crate::topology::{MODERATION, parse_limit, parse_moderation};
 
@@ -157,14 +156,6 @@ pub const SETTINGS: &[Setting] = settings! {
     row "message_size_bytes", letter("message-size", 'l'),
         Kind::Number(&bounds::MESSAGE_SIZE_BYTES, &[], |c, n| c.message_size_bytes = small(n)),
         "Size of a message: the bytes of one send call (default: 128KiB; UDP: 1024, at most 65507)";
-    row "buffer_alignment_bytes", flag("buffer-alignment"),
-        Kind::Number(&bounds::BUFFER_ALIGNMENT_BYTES, &[], |c, n| c.buffers.alignment_bytes = Some(small(n))),
-        "Alignment of the program's buffers in memory, in bytes, a power of two (default: that of the allocator)";
-    row "buffer_offset_bytes", flag("buffer-offset"),
-        Kind::Number(&bounds::BUFFER_OFFSET_BYTES, &[], |c, n| c.buffers.offset_bytes = small(n)),
-        "Offset of each buffer from that alignment, in bytes (default: 0)";
-    row "ring_buffers", flag("ring"), Kind::Number(&bounds::RING_BUFFERS, &[], |c, n| c.buffers.ring = small(n)),
-        "Number of buffers that each endpoint uses in turn (default: 1)";
     row "payload", flag("payload"),
         Kind::Word(&[("clean", |c| c.buffers.dirty = false), ("dirty", |c| c.buffers.dirty = true)]),
         "Whether the sender writes every byte of a message before it sends it (dirty) or not (default: clean)";
@@ -223,8 +214,6 @@ pub const SETTINGS: &[Setting] = settings! {
         "Root queueing discipline of the hosts' interfaces, in tc's words, such as `netem delay 20ms`; a time alone is in seconds, a rate in bit/s (default: unchanged)";
     row "sysctl", flag("sysctl"), Kind::Host(&SYSCTL),
         "Kernel parameters of the hosts below net., as sysctl writes them (default: unchanged)";
-    row "default_congestion_control", flag("default-congestion"), Kind::Host(&CONGESTION),
-        "Default TCP congestion control of the hosts: net.ipv4.tcp_congestion_control (default: unchanged)";
     row "idle", flag("idle"), Kind::Host(&IDLE),
         "Keep idle CPUs of the hosts from sleeping (/dev/cpu_dma_latency held at 0; root or permission to write it; default: unchanged)";
     row "channels", flag("channels"), Kind::Host(&CHANNELS),
@@ -274,8 +263,6 @@ pub const SETTINGS: &[Setting] = settings! {
         "Send only full segments (TCP_CORK; default: false)";
     row "dscp", flag("dscp"), Kind::Number(&bounds::DSCP, &[], |c, n| c.dscp = Some(small(n))),
         "Differentiated services code point of sent packets (RFC 2474; default: 0)";
-    row "priority", flag("priority"), Kind::Number(&bounds::PRIORITY, &[], |c, n| c.priority = Some(small(n))),
-        "Priority of sent packets for queueing disciplines (SO_PRIORITY; default: 0)";
     row "waiting", flag("waiting"),
         Kind::Word(&[("block", |c| c.waiting = Waiting::Block), ("spin", |c| c.waiting = Waiting::Spin)]),
         "How a receiver waits for data: blocked in the call, or polling it in a loop (default: block)";
@@ -311,10 +298,7 @@ pub const SETTINGS: &[Setting] = settings! {
         "Bytes of user data, over all flows, after which the run ends, without warm-up; 100M is 100000000, and iperf3's is 104857600 (default: ends by time)";
     run_row "stop_messages", letter("messages", 'k'),
         Kind::Number(&bounds::STOP_MESSAGES, &[], |c, n| { (c.stop_messages, c.warmup_ms) = (Some(n), 0); }),
-        "Messages, over all flows, after which the run ends, without warm-up (default: ends by time)";
-    run_row "stop_transactions", flag("transactions"),
-        Kind::Number(&bounds::STOP_TRANSACTIONS, &[], |c, n| { (c.stop_transactions, c.warmup_ms) = (Some(n), 0); }),
-        "Transactions, over all flows, after which the run ends, without warm-up (default: ends by time)";
+        "Messages or transactions, over all flows, after which the run ends, without warm-up (default: ends by time)";
     row "request_size_bytes", flag("request-size"),
         Kind::Number(&bounds::REQUEST_SIZE_BYTES, &[], |c, n| c.request_size_bytes = small(n)),
         "User data of a request, in bytes (default: 1; UDP: at most 65507)";
@@ -327,9 +311,6 @@ pub const SETTINGS: &[Setting] = settings! {
             ("6", |c| c.places.ip_version = Some(IpVersion::V6)),
         ]),
         "Version of IP; -4 and -6 are short for it (default: that of the receiver's first address, 4 in the lab)";
-    row "flow_label", letter("flow-label", 'L'),
-        Kind::Number(&bounds::FLOW_LABEL, &[], |c, n| c.places.flow_label = Some(small(n))),
-        "IPv6 flow label of what the sender sends (RFC 6437; default: the kernel's)";
     row "sender_address", letter("sender-address", 'B'),
         form!("ADDRESS", ADDRESS, |c, text| { c.places.sender.address = Some(text.parse().ok()?); Some(()) }),
         "Local address to bind the sender's sockets to (default: the kernel's choice)";
@@ -353,15 +334,6 @@ pub const SETTINGS: &[Setting] = settings! {
     row "receiver_cpus", flag("receiver-cpus"),
         form!("CPUS", CPUS, |c, text| { c.places.receiver.cpus = parse_cpu_list(text)?; Some(()) }),
         "CPUs to pin the receiver's traffic threads to, in turn (default: one for each endpoint where there are enough)";
-    row "scheduling", flag("scheduling"),
-        Kind::Word(&[
-            ("other", |c| c.places.scheduling = Some(Scheduling::Other)),
-            ("batch", |c| c.places.scheduling = Some(Scheduling::Batch)),
-        ]),
-        "Scheduling policy of the traffic threads: SCHED_OTHER or SCHED_BATCH (default: unchanged)";
-    row "probes", flag("probes"),
-        Kind::Named(|| Probes::NAMES.to_vec(), |c, text| { c.probes = Probes::named(text)?; Some(()) }),
-        "When the hosts' counters are read: every 100 ms, or only at the start and end of the window (default: all)";
     run_row "no_cost", flag("no-cost"), Kind::Switch(|c, on| c.no_cost = on),
         "Do not measure CPU time; a service then runs the test without waiting for tests that do, and the test may not change settings of its host (default: false)";
     row "idle_baseline_s", flag("idle-baseline"),
@@ -374,9 +346,6 @@ pub const SETTINGS: &[Setting] = settings! {
     row "transaction_rate", flag("transaction-rate"),
         Kind::Number(&bounds::TRANSACTION_RATE, &[], |c, n| c.transaction_rate = Some(small(n))),
         "Open loop: transactions that each flow starts per second; latency counts from the scheduled time (default: closed loop)";
-    row "request_timeout_ms", flag("request-timeout"),
-        Kind::Number(&bounds::REQUEST_TIMEOUT_MS, &[], |c, n| c.request_timeout_ms = small(n)),
-        "Time after which a UDP request without a response counts as lost; a number alone is in ms (default: 1 s)";
     run_row "warmup_s", letter("warmup", 'O'),
         Kind::Number(&bounds::WARMUP_S, &[], |c, n| c.warmup_ms = small(n)),
         "Time before the measured window, not counted; a number alone is in seconds (default: 0.25 s)";

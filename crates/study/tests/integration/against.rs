@@ -108,7 +108,7 @@ fn what_cannot_be_is_named_with_what_is_allowed() {
         .expect("it varies");
     assert!(
         varied
-            .against(&setting("priority", "3"))
+            .against(&setting("flows", "3"))
             .is_err_and(|why| why.0.contains("compares levels of `dscp` already"))
     );
 }

@@ -168,7 +168,7 @@ fn udp_rr_server_ignores_foreign_requests() {
             workload: Workload::UdpRr,
             request_size_bytes: size,
             response_size_bytes: size,
-            stop_transactions: Some(MESSAGES),
+            stop_messages: Some(MESSAGES),
             ..Conditions::default()
         };
         assert_counts_own_messages_only(&conditions, &forged(size as usize));
@@ -267,7 +267,7 @@ fn silent_connections_do_not_block_a_tcp_crr_server() {
             workload: Workload::TcpCrr,
             waiting,
             request_size_bytes: 2,
-            stop_transactions: Some(MESSAGES),
+            stop_messages: Some(MESSAGES),
             ..Conditions::default()
         };
         let pending = bitcost_traffic::listen(&conditions, HERE, TOKEN).expect("listens");

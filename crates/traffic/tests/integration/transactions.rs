@@ -103,7 +103,7 @@ fn transactions(counts: &PhaseCounts) -> [u64; 2] {
 fn a_server_works_on_each_request_before_it_responds() {
     for workload in workloads(Workload::has_requests) {
         let conditions = Conditions {
-            stop_transactions: Some(50),
+            stop_messages: Some(50),
             buffers: Buffers {
                 receive_work_ns: 200_000,
                 ..Buffers::default()
@@ -400,11 +400,10 @@ fn play_with(
 }
 
 /// A hundred transactions, with numbers in one byte and in eight.
-fn small_and_numbered(request_timeout_ms: u32) -> Vec<Conditions> {
+fn small_and_numbered() -> Vec<Conditions> {
     let sized = |size| Conditions {
         request_size_bytes: size,
         response_size_bytes: size,
-        request_timeout_ms,
         stop_messages: Some(100),
         ..of(Workload::UdpRr)
     };
@@ -424,7 +423,7 @@ fn lost_requests_and_responses_are_counted() {
         (Fault::DropRequests(25), false),
         (Fault::DropResponses(25), true),
     ] {
-        for conditions in small_and_numbered(300) {
+        for conditions in small_and_numbered() {
             let (played, relay) =
                 play_with(&conditions, fault, |control| control.enter(Phase::Measured));
             let lost = relay.dropped.load(Relaxed);
@@ -451,7 +450,7 @@ fn lost_requests_and_responses_are_counted() {
 
 #[test]
 fn late_responses_do_not_answer_later_requests() {
-    for conditions in small_and_numbered(60) {
+    for conditions in small_and_numbered() {
         let (played, relay) = play_with(&conditions, Fault::Late(50, 3), |_| {});
         let client = played.client.total();
         // Three responses came just before the fourth; on a busy machine others are late, too.
@@ -471,7 +470,7 @@ fn late_responses_do_not_answer_later_requests() {
 
 #[test]
 fn duplicate_request_is_answered_once() {
-    for conditions in small_and_numbered(1000) {
+    for conditions in small_and_numbered() {
         let (played, _relay) = play_with(&conditions, Fault::Double, |_| {});
         assert_eq!(
             (
@@ -488,7 +487,6 @@ fn duplicate_request_is_answered_once() {
 fn open_loop_latency_counts_from_the_intended_time() {
     let stall = Fault::Stall(100, Duration::from_millis(200));
     let conditions = |rate| Conditions {
-        request_timeout_ms: 2000,
         stop_messages: Some(400),
         transaction_rate: rate,
         ..of(Workload::UdpRr)

@@ -125,9 +125,6 @@ impl Draw {
             options.extend(["-C".to_owned(), name.to_owned()]);
         }
         if self.is(0.15) {
-            options.extend(["--scheduling", "batch"].map(str::to_owned));
-        }
-        if self.is(0.15) {
             let cpus = ["--sender-cpus", "0", "--receiver-cpus", "0"];
             options.extend(cpus.map(str::to_owned));
         }

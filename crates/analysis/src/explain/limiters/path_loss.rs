@@ -39,7 +39,7 @@ fn given_up(signals: &Signals) -> Option<Candidate> {
         ),
         false => (
             "requests or answers are lost",
-            "find where packets are lost; use a shorter --request-timeout",
+            "find where packets are lost",
         ),
     };
     let evidence = share(

@@ -6,7 +6,7 @@ use crate::explain::limiter::{Candidate, Confidence, LimiterRow, Verdict};
 pub static ROW: LimiterRow = LimiterRow {
     name: "unknown",
     title: "unknown",
-    remedy: "measure for longer, with experiments (--prove), or with all probes (--probes all)",
+    remedy: "measure for longer, or with experiments (--prove)",
     questions: &[],
 };
 

@@ -121,7 +121,6 @@ impl Test<'_> {
             set_text(setting, &mut conditions, &value)?;
         }
         (conditions.stop_bytes, conditions.stop_messages) = (None, None);
-        conditions.stop_transactions = None;
         let lab = self.lab.as_ref();
         let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
         conditions.check(mtu_bytes)?;

@@ -1,5 +1,5 @@
-//! The buffers that the plain calls of a flow use in turn: their number, their alignment, rewritten
-//! for each message or not, and the program's work on each message.
+//! The buffer of a flow's plain calls, rewritten for each message or not, and the program's work on
+//! each message.
 //!
 //! The receiver of a paced flow works when it has received a burst, or, where it does not know how
 //! long they are, everything that is there, before it waits for more. So the work fills time in
@@ -19,17 +19,9 @@ const BATCH: usize = 64;
 /// The byte of messages that are not rewritten.
 const FILL: u8 = 0x5A;
 
-/// Buffers of one size, used one after the other.
-pub struct BufferRing {
+/// The buffer of a flow.
+pub struct MessageBuffer {
     memory: Vec<u8>,
-    /// Offset of the first buffer.
-    first: usize,
-    /// Distance from one buffer to the next.
-    step: usize,
-    size: usize,
-    count: usize,
-    /// Index of the present buffer.
-    at: usize,
     /// The byte that the present message was filled with; absent where messages are not rewritten.
     dirt: Option<u8>,
     /// The program's work on each message; absent where it does none.
@@ -46,51 +38,36 @@ pub struct BufferRing {
     works_before_waiting: bool,
 }
 
-impl BufferRing {
-    /// Buffers for messages of up to `size` bytes, and the work before each message is sent.
-    pub fn of_sender(size: u32, buffers: Buffers, work: Option<Work>) -> BufferRing {
-        BufferRing {
+impl MessageBuffer {
+    /// The buffer for messages of up to `size` bytes, and the work before each message is sent.
+    pub fn of_sender(size: u32, buffers: Buffers, work: Option<Work>) -> MessageBuffer {
+        MessageBuffer {
             dirt: buffers.dirty.then_some(0),
             work,
-            ..BufferRing::of(size, buffers)
+            ..MessageBuffer::of(size)
         }
     }
 
-    /// Buffers for the receive calls of a run.
-    pub fn of_receiver(conditions: &Conditions) -> BufferRing {
+    /// The buffer for the receive calls of a run.
+    pub fn of_receiver(conditions: &Conditions) -> MessageBuffer {
         let (batch, works_before_waiting) = match (conditions.is_paced(), conditions.burst_messages)
         {
             (false, _) => (1, false),
             (true, Some(messages)) => (messages.max(1) as usize, false),
             (true, None) => (BATCH, true),
         };
-        BufferRing {
+        MessageBuffer {
             work: Work::of(conditions.buffers.receive_work_ns),
             message: conditions.message_size_bytes.max(1) as usize,
             batch,
             works_before_waiting,
-            ..BufferRing::of(conditions.receive_bytes(), conditions.buffers)
+            ..MessageBuffer::of(conditions.receive_bytes())
         }
     }
 
-    fn of(size: u32, buffers: Buffers) -> BufferRing {
-        let alignment = buffers.alignment_bytes.unwrap_or(1) as usize;
-        let (size, offset, count) = (
-            size as usize,
-            buffers.offset_bytes as usize,
-            buffers.ring.max(1) as usize,
-        );
-        let step = (offset + size).next_multiple_of(alignment);
-        let memory = vec![FILL; step * count + alignment];
-        let address = memory.as_ptr().addr();
-        let first = address.next_multiple_of(alignment) - address + offset;
-        BufferRing {
-            memory,
-            first,
-            step,
-            size,
-            count,
-            at: 0,
+    fn of(size: u32) -> MessageBuffer {
+        MessageBuffer {
+            memory: vec![FILL; size as usize],
             dirt: None,
             work: None,
             message: 1,
@@ -101,20 +78,19 @@ impl BufferRing {
         }
     }
 
-    /// The only buffer, of a ring of one on whose messages the program does nothing; otherwise absent.
+    /// The buffer, where the program does nothing on its messages; otherwise absent.
     pub fn only(&self) -> Option<&[u8]> {
-        let is_plain = self.count == 1 && self.dirt.is_none() && self.work.is_none();
+        let is_plain = self.dirt.is_none() && self.work.is_none();
         is_plain.then(|| self.present())
     }
 
-    /// The present buffer.
+    /// Its bytes.
     #[inline]
     pub fn present(&self) -> &[u8] {
-        let start = self.first + self.at * self.step;
-        &self.memory[start..start + self.size]
+        &self.memory
     }
 
-    /// The buffer of the next message to send, with its first `length` bytes rewritten and worked on
+    /// The buffer for the next message to send, with its first `length` bytes rewritten and worked on
     /// where the run requests it.
     #[inline]
     pub fn next(&mut self, length: usize) -> &mut [u8] {
@@ -124,7 +100,7 @@ impl BufferRing {
         self.next_to_fill(length)
     }
 
-    /// Makes a receive call with the next buffer. Where work that is left is done before waiting, the
+    /// Makes a receive call with the buffer. Where work that is left is done before waiting, the
     /// call does not wait; if it finds nothing, the work is done.
     ///
     /// # Errors
@@ -169,64 +145,21 @@ impl BufferRing {
 
     #[inline]
     fn next_to_fill(&mut self, length: usize) -> &mut [u8] {
-        if self.count > 1 {
-            self.at = if self.at + 1 == self.count {
-                0
-            } else {
-                self.at + 1
-            };
-        }
-        let start = self.first + self.at * self.step;
-        let buffer = &mut self.memory[start..start + self.size];
         if let Some(dirt) = &mut self.dirt {
             *dirt = dirt.wrapping_add(1);
-            buffer[..length].fill(*dirt);
+            self.memory[..length].fill(*dirt);
         }
-        buffer
+        &mut self.memory
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use bitcost_model::conditions::ReceiveSize;
-
     use super::*;
 
     #[test]
-    fn buffers_have_the_requested_alignment_and_offset() {
-        let buffers = Buffers {
-            alignment_bytes: Some(4096),
-            offset_bytes: 24,
-            ring: 3,
-            ..Buffers::default()
-        };
-        let mut ring = BufferRing::of_receiver(&Conditions {
-            message_size_bytes: 5000,
-            receive_size_bytes: ReceiveSize::Message,
-            buffers,
-            ..Conditions::default()
-        });
-        let addresses: Vec<usize> = (0..6)
-            .map(|_| ring.next_to_fill(0).as_ptr().addr())
-            .collect();
-        assert!(
-            addresses.iter().all(|address| address % 4096 == 24),
-            "{addresses:x?}"
-        );
-        assert_eq!(addresses[..3], addresses[3..]);
-        let mut distinct = addresses.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
-        assert_eq!(distinct.len(), 3);
-        assert!(
-            distinct.windows(2).all(|pair| pair[1] - pair[0] >= 5000),
-            "they do not overlap"
-        );
-    }
-
-    #[test]
     fn dirty_messages_differ() {
-        let mut ring = BufferRing::of_sender(
+        let mut ring = MessageBuffer::of_sender(
             64,
             Buffers {
                 dirty: true,
@@ -238,14 +171,14 @@ mod tests {
         assert_eq!(ring.next(10)[..12], [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1]);
         assert!(ring.only().is_none());
         assert_eq!(
-            BufferRing::of_sender(4, Buffers::default(), None).only(),
+            MessageBuffer::of_sender(4, Buffers::default(), None).only(),
             Some(&[FILL; 4][..])
         );
     }
 
     /// The receiver of paced messages of 100 bytes that works on each.
-    fn working(burst_messages: Option<u32>) -> BufferRing {
-        BufferRing::of_receiver(&Conditions {
+    fn working(burst_messages: Option<u32>) -> MessageBuffer {
+        MessageBuffer::of_receiver(&Conditions {
             message_size_bytes: 100,
             message_rate: Some(1000),
             burst_messages,
@@ -258,7 +191,7 @@ mod tests {
     }
 
     /// Whether a receive call waits.
-    fn waits(ring: &mut BufferRing, received: Result<usize, Errno>) -> bool {
+    fn waits(ring: &mut MessageBuffer, received: Result<usize, Errno>) -> bool {
         let mut waits = false;
         let _ = ring.receive(RecvFlags::empty(), |_, flags| {
             waits = !flags.contains(RecvFlags::DONTWAIT);
