@@ -69,23 +69,24 @@ fn the_seed_alone_decides_the_order() {
     );
 }
 
-/// The lines above the runs: how many there are, how long they take, where they are made. A plan
-/// contacts no host, so that the hosts need not exist.
+/// The lines above and below the runs: where they are made, how many there are, how long they take. A
+/// plan contacts no host, so that the hosts need not exist.
 #[test]
 fn a_plan_says_how_long_it_takes_and_where() {
-    let heads = [
+    let plans = [
         &[][..],
         &["--budget", "10m"],
         &["--blocks", "auto"],
         &["--like-the-document"],
         &["--sender", "ssh:me@no.invalid", "--sudo"],
     ];
-    let head = |words: &&[&str]| {
+    let frame = |words: &&[&str]| {
         let plan = printed(&[&["plan", "not-all-mbits", "--seed", "7"], *words].concat());
-        let (head, _) = plan.split_once("measured  cell\n").unwrap();
-        format!("{words:?}\n{head}\n")
+        let (head, runs) = plan.split_once("  run  block  ").unwrap();
+        let (_, rest) = runs.split_once("\n\n").unwrap();
+        format!("{words:?}\n{head}{rest}\n")
     };
-    assert_snapshot!(heads.iter().map(head).collect::<String>());
+    assert_snapshot!(plans.iter().map(frame).collect::<String>());
 }
 
 #[test]

@@ -66,5 +66,9 @@ fn otava_finds_the_execution_from_which_throughput_is_lower() {
     let printed = String::from_utf8_lossy(&done.stdout);
     let said = String::from_utf8_lossy(&done.stderr);
     let found: Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed}{said}"));
-    panic!("{found:#}");
+    let points = found["tcp"].as_array().unwrap();
+    let changes: Vec<&Value> = points.iter().map(|point| &point["changes"]).collect();
+    assert_eq!(changes.len(), 1, "{found:#}");
+    assert_eq!(changes[0][0]["metric"], "throughput");
+    assert_eq!(changes[0][0]["index"], CHANGED_AT);
 }

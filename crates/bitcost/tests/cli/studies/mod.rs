@@ -65,7 +65,7 @@ fn the_schema_allows_each_study_and_no_misspelt_key() {
             .map(|mistake| format!("{}: {mistake}", mistake.instance_path()))
             .collect();
         assert_eq!(mistakes, [""; 0], "{text}");
-        assert!(!schema.is_valid(&value(&text.replacen("question", "qestion", 1))));
+        assert!(!schema.is_valid(&value(&text.replacen("\nquestion", "\nqestion", 1))));
         assert!(!schema.is_valid(&value(&text.replacen("\n[run]", "\n[rum]", 1))));
     }
 }
