@@ -37,16 +37,41 @@ fn words(line: &str) -> Vec<&str> {
     words
 }
 
+/// Every command line with its answer in this folder.
+fn answers_in(folder: &Path, lines: &str) -> String {
+    let answer = |line| format!("$ bitcost {line}\n{}", refused(folder, &words(line)));
+    lines.lines().map(answer).collect()
+}
+
 /// Every command line with its answer.
 fn answers(lines: &str) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let answer = |line| format!("$ bitcost {line}\n{}", refused(folder.path(), &words(line)));
-    lines.lines().map(answer).collect()
+    answers_in(tempfile::tempdir().unwrap().path(), lines)
 }
 
 #[test]
 fn a_mistake_on_the_command_line_is_named() {
     assert_snapshot!(answers(include_str!("mistakes/bitcost.txt")));
+}
+
+/// Of many files that cannot be imported each is named, and none is imported.
+#[test]
+fn what_is_wrong_with_a_file_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let import = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests");
+    let read = |name: &str| fs::read_to_string(import.join(name)).unwrap();
+    let whole = read("fixtures/iperf3/iperf3-tcp.json");
+    for (name, text) in [
+        ("empty.csv", "local_send_size,throughput\n"),
+        ("other.csv", "a,b\n1,2\n"),
+        ("cut.mn", &read("miniedit/campus.mn")[..500]),
+        ("whole.json", &whole),
+        ("cut.json", &whole[..whole.len() / 2]),
+        ("notes.txt", "milk\n"),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let lines = include_str!("mistakes/files.txt");
+    assert_snapshot!(answers_in(folder.path(), lines));
 }
 
 /// Command lines of iperf3 and netperf, each with the sentence that says how it is written here.
