@@ -83,6 +83,11 @@ pub const RETIRED: &[Row] = &[
     ),
     (Kind::Option, "--transactions", "use `--messages`"),
     (Kind::Setting, "stop_transactions", "use `stop_messages`"),
+    (
+        Kind::Option,
+        "--link-rate",
+        "`bitcost limits goodput --rate` prints what a link allows",
+    ),
     (Kind::Setting, "beside", "use `background`"),
     (Kind::Setting, "buffers", "use `tcp_buffers`"),
     (

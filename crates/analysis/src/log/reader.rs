@@ -81,7 +81,6 @@ pub struct Log {
     pub(crate) began_at: String,
     pub(crate) command_line: Vec<String>,
     pub(crate) lab: Option<Box<LabSpec>>,
-    pub(crate) link_rate_bps: Option<u64>,
     pub(crate) is_imported: bool,
     pub(crate) is_ended: bool,
     /// Whether the hosts of every run with a result of our own were described before the run.
@@ -165,7 +164,6 @@ impl Log {
             began_at: at.clone(),
             command_line: command_line.clone(),
             lab: None,
-            link_rate_bps: None,
             is_imported: false,
             is_ended: false,
             is_placed: true,
@@ -206,8 +204,6 @@ impl Log {
             } => {
                 self.place_notes.clone_from(notes);
                 self.lab.clone_from(lab);
-                let path = lab.as_ref().and_then(|lab| lab.path());
-                self.link_rate_bps = path.and_then(|path| path.rate_bps());
                 self.ends.clone_from(endpoints);
                 self.shared_cpus = *shared_cpus;
                 *facts = Some(PlaceFacts::new(*shared_cpus, endpoints));

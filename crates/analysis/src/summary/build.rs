@@ -50,9 +50,6 @@ pub struct Summary {
     pub command_line: Vec<String>,
     /// The embedded lab; absent on real hosts.
     pub lab: Option<Box<LabSpec>>,
-    /// The rate of the link between the endpoints, in bit/s, where it is known: that of the lab's
-    /// narrowest link, or one that was given for the report.
-    pub link_rate_bps: Option<u64>,
     /// Whether the runs are of other programs, read from their files.
     pub is_imported: bool,
     /// Whether the execution came to its end.
@@ -141,7 +138,6 @@ impl Summary {
             began_at: log.began_at,
             command_line: log.command_line,
             lab: log.lab,
-            link_rate_bps: log.link_rate_bps,
             is_imported: log.is_imported,
             is_ended: log.is_ended,
             is_placed: log.is_placed,

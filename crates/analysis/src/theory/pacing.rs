@@ -10,56 +10,37 @@ use crate::theory::goodput::Goodput;
 /// The rate of user data and the messages for which a pacing rate is asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pacing {
-    conditions: Conditions,
-    rate_bps: u64,
-    mtu_bytes: u32,
+    /// The messages.
+    pub conditions: Conditions,
+    /// The rate of user data, in bit/s.
+    pub rate_bps: u64,
+    /// Maximum size of an IP packet, in bytes.
+    pub mtu_bytes: u32,
 }
 
 impl Pacing {
-    /// The pacing that the conditions' messages need to carry user data at `rate_bps`, over links
-    /// of this MTU.
+    /// Checks the input.
     ///
     /// # Errors
-    /// What is wrong with the conditions, with what is allowed.
-    pub fn new(conditions: Conditions, rate_bps: u64, mtu_bytes: u32) -> Result<Pacing, Invalid> {
-        let transport = if conditions.workload.is_datagram() {
-            Transport::Udp
-        } else {
-            Transport::Tcp { timestamps: true }
+    /// A sentence that says what is allowed.
+    pub fn check(&self) -> Result<(), Invalid> {
+        let transport = match self.conditions.workload.is_datagram() {
+            true => Transport::Udp,
+            false => Transport::Tcp { timestamps: true },
         };
         let framing = Framing {
-            ip: conditions.ip_version(),
+            ip: self.conditions.ip_version(),
             transport,
             vlan: false,
-            mtu_bytes,
+            mtu_bytes: self.mtu_bytes,
             counted: Counted::Wire,
         };
         Goodput {
             framing,
-            rate_bps,
-            message_size_bytes: Some(conditions.message_size_bytes),
+            rate_bps: self.rate_bps,
+            message_size_bytes: Some(self.conditions.message_size_bytes),
         }
-        .check()?;
-        Ok(Pacing {
-            conditions,
-            rate_bps,
-            mtu_bytes,
-        })
-    }
-
-    /// The messages.
-    pub fn conditions(&self) -> &Conditions {
-        &self.conditions
-    }
-
-    /// The rate of user data, in bit/s.
-    pub fn rate_bps(&self) -> u64 {
-        self.rate_bps
-    }
-
-    /// Maximum size of an IP packet, in bytes.
-    pub fn mtu_bytes(&self) -> u32 {
-        self.mtu_bytes
+        .check()
     }
 
     /// Bytes of a message with the headers that queueing disciplines count.
@@ -69,23 +50,16 @@ impl Pacing {
 
     /// The rate with those headers, in whole bytes per second, as `SO_MAX_PACING_RATE` and
     /// netperf's `-q` take it. The fraction is cut off, as the paper's `expr` does.
-    pub fn pacing_bytes_per_second(&self) -> u64 {
-        let (rate, wire, message) = self.numbers();
-        u64::try_from(rate / 8 * wire / message).unwrap_or(u64::MAX)
+    pub fn bytes_per_second(&self) -> u64 {
+        let rate = u128::from(self.rate_bps / 8) * u128::from(self.wire_bytes());
+        let rate = rate / u128::from(self.conditions.message_size_bytes);
+        u64::try_from(rate).unwrap_or(u64::MAX)
     }
 
     /// The rate with those headers, in bit/s.
-    pub fn pacing_bps(&self) -> f64 {
-        let (rate, wire, message) = self.numbers();
-        rate as f64 * wire as f64 / message as f64
-    }
-
-    fn numbers(&self) -> (u128, u128, u128) {
-        (
-            u128::from(self.rate_bps),
-            u128::from(self.wire_bytes()),
-            u128::from(self.conditions.message_size_bytes),
-        )
+    pub fn bits_per_second(&self) -> f64 {
+        let message = f64::from(self.conditions.message_size_bytes);
+        self.rate_bps as f64 * f64::from(self.wire_bytes()) / message
     }
 
     /// Messages per second.

@@ -124,15 +124,19 @@ fn the_pacing_rate_is_that_of_the_papers_script() {
         message_size_bytes: size,
         ..Conditions::of(Workload::UdpStream)
     };
+    let pacing = |size| Pacing {
+        conditions: of(size),
+        rate_bps: 1_000_000_000,
+        mtu_bytes: 8896,
+    };
     // RATE=`expr 125000000 \* 1066`; RATE=`expr $RATE / 1024`
-    let pacing = Pacing::new(of(1024), 1_000_000_000, 8896).expect("a datagram");
+    let small = pacing(1024);
     assert_eq!(
-        (pacing.wire_bytes(), pacing.pacing_bytes_per_second()),
+        (small.wire_bytes(), small.bytes_per_second()),
         (1066, 130_126_953)
     );
-    let pacing = Pacing::new(of(8192), 1_000_000_000, 8896).expect("a datagram");
-    assert_eq!(pacing.pacing_bytes_per_second(), 125_640_869);
-    assert!(Pacing::new(of(65_508), 1_000_000_000, 8896).is_err());
+    assert_eq!(pacing(8192).bytes_per_second(), 125_640_869);
+    assert!(pacing(8192).check().is_ok() && pacing(65_508).check().is_err());
 }
 
 #[test]

@@ -118,7 +118,8 @@ pub fn run(question: &Question) -> Result<(), Failure> {
             print(arguments.path.json, &goodput, goodput_text, goodput_json)
         }
         Question::Pacing(arguments) => {
-            let pacing = pacing(arguments)?;
+            let pacing = pacing(arguments);
+            pacing.check()?;
             print(arguments.path.json, &pacing, pacing_text, pacing_json)
         }
         Question::Bdp(BdpArguments { path, rtt }) => {
@@ -134,64 +135,48 @@ pub fn run(question: &Question) -> Result<(), Failure> {
 }
 
 fn goodput(arguments: &GoodputArguments) -> Goodput {
-    let GoodputArguments {
-        path,
-        vlan,
-        ipv6,
-        no_timestamps,
-        udp,
-        emulated,
-        message_size,
-    } = arguments;
-    let transport = if *udp {
-        Transport::Udp
-    } else {
-        Transport::Tcp {
-            timestamps: !no_timestamps,
-        }
-    };
-    let ip = if *ipv6 { IpVersion::V6 } else { IpVersion::V4 };
-    let counted = if *emulated {
-        Counted::Queue
-    } else {
-        Counted::Wire
-    };
+    let timestamps = !arguments.no_timestamps;
     let framing = Framing {
-        ip,
-        transport,
-        vlan: *vlan,
-        mtu_bytes: path.mtu,
-        counted,
+        ip: match arguments.ipv6 {
+            true => IpVersion::V6,
+            false => IpVersion::V4,
+        },
+        transport: match arguments.udp {
+            true => Transport::Udp,
+            false => Transport::Tcp { timestamps },
+        },
+        vlan: arguments.vlan,
+        mtu_bytes: arguments.path.mtu,
+        counted: match arguments.emulated {
+            true => Counted::Queue,
+            false => Counted::Wire,
+        },
     };
     Goodput {
         framing,
-        rate_bps: path.rate,
-        message_size_bytes: *message_size,
+        rate_bps: arguments.path.rate,
+        message_size_bytes: arguments.message_size,
     }
 }
 
-fn pacing(arguments: &PacingArguments) -> Result<Pacing, Invalid> {
-    let PacingArguments {
-        path,
-        message_size,
-        udp,
-        ipv6,
-    } = arguments;
-    let workload = if *udp {
-        Workload::UdpStream
-    } else {
-        Workload::TcpStream
+fn pacing(arguments: &PacingArguments) -> Pacing {
+    let workload = match arguments.udp {
+        true => Workload::UdpStream,
+        false => Workload::TcpStream,
     };
     let places = Places {
-        ip_version: ipv6.then_some(IpVersion::V6),
+        ip_version: arguments.ipv6.then_some(IpVersion::V6),
         ..Places::default()
     };
-    let conditions = Conditions {
-        message_size_bytes: *message_size,
-        places,
-        ..Conditions::of(workload)
-    };
-    Pacing::new(conditions, path.rate, path.mtu)
+    Pacing {
+        conditions: Conditions {
+            message_size_bytes: arguments.message_size,
+            places,
+            ..Conditions::of(workload)
+        },
+        rate_bps: arguments.path.rate,
+        mtu_bytes: arguments.path.mtu,
+    }
 }
 
 fn print<T>(
@@ -200,9 +185,8 @@ fn print<T>(
     text: impl Fn(&T) -> String,
     json: impl Fn(&T) -> Value,
 ) -> Result<(), Failure> {
-    if is_json {
-        output::line(&format!("{:#}", json(answer)))
-    } else {
-        output::print(&text(answer))
+    match is_json {
+        true => output::line(&format!("{:#}", json(answer))),
+        false => output::print(&text(answer)),
     }
 }

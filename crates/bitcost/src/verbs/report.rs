@@ -11,7 +11,6 @@ use crate::failure::Failure;
 use crate::format::{maker, source};
 use crate::opened::{self, Reading};
 use crate::options::judging::threshold;
-use crate::options::slow;
 use crate::{files, output};
 
 /// Which executions, and where to.
@@ -28,11 +27,6 @@ pub struct Arguments {
     /// Open the file with the desktop's default program (xdg-open)
     #[arg(long)]
     open: bool,
-    /// Rate of the link in bit/s, such as 10G, to draw with the goodput that it allows over the
-    /// curve of throughput against message size [default: the rate of the lab's narrowest link,
-    /// where it has one]
-    #[arg(long, value_name = "RATE", value_parser = slow::link_rate)]
-    link_rate: Option<u64>,
     /// Smallest change that counts as better or worse where executions are compared, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
     threshold: f64,
@@ -49,7 +43,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let mut found = opened::open_all(&arguments.folders, arguments.reading)?;
     for one in &mut found {
-        one.summary.link_rate_bps = arguments.link_rate.or(one.summary.link_rate_bps);
         one.comparison = of_study(one, arguments.threshold);
     }
     let sources = found.iter().map(source).collect::<Result<Vec<_>, _>>()?;

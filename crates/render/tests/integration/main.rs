@@ -12,7 +12,6 @@ mod explained;
 mod first_screen;
 mod frame;
 mod json;
-mod limits;
 mod page;
 mod peers;
 mod pictures;

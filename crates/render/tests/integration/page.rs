@@ -607,41 +607,6 @@ fn what_a_study_compares_itself_stands_in_its_chapter() {
 }
 
 #[test]
-fn the_rate_of_the_link_stands_over_the_curve_of_throughput_alone() {
-    let wanted = vec![Picture::plain(PictureKind::Curve)];
-    let html = rendered(&brands(), |summary| {
-        summary.study.pictures = Some(wanted.clone());
-        summary.study.table.metrics = ["throughput_mbps", "send_service_demand_us_per_kib"]
-            .map(String::from)
-            .to_vec();
-        summary.link_rate_bps = Some(10_000_000_000);
-    });
-    let links = |number| -> Vec<Trace> {
-        let traces = chart(&html, number).traces.into_iter();
-        traces
-            .filter(|trace| trace.class.ends_with("limit"))
-            .collect()
-    };
-    let link = links(0);
-    assert_eq!(
-        link.len(),
-        1,
-        "the packets of another program are not known: {link:?}"
-    );
-    assert_eq!(
-        (link[0].x(), link[0].y()),
-        (vec![512.0, 8192.0], vec![1e4, 1e4])
-    );
-    assert_eq!(link[0].name, "link: 10000 Mbit/s");
-    assert!(html.contains("Grey lines are theory"), "caption");
-    let row = "link: 10000 Mbit/s,512,,,,,,,,10000.0";
-    assert!(files(&html).iter().any(|file| file.1.contains(row)), "file");
-    assert!(links(1).is_empty(), "no limit of a cost");
-    let without = rendered(&brands(), |summary| summary.study.pictures = Some(wanted));
-    assert!(!without.contains("Grey lines are theory"));
-}
-
-#[test]
 fn statements_have_their_verdict_interval_and_bounds() {
     let claim = |interval, runs, verdict| ClaimSummary {
         claim: Claim {

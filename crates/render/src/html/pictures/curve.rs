@@ -9,9 +9,9 @@ use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::summary::{LineOfCells, lines_along, numeric_factor};
 use bitcost_study::{Bars, PictureKind, Scale};
 
+use super::document;
 use super::drawing::{Drawn, along, bars_caption, legend, measured, named, plain, words};
 use super::point::{Point, ranges};
-use super::{document, limits};
 use crate::html::svg::{Axis, Mark, Marks, Trace};
 use bitcost_study::Picture as Wanted;
 
@@ -59,7 +59,7 @@ pub(super) fn sizes(scale: Option<Scale>, mut values: Vec<f64>) -> Axis {
 
 fn of_metric(execution: &Findings, wanted: &Wanted, factor: &str, metric: &Metric) -> Drawn {
     let mut numbers = Table::new([
-        "line", factor, "median", "low", "high", "runs", "least", "largest", "document", "limit",
+        "line", factor, "median", "low", "high", "runs", "least", "largest", "document",
     ]);
     let mut traces: Vec<Trace> = Vec::new();
     let (mut all_x, mut all_y, mut bounds) = (Vec::new(), Vec::new(), Vec::new());
@@ -94,12 +94,6 @@ fn of_metric(execution: &Findings, wanted: &Wanted, factor: &str, metric: &Metri
         traces.push(Trace::new(name, series, Marks::Line(marks)));
         traces.extend(document::trace(name, metric, &points, series));
     }
-    let limits = limits::of(execution, factor, metric, &lines);
-    for limit in &limits {
-        traces.push(limit.trace());
-        all_y.extend(limit.points.iter().map(|(_, mbps)| *mbps));
-        numbers.rows.extend(limit.rows());
-    }
     let title = format!("{} against {factor}.", metric.title);
     let (x, y) = (sizes(wanted.x, all_x), along(wanted.y, &all_y, &bounds));
     let mut chart = plain(&title, (x, factor), (y, &named(metric)), traces);
@@ -111,11 +105,7 @@ fn of_metric(execution: &Findings, wanted: &Wanted, factor: &str, metric: &Metri
     Drawn {
         file: format!("curve-{}", metric.name),
         title,
-        caption: format!(
-            "{bars}.{}{}",
-            document::caption(execution, metric),
-            limits::caption(&limits)
-        ),
+        caption: format!("{bars}.{}", document::caption(execution, metric)),
         chart,
         numbers,
         sampled: None,

@@ -7,7 +7,6 @@ mod curve;
 mod document;
 mod drawing;
 mod hero;
-mod limits;
 mod medians;
 mod narrow;
 mod point;

@@ -1,0 +1,260 @@
+//! The answers of `bitcost limits`: the arithmetic as text, and the same figures as JSON.
+
+use bitcost_analysis::theory::{Bdp, Framing, Goodput, Pacing, Point, Transport};
+use serde_json::{Value, json};
+
+use crate::layout::paragraph;
+use crate::lines::Lines;
+
+/// Columns of a terminal that nobody has widened.
+const WIDTH: u16 = 80;
+
+/// Multiples of the bandwidth-delay product that are shown.
+const MULTIPLES: [u64; 5] = [1, 2, 4, 8, 16];
+
+/// Bytes in one MB and in one MiB.
+const MB: f64 = 1e6;
+const MIB: f64 = 1_048_576.0;
+
+/// A rate in bit/s with a prefix for its size: `2.354 Gbit/s`.
+fn rate(bits_per_second: f64) -> String {
+    let (scale, unit) = match bits_per_second {
+        bits if bits >= 1e9 => (1e9, "Gbit/s"),
+        bits if bits >= 1e6 => (1e6, "Mbit/s"),
+        bits if bits >= 1e3 => (1e3, "kbit/s"),
+        _ => (1.0, "bit/s"),
+    };
+    format!("{:.3} {unit}", bits_per_second / scale)
+}
+
+/// A rate without insignificant digits: `2.5 Gbit/s`.
+fn short_rate(bits_per_second: u64) -> String {
+    let text = rate(bits_per_second as f64);
+    let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+    let number = number.trim_end_matches('0').trim_end_matches('.');
+    format!("{number} {unit}")
+}
+
+/// A title and named values below it.
+fn named_values(title: &str, rows: &[(&str, String)]) -> String {
+    let widths = rows.iter().map(|(name, _)| name.chars().count());
+    let width = widths.max().unwrap_or(0);
+    let rows = rows.iter();
+    let rows = rows.map(|(name, value)| format!("  {name:<width$}  {value}\n"));
+    format!("{title}\n\n{}\n", rows.collect::<String>())
+}
+
+/// The most user data that a link carries, with the arithmetic, and how that depends on the size of
+/// messages.
+pub fn goodput_text(goodput: &Goodput) -> String {
+    let framing = &goodput.framing;
+    let link = short_rate(goodput.rate_bps);
+    let mtu = framing.mtu_bytes;
+    let (frame, packet) = (framing.frame_bytes(), framing.packet_header_bytes());
+    let (payload, wire) = (framing.full_payload_bytes(), framing.full().bytes);
+    let efficiency = 100.0 * goodput.efficiency();
+    let (most, packets) = (rate(goodput.goodput_bps()), goodput.packets_per_second());
+    let headers = framing.headers().into_iter();
+    let mut rows: Vec<_> = headers
+        .map(|(name, bytes)| (name, format!("{bytes} B")))
+        .collect();
+    rows.extend([
+        (
+            "user data in a full packet",
+            format!("{mtu} − {packet} = {payload} B"),
+        ),
+        (
+            "full packet on the wire",
+            format!("{payload} + {packet} + {frame} = {wire} B"),
+        ),
+        (
+            "efficiency",
+            format!("{payload} ÷ {wire} = {efficiency:.2} %"),
+        ),
+        (
+            "maximum goodput",
+            format!("{link} × {payload} ÷ {wire} = {most}"),
+        ),
+        (
+            "full packets",
+            format!("{link} ÷ ({wire} B × 8) = {packets:.0} per second"),
+        ),
+    ]);
+    if let Some(size) = goodput.message_size_bytes
+        && let Some(fragments) = fragments(framing, &goodput.point(size))
+    {
+        let piece = |(count, packet): &(u64, u32)| format!("{count} × {packet} B");
+        let list = fragments.iter().map(piece).collect::<Vec<_>>().join(" + ");
+        rows.push(("fragments of the message", list));
+    }
+    let title = format!("{}, MTU {mtu}, {link}", framing.name());
+    let text = named_values(&title, &rows) + &curve(goodput).text(WIDTH);
+    let between = "The kernel coalesces small writes into full segments while data waits to be sent, so measured goodput may lie anywhere between the two columns. Compare segments on the wire, not messages.";
+    match framing.transport {
+        Transport::Udp => text,
+        Transport::Tcp { .. } => format!("{text}\n{}", paragraph("", between, WIDTH.into())),
+    }
+}
+
+/// The IP packets of a datagram that does not fit into one.
+fn fragments(framing: &Framing, point: &Point) -> Option<Vec<(u64, u32)>> {
+    (framing.transport == Transport::Udp && point.alone.packets > 1)
+        .then(|| framing.fragments(point.message_size_bytes))
+}
+
+/// The goodput of each message size.
+fn curve(goodput: &Goodput) -> Lines {
+    let points = goodput.curve();
+    let row = |point: &Point| {
+        let mut row = vec![
+            point.message_size_bytes.to_string(),
+            point.alone.packets.to_string(),
+            rate(point.goodput_bps),
+            format!("{:.0}", point.packets_per_second),
+        ];
+        row.extend(point.coalesced_goodput_bps.map(rate));
+        row
+    };
+    let mut header = vec!["message, B", "packets", "goodput, separately", "packets/s"];
+    let is_coalesced = |point: &Point| point.coalesced_goodput_bps.is_some();
+    header.extend(
+        points
+            .iter()
+            .any(is_coalesced)
+            .then_some("goodput, coalesced"),
+    );
+    Lines::new(header, points.iter().map(row))
+}
+
+/// The same for programs.
+pub fn goodput_json(goodput: &Goodput) -> Value {
+    let framing = &goodput.framing;
+    let headers = framing.headers().into_iter();
+    let headers = headers.map(|(name, bytes)| json!({ "name": name, "bytes": bytes }));
+    let piece = |(count, bytes)| json!({ "count": count, "packet_bytes": bytes });
+    let point = |point: &Point| {
+        let mut entry = json!({
+            "message_size_bytes": point.message_size_bytes,
+            "packets_per_message": point.alone.packets,
+            "wire_bytes_per_message": point.alone.bytes,
+            "goodput_bps": point.goodput_bps,
+            "packets_per_second": point.packets_per_second,
+        });
+        if let Some(coalesced) = point.coalesced_goodput_bps {
+            entry["coalesced_goodput_bps"] = json!(coalesced);
+        }
+        if let Some(fragments) = fragments(framing, point) {
+            entry["fragments"] = fragments.into_iter().map(piece).collect();
+        }
+        entry
+    };
+    json!({
+        "packets": framing.name(),
+        "rate_bps": goodput.rate_bps,
+        "mtu_bytes": framing.mtu_bytes,
+        "headers": headers.collect::<Vec<_>>(),
+        "payload_bytes": framing.full_payload_bytes(),
+        "wire_bytes": framing.full().bytes,
+        "efficiency": goodput.efficiency(),
+        "goodput_bps": goodput.goodput_bps(),
+        "packets_per_second": goodput.packets_per_second(),
+        "message": goodput.message_size_bytes.map(|size| point(&goodput.point(size))),
+        "curve": goodput.curve().iter().map(point).collect::<Vec<_>>(),
+    })
+}
+
+/// The pacing rate of messages at a rate of user data.
+pub fn pacing_text(pacing: &Pacing) -> String {
+    let (message, wire) = (pacing.conditions.message_size_bytes, pacing.wire_bytes());
+    let (user, paced) = (pacing.rate_bps / 8, pacing.bytes_per_second());
+    let (messages, bits) = (pacing.messages_per_second(), pacing.bits_per_second());
+    let workload = pacing.conditions.workload.name();
+    let rows = [
+        (
+            "user data",
+            format!("{} = {user} byte/s", short_rate(pacing.rate_bps)),
+        ),
+        (
+            "messages",
+            format!("{user} ÷ {message} = {messages:.1} per second"),
+        ),
+        (
+            "message with headers",
+            format!("{message} + {} = {wire} B", wire - message),
+        ),
+        (
+            "pacing rate",
+            format!("{user} × {wire} ÷ {message} = {paced} byte/s"),
+        ),
+        (
+            "the same in bit/s",
+            format!("{bits:.0} bit/s, {}", rate(bits)),
+        ),
+    ];
+    let title = format!(
+        "{workload}, messages of {message} bytes, MTU {}",
+        pacing.mtu_bytes
+    );
+    let headers = "Headers are those that fq counts: Ethernet, IP and transport, without check sequence, preamble and gap. byte/s is what SO_MAX_PACING_RATE and netperf's -q take; tc's maxrate takes the bit/s.";
+    named_values(&title, &rows) + &paragraph("", headers, WIDTH.into())
+}
+
+/// The same for programs.
+pub fn pacing_json(pacing: &Pacing) -> Value {
+    json!({
+        "workload": pacing.conditions.workload.name(),
+        "rate_bps": pacing.rate_bps,
+        "mtu_bytes": pacing.mtu_bytes,
+        "message_size_bytes": pacing.conditions.message_size_bytes,
+        "message_with_headers_bytes": pacing.wire_bytes(),
+        "messages_per_second": pacing.messages_per_second(),
+        "pacing_bytes_per_second": pacing.bytes_per_second(),
+        "pacing_bps": pacing.bits_per_second(),
+    })
+}
+
+/// The bandwidth-delay product of a path, and buffers in multiples of it.
+pub fn bdp_text(bdp: &Bdp) -> String {
+    let (link, ms) = (short_rate(bdp.rate_bps), bdp.rtt.as_secs_f64() * 1e3);
+    let bytes = bdp.bytes();
+    let (segments, super_packets) = (bdp.segments(), bdp.super_packets());
+    let rows = [
+        (
+            "bandwidth-delay product",
+            format!("{link} × {ms} ms ÷ 8 = {bytes} B"),
+        ),
+        (
+            "in full segments",
+            format!("{segments} (MTU {})", bdp.mtu_bytes),
+        ),
+        ("in super-packets of 64 KiB", super_packets.to_string()),
+    ];
+    let row = |multiple: u64| {
+        let bytes = bytes.saturating_mul(multiple);
+        let [mb, mib] = [MB, MIB].map(|unit| format!("{:.3}", bytes as f64 / unit));
+        vec![format!("{multiple} × BDP"), bytes.to_string(), mb, mib]
+    };
+    let buffers = Lines::new(["buffer", "bytes", "MB", "MiB"], MULTIPLES.map(row));
+    let rest = format!(
+        "To keep the path full, a receive buffer must hold 2 × BDP: about half of its memory is user data. A queue that is limited in packets holds super-packets or segments, depending on the offloads: a limit that is enough for {super_packets} of one kind is not enough for {segments} of the other."
+    );
+    named_values(&format!("a path of {link} and {ms} ms"), &rows)
+        + &buffers.text(WIDTH)
+        + "\n"
+        + &paragraph("", &rest, WIDTH.into())
+}
+
+/// The same for programs.
+pub fn bdp_json(bdp: &Bdp) -> Value {
+    let bytes = bdp.bytes();
+    let buffer = |n: u64| json!({ "multiple": n, "bytes": bytes.saturating_mul(n) });
+    json!({
+        "rate_bps": bdp.rate_bps,
+        "rtt_us": bdp.rtt.as_nanos() as f64 / 1e3,
+        "mtu_bytes": bdp.mtu_bytes,
+        "bdp_bytes": bytes,
+        "bdp_segments": bdp.segments(),
+        "bdp_super_packets": bdp.super_packets(),
+        "buffers": MULTIPLES.map(buffer),
+    })
+}
