@@ -18,8 +18,6 @@ pub enum Mode {
     Plain,
     /// `UDP_SEGMENT`.
     Gso,
-    /// `sendmmsg`.
-    Sendmmsg,
     /// `writev`.
     Writev,
     /// `MSG_ZEROCOPY`.
@@ -30,18 +28,8 @@ pub enum Mode {
     Splice,
     /// `UDP_GRO`.
     Gro,
-    /// `recvmmsg`.
-    Recvmmsg,
     /// `MSG_TRUNC`.
     Truncate,
-    /// `TCP_ZEROCOPY_RECEIVE`.
-    Mapped,
-    /// `io_uring`: chains of sends, or a multishot receive.
-    #[serde(rename = "io_uring")]
-    IoUring,
-    /// `io_uring` with `IORING_OP_SEND_ZC`.
-    #[serde(rename = "io_uring_zerocopy")]
-    IoUringZerocopy,
 }
 
 /// A mode of one endpoint.
@@ -83,19 +71,13 @@ pub const MODES: &[Row] = modes! {
     Plain Sender [] "plain" "one send call per message";
     Plain Receiver [] "plain" "plain receive calls";
     Gso Sender [UdpStream] "gso" "UDP_SEGMENT: one call hands over up to 128 messages, which the kernel or the card cuts apart";
-    Sendmmsg Sender [UdpStream] "sendmmsg" "one call sends up to 64 messages";
     Writev Sender [TcpStream] "writev" "one call sends up to 64 messages";
     Zerocopy Sender [TcpStream] "zerocopy" "MSG_ZEROCOPY: the kernel sends from the program's own pages, where the path can";
     Sendfile Sender [TcpStream] "sendfile" "a message is sent from a file in memory";
     Splice Sender [TcpStream] "splice" "tee and splice: a message's pages are passed from a pipe, never copied";
-    IoUring Sender [TcpStream UdpStream] "io_uring" "io_uring: one call submits up to 64 linked requests, one for each message, and waits for them";
-    IoUringZerocopy Sender [TcpStream] "io_uring_zerocopy" "io_uring with IORING_OP_SEND_ZC: as io_uring, from the program's own pages, where the path can";
     Gro Receiver [UdpStream] "gro" "UDP_GRO: one call takes the messages that the kernel joined, as many as came together";
-    Recvmmsg Receiver [UdpStream] "recvmmsg" "one call takes up to 64 messages";
     Truncate Receiver [TcpStream] "truncate" "MSG_TRUNC: the kernel drops the data instead of copying it";
     Splice Receiver [TcpStream] "splice" "data is passed through a pipe to /dev/null, never copied";
-    Mapped Receiver [TcpStream] "mapped" "TCP_ZEROCOPY_RECEIVE: whole pages are mapped, the rest is copied";
-    IoUring Receiver [TcpStream UdpStream] "io_uring" "io_uring: one multishot request fills buffers of a ring; a call takes all that were filled";
 };
 
 const fn count(end: Role) -> usize {
@@ -137,10 +119,7 @@ impl Mode {
 
     /// Whether one call of a sender hands over several messages.
     pub fn hands_over_several(self) -> bool {
-        matches!(
-            self,
-            Mode::Gso | Mode::Sendmmsg | Mode::Writev | Mode::IoUring | Mode::IoUringZerocopy
-        )
+        matches!(self, Mode::Gso | Mode::Writev)
     }
 
     /// Its word.

@@ -204,7 +204,7 @@ mod tests {
             cell: 0,
             goal: Goal::Rate,
             trials: vec![
-                trial(0, &[("send_mode", "io_uring")], Err("forbidden")),
+                trial(0, &[("send_mode", "splice")], Err("forbidden")),
                 trial(4, &fast, Ok(3000.0)),
                 trial(4, &[], Ok(1000.0)),
                 trial(4, &fast, Ok(3100.0)),
@@ -226,7 +226,7 @@ mod tests {
             refused(&search).into_iter().collect::<Vec<_>>(),
             [(
                 "forbidden".to_owned(),
-                vec!["--send-mode io_uring".to_owned()]
+                vec!["--send-mode splice".to_owned()]
             )]
         );
         assert_eq!(

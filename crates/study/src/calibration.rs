@@ -235,7 +235,7 @@ fn udp(cell: &Conditions, base: Conditions) -> Saturation {
     let (send_mode, receive_mode) = if cell.send_mode == Mode::Gso {
         (Mode::Gso, Mode::Gro)
     } else {
-        (Mode::Sendmmsg, Mode::Recvmmsg)
+        (Mode::Plain, Mode::Plain)
     };
     let conditions = Conditions {
         workload: Workload::UdpStream,
@@ -271,11 +271,7 @@ fn in_place_of_tcp(cell: &Conditions, base: Conditions, path: &PathTraits) -> Sa
     let datagram = segment + headers - ip - UDP_BYTES;
     let like = Conditions {
         message_size_bytes: datagram,
-        send_mode: if path.joins {
-            Mode::Gso
-        } else {
-            Mode::Sendmmsg
-        },
+        send_mode: if path.joins { Mode::Gso } else { Mode::Plain },
         send_buffer_bytes: None,
         receive_buffer_bytes: None,
         ..cell.clone()

@@ -26,5 +26,4 @@ pub mod socket;
 pub mod stamped;
 pub mod tcp_info;
 pub mod thread;
-pub mod uring;
 pub mod zerocopy;

@@ -189,15 +189,6 @@ pub(crate) unsafe fn zeroed<T>() -> T {
     unsafe { MaybeUninit::<T>::zeroed().assume_init() }
 }
 
-/// The header of `sendmmsg` and `recvmmsg` for a message of one part, to which it points.
-pub(crate) fn message_of(part: &mut libc::iovec) -> libc::mmsghdr {
-    // SAFETY: `mmsghdr` is integers and pointers only, so zero is valid.
-    let mut message: libc::mmsghdr = unsafe { zeroed() };
-    message.msg_hdr.msg_iov = std::ptr::from_mut(part);
-    message.msg_hdr.msg_iovlen = 1;
-    message
-}
-
 const SO_MAX_PACING_RATE: IntOption = IntOption(SOL_SOCKET, libc::SO_MAX_PACING_RATE);
 
 /// Asks the kernel to pace what the socket sends, in bytes per second (socket(7), tc-fq(8)). TCP needs

@@ -56,9 +56,7 @@ fn a_test_takes_what_its_search_found() {
         );
         modes.extend(trial["settings"]["receive_mode"].as_str());
     }
-    for mode in ["gro", "recvmmsg", "io_uring"] {
-        assert!(modes.contains(&mode), "{mode}: {trials:#?}");
-    }
+    assert!(modes.contains(&"gro"), "{trials:#?}");
     let conditions = &done.json()["conditions"];
     assert_eq!(conditions["send_mode"], "gso");
     let taken = search["taken"].get("receive_mode");

@@ -31,7 +31,7 @@ impl Conditions {
         }
         if self.messages_per_call.is_some() && !self.send_mode.hands_over_several() {
             return Err(Invalid(format!(
-                "messages_per_call is not for send_mode `{}`, which hands over one message a call; allowed with: gso, sendmmsg, writev, io_uring, io_uring_zerocopy",
+                "messages_per_call is not for send_mode `{}`, which hands over one message a call; allowed with: gso, writev",
                 self.send_mode.name()
             )));
         }
@@ -68,7 +68,6 @@ mod tests {
             ..Conditions::default()
         };
         assert_eq!(udp(Mode::Gso, 1472).check_modes(1500), Ok(()));
-        assert_eq!(udp(Mode::Sendmmsg, 8192).check_modes(1500), Ok(()));
         let over = udp(Mode::Gso, 1473)
             .check_modes(1500)
             .expect_err("over the MTU");
@@ -80,6 +79,6 @@ mod tests {
         let other = udp(Mode::Zerocopy, 64)
             .check_modes(1500)
             .expect_err("a mode of TCP");
-        assert!(other.0.contains("plain, gso, sendmmsg"), "{other}");
+        assert!(other.0.contains("plain, gso"), "{other}");
     }
 }

@@ -79,7 +79,7 @@ fn what_changes_the_path_has_its_own_capacity() {
     let udp = saturation(&each, 4);
     assert_eq!(
         (udp.conditions.message_size_bytes, udp.conditions.send_mode),
-        (1024, Mode::Sendmmsg)
+        (1024, Mode::Plain)
     );
     assert_eq!(udp.counts_as, None);
 }
@@ -171,6 +171,6 @@ fn a_path_that_delays_is_saturated_with_datagrams_in_packets_like_those_of_tcp()
     );
     assert_eq!(
         (cut.conditions.send_mode, cut.conditions.burst_messages),
-        (Mode::Sendmmsg, None)
+        (Mode::Plain, None)
     );
 }

@@ -23,6 +23,15 @@ pub struct BatchSender {
     headers: Box<[libc::mmsghdr]>,
 }
 
+/// The header of `sendmmsg` for a message of one part, to which it points.
+fn message_of(part: &mut libc::iovec) -> libc::mmsghdr {
+    // SAFETY: `mmsghdr` is integers and pointers only, so zero is valid.
+    let mut message: libc::mmsghdr = unsafe { socket::zeroed() };
+    message.msg_hdr.msg_iov = std::ptr::from_mut(part);
+    message.msg_hdr.msg_iovlen = 1;
+    message
+}
+
 // SAFETY: the pointers lead into memory that the batch_sender itself owns on the heap, and to packets only while a method that
 // borrows both lasts.
 unsafe impl Send for BatchSender {}
@@ -41,7 +50,7 @@ impl BatchSender {
         // SAFETY: `iovec` is an integer and a pointer only, so zero is valid.
         let mut parts: Box<[libc::iovec]> =
             (0..BATCH).map(|_| unsafe { socket::zeroed() }).collect();
-        let headers = parts.iter_mut().map(socket::message_of).collect();
+        let headers = parts.iter_mut().map(message_of).collect();
         Ok(BatchSender {
             socket,
             parts,

@@ -4,16 +4,12 @@
 
 mod fast;
 mod stream_receiver;
-mod tcp_mapped;
 mod tcp_sendfile;
 mod tcp_splice;
 mod tcp_truncate;
 mod tcp_writev;
 mod tcp_zerocopy;
-mod udp_batch;
 mod udp_gso;
-mod uring_receive;
-mod uring_send;
 
 use std::io;
 use std::net::{Shutdown, TcpStream, UdpSocket};
@@ -61,19 +57,13 @@ macro_rules! fast {
 /// Every mode except `plain`. Their names and workloads are in [`MODES`].
 const FAST: &[Row] = fast! {
     Gso Sender "UDP_SEGMENT" udp_gso::sender;
-    Sendmmsg Sender "sendmmsg" udp_batch::sender;
     Writev Sender "writev" tcp_writev::sender;
     Zerocopy Sender "SO_ZEROCOPY, MSG_ZEROCOPY" tcp_zerocopy::sender;
     Sendfile Sender "memfd_create, sendfile" tcp_sendfile::sender;
     Splice Sender "tee, splice" tcp_splice::sender;
-    IoUring Sender "io_uring, IORING_OP_SEND" uring_send::copying;
-    IoUringZerocopy Sender "io_uring, IORING_OP_SEND_ZC" uring_send::zerocopy;
     Gro Receiver "UDP_GRO" udp_gso::receiver;
-    Recvmmsg Receiver "recvmmsg" udp_batch::receiver;
     Truncate Receiver "MSG_TRUNC" tcp_truncate::receiver;
     Splice Receiver "splice, /dev/null" tcp_splice::receiver;
-    Mapped Receiver "TCP_ZEROCOPY_RECEIVE" tcp_mapped::receiver;
-    IoUring Receiver "io_uring, multishot IORING_OP_RECV" uring_receive::receiver;
 };
 
 /// The endpoint in the requested mode; `plain` makes the workload's own flow.
@@ -154,12 +144,6 @@ impl Row {
             }
             Some(Errno::NOBUFS | Errno::NOMEM) => {
                 "; the message is over the limit of locked memory (ulimit -l)"
-            }
-            Some(Errno::PERM) => {
-                "; this host forbids it: see the sysctl kernel.io_uring_disabled (0 allows everybody) and the container's seccomp filter"
-            }
-            Some(Errno::INVAL) if self.asks.starts_with("io_uring") => {
-                "; it needs Linux 6.1, zero-copy 6.2"
             }
             Some(Errno::INVAL | Errno::MSGSIZE) => {
                 "; this kernel or this path does not take messages of this size in this mode"

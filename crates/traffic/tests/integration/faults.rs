@@ -194,8 +194,3 @@ fn counted_exactly(receive_mode: Mode) {
 fn plain_receiver_counts_planted_faults() {
     counted_exactly(Mode::Plain);
 }
-
-#[test]
-fn recvmmsg_receiver_counts_planted_faults() {
-    counted_exactly(Mode::Recvmmsg);
-}

@@ -240,7 +240,7 @@ fn await_messages(control: &Control, count: u64) {
 
 #[test]
 fn planted_loss_duplicates_reordering_and_lateness_are_counted_exactly() {
-    for receive_mode in [Mode::Plain, Mode::Recvmmsg, Mode::Gro] {
+    for receive_mode in [Mode::Plain, Mode::Gro] {
         let conditions = Conditions {
             workload: Workload::UdpStream,
             message_size_bytes: 64,

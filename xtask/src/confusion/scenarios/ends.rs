@@ -11,7 +11,7 @@ pub const SCENARIOS: &[Scenario] = &[
     of(
         "packets_per_second: UDP of 64 B through tbf 20G",
         concat!(
-            "message_size_bytes=64; receive_mode=recvmmsg; ",
+            "message_size_bytes=64; receive_mode=gro; ",
             "receive_buffer_bytes=4194304; qdisc=sender: tbf rate 20G"
         ),
     )
@@ -20,7 +20,7 @@ pub const SCENARIOS: &[Scenario] = &[
     variant(
         "packets_per_second: UDP of 200 B through tbf 20G",
         concat!(
-            "message_size_bytes=200; receive_mode=recvmmsg; ",
+            "message_size_bytes=200; receive_mode=gro; ",
             "receive_buffer_bytes=4194304; qdisc=sender: tbf rate 20G"
         ),
     )
