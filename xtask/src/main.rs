@@ -8,8 +8,6 @@ mod dist;
 mod emulator;
 mod known_work;
 mod kubernetes_bed;
-mod mesh_power;
-mod mesh_scale;
 mod reference;
 mod slurm_bed;
 mod source;
@@ -37,12 +35,8 @@ enum Verb {
     /// Kill bitcost at every step of applying and restoring settings, and see whether its hosts are
     /// as before
     Chaos(chaos_verb::Arguments),
-    /// Simulate meshes with slow hosts, and write into docs/method/mesh.md how often they are named
-    MeshPower(mesh_power::Arguments),
-    /// Measure what the controller of a mesh of many agents needs
-    MeshScale(mesh_scale::Arguments),
     /// Start a real Slurm of nodes in network namespaces, and measure all pairs of them with planted faults; needs root,
-    /// slurmctld, slurmd, slurm-client, munge and nftables
+    /// slurmctld, slurmd, slurm-client and munge
     SlurmBed(slurm_bed::Arguments),
     /// Start a real Kubernetes of nodes in network namespaces, and measure meshes over its pods; needs root, the binaries of
     /// Kubernetes, etcd, containerd, runc and its network plug-ins
@@ -99,8 +93,6 @@ fn main() -> ExitCode {
         Verb::Dist(arguments) => dist::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),
         Verb::VmPair(arguments) => vm::pair::run(&arguments),
-        Verb::MeshPower(arguments) => mesh_power::run(&arguments),
-        Verb::MeshScale(arguments) => mesh_scale::run(&arguments),
         Verb::SlurmBed(arguments) => slurm_bed::run(&arguments),
         Verb::KubernetesBed(arguments) => kubernetes_bed::run(&arguments),
         Verb::KnownWork(arguments) => known_work::run(&arguments),

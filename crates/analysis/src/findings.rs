@@ -13,7 +13,7 @@ use crate::compare::Comparison;
 use crate::explain::{ExplainedCell, Explanation, Limiter, explanation};
 use crate::ladder::Ladder;
 use crate::log::{FirstRun, LogError, PlaceFacts, Reader};
-use crate::mesh::{MeshFindings, follow, mesh, runs};
+use crate::mesh::{MeshFindings, mesh};
 use crate::metrics::{Metric, RunView};
 use crate::profile::{Profiled, profiled, spent};
 use crate::summary::Summary;
@@ -179,14 +179,6 @@ impl Findings {
     fn limiter(&self, cell: usize) -> Option<Limiter> {
         let leading = self.limiter_of(cell)?.leading().into_iter().next();
         Some(leading?.0).filter(|limiter| !limiter.is_unknown())
-    }
-
-    /// Adds the runs of the second stage of a mesh.
-    pub fn add_second_stage(&mut self, second: &Findings) {
-        let Some(of) = &mut self.mesh else { return };
-        let limiter = |cell| second.limiter(cell);
-        let more = runs((&second.summary, &limiter), &of.mesh, of.metric);
-        follow(of, more);
     }
 
     /// Passes on the wanted runs that have a result of our own, one at a time, each with its row

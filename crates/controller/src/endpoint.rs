@@ -25,8 +25,6 @@ pub struct Endpoint {
     pub device: String,
     /// The addresses of that interface; the first one is used where a run asks for none.
     pub addresses: Vec<IpAddr>,
-    /// The address to which the other endpoint sends instead of the one at which it listens, at the same ports.
-    pub reached_at: Option<IpAddr>,
     /// CPUs for the traffic's thread; empty: any.
     pub cpus: Vec<u32>,
     /// How its interface receives, if it is one of a lab.
@@ -62,7 +60,6 @@ impl Endpoint {
             command: Box::new(command),
             device: String::new(),
             addresses: Vec::new(),
-            reached_at: None,
             cpus: Vec::new(),
             receiving: None,
             explain: None,

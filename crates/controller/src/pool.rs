@@ -197,16 +197,6 @@ impl Pool {
         Session::open_over(Box::new(borrowed), endpoints, stop)
     }
 
-    /// Ends an agent that is needed no more; its host may be tried again.
-    pub fn dismiss(&mut self, host: usize) {
-        self.starts[host] = 0;
-        let slot = &mut self.shared.agents()[host];
-        if let Slot::Free(kept) = std::mem::replace(slot, none()) {
-            let Kept { mut process, .. } = kept;
-            process.end(false);
-        }
-    }
-
     /// The description of a host, with the interface of this name, or else that of the route to an address.
     ///
     /// # Errors

@@ -144,13 +144,9 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
     let patience = READY + READY_FLOW * parts.iter().map(|part| part.flows).sum::<u32>();
     let pick = pick!(FromAgent::Listening { addresses, origin } => (addresses, origin));
     let listening = from_both(pair, patience, "its listening sockets", pick)?;
-    for (host, (mut addresses, origin)) in HOSTS.into_iter().zip(listening) {
+    for (host, (addresses, origin)) in HOSTS.into_iter().zip(listening) {
         let other = peers[usize::from(host == Role::Sender)];
         check_addresses(pair.endpoint(host), other, host, parts, &addresses).map_err(failed)?;
-        if let Some(at) = pair.endpoint(host).reached_at {
-            let all = addresses.iter_mut().flatten();
-            all.for_each(|address| address.set_ip(at));
-        }
         pair.send(host.other(), &ToAgent::Meet { addresses, origin });
     }
     let pick = pick!(FromAgent::Ready => ());

@@ -16,9 +16,6 @@ use crate::store::{Damaged, End, LOG_NAME, LogFile};
 /// `prove-2`.
 pub const PROOF: &str = "prove";
 
-/// The folder, in that of a mesh, of the log of its second stage.
-pub const SUSPECTS: &str = "suspects";
-
 /// Reads the log in a folder once, and the logs of experiments on its verdict in it. Returns also how it ends.
 ///
 /// # Errors
@@ -35,7 +32,6 @@ pub fn read(
     if let Ok(found) = &mut found {
         add_proof(found, folder, damaged);
         add_ladder(found, folder, damaged);
-        add_second_stage(found, folder, damaged);
     }
     Ok((found, end))
 }
@@ -52,21 +48,6 @@ fn add_proof(found: &mut Findings, folder: &Path, damaged: Damaged) {
         Err(error) => {
             let caveat =
                 format!("the log of the experiments on the verdict cannot be read: {error}");
-            found.summary.caveats.push(caveat);
-        }
-    }
-}
-
-/// Adds what the log of the second stage of a mesh shows; one that cannot be read is a caveat.
-fn add_second_stage(found: &mut Findings, folder: &Path, damaged: Damaged) {
-    let folder = folder.join(SUSPECTS);
-    if found.mesh.is_none() || !folder.join(LOG_NAME).is_file() {
-        return;
-    }
-    match read(&folder, damaged).and_then(|(second, _)| second) {
-        Ok(second) => found.add_second_stage(&second),
-        Err(error) => {
-            let caveat = format!("the log of the second stage cannot be read: {error}");
             found.summary.caveats.push(caveat);
         }
     }

@@ -10,12 +10,13 @@ use bitcost_analysis::log::Reader;
 use bitcost_analysis::summary::{Precision, summarized_cells};
 use bitcost_controller::{ControllerError, Ending, Session, Sink};
 use bitcost_model::Unavailable;
-use bitcost_model::event::Event;
+use bitcost_model::event::{Event, FORMAT};
 use bitcost_model::plan::Plan;
 use bitcost_study::Study;
 
 use crate::error::ExecuteError;
 use crate::findings::of_log;
+use crate::logged::Logged;
 use crate::prepared::Prepared;
 use crate::progress::Progress;
 use crate::search::{self, Allows};
@@ -126,6 +127,51 @@ impl<'a> Recorder<'a> {
     pub fn after(mut self, reader: Reader, caveats: Vec<String>) -> Recorder<'a> {
         (self.reader, self.caveats) = (reader, caveats);
         self
+    }
+
+    /// The recorder of an execution that is resumed, with its first event.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn resumed(
+        writer: Writer,
+        logged: &Logged,
+        command_line: Vec<String>,
+        progress: &'a mut dyn Progress,
+    ) -> Result<Recorder<'a>, StoreError> {
+        progress.event(&Event::Planned {
+            plan: logged.plan.clone(),
+        });
+        progress.completed(&logged.done);
+        let mut recorder = Recorder::new(Target::Disk(writer), progress)
+            .after(logged.reader.clone(), logged.end.caveats());
+        recorder.record(&Event::Resumed {
+            at: bitcost_controller::now(),
+            command_line,
+        })?;
+        Ok(recorder)
+    }
+
+    /// Writes the first events of an execution: what is executed, and its runs.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn begin(
+        &mut self,
+        study: &Study,
+        plan: &Plan,
+        command_line: Vec<String>,
+    ) -> Result<(), StoreError> {
+        self.record(&Event::ExecutionBegan {
+            format: FORMAT,
+            bitcost_version: env!("CARGO_PKG_VERSION").to_owned(),
+            at: bitcost_controller::now(),
+            command_line,
+            study: study.name.clone(),
+            study_text: study.text.clone(),
+            lab_text: study.lab_text.clone(),
+        })?;
+        self.record(&Event::Planned { plan: plan.clone() })
     }
 
     /// Ends the execution by this instead of the rule of its study.

@@ -16,7 +16,7 @@ use crate::machines::{as_seen_locally, check_same};
 use crate::mesh;
 use crate::programs::{self, Programs};
 use crate::progress::Progress;
-use crate::recorder::{Executed, Recorder, Target};
+use crate::recorder::{Executed, Recorder};
 use crate::search::{self, Allows};
 use crate::store::{End, Writer};
 use crate::trust;
@@ -91,7 +91,14 @@ impl Resume {
         let (study, plan, done) = (&logged.study, &logged.plan, &logged.done);
         trust::check(&logged.folder, destination, plan, trust, progress)?;
         if let Some(mesh) = &study.mesh {
-            return mesh::resume(&logged, mesh, (destination, &command_line), stop, progress);
+            let job = mesh::Job {
+                study,
+                mesh,
+                plan,
+                destination,
+                command_line: &command_line,
+            };
+            return job.resume(&logged, stop, progress);
         }
         let writer = Writer::resume(&logged.folder, &logged.end)?;
         let programs = Programs::open(plan)?;
@@ -109,14 +116,7 @@ impl Resume {
             programs::check_same(played, &prepared.programs)?;
         }
         destination.report_notes(&prepared.notes, progress);
-        progress.event(&Event::Planned { plan: plan.clone() });
-        progress.completed(done);
-        let mut recorder = Recorder::new(Target::Disk(writer), progress)
-            .after(logged.reader.clone(), logged.end.caveats());
-        recorder.record(&Event::Resumed {
-            at: bitcost_controller::now(),
-            command_line,
-        })?;
+        let mut recorder = Recorder::resumed(writer, &logged, command_line, progress)?;
         if logged.prepared.is_none() {
             recorder.record(&destination.event(study, &prepared))?;
         }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use bitcost_model::event::{Event, FORMAT};
 use bitcost_model::plan::Plan;
 use bitcost_study::Study;
 
@@ -94,23 +93,14 @@ impl<'a> Start<'a> {
                 destination,
                 command_line: &self.command_line,
             };
-            return mesh::start(&job, || self.target(), stop, progress);
+            return job.start(|| self.target(), stop, progress);
         }
         let programs = Programs::open(plan)?;
         let mut prepared = destination.prepare(study, programs, self.calibration, stop)?;
         prepared.try_profile(plan)?;
         destination.report_notes(&prepared.notes, progress);
         let mut recorder = Recorder::new(self.target()?, progress).until(self.until);
-        recorder.record(&Event::ExecutionBegan {
-            format: FORMAT,
-            bitcost_version: env!("CARGO_PKG_VERSION").to_owned(),
-            at: bitcost_controller::now(),
-            command_line: self.command_line,
-            study: study.name.clone(),
-            study_text: study.text.clone(),
-            lab_text: study.lab_text.clone(),
-        })?;
-        recorder.record(&Event::Planned { plan: plan.clone() })?;
+        recorder.begin(study, plan, self.command_line)?;
         recorder.record(&destination.event(study, &prepared))?;
         if let Some(event) = constants::measure(&mut prepared, self.calibration)? {
             recorder.record(&event)?;

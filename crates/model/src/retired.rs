@@ -110,6 +110,11 @@ pub const RETIRED: &[Row] = &[
         "ping",
         "`bitcost lab exec NODE ping` runs the system's in a node of a lab",
     ),
+    (
+        Kind::Option,
+        "--in-pod",
+        "the hosts of a mesh in a cluster are its nodes: `--node-selector`",
+    ),
 ];
 
 /// That a name is gone and what to use instead, as a sentence.

@@ -112,9 +112,8 @@ pub struct Document {
     /// What makes the test faster or cheaper, of `bitcost improve`: `for`, `steps` with `limiter`,
     /// `change`, `rate` and `cost_us`, `not_kept`, `not_tried` and `end`.
     ladder: Option<Value>,
-    /// What a mesh shows: `metric`, `pattern`, `networks` of a cluster with the ratio of each to the first one, `outliers`
-    /// with their differences in per cent and what limited them, `effects` of each host as logarithms,
-    /// `different_settings`, `missing` hosts, and the hosts of the `second_stage`.
+    /// What a mesh shows: `metric`, `pattern`, `outliers` with their differences in per cent, their scores and what limited
+    /// them, the scores of all `hosts`, `different_settings`, and `missing` hosts.
     mesh: Option<Value>,
     /// The search for fast options (`mode = "auto"`) of each cell that asks for it, with every trial.
     mode_search: Option<Value>,

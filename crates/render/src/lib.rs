@@ -30,7 +30,6 @@ mod losses;
 pub mod markdown;
 pub mod markdown_table;
 pub mod mesh;
-pub mod mesh_change;
 pub mod mode_search;
 mod noise;
 pub mod notes;

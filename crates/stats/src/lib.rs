@@ -10,13 +10,13 @@ mod estimate;
 mod groups;
 mod modes;
 mod outlook;
+mod polish;
 mod quantile;
 mod ranks;
 mod regression;
 mod spread;
 mod together;
 mod trend;
-mod two_way;
 
 pub use batches::{batch_length, batch_means_half_width};
 pub use bootstrap::{
@@ -30,9 +30,9 @@ pub use estimate::estimate_interval;
 pub use groups::gap;
 pub use modes::{MODES_FROM, SeparatedRanges, TwoModes, separated_ranges, two_modes};
 pub use outlook::{LOOKED, Outlook, outlook_of_bounds, outlook_of_width};
+pub use polish::{Entry, Polished, Score, polished};
 pub use quantile::{median, quantile, quantile_of_sorted};
 pub use regression::{LackOfFit, LineFit, fit_line};
 pub use spread::{Spread, spread};
 pub use together::hold_together;
 pub use trend::{Trend, trend};
-pub use two_way::{Entry, Left, RowEffect, TwoWay, holm, two_way};

@@ -1,6 +1,6 @@
 #!/bin/bash
 # A real Kubernetes on one machine without systemd, docker or a registry: etcd, the control plane, and for each node a
-# network namespace with its own containerd, kubelet and kube-proxy. Its pods have a bridge in each node, and routes
+# network namespace with its own containerd and kubelet. Its pods have a bridge in each node, and routes
 # between nodes.
 # usage: bed.sh up FOLDER NODES BINARIES PROGRAM [ARCHIVE] | down FOLDER
 set -eu
@@ -135,19 +135,6 @@ C
   for archive in "$D"/images/*.tar; do ctr -a "$F/c.sock" -n k8s.io image import "$archive" > /dev/null; done
   start "$F/kl.pid" "$F/kubelet.log" nsenter --net=/run/netns/$P$i "$B/kubelet" --config="$F/kubelet.yaml" \
     --kubeconfig="$D/admin.conf" --root-dir="$F/kl" --cert-dir="$F/pki" --hostname-override=n$i --node-ip=$NET.$i
-  cat > "$F/proxy.yaml" <<C
-apiVersion: kubeproxy.config.k8s.io/v1alpha1
-kind: KubeProxyConfiguration
-clientConnection: {kubeconfig: $D/admin.conf}
-mode: nftables
-hostnameOverride: n$i
-clusterCIDR: $PODS.0.0/16
-detectLocalMode: ClusterCIDR
-conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
-healthzBindAddress: 127.0.0.1:10256
-metricsBindAddress: 127.0.0.1:10249
-C
-  start "$F/kp.pid" "$F/proxy.log" nsenter --net=/run/netns/$P$i "$B/kube-proxy" --config="$F/proxy.yaml"
 }
 
 case $verb in
@@ -162,7 +149,7 @@ up)
   "$B/kubectl" get nodes; exit 1;;
 down)
   cd "$D"; N=$(cat nodes)
-  for i in $(seq "$N"); do kill "$(cat n$i/kl.pid)" "$(cat n$i/kp.pid)" || true; done; sleep 1
+  for i in $(seq "$N"); do kill "$(cat n$i/kl.pid)" || true; done; sleep 1
   for i in $(seq "$N"); do
     for c in $(ctr -a n$i/c.sock -n k8s.io task ls -q); do ctr -a n$i/c.sock -n k8s.io task kill -s KILL "$c" || true; done
   done; sleep 1

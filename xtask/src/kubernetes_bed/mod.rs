@@ -1,5 +1,5 @@
-//! A real Kubernetes of some nodes in network namespaces: bitcost measures a mesh over pods, the nodes' own network, Services
-//! and a pod that is there, as a user with the rights of docs/howto/fleet.md, and nothing is left afterwards.
+//! A real Kubernetes of some nodes in network namespaces: bitcost measures a mesh over pods and over the nodes' own network,
+//! as a user with the rights of docs/howto/fleet.md, and nothing is left afterwards.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -29,26 +29,19 @@ const PROGRAMS: [&str; 9] = [
 ];
 
 /// The binaries of Kubernetes.
-const BINARIES: [&str; 6] = [
+const BINARIES: [&str; 5] = [
     "kube-apiserver",
     "kube-controller-manager",
     "kube-scheduler",
     "kubelet",
-    "kube-proxy",
     "kubectl",
 ];
 
 /// The image in the bed.
 const IMAGE: &str = "localhost/bitcost:bed";
 
-/// The networks in which each pair has a run.
-const NETWORKS: usize = 3;
-
 /// The mesh.
-const STUDY: &str = "title = \"All pairs\"\nquestion = \"Which node is slow?\"\n[mesh]\npattern = \"all-pairs\"\nnetwork = [\"pod\", \"host\", \"service\"]\n[workload]\nduration_s = 0.3\nwarmup_s = 0.1\n";
-
-/// The pod that is there: with a quota of CPU time.
-const WEB: &str = r#"--overrides={"spec":{"containers":[{"name":"web","image":"localhost/pause:1","imagePullPolicy":"Never","resources":{"limits":{"cpu":"500m"}}}]}}"#;
+const STUDY: &str = "title = \"All pairs\"\nquestion = \"Which node is slow?\"\n[mesh]\npattern = \"all-pairs\"\nnetwork = \"pod\"\n[workload]\nduration_s = 0.3\nwarmup_s = 0.1\n";
 
 /// When everything must be gone after bitcost was killed.
 const GONE: Duration = Duration::from_secs(180);
@@ -56,7 +49,7 @@ const GONE: Duration = Duration::from_secs(180);
 /// What to do in the bed.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folder with kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, kube-proxy and kubectl
+    /// Folder with kube-apiserver, kube-controller-manager, kube-scheduler, kubelet and kubectl
     #[arg(long, value_name = "FOLDER")]
     binaries: PathBuf,
     /// Nodes
@@ -126,10 +119,10 @@ impl Bed<'_> {
         Ok(command.stderr(Stdio::piped()).spawn()?)
     }
 
-    /// The number of jobs, pods and Services of bitcost.
+    /// The number of jobs and pods of bitcost.
     fn left(&self) -> Result<usize> {
         let label = "app.kubernetes.io/managed-by=bitcost";
-        let kinds = "jobs,pods,services";
+        let kinds = "jobs,pods";
         let said = self.kubectl(&["get", kinds, "--output=name", "--selector", label])?;
         Ok(said.lines().count())
     }
@@ -198,18 +191,19 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 
 /// A mesh that completes, one that is interrupted, and one that is killed.
 fn check(bed: &Bed, nodes: usize) -> Result<bool> {
-    std::fs::write(bed.folder.join("mesh.toml"), STUDY)?;
     let long = STUDY.replace("duration_s = 0.3", "duration_s = 5");
     std::fs::write(bed.folder.join("long.toml"), long)?;
     std::fs::write(bed.folder.join("rights.yaml"), rights()?)?;
     let file = bed.folder.join("rights.yaml");
     bed.kubectl(&["apply", "--filename", &file.to_string_lossy()])?;
-    bed.kubectl(&["run", "web", "--image=localhost/pause:1", WEB])?;
-    bed.kubectl(&["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"])?;
-    let output = bed
-        .start("mesh.toml", &["--in-pod", "web", "--json"])?
-        .wait_with_output()?;
-    let is_whole = completed(&output, nodes + 1)?;
+    let mut is_whole = true;
+    for network in ["pod", "host"] {
+        let text = STUDY.replace("\"pod\"", &format!("\"{network}\""));
+        std::fs::write(bed.folder.join("mesh.toml"), text)?;
+        let output = bed.start("mesh.toml", &["--json"])?.wait_with_output()?;
+        println!("network {network}:");
+        is_whole &= completed(&output, nodes)?;
+    }
     let gone = bed.wait(|count| count == 0)?;
     println!("nothing is left {:.1} s later", gone.as_secs_f64());
     let is_interrupted = stopped(bed, nodes, "INT")?;
@@ -224,12 +218,12 @@ fn rights() -> Result<String> {
     Ok(yaml.to_owned())
 }
 
-/// Prints the median of each network; returns whether every run has a result.
+/// Prints what bitcost says; returns whether every run has a result.
 fn completed(output: &Output, hosts: usize) -> Result<bool> {
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "bitcost failed: {said}");
     let document: Value = serde_json::from_slice(&output.stdout).context("a document")?;
-    let expected = hosts * (hosts - 1) * NETWORKS;
+    let expected = hosts * (hosts - 1);
     println!("{} of {expected} runs have a result", document["runs"]);
     for line in said.lines().filter(|line| !line.starts_with("run ")) {
         println!("  {line}");
@@ -240,8 +234,8 @@ fn completed(output: &Output, hosts: usize) -> Result<bool> {
 /// Ends a mesh by a signal in its first run, and prints when nothing of it is left.
 fn stopped(bed: &Bed, nodes: usize, signal: &str) -> Result<bool> {
     let mut child = bed.start("long.toml", &[])?;
-    // A job and a pod for each node in both networks, and a Service for each node.
-    bed.wait(|count| count == 5 * nodes)?;
+    // A job and a pod for each node.
+    bed.wait(|count| count == 2 * nodes)?;
     std::thread::sleep(Duration::from_secs(5));
     let pid = child.id().to_string();
     let sent = Command::new("kill").args(["-s", signal, &pid]).status()?;

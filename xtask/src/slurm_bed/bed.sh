@@ -1,7 +1,7 @@
 #!/bin/bash
 # A real Slurm on one machine without systemd: munged, slurmctld and a slurmd for each node, each in its own network
 # namespace, with links of RATE to one bridge.
-# usage: bed.sh up FOLDER NODES RATE | fault FOLDER rate|loss|quota NODE VALUE | down FOLDER
+# usage: bed.sh up FOLDER NODES RATE | fault FOLDER rate|quota NODE VALUE | down FOLDER
 set -eu
 verb=$1 D=$2 P=bcsl NET=10.88.0
 quotas=/sys/fs/cgroup/cpu
@@ -66,8 +66,6 @@ fault)
   kind=$3 i=$4
   case $kind in
   rate) limit "$5" $i;;
-  loss)
-    ip netns exec $P$i nft "table inet faults { chain in { type filter hook input priority 0; numgen random mod 1000 < $5 drop; }; }";;
   quota)
     mkdir -p $quotas/$P
     if [ -e $quotas/$P/cpu.max ]; then echo "$5 100000" > $quotas/$P/cpu.max; else echo "$5" > $quotas/$P/cpu.cfs_quota_us; fi

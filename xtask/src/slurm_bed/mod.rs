@@ -1,4 +1,4 @@
-//! A real Slurm of some nodes in network namespaces: bitcost measures all pairs of its nodes with three planted faults,
+//! A real Slurm of some nodes in network namespaces: bitcost measures all pairs of its nodes with two planted faults,
 //! and without any.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::bench_peers::{given_or_built, require};
 const BED: &str = include_str!("bed.sh");
 
 /// What the bed is made of, all in Debian.
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 8] = [
     "munged",
     "slurmctld",
     "slurmd",
@@ -20,7 +20,6 @@ const PROGRAMS: [&str; 9] = [
     "salloc",
     "scontrol",
     "tc",
-    "nft",
     "nsenter",
 ];
 
@@ -28,9 +27,8 @@ const PROGRAMS: [&str; 9] = [
 const RATES: [&str; 2] = ["150mbit", "15mbit"];
 
 /// What is planted: a word of `bed.sh` with its value, at a node, and how the limiter's name begins.
-const FAULTS: [(&str, &str, u32, &str); 3] = [
+const FAULTS: [(&str, &str, u32, &str); 2] = [
     ("rate", RATES[1], 3, "link or shaper rate"),
-    ("loss", "10", 7, "path loss"),
     ("quota", "2000", 11, "CPU quota"),
 ];
 
@@ -50,8 +48,8 @@ pub struct Arguments {
     /// Number of nodes
     #[arg(long, default_value_t = 16)]
     nodes: u32,
-    /// Measure all pairs without any fault, and with a slow link, loss and a quota of CPU time planted; fail unless
-    /// none is named, and then exactly the three nodes with their limiters
+    /// Measure all pairs without any fault, and with a slow link and a quota of CPU time planted; fail unless none is
+    /// named, and then exactly the two nodes with their limiters
     #[arg(long)]
     check: bool,
     /// The first seed of the order of pairs
@@ -155,14 +153,11 @@ impl Drop for Bed<'_> {
 
 /// Starts the bed, and checks or runs a command there; returns whether that was successful.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    require(
-        &PROGRAMS,
-        "slurmctld slurmd slurm-client munge iproute2 nftables",
-    )?;
+    require(&PROGRAMS, "slurmctld slurmd slurm-client munge iproute2")?;
     ensure!(
-        arguments.nodes >= FAULTS[2].2 || !arguments.check,
+        arguments.nodes >= FAULTS[1].2 || !arguments.check,
         "--check needs {} nodes",
-        FAULTS[2].2
+        FAULTS[1].2
     );
     let folder = tempfile::tempdir()?;
     let bed = Bed(folder.path());

@@ -1,10 +1,8 @@
 //! What the runs of a mesh say of its hosts: which are slower than the others as a sender or as a receiver,
 //! which pairs are slow alone, what limits them, and which settings they have alone.
 
-mod change;
 mod found;
 mod judge;
-mod networks;
 mod outlier;
 mod settings;
 
@@ -16,21 +14,11 @@ use crate::explain::Limiter;
 use crate::metrics::{Metric, metric as metric_named};
 use crate::summary::{Summary, shown_metrics};
 
-pub use change::{MeshChange, changed};
-pub use found::{Follow, MeshFindings, PairRun};
-pub use judge::{follow, judged};
-pub use networks::NetworkRatio;
-pub use outlier::{Named, Outlier, Worse};
-pub use settings::{Different, majority_differences};
+pub use found::{MeshFindings, PairRun};
+pub use outlier::{Named, Outlier};
+pub use settings::Different;
 
-/// The metrics of lost data: of a connection, of datagrams.
-const LOST: [&str; 2] = ["retransmitted_pct", "loss_pct"];
-
-/// The metrics of the cost at the sender and at the receiver.
-const COST: [&str; 2] = [
-    "send_service_demand_us_per_kib",
-    "receive_service_demand_us_per_kib",
-];
+use settings::majority_differences;
 
 /// What limited a cell, by its place.
 pub type LimiterOf<'a> = &'a dyn Fn(usize) -> Option<Limiter>;
@@ -55,19 +43,15 @@ pub fn mesh(summary: &Summary, limiter: LimiterOf) -> Option<MeshFindings> {
         .find(has_values)
         .or_else(|| metric_named("throughput_mbps"))?;
     let runs = runs((summary, limiter), &mesh, metric);
-    // Where a host is there in two networks, it is compared with the others in the first.
-    let mut names: Vec<(String, &_)> = Vec::new();
-    for end in &summary.ends {
-        let name = name_of(&end.place);
-        if names.iter().all(|(known, _)| known != name) {
-            names.push((name.to_owned(), &end.host));
-        }
-    }
+    let ends = summary.ends.iter();
+    let names: Vec<(String, &_)> = ends
+        .map(|end| (name_of(&end.place).to_owned(), &end.host))
+        .collect();
     let (different, missing) = (majority_differences(&names), missing(summary, &mesh, &runs));
     Some(MeshFindings {
         different,
         missing,
-        ..judged(mesh, metric, runs)
+        ..MeshFindings::judged(mesh, metric, runs)
     })
 }
 
@@ -77,14 +61,13 @@ fn name_of(place: &str) -> &str {
 }
 
 /// The runs that are used, with their pairs.
-pub fn runs(
+fn runs(
     (summary, limiter): (&Summary, LimiterOf),
     mesh: &Mesh,
     metric: &'static Metric,
 ) -> Vec<PairRun> {
     let hosts: std::collections::HashMap<&str, usize> =
         mesh.hosts.iter().map(String::as_str).zip(0..).collect();
-    let figure = |row: &RunRow, name: &str| row.used_value(metric_named(name)?);
     let limiters: Vec<Option<Limiter>> = (0..summary.cells.len()).map(limiter).collect();
     let of = |row: &RunRow| {
         let value = row.used_value(metric).filter(|value| *value > 0.0)?;
@@ -98,11 +81,6 @@ pub fn runs(
             pair: (host(SENDER)?, host(RECEIVER)?),
             levels: cell.levels.iter().filter(own).cloned().collect(),
             value,
-            lost: LOST
-                .iter()
-                .find_map(|name| figure(row, name))
-                .map(|pct| pct / 100.0),
-            cost: COST.map(|name| figure(row, name)),
             limiter: limiters[row.cell].clone(),
         })
     };

@@ -1,6 +1,6 @@
-//! A host or a pair of a mesh that is worse than the others.
+//! A host or a pair of a mesh that is slower than the others.
 
-/// What is worse.
+/// What is slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Named {
     /// A host, as the sender and as the receiver.
@@ -25,33 +25,15 @@ impl Named {
     }
 }
 
-/// How it is worse.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Worse {
-    /// The difference from the others in per cent of theirs, with its 95 % interval, of a pair without one: below 0
-    /// where the metric is less.
-    Slow {
-        /// The difference.
-        pct: f64,
-        /// The lower and the upper bound.
-        interval: Option<(f64, f64)>,
-    },
-    /// The medians of the lost data of its runs and of the others, in per cent.
-    Loses {
-        /// Of its runs.
-        pct: f64,
-        /// Of the runs without it.
-        others_pct: f64,
-    },
-}
-
-/// A host or a pair that is worse than the others.
+/// A host or a pair that is slower than the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlier {
     /// Which.
     pub named: Named,
-    /// How.
-    pub worse: Worse,
+    /// The difference in per cent of the others: below 0 where the metric is less.
+    pub pct: f64,
+    /// The difference in robust standard deviations of all hosts, or of all runs of a pair; below 0.
+    pub score: f64,
     /// Its runs.
     pub runs: usize,
     /// What limited most of its runs of which that is known; absent where it is known of none.

@@ -1,11 +1,11 @@
-//! The nodes and pods of a Kubernetes cluster as the hosts of a mesh.
+//! The nodes of a Kubernetes cluster as the hosts of a mesh.
 
 use bitcost_execute::hosts::kubernetes::{context, hosts};
 use bitcost_model::event::Kubernetes;
 
 use crate::failure::Failure;
 
-/// Which nodes and pods are hosts, and what is started there.
+/// Which nodes are hosts, and what is started there.
 #[derive(clap::Args)]
 pub struct ClusterOptions {
     /// Measure the nodes of the Kubernetes cluster that kubectl reaches, instead of the study's hosts; an agent runs in
@@ -40,14 +40,6 @@ pub struct ClusterOptions {
         help_heading = "Hosts"
     )]
     node_selector: Option<String>,
-    /// Measure this pod too, in its network and with its quota, from an ephemeral container that is added to it; may be repeated
-    #[arg(
-        long,
-        value_name = "POD",
-        requires = "kubernetes",
-        help_heading = "Hosts"
-    )]
-    in_pod: Vec<String>,
 }
 
 impl ClusterOptions {
@@ -70,9 +62,9 @@ impl ClusterOptions {
     /// The hosts of this cluster, a line each.
     ///
     /// # Errors
-    /// Environment, when the cluster cannot be reached, or has no such nodes or pods.
+    /// Environment, when the cluster cannot be reached, or has no such nodes.
     pub fn hosts(&self, spec: &Kubernetes) -> Result<String, Failure> {
-        let targets = hosts(spec, self.node_selector.as_deref(), &self.in_pod)?;
+        let targets = hosts(spec, self.node_selector.as_deref())?;
         Ok(targets.iter().map(|target| target.place() + "\n").collect())
     }
 }

@@ -6,12 +6,10 @@ use std::slice::from_ref;
 use bitcost_analysis::compare;
 use bitcost_analysis::compare::{Comparison, Side};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::mesh::changed;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::study::Label;
 use bitcost_model::units::counted;
-use bitcost_render::mesh_change::{mesh_change_json, mesh_change_text};
 
 use crate::failure::Failure;
 use crate::opened::{self, Reading};
@@ -56,48 +54,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         [folder, old, new] if !is_execution(old) && !is_execution(new) => {
             print(arguments, &cells(arguments, folder, [old, new])?)
         }
-        [old, new] => match meshes(arguments, [old, new])? {
-            true => Ok(()),
-            false => print(
-                arguments,
-                &executions(arguments, from_ref(old), from_ref(new))?,
-            ),
-        },
+        [old, new] => print(
+            arguments,
+            &executions(arguments, from_ref(old), from_ref(new))?,
+        ),
         [old, others @ ..] => each(arguments, old, others),
         [] => print(
             arguments,
             &executions(arguments, &arguments.old, &arguments.new)?,
         ),
-    }
-}
-
-/// Prints what changed between two executions of a mesh, and judges it; returns false where one is of none.
-fn meshes(arguments: &Arguments, sides: [&String; 2]) -> Result<bool, Failure> {
-    let form = arguments.printed.form();
-    if form == Form::Md || !sides.iter().all(|side| is_execution(side)) {
-        return Ok(false);
-    }
-    let [old, new] = sides.map(|side| opened::open(Path::new(side), arguments.reading));
-    let mut both = [old?, new?];
-    let [Some(old), Some(new)] = both.each_ref().map(|side| side.mesh.as_ref()) else {
-        return Ok(false);
-    };
-    let Some(found) = changed(old, new) else {
-        return Ok(false);
-    };
-    opened::name_apart(&mut both);
-    opened::say_caveats(&both);
-    let names = both.each_ref().map(|side| side.name.as_str());
-    output::print(&match form {
-        Form::Json => format!("{:#}\n", mesh_change_json(&found, names)),
-        _ => mesh_change_text(&found, names, columns().unwrap_or(COLUMNS).into()),
-    })?;
-    let worse = found.ratios.outliers.len();
-    match arguments.judging.fail_on.is_some() && worse > 0 {
-        true => Err(Failure::Check(format!(
-            "{worse} of the hosts and pairs are worse"
-        ))),
-        false => Ok(true),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bitcost_model::plan::{Lengths, Plan, RUN_OVERHEAD};
 use bitcost_model::units::{counted, show_duration};
 use bitcost_study::Study;
-use bitcost_study::mesh::{Mesh, Pattern};
+use bitcost_study::mesh::Mesh;
 
 use bitcost_execute::{Destination, Programs, calibration_time};
 
@@ -128,28 +128,23 @@ fn mesh_text(study: &Study, mesh: &Mesh, (seed, lengths): (u64, Lengths)) -> Str
         Duration::from_millis(u64::from(cell.conditions.warmup_ms + ms)) + RUN_OVERHEAD
     });
     let run: Duration = run.sum::<Duration>() * blocks;
-    let is_at_once = mesh.is_concurrent || mesh.at_once() > 1;
-    let turns = if is_at_once {
+    let turns = if mesh.is_concurrent {
         groups.len()
     } else {
         groups.iter().map(Vec::len).sum()
     };
     let time = run.checked_mul(u32::try_from(turns).unwrap_or(u32::MAX));
-    let how = match is_at_once {
+    let how = match mesh.is_concurrent {
         true => "the runs of a group at once",
         false => "one run after the other",
     };
     text + &format!(
-        "{} with the pattern {}: {} in {}, {how}; about {}{}; order by seed {seed} (--seed {seed} gives it again)\n",
+        "{} with the pattern {}: {} in {}, {how}; about {}; order by seed {seed} (--seed {seed} gives it again)\n",
         counted(mesh.hosts.len(), "host"),
         mesh.pattern.name(),
         counted(runs, "run"),
         counted(mesh.rounds(seed, 0) * blocks as usize, "round"),
         show_duration(time.unwrap_or(Duration::MAX)),
-        match mesh.pattern {
-            Pattern::Screen => ", then all pairs of the suspects and as many other hosts",
-            _ => "",
-        }
     )
 }
 

@@ -5,35 +5,25 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::bench::{Bench, Done, PATIENCE, program, split};
-use bitcost_testkit::assert_says;
 
 bitcost_testkit::trials! {
-    PrivateNetwork: pods_of_three_networks_and_an_existing_pod_are_measured_and_removed,
-        a_service_that_does_not_answer_is_named_and_other_networks_are_measured,
+    PrivateNetwork: pods_in_the_network_of_nodes_are_measured_and_removed,
         a_node_whose_image_is_not_there_has_a_line_and_is_measured_later,
         errors_of_a_cluster_name_cause_and_remedy;
 }
 
-/// A cluster of three nodes and a pod. The file `jobs` has what was created, `services` the Services, which all have the
-/// address in `address`, `told` each command, `broken` the number of a target whose image is not there, `forbidden` says
-/// that the user may create nothing.
+/// A cluster of three nodes. The file `jobs` has what was created, `broken` the number of a target whose image is not there,
+/// `forbidden` says that the user may create nothing.
 const KUBECTL: &str = r#"#!/bin/sh
 cd "$CLUSTER" || exit 99
 while case "$1" in --context=test|--namespace=*|--request-timeout=*) true;; *) false;; esac; do shift; done
-echo "$*" >>told
 case "$*" in
 "config current-context") echo test;;
 "get nodes --output=json --selector=rack=r11") echo '{"items":[]}';;
 "get nodes --output=json"*) echo '{"items":[{"metadata":{"name":"n1","labels":{"rack":"r1"}}},{"metadata":{"name":"n2"}},{"metadata":{"name":"n3"}},
   {"metadata":{"name":"n4"},"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}}]}';;
-"get namespaces"*) echo namespace/bench;;
-"get jobs"*) echo '{"items":[{"metadata":{"name":"bitcost-old-0"},"status":{"conditions":[{"type":"Complete","status":"True"}]}}]}';;
 "create"*) [ ! -e forbidden ] || { echo 'Error from server (Forbidden): jobs.batch is forbidden' >&2; exit 1; }
-  cat >created; grep -o '"name":"bitcost-[0-9a-f]*-[0-9]*"' created | sort -u | cut -d'"' -f4 >list
-  if grep -q '"kind":"Service"' created; then mv created services; else mv created jobs; cp list names; fi
-  while read -r name; do
-    printf '{"metadata":{"name":"%s","uid":"u"},"spec":{"clusterIPs":["%s"]}}\n' "$name" "$(cat address)"
-  done <list;;
+  cat >jobs; grep -o '"name":"bitcost-[0-9a-f]*-[0-9]*"' jobs | sort -u | cut -d'"' -f4 >names;;
 "get pods --output=json"*)
   first=; printf '{"items":['
   while read -r name; do
@@ -41,13 +31,8 @@ case "$*" in
     [ "${name##*-}" != "$(cat broken)" ] || state='"phase":"Pending","containerStatuses":[{"name":"bitcost","state":{"waiting":{"reason":"ImagePullBackOff"}}}]'
     printf '%s{"metadata":{"name":"%s-x","labels":{"bitcost/target":"%s"}},"status":{%s}}' "$first" "$name" "${name##*-}" "$state"; first=,
   done <names; echo ']}';;
-"get pods --output=name"*) echo pod/web-0;;
-"debug web-0"*) for word; do case "$word" in --container=*) echo "${word#*=}" >ephemeral;; esac; done;;
-"get pod web-0"*) echo '{"metadata":{"name":"web-0","labels":{"app":"web"}},"status":{"phase":"Running","podIPs":[{"ip":"127.0.0.1"}],
-  "ephemeralContainerStatuses":[{"name":"'"$(cat ephemeral)"'","state":{"running":{}}}]}}';;
 "exec -i "*" -- bitcost agent") exec "$PROGRAM" agent;;
-"delete jobs --ignore-not-found --wait=false bitcost-old-0") ;;
-"delete jobs --cascade=foreground"*) rm jobs;;
+"delete jobs --cascade=foreground"*) rm jobs 2>/dev/null;;
 *) echo "unknown: $*" >&2; exit 98;;
 esac
 "#;
@@ -60,7 +45,6 @@ impl Cluster {
         let bench = Bench::new();
         bench.write("kubectl", KUBECTL);
         bench.write("broken", "");
-        bench.write("address", "127.0.0.1");
         fs::set_permissions(
             bench.path().join("kubectl"),
             fs::Permissions::from_mode(0o755),
@@ -96,48 +80,17 @@ impl Cluster {
         self.bitcost(&[&own[..], words].concat())
     }
 
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.0.path().join(name)).unwrap_or_default()
-    }
-
     fn has_jobs(&self) -> bool {
         self.0.path().join("jobs").exists()
     }
 }
 
-fn pods_of_three_networks_and_an_existing_pod_are_measured_and_removed() {
-    let cluster = Cluster::new("pattern = \"ring\"\nnetwork = [\"pod\", \"host\", \"service\"]");
-    let done = cluster.run(&["--namespace", "bench", "--in-pod", "web-0", "--json"]);
+fn pods_in_the_network_of_nodes_are_measured_and_removed() {
+    let cluster = Cluster::new("pattern = \"ring\"\nnetwork = \"host\"");
+    let done = cluster.run(&["--namespace", "bench", "--json"]);
     done.assert_code(0);
-    let document = done.json();
-    assert_eq!(document["runs"], 24, "{}", done.stderr);
-    let networks = document["mesh"]["networks"].as_array().unwrap();
-    assert_eq!(
-        (networks.len(), &networks[1]["network"]),
-        (2, &"service".into())
-    );
+    assert_eq!(done.json()["runs"], 6, "{}", done.stderr);
     assert!(!cluster.has_jobs());
-    let services = cluster.read("services");
-    assert_eq!(services.matches("\"kind\":\"Service\"").count(), 4);
-    assert_eq!(services.matches("\"uid\":\"u\"").count(), 4, "{services}");
-    assert_says(&services, &["\"selector\":{\"app\":\"web\"}"]);
-    let told = cluster.read("told");
-    assert_eq!(told.matches("debug web-0").count(), 1, "{told}");
-    assert!(told.contains("delete jobs --ignore-not-found --wait=false bitcost-old-0"));
-    let said = &done.stderr;
-    assert_says(said, &["an earlier execution left: job/bitcost-old-0"]);
-}
-
-fn a_service_that_does_not_answer_is_named_and_other_networks_are_measured() {
-    let cluster = Cluster::new("pairs = [\"n1 n2\"]\nnetwork = [\"pod\", \"service\"]");
-    cluster.0.write("address", "127.0.0.9");
-    let done = cluster.run(&["--json"]);
-    done.assert_code(1);
-    let document = done.json();
-    assert_eq!(document["runs"], 1, "{}", done.stderr);
-    let line = "from kubernetes-service:n1 to kubernetes-service:n2: ";
-    let excluded = document["excluded"].to_string();
-    assert_says(&excluded, &[line, "127.0.0.9:20000"]);
 }
 
 fn a_node_whose_image_is_not_there_has_a_line_and_is_measured_later() {
@@ -163,11 +116,8 @@ fn errors_of_a_cluster_name_cause_and_remedy() {
         (
             &["--node-selector", "rack=r11"][..],
             3,
-            "did you mean `rack=r1`?",
+            "kubectl get nodes --show-labels",
         ),
-        (&["--namespace", "bensh"], 3, "did you mean `bench`?"),
-        (&["--in-pod", "web-1"], 3, "did you mean `web-0`?"),
-        (&["--in-pod", "a b"], 2, "not a name of a node or a pod"),
         (&["--slurm"], 2, "cannot be used with"),
     ] {
         let done = cluster.run(words);

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use crate::bench::{Bench, PATIENCE, failed, signal};
 
 bitcost_testkit::trials! {
-    Host: a_host_with_a_slow_link_is_named_by_a_second_stage, all_pairs_of_a_round_are_made_at_once,
+    Host: a_host_with_a_slow_link_is_named, all_pairs_of_a_round_are_made_at_once,
         the_pairs_of_a_mesh_that_was_stopped_are_made_later, a_host_whose_agent_dies_loses_one_run_at_most,
         an_interrupted_mesh_leaves_nothing_and_is_resumed;
 }
@@ -28,7 +28,7 @@ fn study(mesh: &str) -> String {
     text
 }
 
-fn a_host_with_a_slow_link_is_named_by_a_second_stage() {
+fn a_host_with_a_slow_link_is_named() {
     let bench = Bench::new();
     bench.write("mesh.toml", &study(""));
     let done = bench.bitcost(&["run", "mesh.toml", "--seed", "1", "--json", "--out", "runs"]);
@@ -47,23 +47,18 @@ fn a_host_with_a_slow_link_is_named_by_a_second_stage() {
         slow["pct"].as_f64().is_some_and(|pct| pct < -70.0),
         "{mesh}"
     );
-    let second = mesh["second_stage"].as_array().expect("hosts");
     assert!(
-        second.iter().any(|host| host == "h3") && second.len() >= 4,
+        slow["score"].as_f64().is_some_and(|score| score <= -6.0),
         "{mesh}"
     );
-    done.assert_says("second stage");
 }
 
 fn all_pairs_of_a_round_are_made_at_once() {
     let bench = Bench::new();
-    bench.write(
-        "mesh.toml",
-        &study("pattern = \"incast:3\"\nconcurrent = true"),
-    );
+    bench.write("mesh.toml", &study("pattern = \"ring\"\nconcurrent = true"));
     let done = bench.bitcost(&["run", "mesh.toml", "--json", "--out", "runs"]);
     done.assert_code(0);
-    assert_eq!(done.json()["runs"], 24);
+    assert_eq!(done.json()["runs"], 16);
 }
 
 fn the_pairs_of_a_mesh_that_was_stopped_are_made_later() {

@@ -7,7 +7,7 @@
 //! | bootstrap | how this program is copied to a host that lacks it |
 //! | route | which addresses and interfaces the data takes |
 //! | slurm | the nodes of a Slurm allocation, and the step that starts an agent at one |
-//! | kubernetes | the nodes and pods of a Kubernetes cluster, and the containers that bear agents there |
+//! | kubernetes | the nodes of a Kubernetes cluster, and the pods that bear agents there |
 //! | resolve | the addresses of a host name |
 
 mod bootstrap;

@@ -24,7 +24,7 @@ pub enum Host {
     Service(HostPort),
     /// A node of the Slurm allocation that this program is in.
     Slurm(String),
-    /// A node or a pod of a Kubernetes cluster.
+    /// A node of a Kubernetes cluster.
     Kubernetes(Target),
     /// The stock iperf3 server at this host and port, as they were written.
     Iperf3(String, u16),

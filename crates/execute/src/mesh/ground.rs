@@ -3,22 +3,24 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bitcost_controller::{Endpoint, Endpoints, Pool, Session};
 use bitcost_model::event::{EndpointDescription, Event, NamedHost, NamedHosts};
 use bitcost_model::machine::HostDescription;
 use bitcost_model::place::Places;
+use bitcost_model::plan::Plan;
 use bitcost_model::record::Role;
 use bitcost_study::Study;
-use bitcost_study::mesh::{Mesh, Network};
+use bitcost_study::mesh::Mesh;
 
+use super::{Job, possible};
 use crate::destination::Destination;
 use crate::embedded::MeshLab;
 use crate::error::ExecuteError;
+use crate::hosts::kubernetes::Cluster;
 use crate::hosts::kubernetes::target::Target;
-use crate::hosts::kubernetes::{self, Cluster};
 use crate::hosts::{Host, Named};
 use crate::local::separate_cpus;
 use crate::programs::Programs;
@@ -32,8 +34,6 @@ pub struct Ground {
     /// This field is first: a lab must outlast its agents.
     pub pool: Pool,
     places: Vec<String>,
-    /// The number of hosts, each of which has a place in each network.
-    hosts: usize,
     way: Way,
     addresses: Vec<Option<IpAddr>>,
     described: Vec<Option<HostDescription>>,
@@ -54,40 +54,31 @@ enum Way {
     },
 }
 
-/// What the hosts of a mesh are started with.
-pub struct Means<'a> {
-    pub destination: &'a Destination,
-    pub programs: Arc<Programs>,
-    /// When containers end that were not ended.
-    pub deadline: Duration,
-    /// The ports of Services, each with whether it is one of datagrams.
-    pub ports: BTreeSet<(bool, u16)>,
-}
+/// What pods may take more than three times the runs of a mesh, before the cluster ends them.
+const SPARE: Duration = Duration::from_secs(1800);
 
-/// The hosts in each network, those of the first one first.
+/// The hosts, those of a cluster in the network of the mesh.
 fn hosts_of(mesh: &Mesh, named: &Named) -> Result<Vec<Host>, ExecuteError> {
     let written = mesh.written.iter().map(|name| named.parse(name));
-    let hosts: Vec<Host> = written.collect::<Result<_, _>>()?;
-    if mesh.networks != [Network::Pod] && hosts.iter().all(|host| host.target().is_none()) {
-        return Err(ExecuteError::Usage(
-            "`network` of [mesh] is for the pods of --kubernetes; leave it out".to_owned(),
-        ));
+    let mut hosts: Vec<Host> = written.collect::<Result<_, _>>()?;
+    for host in hosts.iter_mut().filter(|_| mesh.is_host_network) {
+        match host {
+            Host::Kubernetes(target) => target.host_network = true,
+            _ => {
+                return Err(ExecuteError::Usage(
+                    "`network` of [mesh] is for the pods of --kubernetes; leave it out".to_owned(),
+                ));
+            }
+        }
     }
-    let in_network = |network: &Network| {
-        let host = |host: &Host| match host {
-            Host::Kubernetes(target) => Host::Kubernetes(target.in_network(*network)),
-            host => host.clone(),
-        };
-        hosts.iter().map(host).collect::<Vec<_>>()
-    };
-    Ok(mesh.networks.iter().flat_map(in_network).collect())
+    Ok(hosts)
 }
 
 /// The containers of agents, where the hosts are of a cluster.
 fn cluster(
     spec: &NamedHosts,
     hosts: &[Host],
-    means: &Means,
+    plan: &Plan,
     stop: &AtomicBool,
     progress: &mut dyn Progress,
 ) -> Result<Option<Cluster>, ExecuteError> {
@@ -95,15 +86,12 @@ fn cluster(
         .iter()
         .filter_map(|host| host.target().cloned())
         .collect();
-    let means = kubernetes::Means {
-        program: spec.remote_program.as_deref(),
-        deadline: means.deadline,
-        ports: &means.ports,
-    };
     match &spec.kubernetes {
         None if targets.is_empty() => Ok(None),
         Some(of) if targets.len() == hosts.len() => {
-            Cluster::open(of, targets, &means, stop, progress).map(Some)
+            let deadline = plan.total_time() * 3 + SPARE;
+            let how = (spec.remote_program.as_deref(), deadline);
+            Cluster::open(of, targets, how, stop, progress).map(Some)
         }
         Some(_) => Err(ExecuteError::Usage(
             "either all hosts of a mesh or none must be in the Kubernetes cluster".to_owned(),
@@ -121,14 +109,15 @@ impl Ground {
     /// # Errors
     /// Environment, when fewer than two hosts have an agent.
     pub fn open(
-        study: &Study,
-        mesh: &Mesh,
-        means: &Means,
+        job: &Job,
         stop: &AtomicBool,
         progress: &mut dyn Progress,
     ) -> Result<Ground, ExecuteError> {
-        let programs = Arc::clone(&means.programs);
-        let (way, places, notes) = match means.destination {
+        let (study, mesh) = (job.study, job.mesh);
+        possible(job.plan)?;
+        job.destination.check(study)?;
+        let programs = Arc::new(Programs::open(job.plan)?);
+        let (way, places, notes) = match job.destination {
             Destination::Lab => {
                 let lab = MeshLab::build(&study.lab, &mesh.hosts, programs)?;
                 let places = mesh.hosts.iter().map(|host| format!("netns:{host}"));
@@ -138,9 +127,8 @@ impl Ground {
             Destination::Hosts(named) => {
                 let hosts = hosts_of(mesh, named)?;
                 let places = hosts.iter().map(Host::place).collect();
-                let cluster = cluster(&named.spec, &hosts, means, stop, progress)?;
+                let cluster = cluster(&named.spec, &hosts, job.plan, stop, progress)?;
                 let spec = Box::new(named.spec.clone());
-                let notes = cluster.as_ref().map(|cluster| cluster.notes.clone());
                 (
                     Way::Hosts {
                         spec,
@@ -149,24 +137,22 @@ impl Ground {
                         cluster,
                     },
                     places,
-                    notes.unwrap_or_default(),
+                    Vec::new(),
                 )
             }
         };
-        let count = mesh.stations();
-        let extra = mesh.at_once().saturating_sub(1);
+        let count = mesh.hosts.len();
         let mut ground = Ground {
-            pool: Pool::new(count + extra),
+            pool: Pool::new(count),
             places,
-            hosts: mesh.hosts.len(),
             way,
             addresses: vec![None; count],
             described: vec![None; count],
             requested: study.base.places.clone(),
             notes,
-            cpus: separate_cpus().filter(|_| !mesh.is_concurrent && extra == 0),
+            cpus: separate_cpus().filter(|_| !mesh.is_concurrent),
         };
-        let all: Vec<(usize, usize)> = (0..count).map(|host| (host, host)).collect();
+        let all: Vec<usize> = (0..count).collect();
         ground.start(&all, stop)?;
         if stop.load(Ordering::Relaxed) {
             return Err(ExecuteError::Interrupted);
@@ -177,19 +163,11 @@ impl Ground {
         Ok(ground)
     }
 
-    /// Starts the agents that are missing: each at its place in the pool, with its host.
-    pub fn start(
-        &mut self,
-        agents: &[(usize, usize)],
-        stop: &AtomicBool,
-    ) -> Result<(), ExecuteError> {
-        let missing = agents
-            .iter()
-            .filter(|(agent, _)| self.pool.may_start(*agent));
-        let mut starting = Vec::new();
-        for (agent, host) in missing {
-            starting.push((*agent, self.endpoint(*host)?));
-        }
+    /// Starts the agents of these hosts that are missing.
+    pub fn start(&mut self, hosts: &[usize], stop: &AtomicBool) -> Result<(), ExecuteError> {
+        let missing = hosts.iter().filter(|host| self.pool.may_start(**host));
+        let starting = missing.map(|host| Ok((*host, self.endpoint(*host)?)));
+        let starting = starting.collect::<Result<Vec<_>, ExecuteError>>()?;
         self.pool.start(starting, stop);
         Ok(())
     }
@@ -236,7 +214,6 @@ impl Ground {
 
     /// Describes each host, with its interface towards another one.
     fn describe(&mut self, stop: &AtomicBool) {
-        let next = AtomicUsize::new(0);
         let of = |host: usize| {
             let device = match &self.way {
                 Way::Lab(lab) => lab.device(host),
@@ -245,31 +222,25 @@ impl Ground {
             let others = self.addresses.iter().enumerate();
             let mut others = others.filter(|(other, _)| *other != host);
             let to = others.find_map(|(_, address)| *address);
-            self.pool.describe(host, device, to, stop).ok()
-        };
-        let found: Vec<(usize, Option<HostDescription>)> = std::thread::scope(|scope| {
-            let worker = || {
-                let mut found = Vec::new();
-                loop {
-                    let host = next.fetch_add(1, Ordering::Relaxed);
-                    if host >= self.places.len() {
-                        return found;
-                    }
-                    found.push((host, of(host)));
-                }
-            };
-            let workers: Vec<_> = (0..AT_ONCE.min(self.places.len()))
-                .map(|_| scope.spawn(worker))
-                .collect();
-            let found = workers.into_iter().filter_map(|worker| worker.join().ok());
-            found.flatten().collect()
-        });
-        for (host, mut described) in found {
+            let mut described = self.pool.describe(host, device, to, stop).ok();
             if let (Way::Lab(lab), Some(described)) = (&self.way, &mut described) {
                 lab.complete(host, described);
             }
-            self.described[host] = described;
+            described
+        };
+        let hosts: Vec<usize> = (0..self.places.len()).collect();
+        let mut found = Vec::new();
+        for some in hosts.chunks(AT_ONCE) {
+            found.extend(std::thread::scope(|scope| {
+                let threads = some.iter().map(|host| scope.spawn(|| of(*host)));
+                let threads: Vec<_> = threads.collect();
+                let found = threads
+                    .into_iter()
+                    .map(|thread| thread.join().ok().flatten());
+                found.collect::<Vec<_>>()
+            }));
         }
+        self.described = found;
     }
 
     /// Reports each host without an agent.
@@ -328,14 +299,10 @@ impl Ground {
 
     /// Whether hosts are on one machine.
     fn share_cpus(&self) -> bool {
-        // A node has a station in each network.
-        let hosts = self.described.iter().take(self.hosts);
-        let boots = hosts.flatten().filter_map(|host| host.boot_id.as_ref());
-        let mut boots: Vec<_> = boots.collect();
-        let all = boots.len();
-        boots.sort_unstable();
-        boots.dedup();
-        boots.len() < all || matches!(self.way, Way::Lab(_))
+        let boots = self.described.iter().flatten();
+        let boots: Vec<&String> = boots.filter_map(|host| host.boot_id.as_ref()).collect();
+        let different: BTreeSet<&String> = boots.iter().copied().collect();
+        different.len() < boots.len() || matches!(self.way, Way::Lab(_))
     }
 
     /// The name of a host's place.
@@ -377,13 +344,7 @@ impl Ground {
         session: &mut Session,
         [sender, receiver]: [usize; 2],
     ) -> Result<(), ExecuteError> {
-        let Way::Hosts {
-            spec,
-            hosts,
-            cluster,
-            ..
-        } = &self.way
-        else {
+        let Way::Hosts { spec, hosts, .. } = &self.way else {
             return Ok(());
         };
         let named = |host: usize, device: &NamedHost| NamedHost {
@@ -397,27 +358,6 @@ impl Ground {
             ..(**spec).clone()
         };
         let named = Named::new(spec, hosts[sender].clone(), hosts[receiver].clone());
-        named.connect(session, &self.requested)?;
-        for (role, host) in [(Role::Sender, sender), (Role::Receiver, receiver)] {
-            let endpoint = session.endpoint(role);
-            if let (Some(cluster), Some(own)) = (cluster, endpoint.addresses.first()) {
-                endpoint.reached_at = cluster.service(host, *own)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether data to a host go to a Service that nodes may not know yet.
-    pub fn is_settling(&self, host: usize) -> bool {
-        let Way::Hosts {
-            cluster: Some(cluster),
-            hosts,
-            ..
-        } = &self.way
-        else {
-            return false;
-        };
-        let target = hosts[host].target();
-        target.is_some_and(|target| target.kind.is_service()) && cluster.is_settling()
+        named.connect(session, &self.requested)
     }
 }

@@ -1,58 +1,123 @@
-//! A mesh on its hosts: agents that are kept over all runs, the runs round by round, and a second stage
-//! among the suspects.
+//! A mesh on its hosts: agents that are kept over all runs, and the runs round by round, all of them or those that a log
+//! lacks.
 
-mod follow;
 mod ground;
-mod job;
 mod rounds;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
+use bitcost_model::event::Event;
+use bitcost_model::plan::Plan;
+use bitcost_study::Study;
 use bitcost_study::mesh::Mesh;
 
+use self::ground::Ground;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
 use crate::logged::Logged;
+use crate::machines::check_same;
 use crate::progress::Progress;
-use crate::recorder::{Executed, Target};
-use crate::store::StoreError;
+use crate::recorder::{Executed, Recorder, Target};
+use crate::store::{StoreError, Writer};
 
-pub use job::Job;
-
-/// Executes a mesh from its first run.
-///
-/// # Errors
-/// When fewer than two hosts have an agent, or the log cannot be written.
-pub fn start(
-    job: &Job,
-    target: impl FnOnce() -> Result<Target, StoreError>,
-    stop: &AtomicBool,
-    progress: &mut dyn Progress,
-) -> Result<Executed, ExecuteError> {
-    let mut ground = job.ground(stop, progress)?;
-    let executed = job.first(&mut ground, target()?, stop, progress)?;
-    follow::follow(job, &mut ground, executed, stop, progress)
+/// A mesh that is executed.
+pub struct Job<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// Its mesh.
+    pub mesh: &'a Mesh,
+    /// Its runs.
+    pub plan: &'a Plan,
+    /// How its hosts are reached.
+    pub destination: &'a Destination,
+    /// The command line, for the log.
+    pub command_line: &'a [String],
 }
 
-/// Makes the missing runs of a mesh.
-///
-/// # Errors
-/// As [`start`], and when a host is not the one of the execution.
-pub(crate) fn resume(
-    logged: &Logged,
-    mesh: &Mesh,
-    (destination, command_line): (&Destination, &[String]),
-    stop: &AtomicBool,
-    progress: &mut dyn Progress,
-) -> Result<Executed, ExecuteError> {
-    let job = Job {
-        study: &logged.study,
-        mesh,
-        plan: &logged.plan,
-        destination,
-        command_line,
-    };
-    let mut ground = job.ground(stop, progress)?;
-    let executed = job.rest(&mut ground, logged, stop, progress)?;
-    follow::follow(&job, &mut ground, executed, stop, progress)
+impl Job<'_> {
+    /// Makes all runs, in a new log.
+    ///
+    /// # Errors
+    /// When fewer than two hosts have an agent, or the log cannot be written.
+    pub fn start(
+        &self,
+        target: impl FnOnce() -> Result<Target, StoreError>,
+        stop: &AtomicBool,
+        progress: &mut dyn Progress,
+    ) -> Result<Executed, ExecuteError> {
+        let mut ground = Ground::open(self, stop, progress)?;
+        let mut recorder = Recorder::new(target()?, progress);
+        recorder.begin(self.study, self.plan, self.command_line.to_vec())?;
+        recorder.record(&ground.event(self.study, self.destination))?;
+        Ok(self.made(&mut ground, recorder, &BTreeSet::new(), stop))
+    }
+
+    /// Makes the runs that a log lacks.
+    ///
+    /// # Errors
+    /// As [`Job::start`], and when a host is not the one of the execution.
+    pub fn resume(
+        &self,
+        logged: &Logged,
+        stop: &AtomicBool,
+        progress: &mut dyn Progress,
+    ) -> Result<Executed, ExecuteError> {
+        let mut ground = Ground::open(self, stop, progress)?;
+        let writer = Writer::resume(&logged.folder, &logged.end)?;
+        if let Some(Event::Prepared {
+            endpoints, hosts, ..
+        }) = &logged.prepared
+        {
+            let now = ground.ends();
+            for was in endpoints {
+                let Some(is) = now.iter().find(|is| is.place == was.place) else {
+                    let place = &was.place;
+                    progress.message(&format!("{place} is missing now; its runs have no result"));
+                    continue;
+                };
+                let (was, is) = (std::slice::from_ref(was), std::slice::from_ref(is));
+                check_same(was, is, hosts.is_some())?;
+            }
+        }
+        let mut recorder = Recorder::resumed(writer, logged, self.command_line.to_vec(), progress)?;
+        if logged.prepared.is_none() {
+            recorder.record(&ground.event(self.study, self.destination))?;
+        }
+        Ok(self.made(&mut ground, recorder, &logged.done, stop))
+    }
+
+    fn made(
+        &self,
+        ground: &mut Ground,
+        recorder: Recorder,
+        done: &BTreeSet<u32>,
+        stop: &AtomicBool,
+    ) -> Executed {
+        recorder.watched(|sink, _| rounds::make(ground, (self.mesh, self.plan), done, stop, sink))
+    }
+}
+
+/// Refuses what the runs of a mesh cannot request.
+fn possible(plan: &Plan) -> Result<(), ExecuteError> {
+    let refused = plan.cells.iter().find_map(|cell| {
+        let conditions = &cell.conditions;
+        [
+            (conditions.program.is_some(), "program"),
+            (conditions.mode_auto, "mode = \"auto\""),
+            (
+                conditions.emulator_queue_limit.is_some(),
+                "emulator_queue_limit",
+            ),
+            (conditions.path_change.is_some(), "path_change"),
+            (conditions.moderation_us.is_some(), "moderation"),
+        ]
+        .into_iter()
+        .find_map(|(is_there, name)| is_there.then_some(name))
+    });
+    refused.map_or(Ok(()), |name| {
+        Err(ExecuteError::Usage(format!(
+            "the runs of a mesh have no {name}; leave it out, or study two hosts"
+        )))
+    })
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::time::Duration;
 
 use bitcost_controller::{ControllerError, Ending, Sink, now};
 use bitcost_model::Unavailable;
@@ -13,14 +12,10 @@ use bitcost_study::mesh::Mesh;
 
 use super::ground::Ground;
 
-/// The pause before a run is made again.
-const PAUSE: Duration = Duration::from_millis(500);
-
-/// A run between two hosts, played by two agents of the pool.
+/// A run between two hosts.
 struct Run<'a> {
     planned: &'a PlannedRun,
     hosts: [usize; 2],
-    agents: [usize; 2],
 }
 
 /// Makes the runs that are not in `done`.
@@ -38,13 +33,21 @@ pub fn make(
     for length in mesh.group_lengths(plan) {
         let group = &plan.runs[at..at + length];
         at += length;
-        let missing: Vec<&PlannedRun> = group
-            .iter()
-            .filter(|run| !done.contains(&run.index))
+        let missing = group.iter().filter(|run| !done.contains(&run.index));
+        let runs: Vec<Run> = missing
+            .filter_map(|planned| {
+                let levels = &plan.cells[planned.cell].levels;
+                let place = |index: usize| mesh.place(&levels.get(index)?.1);
+                let hosts = [place(0)?, place(1)?];
+                Some(Run { planned, hosts })
+            })
             .collect();
-        let runs = runs(mesh, plan, &missing);
-        let is_at_once = mesh.is_concurrent || mesh.at_once() > 1;
-        for some in runs.chunks(if is_at_once { runs.len().max(1) } else { 1 }) {
+        let at_once = if mesh.is_concurrent {
+            runs.len().max(1)
+        } else {
+            1
+        };
+        for some in runs.chunks(at_once) {
             if stop.load(Ordering::Relaxed)
                 || together(ground, plan, some, stop, sink)? == Ending::Interrupted
             {
@@ -60,35 +63,6 @@ pub fn make(
     Ok(Ending::Complete)
 }
 
-/// The runs of a group with their hosts. Where a host is in several, each has an agent more.
-fn runs<'a>(mesh: &Mesh, plan: &Plan, group: &[&'a PlannedRun]) -> Vec<Run<'a>> {
-    let mut taken = BTreeSet::new();
-    let mut more = mesh.stations();
-    let mut runs = Vec::new();
-    for planned in group {
-        let levels = &plan.cells[planned.cell].levels;
-        let place = |index: usize| mesh.place(&levels.get(index)?.1);
-        let (Some(sender), Some(receiver)) = (place(0), place(1)) else {
-            continue;
-        };
-        let network = mesh.network(levels) * mesh.hosts.len();
-        let hosts = [sender + network, receiver + network];
-        let agents = hosts.map(|host| match taken.insert(host) {
-            true => host,
-            false => {
-                more += 1;
-                more - 1
-            }
-        });
-        runs.push(Run {
-            planned,
-            hosts,
-            agents,
-        });
-    }
-    runs
-}
-
 /// Makes runs at the same time.
 fn together(
     ground: &mut Ground,
@@ -97,13 +71,12 @@ fn together(
     stop: &AtomicBool,
     sink: &mut Sink,
 ) -> Result<Ending, ControllerError> {
-    let pairs = |run: &Run| [(run.agents[0], run.hosts[0]), (run.agents[1], run.hosts[1])];
-    let agents: Vec<(usize, usize)> = runs.iter().flat_map(pairs).collect();
+    let hosts: Vec<usize> = runs.iter().flat_map(|run| run.hosts).collect();
     ground
-        .start(&agents, stop)
+        .start(&hosts, stop)
         .map_err(|error| Unavailable(error.to_string()))?;
     let shared = &*ground;
-    let ended = match runs {
+    match runs {
         [one] => made(shared, plan, one, stop, sink),
         several => std::thread::scope(|scope| {
             let (events, inbox) = mpsc::channel();
@@ -131,38 +104,11 @@ fn together(
                     Ending::Complete => Ok(all),
                 })
         }),
-    };
-    let extra = agents.iter().filter(|(agent, host)| agent != host);
-    extra.for_each(|(agent, _)| ground.pool.dismiss(*agent));
-    ended
-}
-
-/// One run with its first and last event. While nodes may not know a Service yet, a run that fails is made again.
-fn made(
-    ground: &Ground,
-    plan: &Plan,
-    run: &Run,
-    stop: &AtomicBool,
-    sink: &mut Sink,
-) -> Result<Ending, ControllerError> {
-    while ground.is_settling(run.hosts[1]) {
-        let mut events = Vec::new();
-        let mut keep = |event| {
-            events.push(event);
-            Ok(())
-        };
-        let ending = tried(ground, plan, run, stop, &mut keep)?;
-        let failed = |event: &Event| matches!(event, Event::RunFailed { .. });
-        if stop.load(Ordering::Relaxed) || !events.iter().any(failed) {
-            let passed = events.into_iter().try_for_each(sink);
-            return Ok(passed.map(|()| ending)?);
-        }
-        std::thread::sleep(PAUSE);
     }
-    tried(ground, plan, run, stop, sink)
 }
 
-fn tried(
+/// One run with its first and last event.
+fn made(
     ground: &Ground,
     plan: &Plan,
     run: &Run,
@@ -198,7 +144,7 @@ fn tried(
     };
     let opened = ground
         .pool
-        .session(run.agents, ground.ends_of(run.hosts), stop);
+        .session(run.hosts, ground.ends_of(run.hosts), stop);
     let opened = opened.map_err(|error| match error {
         ControllerError::Stopped => None,
         error => Some(error.to_string()),

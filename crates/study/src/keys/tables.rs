@@ -5,7 +5,7 @@ use bitcost_model::shaping::DelayBackend;
 use super::key::{Form, Key, Table};
 use crate::answer::SENTENCES_MOST;
 use crate::definition::BLOCKS_MOST;
-use crate::mesh::{Network, Pattern};
+use crate::mesh::{Mesh, Pattern};
 use crate::picture::{Bars, PictureKind, Scale};
 use crate::topology::{BYTES, LIMIT, MODERATION, RATE, SHARE, TIME};
 
@@ -143,9 +143,9 @@ pub(crate) const MESH: Table = Table {
     keys: keys! {
         key("hosts", Form::Names, "The hosts: `local`, or names that ssh knows (default: all hosts of the lab).");
         key("file", Form::Text, "A file with a host on each line, relative to the study, instead of `hosts`.");
-        key("pattern", Form::Quantity(Pattern::ALLOWED), "Which pairs are measured (default: screen, which is four random matchings, then all pairs of the suspects and as many other hosts).");
+        key("pattern", Form::Quantity(Pattern::ALLOWED), "Which pairs are measured (default: screen, which is four random matchings).");
         key("pairs", Form::FileOrLines, "The senders and receivers, instead of `pattern`: lines such as `n1 n2`, in a file or in a list.");
-        key("network", Form::Quantity(Network::ALLOWED), "The networks of `--kubernetes` in which pairs are measured: that of pods, that of the nodes, or that of pods through a Service in front of the receiver; a list makes it a factor (default: pod).");
+        key("network", Form::Quantity(Mesh::NETWORKS), "The network of `--kubernetes` in which pairs are measured: that of pods, or that of the nodes (default: pod).");
         key("concurrent", Form::Switch, "Whether all pairs of a round are measured at once, which loads the network (default: false).");
     },
 };

@@ -1,19 +1,14 @@
 //! The plan of a mesh: a cell for each pair of hosts and each cell of the study's own factors.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::place::{Places, Ports};
 use bitcost_model::plan::{Lengths, Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
 
-use super::{CELLS_MOST, Mesh, Network, RECEIVER, RUNS_MOST, SENDER};
+use super::{CELLS_MOST, Mesh, RECEIVER, RUNS_MOST, SENDER};
 use crate::plan::shuffled;
-
-/// The port of the first flow through a Service, which carries only the ports that it names; below those that kernels
-/// choose.
-const SERVICE_PORT: u16 = 20_000;
 
 impl Mesh {
     /// Every run of this many blocks in its order. The runs of a group follow each other, once for each of the
@@ -48,14 +43,7 @@ impl Mesh {
                 idle_baseline_ms: Some(0),
                 ..own[*cell].conditions.clone()
             };
-            let is_service = self.networks[self.network(&levels)] == Network::Service;
-            Cell {
-                conditions: match is_service {
-                    true => with_known_ports(conditions),
-                    false => conditions,
-                },
-                levels,
-            }
+            Cell { conditions, levels }
         });
         Plan {
             seed,
@@ -73,20 +61,6 @@ impl Mesh {
                 })
                 .collect(),
         }
-    }
-
-    /// The ports that Services in front of the hosts of a plan carry, each with whether it is one of datagrams.
-    pub fn service_ports(&self, plan: &Plan) -> BTreeSet<(bool, u16)> {
-        let is_service =
-            |cell: &&Cell| self.networks[self.network(&cell.levels)] == Network::Service;
-        let cells = plan.cells.iter().filter(is_service);
-        let parts = cells.flat_map(|cell| cell.conditions.parts());
-        let ports = parts.filter_map(|part| {
-            let own = Ports::of_flows(part.places.receiver.ports?.first, part.flows);
-            let is_datagram = part.workload.is_datagram();
-            Some((own.first..=own.last).map(move |port| (is_datagram, port)))
-        });
-        ports.flatten().collect()
     }
 
     /// The lengths of the groups of a plan's runs, in order: the runs of one group may be made at once.
@@ -115,21 +89,6 @@ impl Mesh {
             self.pattern.name()
         )))
     }
-}
-
-/// The conditions with a port for each flow at the receiver, where they name none.
-fn with_known_ports(mut conditions: Conditions) -> Conditions {
-    let mut first = SERVICE_PORT;
-    let mut give = |places: &mut Places, flows: u32| {
-        let own = Ports::of_flows(first, flows);
-        places.receiver.ports.get_or_insert(own);
-        first = own.last.saturating_add(1);
-    };
-    give(&mut conditions.places, conditions.flows);
-    for part in &mut conditions.background {
-        give(&mut part.places, part.flows);
-    }
-    conditions
 }
 
 #[cfg(test)]

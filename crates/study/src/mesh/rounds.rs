@@ -13,8 +13,7 @@ pub type Pair = (usize, usize);
 const ROUNDS: u64 = 0x6d65_7368;
 
 impl Mesh {
-    /// The pairs of a block in groups, one after the other. In a group no host is in two pairs, except in
-    /// an incast and an outcast. Both directions of a pair are in two groups that follow each other.
+    /// The pairs of a block in groups, one after the other. In a group no host is in two pairs. Both directions of a pair are in two groups that follow each other.
     pub fn groups(&self, seed: u64, block: u32) -> Vec<Vec<Pair>> {
         let mut random = ChaCha8Rng::seed_from_u64(seed ^ ROUNDS);
         random.set_stream(u64::from(block));
@@ -48,12 +47,6 @@ impl Mesh {
                 shuffle(&mut pairs, random);
                 coloured(pairs.into_iter())
             }
-            Pattern::Incast(number) => {
-                let swapped = |group: Vec<Pair>| group.into_iter().map(|(a, b)| (b, a)).collect();
-                let stars = stars(hosts, *number, random);
-                stars.into_iter().map(swapped).collect()
-            }
-            Pattern::Outcast(number) => stars(hosts, *number, random),
         }
     }
 
@@ -127,33 +120,17 @@ fn one_by_one(pairs: impl Iterator<Item = Pair>, random: &mut ChaCha8Rng) -> Vec
     groups
 }
 
-fn stars(hosts: usize, number: usize, random: &mut ChaCha8Rng) -> Vec<Vec<Pair>> {
-    let mut centres: Vec<usize> = (0..hosts).collect();
-    shuffle(&mut centres, random);
-    let star = |centre: usize| -> Vec<Pair> {
-        let mut others: Vec<usize> = (0..hosts).filter(|host| *host != centre).collect();
-        shuffle(&mut others, random);
-        others.truncate(number);
-        others.into_iter().map(|other| (centre, other)).collect()
-    };
-    centres.into_iter().map(star).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::Network;
     use super::*;
 
     fn mesh(hosts: usize, pattern: Pattern) -> Mesh {
         Mesh {
             hosts: (0..hosts).map(|host| format!("n{host}")).collect(),
-            written: Vec::new(),
-            is_lab: false,
             pattern,
-            is_concurrent: false,
-            networks: vec![Network::Pod],
+            ..Mesh::default()
         }
     }
 
@@ -214,17 +191,5 @@ mod tests {
         assert_eq!(mesh.groups(1, 0), mesh.groups(1, 0));
         assert_ne!(mesh.groups(1, 0), mesh.groups(2, 0));
         assert_ne!(mesh.groups(1, 0), mesh.groups(1, 1));
-    }
-
-    #[test]
-    fn an_incast_has_one_receiver_and_an_outcast_one_sender() {
-        for group in mesh(8, Pattern::Incast(3)).groups(1, 0) {
-            assert_eq!(group.len(), 3);
-            assert!(group.iter().all(|(_, to)| *to == group[0].1));
-        }
-        for group in mesh(3, Pattern::Outcast(5)).groups(1, 0) {
-            assert_eq!(group.len(), 2);
-            assert!(group.iter().all(|(from, _)| *from == group[0].0));
-        }
     }
 }

@@ -57,19 +57,6 @@ pub fn with_hosts(text: &str, hosts: Option<&str>, pairs: Option<&str>) -> Resul
     Ok(document.to_string())
 }
 
-/// The text with these pairs, a line each, instead of its pattern.
-///
-/// # Errors
-/// As [`with_hosts`].
-pub fn with_pairs(text: &str, pairs: &str) -> Result<String, Invalid> {
-    let mut document: DocumentMut = with_hosts(text, None, Some(pairs))?
-        .parse()
-        .map_err(|_| Invalid("it is not TOML".to_owned()))?;
-    let mesh = document.get_mut("mesh").and_then(Item::as_table_like_mut);
-    mesh.map(|mesh| mesh.remove("pattern"));
-    Ok(document.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

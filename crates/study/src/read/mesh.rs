@@ -9,7 +9,7 @@ use toml_edit::Value;
 use crate::definition::{Factor, Level};
 use crate::error::StudyError;
 use crate::keys::MESH;
-use crate::mesh::{HOSTS_MOST, Mesh, NETWORK, Network, Pattern, RECEIVER, SENDER};
+use crate::mesh::{HOSTS_MOST, Mesh, Pattern, RECEIVER, SENDER};
 use crate::section::Section;
 
 /// Most pairs that a study lists.
@@ -47,44 +47,20 @@ pub fn mesh(top: &Section, lab: &LabSpec) -> Result<Option<Mesh>, StudyError> {
         }
         pattern = Pattern::Pairs(pairs);
     }
-    match pattern {
-        Pattern::Incast(number) | Pattern::Outcast(number) if number >= hosts.len() => {
-            let most = hosts.len() - 1;
-            let message = format!(
-                "`pattern` has {number} others of each host; allowed: at most {most} with these hosts"
-            );
-            return Err(section.error_at("pattern", message));
-        }
-        _ => {}
-    }
-    let networks = networks(&section)?;
-    if matches!(pattern, Pattern::Incast(_)) && networks.contains(&Network::Service) {
-        let message = "the runs to a host at once would need the same ports of its Service; allowed with the network service: another pattern";
-        return Err(section.error_at("pattern", message));
-    }
+    let network = |value: &Value| match value.as_str()? {
+        "pod" => Some(false),
+        "host" => Some(true),
+        _ => None,
+    };
+    let is_host_network = section.typed("network", Mesh::NETWORKS, network)?;
     Ok(Some(Mesh {
         hosts,
         written,
         is_lab,
         pattern,
         is_concurrent: section.switch("concurrent")?.unwrap_or_default(),
-        networks,
+        is_host_network: is_host_network.unwrap_or_default(),
     }))
-}
-
-/// The networks that a mesh names, or that of pods.
-fn networks(section: &Section) -> Result<Vec<Network>, StudyError> {
-    let read = |value: &Value| {
-        let one = value.as_str().map(|name| vec![name.to_owned()]);
-        let named = one.or_else(|| names(value))?;
-        let all: Option<Vec<Network>> = named.iter().map(|name| Network::named(name)).collect();
-        all.filter(|all| {
-            let mut each = all.iter().enumerate();
-            !all.is_empty() && each.all(|(place, network)| !all[..place].contains(network))
-        })
-    };
-    let networks = section.typed("network", Network::ALLOWED, read)?;
-    Ok(networks.unwrap_or_else(|| vec![Network::Pod]))
 }
 
 /// The factors of which the pair of a run is a level each.
@@ -99,13 +75,7 @@ pub fn factors(mesh: &Mesh) -> Vec<Factor> {
         name: name.to_owned(),
         levels: mesh.hosts.iter().map(|host| level(host)).collect(),
     };
-    let networks = mesh.networks.iter().map(|network| level(network.name()));
-    let network = (mesh.networks.len() > 1).then(|| Factor {
-        name: NETWORK.to_owned(),
-        levels: networks.collect(),
-    });
-    let pair = [factor(SENDER), factor(RECEIVER)];
-    pair.into_iter().chain(network).collect()
+    vec![factor(SENDER), factor(RECEIVER)]
 }
 
 /// Refuses what a mesh cannot be combined with.
@@ -115,7 +85,7 @@ pub fn fits(
     has_rule: bool,
     is_profiled: bool,
 ) -> Result<(), StudyError> {
-    let is_taken = |factor: &&Factor| [SENDER, RECEIVER, NETWORK].contains(&factor.name.as_str());
+    let is_taken = |factor: &&Factor| [SENDER, RECEIVER].contains(&factor.name.as_str());
     if let Some(factor) = factors.iter().find(is_taken) {
         let message = format!(
             "a mesh has the factor `{}`; allowed: another name",
@@ -145,7 +115,7 @@ pub fn blocks(top: &Section, blocks: u32) -> Result<u32, StudyError> {
 
 /// A host without how it is reached.
 fn name(written: &str) -> &str {
-    let ways = ["ssh:", "slurm:", "kubernetes:", "pod:"];
+    let ways = ["ssh:", "slurm:", "kubernetes:"];
     let way = ways.iter().find_map(|way| written.strip_prefix(way));
     way.filter(|name| !name.starts_with("//"))
         .unwrap_or(written)

@@ -8,9 +8,7 @@ use std::process::{Command, Stdio};
 use bitcost_model::Unavailable;
 use bitcost_model::event::Kubernetes;
 use bitcost_model::harmless;
-use serde::de::DeserializeOwned;
 
-use super::status;
 use crate::error::ExecuteError;
 
 /// The most that kubectl may print: the pods of the largest mesh are a tenth of it.
@@ -98,13 +96,13 @@ impl Kubectl {
         Ok(self.carried(words, "")?)
     }
 
-    /// Creates objects; returns them as the cluster has them.
+    /// Creates objects.
     ///
     /// # Errors
     /// As [`Kubectl::ask`].
-    pub fn create<T: DeserializeOwned>(&self, manifest: &str) -> Result<Vec<T>, ExecuteError> {
-        let said = self.carried(&["create", "--filename=-", "--output=json"], manifest);
-        Ok(status::several(&said?)?)
+    pub fn create(&self, manifest: &str) -> Result<(), ExecuteError> {
+        self.carried(&["create", "--filename=-"], manifest)?;
+        Ok(())
     }
 
     fn carried(&self, words: &[&str], input: &str) -> Result<String, Unavailable> {

@@ -1,7 +1,5 @@
-//! The jobs that start pods, one for each node and network, which the cluster removes when it has ended, and the
-//! Services, which it removes with their job.
+//! The jobs that start pods, one for each node, which the cluster removes when it has ended.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bitcost_model::event::Kubernetes;
@@ -11,10 +9,7 @@ use serde_json::{Value, json};
 pub const CONTAINER: &str = "bitcost";
 
 /// The folder of the journal in a container: every container has it, for every user.
-pub const STATE_FOLDER: &str = "BITCOST_STATE_DIR=/dev/shm/bitcost";
-
-/// What every job of bitcost has.
-pub const MANAGED: &str = "app.kubernetes.io/managed-by=bitcost";
+const STATE_FOLDER: &str = "/dev/shm/bitcost";
 
 /// The label with the execution of a job.
 pub const RUN_LABEL: &str = "bitcost/run";
@@ -54,60 +49,20 @@ pub fn list(items: Vec<Value>) -> String {
     json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string()
 }
 
-/// The labels of what bitcost makes for a target.
-fn labels(run: &str, number: usize) -> Value {
-    let (managed, by) = MANAGED.split_once('=').unwrap_or_default();
-    json!({ managed: by, RUN_LABEL: run, TARGET_LABEL: number.to_string() })
-}
-
-/// The labels that only the pod of a target's job has.
-pub fn selector(run: &str, number: usize) -> BTreeMap<String, String> {
-    let own = [
-        (RUN_LABEL, run.to_owned()),
-        (TARGET_LABEL, number.to_string()),
-    ];
-    own.map(|(name, value)| (name.to_owned(), value)).into()
-}
-
-/// A Service of these ports in front of the pod with these labels. The cluster removes it with the job that owns it.
-pub fn service(
-    (run, number): (&str, usize),
-    selector: &BTreeMap<String, String>,
-    ports: &BTreeSet<(bool, u16)>,
-    (owner, uid): (&str, &str),
-) -> Value {
-    let port = |(is_datagram, port): &(bool, u16)| {
-        let protocol = if *is_datagram { "UDP" } else { "TCP" };
-        let name = format!("{}-{port}", protocol.to_lowercase());
-        json!({ "name": name, "protocol": protocol, "port": port })
-    };
-    json!({
-        "apiVersion": "v1", "kind": "Service",
-        "metadata": {
-            "name": name(run, number), "labels": labels(run, number),
-            "ownerReferences": [{
-                "apiVersion": "batch/v1", "kind": "Job", "name": owner, "uid": uid,
-            }],
-        },
-        "spec": {
-            "selector": selector, "ports": ports.iter().map(port).collect::<Vec<_>>(),
-            "ipFamilyPolicy": "PreferDualStack", "publishNotReadyAddresses": true,
-        },
-    })
-}
-
 impl Job<'_> {
     /// The object: a pod with the least rights, at the node whatever taints it has, that is never started twice.
     pub fn manifest(&self, spec: &Kubernetes) -> Value {
-        let (state, folder) = STATE_FOLDER.split_once('=').unwrap_or_default();
-        let labels = labels(self.run, self.number);
+        let labels = json!({
+            "app.kubernetes.io/managed-by": "bitcost",
+            RUN_LABEL: self.run, TARGET_LABEL: self.number.to_string(),
+        });
         let node = json!({ "key": "metadata.name", "operator": "In", "values": [self.node] });
         let affinity = json!({ "nodeAffinity": { "requiredDuringSchedulingIgnoredDuringExecution": {
             "nodeSelectorTerms": [{ "matchFields": [node] }],
         } } });
         let container = json!({
             "name": CONTAINER, "image": spec.image, "imagePullPolicy": spec.pull_policy,
-            "command": self.command, "env": [{ "name": state, "value": folder }],
+            "command": self.command, "env": [{ "name": "BITCOST_STATE_DIR", "value": STATE_FOLDER }],
             "securityContext": {
                 "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] },
             },
@@ -138,16 +93,6 @@ impl Job<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_service_has_an_owner_and_the_ports_of_flows() {
-        let ports = BTreeSet::from([(false, 20_000), (true, 20_001)]);
-        let made = service(("0a", 3), &selector("0a", 0), &ports, ("bitcost-0a-0", "7"));
-        assert_eq!(made["metadata"]["ownerReferences"][0]["uid"], "7");
-        assert_eq!(made["spec"]["selector"][TARGET_LABEL], "0");
-        let port = json!({ "name": "udp-20001", "protocol": "UDP", "port": 20_001 });
-        assert_eq!(made["spec"]["ports"][1], port);
-    }
 
     #[test]
     fn a_job_is_bound_to_its_node_and_ends_alone() {

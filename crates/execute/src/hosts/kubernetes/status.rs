@@ -1,4 +1,4 @@
-//! What the cluster says of pods, jobs and events, as kubectl prints it in JSON. It is data from outside: what is not
+//! What the cluster says of pods and events, as kubectl prints it in JSON. It is data from outside: what is not
 //! understood is a reason, not a crash.
 
 use std::collections::BTreeMap;
@@ -25,8 +25,6 @@ const FINAL: &[&str] = &[
 /// The state of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// There is no pod.
-    Absent,
     /// It may still start; with what it waits for.
     Waiting(String),
     /// It runs in a pod with these addresses.
@@ -52,9 +50,7 @@ pub struct Metadata {
     #[serde(default)]
     pub name: String,
     #[serde(default)]
-    pub uid: String,
-    #[serde(default)]
-    pub labels: BTreeMap<String, String>,
+    labels: BTreeMap<String, String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -67,7 +63,6 @@ struct PodStatus {
     pod_ips: Vec<PodAddress>,
     conditions: Vec<Condition>,
     container_statuses: Vec<ContainerStatus>,
-    ephemeral_container_statuses: Vec<ContainerStatus>,
 }
 
 #[derive(Deserialize)]
@@ -122,47 +117,30 @@ fn sentence(reason: &str, message: &str) -> String {
     }
 }
 
-/// What kubectl printed, as a type.
-pub fn read<T: DeserializeOwned>(said: &str) -> Result<T, Unavailable> {
-    serde_json::from_str(said).map_err(other_json)
-}
-
-/// The objects that kubectl printed one after the other.
-pub fn several<T: DeserializeOwned>(said: &str) -> Result<Vec<T>, Unavailable> {
-    let all = serde_json::Deserializer::from_str(said).into_iter();
-    all.collect::<Result<_, _>>().map_err(other_json)
-}
-
-fn other_json(error: serde_json::Error) -> Unavailable {
-    Unavailable(format!("kubectl's JSON cannot be read: {error}"))
-}
-
-/// The items of a list.
+/// The items of a list that kubectl printed.
 pub fn items<T: DeserializeOwned>(said: &str) -> Result<Vec<T>, Unavailable> {
-    read::<List<T>>(said).map(|list| list.items)
+    let list = serde_json::from_str::<List<T>>(said);
+    let list =
+        list.map_err(|error| Unavailable(format!("kubectl's JSON cannot be read: {error}")))?;
+    Ok(list.items)
 }
 
 /// The pods of jobs: the number of the target, the pod's name, and its state.
 pub fn pods(said: &str) -> Result<Vec<(usize, String, State)>, Unavailable> {
     let of = |pod: Pod| {
         let number = pod.metadata.labels.get(TARGET_LABEL)?.parse().ok()?;
-        let state = state(&pod.status, &pod.status.container_statuses, CONTAINER);
+        let state = state(&pod.status);
         Some((number, pod.metadata.name, state))
     };
     Ok(items(said)?.into_iter().filter_map(of).collect())
 }
 
-/// The state of an ephemeral container of a pod.
-pub fn ephemeral(said: &str, name: &str) -> Result<State, Unavailable> {
-    let pod: Pod = read(said)?;
-    let containers = &pod.status.ephemeral_container_statuses;
-    Ok(state(&pod.status, containers, name))
-}
-
-fn state(pod: &PodStatus, containers: &[ContainerStatus], name: &str) -> State {
+fn state(pod: &PodStatus) -> State {
+    let mut containers = pod.container_statuses.iter();
+    let container = containers.find(|container| container.name == CONTAINER);
     if matches!(pod.phase.as_str(), "Failed" | "Succeeded") {
         let said = match sentence(&pod.reason, &pod.message) {
-            said if said.is_empty() => ended(containers, name),
+            said if said.is_empty() => ended(container),
             said => said,
         };
         return State::Failed(format!("its pod has ended: {said}"));
@@ -176,7 +154,7 @@ fn state(pod: &PodStatus, containers: &[ContainerStatus], name: &str) -> State {
         let said = harmless(&refused.message);
         return State::Failed(format!("its pod is not scheduled: {said}"));
     }
-    let Some(container) = containers.iter().find(|container| container.name == name) else {
+    let Some(told) = container else {
         let is_scheduled =
             |condition: &Condition| condition.kind == "PodScheduled" && condition.status == "True";
         return State::Waiting(match pod.conditions.iter().any(is_scheduled) {
@@ -188,12 +166,10 @@ fn state(pod: &PodStatus, containers: &[ContainerStatus], name: &str) -> State {
         waiting,
         running,
         terminated,
-    } = &container.state;
+    } = &told.state;
     let addresses: Vec<IpAddr> = pod.pod_ips.iter().map(|address| address.ip).collect();
     match (waiting, running, terminated) {
-        (_, _, Some(_)) => {
-            State::Failed(format!("its container ended: {}", ended(containers, name)))
-        }
+        (_, _, Some(_)) => State::Failed(format!("its container ended: {}", ended(container))),
         (_, Some(_), _) if !addresses.is_empty() => State::Running(addresses),
         (Some(told), ..) if FINAL.contains(&told.reason.as_str()) => {
             State::Failed(format!("its container does not start: {}", told.words()))
@@ -203,101 +179,12 @@ fn state(pod: &PodStatus, containers: &[ContainerStatus], name: &str) -> State {
     }
 }
 
-fn ended(containers: &[ContainerStatus], name: &str) -> String {
-    let container = containers.iter().find(|container| container.name == name);
+fn ended(container: Option<&ContainerStatus>) -> String {
     let told = container.and_then(|container| container.state.terminated.as_ref());
     told.map_or("without a reason".to_owned(), |told| {
         let code = told.exit_code.unwrap_or_default();
         format!("{} with exit status {code}", told.words())
     })
-}
-
-/// A pod as it was asked for.
-#[derive(Deserialize)]
-pub struct Asked {
-    pub metadata: Metadata,
-    #[serde(default)]
-    spec: AskedSpec,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct AskedSpec {
-    containers: Vec<AskedContainer>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct AskedContainer {
-    resources: Resources,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Resources {
-    limits: BTreeMap<String, String>,
-}
-
-impl Asked {
-    /// The CPUs whose time all containers may use together; absent where one has no limit.
-    pub fn cpus(&self) -> Option<f64> {
-        let limit = |container: &AskedContainer| {
-            let text = container.resources.limits.get("cpu")?;
-            match text.strip_suffix('m') {
-                Some(thousandths) => Some(thousandths.parse::<f64>().ok()? / 1000.0),
-                None => text.parse().ok(),
-            }
-        };
-        let limits: Option<Vec<f64>> = self.spec.containers.iter().map(limit).collect();
-        limits
-            .map(|limits| limits.iter().sum())
-            .filter(|cpus| *cpus > 0.0)
-    }
-}
-
-/// A Service that was created.
-#[derive(Deserialize)]
-pub struct Service {
-    pub metadata: Metadata,
-    pub spec: ServiceSpec,
-}
-
-#[derive(Deserialize)]
-pub struct ServiceSpec {
-    /// Its addresses: one of each version of IP that the cluster has.
-    #[serde(rename = "clusterIPs")]
-    pub addresses: Vec<IpAddr>,
-}
-
-/// An object of which only the name and the labels are of interest.
-#[derive(Deserialize)]
-pub struct Object {
-    pub metadata: Metadata,
-}
-
-#[derive(Deserialize)]
-struct AnyJob {
-    metadata: Metadata,
-    #[serde(default)]
-    status: JobStatus,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct JobStatus {
-    conditions: Vec<Condition>,
-}
-
-/// The names of the jobs that have ended.
-pub fn ended_jobs(said: &str) -> Result<Vec<String>, Unavailable> {
-    let has_ended = |job: &AnyJob| {
-        let ends = |condition: &Condition| {
-            ["Complete", "Failed"].contains(&condition.kind.as_str()) && condition.status == "True"
-        };
-        job.status.conditions.iter().any(ends)
-    };
-    let jobs = items::<AnyJob>(said)?.into_iter().filter(has_ended);
-    Ok(jobs.map(|job| job.metadata.name).collect())
 }
 
 #[derive(Deserialize)]
@@ -370,33 +257,8 @@ mod tests {
     }
 
     #[test]
-    fn an_ephemeral_container_is_one_of_its_pod() {
-        let said = r#"{"metadata":{"name":"web"},"status":{"phase":"Running","podIPs":[{"ip":"10.1.0.4"}],
-            "containerStatuses":[{"name":"web","state":{"running":{}}}],
-            "ephemeralContainerStatuses":[{"name":"b-1","state":{"running":{}}},{"name":"b-0","state":{"terminated":{"exitCode":0}}}]}}"#;
-        assert!(matches!(ephemeral(said, "b-1"), Ok(State::Running(_))));
-        assert!(matches!(ephemeral(said, "b-0"), Ok(State::Failed(_))));
-        assert!(matches!(ephemeral(said, "b-2"), Ok(State::Waiting(_))));
-    }
-
-    #[test]
-    fn the_quota_of_a_pod_is_that_of_its_containers_together() {
-        let cpus = |containers: &str| {
-            let said = format!(r#"{{"metadata":{{}},"spec":{{"containers":[{containers}]}}}}"#);
-            read::<Asked>(&said).expect("a pod").cpus()
-        };
-        let limited = r#"{"resources":{"limits":{"cpu":"500m"}}}"#;
-        let more = r#"{"resources":{"limits":{"cpu":"2","memory":"1Gi"}}}"#;
-        assert_eq!(cpus(&format!("{limited},{more}")), Some(2.5));
-        assert_eq!((cpus(&format!("{limited},{{}}")), cpus("")), (None, None));
-    }
-
-    #[test]
-    fn jobs_that_have_ended_are_told_from_those_that_run() {
-        let said = r#"{"items":[{"metadata":{"name":"a"},"status":{"conditions":[{"type":"Complete","status":"True"}]}},
-            {"metadata":{"name":"b"},"status":{"active":1}},{"metadata":{"name":"c"}}]}"#;
-        assert_eq!(ended_jobs(said), Ok(vec!["a".to_owned()]));
-        assert!(ended_jobs("nonsense").is_err_and(|why| why.0.contains("JSON cannot be read")));
+    fn the_last_event_is_told_and_what_is_no_list_is_refused() {
+        assert!(pods("nonsense").is_err_and(|why| why.0.contains("JSON cannot be read")));
         assert_eq!(
             last_message(r#"{"items":[{"message":"x"},{"message":"violates PodSecurity"}]}"#),
             Some("violates PodSecurity".to_owned())
