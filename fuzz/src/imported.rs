@@ -11,17 +11,10 @@ pub fn iperf3(bytes: &[u8]) {
     read_as(&["iperf3 --json-stream", "iperf3 -J"], text(bytes));
 }
 
-/// Any text, read as an output of netperf (for people, keys and values, CSV), nttcp, perftest or nccl-tests.
+/// Any text, read as an output of netperf (for people, keys and values, CSV) or nttcp.
 pub fn netperf(bytes: &[u8]) {
     read_as(
-        &[
-            "netperf",
-            "netperf -k",
-            "netperf -o",
-            "nttcp",
-            "perftest (ib_write_bw)",
-            "nccl-tests",
-        ],
+        &["netperf", "netperf -k", "netperf -o", "nttcp"],
         text(bytes),
     );
 }

@@ -39,7 +39,7 @@ pub fn build(
     check_restored()?;
     let Some(topology) = &spec.network else {
         return Err(ExecuteError::Usage(format!(
-            "the lab {} was logged by an older version, which did not keep its topology; start a new execution",
+            "the log has no topology of the lab {}; start a new execution",
             spec.topology
         )));
     };

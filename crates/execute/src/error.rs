@@ -43,14 +43,16 @@ impl From<LabError> for ExecuteError {
 
 impl From<StoreError> for ExecuteError {
     fn from(error: StoreError) -> ExecuteError {
-        use StoreError::{CannotRead, Damaged, NoSuchPath, NotAnEvent, NotAnExecution, TooNew};
+        use StoreError::{
+            CannotRead, Damaged, NoSuchPath, NotAnEvent, NotAnExecution, OtherFormat,
+        };
         match error {
             CannotRead { .. }
             | Damaged { .. }
             | NotAnEvent { .. }
             | NoSuchPath { .. }
             | NotAnExecution { .. }
-            | TooNew { .. } => ExecuteError::Usage(error.to_string()),
+            | OtherFormat { .. } => ExecuteError::Usage(error.to_string()),
             error => ExecuteError::Environment(error.to_string()),
         }
     }

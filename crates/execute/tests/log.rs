@@ -165,7 +165,7 @@ fn a_log_that_grew_since_it_was_read_is_refused_and_kept() {
 }
 
 #[test]
-fn foreign_and_later_logs_are_named() {
+fn foreign_logs_are_named() {
     let (_place, folder) = written();
     let path = folder.join(LOG_NAME);
     fs::write(&path, "{\"a\":1}\n").expect("written");
@@ -176,7 +176,7 @@ fn foreign_and_later_logs_are_named() {
     fs::write(&path, "{\"event\":\"execution_began\",\"format\":99}\n").expect("written");
     assert!(matches!(
         read(&folder),
-        Err(StoreError::TooNew { found: 99, .. })
+        Err(StoreError::OtherFormat { found: 99, .. })
     ));
     fs::remove_file(&path).expect("removed");
     let said = |path: &std::path::Path| read(path).expect_err("no execution").to_string();
@@ -283,7 +283,6 @@ fn changed_removed_swapped_doubled_inserted_and_spliced_lines_are_refused() {
         changed(&|lines| lines[2] = lines[2].replace(",\"checksum\":\"", ",\"checksum\":\"0")),
         3
     );
-    assert_eq!(changed(&|lines| lines[0] = without_checksums(&lines[0])), 1);
     assert_eq!(changed(&|lines| drop(lines.remove(5))), 6);
     assert_eq!(changed(&|lines| lines.swap(5, 6)), 6);
     assert_eq!(changed(&|lines| lines.insert(6, lines[5].clone())), 7);
@@ -322,49 +321,22 @@ fn damaged_lines_are_left_out_where_that_is_asked_for() {
     assert_eq!((found, end.damaged), (expected, vec![5]));
 }
 
-/// The text of a log that claims a format whose lines have no checksums.
-fn without_checksums(text: &str) -> String {
-    text.replace(&format!("\"format\":{FORMAT}"), "\"format\":3")
-}
-
 #[test]
-fn a_log_without_checksums_opens_says_so_and_goes_on_without() {
+fn a_log_of_an_earlier_build_is_refused_with_what_keeps_its_figures() {
     let (_place, folder) = written();
     let path = folder.join(LOG_NAME);
-    let plain: String = lines(&folder)[..3]
+    let whole = lines(&folder);
+    let plain: String = whole[..3]
         .iter()
         .map(|line| format!("{}}}\n", &line[..line.len() - 32]))
         .collect();
-    fs::write(&path, without_checksums(&plain)).expect("written");
-    let log = read(&folder).expect("opens");
-    assert!(!log.end.has_checksums() && log.end.format == Some(3) && log.events.len() == 3);
-    Writer::resume(&folder, &log.end)
-        .expect("resumes")
-        .append(events().last().expect("one"))
-        .expect("appends");
-    assert!(
-        !fs::read_to_string(&path)
-            .expect("reads")
-            .contains("checksum")
-    );
-    let mut mixed = lines(&folder);
-    mixed.push(lines(&written().1)[5].clone());
-    assert_eq!(refused(&folder, &mixed), 5);
-}
-
-#[test]
-fn the_result_of_one_run_under_two_numbers_is_refused_without_checksums() {
-    let place = tempfile::tempdir().expect("a folder");
-    let ended = |run| Event::RunEnded {
-        run,
-        start_uncertainty_us: 1.0,
-        sender: Box::default(),
-        receiver: Box::default(),
-    };
-    let lines: Vec<String> = [1, 12]
-        .map(|run| format!("{}\n", serde_json::to_string(&ended(run)).expect("JSON")))
-        .into();
-    assert_eq!(refused(place.path(), &lines), 2);
+    let later = whole.concat().replace("\"format\":1,", "\"format\":13,");
+    for text in [plain, later] {
+        fs::write(&path, text).expect("written");
+        let error = read(&folder).expect_err("an earlier build's").to_string();
+        assert!(error.contains("never released"), "{error}");
+        assert!(error.contains("show --format csv"), "{error}");
+    }
 }
 
 #[test]

@@ -27,10 +27,10 @@ pub struct Change {
     #[serde(default)]
     pub after: Option<Values>,
     /// Side effects: values that the kernel changes along with it, before ([`crate::snapshot`]).
-    #[serde(default, alias = "along")]
+    #[serde(default)]
     pub side_effects: Values,
     /// The same after; `None` until they were read.
-    #[serde(default, alias = "along_after")]
+    #[serde(default)]
     pub side_effects_after: Option<Values>,
 }
 

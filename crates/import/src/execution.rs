@@ -12,7 +12,9 @@ use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
 
 use crate::Found;
-use crate::pair::PAIR;
+
+/// The factors of the two hosts of a run, from which a mesh is made.
+const PAIR: [&str; 2] = ["sender", "receiver"];
 
 /// Most hosts and pairs of a mesh that a study has.
 const HOSTS_MOST: usize = 10_000;

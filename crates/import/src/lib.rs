@@ -7,11 +7,8 @@ mod found;
 mod iperf3;
 mod lenient;
 pub mod miniedit;
-mod nccl;
 mod netperf;
 mod nttcp;
-mod pair;
-mod perftest;
 mod seconds;
 mod table;
 
@@ -106,16 +103,6 @@ pub const FORMATS: &[Format] = &[
         name: "nttcp",
         is: nttcp::is,
         read: nttcp::read,
-    },
-    Format {
-        name: "perftest (ib_write_bw)",
-        is: perftest::is,
-        read: perftest::read,
-    },
-    Format {
-        name: "nccl-tests",
-        is: nccl::is,
-        read: nccl::read,
     },
 ];
 

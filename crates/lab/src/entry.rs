@@ -21,10 +21,8 @@ const HOSTS: &str = "/etc/hosts";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// The process id of the lab daemon.
-    #[serde(alias = "holder_pid")]
     pub daemon_pid: u32,
     /// The first process of the lab's PID namespace.
-    #[serde(alias = "programs_pid")]
     pub init_pid: u32,
     /// Whether a user namespace owns the lab.
     pub user_namespace: bool,

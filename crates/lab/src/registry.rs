@@ -27,7 +27,6 @@ pub struct Description {
     /// The process id of its controller.
     pub pid: u32,
     /// How to enter it.
-    #[serde(alias = "door")]
     pub entry: Entry,
     /// Its topology as it now is.
     pub topology: Topology,

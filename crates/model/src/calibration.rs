@@ -17,7 +17,7 @@ pub struct Calibration {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Pings>,
     /// One capacity for each setting of the path that the cells have.
-    #[serde(default, alias = "ceilings")]
+    #[serde(default)]
     pub capacities: Vec<Capacity>,
 }
 
@@ -27,7 +27,7 @@ pub struct Capacity {
     /// The cells that have the setting, by their place in the plan.
     pub cells: Vec<usize>,
     /// The saturation run that was made; absent where there is no capacity to measure.
-    #[serde(default, alias = "flood", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturation: Option<Box<Saturation>>,
     /// The data that arrived; absent where it could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub struct Capacity {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent: Option<String>,
     /// The reason why the measured capacity is too low.
-    #[serde(default, alias = "doubt", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::buffers::Buffers;
 use crate::host_settings::{self, SettingRequest};
@@ -106,22 +106,6 @@ pub enum ReceiveSize {
     Bytes(u32),
 }
 
-/// Reads a [`ReceiveSize`]; logs may also say a number, or null for one message.
-fn receive_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReceiveSize, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Named(ReceiveSize),
-        Bytes(u32),
-        Absent(()),
-    }
-    Ok(match Written::deserialize(deserializer)? {
-        Written::Named(size) => size,
-        Written::Bytes(bytes) => ReceiveSize::Bytes(bytes),
-        Written::Absent(()) => ReceiveSize::Message,
-    })
-}
-
 /// Buffer size of a TCP receive call, and the highest low-water mark, of a receiver that chooses
 /// them itself.
 pub const AUTO_RECEIVE_BYTES: u32 = 256 << 10;
@@ -150,8 +134,8 @@ pub enum Pacing {
     Sender,
 }
 
-/// The conditions of one run. Every cell of a study has one of these. A log that was written before
-/// a setting existed reads as that setting's default.
+/// The conditions of one run. Every cell of a study has one of these. A setting that is
+/// not written has its default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Conditions {
@@ -161,7 +145,7 @@ pub struct Conditions {
     #[serde(default)]
     pub direction: Direction,
     /// Concurrent background workloads, each with separate settings ([`Conditions::parts`]).
-    #[serde(default, alias = "beside", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<Conditions>,
     /// The path of the bitcost that plays both endpoints; absent: the one that runs the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -183,14 +167,13 @@ pub struct Conditions {
     /// Bytes that one send call hands over.
     pub message_size_bytes: u32,
     /// Buffer size of one receive call, in bytes.
-    #[serde(deserialize_with = "receive_size")]
     pub receive_size_bytes: ReceiveSize,
     /// User data per TCP segment; absent: what the path gives.
     pub mss: Option<Mss>,
     /// Stateless offloads at both hosts; other sets of offloads are among the host settings.
     pub offloads: Offloads,
     /// Requests to the hosts.
-    #[serde(default, alias = "knobs", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_settings: Vec<SettingRequest>,
     /// The most that may wait in each queue of the lab that delays packets; absent: the lab's own
     /// limit.

@@ -142,8 +142,7 @@ pub struct LinkEmulator {
     pub missed_packets: u64,
     /// CPU time of the emulator's thread, for both directions of the link, in ns.
     pub cpu_ns: u64,
-    /// The rate that it is set to, in bit/s of frames with their Ethernet headers; absent where it has none, and in logs
-    /// of earlier versions.
+    /// The rate that it is set to, in bit/s of frames with their Ethernet headers; absent where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_bps: Option<u64>,
     /// Lateness of the departures after their scheduled time: rising bounds in ns, each with the
@@ -168,15 +167,6 @@ impl LinkEmulator {
     /// The readings of such a line; absent where it is none.
     pub fn of_line(line: &str) -> Option<Vec<LinkEmulator>> {
         serde_json::from_str(line).ok()
-    }
-
-    /// Whether a queue of this kind is one.
-    pub fn is_kind(kind: &str) -> bool {
-        [
-            Self::KIND,
-            "delay_line", // alias in logs of format 4
-        ]
-        .contains(&kind)
     }
 
     /// The segments that arrived, or were made as copies, and have neither left nor been dropped.

@@ -16,11 +16,8 @@ use crate::record::{EndpointRecord, Role, Sample};
 use crate::search::Search;
 use crate::study::{LabSpec, Label};
 
-/// Version of the log format; a reader refuses a higher one.
-pub const FORMAT: u32 = 13;
-
-/// From this format on each line ends with a checksum of itself and of all lines before it.
-pub const FORMAT_WITH_CHECKSUMS: u32 = 4;
+/// Version of the log format; a reader refuses every other one.
+pub const FORMAT: u32 = 1;
 
 /// The JSON Schema of a line of the log.
 pub fn schema() -> serde_json::Value {
@@ -158,7 +155,7 @@ pub struct NamedHost {
 pub struct ProgramUsed {
     /// The name by which runs request it ([`crate::conditions::Conditions::program`]); absent: the
     /// one that runs the study.
-    #[serde(default, alias = "asked", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested: Option<String>,
     /// Its file.
     pub path: String,
@@ -225,7 +222,6 @@ pub enum Event {
         /// The embedded lab; absent on real hosts.
         lab: Option<Box<LabSpec>>,
         /// Both endpoints.
-        #[serde(alias = "ends")]
         endpoints: Vec<EndpointDescription>,
         /// True when both endpoints use the same CPUs.
         shared_cpus: bool,

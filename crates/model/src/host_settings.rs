@@ -49,10 +49,9 @@ words! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingRequest {
     /// The host that is asked, by what it is called, whichever way the data flows; absent: both.
-    #[serde(default, alias = "end")]
+    #[serde(default)]
     pub endpoint: Option<Role>,
     /// The setting.
-    #[serde(alias = "knob")]
     pub setting: String,
     /// The subject of the setting, such as a sysctl's name; absent: the interface towards the peer,
     /// or every CPU.

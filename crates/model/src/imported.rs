@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use crate::metric_names::current_name;
 use crate::record::Role;
 use crate::study::Label;
 
@@ -34,7 +33,6 @@ pub struct ImportedRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_at: Option<String>,
     /// Metrics, by bitcost's names.
-    #[serde(deserialize_with = "with_current_names")]
     pub figures: BTreeMap<String, f64>,
     /// Further facts of the file, by the names that it uses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -45,17 +43,6 @@ pub struct ImportedRun {
     /// Caveats of the figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-}
-
-/// Reads metrics of which some may have an earlier name.
-fn with_current_names<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<String, f64>, D::Error> {
-    let figures = BTreeMap::<String, f64>::deserialize(deserializer)?;
-    let renamed = figures.into_iter();
-    Ok(renamed
-        .map(|(name, value)| (current_name(&name), value))
-        .collect())
 }
 
 /// One interval of a run at one endpoint.

@@ -18,7 +18,6 @@ mod harmless;
 pub mod host_settings;
 pub mod imported;
 pub mod machine;
-pub mod metric_names;
 pub mod modes;
 pub mod near;
 pub mod one_host;

@@ -50,7 +50,6 @@ impl Pings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RttCheck {
     /// The sum of the delays there and back, in microseconds.
-    #[serde(alias = "asked_us")]
     pub requested_us: u64,
     /// The most by which the shortest round trip may differ from it, in microseconds.
     pub tolerance_us: u64,

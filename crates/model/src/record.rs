@@ -34,12 +34,10 @@ pub use crate::tcp_info::TcpInfo;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleBaseline {
     /// The start of the measurement.
-    #[serde(alias = "begin_ns")]
     pub start_ns: u64,
     /// The end of the measurement.
     pub end_ns: u64,
     /// The ticks of each online CPU at the start.
-    #[serde(alias = "begin")]
     pub start: Vec<CpuTicks>,
     /// The ticks of each online CPU at the end.
     pub end: Vec<CpuTicks>,
@@ -67,14 +65,12 @@ pub struct EndpointRecord {
     /// The role of the endpoint in the run's first part.
     pub role: Role,
     /// Settings as requested and as read back.
-    #[serde(alias = "in_force")]
     pub in_effect: Vec<InEffect>,
     /// Offloads as requested and as read back.
     pub offloads: OffloadsInEffect,
     /// CPUs that the traffic thread was confined to; empty: any.
     pub pinned_cpus: Vec<u32>,
     /// Start of the measured window, as measured.
-    #[serde(alias = "window_begin_ns")]
     pub window_start_ns: u64,
     /// End of the measured window, as measured.
     pub window_end_ns: u64,
@@ -93,7 +89,7 @@ pub struct EndpointRecord {
     #[serde(default)]
     pub flows: Vec<FlowRecord>,
     /// The parts after the first, in the order of [`crate::conditions::Conditions::parts`].
-    #[serde(default, alias = "beside", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<PartRecord>,
     /// Ticks per second of [`CpuTicks`] (`USER_HZ`).
     pub ticks_per_second: u64,
@@ -105,19 +101,19 @@ pub struct EndpointRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleBaseline>,
     /// CPU time of other programs on the host around the window; absent where not all processes
-    /// can be seen, and in logs of older versions.
+    /// can be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub foreign: Option<ForeignLoad>,
     /// The speed of the endpoint's CPUs from before the warm-up to after the window; empty with
-    /// `probes = "edges"`, and in logs of older versions.
+    /// `probes = "edges"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub speed: Vec<CpuSpeed>,
     /// The distance to the other endpoint's CPU, in the record of the endpoint that measured it;
     /// absent where the endpoints are on different machines or share their CPUs, with
-    /// `probes = "edges"`, and in logs of older versions.
+    /// `probes = "edges"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_to_core: Option<CoreToCore>,
-    /// Counters around the whole traffic; absent in logs of older versions, and where another program
+    /// Counters around the whole traffic; absent where another program
     /// played the endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Box<WholeRun>>,
@@ -150,65 +146,5 @@ impl EndpointRecord {
     /// Length of the measured window, in seconds; 0 where it ends before it starts.
     pub fn window_seconds(&self) -> f64 {
         self.window_end_ns.saturating_sub(self.window_start_ns) as f64 / 1e9
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Renames keys everywhere in a JSON text.
-    fn renamed(text: &str, names: &[(&str, &str)]) -> String {
-        names.iter().fold(text.to_owned(), |text, (new, old)| {
-            text.replace(&format!("\"{new}\":"), &format!("\"{old}\":"))
-        })
-    }
-
-    #[test]
-    fn records_of_logs_before_format_5_are_read() {
-        let part = PartRecord {
-            role: Role::Receiver,
-            in_effect: Vec::new(),
-            all: FlowRecord {
-                at_start: SocketSizes {
-                    mss_bytes: Some(1448),
-                    ..SocketSizes::default()
-                },
-                ..FlowRecord::default()
-            },
-            flows: Vec::new(),
-        };
-        let record = EndpointRecord {
-            window_start_ns: 7,
-            background: vec![part],
-            samples: vec![Sample {
-                background: vec![PartSample::default()],
-                emulators: vec![crate::counters::LinkEmulator::default()],
-                ..Sample::default()
-            }],
-            idle: Some(IdleBaseline {
-                start_ns: 3,
-                start: vec![CpuTicks::default()],
-                ..IdleBaseline::default()
-            }),
-            ..EndpointRecord::default()
-        };
-        let old = renamed(
-            &serde_json::to_string(&record).expect("JSON"),
-            &[
-                ("in_effect", "in_force"),              // alias
-                ("window_start_ns", "window_begin_ns"), // alias
-                ("background", "beside"),               // alias
-                ("at_start", "at_begin"),
-                ("emulators", "lines"),
-                ("start_ns", "begin_ns"),
-                ("start", "begin"),
-            ],
-        );
-        assert!(old.contains("\"beside\":") && old.contains("\"at_begin\":")); // alias
-        assert_eq!(
-            serde_json::from_str::<EndpointRecord>(&old).ok(),
-            Some(record)
-        );
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Add;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A field that older logs do not have and that is left out where the kernel does not report it.
+/// A field that is left out where the kernel does not report it.
 macro_rules! tcp_info {
     ($($(#[$doc:meta])* $name:ident: $kind:ty,)*) => {
         /// `TCP_INFO` of one endpoint (linux/tcp.h); fields that the kernel does not report are

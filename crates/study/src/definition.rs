@@ -3,7 +3,6 @@
 
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::metric_names::current_name;
 use bitcost_model::near::near_or_all;
 use bitcost_model::study::{Cell, LabSpec, Label, UntilInterval};
 use serde::{Deserialize, Serialize};
@@ -222,26 +221,6 @@ impl Study {
             .iter_mut()
             .for_each(|cell| drop(size_buffers(cell, &self.lab)));
         cells
-    }
-
-    /// Gives metrics with an earlier name the current one.
-    pub(crate) fn rename_metrics(&mut self) {
-        let expect = self.expect.iter_mut();
-        let expected =
-            expect.flat_map(|expect| expect.cells.iter_mut().chain(&mut expect.improvements));
-        let figures = expected.flat_map(|cell| &mut cell.figures);
-        let claims = self.checks.iter_mut().flat_map(|check| &mut check.claims);
-        let pictures = self.pictures.iter_mut().flatten();
-        let names = self.table.metrics.iter_mut().chain(&mut self.answer);
-        let sentences = self.sentences.iter_mut();
-        names
-            .chain(sentences.flat_map(|sentence| &mut sentence.metrics))
-            .chain(self.until.iter_mut().map(|until| &mut until.metric))
-            .chain(figures.map(|(name, _)| name))
-            .chain(claims.map(|claim| &mut claim.metric))
-            .chain(pictures.flat_map(|picture| &mut picture.metrics))
-            .chain(self.named_metrics.iter_mut().map(|metric| &mut metric.name))
-            .for_each(|name| *name = current_name(name));
     }
 
     /// Whether the study sets a setting of a cell, in `[workload]` or by a level.

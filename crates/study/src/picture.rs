@@ -22,9 +22,6 @@ bitcost_model::words! {
 }
 
 impl PictureKind {
-    /// Kinds that studies in older logs name, and that reports no longer have.
-    pub(crate) const FORMER: [&'static str; 2] = ["cpus", "order"];
-
     /// The keys that a study can give for a picture of this kind, in addition to `kind`.
     pub(crate) fn keys(self) -> &'static [&'static str] {
         match self {

@@ -97,7 +97,7 @@ fn hop(series: &Series, queue: &Queue) -> Option<Hop> {
         .filter_map(|sample| Some(same(sample)?.backlog_packets > 0))
         .collect();
     // A queueing discipline may stand before the emulator of the same device.
-    let is_line = LinkEmulator::is_kind(&queue.kind);
+    let is_line = queue.kind == LinkEmulator::KIND;
     let line = is_line.then(|| line(series, &queue.device)).flatten();
     let (dropped, left) = match &line {
         Some(line) => (line.overflowed, line.departed),

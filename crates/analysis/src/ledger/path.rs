@@ -100,7 +100,7 @@ fn queues(both: &Both, port: &Port, ports: &[Port], sent: u64, share: f64) -> Ve
         for after in whole.after.queues.iter().filter(|queue| is_own(queue)) {
             let is_filter = FILTERS.contains(&after.kind.as_str());
             let is_root = after.parent.is_none() && port.ways[1];
-            if LinkEmulator::is_kind(&after.kind) || !(is_filter || is_root) {
+            if after.kind == LinkEmulator::KIND || !(is_filter || is_root) {
                 continue;
             }
             let by = match is_filter {

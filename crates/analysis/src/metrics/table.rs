@@ -1,7 +1,6 @@
 //! The metrics: one row each, and the formulas behind them.
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::metric_names::current_name;
 use bitcost_model::record::Role;
 
 use crate::metrics::attribution::{Attribution, Method, attribute};
@@ -78,9 +77,8 @@ pub const FULL_PACKETS: &str = "full_packets_pct";
 /// The name of the metric that is relative to what calibration found.
 pub(crate) const OF_CAPACITY: &str = "throughput_of_capacity_pct";
 
-/// The metric of this name, which may be an earlier one.
+/// The metric of this name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
-    let name = current_name(name);
     METRICS.iter().find(|metric| metric.name == name)
 }
 

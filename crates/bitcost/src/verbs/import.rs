@@ -13,8 +13,7 @@ use crate::{output, own_json};
 /// Which files, and where to.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Output files of netperf (default, -o, -k), iperf3 (-J, --json-stream), nttcp, perftest
-    /// (ib_write_bw) and nccl-tests, or tables
+    /// Output files of netperf (default, -o, -k), iperf3 (-J, --json-stream) and nttcp, or tables
     /// made from them as CSV; or one MiniEdit file (.mn), which is printed as a lab file
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,

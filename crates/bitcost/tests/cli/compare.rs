@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::words::bitcost;
 
 /// A recorded execution.
-const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older/events.jsonl");
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sizes/events.jsonl");
 
 /// A folder with copies of the log in folders of these names. A copy has the lines that `keep`
 /// accepts.
@@ -18,6 +18,7 @@ fn copies(names: &[&str], keep: impl Fn(&str) -> bool) -> tempfile::TempDir {
         .split_inclusive('\n')
         .filter(|line| keep(line))
         .collect();
+    let log = bitcost_execute::store::seal_again(&log);
     for name in names {
         fs::create_dir_all(place.path().join(name)).unwrap();
         fs::write(place.path().join(name).join("events.jsonl"), &log).unwrap();

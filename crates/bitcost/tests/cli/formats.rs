@@ -2,8 +2,10 @@
 
 use std::process::{Command, Output, Stdio};
 
+use bitcost_execute::store::seal_again;
+
 /// A recorded execution.
-const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older");
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sizes");
 
 fn bitcost(words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
@@ -37,7 +39,7 @@ fn left_out() -> (tempfile::TempDir, String) {
     assert!(log.contains("\"mismatched\":[]"));
     std::fs::write(
         folder.join("events.jsonl"),
-        log.replace("\"mismatched\":[]", "\"mismatched\":[\"rx-gro\"]"),
+        seal_again(&log.replace("\"mismatched\":[]", "\"mismatched\":[\"rx-gro\"]")),
     )
     .unwrap();
     let name = folder.to_str().unwrap().to_owned();
@@ -86,7 +88,7 @@ fn a_run_is_named_where_one_is_printed_and_refused_elsewhere() {
     refused(&["show", LOG, "--run", "1"], "--run needs --format iperf3");
     refused(
         &["show", LOG, "--format", "iperf3", "--run", "3"],
-        "older has no run 3; its runs are 1 to 1",
+        "sizes has no run 3; its runs are 1 to 1",
     );
     refused(
         &["show", LOG, LOG, "--format", "iperf3", "--run", "1"],

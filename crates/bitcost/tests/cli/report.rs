@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// A recorded execution.
-const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older");
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sizes");
 
 /// A report that is opened, with programs from this folder alone.
 fn report(programs: &Path, out: &str) -> Output {

@@ -15,7 +15,7 @@ fn printed(words: &[&str]) -> String {
     stdout + &stderr
 }
 
-const LOG: &str = "tests/older/events.jsonl";
+const LOG: &str = "tests/sizes/events.jsonl";
 
 #[test]
 fn help() {

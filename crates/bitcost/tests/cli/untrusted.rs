@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A recorded execution.
-const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older/events.jsonl");
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sizes/events.jsonl");
 
 fn bitcost(words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));

@@ -145,26 +145,6 @@ fn the_manual_and_completions_are_made_of_every_verb() {
     }
 }
 
-/// A log of this format that was written before most settings and some of a record's fields were
-/// there.
-#[test]
-fn an_older_log_opens() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/older");
-    let (code, text, answer) = bitcost(Path::new("/"), &["show", folder]);
-    assert_eq!(code, Some(0), "{answer}");
-    assert!(text.contains("| 1024               |"), "{text}");
-    assert!(answer.contains("bottleneck   unknown: "), "{answer}");
-    assert!(
-        !text.contains("left out") && !text.contains("no value"),
-        "{text}"
-    );
-    let plan = fs::read_to_string(Path::new(folder).join("events.jsonl")).unwrap();
-    assert!(
-        !plan.contains("\"flows\":") && !plan.contains("\"nodelay\":"),
-        "it is older"
-    );
-}
-
 #[test]
 fn a_miniedit_file_is_printed_as_a_lab_file_and_its_commands_never_run() {
     let folder = tempfile::tempdir().unwrap();

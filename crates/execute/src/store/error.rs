@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use bitcost_model::event::FORMAT;
+
 /// The log's name inside its folder.
 pub const LOG_NAME: &str = "events.jsonl";
 
@@ -77,17 +79,15 @@ pub enum StoreError {
         /// The fault of the line.
         error: serde_json::Error,
     },
-    /// A later version wrote the log.
+    /// Another build wrote the log.
     #[error(
-        "{path} is of log format {found}, this bitcost reads up to {known}; use the version that wrote it"
+        "{path} is of log format {found} of another build, which was never released, and this bitcost reads format {FORMAT} with checksums alone; `bitcost show --format csv` of the build that wrote it keeps its figures"
     )]
-    TooNew {
+    OtherFormat {
         /// The log.
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The highest format that is read.
-        known: u32,
     },
     /// Another process writes to the log.
     #[error("{0} is being written by another bitcost; wait for it to end")]

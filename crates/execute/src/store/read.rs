@@ -1,13 +1,12 @@
 //! Reads a log line by line, complete or truncated; each line is verified before it is used.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use bitcost_analysis::findings::LogPlace;
-use bitcost_model::event::{Event, FORMAT, FORMAT_WITH_CHECKSUMS, Stored};
+use bitcost_model::event::{Event, FORMAT, Stored};
 use bitcost_model::record::EndpointRecord;
 use bitcost_model::units::counted;
 use sha2::{Digest, Sha256};
@@ -55,8 +54,6 @@ const CHUNK: usize = 1 << 18;
 /// The facts about a log that was read to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct End {
-    /// Version of its format; absent if its first line does not have it.
-    pub format: Option<u32>,
     /// Number of complete lines.
     pub lines: usize,
     /// The bytes after the last complete line.
@@ -65,16 +62,11 @@ pub struct End {
     pub whole_bytes: u64,
     /// Numbers of the lines that were left out because they could not be verified or read, from 1.
     pub damaged: Vec<usize>,
-    /// The last line's checksum; absent if the lines have none.
-    pub(crate) chain: Option<Chain>,
+    /// The last line's checksum.
+    pub(crate) chain: Chain,
 }
 
 impl End {
-    /// Whether the lines have checksums.
-    pub fn has_checksums(&self) -> bool {
-        self.chain.is_some()
-    }
-
     /// Caveats of the log itself, one sentence each.
     pub fn caveats(&self) -> Vec<String> {
         let mut found = Vec::new();
@@ -90,11 +82,6 @@ impl End {
             found.push(format!(
                 "the log is damaged: {lines} could not be verified and are left out ({}{more}); their contents are missing",
                 numbers.join(", ")
-            ));
-        }
-        if let Some(format) = self.format.filter(|_| !self.has_checksums()) {
-            found.push(format!(
-                "the log is of format {format}, whose lines have no checksums: a change of its figures would not be noticed"
             ));
         }
         found
@@ -198,9 +185,8 @@ impl LogFile {
     /// one line at a time.
     ///
     /// # Errors
-    /// When the file cannot be read, when a later version wrote it, and, if damaged lines are
-    /// refused, at the first line that does not match its checksum, that repeats another line's
-    /// result, or that is no event.
+    /// When the file cannot be read, when it is of another format, and, if damaged lines are
+    /// refused, at the first line that does not match its checksum or is no event.
     pub fn read(&mut self, take: &mut dyn FnMut(usize, Event)) -> Result<End, StoreError> {
         let mut lines = Lines::of(self.path());
         let file = self.whole()?;
@@ -220,7 +206,7 @@ impl LogFile {
             }
             match lines.event(&text) {
                 Ok(event) => take(lines.end.lines, event),
-                Err(error @ StoreError::TooNew { .. }) => return Err(error),
+                Err(error @ StoreError::OtherFormat { .. }) => return Err(error),
                 Err(error) if self.damaged == Damaged::Refuse => return Err(error),
                 Err(_) => lines.end.damaged.push(lines.end.lines),
             }
@@ -288,9 +274,6 @@ impl Stored for LogFile {
 struct Lines {
     path: PathBuf,
     end: End,
-    /// Hash of each result without the number of its run, and its line; used for logs whose lines
-    /// have no checksums.
-    results: HashMap<u64, usize>,
 }
 
 impl Lines {
@@ -298,7 +281,6 @@ impl Lines {
         Lines {
             path,
             end: End::default(),
-            results: HashMap::new(),
         }
     }
 
@@ -315,71 +297,36 @@ impl Lines {
             line,
             what,
         };
-        let parts = split(text);
-        if line == 1
-            && (parts.is_some()
-                || self
-                    .end
-                    .format
-                    .is_some_and(|format| format >= FORMAT_WITH_CHECKSUMS))
-        {
-            self.end.chain = Some(Chain::default());
-        }
-        match (&mut self.end.chain, parts) {
-            (Some(chain), Some(parts)) => {
-                if !chain.advance(parts) {
-                    return Err(damaged("does not match its checksum".into()));
-                }
-            }
-            (Some(_), None) => return Err(damaged("has no checksum".into())),
-            (None, Some(_)) => {
-                return Err(damaged(
-                    "has a checksum, and the lines before it have none".into(),
-                ));
-            }
-            (None, None) => {
-                if let Some(first) = repeated(&mut self.results, text, line) {
-                    return Err(damaged(format!("holds the result that line {first} holds")));
-                }
-            }
-        }
-        let path = &self.path;
-        parse(text).map_err(|error| StoreError::NotAnEvent {
-            path: path.clone(),
+        let event = parse(text).map_err(|error| StoreError::NotAnEvent {
+            path: self.path.clone(),
             line,
             error,
-        })
+        });
+        match split(text) {
+            Some(parts) if self.end.chain.advance(parts) => event,
+            Some(_) => Err(damaged("does not match its checksum".into())),
+            None if line == 1 && event.is_err() => event,
+            None => Err(damaged("has no checksum".into())),
+        }
     }
 
-    /// Checks the format first, so that the error for a log of a later version names the version
-    /// and not a strange line.
-    fn check_format(&mut self, text: &[u8]) -> Result<(), StoreError> {
+    /// Checks the format first, so that the error for a log of another one names that and not a strange
+    /// line.
+    fn check_format(&self, text: &[u8]) -> Result<(), StoreError> {
         #[derive(serde::Deserialize)]
         struct Head {
             format: u32,
         }
-        let format = serde_json::from_slice(text)
-            .ok()
-            .map(|Head { format }| format);
-        self.end.format = self.end.format.or(format);
-        match format {
-            Some(found) if found > FORMAT => Err(StoreError::TooNew {
-                path: self.path.clone(),
-                found,
-                known: FORMAT,
-            }),
-            _ => Ok(()),
+        let found = serde_json::from_slice(text).map_or(FORMAT, |Head { format }| format);
+        let has_checksum = self.end.lines > 1 || split(text).is_some();
+        if found == FORMAT && has_checksum {
+            return Ok(());
         }
+        Err(StoreError::OtherFormat {
+            path: self.path.clone(),
+            found,
+        })
     }
-}
-
-/// The line before this one with the same result, whatever the number of the run.
-fn repeated(results: &mut HashMap<u64, usize>, text: &[u8], line: usize) -> Option<usize> {
-    let (_, rest) = run_of_result(text).filter(|_| text.starts_with(ENDED))?;
-    let mut hasher = DefaultHasher::new();
-    rest.hash(&mut hasher);
-    let first = *results.entry(hasher.finish()).or_insert(line);
-    (first != line).then_some(first)
 }
 
 /// The first bytes of a line with the records of a run.

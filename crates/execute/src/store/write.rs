@@ -22,9 +22,8 @@ pub struct Writer {
     lines: usize,
     /// Length of the complete lines, if an incomplete one follows them.
     whole_bytes: Option<u64>,
-    /// The last line's checksum; absent in a log of an earlier format, which continues without
-    /// checksums.
-    chain: Option<Chain>,
+    /// The last line's checksum.
+    chain: Chain,
 }
 
 impl Writer {
@@ -51,7 +50,7 @@ impl Writer {
             file,
             lines: 0,
             whole_bytes: None,
-            chain: Some(Chain::default()),
+            chain: Chain::default(),
         };
         writer.lock()?;
         Ok(writer)
@@ -72,17 +71,12 @@ impl Writer {
         let file = bitcost_sys::files::open_regular(&path, OpenOptions::new().append(true))
             .map_err(fail)?;
         let whole_bytes = end.incomplete.as_ref().map(|_| end.whole_bytes);
-        let chain = if end.lines == 0 {
-            Some(Chain::default())
-        } else {
-            end.chain.clone()
-        };
         let writer = Writer {
             folder: folder.to_owned(),
             file,
             lines: end.lines,
             whole_bytes,
-            chain,
+            chain: end.chain.clone(),
         };
         writer.lock()?;
         let rest = end.incomplete.as_ref().map_or(0, |cut| cut.bytes as u64);
@@ -133,10 +127,7 @@ impl Writer {
 
     fn write_line(&mut self, event: &Event) -> io::Result<()> {
         let mut line = serde_json::to_vec(event)?;
-        match &mut self.chain {
-            Some(chain) => chain.seal(&mut line),
-            None => line.push(b'\n'),
-        }
+        self.chain.seal(&mut line);
         if let Some(whole_bytes) = self.whole_bytes.take() {
             self.file.set_len(whole_bytes)?;
         }

@@ -16,7 +16,6 @@ mod open;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -27,11 +26,8 @@ use crate::change::Change;
 pub use folder::{all, check_private, folder, path_here, ready};
 pub use open::{OpenJournal, Refusal, hold};
 
-/// Version of the format that is written. In format 2 the keys of side effects had other names,
-/// which are aliases.
-const FORMAT: u32 = 3;
-/// Versions of the format that are read.
-const READABLE: RangeInclusive<u32> = 2..=FORMAT;
+/// Version of the format.
+const FORMAT: u32 = 1;
 /// The largest journal that is read, in bytes; one of a run with every setting has some hundred
 /// KiB.
 const BYTES_MOST: u64 = 16 << 20;
@@ -188,16 +184,12 @@ pub fn parse(bytes: &[u8]) -> Contents {
             }
         }
     }
-    if let Some(header) = contents
-        .header
-        .take_if(|header| !READABLE.contains(&header.format))
-    {
+    if let Some(header) = contents.header.take_if(|header| header.format != FORMAT) {
         let Header {
             format, bitcost, ..
         } = header;
         contents.damaged(format!(
-            "it has format {format} of bitcost {bitcost}, and this bitcost reads formats {} to {FORMAT}",
-            READABLE.start()
+            "it has format {format} of bitcost {bitcost}, and this bitcost reads format {FORMAT} alone"
         ));
         pending.clear();
     }
@@ -228,7 +220,7 @@ fn step(line: &[u8]) -> Result<Entry, Unread> {
 
 /// The JSON text of a line without its end, if its checksum is right.
 fn checked(text: &[u8]) -> Result<&[u8], &'static str> {
-    const NONE: &str = "it has no checksum, as those of bitcost before format 2";
+    const NONE: &str = "it has no checksum";
     let (digits, json) = text.split_at_checked(CHECKSUM_DIGITS).ok_or(NONE)?;
     let json = json.strip_prefix(b" ").ok_or(NONE)?;
     if digits == checksum(json).as_bytes() {

@@ -40,7 +40,7 @@ pub struct FlowRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_variation: Option<DelayVariation>,
     /// Its socket before the first message.
-    #[serde(default, alias = "at_begin")]
+    #[serde(default)]
     pub at_start: SocketSizes,
     /// Its socket after the last one: TCP tunes buffers while it runs.
     #[serde(default)]
@@ -96,7 +96,6 @@ pub struct PartRecord {
     /// The endpoint's role in it.
     pub role: Role,
     /// Settings as requested and as read back.
-    #[serde(alias = "in_force")]
     pub in_effect: Vec<InEffect>,
     /// All of its flows together ([`FlowRecord::sum`]).
     #[serde(flatten)]

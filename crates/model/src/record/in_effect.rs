@@ -30,7 +30,6 @@ pub struct InEffect {
     /// Its name, with the unit last.
     pub name: String,
     /// The requested value; absent: nothing was requested, and the host's own value is shown.
-    #[serde(alias = "asked")]
     pub requested: Option<String>,
     /// The value that was read back; absent: it cannot be read.
     pub actual: Option<String>,
@@ -42,30 +41,10 @@ pub struct OffloadsInEffect {
     /// Interface that was set.
     pub device: String,
     /// Bits that the run requested, by kernel name.
-    #[serde(alias = "asked")]
     pub requested: BTreeMap<String, bool>,
     /// Active bits as read back, of those requested (all `tso gso gro lro` bits when nothing was
     /// requested).
     pub active: BTreeMap<String, bool>,
     /// Bits whose active state is not the requested one.
     pub mismatched: Vec<String>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_earlier_name_of_a_request_in_a_log_is_read() {
-        let read = |key: &str| {
-            let text = format!(r#"{{"name":"mss","{key}":"1448","actual":"1448"}}"#);
-            serde_json::from_str::<InEffect>(&text).expect("an entry")
-        };
-        assert_eq!(read("asked"), read("requested"));
-        let text = serde_json::to_string(&read("asked")).expect("JSON");
-        assert!(text.contains("\"requested\":\"1448\""), "{text}");
-        let old = r#"{"device":"eth0","asked":{"tso":true},"active":{},"mismatched":[]}"#;
-        let offloads: OffloadsInEffect = serde_json::from_str(old).expect("offloads");
-        assert_eq!(offloads.requested.get("tso"), Some(&true));
-    }
 }

@@ -129,7 +129,7 @@ pub struct Sample {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<SocketMemory>,
     /// The same readings of the other parts, in their order.
-    #[serde(default, alias = "beside", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<PartSample>,
     /// Queueing disciplines of the endpoint's interface; the host called sender also reports those
     /// of every interface of the lab between the endpoints. A device without a queue (`noqueue`)
@@ -138,7 +138,7 @@ pub struct Sample {
     pub queues: Vec<Queue>,
     /// Link emulators of the lab, as read on the host called sender; the values are at most 10 ms
     /// old.
-    #[serde(default, alias = "lines", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub emulators: Vec<LinkEmulator>,
     /// Counters of the same interfaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

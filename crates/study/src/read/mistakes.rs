@@ -4,7 +4,6 @@
 //! keeps its name and the labels of its levels, so that what refers to them is not refused for it.
 
 use bitcost_model::conditions::Conditions;
-use bitcost_model::metric_names::current_name;
 use bitcost_model::study::Label;
 use toml_edit::{Document, Value};
 
@@ -104,7 +103,7 @@ fn parts(found: &mut Found, top: &Section, lab_text: Option<&str>, metrics: &[&s
     let named = found.take(named_metrics(top, &factors)).unwrap_or_default();
     let unknown = named
         .iter()
-        .filter(|named| !metrics.contains(&current_name(&named.name).as_str()));
+        .filter(|named| !metrics.contains(&named.name.as_str()));
     found
         .0
         .extend(unknown.map(|named| unknown_metric(top.source, named, metrics)));

@@ -165,7 +165,6 @@ fn study(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyE
         checks: checks(&top, &factors)?,
         factors,
     };
-    study.rename_metrics();
     study.set_budget();
     Ok(study)
 }

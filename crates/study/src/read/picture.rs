@@ -29,18 +29,9 @@ pub fn pictures(top: &Section, factors: &[Factor]) -> Result<Option<Vec<Picture>
         return Ok(None);
     };
     list.iter()
-        .filter(|value| !is_former(value))
         .map(|value| picture(&section, value, factors))
         .collect::<Result<_, _>>()
         .map(Some)
-}
-
-/// Whether a study of an older log requests a picture that reports no longer have.
-fn is_former(value: &Value) -> bool {
-    let kind = |table: &InlineTable| table.get("kind").and_then(Value::as_str).map(str::to_owned);
-    let name = value.as_str().map(str::to_owned);
-    let name = name.or_else(|| kind(value.as_inline_table()?));
-    name.is_some_and(|name| PictureKind::FORMER.contains(&name.as_str()))
 }
 
 /// Every metric that a picture names.

@@ -204,16 +204,6 @@ fn a_study_changes_a_preset_or_has_its_own_lab() {
 }
 
 #[test]
-fn a_log_of_an_older_version_names_its_lab() {
-    let lab: bitcost_model::study::LabSpec =
-        serde_json::from_str(r#"{"topology":"wire","mtu_bytes":8896,"napi":"threaded"}"#).unwrap();
-    assert_eq!(
-        (lab.sender.as_str(), lab.receiver.as_str(), lab.network),
-        ("h1", "h2", None)
-    );
-}
-
-#[test]
 fn a_study_names_a_lab_file_whose_text_comes_with_it() {
     let text = "title = \"t\"\nquestion = \"q\"\n[lab]\ntopology = \"my-lab.toml\"\n";
     assert_eq!(Study::lab_file(text).as_deref(), Some("my-lab.toml"));

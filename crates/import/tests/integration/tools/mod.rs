@@ -2,7 +2,6 @@
 
 mod iperf3;
 mod netperf;
-mod rdma;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
