@@ -35,8 +35,8 @@ pub const EXIT_CODES: [(u8, &str); 7] = [
     ),
     (
         4,
-        "`compare --fail-on` could not judge: the two sides were measured on different machines, or in \
-         no common state of one.",
+        "`--fail-on` could not be decided: the intervals of some changes are too wide to tell, or the \
+         two sides were measured on different machines.",
     ),
     (
         130,
@@ -59,8 +59,8 @@ pub enum Failure {
     Usage(String),
     /// The host lacks something: 3.
     Environment(String),
-    /// The sides of a comparison cannot be compared: 4.
-    NotComparable(String),
+    /// The check of a comparison cannot be decided by these runs: 4.
+    Undecided(String),
     /// The user stopped it: 130, as a shell reports SIGINT.
     Interrupted,
     /// The user stopped a command that keeps no log: 130.
@@ -79,7 +79,7 @@ impl Failure {
             Failure::Check(message) => (message, 1),
             Failure::Usage(message) => (message, 2),
             Failure::Environment(message) => (message, 3),
-            Failure::NotComparable(message) => (message, 4),
+            Failure::Undecided(message) => (message, 4),
             Failure::Interrupted => ("stopped; what was measured is kept".to_owned(), 130),
             Failure::InterruptedUnlogged => ("stopped".to_owned(), 130),
             Failure::Program(code) => return ExitCode::from(code),

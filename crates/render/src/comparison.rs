@@ -8,24 +8,18 @@ use crate::lines::Lines;
 use crate::markdown_table::{escape, markdown_table};
 use crate::number;
 use crate::titles::named;
-use bitcost_analysis::compare::{
-    BETWEEN_LEAST, Change, ComparedCell, Comparison, Pairing, Shift, Together, Unmatched, Verdict,
-};
+use bitcost_analysis::compare::{Change, ComparedCell, Comparison, Shift, Unmatched, Verdict};
 use bitcost_analysis::frame::{Table, Value};
 
-/// The column with the number of runs on each side.
-pub(crate) const RUNS: &str = "runs";
+/// The columns that are left out first where there is little room: blocks on each side, and medians.
+pub(crate) const BLOCKS: &str = "blocks";
+pub(crate) const MEDIANS: [&str; 2] = ["old", "new"];
 
 /// The comparison in Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     let (old, new) = &comparison.names;
     let first: String = refusals(comparison)
         .into_iter()
-        .chain(
-            moved_together(comparison)
-                .into_iter()
-                .map(|(_, words)| words),
-        )
         .map(|words| format!("{}.\n\n", escape(&words)))
         .collect();
     let lists = [
@@ -64,13 +58,10 @@ fn list(all: &[String]) -> String {
     }
 }
 
-/// Caveats, a sentence each: what differs in addition to the compared settings, the likely causes of
-/// changes first.
+/// Caveats, a sentence each: what differs in addition to the compared settings.
 pub fn comparison_remarks(comparison: &Comparison) -> Vec<String> {
     let all = [
-        ("", &comparison.machine_differences),
         ("hosts differ: ", &comparison.host_differences),
-        ("host constants differ: ", &comparison.constant_differences),
         ("settings differ: ", &comparison.setting_differences),
         ("", &comparison.run_remarks),
         ("", &comparison.known_to_one),
@@ -120,86 +111,25 @@ pub fn comparison_unmatched(comparison: &Comparison) -> Vec<String> {
     [of_side(true), of_side(false)].concat()
 }
 
-/// The method of a comparison's figures, and whether runs were paired: two sentences.
+/// The method of a comparison's figures, and whether blocks were paired.
 pub fn comparison_method(comparison: &Comparison) -> String {
+    let all = comparison.changes().count();
     let paired = comparison.changes().filter(|change| change.is_paired);
-    let paired = paired.count();
-    let how = match (comparison.pairing, comparison.is_within) {
-        (Pairing::Blocks, _) => {
-            format!(
-                "both sides in the same blocks; paired within them in {paired} of {}, which needs 5 blocks in which both sides vary together",
-                counted(comparison.changes().count(), "change")
-            )
-        }
-        (Pairing::Duet, _) => {
-            format!(
-                "the two runs of a block follow each other, and {paired} of {} are of such pairs, in which both were made in one state of the machine",
-                counted(comparison.changes().count(), "change")
-            )
-        }
-        (Pairing::Apart, true) => {
-            "runs of other programs, which were not interleaved: not paired".to_owned()
-        }
-        (Pairing::Apart, false) => between_executions(comparison.executions),
-    };
-    let change = match (comparison.pairing, comparison.is_within) {
-        (Pairing::Apart, false) => {
-            "Change: of runs in one state of the machine, at equal speed of the CPUs"
-        }
-        _ => "Change: the middle of the changes of every new run from every old one, or of pairs",
+    let how = match comparison.same_blocks {
+        true => format!(
+            "both sides in the same blocks; paired within them in {} of {}, which needs 5 blocks in which both sides vary together",
+            paired.count(),
+            counted(all, "change")
+        ),
+        false => "the blocks of both sides are independent".to_owned(),
     };
     format!(
-        "Old and new are medians. {change}, whose direction can differ from that of the medians, with its 95 % interval. Threshold {} %; {how}. A verdict is a change that is clear among all comparisons (Holm, 5 %).",
+        "Old and new are medians of blocks. Change: of the blocks' geometric means, with its 95 % interval (Welch, on logarithms). Threshold {} %; {how}. A verdict is a change that is clear among all comparisons (Holm, 5 %).",
         comparison.threshold_pct
     )
 }
 
-/// What the intervals contain of the differences between executions.
-fn between_executions((old, new): (usize, usize)) -> String {
-    match (old, new) {
-        (1, 1) => format!(
-            "one execution on each side, so it is assumed that executions differ by {} % and by half as much as their runs (standard deviation); several on each side measure it (--old A B --new C D)",
-            100.0 * BETWEEN_LEAST
-        ),
-        _ => format!(
-            "{} and {}: the intervals include the differences between executions, measured here and moderated by an assumption",
-            counted(old, "old execution"),
-            counted(new, "new one")
-        ),
-    }
-}
-
-/// What most cells have in common, a sentence for each metric of which that is clear.
-pub(crate) fn moved_together(comparison: &Comparison) -> Vec<(Verdict, String)> {
-    let sentence = |found: &Together| {
-        let change = found.shift.change();
-        let verb = if change.value < 0.0 { "falls" } else { "rises" };
-        let (cells, alike) = found.cells;
-        let of_cells = match cells == alike {
-            true => format!("all {cells} cells"),
-            false => format!("{alike} of {cells} cells"),
-        };
-        let words = format!(
-            "{} {verb} in {of_cells}: {} on average{}",
-            found.metric.title,
-            number::signed(&change, "%", 1),
-            by_speed(Some(found.by_speed_pct))
-        );
-        (found.verdict, words)
-    };
-    comparison.moved_together().map(sentence).collect()
-}
-
-/// `; the CPUs' speed explains another -5.0 %`; empty for less than half a per cent.
-pub(crate) fn by_speed(pct: Option<f64>) -> String {
-    match pct.filter(|pct| pct.abs() >= 0.5) {
-        Some(pct) => format!("; the CPUs' speed explains another {pct:+.1} %"),
-        None => String::new(),
-    }
-}
-
-/// The number of changes with each verdict: `2 worse, 24 same`; and how many executions would
-/// tell a change of the threshold in half of the comparisons that are not decided.
+/// The number of changes with each verdict: `2 worse, 24 same`.
 pub fn comparison_tally(comparison: &Comparison) -> String {
     let counts = Verdict::ALL
         .into_iter()
@@ -208,19 +138,9 @@ pub fn comparison_tally(comparison: &Comparison) -> String {
         .filter(|(_, count)| *count > 0)
         .map(|(name, count)| format!("{count} {name}"))
         .collect();
-    let needed = comparison
-        .changes()
-        .filter_map(|change| change.executions_needed);
-    let mut needed: Vec<usize> = needed.collect();
-    needed.sort_unstable();
-    match (comparison.changes().count(), needed.get(needed.len() / 2)) {
-        (0, _) => "nothing to compare".to_owned(),
-        (_, None) => counts.join(", "),
-        (_, Some(needed)) => format!(
-            "{}; about {needed} executions on each side would detect a change of {} % in half of the undecided comparisons",
-            counts.join(", "),
-            comparison.threshold_pct
-        ),
+    match counts.is_empty() {
+        true => "nothing to compare".to_owned(),
+        false => counts.join(", "),
     }
 }
 
@@ -237,13 +157,13 @@ pub fn comparison_lines(comparison: &Comparison) -> Lines {
 }
 
 fn table(comparison: &Comparison) -> Table {
-    let mut table = Table::new(["cell", "metric", "old", "new", RUNS, "change", "verdict"]);
+    let mut table = Table::new(["cell", "metric", "old", "new", BLOCKS, "change", "verdict"]);
     let median = |median: Option<f64>| median.map_or("-".to_owned(), number::plain);
     let row = |(cell, change): (&ComparedCell, &Change)| {
-        let ((old, new), (old_runs, new_runs)) = (change.medians, change.runs);
+        let ((old, new), (old_blocks, new_blocks)) = (change.medians, change.blocks);
         let words = [cell.name(), named(change.metric), median(old), median(new)];
         let others = [
-            format!("{old_runs}, {new_runs}"),
+            format!("{old_blocks}, {new_blocks}"),
             shown(change),
             change.verdict.name().to_owned(),
         ];
@@ -300,10 +220,10 @@ pub(crate) fn shown(change: &Change) -> String {
     }
 }
 
-/// The comparison as JSON: `old`, `new`, `same_blocks`, `old_executions`,
-/// `new_executions`, `not_comparable` (reasons), `together` (what all cells have in common), `threshold_pct`, `machine_differences`,
-/// `host_differences`, `constant_differences`, `setting_differences`, `known_to_one_side`,
-/// `run_remarks`, `cells` with `levels` and `changes`, `unmatched`. Absent values have no key.
+/// The comparison as JSON: `old`, `new`, `same_blocks`, `old_executions`, `new_executions`, `judged_together`,
+/// `not_comparable` (reasons), `threshold_pct`, `host_differences`, `setting_differences`, `known_to_one_side`,
+/// `run_remarks`, `cells` with `levels` and `changes`, `unmatched`. Absent values have
+/// no key.
 pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
     let cells = comparison.cells.iter().map(|cell| {
         let changes: Vec<_> = cell.changes.iter().map(entry).collect();
@@ -316,35 +236,18 @@ pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
         "old": comparison.names.0,
         "new": comparison.names.1,
         "judged_together": comparison.judged_together(),
-        "same_blocks": comparison.pairing != Pairing::Apart,
+        "same_blocks": comparison.same_blocks,
         "old_executions": comparison.executions.0,
         "new_executions": comparison.executions.1,
         "not_comparable": comparison.not_comparable,
-        "together": comparison.together.iter().map(together).collect::<Vec<_>>(),
         "threshold_pct": comparison.threshold_pct,
-        "machine_differences": comparison.machine_differences,
         "host_differences": comparison.host_differences,
-        "constant_differences": comparison.constant_differences,
         "setting_differences": comparison.setting_differences,
         "known_to_one_side": comparison.known_to_one,
         "run_remarks": comparison.run_remarks,
         "cells": cells.collect::<Vec<_>>(),
         "unmatched": unmatched.collect::<Vec<_>>(),
     }))
-}
-
-fn together(found: &Together) -> serde_json::Value {
-    let change = found.shift.change();
-    json!({
-        "metric": found.metric.name,
-        "cells": found.cells.0,
-        "cells_in_this_direction": found.cells.1,
-        "change_pct": change.value,
-        "low_pct": change.low,
-        "high_pct": change.high,
-        "explained_by_speed_pct": found.by_speed_pct,
-        "verdict": found.verdict.name().replace(' ', "_"),
-    })
 }
 
 fn entry(change: &Change) -> serde_json::Value {
@@ -355,13 +258,11 @@ fn entry(change: &Change) -> serde_json::Value {
     let shift = change.shift.map(|shift| shift.change());
     json!({
         "metric": change.metric.name,
-        "old_runs": change.runs.0,
-        "new_runs": change.runs.1,
+        "old_blocks": change.blocks.0,
+        "new_blocks": change.blocks.1,
         "paired": change.is_paired,
         "verdict": change.verdict.name().replace(' ', "_"),
         "chance": change.chance,
-        "explained_by_speed_pct": change.by_speed_pct,
-        "executions_needed": change.executions_needed.map(|count| count as f64),
         "old_median": change.medians.0,
         "new_median": change.medians.1,
         names[0]: shift.map(|shift| shift.value),

@@ -3,7 +3,7 @@
 use bitcost_analysis::compare::{Change, ComparedCell, Comparison, Verdict};
 use bitcost_model::units::counted;
 
-use crate::comparison::{in_order, moved_together, refusals, shown};
+use crate::comparison::{in_order, refusals, shown};
 use crate::number;
 use crate::words::around;
 
@@ -11,19 +11,12 @@ use crate::words::around;
 /// and says of the others how many there are.
 pub(crate) fn comparison_headline(comparison: &Comparison) -> String {
     let all = in_order(comparison);
-    let largest = || {
-        let mut found = all.iter().filter(|(_, change)| change.verdict.is_change());
-        found.next().copied()
-    };
-    let refused = refusals(comparison).into_iter().next();
-    let together = || moved_together(comparison).into_iter().next();
-    let words = match refused.or_else(|| together().map(|(_, words)| words)) {
-        Some(words) => words,
-        None if all.is_empty() => "Nothing could be compared".to_owned(),
-        None => match largest() {
-            Some(first) => format!("{}{}", sentence(first), others(comparison)),
-            None => unchanged(comparison),
-        },
+    let largest = all.iter().find(|(_, change)| change.verdict.is_change());
+    let words = match (refusals(comparison).into_iter().next(), largest) {
+        (Some(refused), _) => refused,
+        (None, Some(first)) => format!("{}{}", sentence(*first), others(comparison)),
+        (None, None) if all.is_empty() => "Nothing could be compared".to_owned(),
+        (None, None) => unchanged(comparison),
     };
     format!("{words}{}.", missing(comparison))
 }

@@ -1,32 +1,13 @@
-//! The change from one set of values to another: the Hodges–Lehmann shift of the values or of their logarithms, with an
-//! interval.
-//!
-//! The interval is that of Wilcoxon's rank tests (Lehmann, "Nonparametrics", chapters 2 and 4), which hold for noise of any
-//! distribution: with two modes, with outliers. Ranks of few values give wide bounds, and with unequal counts they depend
-//! on the spread of the larger side; in these cases the interval is Student's about the shift, with a separate spread for
-//! each side (Welch 1947).
-
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+//! The change from one set of values to another: the difference of the means of the values or of their logarithms, with
+//! Student's interval and a separate spread for each side (Welch 1947).
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::bootstrap::Interval;
-use crate::quantile::quantile_in_place;
-use crate::ranks::{Ranks, rank_sums, signed_ranks};
 use crate::spread::{mean, squares};
 
 /// The probability that an interval does not contain the true value.
-pub(crate) const MISSES: f64 = 0.05;
-
-/// The most values of a side that are used; of more, this number is chosen evenly by rank, since the shift needs every pair.
-const MOST: usize = 200;
-
-/// From this number of values on each side, the bounds by ranks are about as narrow as Student's with normal noise.
-const RANKS_FROM: usize = 8;
-
-/// Up to this ratio of the counts, in per cent, the intervals by ranks miss little more often where spreads differ.
-const RANKS_RATIO_PCT: usize = 125;
+const MISSES: f64 = 0.05;
 
 /// With at least this number of blocks, pairing gives narrower intervals where both sides are correlated by more than
 /// this: it removes the effect of a block on both sides, and halves the degrees of freedom. With fewer blocks, a correlation
@@ -89,131 +70,35 @@ pub fn paired_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Estimate> {
     if correlation(&old, &new) <= least {
         return None;
     }
-    of_pairs(&old, &new, scale)
-}
-
-/// The change of two sides of which each pair of runs was made one after the other, from the change in each pair. Absent
-/// with fewer than two pairs, or where a value is not on the scale.
-pub fn duet_change(pairs: &[(f64, f64)], scale: Scale) -> Option<Estimate> {
-    let (old, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-    let (old, new) = (scale.values(&old)?, scale.values(&new)?);
-    (old.len() > 1).then(|| of_pairs(&old, &new, scale))?
-}
-
-/// The mean change of cells, from the changes in the pairs of each as [`duet_change`] takes them: the mean of the cells'
-/// changes, with the error that the spread of the pairs within each cell gives it (degrees of freedom by Satterthwaite
-/// 1946). Absent with fewer than three cells that have a change.
-pub fn duet_change_of_cells(cells: &[Vec<(f64, f64)>]) -> Option<Estimate> {
-    let of_cell = |pairs: &Vec<(f64, f64)>| -> Option<(f64, f64, f64)> {
-        let (old, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let (old, new) = (Scale::Ratio.values(&old)?, Scale::Ratio.values(&new)?);
-        let changes: Vec<f64> = old.iter().zip(&new).map(|(old, new)| new - old).collect();
-        let count = changes.len() as f64;
-        let place = quantile_in_place(&mut pair_means(&changes), 0.5)?;
-        (count > 1.0).then(|| (place, variance(&changes) / count, count - 1.0))
-    };
-    let known: Vec<_> = cells.iter().filter_map(of_cell).collect();
-    let count = known.len() as f64;
-    let sum: f64 = known.iter().map(|(_, variance, _)| variance).sum();
-    let squared: f64 = known.iter().map(|(_, v, freedom)| v * v / freedom).sum();
-    if known.len() < 3 || sum <= 0.0 {
-        return None;
-    }
-    let change = known.iter().map(|(place, _, _)| place).sum::<f64>() / count;
+    let changes: Vec<f64> = old.iter().zip(&new).map(|(old, new)| new - old).collect();
     let spread = Spread {
-        error: sum.sqrt() / count,
-        freedom: sum * sum / squared,
+        error: (variance(&changes) / changes.len() as f64).sqrt(),
+        freedom: changes.len() as f64 - 1.0,
     };
-    estimate(vec![change], None, Scale::Ratio, || Some(spread))
+    Some(estimate(mean(&changes), Some(spread), scale))
 }
 
-/// The change of values on the scale, which are pairs by their places.
-fn of_pairs(old: &[f64], new: &[f64], scale: Scale) -> Option<Estimate> {
-    let differences = thinned(old.iter().zip(new).map(|(old, new)| new - old).collect());
-    let means = pair_means(&differences);
-    let count = differences.len();
-    let ranks = Ranks::new(&signed_ranks(count), 2_f64.powi(count as i32));
-    estimate(means, Some(&ranks), scale, || {
-        Some(Spread {
-            error: (variance(&differences) / count as f64).sqrt(),
-            freedom: count as f64 - 1.0,
-        })
-    })
-}
-
-/// The change of two sides that were measured independently: the median of the changes from every old value to every new
-/// one.
+/// The change of two sides that were measured independently.
 ///
 /// Absent where a side is empty or a value is not on the scale; without bounds where a side has only one value.
 pub fn change(old: &[f64], new: &[f64], scale: Scale) -> Option<Estimate> {
-    let counts = (old.len(), new.len());
-    let (old, new) = (thinned(scale.values(old)?), thinned(scale.values(new)?));
-    let differences = old
-        .iter()
-        .flat_map(|a| new.iter().map(move |b| b - a))
-        .collect();
-    let (fewer, more) = (counts.0.min(counts.1), counts.0.max(counts.1));
-    let ranks = (fewer >= RANKS_FROM && 100 * more <= RANKS_RATIO_PCT * fewer)
-        .then(|| ranks_of(old.len(), new.len()));
-    estimate(differences, ranks.as_deref(), scale, || welch(&old, &new))
+    let (old, new) = (scale.values(old)?, scale.values(new)?);
+    Some(estimate(mean(&new) - mean(&old), welch(&old, &new), scale))
 }
 
-/// The means of all pairs of values, each value with itself too (Walsh 1949); their median is the location of Hodges and
-/// Lehmann (1963).
-pub(crate) fn pair_means(values: &[f64]) -> Vec<f64> {
-    let mut means = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
-    for (place, a) in values.iter().enumerate() {
-        means.extend(values[place..].iter().map(|b| (a + b) / 2.0));
+/// A difference of means with its interval and its chance; without both where the spread is not known.
+fn estimate(difference: f64, spread: Option<Spread>, scale: Scale) -> Estimate {
+    let bounds = spread.and_then(|spread| Some((spread.reach()?, spread.chance(difference))));
+    let (reach, chance) = bounds.unzip();
+    let interval = Interval {
+        value: difference,
+        low: reach.map(|reach| difference - reach),
+        high: reach.map(|reach| difference + reach),
+    };
+    Estimate {
+        interval: interval.map(|shift| scale.told(shift)),
+        chance,
     }
-    means
-}
-
-/// Distributions that were computed before, by the counts of both sides.
-static COUNTED: Mutex<BTreeMap<(usize, usize), Arc<Ranks>>> = Mutex::new(BTreeMap::new());
-
-/// The distribution of the ranks of sides of these counts.
-fn ranks_of(old: usize, new: usize) -> Arc<Ranks> {
-    let count = || {
-        let ways = (1..=old)
-            .map(|i| (new as f64 + i as f64) / i as f64)
-            .product();
-        Arc::new(Ranks::new(&rank_sums(old, new), ways))
-    };
-    let mut counted = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
-    counted.entry((old, new)).or_insert_with(count).clone()
-}
-
-/// The median of the shifts, bounded by those of a rank from below and from above; without ranks, or where even all of
-/// them miss too often, by Student's test with the spread that `otherwise` gives.
-fn estimate(
-    mut shifts: Vec<f64>,
-    ranks: Option<&Ranks>,
-    scale: Scale,
-    otherwise: impl FnOnce() -> Option<Spread>,
-) -> Option<Estimate> {
-    shifts.sort_by(f64::total_cmp);
-    let ranked = ranks.and_then(|ranks| {
-        let rank = ranks.within(MISSES)?;
-        let bounds = (shifts[rank], shifts[shifts.len() - 1 - rank]);
-        Some((bounds, ranks.chance(beyond_none(&shifts))))
-    });
-    let value = quantile_in_place(&mut shifts, 0.5)?;
-    let by_spread = || {
-        let spread = otherwise()?;
-        let reach = spread.reach()?;
-        Some(((value - reach, value + reach), spread.chance(value)))
-    };
-    let (bounds, chance) = ranked.or_else(by_spread).unzip();
-    let (low, high) = bounds.unzip();
-    let interval = Interval { value, low, high }.map(|shift| scale.told(shift));
-    Some(Estimate { interval, chance })
-}
-
-/// Of sorted shifts the number on the side of 0 that has fewer; a shift of 0 is on both.
-fn beyond_none(shifts: &[f64]) -> usize {
-    let up_to = shifts.partition_point(|shift| *shift <= 0.0);
-    let from = shifts.len() - shifts.partition_point(|shift| *shift < 0.0);
-    up_to.min(from)
 }
 
 /// The standard error of a difference, and its degrees of freedom.
@@ -265,17 +150,6 @@ fn welch(old: &[f64], new: &[f64]) -> Option<Spread> {
     })
 }
 
-/// The sorted values, at most [`MOST`] of them.
-fn thinned(mut values: Vec<f64>) -> Vec<f64> {
-    values.sort_by(f64::total_cmp);
-    if values.len() <= MOST {
-        return values;
-    }
-    (0..MOST)
-        .map(|place| values[place * (values.len() - 1) / (MOST - 1)])
-        .collect()
-}
-
 /// The variance of a sample.
 fn variance(values: &[f64]) -> f64 {
     squares(values) / (values.len() as f64 - 1.0)
@@ -298,26 +172,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_together_show_what_each_alone_does_not() {
-        let noise = [0.12, -0.09, 0.03, -0.11, 0.08];
-        let cell = |turn: usize| -> Vec<(f64, f64)> {
-            let noise = noise.iter().cycle().skip(turn).take(5);
-            noise.map(|noise| (50.0, 55.0 * f64::exp(*noise))).collect()
-        };
-        let cells: Vec<_> = (0..4).map(cell).collect();
-        let alone = duet_change(&cells[0], Scale::Ratio).expect("a change");
-        assert!(
-            alone.chance.is_some_and(|chance| chance > 0.05),
-            "{alone:?}"
-        );
-        let found = duet_change_of_cells(&cells).expect("a change");
-        assert!((found.interval.value - 1.1).abs() < 0.02, "{found:?}");
-        assert!(found.interval.low.is_some_and(|low| low > 1.0), "{found:?}");
-        assert!(found.chance.is_some_and(|chance| chance < 0.05));
-        assert_eq!(duet_change_of_cells(&cells[..2]), None);
-    }
-
-    #[test]
     fn paired_change_cancels_block_effects() {
         let pairs: Vec<(f64, f64)> = (1..8)
             .map(|block| (f64::from(block), f64::from(block) * 1.05))
@@ -333,18 +187,6 @@ mod tests {
         assert!(
             apart.low.unwrap() < 0.9 && apart.high.unwrap() > 1.1,
             "{apart:?}"
-        );
-    }
-
-    #[test]
-    fn change_is_robust_against_one_outlier() {
-        let old = [1.00, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99];
-        let mut new = old.map(|value| value * 1.1);
-        new[4] = 0.2;
-        let found = change(&old, &new, Scale::Ratio).unwrap().interval;
-        assert!(
-            (found.value - 1.1).abs() < 0.02 && found.low.unwrap() > 1.0,
-            "{found:?}"
         );
     }
 

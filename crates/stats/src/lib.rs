@@ -4,7 +4,6 @@ mod batches;
 mod bootstrap;
 mod change;
 mod detect;
-mod effects;
 mod elasticity;
 mod estimate;
 mod groups;
@@ -12,7 +11,6 @@ mod modes;
 mod outlook;
 mod polish;
 mod quantile;
-mod ranks;
 mod regression;
 mod spread;
 mod together;
@@ -22,9 +20,8 @@ pub use batches::{batch_length, batch_means_half_width};
 pub use bootstrap::{
     Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval,
 };
-pub use change::{Estimate, Scale, change, duet_change, duet_change_of_cells, paired_change};
+pub use change::{Estimate, Scale, change, paired_change};
 pub use detect::{Residual, residual};
-pub use effects::{BETWEEN_LEAST, Effect, Effects, Point, Prior, Sides, effects};
 pub use elasticity::{Elasticity, elasticity};
 pub use estimate::estimate_interval;
 pub use groups::gap;

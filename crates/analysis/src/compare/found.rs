@@ -3,10 +3,8 @@
 use bitcost_model::study::{Label, phrase};
 use bitcost_stats::hold_together;
 
-use super::change::{Change, Pairing};
-use super::executions::Together;
+use super::change::Change;
 use super::verdict::Verdict;
-use crate::metrics::Metric;
 
 /// The change in per cent from which a metric is better or worse, unless another threshold is
 /// named.
@@ -32,7 +30,7 @@ impl ComparedCell {
 }
 
 /// Levels in words; `all` without any.
-pub(super) fn name_of(levels: &[(String, Label)]) -> String {
+fn name_of(levels: &[(String, Label)]) -> String {
     match levels.is_empty() {
         true => "all".to_owned(),
         false => phrase(levels),
@@ -45,18 +43,13 @@ pub struct Comparison {
     /// Names of the old and the new side.
     pub names: (String, String),
     /// Whether the runs of both sides were made in the same blocks.
-    pub pairing: Pairing,
+    pub same_blocks: bool,
     /// Whether both sides are of one execution.
     pub is_within: bool,
     /// The change in per cent from which a metric is better or worse.
     pub threshold_pct: f64,
-    /// What differs between the machines during the runs, their speed and how far their CPUs are
-    /// from each other, in words: the likely cause of changes.
-    pub machine_differences: Vec<String>,
     /// What differs between the hosts, in words.
     pub host_differences: Vec<String>,
-    /// Constants of the hosts that differ by more than their spread allows, in words.
-    pub constant_differences: Vec<String>,
     /// Settings, apart from the levels, that differ between compared cells, in words.
     pub setting_differences: Vec<String>,
     /// Levels that only one side has, in words.
@@ -67,8 +60,6 @@ pub struct Comparison {
     pub not_comparable: Vec<String>,
     /// The number of executions of the old and of the new side.
     pub executions: (usize, usize),
-    /// What all cells have in common, one entry per metric of three cells or more.
-    pub together: Vec<Together>,
     /// The cells that both sides have.
     pub cells: Vec<ComparedCell>,
     /// Cells that only one side has.
@@ -99,57 +90,25 @@ impl Comparison {
             .count()
     }
 
-    /// The number of changes that were judged together: those with a better side and enough runs.
+    /// The number of changes that were judged together: those with a better side and enough blocks.
     pub fn judged_together(&self) -> usize {
-        let changes = self.changes().map(|change| (change.metric, change.chance));
-        let together = self.together.iter();
-        let all = changes.chain(together.map(|found| (found.metric, found.chance)));
-        let judged = |(metric, chance): &(&Metric, Option<f64>)| {
-            metric.has_better_side() && chance.is_some()
-        };
-        all.filter(judged).count()
-    }
-
-    /// What most cells of a metric have in common, where that is clear.
-    pub fn moved_together(&self) -> impl Iterator<Item = &Together> {
-        let is_said = |found: &&Together| {
-            let (cells, alike) = found.cells;
-            found.verdict.is_change() && 3 * alike >= 2 * cells
-        };
-        self.together.iter().filter(is_said)
-    }
-
-    /// Whether a change is that of most cells of its metric, which is said of all of them at once.
-    pub fn moves_with_all(&self, change: &Change) -> bool {
-        let mut together = self.moved_together();
-        let all = together.find(|found| found.metric.name == change.metric.name);
-        all.zip(change.shift).is_some_and(|(all, shift)| {
-            let own = shift.change();
-            let bounds = own.low.zip(own.high);
-            bounds.is_some_and(|(low, high)| (low..=high).contains(&all.shift.change().value))
-        })
+        let is_judged =
+            |change: &&Change| change.metric.has_better_side() && change.chance.is_some();
+        self.changes().filter(is_judged).count()
     }
 
     /// Keeps the verdicts on changes that are clear among all, by Holm's procedure: the probability that any of
     /// those that then hold is none is at most 5 %. Metrics with a better side are judged apart from those without.
     pub(super) fn hold_together(&mut self) {
         for has_better in [true, false] {
-            let is_of = |metric: &Metric| metric.has_better_side() == has_better;
             let changes = self.cells.iter_mut().flat_map(|cell| &mut cell.changes);
-            let changes = changes
-                .filter(|change| is_of(change.metric))
-                .map(|change| (change.chance, &mut change.verdict));
-            let together = self.together.iter_mut().filter(|found| is_of(found.metric));
-            let together = together.map(|found| (found.chance, &mut found.verdict));
-            let judged: Vec<_> = changes
-                .chain(together)
-                .filter_map(|(chance, verdict)| Some((chance?, verdict)))
+            let judged = changes.filter(|change| change.metric.has_better_side() == has_better);
+            let judged: Vec<(f64, &mut Verdict)> = judged
+                .filter_map(|change| Some((change.chance?, &mut change.verdict)))
                 .collect();
             let chances: Vec<f64> = judged.iter().map(|(chance, _)| *chance).collect();
-            for ((_, verdict), holds) in judged
-                .into_iter()
-                .zip(hold_together(&chances, FALSE_ALARMS))
-            {
+            let hold = hold_together(&chances, FALSE_ALARMS);
+            for ((_, verdict), holds) in judged.into_iter().zip(hold) {
                 if verdict.is_change() && !holds {
                     *verdict = Verdict::CannotTell;
                 }
@@ -162,9 +121,8 @@ impl Comparison {
         if self.not_comparable.is_empty() {
             return;
         }
-        self.together.clear();
         for change in self.cells.iter_mut().flat_map(|cell| &mut cell.changes) {
-            *change = change.clone().not_comparable();
+            (change.verdict, change.chance) = (Verdict::NotComparable, None);
         }
     }
 

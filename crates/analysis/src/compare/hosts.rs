@@ -13,7 +13,7 @@ use crate::findings::Findings;
 const TOLD: usize = 12;
 
 /// A difference: its endpoint, absent for the lab; what differs; and a sentence.
-pub(crate) type HostDifference = (Option<Role>, &'static str, String);
+pub(super) type HostDifference = (Option<Role>, &'static str, String);
 
 /// What differs, a sentence each.
 pub(super) fn host_sentences(old: &Findings, new: &Findings) -> Vec<String> {
@@ -26,7 +26,7 @@ pub(super) fn host_sentences(old: &Findings, new: &Findings) -> Vec<String> {
 }
 
 /// What differs: the labs first, then endpoint by endpoint.
-pub(crate) fn host_differences(old: &Findings, new: &Findings) -> Vec<HostDifference> {
+pub(super) fn host_differences(old: &Findings, new: &Findings) -> Vec<HostDifference> {
     let labs = differences("lab", &json!(old.summary.lab), &json!(new.summary.lab));
     let labs = labs.into_iter().map(|words| (None, "lab", words));
     let mut found = first(labs.collect(), "in the lab");

@@ -14,15 +14,11 @@ use crate::summary::Summary;
 /// The most cells that are named where a cell could match several.
 const NAMED: usize = 3;
 
-/// The most cells of a side without a partner for which the reason is given; further cells have the
-/// same reasons.
-const TOLD_WHY: usize = 50;
-
 /// The known levels of a cell, by the names of factors.
 type Known = BTreeMap<String, String>;
 
 /// The cells of two executions, matched with each other.
-pub(crate) struct Matched {
+pub(super) struct Matched {
     /// Indices of both cells, in the order of the old execution.
     pub pairs: Vec<(usize, usize)>,
     /// The cells without a partner, those of the old execution first.
@@ -31,7 +27,7 @@ pub(crate) struct Matched {
     pub known_to_one: Vec<String>,
 }
 
-pub(crate) fn matched(old: &Findings, new: &Findings) -> Matched {
+pub(super) fn matched(old: &Findings, new: &Findings) -> Matched {
     let with_settings = old.summary.is_imported || new.summary.is_imported;
     let (olds, news) = (known(old, with_settings), known(new, with_settings));
     let (of_old, of_new) = (agreeing(&olds, &news), agreeing(&news, &olds));
@@ -46,21 +42,15 @@ pub(crate) fn matched(old: &Findings, new: &Findings) -> Matched {
         unmatched: Vec::new(),
         known_to_one: Vec::new(),
     };
-    let sides = [
-        (true, (old, &of_old, &olds), (new, &of_new, &news)),
-        (false, (new, &of_new, &news), (old, &of_old, &olds)),
-    ];
-    for (is_old, (side, of, known), (other, back, others)) in sides {
+    for (is_old, side, other, of, back) in [
+        (true, old, new, &of_old, &of_new),
+        (false, new, old, &of_new, &of_old),
+    ] {
         let lone = (0..of.len()).filter(|cell| partner(&of[*cell], back).is_none());
-        found.unmatched.extend(lone.enumerate().map(|(told, cell)| {
-            let others = if told < TOLD_WHY { &others[..] } else { &[] };
-            alone(
-                (side, cell),
-                is_old,
-                other,
-                &of[cell],
-                (&known[cell], others),
-            )
+        found.unmatched.extend(lone.map(|cell| Unmatched {
+            cell: side.summary.cells[cell].name(),
+            is_old,
+            why: candidates(other, &of[cell]),
         }));
     }
     let matched = |places: fn(&(usize, usize)) -> usize, all: &[Known]| -> Vec<Known> {
@@ -78,61 +68,22 @@ pub(crate) fn matched(old: &Findings, new: &Findings) -> Matched {
     found
 }
 
-/// Why a cell has no partner: the cells that it could be, or what differs from the nearest one.
-fn alone(
-    (execution, cell): (&Findings, usize),
-    is_old: bool,
-    other: &Findings,
-    candidates: &[usize],
-    (known, others): (&Known, &[Known]),
-) -> Unmatched {
-    let same_factors = others
-        .first()
-        .is_some_and(|there| there.keys().eq(known.keys()));
-    let why = match candidates {
-        [] if same_factors => None,
-        [] => nearest(known, others),
+/// The cells that one without a partner could be; absent where there is none.
+fn candidates(other: &Findings, places: &[usize]) -> Option<String> {
+    let name = |place: &usize| other.summary.cells[*place].name();
+    match places {
+        [] => None,
+        [only] => Some(format!("could be {}, but so could other cells", name(only))),
         several => {
-            let names = several
-                .iter()
-                .take(NAMED)
-                .map(|place| other.summary.cells[*place].name());
+            let names: Vec<String> = several.iter().take(NAMED).map(name).collect();
             let more = if several.len() > NAMED {
                 " or another"
             } else {
                 ""
             };
-            Some(match several.len() {
-                1 => format!(
-                    "could be {}, but so could other cells",
-                    other.summary.cells[several[0]].name()
-                ),
-                _ => format!("could be {}{more}", names.collect::<Vec<_>>().join(" or ")),
-            })
+            Some(format!("could be {}{more}", names.join(" or ")))
         }
-    };
-    Unmatched {
-        cell: execution.summary.cells[cell].name(),
-        is_old,
-        why,
     }
-}
-
-/// What differs from the cell that differs least.
-fn nearest(known: &Known, others: &[Known]) -> Option<String> {
-    let differing = |other: &Known| -> Vec<String> {
-        let both = known
-            .iter()
-            .filter_map(|(name, here)| Some((name, here, other.get(name)?)));
-        both.filter(|(_, here, there)| here != there)
-            .map(|(name, here, there)| format!("{name} is {here} here and {there} there"))
-            .collect()
-    };
-    others
-        .iter()
-        .map(differing)
-        .min_by_key(Vec::len)
-        .map(|words| words.join(", "))
 }
 
 /// For each cell, the indices of the other side's cells with which no known level disagrees.

@@ -2,27 +2,20 @@
 //! interval, and a verdict.
 
 mod change;
-mod constants;
 mod differences;
-mod executions;
 mod found;
 mod hosts;
 mod machine;
 mod matching;
 mod pairs;
-mod regime;
 mod runs;
 mod settings;
 mod softirqs;
-mod state;
 mod study;
 mod verdict;
 
-pub use change::{Change, Pairing, SHARE_POINTS, Shift, pct};
-pub use executions::Together;
+pub use change::{Change, Shift};
 pub use found::{ComparedCell, Comparison, THRESHOLD_PCT, Unmatched};
 pub use pairs::{Side, across, within};
 pub use study::{compared_metrics, of_study, with_first};
 pub use verdict::Verdict;
-
-pub use bitcost_stats::BETWEEN_LEAST;

@@ -4,18 +4,14 @@ use std::collections::BTreeMap;
 
 use bitcost_model::study::Label;
 
-use super::change::{Pairing, change};
-use super::constants::{constant_differences, unexplained};
-use super::executions::{changes, duet_together};
-use super::found::{ComparedCell, Comparison, Unmatched, name_of};
+use super::change::change_of;
+use super::found::{ComparedCell, Comparison, Unmatched};
 use super::hosts::{host_sentences, other_machines};
-use super::machine::{Runs, machine_differences};
+use super::machine::machine_remark;
 use super::matching::matched;
-use super::regime::remark as remark_on_regimes;
-use super::runs::runs_in_words;
+use super::runs::run_remarks;
 use super::settings::setting_differences;
 use super::softirqs::softirq_differences;
-use super::state::{Executions, used};
 use crate::cells::{CellSummary, RunRow};
 use crate::findings::Findings;
 use crate::metrics::Metric;
@@ -61,63 +57,42 @@ pub fn across(
     metrics: &[&'static Metric],
     threshold_pct: f64,
 ) -> Comparison {
-    let names = (side_name(old), side_name(new));
-    let mut comparison = empty(names, Pairing::Apart, false, threshold_pct);
-    comparison.executions = (old.len(), new.len());
+    let mut comparison = Comparison {
+        names: (side_name(old), side_name(new)),
+        threshold_pct,
+        executions: (old.len(), new.len()),
+        ..Comparison::default()
+    };
     let ([first, ..], [other, ..]) = (old, new) else {
         return comparison;
     };
     let matched = matched(first, other);
+    let both = |(was, is): &(usize, usize)| (&first.summary.cells[*was], &other.summary.cells[*is]);
+    let cells: Vec<_> = matched.pairs.iter().map(both).collect();
     comparison.host_differences = host_sentences(first, other);
-    comparison.constant_differences = constant_differences(first, other);
     comparison.setting_differences = setting_differences(first, other, &matched.pairs);
-    let cells: Vec<_> = matched
-        .pairs
-        .iter()
-        .map(|(was, is)| (&first.summary.cells[*was], &other.summary.cells[*is]))
-        .collect();
-    comparison
-        .setting_differences
-        .extend(softirq_differences(&cells));
-    comparison.run_remarks = (old.iter().chain(new))
-        .filter_map(|side| remark(&side.name, side))
-        .collect();
-    let executions = executions(&matched.pairs, old, new);
-    let runs: Vec<Runs> = executions
-        .iter()
-        .map(|cell| cell.each_ref().map(|side| used(&side.concat())))
-        .collect();
-    let sides = match (old.len(), new.len()) {
-        (1, 1) => [first.name.as_str(), other.name.as_str()],
-        _ => ["the old executions", "the new executions"],
-    };
-    comparison.machine_differences = machine_differences(sides, &[first, other], &runs);
-    let found = changes(&executions, metrics, unexplained(old, new), threshold_pct);
-    let levels = cells.iter().map(|(was, is)| levels(first, was, is));
-    let levels: Vec<_> = levels.collect();
-    let remarks = levels
-        .iter()
-        .zip(&runs)
-        .filter_map(|(levels, [old, new])| remark_on_regimes(&name_of(levels), old, new));
-    comparison.run_remarks.extend(remarks);
-    comparison.cells = levels
-        .into_iter()
-        .zip(found.cells)
-        .map(|(levels, changes)| ComparedCell { levels, changes })
-        .collect();
-    (comparison.together, comparison.known_to_one) = (found.together, matched.known_to_one);
+    let softirqs = softirq_differences(&cells);
+    comparison.setting_differences.extend(softirqs);
+    comparison.run_remarks = old.iter().chain(new).filter_map(run_remarks).collect();
+    let names = [&*comparison.names.0, &*comparison.names.1];
+    let rows = [old, new].map(|side| side.iter().flat_map(|one| &one.summary.runs));
+    let machine = machine_remark(names, rows);
+    comparison.run_remarks.extend(machine);
+    let runs = executions(&matched.pairs, old, new);
+    for ((was, is), [old, new]) in cells.into_iter().zip(&runs) {
+        let change = |metric: &&'static Metric| change_of(old, new, metric, false, threshold_pct);
+        comparison.cells.push(ComparedCell {
+            levels: levels(first, was, is),
+            changes: metrics.iter().filter_map(change).collect(),
+        });
+    }
+    comparison.known_to_one = matched.known_to_one;
     comparison.unmatched = matched.unmatched;
     comparison.not_comparable = other_machines(first, other);
-    if !found.has_common_state {
-        comparison.not_comparable.push(NO_STATE.to_owned());
-    }
     comparison.refuse();
     comparison.hold_together();
     comparison
 }
-
-/// Why no run of one side can be compared with one of the other.
-const NO_STATE: &str = "the endpoints' CPUs were never equally far from each other on both sides, or other programs disturbed the runs; measure again";
 
 fn side_name(executions: &[Findings]) -> String {
     let names: Vec<&str> = executions.iter().map(|one| one.name.as_str()).collect();
@@ -135,6 +110,9 @@ fn levels(old: &Findings, was: &CellSummary, is: &CellSummary) -> Vec<(String, L
     let further = is.levels.iter().filter(is_new);
     was.levels.iter().chain(further).cloned().collect()
 }
+
+/// The runs of a cell in each execution of both sides, the old side first.
+type Executions<'a> = [Vec<Vec<&'a RunRow>>; 2];
 
 /// The runs of each pair of cells in each execution of both sides.
 fn executions<'a>(
@@ -184,57 +162,45 @@ pub fn within(
             .cloned()
             .collect()
     };
-    let pairing = match &execution.summary.study.compare {
-        _ if execution.summary.is_imported => Pairing::Apart,
-        Some(compared) if named(&compared.factor) => Pairing::Duet,
-        _ => Pairing::Blocks,
-    };
-    let mut comparison = empty(
-        (old_side.name(), new_side.name()),
-        pairing,
-        true,
+    let mut comparison = Comparison {
+        names: (old_side.name(), new_side.name()),
+        same_blocks: !execution.summary.is_imported,
+        is_within: true,
         threshold_pct,
-    );
-    comparison
-        .run_remarks
-        .extend(remark(&execution.name, execution));
+        executions: (1, 1),
+        run_remarks: run_remarks(execution).into_iter().collect(),
+        ..Comparison::default()
+    };
     let (cells, rows) = (&execution.summary.cells, rows_by_cell(execution));
     let places = |side: &Side| -> BTreeMap<Vec<(String, Label)>, usize> {
         let of_side = cells.iter().enumerate().filter(|(_, cell)| side.has(cell));
         of_side.map(|(place, cell)| (rest(cell), place)).collect()
     };
     let (olds, news) = (places(&old_side), places(&new_side));
-    let pairs: Vec<_> = olds
-        .iter()
-        .filter_map(|(levels, old)| Some((&cells[*old], &cells[*news.get(levels)?])))
-        .collect();
+    let both = |(levels, old): (&Vec<_>, &usize)| Some((&cells[*old], &cells[*news.get(levels)?]));
+    let pairs: Vec<_> = olds.iter().filter_map(both).collect();
     comparison.setting_differences = softirq_differences(&pairs);
-    let mut sides = Vec::new();
     let of_old = cells.iter().enumerate();
     for (place, cell) in of_old.filter(|(_, cell)| old_side.has(cell)) {
         let levels = rest(cell);
-        match news.get(&levels) {
-            Some(other) => {
-                let rows = (&rows[place][..], &rows[*other][..]);
-                sides.push(rows);
-                let remark = remark_on_regimes(&name_of(&levels), rows.0, rows.1);
-                comparison.run_remarks.extend(remark);
-                let cell = compared(levels, rows, metrics, pairing, threshold_pct);
-                comparison.cells.push(cell);
-            }
-            None => comparison.unmatched.push(alone(cell, true)),
-        }
+        let Some(other) = news.get(&levels) else {
+            comparison.unmatched.push(alone(cell, true));
+            continue;
+        };
+        let (old, new) = (&rows[place..=place], &rows[*other..=*other]);
+        let same_blocks = comparison.same_blocks;
+        let change =
+            |metric: &&'static Metric| change_of(old, new, metric, same_blocks, threshold_pct);
+        comparison.cells.push(ComparedCell {
+            levels,
+            changes: metrics.iter().filter_map(change).collect(),
+        });
     }
-    let only_new = cells
-        .iter()
-        .filter(|cell| new_side.has(cell) && !olds.contains_key(&rest(cell)));
+    let is_new = |cell: &&CellSummary| new_side.has(cell) && !olds.contains_key(&rest(cell));
+    let only_new = cells.iter().filter(is_new);
     comparison
         .unmatched
         .extend(only_new.map(|cell| alone(cell, false)));
-    if pairing == Pairing::Duet {
-        let of_metric = |metric: &&'static Metric| duet_together(&sides, metric, threshold_pct);
-        comparison.together = metrics.iter().filter_map(of_metric).collect();
-    }
     comparison.hold_together();
     comparison
 }
@@ -247,27 +213,7 @@ fn alone(cell: &CellSummary, is_old: bool) -> Unmatched {
     }
 }
 
-fn remark(name: &str, execution: &Findings) -> Option<String> {
-    Some(format!("{name}: {}", runs_in_words(execution)?))
-}
-
-fn empty(
-    names: (String, String),
-    pairing: Pairing,
-    is_within: bool,
-    threshold_pct: f64,
-) -> Comparison {
-    Comparison {
-        names,
-        pairing,
-        is_within,
-        threshold_pct,
-        executions: (1, 1),
-        ..Comparison::default()
-    }
-}
-
-pub(crate) fn rows_by_cell(execution: &Findings) -> Vec<Vec<&RunRow>> {
+fn rows_by_cell(execution: &Findings) -> Vec<Vec<&RunRow>> {
     let mut rows = vec![Vec::new(); execution.summary.cells.len()];
     execution
         .summary
@@ -275,18 +221,4 @@ pub(crate) fn rows_by_cell(execution: &Findings) -> Vec<Vec<&RunRow>> {
         .iter()
         .for_each(|row| rows[row.cell].push(row));
     rows
-}
-
-fn compared(
-    levels: Vec<(String, Label)>,
-    (old, new): (&[&RunRow], &[&RunRow]),
-    metrics: &[&'static Metric],
-    pairing: Pairing,
-    threshold_pct: f64,
-) -> ComparedCell {
-    let changes = metrics
-        .iter()
-        .filter_map(|metric| change(old, new, metric, pairing, threshold_pct))
-        .collect();
-    ComparedCell { levels, changes }
 }

@@ -5,9 +5,9 @@ use bitcost_model::units::counted;
 use crate::cells::Status;
 use crate::findings::Findings;
 
-/// `3 failed, 1 left out, 2 disturbed; unfinished`; absent where every run was made, used and
-/// undisturbed.
-pub(super) fn runs_in_words(execution: &Findings) -> Option<String> {
+/// `a: of 30 planned runs: 3 failed, 1 left out, 2 used but disturbed; it did not finish`; absent where every
+/// run was made, used and undisturbed.
+pub(super) fn run_remarks(execution: &Findings) -> Option<String> {
     let rows = &execution.summary.runs;
     let count = |status: &[Status]| {
         rows.iter()
@@ -45,5 +45,5 @@ pub(super) fn runs_in_words(execution: &Findings) -> Option<String> {
         .into_iter()
         .chain((!ended).then(|| "it did not finish".to_owned()))
         .collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+    (!parts.is_empty()).then(|| format!("{}: {}", execution.name, parts.join("; ")))
 }

@@ -13,7 +13,7 @@ const NAMED: usize = 4;
 /// One sentence per difference between pairs of cells, given by their indices on both sides;
 /// without cells' names where all pairs have the difference. Of files of other programs, only the
 /// levels are known, and no settings.
-pub(crate) fn setting_differences(
+pub(super) fn setting_differences(
     old: &Findings,
     new: &Findings,
     pairs: &[(usize, usize)],

@@ -1,6 +1,6 @@
 //! The smallest change that a comparison calls better or worse, and whether worse is a failure.
 
-use bitcost_analysis::compare::{Comparison, THRESHOLD_PCT, Verdict};
+use bitcost_analysis::compare::{Change, Comparison, THRESHOLD_PCT, Verdict};
 use bitcost_model::units::counted;
 
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ pub struct Judging {
     pub threshold: f64,
     /// Exit with code 1 if a metric of any cell got worse (corrected for the number of comparisons
     /// by Holm's procedure, with at most 5 % false alarms), or if the new side lacks cells or
-    /// values of the old one
+    /// values of the old one; with code 4 if the runs cannot tell
     #[arg(long, value_name = "VERDICT", value_parser = ["worse"])]
     pub fail_on: Option<String>,
 }
@@ -30,18 +30,17 @@ impl Judging {
     ///
     /// # Errors
     /// Check, if the user asked for it: a metric is worse, the new side lacks values or cells of
-    /// the old one, or nothing could be judged. Not comparable, if the sides cannot be compared.
+    /// the old one, or nothing could be judged. Undecided, if the sides cannot be compared, or the runs
+    /// do not tell whether a metric is worse.
     pub fn check(&self, comparison: &Comparison) -> Result<(), Failure> {
         if self.fail_on.is_none() {
             return Ok(());
         }
         if let Some(why) = comparison.not_comparable.first() {
-            return Err(Failure::NotComparable(format!("not comparable: {why}")));
+            return Err(Failure::Undecided(format!("not comparable: {why}")));
         }
-        let together = comparison.moved_together();
-        let together = together.filter(|found| found.verdict == Verdict::Worse);
         let (worse, missing) = (
-            comparison.count(Verdict::Worse) + together.count(),
+            comparison.count(Verdict::Worse),
             comparison.count(Verdict::Missing),
         );
         let lost = comparison.lost_cells();
@@ -73,18 +72,30 @@ impl Judging {
         if !found.is_empty() {
             return Err(Failure::Check(found.join("; ")));
         }
-        match comparison.changes().next() {
-            Some(_) => Ok(()),
-            None => Err(Failure::Check(
+        if comparison.changes().next().is_none() {
+            return Err(Failure::Check(
                 "nothing to compare: no run of either side has a value".into(),
-            )),
+            ));
+        }
+        let all = comparison.changes();
+        let judged: Vec<&Change> = all
+            .filter(|change| change.metric.has_better_side())
+            .collect();
+        let is_open = |change: &&&Change| change.verdict == Verdict::CannotTell;
+        match judged.iter().filter(is_open).count() {
+            0 => Ok(()),
+            open => Err(Failure::Undecided(format!(
+                "cannot tell whether {open} of {} are worse: their intervals are too wide; more blocks make them narrower (--blocks), or judge fewer metrics (--metric) or a larger change (--threshold)",
+                counted(judged.len(), "figure")
+            ))),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use bitcost_analysis::compare::{Pairing, Unmatched};
+    use bitcost_analysis::compare::{ComparedCell, Unmatched};
+    use bitcost_analysis::metrics::metric;
 
     use super::*;
 
@@ -101,7 +112,6 @@ mod tests {
         };
         let comparison = |is_within, is_old| Comparison {
             names: ("a".into(), "b".into()),
-            pairing: Pairing::Apart,
             is_within,
             threshold_pct: THRESHOLD_PCT,
             executions: (1, 1),
@@ -123,10 +133,35 @@ mod tests {
             (&said(false, false), &said(true, true)),
             (&nothing, &nothing)
         );
+        assert!(matches!(
+            judging.check(&undecided()),
+            Err(Failure::Undecided(why)) if why.starts_with("cannot tell whether 1 of 1 figure")
+        ));
         let lenient = Judging {
             fail_on: None,
             ..judging
         };
         assert_eq!(lenient.check(&comparison(false, true)), Ok(()));
+        assert_eq!(lenient.check(&undecided()), Ok(()));
+    }
+
+    /// A comparison of one metric that the runs do not decide.
+    fn undecided() -> Comparison {
+        let change = Change {
+            metric: metric("throughput_mbps").expect("a metric"),
+            medians: (Some(100.0), Some(90.0)),
+            blocks: (1, 1),
+            shift: None,
+            is_paired: false,
+            chance: None,
+            verdict: Verdict::CannotTell,
+        };
+        Comparison {
+            cells: vec![ComparedCell {
+                levels: Vec::new(),
+                changes: vec![change],
+            }],
+            ..Comparison::default()
+        }
     }
 }

@@ -29,8 +29,8 @@ pub struct Arguments {
     /// cells, each as factor=level: `FOLDER offloads=on offloads=off`
     #[arg(required_unless_present = "old", num_args = 2.., value_names = ["OLD", "NEW"])]
     sides: Vec<String>,
-    /// Executions of the old side, all of the same plan; requires --new. Differences between them
-    /// widen every interval
+    /// Executions of the old side, all of the same plan, whose blocks are taken together; requires
+    /// --new
     #[arg(long, value_name = "FOLDER", num_args = 1.., requires = "new", conflicts_with = "sides")]
     old: Vec<String>,
     /// Executions of the new side
@@ -72,7 +72,7 @@ fn is_execution(side: &str) -> bool {
 }
 
 /// Compares each of several executions with the first; all are printed. A failed check comes before
-/// sides that cannot be compared.
+/// an undecided one.
 fn each(arguments: &Arguments, old: &String, others: &[String]) -> Result<(), Failure> {
     if arguments.printed.form() == Form::Json {
         return Err(Failure::Usage(format!(
@@ -80,7 +80,7 @@ fn each(arguments: &Arguments, old: &String, others: &[String]) -> Result<(), Fa
             1 + others.len()
         )));
     }
-    let (mut failed, mut not_comparable) = (Vec::new(), Vec::new());
+    let (mut failed, mut undecided) = (Vec::new(), Vec::new());
     for (place, new) in others.iter().enumerate() {
         if place > 0 {
             output::print("\n")?;
@@ -90,14 +90,14 @@ fn each(arguments: &Arguments, old: &String, others: &[String]) -> Result<(), Fa
             &executions(arguments, from_ref(old), from_ref(new))?,
         ) {
             Err(Failure::Check(why)) => failed.push(format!("{new}: {why}")),
-            Err(Failure::NotComparable(why)) => not_comparable.push(format!("{new}: {why}")),
+            Err(Failure::Undecided(why)) => undecided.push(format!("{new}: {why}")),
             other => other?,
         }
     }
     let all = |why: Vec<String>| why.join("\nbitcost: ");
-    match (failed.is_empty(), not_comparable.is_empty()) {
+    match (failed.is_empty(), undecided.is_empty()) {
         (false, _) => Err(Failure::Check(all(failed))),
-        (true, false) => Err(Failure::NotComparable(all(not_comparable))),
+        (true, false) => Err(Failure::Undecided(all(undecided))),
         (true, true) => Ok(()),
     }
 }

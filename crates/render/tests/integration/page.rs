@@ -514,7 +514,7 @@ fn of_two_executions_the_changes_stand_first() {
     assert_eq!(
         headline,
         Some(
-            "Throughput rises from 1001 to 1501 Mbit/s with 2048 (+50.0 % [+45.3, +54.8], better); of 2 figures 1 is better."
+            "Throughput rises from 1001 to 1501 Mbit/s with 2048 (+50.0 % [+49.9, +50.0], better); of 2 figures 1 is better."
         )
     );
     assert!(html.contains("2 figures: 1 better, 1 same"), "how many");
@@ -600,10 +600,7 @@ fn what_a_study_compares_itself_stands_in_its_chapter() {
         });
     });
     assert!(html.contains(">From brand=b to brand=a</h2>"));
-    assert!(
-        html.contains("which were not interleaved: not paired")
-            && !html.contains("<h1>What changed</h1>")
-    );
+    assert!(!html.contains("<h1>What changed</h1>"));
 }
 
 #[test]

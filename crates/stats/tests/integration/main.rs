@@ -1,6 +1,5 @@
 //! Properties of the estimates, and how often their intervals hold the true value.
 
-mod effects;
 mod optional_stopping;
 mod properties;
 mod unequal_sides;
