@@ -20,6 +20,11 @@ type Row = (Kind, &'static str, &'static str);
 pub const RETIRED: &[Row] = &[
     (
         Kind::Verb,
+        "host bench",
+        "`run` measures the cost of a wake-up and of copying a KiB, and its notes have both",
+    ),
+    (
+        Kind::Verb,
         "bill",
         "`bitcost test … --profile` says where the CPU time of a KiB goes",
     ),

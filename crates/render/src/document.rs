@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use crate::answer::bottleneck::of_cells;
 use crate::calibration::calibration_json;
 use crate::comparison::comparison_json;
-use crate::constants::machines_json;
 use crate::explained::{Bottleneck, Share};
 use crate::first_run::FirstRun;
 use crate::imported::imported_json;
@@ -305,7 +304,7 @@ impl Document {
             time_series: some(&summary.time_series)
                 .map(|all| all.iter().map(time_series_json).collect()),
             queue_limits: some(&limits.drops).map(|_| queue_limits_json(&limits)),
-            host_constants: some(&summary.constants).map(|constants| machines_json(constants)),
+            host_constants: some(&summary.constants).map(|machines| json!(machines)),
             calibration: summary.calibration.as_deref().map(calibration_json),
             noise: summary.noise.as_ref().map(noise_json),
             imported_runs: summary.is_imported.then(|| imported_json(&findings.events)),

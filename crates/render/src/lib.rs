@@ -8,7 +8,7 @@ mod column_width;
 pub mod comparison;
 mod comparison_headline;
 pub mod comparison_text;
-pub mod constants;
+mod constants;
 mod coverage;
 pub mod csv;
 pub mod document;

@@ -64,5 +64,5 @@ pub use signals::{EndTimes, Loss, Signals, Tcp, intervals};
 pub use sparse::explain_figures;
 pub use stop_others::stop_others;
 pub use table::explain_table;
-pub use transactions::{Transactions, WakeCost};
+pub use transactions::Transactions;
 pub use warnings::Warning;

@@ -1,7 +1,7 @@
 //! What a transaction's time consists of, and what waking threads costs in it.
 
 use bitcost_model::conditions::REQUEST_TIMEOUT;
-use bitcost_model::constants::{Constant, HostConstants};
+use bitcost_model::constants::{HostConstants, WakeUp};
 use bitcost_model::record::Role;
 
 use crate::explain::load::Load;
@@ -19,8 +19,8 @@ pub struct Transactions {
     pub flows: f64,
     /// How often a traffic thread of either endpoint was woken, per transaction.
     pub wakeups: Option<f64>,
-    /// What a wake-up costs on the sender's host.
-    pub wake: Option<WakeCost>,
+    /// What a wake-up costs at least on the sender's host, on another CPU.
+    pub wake: Option<WakeUp>,
     /// True where a transaction is or begins with a connection.
     pub connects: bool,
     /// True where the sockets poll instead of sleeping.
@@ -36,15 +36,6 @@ pub struct Transactions {
     pub bytes: u32,
     /// The least round-trip time of the connections, in ns.
     pub rtt_ns: Option<f64>,
-}
-
-/// What a wake-up costs at least, by the host's constants.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WakeCost {
-    /// CPU time of the waking thread, in ns.
-    pub call_ns: f64,
-    /// From the call until the woken thread runs, in ns.
-    pub run_ns: f64,
 }
 
 impl Transactions {
@@ -73,9 +64,10 @@ impl Transactions {
         })
     }
 
-    /// The same with the cost of a wake-up on this host.
+    /// The same with the cost of a wake-up on this host, which is that of another CPU.
     pub fn on(self, host: Option<&HostConstants>) -> Transactions {
-        let wake = host.and_then(|host| WakeCost::of(host, self.same_cpus));
+        let host = host.filter(|_| !self.same_cpus);
+        let wake = host.and_then(|host| host.wake_up);
         Transactions { wake, ..self }
     }
 
@@ -89,30 +81,6 @@ impl Transactions {
         let cpus = if self.same_cpus { 1.0 } else { 2.0 };
         let per_transaction_ns = self.wakeups? * self.wake?.call_ns;
         Some((per_transaction_ns * self.flows / self.each_ns / cpus).min(1.0))
-    }
-}
-
-impl WakeCost {
-    /// The lesser of the costs on an idle and on a busy CPU, since the records do not say which of
-    /// them the woken thread had.
-    fn of(host: &HostConstants, same_cpu: bool) -> Option<WakeCost> {
-        use Constant::{
-            RunOtherBusy, RunOtherIdle, RunSameBusy, RunSameIdle, WakeOtherBusy, WakeOtherIdle,
-            WakeSameBusy, WakeSameIdle,
-        };
-        let (call, run) = if same_cpu {
-            ([WakeSameIdle, WakeSameBusy], [RunSameIdle, RunSameBusy])
-        } else {
-            ([WakeOtherIdle, WakeOtherBusy], [RunOtherIdle, RunOtherBusy])
-        };
-        let least = |of: [Constant; 2]| {
-            let known = of.into_iter().filter_map(|constant| host.figure(constant));
-            known.map(|figure| figure.median_ns).min_by(f64::total_cmp)
-        };
-        Some(WakeCost {
-            call_ns: least(call)?,
-            run_ns: least(run)?,
-        })
     }
 }
 

@@ -2,8 +2,9 @@
 
 use bitcost_analysis::explain::{
     Confidence, EndTimes, Hop, LIMITERS, Loss, PacketCost, Signals, Step, Tcp, Transactions, Unit,
-    WakeCost, decide,
+    decide,
 };
+use bitcost_model::constants::WakeUp;
 use bitcost_stats::Interval;
 
 /// A run without a clear limiter: both endpoints sleep half of their time.
@@ -642,7 +643,7 @@ fn requests_wait_for_answers_or_for_woken_threads() {
     assert_eq!(verdict.limiter().name(), "latency");
     assert_eq!(verdict.confidence, Confidence::Medium, "{verdict:?}");
     let dear = Transactions {
-        wake: Some(WakeCost {
+        wake: Some(WakeUp {
             call_ns: 11_000.0,
             run_ns: 23_000.0,
         }),
@@ -660,7 +661,7 @@ fn requests_wait_for_answers_or_for_woken_threads() {
         "wake less often: receivers that poll (waiting); busy polling (busy_poll_us); both endpoints on one CPU (sender_cpus, receiver_cpus); larger messages"
     );
     let cheap = Transactions {
-        wake: Some(WakeCost {
+        wake: Some(WakeUp {
             call_ns: 1000.0,
             run_ns: 3000.0,
         }),
@@ -675,7 +676,7 @@ fn what_is_set_is_not_advised() {
         busy_polls: true,
         same_cpus: true,
         connects: true,
-        wake: Some(WakeCost {
+        wake: Some(WakeUp {
             call_ns: 30_000.0,
             run_ns: 50_000.0,
         }),

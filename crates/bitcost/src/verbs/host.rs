@@ -1,5 +1,4 @@
-//! `bitcost host`: the settings of this host shown, and restored after an interrupted run; its
-//! constants measured.
+//! `bitcost host`: the settings of this host shown, and restored after an interrupted run.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 
 use bitcost_host::recovery::{Found, Recovered, found, recover};
 use bitcost_host::{KNOBS, Knob, Outcome, journal};
-use bitcost_render::constants::{constants_json, constants_text};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -25,13 +23,6 @@ pub enum Action {
     /// Restore the settings that an interrupted run left changed, unless somebody else has changed
     /// them since
     Restore,
-    /// Measure this host's constants in about a second: the cost of a system call, of waking a
-    /// thread, of a timer interrupt, of a copy and of a clock read
-    Bench {
-        /// Print one JSON document
-        #[arg(short = 'J', long)]
-        json: bool,
-    },
 }
 
 /// Does what the action says.
@@ -40,16 +31,6 @@ pub fn run(action: &Action) -> Result<(), Failure> {
         Action::Show { json: true } => output::line(&format!("{:#}", document()?)),
         Action::Show { json: false } => output::print(&text()?),
         Action::Restore => restore(),
-        Action::Bench { json } => bench(*json),
-    }
-}
-
-fn bench(json: bool) -> Result<(), Failure> {
-    let constants = bitcost_probe::constants::measure(&[]);
-    if json {
-        output::line(&format!("{:#}", constants_json(&constants)))
-    } else {
-        output::print(&constants_text(&constants))
     }
 }
 

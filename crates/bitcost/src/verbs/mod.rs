@@ -56,7 +56,7 @@ pub enum Verb {
     Lab(lab::Action),
     /// Serve tests for bitcost clients, or for stock iperf3 clients
     Serve(serve::Arguments),
-    /// Show or restore the settings of this host, or measure it
+    /// Show or restore the settings of this host
     #[command(subcommand)]
     Host(host::Action),
     /// Compute goodput of a link, pacing rates, bandwidth-delay products

@@ -5,7 +5,6 @@ mod compare;
 mod corpora;
 mod damage;
 mod formats;
-mod host_bench;
 mod links;
 mod mistakes;
 mod report;

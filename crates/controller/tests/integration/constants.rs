@@ -8,11 +8,14 @@ use bitcost_model::record::Role;
 
 use crate::world::{Act, BOTH, Outcome, World, conditions, plan};
 
-/// The time and the role of each agent that was asked for constants.
-fn asked(world: &World) -> Vec<(Duration, Role)> {
+/// The time, the role and the CPUs of each agent that was asked for constants.
+fn asked(world: &World) -> Vec<(Duration, Role, Vec<u32>)> {
     let heard = world.heard().into_iter();
-    let asked = heard.filter(|(_, _, message)| matches!(message, ToAgent::Constants { .. }));
-    asked.map(|(time, agent, _)| (time, agent.role)).collect()
+    let asked = heard.filter_map(|(time, agent, message)| match message {
+        ToAgent::Constants { cpus } => Some((time, agent.role, cpus)),
+        _ => None,
+    });
+    asked.collect()
 }
 
 #[test]
@@ -25,9 +28,9 @@ fn one_machine_is_measured_once_on_the_cpus_of_both_endpoints() {
     let machines = session.measure_constants(true).expect("measured");
     assert_eq!(machines.len(), 1);
     assert_eq!(machines[0].roles, BOTH);
-    let host = machines[0].host.as_ref().expect("measured");
-    assert_eq!(host.cpus, [2, 5]);
-    assert_eq!(asked(&world).len(), 1);
+    let asked = asked(&world);
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].2, [2, 5]);
 }
 
 #[test]

@@ -15,7 +15,6 @@ use bitcost_controller::{
 };
 use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::constants::HostConstants;
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::protocol::{FailureCause, FromAgent, Lease, PROTOCOL, Prepare, ToAgent};
@@ -444,12 +443,9 @@ impl State {
                     ..IdleBaseline::default()
                 })));
             }
-            ToAgent::Constants { cpus } => {
+            ToAgent::Constants { .. } => {
                 time += Duration::from_secs(1);
-                answers.push(FromAgent::Constants(Box::new(HostConstants {
-                    cpus: cpus.clone(),
-                    ..HostConstants::default()
-                })));
+                answers.push(FromAgent::Constants(Box::default()));
             }
             ToAgent::TryProfile { .. } => answers.push(FromAgent::Profilable),
             ToAgent::Prepare(prepare) => answers.push(FromAgent::Listening {

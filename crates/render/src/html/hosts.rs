@@ -1,9 +1,7 @@
 //! The hosts with their settings, starting with those that differ between the endpoints.
 
-use crate::constants::constant_words;
 use crate::lines::Lines;
 use bitcost_analysis::findings::Findings;
-use bitcost_model::constants::CONSTANTS;
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::harmless;
 use bitcost_model::machine::HostDescription;
@@ -31,29 +29,12 @@ pub(crate) fn section(page: &mut Html, execution: &Findings) {
         let facts = ends.iter().map(|end| harmless(&of(&end.host)));
         std::iter::once((*name).to_owned()).chain(facts).collect()
     };
-    let rows = FACTS.iter().map(fact).chain(constants(execution));
+    let rows = FACTS.iter().map(fact);
     table(page, "", "Hosts", &Lines::new(header, rows));
     page.raw("<details><summary>Settings of both ends</summary>\n");
     table(page, "", "Settings of both ends", &settings(ends));
     page.raw("</details>\n");
     fold::close(page);
-}
-
-/// Each constant that a host measured, with the 5th and 95th percentile of its samples.
-fn constants(execution: &Findings) -> impl Iterator<Item = Vec<String>> {
-    let summary = &execution.summary;
-    CONSTANTS.iter().filter_map(|row| {
-        let of =
-            |end: &EndpointDescription| constant_words(&summary.constants, end.role, row.constant);
-        let found: Vec<Option<String>> = summary.ends.iter().map(of).collect();
-        found.iter().any(Option::is_some).then(|| {
-            let cells = found
-                .into_iter()
-                .map(|words| words.unwrap_or_else(|| "not measured".to_owned()));
-            let title = format!("Constant: {}", row.title);
-            std::iter::once(title).chain(cells).collect()
-        })
-    })
 }
 
 fn differences(page: &mut Html, sender: &EndpointDescription, receiver: &EndpointDescription) {
