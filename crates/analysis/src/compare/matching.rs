@@ -88,46 +88,16 @@ fn candidates(other: &Findings, places: &[usize]) -> Option<String> {
 
 /// For each cell, the indices of the other side's cells with which no known level disagrees.
 fn agreeing(cells: &[Known], others: &[Known]) -> Vec<Vec<usize>> {
-    let (Some(here), Some(there)) = (same_names(cells), same_names(others)) else {
-        let agrees = |cell: &Known, other: &Known| {
-            cell.iter()
-                .all(|(name, here)| other.get(name).is_none_or(|there| here == there))
-        };
-        let places = |cell| {
-            (0..others.len())
-                .filter(|place| agrees(cell, &others[*place]))
-                .collect()
-        };
-        return cells.iter().map(places).collect();
+    let agrees = |cell: &Known, other: &Known| {
+        cell.iter()
+            .all(|(name, here)| other.get(name).is_none_or(|there| here == there))
     };
-    // If all cells of a side know the same names, cells that agree are found by the levels of the
-    // common names.
-    let common: Vec<&String> = here
-        .into_iter()
-        .filter(|name| there.contains(name))
-        .collect();
-    let levels = |cell: &'_ Known| -> Vec<String> {
-        common.iter().map(|name| cell[*name].clone()).collect()
+    let places = |cell| {
+        (0..others.len())
+            .filter(|place| agrees(cell, &others[*place]))
+            .collect()
     };
-    let mut places: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
-    others
-        .iter()
-        .enumerate()
-        .for_each(|(place, other)| places.entry(levels(other)).or_default().push(place));
-    cells
-        .iter()
-        .map(|cell| places.get(&levels(cell)).cloned().unwrap_or_default())
-        .collect()
-}
-
-/// The names that all cells know; absent where cells know different names, and where there are no
-/// cells.
-fn same_names(cells: &[Known]) -> Option<Vec<&String>> {
-    let first = cells.first()?;
-    cells
-        .iter()
-        .all(|cell| cell.keys().eq(first.keys()))
-        .then(|| first.keys().collect())
+    cells.iter().map(places).collect()
 }
 
 /// `known of a alone: direction forward, flows 1 or 4`.

@@ -10,7 +10,6 @@ mod matching;
 mod pairs;
 mod runs;
 mod settings;
-mod softirqs;
 mod study;
 mod verdict;
 

@@ -11,7 +11,6 @@ use super::machine::machine_remark;
 use super::matching::matched;
 use super::runs::run_remarks;
 use super::settings::setting_differences;
-use super::softirqs::softirq_differences;
 use crate::cells::{CellSummary, RunRow};
 use crate::findings::Findings;
 use crate::metrics::Metric;
@@ -71,8 +70,6 @@ pub fn across(
     let cells: Vec<_> = matched.pairs.iter().map(both).collect();
     comparison.host_differences = host_sentences(first, other);
     comparison.setting_differences = setting_differences(first, other, &matched.pairs);
-    let softirqs = softirq_differences(&cells);
-    comparison.setting_differences.extend(softirqs);
     comparison.run_remarks = old.iter().chain(new).filter_map(run_remarks).collect();
     let names = [&*comparison.names.0, &*comparison.names.1];
     let rows = [old, new].map(|side| side.iter().flat_map(|one| &one.summary.runs));
@@ -177,9 +174,6 @@ pub fn within(
         of_side.map(|(place, cell)| (rest(cell), place)).collect()
     };
     let (olds, news) = (places(&old_side), places(&new_side));
-    let both = |(levels, old): (&Vec<_>, &usize)| Some((&cells[*old], &cells[*news.get(levels)?]));
-    let pairs: Vec<_> = olds.iter().filter_map(both).collect();
-    comparison.setting_differences = softirq_differences(&pairs);
     let of_old = cells.iter().enumerate();
     for (place, cell) in of_old.filter(|(_, cell)| old_side.has(cell)) {
         let levels = rest(cell);

@@ -35,10 +35,7 @@ pub(super) fn setting_differences(
 
 /// One sentence per difference, given with the names of the cells that have it; `all` is the number
 /// of compared cells.
-pub(super) fn by_cells(
-    differing: impl IntoIterator<Item = (String, String)>,
-    all: usize,
-) -> Vec<String> {
+fn by_cells(differing: Vec<(String, String)>, all: usize) -> Vec<String> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for (words, name) in differing {
         match found.iter_mut().find(|(known, _)| *known == words) {

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{
-    Made, STUDY, across, compared, ended, execution, is, log, plain, records, text,
-};
+use crate::common::{Made, STUDY, compared, ended, execution, log, plain, records, text};
 use bitcost_analysis::compare::{Side, within};
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_model::counters::SoftirqTime;
@@ -325,36 +323,6 @@ fn own_cpus(timed: impl Fn(&Cell) -> bool) -> Vec<Event> {
         });
         Made::Ended(sender, receiver)
     })
-}
-
-#[test]
-fn different_means_for_the_time_of_soft_interrupts_are_told() {
-    let (ticks, timed) = (own_cpus(|_| false), own_cpus(|_| true));
-    let mixed = own_cpus(|cell| is(cell, "transport", "UDP"));
-    let told = |old: &[Event], new: &[Event]| {
-        let (old, new) = (execution("old", old), execution("new", new));
-        across(&old, &new, &throughput(), 3.0).setting_differences
-    };
-    assert_eq!(
-        told(&ticks, &timed),
-        ["the method for the time of soft interrupts: was by ticks, is timed"]
-    );
-    let some = told(&mixed, &timed);
-    assert_eq!(some.len(), 1);
-    assert!(
-        some[0].contains("was by ticks, is timed (") && !some[0].contains("UDP"),
-        "{some:?}"
-    );
-    assert_eq!(told(&timed, &timed), [""; 0]);
-    let sides = ["TCP", "UDP"].map(|level| Side(vec![word("transport", level)]));
-    let within = within(
-        &execution("x", &mixed),
-        &sides[0],
-        &sides[1],
-        &throughput(),
-        3.0,
-    );
-    assert_eq!(within.setting_differences, told(&ticks, &timed));
 }
 
 #[test]
