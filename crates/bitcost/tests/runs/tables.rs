@@ -44,6 +44,10 @@ fn rows_run(name: &str, least: usize) {
     );
     commands.sort();
     commands.dedup();
+    if Command::new("ping").arg("-V").output().is_err() {
+        // A lab runs the system's.
+        commands.retain(|command| !command.contains("ping"));
+    }
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..TOGETHER {
@@ -58,7 +62,8 @@ fn rows_run(name: &str, least: usize) {
     assert!(failed.is_empty(), "{name}:\n{}", failed.join("\n"));
 }
 
-/// The bitcost commands in the rows of a document's tables. A row without one is a mistake.
+/// The bitcost commands in the rows of a document's tables. A row without one is a mistake, unless it
+/// says that there is none.
 fn commands(text: &str) -> Vec<String> {
     let rows = text
         .lines()
@@ -71,7 +76,10 @@ fn commands(text: &str) -> Vec<String> {
             .unwrap_or_else(|| panic!("no command in the row {row}"))
             .to_owned()
     };
-    rows.filter(|row| !is_head(row)).map(command).collect()
+    let has_none = |row: &&str| row.contains("| – |");
+    rows.filter(|row| !is_head(row) && !has_none(row))
+        .map(command)
+        .collect()
 }
 
 /// The files that a document shows: blocks whose first line is a comment with the name.
