@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 /// Wait before the measurement, until earlier activity has ended.
 const SETTLING: Duration = Duration::from_millis(20);
 
-/// The longest measurement, in milliseconds: the limit of `--idle-baseline`.
+/// The longest measurement, in milliseconds: the limit of `--set idle_baseline_s=VALUE`.
 const LENGTH_MAX_MS: u32 = 3_600_000;
 
 /// Measures in a separate thread, which sends the result. The agent keeps listening.

@@ -50,6 +50,7 @@ type Row = (&'static str, &'static str, &'static str);
 
 const IPERF3: &str = "iperf3";
 const NETPERF: &str = "netperf";
+const OTHERS: &str = "other programs";
 
 const NO_SERVER: &str = "not needed: ssh starts an agent on the other host for the duration of a run (`bitcost test tcp --receiver HOST`)";
 const SERVER: &str = "`bitcost serve --iperf3` for clients of iperf3; `bitcost test tcp --receiver HOST` needs no server: ssh starts an agent there for the duration of a run";
@@ -107,6 +108,19 @@ const OPTIONS: &[Row] = &[
         "-F --file -L --flowlabel -T --title --extra-data -X --xbind --sctp --nstreams -m --mptcp --dont-fragment --timestamps --rcv-timeout --snd-timeout --repeating-payload --pacing-timer",
         "not available in bitcost",
     ),
+    (OTHERS, "--csv", "`--format csv`"),
+    (OTHERS, "--html", "`--format html`"),
+    (
+        OTHERS,
+        "--jitter",
+        "`--delay-variation`, of `bitcost test udp`",
+    ),
+    (OTHERS, "--tso --gso --gro --lro", "`--offloads 'tso off'`"),
+    (
+        OTHERS,
+        "--quiet",
+        "`2> /dev/null`: progress is on standard error",
+    ),
     (NETPERF, "-H", "`bitcost test tcp HOST`"),
     (NETPERF, "-c", BOTH_ENDPOINTS),
     (NETPERF, "-D", "not needed: a line is printed each second"),
@@ -115,7 +129,7 @@ const OPTIONS: &[Row] = &[
     (NETPERF, "-Y", "`--dscp N`"),
     (NETPERF, "-j", "`--latency`"),
     (NETPERF, "-y -a -A -o -W", "not available in bitcost"),
-    (NETPERF, "-F", "`--payload dirty`"),
+    (NETPERF, "-F", "`--set payload=dirty`"),
     (NETPERF, "-m", "`--message-size BYTES`"),
     (
         NETPERF,
@@ -124,7 +138,7 @@ const OPTIONS: &[Row] = &[
     ),
     (NETPERF, "-s", "`--send-buffer BYTES`"),
     (NETPERF, "-S", "`--receive-buffer BYTES`"),
-    (NETPERF, "-q", "`--rate RATE --rate-of wire`"),
+    (NETPERF, "-q", "`--rate RATE --set rate_of=wire`"),
     (NETPERF, "-G", "`--mss BYTES`"),
     (NETPERF, "-K", "`--congestion NAME`"),
     (NETPERF, "-L", "`--sender-address ADDRESS`"),
@@ -133,9 +147,9 @@ const OPTIONS: &[Row] = &[
 
 /// Options of netperf after `--`, which are options of `bitcost test` like all others.
 const AFTER_DASHES: &[Row] = &[
-    (NETPERF, "-M", "`--receive-size BYTES`"),
+    (NETPERF, "-M", "`--set receive_size_bytes=BYTES`"),
     (NETPERF, "-D", "`--nodelay`"),
-    (NETPERF, "-C", "`--cork`"),
+    (NETPERF, "-C", "`--set cork=true`"),
     (NETPERF, "-P", "`--source-port PORT --port PORT`"),
     (NETPERF, "-H", "`--receiver-address ADDRESS`"),
     (NETPERF, "-L", "`--sender-address ADDRESS`"),
@@ -163,7 +177,10 @@ pub fn of_option(option: &str, is_after_dashes: bool) -> Option<String> {
     }
     let sentences: Vec<String> = rows
         .iter()
-        .map(|(program, _, here)| format!("{program}'s `{option}` is {here}"))
+        .map(|(program, _, here)| match *program {
+            OTHERS => format!("`{option}` is {here}"),
+            program => format!("{program}'s `{option}` is {here}"),
+        })
         .collect();
     (!sentences.is_empty()).then(|| sentences.join("; "))
 }
@@ -302,7 +319,7 @@ mod tests {
         let text = of_option("-c", false).expect("both have it");
         assert!(text.contains("iperf3's `-c`") && text.contains("netperf's `-c`"));
         let text = of_option("-M", true).expect("netperf's");
-        assert_eq!(text, "netperf's `-M` is `--receive-size BYTES`");
+        assert_eq!(text, "netperf's `-M` is `--set receive_size_bytes=BYTES`");
         assert_eq!(of_option("--nothing", false), None);
     }
 }

@@ -79,6 +79,12 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
+    if std::env::args_os().skip(1).eq(["help", "settings"]) {
+        return match verbs::settings() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => failure.report(),
+        };
+    }
     let matched = command().try_get_matches();
     let parsed = matched.and_then(|matches| Cli::from_arg_matches(&matches));
     let done = match parsed.map_err(|error| error.format(&mut command())) {
@@ -93,7 +99,8 @@ fn main() -> ExitCode {
 
 /// The whole command line.
 fn command() -> Command {
-    foreign::with_synonyms(Cli::command())
+    let command = Cli::command().mut_subcommand("test", options::daily::short);
+    foreign::with_synonyms(command)
 }
 
 /// Prints the requested help or version, or says what is wrong with the command line.

@@ -375,10 +375,13 @@ pub fn apply(settings: &Changes, conditions: &mut Conditions) -> Result<(), Inva
 
 /// These settings as options of `bitcost test`; `plain calls` where there are none.
 pub fn options(settings: &Changes) -> String {
-    let words = settings.iter().map(|(name, value)| {
-        let flag = setting(name).and_then(|setting| setting.flag);
-        format!("--{} {value}", flag.map_or(name.as_str(), |flag| flag.long))
-    });
+    let words =
+        settings.iter().map(
+            |(name, value)| match setting(name).and_then(|setting| setting.flag) {
+                Some(flag) => format!("--{} {value}", flag.long),
+                None => format!("--set {name}={value}"),
+            },
+        );
     match settings.is_empty() {
         true => "plain calls".to_owned(),
         false => words.collect::<Vec<_>>().join(" "),
@@ -629,7 +632,7 @@ mod tests {
         let found = search.found(0, elapsed).expect("a result");
         assert_eq!(
             options(&found.taken),
-            "--receive-mode truncate --receiver-delay 50us"
+            "--receive-mode truncate --set receiver_delay_us=50us"
         );
     }
 

@@ -243,7 +243,7 @@ program bitcost/tests/runs/against.rs program=this
 mode bitcost/tests/runs/mode_search.rs mode = 
 search_for bitcost/tests/runs/mode_search.rs --for
 offloads bitcost/tests/runs/one_run.rs --offloads
-emulator_queue_limit bitcost/tests/runs/delay.rs --emulator-queue-limit
+emulator_queue_limit bitcost/tests/runs/delay.rs emulator_queue_limit
 moderation bitcost/tests/runs/accounting.rs moderation_us
 path_change bitcost/tests/runs/prove.rs path_rate
 flows bitcost/tests/runs/one_run.rs -P

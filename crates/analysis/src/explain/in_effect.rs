@@ -64,8 +64,8 @@ impl Moderation {
     fn way(self) -> (bool, &'static str) {
         match self {
             Moderation::Set => (true, ""),
-            Moderation::OfLab => (false, "interrupt moderation (--moderation 50us)"),
-            Moderation::OfCard => (false, "fewer interrupts (--coalesce 'rx_usecs 50')"),
+            Moderation::OfLab => (false, "interrupt moderation (--set moderation=50us)"),
+            Moderation::OfCard => (false, "fewer interrupts (--set 'coalesce=rx_usecs 50')"),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod against;
 pub mod cluster;
+pub mod daily;
 pub mod executions;
 pub mod form;
 pub mod hosts;

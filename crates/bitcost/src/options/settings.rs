@@ -1,21 +1,45 @@
 //! Every setting of a run as an option, from its row in the table of settings.
 
-use bitcost_study::settings::{Kind, SETTINGS, Setting};
+use bitcost_study::settings::{Kind, SETTINGS, Setting, named};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+
+/// The option that sets any setting.
+const SET: &str = "set";
 
 /// The settings that were given, with their values as they were typed.
 pub struct Settings(pub Vec<(&'static Setting, String)>);
 
 impl clap::Args for Settings {
     fn augment_args(command: Command) -> Command {
-        SETTINGS
-            .iter()
-            .filter_map(argument)
-            .fold(command, Command::arg)
+        let all = SETTINGS.iter().filter_map(argument);
+        all.fold(command, Command::arg).arg(set())
     }
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
+    }
+}
+
+/// Any setting by its name.
+fn set() -> Arg {
+    Arg::new(SET)
+        .long(SET)
+        .value_name("NAME=VALUE")
+        .value_parser(named_value)
+        .action(ArgAction::Append)
+        .help("Any setting by its name (repeatable); `bitcost help settings` lists them")
+        .help_heading("Settings")
+}
+
+/// Reads `waiting=spin`.
+fn named_value(text: &str) -> Result<(&'static Setting, String), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or("allowed: NAME=VALUE, such as waiting=spin")?;
+    let setting = named(name.trim()).map_err(|why| why.to_string())?;
+    match setting.name {
+        "workload" => Err("the workload is the first argument of `bitcost test`".to_owned()),
+        _ => Ok((setting, value.trim().to_owned())),
     }
 }
 
@@ -54,13 +78,10 @@ impl FromArgMatches for Settings {
                 .flatten();
             words.map(move |word| (setting, word.clone()))
         };
-        Ok(Settings(
-            SETTINGS
-                .iter()
-                .filter(|setting| setting.flag.is_some())
-                .flat_map(typed)
-                .collect(),
-        ))
+        let all = SETTINGS.iter().filter(|setting| setting.flag.is_some());
+        let set = matches.get_many::<(&'static Setting, String)>(SET);
+        let set = set.into_iter().flatten().cloned();
+        Ok(Settings(all.flat_map(typed).chain(set).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

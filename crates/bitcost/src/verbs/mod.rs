@@ -14,6 +14,7 @@ mod plan;
 pub mod report;
 mod run;
 mod serve;
+mod settings;
 mod show;
 mod studies;
 mod test;
@@ -21,7 +22,9 @@ mod test;
 use clap::{Command, Subcommand};
 
 use crate::failure::Failure;
+
 use crate::output;
+pub use settings::print as settings;
 
 /// Every verb, in the order of the help.
 #[derive(Subcommand)]

@@ -24,7 +24,7 @@ fn help() {
 
 #[test]
 fn help_of_test() {
-    assert_snapshot!(printed(&["test", "--help"]));
+    assert_snapshot!(printed(&["test", "-h"]));
 }
 
 #[test]

@@ -120,13 +120,13 @@ fn link_emulator_counters_are_recorded() {
 
 fn queue_limit_without_a_queue_is_refused() {
     let bench = Bench::new();
-    let test = split("test tcp -t 0.2s --emulator-queue-limit '9 packets'");
+    let test = split("test tcp -t 0.2s --set 'emulator_queue_limit=9 packets'");
     let done = bench.bitcost(&test);
     assert_ne!(done.code, Some(0));
     done.assert_says("nothing in this lab delays");
     let done = bench.bitcost(&[&test[..], &["--sender", "local", "--receiver", "local"]].concat());
     done.assert_code(2);
-    done.assert_says("--emulator-queue-limit is for labs");
+    done.assert_says("--set emulator_queue_limit is for labs");
 }
 
 fn delay_backend_without_a_choice_is_refused() {

@@ -251,7 +251,10 @@ fn what_needs_bitcost_is_refused() {
         ("tcp 127.0.0.1 --qdisc fq", "qdisc"),
         ("tcp 127.0.0.1 --receiver-cpus 0", "--receiver-cpus"),
         ("tcp 127.0.0.1 -O 1", "-O"),
-        ("tcp 127.0.0.1 --low-water 4K", "--low-water"),
+        (
+            "tcp 127.0.0.1 --set receive_low_water_bytes=4K",
+            "--set receive_low_water_bytes",
+        ),
         ("tcp", "--peer iperf3 needs the host"),
         ("tcp 127.0.0.1:x", "does not name an iperf3 server"),
         ("tcp 127.0.0.1 --sender local", "--sender"),

@@ -136,10 +136,14 @@ fn host_setting_not_in_effect_fails_the_run() {
         (&["--offloads", "onn"], 2, "did you mean `on`"),
         (&["--qdisc", "cake"], 2, "unknown qdisc `cake`"),
         (&["--device-mtu", "9000"], 2, "over the lab's 1500"),
-        (&["--threaded-napi", "maybe"], 2, "neither on nor off"),
-        (&["--idle", "pol"], 2, "did you mean `poll`"),
-        (&["--gso-max-segs", "0"], 2, "1 to 65535"),
-        (&["--gso-max-sgs", "1"], 2, "--gso-max-segs"),
+        (&["--set", "threaded_napi=maybe"], 2, "neither on nor off"),
+        (&["--set", "idle=pol"], 2, "did you mean `poll`"),
+        (&["--set", "gso_max_segs=0"], 2, "1 to 65535"),
+        (
+            &["--set", "gso_max_sgs=1"],
+            2,
+            "did you mean `gso_max_segs`",
+        ),
         (
             &["--sysctl", "net.ipv4.tcp_rmem=few"],
             3,
@@ -166,12 +170,12 @@ fn host_setting_not_in_effect_fails_the_run() {
             "the whole machine has one value, so a lab cannot have its own",
         ),
         (
-            &["--coalesce", "rx_usecs 5"],
+            &["--set", "coalesce=rx_usecs 5"],
             3,
             "the interrupt coalescing of h",
         ),
         (
-            &["--stress", "cpu on 4000"],
+            &["--set", "stress=cpu on 4000"],
             3,
             "CPU 4000 does not exist or is not allowed",
         ),

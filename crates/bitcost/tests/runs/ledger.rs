@@ -58,7 +58,10 @@ fn random_loss_of_a_link_is_in_the_ledger() {
 fn datagrams_over_a_small_receive_buffer_are_in_the_ledger() {
     let bench = Bench::new();
     let small = ["udp", "-l", "1000", "--receive-buffer", "4096"];
-    let losses = losses(&bench, &[&small[..], &["--receive-work", "100us"]].concat());
+    let losses = losses(
+        &bench,
+        &[&small[..], &["--set", "receive_work_ns=100us"]].concat(),
+    );
     let lost = losses["lost_datagrams"].as_u64().unwrap();
     assert!(lost > 0, "{losses:#}");
     assert!(

@@ -103,7 +103,7 @@ fn known_causes_are_in_their_layers() {
     };
     assert_eq!(of(&[]), (false, true));
     assert!(
-        of(&["--send-work", "1ms"]).0,
+        of(&["--set", "send_work_ns=1ms"]).0,
         "the program works most of the time"
     );
     assert_eq!(of(&["--receive-mode", "truncate"]), (false, false));

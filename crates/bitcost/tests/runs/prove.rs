@@ -52,7 +52,7 @@ fn rate_of_a_link_is_changed_and_its_verdict_proved() {
 /// What the test said of its experiments is what its log says.
 fn experiments_are_read_again_from_the_log() {
     let bench = Bench::new();
-    let words = split("test udp --send-work 20us -t 1 --prove --budget 8s --json");
+    let words = split("test udp --set send_work_ns=20us -t 1 --prove --budget 8s --json");
     let done = bench.bitcost(&words);
     done.assert_code(0);
     let document = done.json();

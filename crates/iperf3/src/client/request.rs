@@ -38,16 +38,19 @@ pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
     let refused = [
         (
             to_server && conditions.receive_low_water_bytes.is_some(),
-            "--low-water",
+            "--set receive_low_water_bytes",
         ),
-        (to_server && size != ReceiveSize::Message, "--receive-size"),
+        (
+            to_server && size != ReceiveSize::Message,
+            "--set receive_size_bytes",
+        ),
         (
             to_server && conditions.waiting == Waiting::Spin,
-            "--waiting spin",
+            "--set waiting=spin",
         ),
         (
             to_server && conditions.busy_poll_us.is_some(),
-            "--busy-poll",
+            "--set busy_poll_us",
         ),
         (conditions.offloads != Offloads::AsFound, "--offloads"),
         (conditions.tcp_buffers.is_some(), "--tcp-buffers"),
@@ -55,8 +58,8 @@ pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
         (conditions.send_mode != Mode::Plain, "--send-mode"),
         (conditions.receive_mode != Mode::Plain, "--receive-mode"),
         (conditions.delay_variation, "--delay-variation"),
-        (conditions.receiver_delay_us > 0, "--receiver-delay"),
-        (conditions.cork, "--cork"),
+        (conditions.receiver_delay_us > 0, "--set receiver_delay_us"),
+        (conditions.cork, "--set cork"),
         (!of_receiver.cpus.is_empty(), "--receiver-cpus"),
         (of_receiver.device.is_some(), "--receiver-device"),
         (of_receiver.ports.is_some(), "--receiver-ports"),

@@ -113,11 +113,14 @@ fn by_name(name: &str) -> Result<&'static Setting, Invalid> {
 
 /// The setting of this option.
 fn by_flag(flag: &str) -> Result<&'static Setting, Invalid> {
-    let is_called = |setting: &Setting| {
-        let flag_of = setting.flag.as_ref();
-        flag_of.is_some_and(|known| known.long == flag)
+    let long = |setting: &'static Setting| match setting.flag {
+        Some(flag) => Some(flag.long),
+        None => Some(setting.name),
     };
-    let long = |setting: &'static Setting| setting.flag.map(|flag| flag.long);
+    let is_called = |setting: &Setting| match setting.flag {
+        Some(known) => known.long == flag,
+        None => setting.name == flag,
+    };
     find(flag, is_called, long).map_err(|(hint, allowed)| {
         Invalid(format!(
             "unknown option `{flag}`{hint}; allowed: {allowed}, each as option=value"

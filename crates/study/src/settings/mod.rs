@@ -24,12 +24,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// A sentence that says what was found and what is allowed, with near matches.
 pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(), Invalid> {
-    let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
-        let all: Vec<&str> = names().collect();
-        let unknown = || format!("unknown setting `{name}`{}", near_or_all(name, &all));
-        let gone = instead_of(retired::Kind::Setting, name);
-        return Err(Invalid(gone.unwrap_or_else(unknown)));
-    };
+    let setting = named(name)?;
     match setting.kind {
         Kind::Background => {
             let read = background::from_value(value, &setting.kind.allowed());
@@ -39,6 +34,19 @@ pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(),
         }
         _ => setting.set_value(conditions, value),
     }
+}
+
+/// The setting of this name.
+///
+/// # Errors
+/// What replaced it, or near matches.
+pub fn named(name: &str) -> Result<&'static Setting, Invalid> {
+    let found = SETTINGS.iter().find(|setting| setting.name == name);
+    found.ok_or_else(|| {
+        let all: Vec<&str> = names().collect();
+        let unknown = || format!("unknown setting `{name}`{}", near_or_all(name, &all));
+        Invalid(instead_of(retired::Kind::Setting, name).unwrap_or_else(unknown))
+    })
 }
 
 /// Sets a setting to the text of a command line. Each further background workload is added to those

@@ -150,22 +150,22 @@ pub const SETTINGS: &[Setting] = settings! {
     run_row "search_for", flag("for"),
         Kind::Word(&[("rate", |c| c.search_for = Goal::Rate), ("cost", |c| c.search_for = Goal::Cost)]),
         "What --mode auto looks for: the highest throughput, or the least CPU time of both endpoints per KiB (default: rate)";
-    row "messages_per_call", flag("messages-per-call"),
+    row "messages_per_call", None,
         Kind::Number(&bounds::MESSAGES_PER_CALL, &[], |c, n| c.messages_per_call = Some(small(n))),
         "Maximum number of messages per send call, in a send mode that hands over several (default: 64, gso 128)";
     row "message_size_bytes", letter("message-size", 'l'),
         Kind::Number(&bounds::MESSAGE_SIZE_BYTES, &[], |c, n| c.message_size_bytes = small(n)),
         "Size of a message: the bytes of one send call (default: 128KiB; UDP: 1024, at most 65507)";
-    row "payload", flag("payload"),
+    row "payload", None,
         Kind::Word(&[("clean", |c| c.buffers.dirty = false), ("dirty", |c| c.buffers.dirty = true)]),
         "Whether the sender writes every byte of a message before it sends it (dirty) or not (default: clean)";
-    row "send_work_ns", flag("send-work"),
+    row "send_work_ns", None,
         Kind::Number(&bounds::SEND_WORK_NS, &[], |c, n| c.buffers.send_work_ns = small(n)),
         "CPU time that the sender works on each message, as an application does, in ns (default: 0)";
-    row "receive_work_ns", flag("receive-work"),
+    row "receive_work_ns", None,
         Kind::Number(&bounds::RECEIVE_WORK_NS, &[], |c, n| c.buffers.receive_work_ns = small(n)),
         "CPU time that the receiver works on each message or request after it has received it, in ns (default: 0)";
-    row "receive_size_bytes", flag("receive-size"),
+    row "receive_size_bytes", None,
         Kind::Number(
             &bounds::RECEIVE_SIZE_BYTES,
             &[
@@ -184,19 +184,19 @@ pub const SETTINGS: &[Setting] = settings! {
         "TCP maximum segment size: user data per segment, in bytes; `message`: one message per segment (default: as the path allows)";
     row "offloads", flag("offloads"), Kind::Host(&OFFLOADS),
         "Offloads of the hosts' interfaces: `on` and `off` set tso, gso, gro and lro where offered, `tso-only` leaves tso alone on; or features by ethtool's names, such as `tso off, rx-gro on`; `sender: off` sets one host (default: unchanged)";
-    row "gso_max_segs", flag("gso-max-segs"), Kind::Host(&GSO_MAX_SEGS),
+    row "gso_max_segs", None, Kind::Host(&GSO_MAX_SEGS),
         "Maximum number of segments per packet that TCP hands to the interface, whatever its offloads are; with 1, every segment passes through the stack alone (default: unchanged)";
-    row "gso_max_size", flag("gso-max-size"), Kind::Host(&GSO_MAX_SIZE),
+    row "gso_max_size", None, Kind::Host(&GSO_MAX_SIZE),
         "Maximum size of a packet that TCP hands to the interface, in bytes, with headers (default: unchanged)";
-    row "gro_max_size", flag("gro-max-size"), Kind::Host(&GRO_MAX_SIZE),
+    row "gro_max_size", None, Kind::Host(&GRO_MAX_SIZE),
         "Maximum size of a packet that GRO merges from received ones, in bytes; with 1, nothing is merged (default: unchanged)";
-    row "emulator_queue_limit", flag("emulator-queue-limit"),
+    row "emulator_queue_limit", None,
         form!("LIMIT", QUEUE_LIMIT, |c, text| {
             c.emulator_queue_limit = Some(parse_limit(&Value::from(text)).ok()?);
             Some(())
         }),
         "Queue limit of the lab's link emulators (netem's limit), in place of the lab file's (default: the lab file's)";
-    row "moderation", flag("moderation"),
+    row "moderation", None,
         form!("TIME", MODERATION, |c, text| {
             c.moderation_us = Some(parse_moderation(&Value::from(text)).ok()?);
             Some(())
@@ -214,19 +214,19 @@ pub const SETTINGS: &[Setting] = settings! {
         "Root queueing discipline of the hosts' interfaces, in tc's words, such as `netem delay 20ms`; a time alone is in seconds, a rate in bit/s (default: unchanged)";
     row "sysctl", flag("sysctl"), Kind::Host(&SYSCTL),
         "Kernel parameters of the hosts below net., as sysctl writes them (default: unchanged)";
-    row "idle", flag("idle"), Kind::Host(&IDLE),
+    row "idle", None, Kind::Host(&IDLE),
         "Keep idle CPUs of the hosts from sleeping (/dev/cpu_dma_latency held at 0; root or permission to write it; default: unchanged)";
-    row "channels", flag("channels"), Kind::Host(&CHANNELS),
+    row "channels", None, Kind::Host(&CHANNELS),
         "Numbers of queues of the interfaces, as ethtool -L sets them, such as `combined 4` (default: unchanged)";
-    row "coalesce", flag("coalesce"), Kind::Host(&COALESCE),
+    row "coalesce", None, Kind::Host(&COALESCE),
         "Interrupt coalescing of the interfaces, as ethtool -C sets it, such as `rx_usecs 10` (default: unchanged)";
-    row "threaded_napi", flag("threaded-napi"), Kind::Host(&THREADED_NAPI),
+    row "threaded_napi", None, Kind::Host(&THREADED_NAPI),
         "Whether kernel threads, not soft interrupts, handle what the interfaces receive, where they have NAPI; a veth has it while GRO is on (default: unchanged)";
-    row "rps_cpus", flag("rps-cpus"), Kind::Host(&RPS_CPUS),
+    row "rps_cpus", None, Kind::Host(&RPS_CPUS),
         "CPUs to which the interfaces' receive queues hand packets (RPS), such as `receiver: 1`, or `none`; root alone may set it (default: unchanged)";
-    row "governor", flag("governor"), Kind::Host(&GOVERNOR),
+    row "governor", None, Kind::Host(&GOVERNOR),
         "CPU frequency governor of the hosts, such as performance (default: unchanged)";
-    row "stress", flag("stress"), Kind::Host(&STRESS),
+    row "stress", None, Kind::Host(&STRESS),
         "Load on the hosts' CPUs during the run: number of threads (default: 1), what they do (cpu, memory or syscall), share of a CPU (default: 100%), and which CPUs (default: any), such as `2 cpu 50% on 0-1` (default: none)";
     row "congestion_control", letter("congestion", 'C'),
         form!("NAME", NAME, |c, text| { c.congestion_control = Some(name(text)?); Some(()) }),
@@ -251,34 +251,34 @@ pub const SETTINGS: &[Setting] = settings! {
             |c, n| c.receive_buffer_bytes = Some(small(n)),
         ),
         "Socket receive buffer, in bytes (SO_RCVBUF); `auto`: the kernel's (default: auto)";
-    row "receive_low_water_bytes", flag("low-water"),
+    row "receive_low_water_bytes", None,
         Kind::Number(&bounds::RECEIVE_LOW_WATER_BYTES, &[], |c, n| c.receive_low_water_bytes = Some(small(n))),
-        "Bytes that must have arrived before a TCP receive call returns (SO_RCVLOWAT; default: 1, or with --receive-size auto what arrives in 1 ms)";
-    row "notsent_low_water_bytes", flag("notsent-low-water"),
+        "Bytes that must have arrived before a TCP receive call returns (SO_RCVLOWAT; default: 1, or with --set receive_size_bytes=auto what arrives in 1 ms)";
+    row "notsent_low_water_bytes", None,
         Kind::Number(&bounds::NOTSENT_LOW_WATER_BYTES, &[], |c, n| c.notsent_low_water_bytes = Some(small(n))),
         "Unsent bytes at which a TCP sender's socket accepts no more (TCP_NOTSENT_LOWAT; default: the kernel's)";
     row "nodelay", letter("nodelay", 'N'), Kind::Switch(|c, on| c.nodelay = on),
         "Send small segments at once, without Nagle's algorithm (TCP_NODELAY; default: false)";
-    row "cork", flag("cork"), Kind::Switch(|c, on| c.cork = on),
+    row "cork", None, Kind::Switch(|c, on| c.cork = on),
         "Send only full segments (TCP_CORK; default: false)";
     row "dscp", flag("dscp"), Kind::Number(&bounds::DSCP, &[], |c, n| c.dscp = Some(small(n))),
         "Differentiated services code point of sent packets (RFC 2474; default: 0)";
-    row "waiting", flag("waiting"),
+    row "waiting", None,
         Kind::Word(&[("block", |c| c.waiting = Waiting::Block), ("spin", |c| c.waiting = Waiting::Spin)]),
         "How a receiver waits for data: blocked in the call, or polling it in a loop (default: block)";
-    row "busy_poll_us", flag("busy-poll"),
+    row "busy_poll_us", None,
         Kind::Number(&bounds::BUSY_POLL_US, &[], |c, n| c.busy_poll_us = Some(small(n))),
         "Time for which a receive call polls the device before it blocks; a number alone is in µs (SO_BUSY_POLL; default: the hosts')";
-    row "receiver_delay_us", flag("receiver-delay"),
+    row "receiver_delay_us", None,
         Kind::Number(&bounds::RECEIVER_DELAY_US, &[], |c, n| c.receiver_delay_us = small(n)),
         "Time for which the receiver sleeps after each receive call; a number alone is in µs (default: 0)";
     row "rate_bps", letter("rate", 'b'),
         Kind::Number(&bounds::RATE_BPS, &[], |c, n| c.rate_bps = Some(n)),
         "Target rate of each flow, such as 100M, 1G or 2.5 Gbit/s; a number alone is in bit/s (default: as fast as possible)";
-    row "rate_of", flag("rate-of"),
+    row "rate_of", None,
         Kind::Word(&[("user", |c| c.rate_of = RateOf::User), ("wire", |c| c.rate_of = RateOf::Wire)]),
         "Which bytes --rate counts: user data, or also the headers of Ethernet, IP and transport, those of IP fragments included (default: user)";
-    row "message_rate", flag("message-rate"),
+    row "message_rate", None,
         Kind::Number(&bounds::MESSAGE_RATE, &[], |c, n| c.message_rate = Some(n)),
         "Target rate of each flow, in messages per second (default: as fast as possible)";
     row "burst_messages", flag("burst"),
@@ -305,7 +305,7 @@ pub const SETTINGS: &[Setting] = settings! {
     row "response_size_bytes", flag("response-size"),
         Kind::Number(&bounds::RESPONSE_SIZE_BYTES, &[], |c, n| c.response_size_bytes = small(n)),
         "User data of a response, in bytes (default: 1; UDP: at most 65507)";
-    row "ip_version", flag("ip-version"),
+    row "ip_version", None,
         Kind::Word(&[
             ("4", |c| c.places.ip_version = Some(IpVersion::V4)),
             ("6", |c| c.places.ip_version = Some(IpVersion::V6)),
@@ -336,7 +336,7 @@ pub const SETTINGS: &[Setting] = settings! {
         "CPUs to pin the receiver's traffic threads to, in turn (default: one for each endpoint where there are enough)";
     run_row "no_cost", flag("no-cost"), Kind::Switch(|c, on| c.no_cost = on),
         "Do not measure CPU time; a service then runs the test without waiting for tests that do, and the test may not change settings of its host (default: false)";
-    row "idle_baseline_s", flag("idle-baseline"),
+    row "idle_baseline_s", None,
         Kind::Number(&bounds::IDLE_BASELINE_S, &[], |c, n| c.idle_baseline_ms = Some(small(n))),
         "Time before each block in which the idle hosts are measured; 0: not measured (default: as long as the window, at most 1 s)";
     row "latency", flag("latency"), Kind::Switch(|c, on| c.latency = on),

@@ -65,7 +65,7 @@ macro_rules! scenes {
 /// Every scene; first those that an ordinary user's hosts and some kernels cannot play.
 const SCENES: &[Scene] = scenes! {
     "queue maps, fewer channels", MAPS,
-        "--channels 'rx 1, tx 1'" => Done;
+        "--set 'channels=rx 1, tx 1'" => Done;
     "macvlan, MTU lowered", MACVLAN,
         "--device-mtu 1400" => Done;
     "macvlan, MTU raised", MACVLAN,
@@ -87,9 +87,9 @@ const SCENES: &[Scene] = scenes! {
     "everything, MTU lowered", EVERYTHING,
         "--device-mtu 1400" => Done;
     "everything, MTU and channels", EVERYTHING,
-        "--device-mtu 1400 --channels 'rx 1, tx 1'" => Done;
+        "--device-mtu 1400 --set 'channels=rx 1, tx 1'" => Done;
     "everything, all settings", EVERYTHING,
-        "--device-mtu 1400 --channels 'rx 1, tx 1' --offloads off --qdisc 'tbf rate 1G' --sysctl net.ipv4.tcp_sack=0"
+        "--device-mtu 1400 --set 'channels=rx 1, tx 1' --offloads off --qdisc 'tbf rate 1G' --sysctl net.ipv4.tcp_sack=0"
             => Done;
     "forwarding of one interface, ip_forward", FORWARDING,
         "--sysctl net.ipv4.ip_forward=1" => Says(2, BEFORE);

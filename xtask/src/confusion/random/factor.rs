@@ -130,12 +130,12 @@ impl Factor {
             Kind::SendBuffer => option("--send-buffer", whole),
             Kind::MessageSize => option("-l", whole),
             Kind::ApplicationRate => option("-b", whole),
-            Kind::SendWork => option("--send-work", format!("{whole}ns")),
-            Kind::ReceiveWork => option("--receive-work", format!("{whole}ns")),
+            Kind::SendWork => option("--set", format!("send_work_ns={whole}ns")),
+            Kind::ReceiveWork => option("--set", format!("receive_work_ns={whole}ns")),
             Kind::Flows => option("-P", whole),
             Kind::Stress if self.value < 1.0 => Vec::new(),
-            Kind::WakeUps => option("--waiting", "spin".to_owned()),
-            Kind::Stress => option("--stress", format!("1 cpu {whole}%")),
+            Kind::WakeUps => option("--set", "waiting=spin".to_owned()),
+            Kind::Stress => option("--set", format!("stress=1 cpu {whole}%")),
             _ => Vec::new(),
         }
     }

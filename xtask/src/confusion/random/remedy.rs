@@ -26,11 +26,14 @@ const SCALED: [(&str, Kind, f64, f64); 10] = [
 /// Parts of a remedy that are options.
 const OPTIONS: [(&str, &[&str]); 7] = [
     ("--tcp-buffers", &["--tcp-buffers", "67108864"]),
-    ("larger receive calls", &["--receive-size", "auto"]),
+    (
+        "larger receive calls",
+        &["--set", "receive_size_bytes=auto"],
+    ),
     ("--send-mode writev", &["--send-mode", "writev"]),
     ("(bbr)", &["-C", "bbr"]),
     ("--mode auto", &["--mode", "auto"]),
-    ("busy polling", &["--busy-poll", "50us"]),
+    ("busy polling", &["--set", "busy_poll_us=50us"]),
     (
         "both endpoints on one CPU",
         &["--sender-cpus", "0", "--receiver-cpus", "0"],

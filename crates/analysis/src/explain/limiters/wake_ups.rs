@@ -12,7 +12,7 @@ const MOST: f64 = 0.5;
 pub static ROW: LimiterRow = LimiterRow {
     name: "wake_ups",
     title: "wake-ups",
-    remedy: "let the receivers poll (--waiting spin)",
+    remedy: "let the receivers poll (--set waiting=spin)",
     questions: &[Question {
         step: Step::WakeUps,
         about: "",

@@ -20,7 +20,7 @@ pub fn governor(study: &Study) -> Vec<Warning> {
             name: "governor",
             weight: 0.05,
             found: format!("the {}'s frequency governor is {governor}", end.role.name()),
-            remedy: "use `--governor performance`, so that costs do not change with the load",
+            remedy: "use `--set governor=performance`, so that costs do not change with the load",
             ..Warning::default()
         })
     };
@@ -49,7 +49,7 @@ pub fn frequency(study: &Study) -> Vec<Warning> {
             changes.len(),
             100.0 * most
         ),
-        remedy: "keep it fixed (--governor performance, turbo off), or compare cells of one block only",
+        remedy: "keep it fixed (--set governor=performance, turbo off), or compare cells of one block only",
         ..Warning::default()
     }]
 }

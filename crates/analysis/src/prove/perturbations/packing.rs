@@ -53,7 +53,7 @@ pub static SMALL_RECEIVE_BUFFER: Perturbation = row(
 /// A receiver that is woken for several messages.
 pub static LOW_WATER: Perturbation = row(
     "low_water",
-    "a low-water mark of 32 KiB (--low-water 32K)",
+    "a low-water mark of 32 KiB (--set receive_low_water_bytes=32K)",
     |before| match before.conditions.receive_low_water_bytes {
         None => Ok(vec![("receive_low_water_bytes", "32K".to_owned())]),
         Some(_) => Err("the test has its own".to_owned()),
@@ -73,7 +73,7 @@ pub static BATCHES: Perturbation = row(
 /// A kernel thread that receives.
 pub static THREADS: Perturbation = row(
     "kernel_thread",
-    "a kernel thread that receives (--threaded-napi)",
+    "a kernel thread that receives (threaded_napi)",
     |before| {
         let host = before.conditions.direction.role_of(Role::Receiver).name();
         Ok(vec![(THREADED_NAPI, format!("{host}: on"))])
@@ -83,7 +83,7 @@ pub static THREADS: Perturbation = row(
 /// Receive work on another CPU.
 pub static STEERING: Perturbation = row(
     "receive_cpu",
-    "received packets on the last CPU (--rps-cpus)",
+    "received packets on the last CPU (rps_cpus)",
     |before| {
         let last = before.load.receiver_cpus.checked_sub(1);
         let last = last.filter(|last| *last > 0).ok_or("there is one CPU")?;

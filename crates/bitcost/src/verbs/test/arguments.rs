@@ -60,11 +60,11 @@ pub struct Arguments {
     pub host: Option<String>,
     #[command(flatten)]
     pub settings: Settings,
-    /// Use IPv4 only; same as --ip-version 4
-    #[arg(short = '4', conflicts_with_all = ["ipv6", "ip_version"])]
+    /// Use IPv4 only
+    #[arg(short = '4', conflicts_with = "ipv6")]
     pub ipv4: bool,
-    /// Use IPv6 only; same as --ip-version 6
-    #[arg(short = '6', conflicts_with = "ip_version")]
+    /// Use IPv6 only
+    #[arg(short = '6')]
     pub ipv6: bool,
     /// Send from the receiver to the sender; same as --direction reverse. Options keep referring to
     /// the same hosts: --receiver-cpus, --receiver-address, and `receiver: …` in --qdisc and other

@@ -72,11 +72,13 @@ impl Typed {
                 conditions.check_in_lab(mtu_bytes)?;
             }
             None if conditions.emulator_queue_limit.is_some() => {
-                let why = "--emulator-queue-limit is for labs; leave it out between named hosts";
+                let why =
+                    "--set emulator_queue_limit is for labs; leave it out between named hosts";
                 return Err(Failure::Usage(why.to_owned()));
             }
             None if conditions.moderation_us.is_some() => {
-                let why = "--moderation is for labs; between named hosts set --coalesce";
+                let why =
+                    "--set moderation is for labs; between named hosts use --set coalesce=VALUE";
                 return Err(Failure::Usage(why.to_owned()));
             }
             None => {}
@@ -233,7 +235,7 @@ fn refused(setting: &Setting, value: &str, why: &Invalid) -> Failure {
 /// `--rate (-b)`: an option by both of its names.
 fn option(setting: &Setting) -> String {
     let Some(flag) = setting.flag else {
-        return format!("--{}", setting.name);
+        return format!("--set {}", setting.name);
     };
     match flag.letter {
         Some(letter) => format!("--{} (-{letter})", flag.long),
@@ -245,8 +247,7 @@ fn option(setting: &Setting) -> String {
 fn impossible(why: &Impossible) -> Failure {
     let mut said = why.to_string();
     if let Impossible::NotFor { setting, .. } = why {
-        let mut settings = SETTINGS.iter().filter(|setting| setting.flag.is_some());
-        if let Some(found) = settings.find(|known| known.name == *setting) {
+        if let Some(found) = SETTINGS.iter().find(|known| known.name == *setting) {
             said = said.replacen(setting, &option(found), 1);
         }
     }

@@ -142,12 +142,15 @@ pub(super) fn channels(_: &mut Port) -> Result<Found> {
     let shown = sh(Role::Near, &format!("ethtool -l {DATA_DEVICE}"))?;
     ensure!(shown.matches("Combined:\t2").count() == 1, "{shown}");
     let one = Setting {
-        words: &["tcp", "--channels", "combined 1"],
+        words: &["tcp", "--set", "channels=combined 1"],
         shown_by: "ethtool -l eth1",
         shows: &["Combined:\t1"],
     };
     let text = one.check()?.text()?;
-    let many = test(&["tcp", "-t", "1", "--channels", "combined 9"], OVER_SSH)?;
+    let many = test(
+        &["tcp", "-t", "1", "--set", "channels=combined 9"],
+        OVER_SSH,
+    )?;
     ensure!(
         many.code != Some(0) && many.err.contains("combined"),
         "9 of 4 queues are not refused: {:?} {}",
@@ -163,7 +166,8 @@ pub(super) fn channels(_: &mut Port) -> Result<Found> {
 pub(super) fn coalescing(_: &mut Port) -> Result<Found> {
     let mut said = Vec::new();
     for request in ["rx_usecs 10", "tx_frames 0"] {
-        let outcome = test(&["tcp", "-t", "1", "--coalesce", request], OVER_SSH)?;
+        let setting = format!("coalesce={request}");
+        let outcome = test(&["tcp", "-t", "1", "--set", &setting], OVER_SSH)?;
         let name = request.split(' ').next().unwrap_or_default();
         ensure!(
             outcome.code != Some(0) && outcome.err.contains(name),
