@@ -14,7 +14,7 @@ use bitcost_render::html::page;
 use bitcost_render::provenance::{Maker, Source};
 use bitcost_stats::Interval;
 use bitcost_study::check::{Claim, Figure, Levels};
-use bitcost_study::{Bars, Compared, Expect, Picture, PictureKind, Scale};
+use bitcost_study::{Bars, Expect, Picture, PictureKind, Scale};
 
 use crate::common::chart::{Trace, chart};
 
@@ -153,38 +153,6 @@ fn nothing_is_loaded_and_words_are_no_markup() {
 }
 
 #[test]
-fn the_answer_and_every_section_are_there() {
-    let html = render(&log(
-        vec![
-            run(1024, 900.0),
-            run(8192, 4000.0),
-            run(1024, 950.0),
-            run(8192, 4100.0),
-        ],
-        "four",
-    ));
-    assert!(html.contains("Throughput is highest with message_size_bytes = 8192 (4050 [4000, 4100] Mbit/s) and lowest with message_size_bytes = 1024"), "answer");
-    let many = log(
-        (0..40)
-            .map(|n| run(1024 << (n % 2), 900.0 + n as f64))
-            .collect(),
-        "40",
-    );
-    let percentiles = ">Percentiles</h2>";
-    assert!(render(&many).contains(percentiles) && !html.contains(percentiles));
-    for wanted in [
-        "Spread",
-        "Against size",
-        "Within a run",
-        "Caveats",
-        "SHA-256 of the log",
-    ] {
-        assert!(html.contains(wanted), "{wanted}");
-    }
-    assert!(html.contains("throughput_mbps.csv") && html.contains("Save runs.csv"));
-}
-
-#[test]
 fn a_single_run_and_failures_alone_have_a_page() {
     let one = render(&log(vec![run(1024, 900.0)], "one"));
     assert!(
@@ -272,26 +240,6 @@ fn decoded(text: &str) -> String {
         bytes.extend(&part.as_bytes()[2..]);
     }
     String::from_utf8(bytes).expect("UTF-8")
-}
-
-#[test]
-fn a_metric_without_a_unit_is_headed_by_its_name_alone() {
-    let again = |count: f64| {
-        let mut run = run(1024, 900.0);
-        run.run.figures.insert("retransmits".into(), count);
-        run
-    };
-    let html = rendered(&log(vec![again(1.0), again(2.0)], "again"), |summary| {
-        summary.study.table.metrics = ["throughput_mbps", "retransmits"]
-            .map(String::from)
-            .to_vec();
-    });
-    for heading in ["Throughput (Mbit/s)", "Retransmitted segments"] {
-        assert!(
-            html.contains(&format!("<th scope=\"col\">{heading}</th>")),
-            "{heading}"
-        );
-    }
 }
 
 #[test]
@@ -536,13 +484,6 @@ fn of_two_executions_the_changes_stand_first() {
     assert!((change - 50.0).abs() < 0.1, "{change}");
 }
 
-#[test]
-fn executions_without_a_common_cell_are_chapters_alone() {
-    let logs = [sizes(1.0), brands()];
-    let executions = logs.iter().map(|events| named("one", events));
-    assert!(!of(executions.collect()).contains("What changed"));
-}
-
 /// With one size, retransmissions appear where there were none, and throughput is no longer
 /// measured.
 #[test]
@@ -587,20 +528,6 @@ fn what_has_no_ratio_is_drawn_in_its_unit_and_what_is_missing_is_a_row() {
     );
     let change = retransmits.x()[0];
     assert!((change - 10.1).abs() < 0.1, "{change}");
-}
-
-#[test]
-fn what_a_study_compares_itself_stands_in_its_chapter() {
-    let html = rendered(&brands(), |summary| {
-        let level = |name: &str| Label::Text(name.into());
-        summary.study.compare = Some(Compared {
-            factor: "brand".into(),
-            old: level("b"),
-            new: level("a"),
-        });
-    });
-    assert!(html.contains(">From brand=b to brand=a</h2>"));
-    assert!(!html.contains("<h1>What changed</h1>"));
 }
 
 #[test]

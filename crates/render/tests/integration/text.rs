@@ -1,9 +1,8 @@
 //! The text that people read, line by line, for made-up executions.
 
-use crate::common::{Did, Made, STUDY, ended, findings, is, log, plain, records, summary, text};
+use crate::common::{Made, STUDY, ended, findings, is, log, plain, summary, text};
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::study::Label;
-use bitcost_testkit::assert_says;
 
 fn assert_lines(text: &str, lines: &[&str]) {
     for line in lines {
@@ -116,21 +115,6 @@ fn a_reason_of_megabytes_is_cut_and_does_not_colour_what_follows() {
 }
 
 #[test]
-fn one_block_has_no_intervals() {
-    let events = log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run)));
-    let text = text(&events);
-    assert_lines(
-        &text,
-        &[
-            "1 run per cell; seed 7.",
-            "A single run says nothing about the spread, so there are no intervals.",
-            "| 1024                     |  1024 |  1024 |",
-            "| improvement, 1024 → 8192 | ×2.00 | ×2.00 |",
-        ],
-    );
-}
-
-#[test]
 fn an_execution_without_runs_and_one_whose_runs_all_failed_still_print() {
     let nothing = text(&log(STUDY, 2, |_, _| Made::Missing));
     assert_lines(
@@ -152,46 +136,6 @@ fn an_execution_without_runs_and_one_whose_runs_all_failed_still_print() {
         &failed,
         &["left out: runs 1, 2, 3, 4, 5, 6, 7, 8 (all 4 cells): failed: no route"],
     );
-}
-
-#[test]
-fn endpoints_without_attributed_cpu_time_leave_a_dash_and_a_reason() {
-    let events = log(STUDY, 2, |cell, run| {
-        let (mut sender, receiver) = records(cell, run);
-        sender
-            .samples
-            .iter_mut()
-            .for_each(|sample| sample.threads.clear());
-        Made::Ended(sender, receiver)
-    });
-    let text = text(&events);
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        words.contains(
-            "- no value (all 4 cells): CPU time cannot be attributed to an endpoint: both ends share"
-        ),
-        "{text}"
-    );
-    assert_lines(&text, &["| 1024                     |     - |   - |"]);
-}
-
-#[test]
-fn what_was_requested_but_not_in_effect_is_a_note() {
-    let events = log(STUDY, 2, |cell, run| {
-        let (sender, mut receiver) = records(cell, run);
-        if is(cell, "transport", "UDP") {
-            receiver.in_effect.push(bitcost_model::record::InEffect {
-                name: "receive_buffer_bytes".into(),
-                requested: Some("4194304".into()),
-                actual: Some("425984".into()),
-            });
-        }
-        Made::Ended(sender, receiver)
-    });
-    let text = text(&events);
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let note = "note: receiver: receive_buffer_bytes requested 4194304, in effect 425984 (limit: net.core.rmem_max) (4 runs)";
-    assert!(words.contains(note), "{text}");
 }
 
 #[test]
@@ -246,27 +190,6 @@ fn what_is_true_of_many_cells_is_said_once() {
 }
 
 #[test]
-fn a_study_of_one_factor_has_one_column() {
-    let study = r#"
-title = "Sizes"
-question = "?"
-[workload]
-workload = "tcp_stream"
-[[factor]]
-name = "message_size_bytes"
-levels = [1024, 8192]
-"#;
-    let text = text(&log(study, 2, |cell, run| ended(cell, &plain(cell, run))));
-    assert_lines(
-        &text,
-        &[
-            "| message_size_bytes |            Mbit/s |",
-            "| 1024               | 1029 [1024, 1034] |",
-        ],
-    );
-}
-
-#[test]
 fn a_third_factor_has_a_table_per_level_and_its_improvement_one_more() {
     let third = "[[factor]]\nname = \"receiver_delay_us\"\nlevels = [0, 5]\n[run]";
     let study = STUDY.replace("[run]", third).replace(
@@ -312,42 +235,6 @@ fn an_improvement_across_is_a_column() {
 }
 
 #[test]
-fn headings_are_bold_when_asked() {
-    let events = log(STUDY, 1, |cell, run| ended(cell, &plain(cell, run)));
-    let options = bitcost_render::layout::TextOptions {
-        colour: true,
-        ..bitcost_render::layout::TextOptions::default()
-    };
-    let coloured = bitcost_render::text::text(&summary(&events), options);
-    assert!(coloured.contains("\u{1b}[1mThroughput (Mbit/s, higher is better)\u{1b}[0m\n"));
-    assert_eq!(
-        coloured.replace("\u{1b}[1m", "").replace("\u{1b}[0m", ""),
-        text(&events)
-    );
-}
-
-#[test]
-fn a_sender_that_never_ran_is_left_out_with_the_reason() {
-    let events = log(STUDY, 1, |cell, run| {
-        let nothing = Did {
-            sent_mbps: 0.0,
-            received_mbps: 0.0,
-            sender_cpu_ms: 0,
-            receiver_cpu_ms: 0,
-        };
-        let is_udp = is(cell, "transport", "UDP") && is(cell, "message_size_bytes", "1024");
-        ended(cell, &if is_udp { nothing } else { plain(cell, run) })
-    });
-    let text = text(&events);
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let reason = "(0 bytes sent): other programs kept the sender's thread off its CPU";
-    assert!(
-        words.contains(&format!("nothing received in the measured window {reason}")),
-        "{text}"
-    );
-}
-
-#[test]
 fn tables_fold_where_the_page_is_narrow() {
     let events = log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)));
     let narrow = bitcost_render::layout::TextOptions {
@@ -360,18 +247,6 @@ fn tables_fold_where_the_page_is_narrow() {
         rows.len() > 10 && rows.iter().all(|row| row.chars().count() <= 50),
         "{text}"
     );
-}
-
-#[test]
-fn an_execution_without_a_result_says_so() {
-    for made in [
-        || Made::Missing,
-        || Made::Failed(FailureKind::Failed, "an end hung"),
-    ] {
-        let text = text(&log(STUDY, 2, |_, _| made()));
-        assert_says(&text, &["No run has a result, so there are no figures."]);
-        assert!(!text.contains("A single run says nothing"), "{text}");
-    }
 }
 
 /// A version of bitcost whose plans may differ from those of this one: only then can there be a
