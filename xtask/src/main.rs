@@ -56,8 +56,6 @@ enum Verb {
     Reference(reference::Arguments),
     /// Count the lines of Rust of each room, those of the product apart from tests, and the words of the documents
     Lines(source::lines::Arguments),
-    /// List the texts that the program can print, each with its file and line
-    Words,
     /// Runs whose limiter is known by construction, against what bitcost says of them
     Confusion(confusion::Arguments),
     /// Carry packets between two devices of this network namespace
@@ -99,7 +97,6 @@ fn main() -> ExitCode {
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::Reference(arguments) => reference::run(&arguments),
         Verb::Lines(arguments) => source::lines::run(&arguments),
-        Verb::Words => source::words::run(),
         Verb::Confusion(arguments) => confusion::run(&arguments),
         Verb::DelayNode {
             first,

@@ -1,7 +1,5 @@
-//! `cargo xtask reference`: the pages of docs/reference, written from the tables and the types of
-//! the code.
+//! `cargo xtask reference`: the pages of docs/reference, written from the tables of the code.
 
-mod log_keys;
 mod tables;
 
 use std::path::{Path, PathBuf};
@@ -96,11 +94,6 @@ fn pages(program: &Path) -> Result<Vec<Page>> {
             tables::limiters(),
         ),
         page("study-keys.md", "`study::keys`", bitcost_study::markdown()),
-        page(
-            "log-keys.md",
-            "`model::event::Event` and the types in it",
-            log_keys::page()?,
-        ),
     ])
 }
 

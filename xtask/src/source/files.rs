@@ -23,13 +23,6 @@ pub fn rooms() -> Result<Vec<PathBuf>> {
     Ok(rooms)
 }
 
-/// Whether a room is for developers, and no part of the product.
-pub fn is_tool(room: &Path) -> bool {
-    ["testkit", "xtask", "fuzz"]
-        .iter()
-        .any(|tool| room.ends_with(tool))
-}
-
 /// The files below a folder that end in `.rs`, in order; none where there is no such folder.
 pub fn below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -45,12 +38,10 @@ pub fn below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A file of the product as tokens, with the lines of its tests.
+/// A file of the product, with the lines of its tests.
 pub struct Source {
     /// Its text.
     pub text: String,
-    /// What is compiled without `cfg(test)`.
-    pub tokens: Vec<TokenTree>,
     /// The lines of each item that is compiled for tests alone.
     pub tests: Vec<RangeInclusive<usize>>,
     /// The names of modules in files of their own that are compiled for tests alone.
@@ -73,18 +64,16 @@ impl Source {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut source = Source {
             text,
-            tokens: Vec::new(),
             tests: Vec::new(),
             test_modules: Vec::new(),
         };
         let mut rest = &tokens[..];
-        while let [token, after @ ..] = rest {
+        while let [_, after @ ..] = rest {
             if is_test(rest) {
                 let item = item(rest);
                 source.take_test(item);
                 rest = &rest[item.len()..];
             } else {
-                source.tokens.push(token.clone());
                 rest = after;
             }
         }
@@ -135,7 +124,5 @@ mod tests {
         let source = Source::parse(text.to_owned()).expect("Rust");
         assert_eq!(source.tests, [2..=3, 4..=6]);
         assert_eq!(source.test_modules, ["far"]);
-        let tokens: TokenStream = source.tokens.into_iter().collect();
-        assert_eq!(tokens.to_string(), "fn a () { } fn b () { }");
     }
 }

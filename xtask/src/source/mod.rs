@@ -1,5 +1,4 @@
-//! The Rust sources of the repository, read as tokens: their lines, and the words in them.
+//! The Rust sources of the repository, read as tokens: their lines.
 
 mod files;
 pub mod lines;
-pub mod words;
