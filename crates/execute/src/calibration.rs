@@ -14,7 +14,7 @@ use bitcost_model::record::{EndpointRecord, Role};
 use bitcost_model::study::{Cell, LabSpec};
 use bitcost_model::units::{counted, show_duration};
 use bitcost_study::Study;
-use bitcost_study::calibration::{Ground, LENGTHS, Lengths, saturation_runs};
+use bitcost_study::calibration::{Ground, saturation_runs};
 
 use crate::error::ExecuteError;
 use crate::prepared::Prepared;
@@ -31,10 +31,8 @@ const PACKET_BYTES: u64 = 1448;
 /// How thoroughly a path is calibrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Saturation runs of the usual length.
+    /// A saturation run for each setting of the path.
     Full,
-    /// Saturation runs of half that length.
-    Short,
     /// No calibration, because the user asked for none: the log says so.
     Skip,
     /// No calibration, because this is a single test: the log does not mention it.
@@ -56,13 +54,11 @@ pub fn calibrate(
     let Some(lab) = lab else {
         return Ok(None);
     };
-    let lengths = match extent {
-        Extent::Never => return Ok(None),
-        Extent::Skip => return Ok(Some(logged(Calibration::without("--no-calibration")))),
-        Extent::Full => LENGTHS[0],
-        Extent::Short => LENGTHS[1],
-    };
-    Ok(measure(prepared, lab, plan, lengths, progress)?.map(logged))
+    match extent {
+        Extent::Never => Ok(None),
+        Extent::Skip => Ok(Some(logged(Calibration::without("--no-calibration")))),
+        Extent::Full => Ok(measure(prepared, lab, plan, progress)?.map(logged)),
+    }
 }
 
 fn logged(calibration: Calibration) -> Event {
@@ -78,7 +74,7 @@ pub fn calibration_time(study: &Study, plan: &Plan) -> Duration {
         lab: &study.lab,
         segment: [true; 2],
     };
-    plan_of(&saturation_runs(plan, ground, LENGTHS[0]).capacities).total_time()
+    plan_of(&saturation_runs(plan, ground).capacities).total_time()
 }
 
 /// Measures the capacity of the path with each setting of it that the plan's cells have.
@@ -86,7 +82,6 @@ fn measure(
     prepared: &mut Prepared,
     lab: &LabSpec,
     plan: &Plan,
-    lengths: Lengths,
     progress: &mut dyn Progress,
 ) -> Result<Option<Calibration>, ExecuteError> {
     let takes_super_packets = |role: Role| {
@@ -100,7 +95,7 @@ fn measure(
     let idle = prepared.idle.take();
     let mut calibration = Calibration {
         idle,
-        ..saturation_runs(plan, ground, lengths)
+        ..saturation_runs(plan, ground)
     };
     let saturation = plan_of(&calibration.capacities);
     if !saturation.runs.is_empty() {

@@ -22,7 +22,7 @@ pub fn measure(prepared: &mut Prepared, extent: Extent) -> Result<Option<Event>,
             host: None,
             absent: Some("--no-calibration".to_owned()),
         }],
-        Extent::Full | Extent::Short => {
+        Extent::Full => {
             let shared = prepared.shared_cpus;
             match prepared.session.measure_constants(shared) {
                 Err(ControllerError::Stopped) => return Ok(None),

@@ -196,7 +196,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// The stop rule of a study: whether `blocks` are enough, because the least number is reached
-    /// and more would not be worth their time, or because the next would exceed the budget.
+    /// and the intervals are narrow enough, or because the next would exceed the budget.
     fn is_enough(&mut self, study: &Study, blocks: u32) -> Result<bool, Unavailable> {
         if let Some(until) = self.until.filter(|_| blocks > 0) {
             let spent = self.runs_began.elapsed();
@@ -219,7 +219,7 @@ impl<'a> Recorder<'a> {
             return Ok(false);
         };
         self.progress.precision(&precision);
-        Ok(is_spent || precision.is_enough())
+        Ok(is_spent || precision.is_reached())
     }
 
     /// Takes the last event, finds what the runs show, and writes their figures into a log on disk

@@ -43,26 +43,9 @@ const BUFFER_FACTOR: u32 = 2;
 const ETHERNET_BYTES: u32 = 14;
 const UDP_BYTES: u32 = 8;
 
-/// The lengths of the measurement of each capacity, in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lengths {
-    /// The time before the window.
-    pub warmup_ms: u32,
-    /// The measured window.
-    pub window_ms: u32,
-}
-
-/// The default lengths, and the short ones.
-pub const LENGTHS: [Lengths; 2] = [
-    Lengths {
-        warmup_ms: 100,
-        window_ms: 300,
-    },
-    Lengths {
-        warmup_ms: 50,
-        window_ms: 150,
-    },
-];
+/// The time before the window of a saturation run, and the window, in milliseconds.
+const WARMUP_MS: u32 = 100;
+const WINDOW_MS: u32 = 300;
 
 /// The facts about the place of the runs.
 #[derive(Clone, Copy, Debug)]
@@ -76,11 +59,11 @@ pub struct Ground<'a> {
 
 /// One entry for each setting of the path that the cells have, with its saturation run, or the
 /// reason why there is none.
-pub fn saturation_runs(plan: &Plan, ground: Ground<'_>, lengths: Lengths) -> Calibration {
+pub fn saturation_runs(plan: &Plan, ground: Ground<'_>) -> Calibration {
     let mut found: Vec<Capacity> = Vec::new();
     let mut left_ms = TIME_MOST_MS;
     for (cell, planned) in plan.cells.iter().enumerate() {
-        let (saturation, absent) = match saturation_of(&planned.conditions, ground, lengths) {
+        let (saturation, absent) = match saturation_of(&planned.conditions, ground) {
             Ok(saturation) => (Some(Box::new(saturation)), None),
             Err(why) => (None, Some(why)),
         };
@@ -127,11 +110,7 @@ pub fn saturation_runs(plan: &Plan, ground: Ground<'_>, lengths: Lengths) -> Cal
 ///
 /// # Errors
 /// A sentence where the cell's transport has no capacity, or the lab has no path.
-fn saturation_of(
-    cell: &Conditions,
-    ground: Ground<'_>,
-    lengths: Lengths,
-) -> Result<Saturation, String> {
+fn saturation_of(cell: &Conditions, ground: Ground<'_>) -> Result<Saturation, String> {
     if cell.workload.is_transactional() {
         return Err(format!(
             "{} waits for each answer: its bound is the round trip",
@@ -139,7 +118,7 @@ fn saturation_of(
         ));
     }
     let path = PathTraits::of(cell, ground).ok_or("the log does not say what the lab is")?;
-    let base = base(cell, lengths);
+    let base = base(cell);
     let is_datagram = cell.workload.is_datagram();
     let stands_in = !is_datagram && path.holds_back;
     let mut saturation = match () {
@@ -158,7 +137,7 @@ fn saturation_of(
 
 /// The conditions that every saturation run takes from its cell: offloads, queues, MTU and
 /// direction; nothing of the cell's own program.
-fn base(cell: &Conditions, lengths: Lengths) -> Conditions {
+fn base(cell: &Conditions) -> Conditions {
     let is_of_path = |request: &&SettingRequest| {
         let is_tcp = request
             .subject
@@ -194,8 +173,8 @@ fn base(cell: &Conditions, lengths: Lengths) -> Conditions {
         flows: cell.flows.min(FLOWS_MOST),
         places,
         idle_baseline_ms: Some(0),
-        warmup_ms: lengths.warmup_ms,
-        duration_ms: lengths.window_ms,
+        warmup_ms: WARMUP_MS,
+        duration_ms: WINDOW_MS,
         ..Conditions::default()
     }
 }

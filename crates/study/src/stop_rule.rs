@@ -1,4 +1,4 @@
-//! Blocks until a study's question is answered: the changes of a study's `[run]` for it, and how
+//! Blocks until the intervals of a study's main figure are narrow enough: the changes of a study's `[run]` for it, and how
 //! many blocks a budget holds.
 
 use std::time::Duration;
@@ -24,7 +24,16 @@ impl Study {
 
     /// The budget where none is given.
     pub fn default_budget(&self, lengths: Lengths) -> Duration {
-        self.plan(0, lengths).total_time() * BUDGET_TIMES
+        let blocks = lengths.blocks.unwrap_or(self.blocks);
+        self.block_time(lengths)
+            .saturating_mul(blocks)
+            .saturating_mul(BUDGET_TIMES)
+    }
+
+    /// The time that one block takes.
+    fn block_time(&self, lengths: Lengths) -> Duration {
+        let blocks = Some(1);
+        self.plan(0, Lengths { blocks, ..lengths }).total_time()
     }
 
     /// The default budget of a study that asks for none.
@@ -89,8 +98,7 @@ impl Study {
     /// # Errors
     /// A sentence when these do not fit.
     pub fn blocks_within(&self, lengths: Lengths, budget: Duration) -> Result<u32, Invalid> {
-        let blocks = Some(1);
-        let one = self.plan(0, Lengths { blocks, ..lengths }).total_time();
+        let one = self.block_time(lengths);
         let fit = budget.as_nanos() / one.as_nanos().max(1);
         let least = if self.is_auto() { self.blocks } else { 1 };
         if fit < u128::from(least) {
@@ -101,7 +109,7 @@ impl Study {
             return Err(Invalid(format!(
                 "a budget of {} is too short: {them} {}; allow more, or shorten the runs with --duration",
                 show_duration(budget),
-                show_duration(one * least)
+                show_duration(one.saturating_mul(least))
             )));
         }
         Ok(fit.min(100_000) as u32)

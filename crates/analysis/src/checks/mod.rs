@@ -86,25 +86,23 @@ pub struct ClaimSummary {
     pub verdict: Verdict,
 }
 
-/// Every statement of a study, checked on the runs of its cells. The interval that decides is
-/// `margin` times as wide as that of the figure.
+/// Every statement of a study, checked on the runs of its cells.
 pub(crate) fn checks(
     checks: &[Check],
     cells: &[(&Levels, &CellRuns)],
     seed: u64,
-    margin: f64,
 ) -> Vec<CheckSummary> {
     checks
         .iter()
-        .map(|check| summary(check, cells, seed, margin))
+        .map(|check| summary(check, cells, seed))
         .collect()
 }
 
-fn summary(check: &Check, cells: &[(&Levels, &CellRuns)], seed: u64, margin: f64) -> CheckSummary {
+fn summary(check: &Check, cells: &[(&Levels, &CellRuns)], seed: u64) -> CheckSummary {
     let claims: Vec<ClaimSummary> = check
         .claims
         .iter()
-        .flat_map(|claim| claims(claim, cells, seed, margin))
+        .flat_map(|claim| claims(claim, cells, seed))
         .collect();
     let verdict = Verdict::all(claims.iter().map(|claim| claim.verdict));
     CheckSummary {
@@ -116,15 +114,10 @@ fn summary(check: &Check, cells: &[(&Levels, &CellRuns)], seed: u64, margin: f64
 
 /// A claim at each combination of the factors that it does not name; without a figure where there
 /// is no such cell.
-fn claims(
-    claim: &Claim,
-    cells: &[(&Levels, &CellRuns)],
-    seed: u64,
-    margin: f64,
-) -> Vec<ClaimSummary> {
+fn claims(claim: &Claim, cells: &[(&Levels, &CellRuns)], seed: u64) -> Vec<ClaimSummary> {
     let told = |levels: Levels, interval: Option<Interval>, runs: usize| {
         let verdict = match &interval {
-            Some(interval) if runs >= ENOUGH_RUNS => Verdict::of(interval.widened(margin), claim),
+            Some(interval) if runs >= ENOUGH_RUNS => Verdict::of(*interval, claim),
             _ => Verdict::CannotTell,
         };
         ClaimSummary {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bitcost_model::plan::{Lengths, RUN_OVERHEAD};
-use bitcost_stats::{Interval, LOOKED, elasticity, median, outlook_of_bounds, trend};
+use bitcost_stats::{Interval, LOOKED, elasticity, median, trend};
 
 use super::choose::is_of;
 use super::found::{as_packets, finds, has, is_clamp, remedy_of};
@@ -225,12 +225,7 @@ impl<'a> Stage<'a> {
             (_, Some(high)) if high < bound => Decision::DoesNot,
             _ => Decision::Open,
         };
-        let outlook =
-            outlook_of_bounds(&interval, (bound, f64::INFINITY), LOOKED, (blocks, blocks));
-        let more = outlook.blocks.map(|needed| {
-            let more = u32::try_from(needed.saturating_sub(blocks)).unwrap_or(u32::MAX);
-            self.block_time() * more
-        });
+        let more = more_blocks(&interval, bound, blocks).map(|more| self.block_time() * more);
         Tried {
             name: row.name,
             changed: row.changed(left),
@@ -467,4 +462,16 @@ pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
 fn without_guess(verdict: &mut Verdict) {
     let is_of_buffer = verdict.limiter().name() == RECEIVE_BUFFER.name;
     verdict.chosen.remedy.take_if(|_| is_of_buffer);
+}
+
+/// Most blocks that are foreseen.
+const BLOCKS_MOST: f64 = 1000.0;
+
+/// How many more blocks settle on which side of a bound an interval of this many blocks is, if the
+/// estimate stays where it is and the interval shrinks as 1 ÷ √n.
+fn more_blocks(interval: &Interval, bound: f64, blocks: usize) -> Option<u32> {
+    let half = (interval.high? - interval.low?) / 2.0;
+    let distance = (interval.value - bound).abs();
+    let needed = (blocks as f64 * (LOOKED * half / distance).powi(2)).ceil();
+    (needed <= BLOCKS_MOST).then(|| (needed - blocks as f64).max(1.0) as u32)
 }

@@ -112,7 +112,7 @@ impl Summary {
         let places = Places::of(&cells);
         let improvements = improvements(&log.study, &cells, &places, &runs.cells, plan.seed);
         let levels = levels(&plan, &runs.cells);
-        let checks = checks::checks(&log.study.checks, &levels, plan.seed, 1.0);
+        let checks = checks::checks(&log.study.checks, &levels, plan.seed);
         let answers = answered(&log.study.sentences, &levels, plan.seed);
         let measured = Measured {
             study: &log.study,
@@ -129,7 +129,7 @@ impl Summary {
             seed: plan.seed,
             blocks,
             time_series: time_series(&log.study, &runs.cells),
-            precision: Precision::of(&measured, &checks),
+            precision: Precision::of(&measured),
             noise: noise(&log.study, &runs.cells),
             answers,
             checks,

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use bitcost_model::plan::Plan;
 use bitcost_model::study::{UntilInterval, phrase};
-use bitcost_stats::{Interval, LOOKED, Outlook, outlook_of_bounds, outlook_of_width};
+use bitcost_stats::Interval;
 use bitcost_study::{Improvement, Study};
 
 use super::improvement::counterpart;
 use crate::cells::{CellRuns, Runs, has};
-use crate::checks::{self, CheckSummary, Verdict};
 use crate::log::{LogError, Reader};
 use crate::metrics::METRICS;
 
@@ -21,20 +20,15 @@ pub enum Goal {
     Cells,
     /// A narrow interval of the ratio of each pair of cells that the study compares.
     Ratios,
-    /// That each of this number of statements passes or fails.
-    Statements(usize),
 }
 
 /// What is not there yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Missing {
-    /// The cell, the two levels and the others, or the statement's number from 1.
+    /// The cell, or the two levels and the others.
     pub name: String,
-    /// The width of the interval, in per cent; absent for a statement, and where too few runs have
-    /// a value.
+    /// The width of the interval, in per cent; absent where too few runs have a value.
     pub width_pct: Option<f64>,
-    /// What more blocks would show.
-    pub outlook: Outlook,
 }
 
 /// How far an execution is from the end that its stop rule asks for.
@@ -50,9 +44,7 @@ pub struct Precision {
     pub missing: Vec<Missing>,
     /// The blocks that were made.
     pub blocks: u32,
-    /// The blocks that the budget allows.
-    pub most: u32,
-    /// The budget, where the study's question decides how many blocks there are.
+    /// The budget, where it decides how many blocks there are.
     pub budget: Option<Duration>,
     /// Whether no more blocks will be made.
     pub is_ended: bool,
@@ -69,51 +61,33 @@ pub(crate) struct Measured<'a> {
 }
 
 impl Precision {
-    /// The precision by these verdicts; absent where the study has no stop rule.
-    pub(crate) fn of(measured: &Measured, checks: &[CheckSummary]) -> Option<Precision> {
-        let Measured {
-            study,
-            plan,
-            blocks,
-            ..
-        } = measured;
+    /// The precision of what was measured; absent where the study has no stop rule.
+    pub(crate) fn of(measured: &Measured) -> Option<Precision> {
+        let study = measured.study;
         let rule = study.until.as_ref()?;
-        let compared = compared(study).filter(|_| rule.budget.is_some());
-        let counts = (*blocks, plan.blocks);
-        let (goal, missing) = match compared {
-            _ if rule.budget.is_some() && !checks.is_empty() => {
-                (Goal::Statements(checks.len()), undecided(checks, counts))
-            }
-            Some(asked) => {
-                let found = ratios(rule, &asked, measured);
-                (Goal::Ratios, wide(rule, found, counts))
-            }
-            None => (Goal::Cells, wide(rule, medians(rule, measured), counts)),
+        let (goal, found) = match compared(study).filter(|_| rule.budget.is_some()) {
+            Some(asked) => (Goal::Ratios, ratios(rule, &asked, measured)),
+            None => (Goal::Cells, medians(rule, measured)),
         };
         Some(Precision {
             goal,
             metric: rule.metric.clone(),
             requested_pct: rule.width_pct,
-            missing,
-            blocks: *blocks,
-            most: plan.blocks,
+            missing: wide(rule, found),
+            blocks: measured.blocks,
             budget: rule.budget,
             is_ended: measured.is_ended,
         })
     }
 
     /// The precision of the runs that a reader took, after this number of blocks; absent where the
-    /// study has no stop rule. As more blocks may follow, an interval that decides a statement must
-    /// be clear of its bound by a margin.
+    /// study has no stop rule.
     ///
     /// # Errors
     /// As [`Reader::finish`].
     pub fn from_reader(blocks: u32, reader: Reader) -> Result<Option<Precision>, LogError> {
         let (mut log, plan) = reader.finish()?;
         let runs = Runs::sort(&plan, &mut log, blocks);
-        let levels = plan.cells.iter().map(|cell| &cell.levels);
-        let levels: Vec<_> = levels.zip(&runs.cells).collect();
-        let checks = checks::checks(&log.study.checks, &levels, plan.seed, LOOKED);
         let measured = Measured {
             study: &log.study,
             plan: &plan,
@@ -121,19 +95,12 @@ impl Precision {
             blocks,
             is_ended: false,
         };
-        Ok(Precision::of(&measured, &checks))
+        Ok(Precision::of(&measured))
     }
 
     /// True if nothing is missing.
     pub fn is_reached(&self) -> bool {
         self.missing.is_empty()
-    }
-
-    /// True if more blocks are not worth their time: nothing is missing, or with a budget nothing
-    /// that the blocks of the budget are likely to show.
-    pub fn is_enough(&self) -> bool {
-        let is_worth = |missing: &Missing| missing.outlook.has_chance();
-        self.is_reached() || (self.budget.is_some() && !self.missing.iter().any(is_worth))
     }
 }
 
@@ -190,49 +157,11 @@ fn ratios(rule: &UntilInterval, asked: &Improvement, measured: &Measured) -> Vec
 }
 
 /// Those whose interval is not narrower than requested.
-fn wide(rule: &UntilInterval, found: Vec<Named>, (made, most): (u32, u32)) -> Vec<Missing> {
+fn wide(rule: &UntilInterval, found: Vec<Named>) -> Vec<Missing> {
     let missing = found.into_iter().filter_map(|(name, interval)| {
         let width_pct = interval.as_ref().and_then(width_pct);
         let is_narrow = width_pct.is_some_and(|width| width < rule.width_pct);
-        let outlook = width_pct.map_or(Outlook::NONE, |width| {
-            outlook_of_width(width, rule.width_pct, (made as usize, most as usize))
-        });
-        (!is_narrow).then_some(Missing {
-            name,
-            width_pct,
-            outlook,
-        })
-    });
-    missing.collect()
-}
-
-/// The statements that neither pass nor fail. A statement needs the most blocks of its claims, and
-/// has the smallest chance of them.
-fn undecided(checks: &[CheckSummary], (made, most): (u32, u32)) -> Vec<Missing> {
-    let open = checks
-        .iter()
-        .zip(1..)
-        .filter(|(check, _)| check.verdict == Verdict::CannotTell);
-    let missing = open.map(|(check, number)| {
-        let claims = check
-            .claims
-            .iter()
-            .filter(|claim| claim.verdict == Verdict::CannotTell);
-        let outlooks = claims.map(|found| {
-            let bounds = (
-                found.claim.at_least.unwrap_or(f64::NEG_INFINITY),
-                found.claim.at_most.unwrap_or(f64::INFINITY),
-            );
-            found.interval.as_ref().map_or(Outlook::NONE, |interval| {
-                outlook_of_bounds(interval, bounds, LOOKED, (made as usize, most as usize))
-            })
-        });
-        let outlook = outlooks.reduce(Outlook::both).unwrap_or(Outlook::NONE);
-        Missing {
-            name: format!("statement {number}"),
-            width_pct: None,
-            outlook,
-        }
+        (!is_narrow).then_some(Missing { name, width_pct })
     });
     missing.collect()
 }

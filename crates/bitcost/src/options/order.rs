@@ -14,11 +14,11 @@ use crate::failure::Failure;
 #[derive(clap::Args)]
 pub struct Order {
     /// Number of blocks; each block runs every cell once, in random order. `auto` adds blocks until
-    /// every statement of the study passes or fails; in a study without statements, until its
-    /// confidence intervals are as narrow as --within requests [default: as the study says]
+    /// the confidence intervals of the ratios that the study compares, or else of its cells' medians,
+    /// are as narrow as --within requests [default: as the study says]
     #[arg(long, value_name = "N|auto", value_parser = parse_blocks)]
     blocks: Option<Blocks>,
-    /// With --blocks auto, in a study without statements: stop when the 95 % confidence intervals
+    /// With --blocks auto: stop when the 95 % confidence intervals
     /// are narrower than this percentage of the median [default: 10%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     within: Option<f64>,

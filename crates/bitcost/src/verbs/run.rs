@@ -70,10 +70,9 @@ pub struct Arguments {
 
 impl Arguments {
     fn calibration(&self) -> Extent {
-        match (self.no_calibration, self.order.ci) {
-            (true, _) => Extent::Skip,
-            (false, true) => Extent::Short,
-            (false, false) => Extent::Full,
+        match self.no_calibration {
+            true => Extent::Skip,
+            false => Extent::Full,
         }
     }
 }

@@ -163,7 +163,7 @@ pub(crate) const RUN: Table = Table {
     title: "[run]",
     about: "The number and the length of runs. A block is every cell once, in random order.",
     keys: keys! {
-        key("blocks", Form::Whole(1, BLOCKS_MOST, &["auto"]), "Number of blocks; `auto`: until the study's question is answered (default: 5; 1 of a mesh).");
+        key("blocks", Form::Whole(1, BLOCKS_MOST, &["auto"]), "Number of blocks; `auto`: until the intervals are narrow enough (default: 5; 1 of a mesh).");
         key("like_the_document", Form::Table(&LENGTHS), "The lengths of the document that the study reproduces, for `--like-the-document`.");
         key("ci", Form::Table(&LENGTHS), "Short lengths, for `--ci`.");
         key("until_interval_pct", Form::Share(100.0), "Adds blocks until the 95 % interval is narrower than this share of the median, in per cent.");
