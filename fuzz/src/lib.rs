@@ -10,7 +10,6 @@ mod imported;
 mod kernel;
 mod log;
 mod messages;
-mod monitor;
 mod peers;
 mod service;
 mod session;
@@ -33,7 +32,6 @@ pub const TARGETS: &[Target] = &[
     ("watchdog", messages::watchdog),
     ("lab", texts::lab),
     ("log", log::log),
-    ("metrics", monitor::metrics),
     ("miniedit", texts::miniedit),
     ("netlink", kernel::netlink),
     ("netperf", imported::netperf),

@@ -1,6 +1,6 @@
 //! A whole session of a client that has the host of a service: what it and its agent say, in any order, and how time passes.
 //!
-//! Each line of the input is a step. `rules` (JSON) and `no-cost` come first, if at all.
+//! Each line of the input is a step. `rules` (JSON) comes first, if at all.
 //!
 //! | step | it is |
 //! |---|---|
@@ -20,9 +20,8 @@ use std::time::Duration;
 
 use bitcost_model::protocol::{Confinement, FRAME_BYTES_MAX, FromAgent, ToAgent};
 use bitcost_service::frames::{Frames, frame};
-use bitcost_service::policy::Policy;
-use bitcost_service::rules::Rules;
-use bitcost_service::{End, Judge, Queues, REFUSED_MAX, WAITING_BYTES_MAX};
+use bitcost_service::policy::{Policy, Rules};
+use bitcost_service::{End, Judge, Queues, REFUSED_MAX, SESSION_S_MAX, WAITING_BYTES_MAX};
 
 use super::text;
 
@@ -50,15 +49,10 @@ pub fn passed(bytes: &[u8]) -> u32 {
         peer: IpAddr::from([192, 0, 2, 1]),
         local: IpAddr::from([192, 0, 2, 2]),
         device: "eth0".to_owned(),
-        no_cost: false,
     };
     let mut lines = bytes.split(|byte| *byte == b'\n').map(step).peekable();
-    while let Some((word, text)) = lines.next_if(|(word, _)| matches!(*word, b"rules" | b"no-cost"))
-    {
-        match word {
-            b"rules" => policy.rules = serde_json::from_slice(text).unwrap_or_default(),
-            _ => policy.no_cost = true,
-        }
+    if let Some((_, text)) = lines.next_if(|(word, _)| *word == b"rules") {
+        policy.rules = serde_json::from_slice(text).unwrap_or_default();
     }
     let mut session = Session::new(policy);
     let mut last = step(b"");
@@ -219,7 +213,7 @@ impl Session {
         let before = self.lengths();
         let looked = self.judge.look(&mut self.queues, self.now_ns);
         self.check(before, looked);
-        let longest = Duration::from_secs(self.policy.rules.max_session_s.into());
+        let longest = Duration::from_secs(SESSION_S_MAX.into());
         let is_late = self.now_ns >= after(BEGIN_NS, longest)
             || self.run_until_ns.is_some_and(|until| self.now_ns >= until);
         assert_eq!(self.is_over, is_late);
@@ -233,9 +227,9 @@ impl Session {
     fn check(&mut self, [inward, outward]: [usize; 2], ended: Result<(), End>) {
         let to_agent = self.queues.inward[inward..].to_vec();
         let to_client = self.queues.outward[outward..].to_vec();
-        let facts = self.judge.facts();
+        let refusals = self.judge.refusals();
         if self.is_over {
-            assert!(to_agent.is_empty() && to_client.is_empty() && facts.is_empty());
+            assert!(to_agent.is_empty() && to_client.is_empty() && refusals.is_empty());
             assert!(matches!(ended, Err(End::Told)));
             return;
         }

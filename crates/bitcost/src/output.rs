@@ -77,8 +77,17 @@ pub fn line(text: &str) -> Result<(), Failure> {
 /// The command line of this process, for logs.
 pub fn command_line() -> Vec<String> {
     std::env::args_os()
-        .map(|word| word.to_string_lossy().into_owned())
+        .map(|word| without_secret(&word.to_string_lossy()))
         .collect()
+}
+
+/// A word without what follows the host in a link of a service: logs and reports are for everybody.
+fn without_secret(word: &str) -> String {
+    let is_link = word.contains(bitcost_service::link::SCHEME);
+    match word.split_once("/#").filter(|_| is_link) {
+        Some((at, _)) => format!("{at}/#..."),
+        None => word.to_owned(),
+    }
 }
 
 /// A path, quoted so that a shell reads it as one word.
@@ -95,6 +104,13 @@ pub fn shell_word(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_secret_of_a_link_is_not_kept() {
+        let word = without_secret("--receiver=bitcost://web:7351/#KEY.TOKEN");
+        assert_eq!(word, "--receiver=bitcost://web:7351/#...");
+        assert_eq!(without_secret("a/#b"), "a/#b");
+    }
 
     #[test]
     fn a_folder_with_spaces_is_one_word() {

@@ -65,8 +65,7 @@ impl Destination {
                 Ok(embedded::build(&study.lab, programs, is_pinged)?.prepare(stop)?)
             }
             Destination::Hosts(named) => {
-                let mut prepared =
-                    named.prepare(&study.base.places, no_cost(study), programs, stop)?;
+                let mut prepared = named.prepare(&study.base.places, programs, stop)?;
                 let mtu = least_mtu(&prepared.ends);
                 // The limits of the interfaces are known only now.
                 check(study, &|cell| Ok(cell.conditions.check(mtu)?))?;
@@ -183,15 +182,6 @@ fn check(study: &Study, of: &dyn Fn(&Cell) -> Result<(), Invalid>) -> Result<(),
     }
     let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
     Err(ExecuteError::Usage(lines.join("\n")))
-}
-
-/// Whether no cell measures cost.
-fn no_cost(study: &Study) -> bool {
-    let measures = |cell: &Cell| match cell.conditions.no_cost {
-        true => Ok(()),
-        false => Err(Invalid(String::new())),
-    };
-    study.impossible(&measures).is_empty()
 }
 
 /// Refuses a limit of the emulators' queues in a lab that has none.

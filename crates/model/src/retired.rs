@@ -180,6 +180,21 @@ pub const RETIRED: &[Row] = &[
         "use `--set receive_size_bytes=VALUE`",
     ),
     (Kind::Option, "--ip-version", "use `-4` or `-6`"),
+    (
+        Kind::Option,
+        "--link-host",
+        "write the host into the link that `bitcost serve` prints",
+    ),
+    (
+        Kind::Option,
+        "--max-no-cost",
+        "one test at a time has the host of `bitcost serve`",
+    ),
+    (
+        Kind::Option,
+        "--metrics",
+        "`bitcost serve` prints a line for each test",
+    ),
     (Kind::Setting, "beside", "use `background`"),
     (Kind::Setting, "buffers", "use `tcp_buffers`"),
     (

@@ -9,14 +9,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::frames::OPENING_BYTES_MAX;
-use crate::message::Hello;
-use crate::rules::Refused;
+use crate::message::{Hello, Refused};
 use crate::stream::{READS, Stream};
 
-/// The time in which a client must have proved its key and said what it wants.
+/// The time in which a client must have said that it has the link.
 pub const OPENING: Duration = Duration::from_secs(5);
 
-/// The longest of these messages, in bytes: a client's first one, with a proof as lists of numbers.
+/// The longest of these messages, in bytes: a client's first one, or what is to be signed as a list of numbers.
 pub const SAID_BYTES_MAX: usize = OPENING_BYTES_MAX + (4 << 10);
 
 /// Bytes of one read or write.
@@ -28,13 +27,8 @@ const PART: usize = 16 << 10;
 pub enum Said {
     /// This must be signed with the service's key.
     Sign(Vec<u8>),
-    /// The client proved its key and said this, or something else than a first message, and why.
-    Opened {
-        /// What shows that it has the key.
-        proof: Proof,
-        /// Its first message.
-        hello: Result<Hello, Refused>,
-    },
+    /// The client said this first, or something else than a first message, and why.
+    Opened(Result<Hello, Refused>),
     /// There is no client: why.
     Failed(String),
 }
@@ -42,18 +36,6 @@ pub enum Said {
 /// What the service answers to [`Said::Sign`].
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Signed(pub Vec<u8>);
-
-/// What a client signed in its handshake (RFC 8446, section 4.4.3).
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Proof {
-    /// The public key (`SubjectPublicKeyInfo`, RFC 8410).
-    pub key: Vec<u8>,
-    /// What is signed.
-    pub message: Vec<u8>,
-    /// The signature.
-    pub signature: Vec<u8>,
-}
 
 /// Why there is no client, for people.
 pub fn failure(error: &io::Error) -> String {

@@ -34,39 +34,55 @@ pub struct Confined {
     pub landlock: Option<u32>,
 }
 
-/// Gives up what the calling process has: root's user, capabilities, new privileges, files and connections as far as the
-/// kernel has Landlock, and all system calls but those of every process and these. The process has no other threads yet.
+/// Gives up the calling process's user root, its capabilities and the ways to get others, and hides its memory from others of its
+/// user. The process has no other threads yet.
 ///
 /// # Errors
-/// A sentence, when it still has capabilities or could get some; that a kernel lacks filters or Landlock is in the result.
-pub fn confine(also: Also) -> Result<Confined, Unavailable> {
-    let failed = |what: &str, error: std::io::Error| Unavailable(format!("cannot {what}: {error}"));
-    let unreadable = |error| failed("read /proc/self/status", error);
-    let mut status = File::open("/proc/self/status").map_err(unreadable)?;
+/// A sentence, when it still has capabilities or could get some.
+pub fn give_up_rights() -> Result<(), Unavailable> {
     empty_bounding_set();
     if effective_uid() == 0 {
-        // A user namespace may have no other user; what remains is in the result.
+        // A user namespace may have no other user; it has no capabilities afterwards all the same.
         let _ = become_user(NOBODY);
     }
+    // A filter of system calls may refuse it though there are none; what counts is what remains.
     let dropped = drop_capabilities();
     no_new_privileges().map_err(|error| failed("set no_new_privs", error))?;
     hide_memory().map_err(|error| failed("hide memory from other processes", error))?;
-    let landlock = landlock::deny_all().ok();
-    // A kernel may be built without filters; what remains is in the result.
-    let _ = restrict(also);
-    let mut text = String::new();
-    let read = status.by_ref().take(STATUS_BYTES_MAX);
-    { read }.read_to_string(&mut text).map_err(unreadable)?;
-    let confined = Confined::of_status(&text, landlock).ok_or_else(|| {
-        Unavailable("/proc/self/status does not say which privileges remain".to_owned())
-    })?;
-    match (confined.capabilities, dropped) {
-        (0, _) => Ok(confined),
+    let status = std::fs::read_to_string("/proc/self/status")
+        .map_err(|error| failed("read /proc/self/status", error))?;
+    let remain = Confined::of_status(&status, None).map(|confined| confined.capabilities);
+    match (remain, dropped) {
+        (Some(0), _) => Ok(()),
         (_, Err(error)) => Err(failed("drop capabilities", error)),
         (_, Ok(())) => Err(Unavailable(
             "capabilities remain that were dropped".to_owned(),
         )),
     }
+}
+
+fn failed(what: &str, error: std::io::Error) -> Unavailable {
+    Unavailable(format!("cannot {what}: {error}"))
+}
+
+/// Gives up the rights of the calling process, files and connections as far as the kernel has Landlock, and all system calls but
+/// those of every process and these. The process has no other threads yet.
+///
+/// # Errors
+/// A sentence, when it still has capabilities or could get some; that a kernel lacks filters or Landlock is in the result.
+pub fn confine(also: Also) -> Result<Confined, Unavailable> {
+    let unreadable = |error| failed("read /proc/self/status", error);
+    let mut status = File::open("/proc/self/status").map_err(unreadable)?;
+    give_up_rights()?;
+    let landlock = landlock::deny_all().ok().flatten();
+    // A kernel may be built without filters; what remains is in the result.
+    let _ = restrict(also);
+    let mut text = String::new();
+    let read = status.by_ref().take(STATUS_BYTES_MAX);
+    { read }.read_to_string(&mut text).map_err(unreadable)?;
+    Confined::of_status(&text, landlock).ok_or_else(|| {
+        Unavailable("/proc/self/status does not say which privileges remain".to_owned())
+    })
 }
 
 impl Confined {
@@ -85,18 +101,6 @@ impl Confined {
             has_filter: field("Seccomp:").is_some_and(|mode| mode == "2"),
             landlock,
         })
-    }
-
-    /// What is missing of what every supported kernel can give, for people; Landlock is not, since older ones lack it.
-    pub fn lacks(&self) -> Vec<&'static str> {
-        let parts = [
-            (self.user == 0, "its user is root"),
-            (self.capabilities != 0, "it has capabilities"),
-            (!self.no_new_privileges, "it can get new privileges"),
-            (!self.has_filter, "no filter checks its system calls"),
-        ];
-        let missing = parts.into_iter().filter(|(is_missing, _)| *is_missing);
-        missing.map(|(_, what)| what).collect()
     }
 }
 
@@ -133,7 +137,6 @@ mod tests {
             CapBnd:\t000001ffffffffff\nNoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\n";
         let confined = Confined::of_status(status, Some(4)).expect("read");
         assert_eq!((confined.user, confined.bounding), (65534, 0x1ff_ffff_ffff));
-        assert_eq!(confined.lacks(), [""; 0]);
         assert_eq!(
             confined.to_string(),
             "user 65534, no capabilities, no_new_privs, system calls filtered, Landlock ABI 4"
@@ -142,7 +145,6 @@ mod tests {
             .replace("65534", "0")
             .replace("Seccomp:\t2", "Seccomp:\t0");
         let root = Confined::of_status(&root, None).expect("read");
-        assert_eq!(root.lacks().len(), 2);
         assert!(root.to_string().ends_with("Landlock not available"));
         assert_eq!(Confined::of_status("Uid:\t0", None), None);
     }

@@ -1,4 +1,4 @@
-//! The fingerprint of a public key: by it keys are pinned, listed and revoked.
+//! The fingerprint of a public key: by it a service is known.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,13 +6,11 @@ use std::str::FromStr;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bitcost_model::Invalid;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of a SubjectPublicKeyInfo (RFC 7250, section 3), written in base64url without padding
 /// (RFC 4648, section 5): 43 letters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
@@ -35,20 +33,6 @@ impl FromStr for Fingerprint {
         bytes(text)
             .map(Fingerprint)
             .ok_or_else(|| Invalid("a fingerprint has 43 letters, digits, - and _".to_owned()))
-    }
-}
-
-impl TryFrom<String> for Fingerprint {
-    type Error = Invalid;
-
-    fn try_from(text: String) -> Result<Fingerprint, Invalid> {
-        text.parse()
-    }
-}
-
-impl From<Fingerprint> for String {
-    fn from(fingerprint: Fingerprint) -> String {
-        fingerprint.to_string()
     }
 }
 

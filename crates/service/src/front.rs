@@ -1,14 +1,13 @@
 //! The process that reads what foreign hosts send, without any privilege. A copy of it for each connection speaks TLS with the
-//! client and reads its first message; the private key, the keys that are served and the judgement are the service's.
+//! client and reads its first message; the private key, the link's secret and the judgement are the service's.
 
-use std::io::{self, ErrorKind, Read};
+use std::io;
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::monitor::http::answer;
 use bitcost_sys::copies::{Now, OneThread};
 use bitcost_sys::passing::{receive, take_standard_input};
 use bitcost_sys::privileges::{close_inherited, limit_resources};
@@ -21,13 +20,11 @@ use rustls::{Error, ServerConnection, SignatureAlgorithm, SignatureScheme};
 use crate::channel::{Channel, OPENING, SAID_BYTES_MAX, Said, Signed, failure};
 use crate::confine::confine;
 use crate::frames::{Frames, OPENING_BYTES_MAX, TooLong, frame};
-use crate::fronts::MONITORING;
-use crate::message::Hello;
+use crate::message::{Hello, Refused};
 use crate::relay::{End, Queues, Sides, relay};
-use crate::rules::{Refused, Rule};
 use crate::secure::Secure;
 use crate::stream::Stream;
-use crate::tls::{self, Proved};
+use crate::tls;
 
 /// The verb by which the service starts this process.
 pub const FRONT_VERB: &str = "serve-front";
@@ -69,20 +66,10 @@ fn alone(original: u32, key: &[u8], [socket, channel]: [OwnedFd; 2]) -> io::Resu
     limit_resources(MEMORY_BYTES_MAX, DESCRIPTORS_MAX)?;
     // Where the kernel has no filters, the service has said so.
     let _ = restrict(Also::Nothing);
-    match key {
-        MONITORING => tell(socket.into(), channel.into()),
-        key => serve(socket.into(), channel.into(), key),
-    }
+    serve(socket.into(), channel.into(), key)
 }
 
-/// Answers a request for figures with what the service says.
-fn tell(socket: TcpStream, mut channel: UnixStream) -> io::Result<()> {
-    let mut figures = String::new();
-    channel.read_to_string(&mut figures)?;
-    answer(socket, &figures)
-}
-
-/// Speaks TLS with a client, and passes on what it says once it has proved a key; `key` is the public one of the service.
+/// Speaks TLS with a client, and passes on what it says; `key` is the public one of the service.
 ///
 /// # Errors
 /// When the service is gone.
@@ -116,18 +103,15 @@ pub fn serve(socket: TcpStream, channel: UnixStream, key: &[u8]) -> io::Result<(
 
 /// The handshake and the first message, and what came after it.
 fn open(socket: TcpStream, remote: Remote, until: Instant) -> io::Result<(Secure, Said, Vec<u8>)> {
-    let proved = Proved::default();
     let public = remote.public.clone();
-    let tls = tls::of_service(&public, Arc::new(remote), proved.clone())
+    let tls = tls::of_service(&public, Arc::new(remote))
         .and_then(ServerConnection::new)
         .map_err(io::Error::other)?;
     let mut secure = Secure::new(socket, tls)?;
     secure.handshake(until)?;
-    let proof = proved.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let proof = proof.ok_or(ErrorKind::PermissionDenied)?;
     let mut frames = Frames::new(OPENING_BYTES_MAX);
     let hello = hello(&mut secure, &mut frames, until)?;
-    Ok((secure, Said::Opened { proof, hello }, frames.rest()))
+    Ok((secure, Said::Opened(hello), frames.rest()))
 }
 
 /// The first message, or why it is none that this service serves.
@@ -139,7 +123,7 @@ fn hello(
     match secure.read_frame(frames, until) {
         Ok(text) => Ok(Hello::read(&text)),
         Err(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-            Some(long @ TooLong { .. }) => Ok(Err(Rule::Message.refuses(long.to_string()))),
+            Some(long @ TooLong { .. }) => Ok(Err(Refused(long.to_string()))),
             None => Err(error),
         },
     }

@@ -1,14 +1,12 @@
 //! The service's hold on the process that reads what foreign hosts send: starts it, learns what it gave up, and gives it connections.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io::{self, ErrorKind};
+use std::net::TcpStream;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::monitor::http::DEADLINE;
 use bitcost_model::Unavailable;
 use bitcost_sys::passing::{pair, send};
 use bitcost_sys::process::wait_readable;
@@ -18,9 +16,6 @@ use crate::confine::Confined;
 
 /// Gives a process the connection with a client, the channel to the service, and the service's public key.
 pub type Give = Box<dyn Fn(&TcpStream, OwnedFd, &[u8]) -> io::Result<()> + Send + Sync>;
-
-/// What stands in place of the service's public key where the connection is one of monitoring.
-pub const MONITORING: &[u8] = b"metrics";
 
 /// The time in which the process must have given up its privileges, and must take a connection.
 const READY: Duration = Duration::from_secs(10);
@@ -64,25 +59,6 @@ impl Fronts {
     /// # Errors
     /// When there is no process, and another one cannot be started.
     pub fn give(&self, socket: &TcpStream, channel: OwnedFd, key: &[u8]) -> io::Result<()> {
-        self.pass(socket, channel, key)
-    }
-
-    /// Has it answer a request for the figures of monitoring; returns when that is done.
-    ///
-    /// # Errors
-    /// When there is no process, and another one cannot be started, or it takes too long.
-    pub fn answer(&self, socket: &TcpStream, figures: &str) -> io::Result<()> {
-        let (mut channel, other) = UnixStream::pair()?;
-        channel.set_write_timeout(Some(DEADLINE))?;
-        channel.set_read_timeout(Some(2 * DEADLINE))?;
-        self.pass(socket, other.into(), MONITORING)?;
-        channel.write_all(figures.as_bytes())?;
-        channel.shutdown(Shutdown::Write)?;
-        // It says nothing, and ends when the request is answered.
-        channel.read(&mut [0]).map(|_| ())
-    }
-
-    fn pass(&self, socket: &TcpStream, channel: OwnedFd, key: &[u8]) -> io::Result<()> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let files = [socket.as_fd(), channel.as_fd()];
         match running.give(key, files) {

@@ -3,15 +3,13 @@
 
 use std::time::Duration;
 
-use crate::monitor::counts::Tested;
 use bitcost_model::harmless;
 use bitcost_model::protocol::{FRAME_BYTES_MAX, FailureCause, FromAgent, ToAgent};
 
 use crate::frames::{Boundary, Frames, frame};
+use crate::message::Refused;
 use crate::policy::Policy;
 use crate::relay::{End, Queues};
-use crate::rules::Refused;
-use crate::runs::Runs;
 
 /// Most messages of a session that are refused; one more ends it.
 pub const REFUSED_MAX: u32 = 64;
@@ -19,16 +17,8 @@ pub const REFUSED_MAX: u32 = 64;
 /// The most letters of a sentence about a message, which may quote what the client sent.
 const SENTENCE_LETTERS_MAX: usize = 500;
 
-/// What the service is to know of a session.
-#[derive(Debug)]
-pub enum Fact {
-    /// A message was refused, or a run ended, by this rule.
-    Refused(Refused),
-    /// A run is over.
-    Ran(Tested),
-    /// A run takes place for this time at least, or none does.
-    Runs(Option<Duration>),
-}
+/// The longest time for which a client may have the host, in seconds.
+pub const SESSION_S_MAX: u32 = 3600;
 
 /// Judges one session. All times are those of the agent's monotonic clock, in nanoseconds.
 pub struct Judge {
@@ -43,8 +33,8 @@ pub struct Judge {
     run_until_ns: Option<u64>,
     started: u32,
     refused: u32,
-    runs: Runs,
-    facts: Vec<Fact>,
+    /// What the service is to know of these.
+    refusals: Vec<Refused>,
     /// Why the service ended the session.
     why: Option<String>,
 }
@@ -66,7 +56,7 @@ fn shortened(sentence: String) -> String {
 impl Judge {
     /// Judges by this policy a session that begins now.
     pub fn new(policy: Policy, now_ns: u64) -> Judge {
-        let length = Duration::from_secs(policy.rules.max_session_s.into());
+        let length = Duration::from_secs(SESSION_S_MAX.into());
         Judge {
             policy,
             frames: Frames::new(FRAME_BYTES_MAX),
@@ -76,8 +66,7 @@ impl Judge {
             run_until_ns: None,
             started: 0,
             refused: 0,
-            runs: Runs::default(),
-            facts: Vec::new(),
+            refusals: Vec::new(),
             why: None,
         }
     }
@@ -110,9 +99,6 @@ impl Judge {
     /// Passes on bytes of the agent.
     pub fn agent_says(&mut self, bytes: &[u8], queues: &mut Queues) {
         self.boundary.pass(bytes);
-        let over = self.runs.agent_says(bytes);
-        self.facts.extend(over.into_iter().map(Fact::Ran));
-        self.facts.extend(self.runs.take_rule().map(Fact::Refused));
         queues.outward.extend_from_slice(bytes);
         self.say_now(queues);
     }
@@ -122,15 +108,14 @@ impl Judge {
     /// # Errors
     /// It has ended, and the client is told why.
     pub fn look(&mut self, queues: &mut Queues, now_ns: u64) -> Result<(), End> {
-        let rules = &self.policy.rules;
         if now_ns >= self.session_until_ns {
-            let why = format!("max-session is {} s", rules.max_session_s);
+            let why = format!("a client has the host for at most {SESSION_S_MAX} s");
             return self.finish(why, queues);
         }
         if self.run_until_ns.is_some_and(|until| now_ns >= until) {
             let why = format!(
                 "max-duration is {} s, and the run is not over",
-                rules.max_duration_s
+                self.policy.rules.max_duration_s
             );
             return self.finish(why, queues);
         }
@@ -147,11 +132,6 @@ impl Judge {
         Err(End::Told)
     }
 
-    /// The session is over, also where either side ended it: a run that takes place comes to no end.
-    pub fn ended(&mut self) {
-        self.facts.extend(self.runs.ended().map(Fact::Ran));
-    }
-
     /// Why the service ended the session; absent where it did not.
     pub fn why(&self) -> Option<&str> {
         self.why.as_deref()
@@ -162,9 +142,9 @@ impl Judge {
         self.started
     }
 
-    /// What has happened since this was last asked.
-    pub fn facts(&mut self) -> Vec<Fact> {
-        std::mem::take(&mut self.facts)
+    /// What was refused since this was last asked.
+    pub fn refusals(&mut self) -> Vec<Refused> {
+        std::mem::take(&mut self.refusals)
     }
 
     fn message(&mut self, text: &[u8], queues: &mut Queues, now_ns: u64) -> Result<(), End> {
@@ -193,31 +173,21 @@ impl Judge {
             let why = format!("more than {REFUSED_MAX} messages were refused");
             return self.finish(why, queues);
         }
-        let refused = refused.rule.refuses(shortened(refused.sentence));
+        let refused = Refused(shortened(refused.0));
         self.say(&format!("the service refuses it: {refused}"), queues);
-        self.facts.push(Fact::Refused(refused));
+        self.refusals.push(refused);
         Ok(())
     }
 
     /// Notes until when the present run takes place.
     fn follow(&mut self, message: &ToAgent, now_ns: u64) {
-        if matches!(message, ToAgent::Prepare(_) | ToAgent::Stop) {
-            self.ended();
-        }
-        if let ToAgent::Prepare(prepare) = message {
-            self.runs.prepared(prepare);
-        }
         match message {
-            ToAgent::Start(start) => {
+            ToAgent::Start(_) => {
                 self.started += 1;
-                self.runs.started();
                 self.run_until_ns = Some(after(now_ns, self.policy.run_limit()));
-                let asked = Duration::from_nanos(start.stop_ns.saturating_sub(now_ns));
-                self.facts.push(Fact::Runs(Some(asked)));
             }
             ToAgent::Finish { .. } | ToAgent::Stop | ToAgent::Prepare(_) => {
                 self.run_until_ns = None;
-                self.facts.push(Fact::Runs(None));
             }
             _ => {}
         }

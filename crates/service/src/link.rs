@@ -1,4 +1,4 @@
-//! The link that enrols a client: `bitcost://host:port/#KEYHASH.TOKEN`.
+//! The link of a service, for whoever may test: `bitcost://host:port/#KEYHASH.TOKEN`.
 
 use std::fmt;
 
@@ -10,14 +10,17 @@ use crate::fingerprint::{Fingerprint, bytes, letters};
 /// What a link begins with.
 pub const SCHEME: &str = "bitcost://";
 
-/// Where a service is, which key it has, and the secret that enrols one client.
+/// The environment variable by which a process of this program is given a link.
+pub const LINK_VARIABLE: &str = "BITCOST_LINK";
+
+/// Where a service is, which key it has, and the secret that its clients show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Its host and port.
     pub at: HostPort,
     /// The key that it must prove to have.
     pub service: Fingerprint,
-    /// The secret, which is spent by the first client that shows it.
+    /// The secret.
     pub token: LinkToken,
 }
 

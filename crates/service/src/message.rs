@@ -4,57 +4,34 @@ use bitcost_model::harmless;
 use bitcost_model::protocol::PROTOCOL;
 use serde::{Deserialize, Serialize};
 
-use crate::rules::{Refused, Rule};
+use crate::link::LinkToken;
 
-/// Version of these messages; it rises with every change that the other side must know of.
-pub const SERVICE: u32 = 1;
+/// The most letters of another program's version that are shown.
+const VERSION_LETTERS_MAX: usize = 64;
 
-/// The most letters of a client's name.
-const NAME_LETTERS_MAX: usize = 64;
+/// Why something is refused: what is allowed, and what was requested.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
 
-/// The first message of a client. Fields that this version does not know are passed over: what the
-/// other side must know of raises [`SERVICE`].
+/// The first message of a client. Fields that this version does not know are passed over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// [`SERVICE`].
-    pub service: u32,
     /// [`PROTOCOL`].
     pub protocol: u32,
     /// Version of the client's program.
     pub version: String,
-    /// What it wants.
-    pub wants: Wants,
-    /// Whether the test measures no cost, so that it need not have the host for itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub no_cost: bool,
-}
-
-/// What a client wants.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Wants {
-    /// That its key is stored.
-    Enrol {
-        /// The letters of the link's token.
-        token: String,
-        /// The name of its host, under which the key is listed.
-        name: String,
-    },
-    /// To know whether the service answers and has its key.
-    Check,
-    /// An agent.
-    Agent,
+    /// The letters of the link's secret.
+    pub token: String,
 }
 
 impl Hello {
     /// The first message of this program.
-    pub fn new(wants: Wants) -> Hello {
+    pub fn new(token: LinkToken) -> Hello {
         Hello {
-            service: SERVICE,
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            wants,
-            no_cost: false,
+            token: token.letters(),
         }
     }
 
@@ -66,11 +43,18 @@ impl Hello {
     pub fn read(text: &[u8]) -> Result<Hello, Refused> {
         let none = |error: serde_json::Error| {
             let why = clean_line(&error.to_string());
-            Rule::Message.refuses(format!(
+            Refused(format!(
                 "the first message is not that of a bitcost client: {why}"
             ))
         };
-        compatible(&serde_json::from_slice(text).map_err(none)?)?;
+        let theirs: Versions = serde_json::from_slice(text).map_err(none)?;
+        if theirs.protocol != PROTOCOL {
+            return Err(Refused(format!(
+                "the client is {}, this service is {}; use the same bitcost on both hosts",
+                of_version(&theirs.version, theirs.protocol),
+                of_version(env!("CARGO_PKG_VERSION"), PROTOCOL)
+            )));
+        }
         serde_json::from_slice(text).map_err(none)
     }
 }
@@ -78,7 +62,6 @@ impl Hello {
 /// The versions of a client, which are in the first message of every version.
 #[derive(Debug, Deserialize)]
 struct Versions {
-    service: u32,
     protocol: u32,
     version: String,
 }
@@ -87,31 +70,21 @@ struct Versions {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// It is done; to a client that wants an agent, the control protocol follows.
+    /// The client has the host: the control protocol follows.
     Welcome {
         /// [`PROTOCOL`].
         protocol: u32,
         /// Version of the service's program.
         version: String,
     },
-    /// Tests of other clients take place; repeated while the client waits.
-    Waiting {
-        /// The name of that client.
-        behind: String,
-        /// Seconds that its present run takes at least, if that is known.
-        seconds: Option<u32>,
-        /// The place in the queue: 1 is the next.
-        place: u32,
-    },
+    /// Another test takes place; repeated while the client waits.
+    Waiting,
     /// It is not done.
-    Refused {
-        /// The rule, and the value that it forbids.
-        rule: String,
-    },
+    Refused(Refused),
 }
 
 impl Answer {
-    /// The answer that all is well.
+    /// The answer that the client has the host.
     pub fn welcome() -> Answer {
         Answer::Welcome {
             protocol: PROTOCOL,
@@ -119,42 +92,39 @@ impl Answer {
         }
     }
 
-    /// The refusal by a rule.
-    pub fn refused(rule: impl Into<String>) -> Answer {
-        Answer::Refused { rule: rule.into() }
+    /// Reads an answer that is not a refusal.
+    ///
+    /// # Errors
+    /// The reason of a refusal, or that it is no answer.
+    pub fn read(text: &[u8]) -> Result<Answer, Refused> {
+        match serde_json::from_slice(text) {
+            Ok(Answer::Refused(Refused(why))) => Err(Refused(harmless(&why))),
+            Ok(Answer::Welcome { protocol, version }) if protocol != PROTOCOL => {
+                Err(Refused(format!(
+                    "it is {}, this is {}; use the same bitcost on both hosts",
+                    of_version(&version, protocol),
+                    of_version(env!("CARGO_PKG_VERSION"), PROTOCOL)
+                )))
+            }
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(Refused(format!(
+                "its answer is not one of this version of bitcost ({error}); use the same bitcost on both hosts"
+            ))),
+        }
     }
 }
 
-/// A name that another host chose, as it is stored and shown: one line of letters.
-pub fn clean_name(name: &str) -> String {
-    let line: String = harmless(name)
+fn of_version(version: &str, protocol: u32) -> String {
+    let version: String = clean_line(version)
         .chars()
-        .filter(|letter| !letter.is_control() && *letter != '\u{FFFD}')
-        .take(NAME_LETTERS_MAX)
+        .take(VERSION_LETTERS_MAX)
         .collect();
-    match line.trim() {
-        "" => "unnamed".to_owned(),
-        name => name.to_owned(),
-    }
+    format!("bitcost {version} with version {protocol} of the control protocol")
 }
 
 /// A sentence with what others said, as it is shown: one line.
 pub fn clean_line(text: &str) -> String {
     harmless(text).replace(char::is_control, " ")
-}
-
-/// Compares the versions of both sides.
-fn compatible(theirs: &Versions) -> Result<(), Refused> {
-    if theirs.service == SERVICE && theirs.protocol == PROTOCOL {
-        return Ok(());
-    }
-    Err(Rule::Version.refuses(format!(
-        "the client is bitcost {} with version {} of the control protocol and {} of the service's, this service is bitcost {} with {PROTOCOL} and {SERVICE}; use the same bitcost on both hosts",
-        clean_name(&theirs.version),
-        theirs.protocol,
-        theirs.service,
-        env!("CARGO_PKG_VERSION")
-    )))
 }
 
 #[cfg(test)]
@@ -163,32 +133,29 @@ mod tests {
 
     #[test]
     fn another_version_is_refused_with_both_whatever_else_it_says() {
-        let read = |protocol: u32, wants: &str| {
+        let own = env!("CARGO_PKG_VERSION");
+        let read = |protocol: u32, token: &str| {
             let text = format!(
-                r#"{{"service":{SERVICE},"later":[1],"protocol":{protocol},"version":"9.9.9","wants":{wants}}}"#
+                r#"{{"later":[1],"protocol":{protocol},"version":"9.9.9\u001b[31m","token":{token}}}"#
             );
             Hello::read(text.as_bytes())
         };
-        let known = read(PROTOCOL, r#""agent""#).expect("the same protocol");
-        assert_eq!(
-            (known.version.as_str(), known.wants),
-            ("9.9.9", Wants::Agent)
-        );
-        for wants in [r#""agent""#, r#"{"later":{"a":1}}"#] {
-            let error = read(PROTOCOL + 1, wants).expect_err("another protocol");
-            assert_eq!(error.rule, Rule::Version);
-            let both = ["9.9.9", env!("CARGO_PKG_VERSION")];
-            let names = |version: &&str| error.sentence.contains(version);
-            assert!(both.iter().all(names), "{error}");
+        assert_eq!(read(PROTOCOL, r#""abc""#).expect("known").token, "abc");
+        for token in [r#""abc""#, r#"{"later":{"a":1}}"#] {
+            let Refused(why) = read(PROTOCOL + 1, token).expect_err("another protocol");
+            assert!(why.contains("bitcost 9.9.9") && why.contains(own), "{why}");
+            assert!(!why.contains(char::is_control), "{why}");
         }
-        let error = read(PROTOCOL, r#""shell""#).expect_err("unknown");
-        assert_eq!(error.rule, Rule::Message);
-    }
-
-    #[test]
-    fn a_name_is_one_harmless_line() {
-        assert_eq!(clean_name("web\u{1b}[31m\n2"), "web[31m2");
-        assert_eq!(clean_name(" \n"), "unnamed");
-        assert_eq!(clean_name(&"a".repeat(500)).len(), NAME_LETTERS_MAX);
+        assert!(read(PROTOCOL, "1").is_err());
+        let answered = |text: String| Answer::read(text.as_bytes());
+        let welcome = |protocol: u32| {
+            answered(format!(
+                r#"{{"welcome":{{"protocol":{protocol},"version":"9.9.9","later":1}}}}"#
+            ))
+        };
+        assert!(welcome(PROTOCOL).is_ok());
+        let Refused(why) = welcome(PROTOCOL + 1).expect_err("another protocol");
+        assert!(why.contains("bitcost 9.9.9") && why.contains(own), "{why}");
+        assert!(answered(r#"{"later":{}}"#.to_owned()).is_err());
     }
 }

@@ -1,11 +1,9 @@
-//! Places for connections that have not proved who they are: a bounded number in all and of each
-//! network. Where one more comes, the oldest of the network that holds most gives way.
+//! Places for connections that have not shown the link: a bounded number in all and of each network. Where one more comes, the
+//! oldest of the network that holds most gives way.
 
-use std::collections::{HashMap, VecDeque};
-use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
-
-use crate::fingerprint::Fingerprint;
+use std::net::{IpAddr, Shutdown, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Most connections. As long as fewer networks than this hold one, the first of one more network is
 /// admitted, and gives way to none of them.
@@ -14,120 +12,124 @@ pub const PLACES_MAX: usize = 128;
 /// Most connections of one network: an address of IPv4, or 64 bits of one of IPv6.
 pub const OF_NETWORK_MAX: usize = 16;
 
-/// Connections of a network from which a key was proved before that do not give way to those of other networks.
-const KEPT_OF_NETWORK: usize = 4;
+/// Most connections that gave way and whose threads have not yet ended.
+const LEAVING_MAX: usize = 16;
 
-/// The network from which each key was last proved.
-#[derive(Default)]
-pub struct Seen(Mutex<HashMap<Fingerprint, IpAddr>>);
-
-impl Seen {
-    /// Notes from where a key was proved.
-    pub fn note(&self, key: Fingerprint, peer: IpAddr) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.insert(key, network(peer));
-    }
-
-    fn has(&self, network: IpAddr) -> bool {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.values().any(|seen| *seen == network)
-    }
-}
+/// How long a new connection waits for one of these threads.
+const LEAVE: Duration = Duration::from_millis(100);
 
 /// The places.
-pub struct Places<T> {
+#[derive(Default)]
+pub struct Places {
+    table: Mutex<Table>,
+    left: Condvar,
+}
+
+#[derive(Default)]
+struct Table {
+    next: u64,
     /// The oldest first.
-    places: VecDeque<Place<T>>,
-    held: HashMap<IpAddr, usize>,
+    held: Vec<Place>,
+    leaving: usize,
 }
 
-struct Place<T> {
+struct Place {
+    number: u64,
     network: IpAddr,
-    stays: bool,
-    what: T,
+    /// Another handle of the connection's socket.
+    socket: TcpStream,
 }
 
-impl<T> Default for Places<T> {
-    fn default() -> Places<T> {
-        Places {
-            places: VecDeque::new(),
-            held: HashMap::new(),
+/// A connection's place, until this is dropped.
+pub struct Admitted {
+    places: Arc<Places>,
+    number: u64,
+}
+
+impl Places {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Admits a connection, for which another may end; absent where it cannot be.
+    pub fn admit(self: &Arc<Self>, peer: IpAddr, socket: &TcpStream) -> Option<Admitted> {
+        let socket = socket.try_clone().ok()?;
+        let is_full = |table: &mut Table| table.leaving >= LEAVING_MAX;
+        let waited = self.left.wait_timeout_while(self.table(), LEAVE, is_full);
+        let (mut table, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() {
+            return None;
+        }
+        let network = network(peer);
+        let networks: Vec<IpAddr> = table.held.iter().map(|place| place.network).collect();
+        if let Some(at) = gives_way(&networks, network) {
+            // Its thread wakes up and ends.
+            let _ = table.held.remove(at).socket.shutdown(Shutdown::Both);
+            table.leaving += 1;
+        }
+        let number = table.next;
+        table.next += 1;
+        table.held.push(Place {
+            number,
+            network,
+            socket,
+        });
+        Some(Admitted {
+            places: self.clone(),
+            number,
+        })
+    }
+
+    /// Ends all connections that hold a place.
+    pub fn end(&self) {
+        for place in &self.table().held {
+            let _ = place.socket.shutdown(Shutdown::Both);
         }
     }
 }
 
-impl<T> Places<T> {
-    /// What has a place, the oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.places.iter().map(|place| &place.what)
+impl Admitted {
+    /// Whether it had to give way.
+    pub fn gave_way(&self) -> bool {
+        let table = self.places.table();
+        table.held.iter().all(|place| place.number != self.number)
     }
+}
 
-    /// Gives a connection from this address a place; returns what gave way to it.
-    ///
-    /// # Errors
-    /// It has no place, since nothing gives way to it.
-    pub fn admit(&mut self, peer: IpAddr, what: T, seen: &Seen) -> Result<Option<T>, T> {
-        let network = network(peer);
-        let own = self.held.get(&network).map_or(1, |held| held + 1);
-        let is_full = self.places.len() >= PLACES_MAX || own > OF_NETWORK_MAX;
-        let gave_way = match self.gives_way(network, own, seen) {
-            _ if !is_full => None,
-            Some(at) => self.remove_at(at),
-            None => return Err(what),
-        };
-        *self.held.entry(network).or_default() += 1;
-        self.places.push_back(Place {
-            network,
-            stays: false,
-            what,
-        });
-        Ok(gave_way)
-    }
-
-    /// Which place is given to a network that will hold `own`.
-    fn gives_way(&self, newcomer: IpAddr, own: usize, seen: &Seen) -> Option<usize> {
-        let held = |network: IpAddr| match network == newcomer {
-            true => own,
-            false => self.held.get(&network).copied().unwrap_or_default(),
-        };
-        let is_kept = |network| held(network) <= KEPT_OF_NETWORK && seen.has(network);
-        let newcomer_is_kept = is_kept(newcomer);
-        let places = self.places.iter().enumerate();
-        let may = places.filter(|(_, place)| match own > OF_NETWORK_MAX {
-            _ if place.stays => false,
-            true => place.network == newcomer,
-            false => newcomer_is_kept || !is_kept(place.network),
-        });
-        may.min_by_key(|(at, place)| {
-            let most_first = usize::MAX - held(place.network);
-            (is_kept(place.network), most_first, *at)
-        })
-        .map(|(at, _)| at)
-    }
-
-    /// The connection that this is true of does not give way any more; false: it has already.
-    pub fn stay(&mut self, is: impl Fn(&T) -> bool) -> bool {
-        let mut places = self.places.iter_mut();
-        let found = places.find(|place| is(&place.what));
-        found.map(|place| place.stays = true).is_some()
-    }
-
-    /// Takes the first that this is true of out of its place.
-    pub fn remove(&mut self, is: impl Fn(&T) -> bool) -> Option<T> {
-        let at = self.iter().position(is)?;
-        self.remove_at(at)
-    }
-
-    fn remove_at(&mut self, at: usize) -> Option<T> {
-        let place = self.places.remove(at)?;
-        if let Some(held) = self.held.get_mut(&place.network) {
-            *held -= 1;
-            if *held == 0 {
-                self.held.remove(&place.network);
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        let mut table = self.places.table();
+        match table
+            .held
+            .iter()
+            .position(|place| place.number == self.number)
+        {
+            Some(at) => drop(table.held.remove(at)),
+            None => {
+                table.leaving -= 1;
+                self.places.left.notify_one();
             }
         }
-        Some(place.what)
     }
+}
+
+/// Which of the places that these networks hold, the oldest first, is given to a newcomer; absent where there is room.
+fn gives_way(held: &[IpAddr], newcomer: IpAddr) -> Option<usize> {
+    let count = |network: &IpAddr| held.iter().filter(|other| *other == network).count();
+    let own = count(&newcomer) + 1;
+    if held.len() < PLACES_MAX && own <= OF_NETWORK_MAX {
+        return None;
+    }
+    let places = held.iter().enumerate();
+    let may = places.filter(|(_, network)| own <= OF_NETWORK_MAX || **network == newcomer);
+    let most = may.max_by_key(|(at, network)| {
+        let held = match **network == newcomer {
+            true => own,
+            false => count(network),
+        };
+        (held, usize::MAX - at)
+    });
+    most.map(|(at, _)| at)
 }
 
 /// An address of IPv4, or the network of 64 bits of one of IPv6: a host may have all of its
@@ -145,63 +147,39 @@ fn network(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    const NEWCOMER: u32 = u32::MAX;
-
-    fn v4(network: u8, host: u8) -> IpAddr {
-        IpAddr::from([192, 0, network, host])
+    fn admit(held: &mut Vec<IpAddr>, newcomer: IpAddr) {
+        if let Some(at) = gives_way(held, newcomer) {
+            held.remove(at);
+        }
+        held.push(newcomer);
     }
 
     #[test]
     fn a_newcomer_has_a_place_whatever_others_hold() {
-        let seen = Seen::default();
+        let newcomer = IpAddr::from([192, 0, 2, 1]);
         for networks in [1, 4, 5, 8, 64, PLACES_MAX - 1] {
-            let mut places = Places::default();
-            for turn in 0..4 * PLACES_MAX {
-                let from = v4(1, (turn % networks) as u8);
-                assert!(places.admit(from, turn as u32, &seen).is_ok());
-            }
-            let newcomer = places.admit(v4(2, 1), NEWCOMER, &seen);
-            assert!(newcomer.is_ok(), "{networks} networks");
-            for turn in 0..4 * PLACES_MAX {
-                let from = v4(1, (turn % networks) as u8);
-                let _ = places.admit(from, turn as u32, &seen);
-            }
-            let held = places.iter().count();
-            assert_eq!(held, PLACES_MAX.min(networks * OF_NETWORK_MAX + 1));
-            let newcomer = places.remove(|number| *number == NEWCOMER);
-            assert!(newcomer.is_some(), "{networks} networks");
+            let mut held = Vec::new();
+            let others =
+                (0..2 * PLACES_MAX).map(|turn| IpAddr::from([192, 0, 1, (turn % networks) as u8]));
+            others.clone().for_each(|other| admit(&mut held, other));
+            admit(&mut held, newcomer);
+            others.for_each(|other| admit(&mut held, other));
+            assert!(held.contains(&newcomer), "{networks} networks");
+            assert_eq!(held.len(), PLACES_MAX.min(networks * OF_NETWORK_MAX + 1));
         }
     }
 
     #[test]
     fn addresses_of_one_network_of_ipv6_count_together() {
-        let mut places = Places::default();
-        for host in 0..100 {
-            let from = IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, host]);
-            assert!(places.admit(from, host, &Seen::default()).is_ok());
-        }
-        let newest: Vec<u16> = places.iter().copied().collect();
-        assert_eq!(newest, (84..100).collect::<Vec<u16>>());
-    }
-
-    #[test]
-    fn a_network_from_which_a_key_was_seen_keeps_its_places() {
-        let (seen, home) = (Seen::default(), v4(3, 1));
-        seen.note(Fingerprint::of(b"key"), home);
-        let mut places = Places::default();
-        let first = places.admit(home, NEWCOMER, &seen);
-        assert_eq!(first, Ok(None));
-        for turn in 0..4 * PLACES_MAX as u32 {
-            let [.., network, host] = turn.to_be_bytes();
-            let _ = places.admit(v4(10 + network, host), turn, &seen);
-        }
-        assert!(places.iter().any(|number| *number == NEWCOMER));
-        assert!(places.admit(home, 0, &seen).is_ok());
-        // What stays gives way to nobody.
-        let numbers: Vec<u32> = places.iter().copied().collect();
-        for number in numbers {
-            assert!(places.stay(|place| *place == number));
-        }
-        assert_eq!(places.admit(v4(2, 1), 7, &seen), Err(7));
+        let of = |host| network(IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, host]));
+        assert_eq!(of(1), of(2));
+        assert_ne!(
+            of(1),
+            network(IpAddr::from([0x2001, 0xdb8, 0, 1, 0, 0, 0, 1]))
+        );
+        assert_eq!(
+            network("::ffff:192.0.2.1".parse().expect("an address")),
+            IpAddr::from([192, 0, 2, 1])
+        );
     }
 }

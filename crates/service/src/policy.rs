@@ -10,8 +10,9 @@ use bitcost_model::host_settings::SettingRequest;
 use bitcost_model::place::EndpointPlace;
 use bitcost_model::protocol::{Confinement, Part, Prepare, Start, ToAgent};
 use bitcost_model::units::counted;
+use serde::{Deserialize, Serialize};
 
-use crate::rules::{Refused, Rule, Rules};
+use crate::message::Refused;
 
 /// The longest time between a message that starts a run and the run's first message.
 const BEFORE_BEGIN: Duration = Duration::from_secs(60);
@@ -34,23 +35,46 @@ const MTU_MAX: u32 = 65_536;
 /// Ports below this number are for services of the host (`ip_unprivileged_port_start`, ip(7)).
 const FIRST_PORT: u16 = 1024;
 
-/// What is said to a key that may not sample the CPUs: whoever does sees what all programs of the host do.
-const NO_PROFILE: &str = "profile: not allowed; requested --profile (`bitcost serve keys add --profile` makes a link for a key that may profile this host)";
+/// What the service allows, the same for everybody who has its link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rules {
+    /// Settings of the host that tests may change; none by default.
+    pub settings: Vec<String>,
+    /// Interfaces that tests may name; empty: that of the route to the client alone.
+    pub interfaces: Vec<String>,
+    /// Highest rate of a test over all of its flows and directions, in bit/s; tests must then name
+    /// one. Absent: not limited.
+    pub max_rate_bps: Option<u64>,
+    /// Longest run with its warm-up, in seconds.
+    pub max_duration_s: u32,
+    /// Maximum number of flows in a run.
+    pub max_flows: u32,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            settings: Vec::new(),
+            interfaces: Vec::new(),
+            max_rate_bps: None,
+            max_duration_s: 600,
+            max_flows: 128,
+        }
+    }
+}
 
 /// One client's session.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// The rules of its key.
+    /// What the service allows.
     pub rules: Rules,
-    /// The address at which the key was proved.
+    /// The address from which the client showed the link.
     pub peer: IpAddr,
     /// The address of this host that the client reached.
     pub local: IpAddr,
     /// The interface on the way to the client.
     pub device: String,
-    /// The client announced a test that measures no cost. Others may run at the same time, so it may
-    /// neither measure one nor change what they measure.
-    pub no_cost: bool,
 }
 
 impl Policy {
@@ -82,12 +106,9 @@ impl Policy {
                 self.interface(device)
             }
             ToAgent::Route { to } => self.route(*to),
-            ToAgent::Constants { .. } | ToAgent::Idle { .. } if self.no_cost => {
-                Err(announced("a measurement of the host"))
-            }
             ToAgent::Constants { .. } => Ok(()),
             ToAgent::Idle { length_ms } => idle(Duration::from_millis((*length_ms).into())),
-            ToAgent::TryProfile { .. } => self.profile(),
+            ToAgent::TryProfile { .. } => Err(no_profile()),
             ToAgent::Prepare(prepare) => self.prepare(prepare),
             ToAgent::Meet { addresses, .. } => addresses
                 .iter()
@@ -106,8 +127,8 @@ impl Policy {
             return Ok(());
         }
         let shown: String = device.chars().take(15).collect();
-        Err(Rule::Interfaces.refuses(format!(
-            "interfaces: {}; requested {shown:?}",
+        Err(Refused(format!(
+            "interface: {}; requested {shown:?}",
             allowed.join(", ")
         )))
     }
@@ -116,7 +137,7 @@ impl Policy {
         if [self.peer, self.local].contains(&to.to_canonical()) {
             return Ok(());
         }
-        Err(Rule::Routes.refuses(format!(
+        Err(Refused(format!(
             "routes are reported only to {} and {}; requested {to}",
             self.peer, self.local
         )))
@@ -127,44 +148,33 @@ impl Policy {
         if address.to_canonical() == self.peer {
             return Ok(());
         }
-        Err(Rule::Data.refuses(format!(
+        Err(Refused(format!(
             "data is sent only to the address from which the client authenticated, {}; requested {address}",
             self.peer
         )))
     }
 
-    /// Whether the CPUs of this host may be sampled.
-    fn profile(&self) -> Result<(), Refused> {
-        match self.rules.profile {
-            true if self.no_cost => Err(announced("a profile")),
-            true => Ok(()),
-            false => Err(Rule::Profile.refuses(NO_PROFILE)),
-        }
-    }
-
     fn prepare(&self, prepare: &Prepare) -> Result<(), Refused> {
         self.interface(&prepare.device)?;
         if prepare.receiving.is_some() {
-            return Err(
-                Rule::Knobs.refuses("knobs: how a lab's interface receives; this is not a lab")
-            );
-        }
-        if prepare.peer_cpu.is_some() || !prepare.softirq_cpus.is_empty() {
-            return Err(Rule::Other.refuses(
-                "what is measured on the CPUs of both endpoints of a lab; this is not a lab",
+            return Err(Refused(
+                "how a lab's interface receives; this is not a lab".to_owned(),
             ));
         }
-        prepare.profile_hz.map_or(Ok(()), |_| self.profile())?;
+        if prepare.peer_cpu.is_some() || !prepare.softirq_cpus.is_empty() {
+            return Err(Refused(
+                "what is measured on the CPUs of both endpoints of a lab; this is not a lab"
+                    .to_owned(),
+            ));
+        }
+        prepare.profile_hz.map_or(Ok(()), |_| Err(no_profile()))?;
         if !prepare.peer.is_bitcost() {
-            return Err(
-                Rule::Other.refuses("the other endpoint is a bitcost; requested an iperf3 server")
-            );
+            return Err(Refused(
+                "the other endpoint is a bitcost; requested an iperf3 server".to_owned(),
+            ));
         }
         for part in &prepare.parts {
-            self.knobs(part)?;
-            if self.no_cost && !part.conditions.no_cost {
-                return Err(announced("a run that measures it"));
-            }
+            self.settings(part)?;
             self.subjects(part)?;
             self.place(part)?;
             self.conditions(&part.conditions)?;
@@ -175,7 +185,7 @@ impl Policy {
             .map(|part| u64::from(part.conditions.flows))
             .sum();
         if flows > self.rules.max_flows.into() {
-            return Err(Rule::MaxFlows.refuses(format!(
+            return Err(Refused(format!(
                 "max-flows is {}; requested {}",
                 self.rules.max_flows,
                 counted(flows as usize, "flow")
@@ -184,42 +194,36 @@ impl Policy {
         let bytes = prepare.parts.iter().map(|part| buffers(&part.conditions));
         let bytes = bytes.fold(0, u64::saturating_add);
         if bytes > BUFFERS_BYTES_MAX {
-            return Err(Rule::Other.refuses(format!(
+            return Err(Refused(format!(
                 "buffers of a run take at most {BUFFERS_BYTES_MAX} bytes; requested {bytes}"
             )));
         }
         self.rate(prepare)
     }
 
-    fn knobs(&self, part: &Part) -> Result<(), Refused> {
-        let knobs = part.conditions.changed_settings(part.role);
-        if let Some(knob) = knobs.first().filter(|_| self.no_cost) {
-            return Err(announced(&format!("the setting {knob:?}")));
-        }
-        let is_allowed = |knob: &&str| self.rules.knobs.iter().any(|allowed| allowed == knob);
-        match knobs.iter().find(|knob| !is_allowed(knob)) {
-            Some(knob) => Err(self.no_knob(knob)),
-            None => Ok(()),
-        }
-    }
-
-    fn no_knob(&self, knob: &str) -> Refused {
-        let shown: String = knob.chars().take(64).collect();
-        let allowed = match &self.rules.knobs[..] {
+    fn settings(&self, part: &Part) -> Result<(), Refused> {
+        let allowed = &self.rules.settings;
+        let requested = part.conditions.changed_settings(part.role);
+        let is_forbidden = |name: &&&str| allowed.iter().all(|allowed| allowed != *name);
+        let Some(name) = requested.iter().find(is_forbidden) else {
+            return Ok(());
+        };
+        let shown: String = name.chars().take(64).collect();
+        let allowed = match &allowed[..] {
             [] => "none".to_owned(),
             names => names.join(", "),
         };
-        Rule::Knobs.refuses(format!("knobs: {allowed}; requested {shown:?}"))
+        Err(Refused(format!(
+            "allow-settings: {allowed}; requested {shown:?}"
+        )))
     }
 
     fn conditions(&self, conditions: &Conditions) -> Result<(), Refused> {
         if !conditions.background.is_empty() || conditions.program.is_some() {
-            return Err(Rule::Other.refuses("the parts of a run may not have parts; requested parts inside of a part, or for another program"));
+            return Err(Refused("the parts of a run may not have parts; requested parts inside of a part, or for another program".to_owned()));
         }
         // What a study's plan may ask for; the MTU of the path is known to the planner alone.
-        let request = |reason: &dyn Display| {
-            Rule::Request.refuses(format!("a test must be possible: {reason}"))
-        };
+        let request = |reason: &dyn Display| Refused(format!("a test must be possible: {reason}"));
         conditions.check_bounds().map_err(|why| request(&why))?;
         conditions.check(MTU_MAX).map_err(|why| request(&why))?;
         if conditions.is_bounded() {
@@ -231,7 +235,7 @@ impl Policy {
         if asked <= most {
             return Ok(());
         }
-        Err(Rule::MaxDuration.refuses(format!(
+        Err(Refused(format!(
             "max-duration is {} s; requested {} s",
             most.as_secs(),
             asked.as_secs_f64()
@@ -255,13 +259,13 @@ impl Policy {
             .as_deref()
             .map_or(Ok(()), |device| self.interface(device))?;
         if let Some(address) = part.listen_on.filter(|on| on.to_canonical() != self.local) {
-            return Err(Rule::Data.refuses(format!(
+            return Err(Refused(format!(
                 "data is received only at the address that the client reached, {}; requested {address}",
                 self.local
             )));
         }
         if let Some(address) = own.address.filter(|own| own.to_canonical() != self.local) {
-            return Err(Rule::Data.refuses(format!(
+            return Err(Refused(format!(
                 "data is sent only from the address that the client reached, {}; requested {address}",
                 self.local
             )));
@@ -271,7 +275,7 @@ impl Policy {
             .into_iter()
             .filter_map(first);
         match ports.find(|port| *port < FIRST_PORT) {
-            Some(port) => Err(Rule::Ports.refuses(format!(
+            Some(port) => Err(Refused(format!(
                 "ports are {FIRST_PORT} and above; requested {port}"
             ))),
             None => Ok(()),
@@ -290,14 +294,14 @@ impl Policy {
         let mut sum = 0.0;
         for Part { conditions, .. } in &prepare.parts {
             sum += rate_bps(conditions).ok_or_else(|| {
-                Rule::MaxRate.refuses(format!(
+                Refused(format!(
                     "max-rate is {most} bit/s; requested a test without a rate (-b)"
                 ))
             })?;
             let length = conditions.window_limit().min(self.duration()).max(BURST);
             let burst_bytes = conditions.burst_bytes();
             if burst_bytes as f64 * 8.0 > most as f64 * length.as_secs_f64() {
-                return Err(Rule::MaxRate.refuses(format!(
+                return Err(Refused(format!(
                     "max-rate is {most} bit/s; requested {burst_bytes} bytes at once, which take longer than the test; send smaller messages or bursts"
                 )));
             }
@@ -305,7 +309,7 @@ impl Policy {
         if sum <= most as f64 {
             return Ok(());
         }
-        Err(Rule::MaxRate.refuses(format!(
+        Err(Refused(format!(
             "max-rate is {most} bit/s over all flows; requested {sum:.0} bit/s"
         )))
     }
@@ -313,7 +317,7 @@ impl Policy {
     fn start(&self, start: &Start, now_ns: u64) -> Result<(), Refused> {
         let between = |from: u64, to: u64| Duration::from_nanos(to.saturating_sub(from));
         if between(now_ns, start.begin_ns) > BEFORE_BEGIN {
-            return Err(Rule::Other.refuses(format!(
+            return Err(Refused(format!(
                 "a run begins within {} s; requested {} s",
                 BEFORE_BEGIN.as_secs(),
                 between(now_ns, start.begin_ns).as_secs()
@@ -344,17 +348,16 @@ fn buffers(conditions: &Conditions) -> u64 {
     buffer.saturating_mul(conditions.flows.into())
 }
 
-fn announced(asked: &str) -> Refused {
-    Rule::NoCost.refuses(format!(
-        "a test that was announced with --no-cost measures no cost and changes no setting of the service's host; requested {asked}"
-    ))
+/// Whoever samples the CPUs sees what all programs of the host do.
+fn no_profile() -> Refused {
+    Refused("a service is not profiled; requested --profile".to_owned())
 }
 
 fn idle(asked: Duration) -> Result<(), Refused> {
     if asked <= IDLE_MAX {
         return Ok(());
     }
-    Err(Rule::Other.refuses(format!(
+    Err(Refused(format!(
         "an idle host is measured for at most {} s; requested {} s",
         IDLE_MAX.as_secs(),
         asked.as_secs_f64()

@@ -1,25 +1,25 @@
 //! The service: listens, and gives each connection a thread of bounded life and number.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::sync_channel;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use bitcost_model::Unavailable;
+use rustix::event::{PollFd, PollFlags};
 
-use crate::event::Event;
-use crate::fingerprint::Fingerprint;
+use crate::channel::OPENING;
+use crate::connection::{self, Accepted, gave_way};
 use crate::fronts::Give;
-use crate::lobby;
-use crate::opening::{self, Accepted};
-use crate::own_key::OwnKey;
-use crate::places::Seen;
-use crate::queue::{Lengths, Queue};
-use crate::shared::{AgentCommand, Shared};
-use crate::store::Store;
+use crate::key::OwnKey;
+use crate::message::Refused;
+use crate::places::Places;
+use crate::policy::Rules;
+use crate::queue::Queue;
+use crate::stream::wait_any;
 
 /// The stack of a connection's thread, in bytes.
 const STACK: usize = 1 << 20;
@@ -30,119 +30,157 @@ const BACKLOG: i32 = 4096;
 /// Events that may wait to be told; a connection waits for room.
 const EVENTS_MAX: usize = 256;
 
+/// How often it is checked whether to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A pause after a connection that could not be accepted, such as for lack of descriptors.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Makes the command that starts an agent on its standard input and output.
+pub type AgentCommand = Box<dyn Fn() -> Command + Send + Sync>;
+
+/// What a service tells its user.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A client has the host.
+    Began {
+        /// Its address.
+        peer: SocketAddr,
+    },
+    /// It no longer has it.
+    Ended {
+        /// Its address.
+        peer: SocketAddr,
+        /// Runs that it started.
+        runs: u32,
+        /// How long it had the host.
+        time: Duration,
+        /// Why it ended, if not by the client.
+        why: Option<String>,
+    },
+    /// Something was refused to a client.
+    Refused {
+        /// Its address.
+        peer: SocketAddr,
+        /// The rule and the value.
+        why: Refused,
+    },
+    /// A connection ended before its client said that it has the link.
+    Failed {
+        /// The address.
+        peer: SocketAddr,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What all connections share.
+pub struct Shared {
+    pub own: OwnKey,
+    pub rules: Rules,
+    pub agent: AgentCommand,
+    pub give: Give,
+    pub queue: Arc<Queue>,
+    pub events: SyncSender<Event>,
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Shared {
+    pub fn tell(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
 /// A service that listens.
 pub struct Service {
     listener: TcpListener,
-    store: Store,
-    own: OwnKey,
-    agent: AgentCommand,
-    give: Give,
-    queue: Arc<Queue>,
-    stop: Arc<AtomicBool>,
 }
 
 impl Service {
-    /// Listens at an address, with the key and the keys of a folder, until `stop` is set. This number
-    /// of tests that measure no cost take place at the same time; with 0 they wait as all others.
+    /// Listens at an address.
     ///
     /// # Errors
-    /// A sentence: the folder cannot be used, or the address not bound.
-    pub fn open(
-        address: SocketAddr,
-        folder: &Path,
-        agent: AgentCommand,
-        give: Give,
-        no_cost_max: usize,
-        stop: Arc<AtomicBool>,
-    ) -> Result<Service, (Unavailable, Option<io::Error>)> {
-        let store = Store::open(folder).map_err(|why| (why, None))?;
-        let own = OwnKey::of_folder(folder).map_err(|why| (why, None))?;
-        let bind = || {
-            let listener = TcpListener::bind(address)?;
-            // Called a second time only to let more connections wait.
-            rustix::net::listen(&listener, BACKLOG)?;
-            listener.set_nonblocking(true)?;
-            Ok(listener)
-        };
-        let listener = bind().map_err(|error: io::Error| {
-            let why = Unavailable(format!("cannot listen at {address}: {error}"));
-            (why, Some(error))
-        })?;
-        Ok(Service {
-            listener,
-            store,
-            own,
-            agent,
-            give,
-            queue: Arc::new(Queue::new(no_cost_max)),
-            stop,
-        })
+    /// Those of bind(2).
+    pub fn open(address: SocketAddr) -> io::Result<Service> {
+        let listener = TcpListener::bind(address)?;
+        // Called a second time only to let more connections wait.
+        rustix::net::listen(&listener, BACKLOG)?;
+        listener.set_nonblocking(true)?;
+        Ok(Service { listener })
     }
 
     /// The address at which it listens.
+    ///
+    /// # Errors
+    /// Those of getsockname(2).
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// The fingerprint of its key.
-    pub fn fingerprint(&self) -> Fingerprint {
-        self.own.fingerprint
-    }
-
-    /// Its keys and links.
-    pub fn store(&self) -> &Store {
-        &self.store
-    }
-
-    /// Tells at any time how many tests take place and wait.
-    pub fn lengths(&self) -> impl Fn() -> Lengths + Send + Sync + 'static {
-        let queue = self.queue.clone();
-        move || queue.lengths()
-    }
-
-    /// Serves until it is stopped. All agents are gone when this returns. `tell` must not wait long:
-    /// connections wait for it.
-    ///
-    /// # Errors
-    /// A sentence, when TLS cannot be set up.
-    pub fn serve(self, mut tell: impl FnMut(Event)) -> Result<(), Unavailable> {
+    /// Serves whoever shows the link of this key, by these rules, until `stop` is set. All agents are gone when this returns.
+    /// `tell` must not wait long: connections wait for it.
+    pub fn serve(
+        self,
+        (own, rules): (OwnKey, Rules),
+        agent: AgentCommand,
+        give: Give,
+        stop: Arc<AtomicBool>,
+        mut tell: impl FnMut(Event),
+    ) {
         let (events, told) = sync_channel(EVENTS_MAX);
-        let seen = Seen::default();
-        for (key, from) in self.store.seen_from() {
-            seen.note(key, from);
-        }
         let shared = Arc::new(Shared {
-            store: self.store,
-            own: self.own,
-            give: self.give,
-            queue: self.queue,
-            pending: Arc::default(),
-            seen,
-            agent: self.agent,
+            own,
+            rules,
+            agent,
+            give,
+            queue: Arc::default(),
             events,
-            stop: self.stop,
+            stop,
         });
-        let accepting = {
-            let (listener, shared) = (self.listener, shared.clone());
-            std::thread::spawn(move || accept(&listener, &shared))
-        };
-        drop(shared);
+        let accepting = std::thread::spawn(move || accept(&self.listener, &shared));
         // The channel ends with the last connection.
-        for event in told {
-            tell(event);
-        }
-        accepting
-            .join()
-            .map_err(|_| Unavailable("the service failed".to_owned()))
+        told.into_iter().for_each(&mut tell);
+        let _ = accepting.join();
     }
 }
 
+/// Takes connections until the service is stopped, and waits for their ends.
 fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    let places = Arc::<Places>::default();
     let mut connections: Vec<JoinHandle<()>> = Vec::new();
-    lobby::receive(listener, shared, |accepted| {
+    while !shared.is_stopping() {
+        let mut fds = [PollFd::new(listener, PollFlags::IN)];
+        if wait_any(&mut fds, LOOK).is_err() {
+            std::thread::sleep(PAUSE);
+        }
+        let (socket, peer) = match listener.accept() {
+            Ok(accepted) => accepted,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
+            Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
+            Err(_) => {
+                std::thread::sleep(PAUSE);
+                continue;
+            }
+        };
+        let Some(admitted) = places.admit(peer.ip(), &socket) else {
+            let reason = gave_way();
+            shared.tell(Event::Failed { peer, reason });
+            continue;
+        };
+        let accepted = Accepted {
+            socket,
+            peer,
+            until: Instant::now() + OPENING,
+            admitted,
+        };
         connections.retain(|connection| !connection.is_finished());
         connections.extend(start(shared.clone(), accepted));
-    });
+    }
+    places.end();
     for connection in connections {
         // A connection that panicked has ended, and no other with it.
         let _ = connection.join();
@@ -153,6 +191,6 @@ fn start(shared: Arc<Shared>, accepted: Accepted) -> Option<JoinHandle<()>> {
     std::thread::Builder::new()
         .name("connection".to_owned())
         .stack_size(STACK)
-        .spawn(move || opening::serve(&shared, accepted))
+        .spawn(move || connection::serve(&shared, accepted))
         .ok()
 }

@@ -1,33 +1,14 @@
 //! A filter of system calls (seccomp(2), kernel doc: userspace-api/seccomp_filter): those that are named are made, all others
 //! fail with `EPERM`, or with `ENOSYS` where a C library then uses an older one.
 
+use std::collections::BTreeMap;
 use std::io;
 
-use libc::{
-    BPF_ABS, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, SECCOMP_RET_ALLOW,
-    SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, c_long, sock_filter,
+use libc::c_long;
+use seccompiler::{
+    BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
-
-use crate::outcome::checked;
-
-/// `AUDIT_ARCH_*` (linux/audit.h) of the system calls that this program makes.
-#[cfg(target_arch = "x86_64")]
-const ARCHITECTURE: Option<u32> = Some(0xc000_003e);
-#[cfg(target_arch = "aarch64")]
-const ARCHITECTURE: Option<u32> = Some(0xc000_00b7);
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const ARCHITECTURE: Option<u32> = None;
-
-/// Where `struct seccomp_data` has the number of the call, the architecture and the lower half of the arguments, on
-/// a little-endian machine.
-const NUMBER: u32 = 0;
-const AUDIT_ARCH: u32 = 4;
-const fn argument(index: u32) -> u32 {
-    16 + 8 * index
-}
-
-/// The bit of memory that programs may be in (`PROT_EXEC`, mmap(2)).
-const EXECUTABLE: u32 = libc::PROT_EXEC as u32;
 
 /// The calls of every process: it reads and writes what is open, waits, takes memory that is not executable, and ends.
 const BASE: &[c_long] = &[
@@ -85,7 +66,7 @@ pub enum Also {
     Nothing,
     /// Start copies of itself, and restrict them and itself further.
     Copies,
-    /// Start threads, make and accept sockets, and measure CPU time.
+    /// Start threads, make sockets of IP and accept connections, and measure CPU time.
     Traffic,
 }
 
@@ -100,14 +81,13 @@ impl Also {
                 libc::SYS_set_tid_address,
                 libc::SYS_rseq,
                 libc::SYS_prctl,
+                libc::SYS_seccomp,
                 libc::SYS_prlimit64,
                 libc::SYS_getppid,
             ],
             Also::Traffic => &[
-                libc::SYS_clone,
                 libc::SYS_set_robust_list,
                 libc::SYS_rseq,
-                libc::SYS_socket,
                 libc::SYS_bind,
                 libc::SYS_listen,
                 libc::SYS_connect,
@@ -132,88 +112,63 @@ impl Also {
 /// # Errors
 /// `EINVAL` from a kernel without filters, `Unsupported` on an architecture whose numbers are not known here.
 pub fn restrict(also: Also) -> io::Result<()> {
-    let architecture = ARCHITECTURE.ok_or(io::ErrorKind::Unsupported)?;
-    let mut program = filter(architecture, also);
-    let length = program.len() as libc::c_ushort;
-    let program = libc::sock_fprog {
-        len: length,
-        filter: program.as_mut_ptr(),
-    };
-    // SAFETY: `program` and the instructions that it points to outlive the call, which copies them.
-    checked(unsafe {
-        libc::prctl(
-            libc::PR_SET_SECCOMP,
-            libc::SECCOMP_MODE_FILTER as libc::c_ulong,
-            &raw const program,
-        )
-    })?;
-    Ok(())
+    let architecture: TargetArch = std::env::consts::ARCH
+        .try_into()
+        .map_err(|_| io::ErrorKind::Unsupported)?;
+    let installed = filters(architecture, also)
+        .map_err(Error::Backend)
+        .and_then(|filters| filters.iter().try_for_each(|filter| apply_filter(filter)));
+    installed.map_err(|error| match error {
+        Error::Seccomp(error) | Error::Prctl(error) => error,
+        other => io::Error::other(other),
+    })
 }
 
-/// The program: each call that is allowed is compared in turn.
-fn filter(architecture: u32, also: Also) -> Vec<sock_filter> {
-    let mut program = vec![
-        load(AUDIT_ARCH),
-        jump(BPF_JEQ, architecture, 1, 0),
-        done(SECCOMP_RET_KILL_PROCESS),
-        load(NUMBER),
-    ];
-    for call in BASE.iter().chain(also.calls()) {
-        program.extend([jump(BPF_JEQ, *call as u32, 0, 1), done(SECCOMP_RET_ALLOW)]);
-    }
+/// Two programs, of which the kernel takes the stricter answer: the first has clone3 fail with `ENOSYS`, whereupon the C library starts
+/// threads by clone, whose flags a filter can see; the second allows what is named.
+fn filters(
+    architecture: TargetArch,
+    also: Also,
+) -> Result<[BpfProgram; 2], seccompiler::BackendError> {
+    let program = |calls: Vec<(c_long, Vec<SeccompRule>)>, otherwise, named| {
+        let calls: BTreeMap<i64, Vec<SeccompRule>> = calls.into_iter().collect();
+        SeccompFilter::new(calls, otherwise, named, architecture)?.try_into()
+    };
+    let errno = |error: libc::c_int| SeccompAction::Errno(error.unsigned_abs());
+    let clone3 = (libc::SYS_clone3, Vec::new());
+    let mut allowed = vec![clone3.clone()];
+    let plain = BASE.iter().chain(also.calls());
+    allowed.extend(plain.map(|call| (*call, Vec::new())));
     // Memory that is or becomes executable is none of theirs: mmap and mprotect have its protection in their third argument.
+    let executable = libc::PROT_EXEC as u64;
     for call in [libc::SYS_mmap, libc::SYS_mprotect] {
-        program.extend([
-            jump(BPF_JEQ, call as u32, 0, 4),
-            load(argument(2)),
-            jump(BPF_JSET, EXECUTABLE, 1, 0),
-            done(SECCOMP_RET_ALLOW),
-            done(refusal(libc::EPERM)),
-        ]);
+        let is_data = argument(2, SeccompCmpOp::MaskedEq(executable), 0)?;
+        allowed.push((call, vec![is_data]));
     }
     // The request is the second argument.
-    let requests = REQUESTS.len() as u8;
-    program.extend([
-        jump(BPF_JEQ, libc::SYS_ioctl as u32, 0, 2 * requests + 2),
-        load(argument(1)),
-    ]);
-    for request in REQUESTS {
-        program.extend([
-            jump(BPF_JEQ, *request as u32, 0, 1),
-            done(SECCOMP_RET_ALLOW),
-        ]);
+    let requests = REQUESTS.iter();
+    let requests =
+        requests.map(|request| argument(1, SeccompCmpOp::Eq, u64::from(*request as u32)));
+    allowed.push((libc::SYS_ioctl, requests.collect::<Result<_, _>>()?));
+    if also == Also::Traffic {
+        let thread = libc::CLONE_THREAD as u64;
+        let is_thread = argument(0, SeccompCmpOp::MaskedEq(thread), thread)?;
+        allowed.push((libc::SYS_clone, vec![is_thread]));
+        let families = [libc::AF_INET, libc::AF_INET6].into_iter();
+        let families = families.map(|family| argument(0, SeccompCmpOp::Eq, family as u64));
+        allowed.push((libc::SYS_socket, families.collect::<Result<_, _>>()?));
     }
-    program.push(done(refusal(libc::EPERM)));
-    // The C library starts threads by clone where there is no clone3, whose flags a filter cannot see.
-    program.extend([
-        jump(BPF_JEQ, libc::SYS_clone3 as u32, 0, 1),
-        done(refusal(libc::ENOSYS)),
-        done(refusal(libc::EPERM)),
-    ]);
-    program
+    let no_clone3 = program(vec![clone3], SeccompAction::Allow, errno(libc::ENOSYS))?;
+    let named = program(allowed, errno(libc::EPERM), SeccompAction::Allow)?;
+    Ok([no_clone3, named])
 }
 
-fn refusal(error: libc::c_int) -> u32 {
-    SECCOMP_RET_ERRNO | error as u32
-}
-
-fn load(at: u32) -> sock_filter {
-    instruction(BPF_LD | BPF_W | BPF_ABS, at, 0, 0)
-}
-
-fn jump(condition: u32, with: u32, if_so: u8, otherwise: u8) -> sock_filter {
-    instruction(BPF_JMP | condition | BPF_K, with, if_so, otherwise)
-}
-
-fn done(action: u32) -> sock_filter {
-    instruction(BPF_RET | BPF_K, action, 0, 0)
-}
-
-fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
-    sock_filter {
-        code: code as u16,
-        jt,
-        jf,
-        k,
-    }
+/// That the lower half of an argument compares so.
+fn argument(
+    number: u8,
+    how: SeccompCmpOp,
+    with: u64,
+) -> Result<SeccompRule, seccompiler::BackendError> {
+    let condition = SeccompCondition::new(number, SeccompCmpArgLen::Dword, how, with)?;
+    SeccompRule::new(vec![condition])
 }

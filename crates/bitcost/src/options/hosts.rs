@@ -11,25 +11,19 @@ use bitcost_study::Study;
 use bitcost_study::mesh::Mesh;
 
 use crate::failure::Failure;
-use crate::options::services::Asked;
-
-/// How a host that is named becomes one that is used: [`Asked::reach`], or [`Asked::name`] where nothing
-/// is started.
-pub type Way = fn(&Asked) -> Result<Host, Failure>;
 
 /// The two hosts.
 #[derive(clap::Args)]
 pub struct HostOptions {
-    /// Host of the receiver: `local`; an ssh destination, such as user@host; a host that runs
-    /// `bitcost serve`, given by its enrolment link the first time and by its name afterwards; or,
-    /// in a node of a running lab, another host of that lab, by name or address [default: local if
+    /// Host of the receiver: `local`; an ssh destination, such as user@host; the link that
+    /// `bitcost serve` prints on another host; or, in a node of a running lab, another host of that lab, by name or address [default: local if
     /// --sender is given, else the embedded lab]
-    #[arg(long, value_name = "HOST", value_parser = Asked::parse, help_heading = "Hosts")]
-    receiver: Option<Asked>,
+    #[arg(long, value_name = "HOST", value_parser = Host::parse, help_heading = "Hosts")]
+    receiver: Option<Host>,
     /// Host of the sender, written as for --receiver [default: local if --receiver is given, else
     /// the embedded lab]
-    #[arg(long, value_name = "HOST", value_parser = Asked::parse, help_heading = "Hosts")]
-    sender: Option<Asked>,
+    #[arg(long, value_name = "HOST", value_parser = Host::parse, help_heading = "Hosts")]
+    sender: Option<Host>,
     /// Interface of the sender whose settings are controlled [default: that of its route to the
     /// receiver]
     #[arg(long, value_name = "DEVICE", help_heading = "Hosts")]
@@ -61,18 +55,17 @@ impl HostOptions {
         &self,
         receiver: Option<&str>,
         receiver_address: Option<IpAddr>,
-        way: Way,
     ) -> Result<Option<Named>, Failure> {
-        let given = receiver.map(Asked::parse).transpose();
-        let given = given.map_err(Failure::Usage)?;
+        let given = receiver.map(Host::parse).transpose();
+        let given = given?;
         if !self.are_named() && given.is_none() {
             let address = receiver_address.map(|_| "--receiver-address");
             let why = "needs named hosts; name one with --receiver HOST or --sender HOST";
             return refuse(self.given().chain(address), why).map(|()| None);
         }
         let receiver = given.or_else(|| self.receiver.clone());
-        let reach = |asked: Option<&Asked>| asked.map_or(Ok(Host::Local), &way);
-        let (sender, receiver) = (reach(self.sender.as_ref())?, reach(receiver.as_ref())?);
+        let or_local = |host: Option<Host>| host.unwrap_or(Host::Local);
+        let (sender, receiver) = (or_local(self.sender.clone()), or_local(receiver));
         let named = |host: &Host, device: &Option<String>| NamedHost {
             place: host.place(),
             device: device.clone(),
@@ -141,7 +134,7 @@ impl HostOptions {
             self.given(),
             "is for hosts that ssh reaches; between nodes of a running lab leave it out",
         )?;
-        let name = |host: &Option<Asked>| {
+        let name = |host: &Option<Host>| {
             let host = host.as_ref()?;
             Some(host.node().unwrap_or_else(|| inside.node.clone()))
         };
@@ -236,14 +229,14 @@ impl StudyHosts {
     /// # Errors
     /// Usage, when an option for named hosts was given and no host, or a host is not of the running
     /// lab.
-    pub fn destination(&self, study: &mut Study, way: Way) -> Result<Destination, Failure> {
+    pub fn destination(&self, study: &mut Study) -> Result<Destination, Failure> {
         if self.hosts.are_named()
             && let Some(lab) = self.hosts.in_running_lab(None)?
         {
             study.lab = lab;
             return Ok(Destination::Lab);
         }
-        self.named(way)
+        self.named()
     }
 
     /// As [`HostOptions::of_mesh`].
@@ -263,10 +256,10 @@ impl StudyHosts {
     ///
     /// # Errors
     /// As [`StudyHosts::destination`].
-    pub fn named(&self, way: Way) -> Result<Destination, Failure> {
+    pub fn named(&self) -> Result<Destination, Failure> {
         Ok(self
             .hosts
-            .named(None, self.receiver_address, way)?
+            .named(None, self.receiver_address)?
             .map_or(Destination::Lab, |named| {
                 Destination::Hosts(Box::new(named))
             }))

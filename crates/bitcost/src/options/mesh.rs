@@ -9,7 +9,7 @@ use bitcost_study::Study;
 
 use crate::failure::Failure;
 use crate::options::cluster::ClusterOptions;
-use crate::options::hosts::{StudyHosts, Way};
+use crate::options::hosts::StudyHosts;
 use crate::studies;
 
 /// The hosts of a mesh.
@@ -57,14 +57,13 @@ impl MeshOptions {
         &self,
         (study, kubernetes): (&mut Study, Option<Kubernetes>),
         hosts: &StudyHosts,
-        way: Way,
     ) -> Result<Destination, Failure> {
         match (&study.mesh, &self.network_device) {
             (Some(mesh), device) => hosts.of_mesh(mesh, device.as_deref(), kubernetes),
             (None, Some(_)) => Err(Failure::Usage(
                 "--network-device is for the hosts of a mesh; use --receiver-dev".to_owned(),
             )),
-            (None, None) => hosts.destination(study, way),
+            (None, None) => hosts.destination(study),
         }
     }
 }

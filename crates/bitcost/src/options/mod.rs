@@ -12,7 +12,6 @@ pub mod mesh;
 pub mod order;
 pub mod profile;
 pub mod repeats;
-pub mod services;
 pub mod settings;
 pub mod slow;
 pub mod whole;

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use bitcost_agent::{Between, Journaling, Node, Parent, Place};
 
 use bitcost_execute::hosts::kubernetes::hold;
-use bitcost_execute::identity;
+use bitcost_execute::{hosts, identity};
+use bitcost_service::client::{self, Carried};
+use bitcost_service::link::{LINK_VARIABLE, Link};
 
 use crate::failure::Failure;
-use crate::options::services;
 use crate::output;
 use crate::signals::stop_on_signals;
 
@@ -27,15 +28,12 @@ pub struct Arguments {
     /// File with the counters of the lab's link emulators, which are also read
     #[arg(long, value_name = "PATH")]
     pub emulators: Option<PathBuf>,
-    /// Carry the messages of a controller to an agent of this service, at which this host is
-    /// enrolled
-    #[arg(long, value_name = "HOST:PORT", hide = true, conflicts_with_all = ["in_lab", "between", "emulators", "iperf3", "identify"])]
-    pub service: Option<String>,
-    /// Ask the service for a test that measures no cost
-    #[arg(long, hide = true, requires = "service")]
-    pub no_cost: bool,
+    /// Carry the messages of a controller to an agent of the service whose link is in the
+    /// environment
+    #[arg(long, hide = true, conflicts_with_all = ["in_lab", "between", "emulators", "iperf3", "identify"])]
+    pub at_service: bool,
     /// A service, which also starts agents of other clients, started this one
-    #[arg(long, hide = true, conflicts_with = "service")]
+    #[arg(long, hide = true, conflicts_with = "at_service")]
     pub of_service: bool,
     /// Play the endpoint of the iperf3 server at this address, by speaking with it
     #[arg(long, hide = true, value_name = "ADDR")]
@@ -67,8 +65,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         hold(&*stop_on_signals()?);
         return Ok(());
     }
-    if let Some(service) = &arguments.service {
-        return services::carry(service, arguments.no_cost);
+    if arguments.at_service {
+        return carry();
     }
     if let Some(server) = arguments.iperf3 {
         bitcost_iperf3::client::serve(server, std::io::stdin(), std::io::stdout())?;
@@ -90,4 +88,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let place = Place::of(parent, between);
     bitcost_agent::serve(std::io::stdin(), std::io::stdout(), &journaling, &place)
         .map_err(|error| Failure::Environment(error.to_string()))
+}
+
+/// Carries the messages of a controller to an agent of the service of the link in the environment.
+fn carry() -> Result<(), Failure> {
+    let link = std::env::var(LINK_VARIABLE).unwrap_or_default();
+    let carried = client::carry(&Link::parse(&link)?, &hosts::addresses, &mut output::say);
+    match carried.map_err(|error| Failure::Environment(error.to_string()))? {
+        Carried::Done => Ok(()),
+        Carried::Lost => Err(Failure::Program(3)),
+    }
 }

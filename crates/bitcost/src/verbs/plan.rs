@@ -15,7 +15,6 @@ use crate::options::hosts::StudyHosts;
 use crate::options::lab::say_warnings;
 use crate::options::mesh::MeshOptions;
 use crate::options::order::{Order, new_seed};
-use crate::options::services::Asked;
 use crate::options::slow::refuse_slow;
 use crate::output;
 
@@ -42,10 +41,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (study, kubernetes) = arguments.mesh.study(&arguments.study)?;
     let study = arguments.against.apply(study)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
-    let destination =
-        arguments
-            .mesh
-            .destination((&mut study, kubernetes), &arguments.hosts, Asked::name)?;
+    let destination = arguments
+        .mesh
+        .destination((&mut study, kubernetes), &arguments.hosts)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     if let Some(mesh) = &study.mesh {
         destination.check(&study)?;

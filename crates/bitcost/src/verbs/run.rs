@@ -21,7 +21,6 @@ use crate::options::lab::{Backend, say_warnings};
 use crate::options::mesh::MeshOptions;
 use crate::options::order::{Order, new_seed};
 use crate::options::profile::{ProfileOptions, check_here};
-use crate::options::services::Asked;
 use crate::options::slow::refuse_slow;
 use crate::outcome::{check, say_answer};
 use crate::progress::Live;
@@ -184,10 +183,9 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     let (mut study, lengths) = arguments.order.apply(study)?;
     arguments.profile.apply(&mut study)?;
     study.check_mesh(lengths)?;
-    let destination =
-        arguments
-            .mesh
-            .destination((&mut study, kubernetes), &arguments.hosts, Asked::reach)?;
+    let destination = arguments
+        .mesh
+        .destination((&mut study, kubernetes), &arguments.hosts)?;
     check_here(&study, &destination)?;
     let is_running = study.lab.running.is_some();
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
@@ -230,7 +228,7 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
     check_compares(resumed.study(), &arguments.judging)?;
     let asked = match &resumed.study().mesh {
         Some(mesh) => arguments.hosts.of_mesh(mesh, None, None)?,
-        None => arguments.hosts.named(Asked::reach)?,
+        None => arguments.hosts.named()?,
     };
     let destination = resumed.destination(asked)?;
     check_here(resumed.study(), &destination)?;

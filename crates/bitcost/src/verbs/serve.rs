@@ -1,29 +1,23 @@
-//! `bitcost serve`: serves enrolled bitcosts, and with --iperf3 stock iperf3 clients, until it is
-//! stopped, and tells monitoring what they were served.
+//! `bitcost serve`: serves bitcosts with its link, or with --iperf3 stock iperf3 clients, until it is
+//! stopped.
 
-mod agents;
 mod clients;
-mod keys;
 mod listening;
 mod log;
-mod monitoring;
-mod privileges;
+mod own;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use bitcost_iperf3::event::{Event, Test};
+use bitcost_iperf3::event::Event;
 use bitcost_iperf3::protocol::PORT;
 use bitcost_iperf3::rules::Limits;
 use bitcost_iperf3::server::Server;
 use bitcost_model::harmless;
 use bitcost_model::units::{counted, parse_duration, parse_rate};
 use bitcost_service::confine::confine;
-use bitcost_service::monitor::counts::{Counts, Peer, Tested};
-use bitcost_service::monitor::http;
-use bitcost_service::monitor::text::text;
 use bitcost_sys::privileges::NOBODY;
 use bitcost_sys::process::effective_uid;
 use bitcost_sys::seccomp::Also;
@@ -36,156 +30,79 @@ use crate::signals::stop_on_signals;
 
 /// Whom to serve, where, and how much.
 #[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
-    #[command(subcommand)]
-    action: Option<Action>,
     #[command(flatten)]
-    agents: agents::Place,
+    place: own::Place,
     /// Serve stock iperf3 clients at ADDR: an address, a port, or both, such as `10.0.0.1`, `:5202`
     /// or `[::]:5201`. Without ADDR only clients on this host are served, at port 5201 of the
     /// loopback; `0.0.0.0` and `[::]` serve everybody who reaches this host, without any
     /// authentication
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "", value_parser = addresses, conflicts_with_all = ["address", "link_host", "state", "max_no_cost"])]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "", value_parser = addresses, conflicts_with_all = ["address", "new_link", "state", "interface", "allow_settings"])]
     iperf3: Option<Addresses>,
-    /// Maximum duration of a test, including the time that it omits; a number alone is in seconds
-    #[arg(long, value_name = "TIME", requires = "iperf3", default_value = "1h", value_parser = parse_duration)]
-    max_duration: Duration,
-    /// Maximum rate of a test in one direction, summed over its flows; clients must then request a
-    /// rate with -b
-    #[arg(long, value_name = "RATE", requires = "iperf3", value_parser = parse_rate)]
+    /// Maximum duration of a run with its warm-up, or of an iperf3 test with the time that it omits;
+    /// a number alone is in seconds [default: 10min, or 1h with --iperf3]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    max_duration: Option<Duration>,
+    /// Maximum rate of a test, summed over its flows; with --iperf3 in one direction. Clients must
+    /// then request a rate with -b
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     max_rate: Option<u64>,
-    /// Maximum number of concurrent tests
+    /// Maximum number of flows in a run, or with --iperf3 of all tests together [default: 128, or 256
+    /// with --iperf3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    max_flows: Option<u16>,
+    /// Maximum number of concurrent tests of iperf3 clients
     #[arg(long, value_name = "N", requires = "iperf3", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
     max_clients: u16,
-    /// Maximum number of flows of all tests together; each flow has its own thread
-    #[arg(long, value_name = "N", requires = "iperf3", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
-    max_flows: u16,
-    #[command(flatten)]
-    metrics: monitoring::Metrics,
-    /// Print the privileges of the process that reads what clients send, as the kernel reports
-    /// them, and exit; the exit code is 3 if it is not confined as it should be
-    #[arg(long)]
-    check: bool,
 }
 
-/// The name of this service in the figures for monitoring.
-const SERVICE: &str = "iperf3";
-
-/// What to do instead of serving.
-#[derive(clap::Subcommand)]
-enum Action {
-    /// List the keys of clients, create an enrolment link, or revoke a key
-    Keys(keys::Arguments),
-}
+/// The longest iperf3 test, and the most flows of all of them, unless others are named.
+const IPERF3_DURATION: Duration = Duration::from_secs(3600);
+const IPERF3_FLOWS: u16 = 256;
 
 #[derive(Clone, Debug)]
 struct Addresses(Vec<SocketAddr>);
 
 /// Serves until it is stopped, and prints a line for each test.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(Action::Keys(keys)) = &arguments.action {
-        return keys::run(keys);
-    }
     let Some(Addresses(addresses)) = &arguments.iperf3 else {
-        return match arguments.check {
-            true => agents::check(),
-            false => agents::run(&arguments.agents, &arguments.metrics),
+        let limits = own::Limits {
+            max_rate: arguments.max_rate,
+            max_duration: arguments.max_duration,
+            max_flows: arguments.max_flows,
         };
+        return own::run(&arguments.place, &limits);
     };
-    let confine = || confine(Also::Traffic);
-    if arguments.check {
-        return privileges::check(&confine()?);
-    }
     let stop = stop_on_signals()?;
     // Where the limit cannot be raised, fewer connections are taken.
     let _ = bitcost_sys::process::raise_open_files();
     let limits = Limits {
-        duration: arguments.max_duration,
+        duration: arguments.max_duration.unwrap_or(IPERF3_DURATION),
         bitrate: arguments.max_rate,
         clients: arguments.max_clients.into(),
-        flows: arguments.max_flows.into(),
+        flows: arguments.max_flows.unwrap_or(IPERF3_FLOWS).into(),
     };
     let server = open(addresses, &limits, &stop)?;
-    let metrics = arguments.metrics.open()?;
     if effective_uid() == 0 {
         // In a user namespace without that user the process stays root, and its sockets too.
         let _ = server.give_to(NOBODY);
     }
     // All that follows needs nothing but what is open.
-    let confined = confine()?;
-    let counts = Arc::new(Counts::default());
-    counts.begin(SERVICE);
-    let log = Log::start(&counts)?;
-    let of_counts = counts.clone();
-    // This process is confined itself.
-    let answer = Arc::new(move |stream| http::answer(stream, &text(&of_counts)));
-    let responder = metrics.start(answer, &stop)?;
+    let confined = confine(Also::Traffic)?;
+    let log = Log::start()?;
     let listening: Vec<String> = server.addresses().map(place).collect();
     log.result(&format!(
         "serving iperf3 clients at {}; Ctrl-C ends",
         listening.join(" and ")
     ));
-    log.message(&privileges::line(&confined));
+    log.message(&format!(
+        "the process that reads what clients send: {confined}"
+    ));
     let mut served = Served::default();
-    server.serve(|event| {
-        count(&counts, &event);
-        served.tell(&event, &log);
-    });
-    stop.store(true, Ordering::Relaxed);
-    if let Some(responder) = responder {
-        let _ = responder.join();
-    }
+    server.serve(|event| served.tell(&event, &log));
     log.result(&served.summary());
     log.finish();
     Ok(())
-}
-
-/// Counts what happened to a client for monitoring.
-fn count(counts: &Counts, event: &Event) {
-    match event {
-        Event::Test(test) => {
-            let peer = Peer::Address(test.peer.ip());
-            counts.tested(SERVICE, peer, tested(test));
-        }
-        Event::Refused { refusal, .. } => {
-            counts.refused(SERVICE, refusal.limit.unwrap_or("other"));
-        }
-        Event::Failed { .. } => counts.failed(SERVICE),
-    }
-}
-
-fn tested(test: &Test) -> Tested {
-    let results = |receives: bool| {
-        let streams = test.streams.iter();
-        streams
-            .filter(move |stream| stream.receives == receives)
-            .map(|stream| &stream.result)
-    };
-    let retransmitted = results(false).map(|result| result.retransmits);
-    let is_udp = test.params.is_udp;
-    let has_received = results(true).next().is_some();
-    Tested {
-        test: if is_udp { "udp" } else { "tcp" },
-        is_complete: test.ended.is_none(),
-        seconds: Some(test.seconds),
-        received_bytes: results(true).map(|result| result.bytes).sum(),
-        sent_bytes: results(false).map(|result| result.bytes).sum(),
-        retransmitted: retransmitted
-            .reduce(|a, b| Some(a? + b?))
-            .flatten()
-            .filter(|_| !is_udp),
-        lost: (is_udp && has_received).then(|| {
-            let lost = results(true).map(|result| {
-                let [omitted, _] = result.omitted.unwrap_or_default();
-                result.errors.saturating_sub(omitted)
-            });
-            lost.sum()
-        }),
-        cpu_seconds: Some(
-            test.cpu_pct[0] / 100.0 * (test.seconds + test.params.omit_seconds as f64),
-        ),
-    }
 }
 
 /// Binds; of the two loopbacks one is enough, because hosts may be without IPv6.

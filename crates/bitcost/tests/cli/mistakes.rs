@@ -4,7 +4,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use insta::assert_snapshot;
 
@@ -122,31 +121,4 @@ fn a_cpu_that_is_not_there_is_named() {
     for part in ["sender_cpus: CPU 4095 does not exist here", "; allowed: 0"] {
         assert!(said.contains(part), "{part}: {said}");
     }
-}
-
-/// A host is looked for among the services at which this host is enrolled.
-#[test]
-fn several_services_of_a_host_are_a_mistake_and_a_list_that_cannot_be_read_is_none() {
-    let state = tempfile::tempdir().unwrap();
-    let services = state.path().join("client/services");
-    fs::create_dir_all(&services).unwrap();
-    let file = |port: u16| services.join(format!("web:{port}.json"));
-    for port in [7000, 7001] {
-        let key = "A".repeat(43);
-        let service = format!(r#"{{"host":"web","port":{port},"service":"{key}","enrolled_s":0}}"#);
-        fs::write(file(port), service).unwrap();
-    }
-    let said = |code, parts: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_bitcost"))
-            .args(["test", "tcp", "web"])
-            .env("BITCOST_STATE_DIR", state.path())
-            .output()
-            .unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(code), "{stderr}");
-        assert!(parts.iter().all(|part| stderr.contains(part)), "{stderr}");
-    };
-    said(2, &["several services of web: ", "web:7000", "web:7001"]);
-    fs::write(file(7001), "{").unwrap();
-    said(3, &["web:7001.json"]);
 }

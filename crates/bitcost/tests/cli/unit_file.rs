@@ -1,5 +1,5 @@
 //! The example of a systemd unit: systemd reads it without a warning of it, alone and with the lines for
-//! keys that may change settings, and rates both as it did.
+//! tests that may change settings, and rates both as it did.
 
 // The test harness shows what a test prints.
 #![allow(clippy::disallowed_macros)]
@@ -8,8 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The lines that the unit's own comment and docs/hosts.md have for such keys.
-const FOR_KNOBS: &str = "[Service]
+/// The lines that the unit's own comment and docs/hosts.md have for such tests.
+const FOR_SETTINGS: &str = "[Service]
+ExecStart=
+ExecStart=/usr/bin/bitcost serve --allow-settings offloads,mtu_bytes
 DynamicUser=no
 ProtectKernelTunables=no
 CapabilityBoundingSet=CAP_NET_ADMIN CAP_SETGID CAP_SETUID
@@ -25,9 +27,9 @@ fn read(name: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
 }
 
-/// A folder with the unit, which starts the program of this build; with the lines for keys that may
+/// A folder with the unit, which starts the program of this build; with the lines for tests that may
 /// change settings, or without them.
-fn unit(with_knobs: bool) -> (tempfile::TempDir, PathBuf) {
+fn unit(with_settings: bool) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let unit = folder.path().join("bitcost.service");
     let text = read("debian/bitcost.service");
@@ -35,10 +37,14 @@ fn unit(with_knobs: bool) -> (tempfile::TempDir, PathBuf) {
     assert!(text.contains(start));
     let here = format!("ExecStart={} ", env!("CARGO_BIN_EXE_bitcost"));
     fs::write(&unit, text.replace(start, &here)).unwrap();
-    if with_knobs {
+    if with_settings {
         let more = folder.path().join("bitcost.service.d");
         fs::create_dir(&more).unwrap();
-        fs::write(more.join("override.conf"), FOR_KNOBS).unwrap();
+        fs::write(
+            more.join("override.conf"),
+            FOR_SETTINGS.replace(start, &here),
+        )
+        .unwrap();
     }
     (folder, unit)
 }
@@ -94,8 +100,8 @@ fn systemd_takes_the_unit() {
         eprintln!("skipped: systemd-analyze is not installed");
         return;
     }
-    for (with_knobs, exposure) in [false, true].into_iter().zip(EXPOSURE) {
-        let ((_folder, unit), others) = (unit(with_knobs), careless());
+    for (with_settings, exposure) in [false, true].into_iter().zip(EXPOSURE) {
+        let ((_folder, unit), others) = (unit(with_settings), careless());
         let (said, ours) = analyze(&["verify", "--man=no"], &unit, others.path());
         assert!(
             said.contains("Frobnicate"),
@@ -127,8 +133,8 @@ fn a_mistake_in_the_unit_is_not_overlooked() {
 }
 
 #[test]
-fn the_lines_for_knobs_are_in_the_unit_and_the_book() {
-    let comment = FOR_KNOBS.lines().map(|line| format!("#   {line}\n"));
+fn the_lines_for_settings_are_in_the_unit_and_the_book() {
+    let comment = FOR_SETTINGS.lines().map(|line| format!("#   {line}\n"));
     assert!(read("debian/bitcost.service").contains(&comment.collect::<String>()));
-    assert!(read("../../docs/hosts.md").contains(FOR_KNOBS));
+    assert!(read("../../docs/hosts.md").contains(FOR_SETTINGS));
 }

@@ -1,10 +1,8 @@
-//! Enrolled clients of a service that are not bitcost, and want more than their key may: each is
+//! Clients of a service that are not bitcost, and want more than the service allows: each is
 //! refused or ended by the name of the rule, and the next test passes.
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, Workload};
@@ -14,7 +12,7 @@ use bitcost_model::record::Role;
 use bitcost_sys::netlink::{Rtnl, VethPair};
 
 use crate::agent_process::AgentProcess;
-use crate::service::{Service, bitcost, said, test};
+use crate::service::{Service, said};
 
 bitcost_testkit::trials! {
     PrivateNetwork: unused_fields_are_refused, a_sender_over_its_rate_is_ended, other_interfaces_and_addresses_are_refused;
@@ -22,11 +20,6 @@ bitcost_testkit::trials! {
 
 const HERE: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const TOKEN: Token = *b"sixteen letters!";
-
-/// What an enrolled client says instead of a bitcost.
-pub fn speaking(command: &mut Command, service: SocketAddr) -> AgentProcess {
-    AgentProcess::start(command.args(["agent", "--service", &service.to_string()]))
-}
 
 /// A run of one part that the service receives at this address, over this interface.
 pub fn receiving(conditions: Conditions, device: &str, at: Ipv4Addr) -> Prepare {
@@ -64,28 +57,22 @@ pub fn listening(client: &mut AgentProcess, prepare: Prepare) -> SocketAddr {
     }
 }
 
-/// A service on the loopback, and a client whose key has these rules.
-fn service_for(rules: &[&str]) -> (Service, PathBuf, AgentProcess) {
-    let service = Service::with(&[]);
-    let (client, link) = (service.client(), service.link_with(rules));
-    let first = test(&client, &format!("tcp {link} -t 200ms -b 400k -l 1000"));
-    assert!(first.status.success(), "{}", said(&first));
-    let speaking = speaking(&mut bitcost(&client), (HERE, service.port).into());
-    (service, client, speaking)
+/// A service on the loopback, and a client that speaks with it.
+fn service_with(options: &[&str]) -> (Service, AgentProcess) {
+    let service = Service::with(options);
+    let speaking = service.speaking();
+    (service, speaking)
 }
 
 /// The hostile client ends, the next test passes, and the service has printed each rule with the
 /// client's address.
-fn assert_goes_on(
-    (mut service, client, speaking): (Service, PathBuf, AgentProcess),
-    rules: &[&str],
-) {
+fn assert_goes_on((mut service, speaking): (Service, AgentProcess), rules: &[&str]) {
     let AgentProcess {
         mut child, input, ..
     } = speaking;
     drop(input);
     child.wait().unwrap();
-    let next = test(&client, "tcp 127.0.0.1 -t 200ms -b 400k -l 1000");
+    let next = service.test("tcp -t 200ms -b 400k -l 1000");
     assert!(next.status.success(), "{}", said(&next));
     let (_, printed) = service.stop();
     for rule in rules {
@@ -95,14 +82,14 @@ fn assert_goes_on(
 }
 
 fn unused_fields_are_refused() {
-    let mut served = service_for(&["--max-rate", "1M"]);
+    let mut served = service_with(&["--max-rate", "1M"]);
     let unused = Conditions {
         transaction_rate: Some(1),
         ..Conditions::of(Workload::TcpStream)
     };
     let rule = "transaction_rate is not for tcp_stream";
     let prepare = ToAgent::Prepare(Box::new(receiving(unused, "lo", HERE)));
-    let refusal = served.2.refusal(&prepare);
+    let refusal = served.1.refusal(&prepare);
     assert!(refusal.contains(rule), "{refusal}");
     assert_goes_on(served, &[rule]);
 }
@@ -137,8 +124,8 @@ fn ended(client: &mut AgentProcess, mut send: impl FnMut()) -> String {
 }
 
 fn a_sender_over_its_rate_is_ended() {
-    let mut served = service_for(&["--max-rate", "1M"]);
-    let client = &mut served.2;
+    let mut served = service_with(&["--max-rate", "1M"]);
+    let client = &mut served.1;
     let of = |workload| Conditions {
         message_size_bytes: 1000,
         rate_bps: Some(1_000_000),
@@ -179,7 +166,7 @@ fn a_sender_over_its_rate_is_ended() {
     message[..3].copy_from_slice(&[0xB1, TOKEN[0], TOKEN[1]]);
     let reason = ended(client, || drop(socket.send(&message)));
     assert!(reason.starts_with(rule), "{reason}");
-    assert_goes_on(served, &[rule]);
+    assert_goes_on(served, &[]);
 }
 
 fn other_interfaces_and_addresses_are_refused() {
@@ -190,8 +177,13 @@ fn other_interfaces_and_addresses_are_refused() {
         mtu_bytes: 3000,
     };
     Rtnl::open().unwrap().create_veth(&pair).unwrap();
-    let rules = ["--knobs", "mtu_bytes,offloads", "--interfaces", "lo"];
-    let mut served = service_for(&rules);
+    let rules = [
+        "--allow-settings",
+        "mtu_bytes,offloads",
+        "--interface",
+        "lo",
+    ];
+    let mut served = service_with(&rules);
     let plain = || Conditions::of(Workload::TcpStream);
     let subject = |setting: &str, name: &str, value: &str| Conditions {
         host_settings: vec![SettingRequest {
@@ -204,20 +196,20 @@ fn other_interfaces_and_addresses_are_refused() {
     };
     let mut bound = plain();
     bound.places.receiver.device = Some("a0".to_owned());
-    let interface = r#"interfaces: lo; requested "a0""#;
+    let interface = r#"interface: lo; requested "a0""#;
     for conditions in [
         subject("mtu_bytes", "value", "1400"),
         subject("offloads", "set", "off"),
         bound,
     ] {
         let prepare = receiving(conditions, "lo", HERE);
-        let refusal = served.2.refusal(&ToAgent::Prepare(Box::new(prepare)));
+        let refusal = served.1.refusal(&ToAgent::Prepare(Box::new(prepare)));
         assert!(refusal.contains(interface), "{refusal}");
     }
     let mut sending = receiving(plain(), "lo", HERE);
     (sending.parts[0].role, sending.parts[0].listen_on) = (Role::Sender, None);
     sending.parts[0].conditions.places.sender.address = Some([10, 9, 0, 9].into());
-    let refusal = served.2.refusal(&ToAgent::Prepare(Box::new(sending)));
+    let refusal = served.1.refusal(&ToAgent::Prepare(Box::new(sending)));
     let address = "data is sent only from the address that the client reached";
     assert!(refusal.contains(address), "{refusal}");
     assert_goes_on(served, &[interface, address]);

@@ -92,7 +92,7 @@ fn service(bench: &Bench) -> (Server, String) {
         &["serve", "127.0.0.1:0", "--state", "state"],
     );
     let mut server = Server::start(command.env("BITCOST_STATE_DIR", bench.path()));
-    let said = [(); 3].map(|()| server.line()).concat();
+    let said = [(); 2].map(|()| server.line()).concat();
     let (_, link) = said.split_once("bitcost://").expect(&said);
     let (link, _) = link.split_once('\'').expect(&said);
     (server, format!("bitcost://{link}"))

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::server::Server;
 
 bitcost_testkit::trials! {
-    PrivateNetwork: stock_clients_are_served_at_the_same_time, rules_are_named, what_is_no_client_gets_nothing, results_that_are_too_long_end_the_test, monitoring_is_told;
+    PrivateNetwork: stock_clients_are_served_at_the_same_time, rules_are_named, what_is_no_client_gets_nothing, results_that_are_too_long_end_the_test;
 }
 
 /// A server at a port that the kernel chose.
@@ -337,47 +337,4 @@ fn results_that_are_too_long_end_the_test() {
     let (printed, said) = server.stop();
     let expected = "it announced results of 262145 bytes; at most 262144 are allowed";
     assert!([printed, said].concat().contains(expected));
-}
-
-/// The figures that a server tells monitoring at this port.
-fn metrics(port: u16) -> String {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream
-        .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-    answer
-}
-
-fn monitoring_is_told() {
-    if Command::new("iperf3").arg("--version").output().is_err() {
-        bitcost_testkit::ignore("iperf3 is not installed");
-    }
-    let mut server = Listening::start("--metrics :9752 --max-duration 5");
-    let port = server.address.port();
-    let before = metrics(9752);
-    assert_says(&before, &["bitcost_refused_total{service=\"iperf3\"} 0\n"]);
-    let served = stock(port, "-n 13107200");
-    assert_eq!(bytes(&served, "sum_sent"), 13_107_200);
-    stock(port, "-t 100");
-    let mut after = metrics(9752);
-    // The server counts a test when both sides have their results.
-    for _ in 0..50 {
-        if after.contains("bitcost_refused_total{service=\"iperf3\"} 1\n") {
-            break;
-        }
-        thread::sleep(Duration::from_millis(20));
-        after = metrics(9752);
-    }
-    for line in [
-        "bitcost_tests_total{service=\"iperf3\",test=\"tcp\",result=\"complete\"} 1\n",
-        "bitcost_received_bytes_total{service=\"iperf3\"} 13107200\n",
-        "bitcost_refused_total{service=\"iperf3\"} 1\n",
-        "bitcost_last_test_received_bits_per_second{service=\"iperf3\",peer=\"127.0.0.1\",test=\"tcp\"} ",
-    ] {
-        assert!(after.contains(line), "{line}: {after}");
-    }
-    server.stop();
 }

@@ -16,11 +16,12 @@ use bitcost_sys::{landlock, privileges};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::iperf3::Listening;
-use crate::service::{Service, said, test};
+use crate::service::{Service, bitcost, said};
 
 bitcost_testkit::trials! {
     PrivateNetwork: foreign_hosts_are_read_without_privileges, a_process_that_ends_is_started_again,
-        iperf3_clients_are_read_without_privileges, a_confined_process_opens_nothing, check_says_what_the_kernel_shows;
+        iperf3_clients_are_read_without_privileges, a_confined_process_opens_nothing,
+        a_service_keeps_its_rights_for_settings_alone;
 }
 
 /// The verb of this test program by which it confines itself and tries what is forbidden.
@@ -103,7 +104,7 @@ fn foreign_hosts_are_read_without_privileges() {
         assert!(is_socket || file == Path::new("/dev/null"), "{file:?}");
     }
     // It costs nobody a test.
-    let tested = test(&server.client(), &format!("tcp {} -t 200ms", server.link));
+    let tested = server.test("tcp -t 200ms");
     assert!(tested.status.success(), "{}", said(&tested));
     drop(foreign);
     let (_, printed) = server.stop();
@@ -120,7 +121,7 @@ fn a_process_that_ends_is_started_again() {
     let front = only(server.id(), "serve-front");
     let pid = Pid::from_raw(front.cast_signed()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
-    let tested = test(&server.client(), &format!("tcp {} -t 200ms", server.link));
+    let tested = server.test("tcp -t 200ms");
     assert!(tested.status.success(), "{}", said(&tested));
     let other = only(server.id(), "serve-front");
     assert_ne!(front, other);
@@ -129,7 +130,7 @@ fn a_process_that_ends_is_started_again() {
 }
 
 fn iperf3_clients_are_read_without_privileges() {
-    let mut server = Listening::at(IpAddr::from([127, 0, 0, 1]), "--metrics :9754");
+    let mut server = Listening::at(IpAddr::from([127, 0, 0, 1]), "");
     let foreign = TcpStream::connect(server.address).unwrap();
     assert_confined(server.id());
     // The threads that read, too.
@@ -144,24 +145,40 @@ fn iperf3_clients_are_read_without_privileges() {
     server.stop();
 }
 
-fn check_says_what_the_kernel_shows() {
-    for words in [&["serve", "--check"][..], &["serve", "--iperf3", "--check"]] {
-        let output = Command::new(env!("CARGO_BIN_EXE_bitcost"))
-            .args(words)
-            .output()
-            .unwrap();
-        let text = said(&output);
-        for part in [
-            "capabilities        none",
-            "no_new_privs        yes",
-            "system call filter  yes",
-        ] {
-            assert!(text.contains(part), "{text}");
-        }
-        // In a user namespace without other users it remains root of that.
-        let expected = if has_other_users() { 0 } else { 3 };
-        assert_eq!(output.status.code(), Some(expected), "{text}");
+fn a_service_keeps_its_rights_for_settings_alone() {
+    let mut plain = Service::start();
+    for name in ["CapEff:", "CapPrm:", "CapInh:", "CapAmb:", "CapBnd:"] {
+        assert_eq!(field(plain.id(), name), "0000000000000000", "{name}");
     }
+    assert_eq!(field(plain.id(), "NoNewPrivs:"), "1");
+    if has_other_users() {
+        assert_eq!(field(plain.id(), "Uid:"), "65534\t65534\t65534\t65534");
+    }
+    plain.stop();
+    let mut may = Service::with(&["--allow-settings", "sysctl"]);
+    assert_eq!(
+        field(may.id(), "CapEff:"),
+        field(std::process::id(), "CapEff:")
+    );
+    assert_confined(only(may.id(), "serve-front"));
+    let sysctl = "/proc/sys/net/core/somaxconn";
+    let before = fs::read_to_string(sysctl).unwrap();
+    let link = may.link.clone();
+    let sysctl_there = "receiver: net.core.somaxconn=5000";
+    let words = [
+        "test",
+        "tcp",
+        &link,
+        "-t",
+        "200ms",
+        "--no-log",
+        "--sysctl",
+        sysctl_there,
+    ];
+    let changed = bitcost(&may.client()).args(words).output().unwrap();
+    assert!(changed.status.success(), "{}", said(&changed));
+    assert_eq!(fs::read_to_string(sysctl).unwrap(), before);
+    may.stop();
 }
 
 fn a_confined_process_opens_nothing() {
@@ -182,12 +199,14 @@ fn a_confined_process_opens_nothing() {
     };
     assert_eq!(attempts("nothing"), "opens writes connects runs ");
     // A stream of UDP is connected, so that of TCP connections Landlock alone keeps it.
-    let denies_connections = landlock::version().is_some_and(|version| version >= 4);
-    let left = if denies_connections { "" } else { "connects " };
-    assert_eq!(attempts("all"), left);
-    match landlock::version() {
-        None => eprintln!("skipped: this kernel has no Landlock"),
-        Some(_) => assert_eq!(attempts("landlock"), left),
+    let landlock = attempts("landlock");
+    let (version, left) = landlock.split_once(':').unwrap();
+    let denies_connections = version.parse::<u32>().is_ok_and(|version| version >= 4);
+    let expected = if denies_connections { "" } else { "connects " };
+    assert_eq!(attempts("all"), expected);
+    match version.parse::<u32>() {
+        Err(_) => eprintln!("skipped: this kernel has no Landlock"),
+        Ok(_) => assert_eq!(left, expected),
     }
 }
 
@@ -203,7 +222,10 @@ pub fn try_confined(words: &[String]) {
         "all" => drop(confine(Also::Traffic).unwrap()),
         "landlock" => {
             privileges::no_new_privileges().unwrap();
-            landlock::deny_all().unwrap();
+            match landlock::deny_all().unwrap() {
+                Some(version) => print!("{version}:"),
+                None => print!("none:"),
+            }
         }
         _ => {}
     }

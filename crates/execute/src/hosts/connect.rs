@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcost_controller::{Endpoint, Explain};
-use bitcost_service::address::HostPort;
+use bitcost_service::link::{LINK_VARIABLE, Link};
 
 use super::bootstrap::{self, COPY_FAILS, NO_FOLDER, NO_SUDO};
 use super::iperf3;
@@ -67,12 +67,12 @@ impl Named {
         ssh
     }
 
-    /// How agents are started on both hosts; `no_cost` where no run measures cost.
-    pub(super) fn endpoints(&self, programs: &Arc<Programs>, no_cost: bool) -> [Endpoint; 2] {
+    /// How agents are started on both hosts.
+    pub(super) fn endpoints(&self, programs: &Arc<Programs>) -> [Endpoint; 2] {
         [0, 1].map(|end| match &self.hosts[end] {
             Host::Local => self.here(programs.clone()),
             Host::Ssh(name) => self.there(name, programs.clone()),
-            Host::Service(at) => service(at, no_cost),
+            Host::Service(link) => service(link),
             Host::Slurm(node) => {
                 slurm::endpoint(node, self.spec.remote_program.as_deref(), programs.clone())
             }
@@ -158,22 +158,23 @@ impl Named {
 }
 
 /// The agent of a service: a process of this program carries its messages.
-fn service(at: &HostPort, no_cost: bool) -> Endpoint {
-    let place = at.to_string();
+fn service(link: &Link) -> Endpoint {
+    let (place, secret) = (link.at.to_string(), link.to_string());
     let command = move |program: Option<&str>| match program {
         Some(program) => Err(Unavailable(format!(
             "the service at {place} starts its own program alone; to compare it with {program} reach the host by ssh: ssh:NAME"
         ))),
         None => {
             let mut command = Command::new("/proc/self/exe");
+            // Other users of this machine see its arguments, but not its environment.
             command
-                .args(["agent", "--service", &place])
-                .args(no_cost.then_some("--no-cost"))
+                .args(["agent", "--at-service"])
+                .env(LINK_VARIABLE, &secret)
                 .process_group(0);
             Ok(command)
         }
     };
-    let place = at.to_string();
+    let place = link.at.to_string();
     let explain: Explain = Arc::new(move |code, _| match code {
         Some(0) => format!("the service at {place} gave its reason before"),
         _ => format!("the service at {place} ended the session, or the connection to it is lost"),
@@ -183,7 +184,7 @@ fn service(at: &HostPort, no_cost: bool) -> Endpoint {
         tells_user: true,
         patience: PATIENCE,
         greeting: TURN,
-        ..Endpoint::new(Host::Service(at.clone()).place(), command)
+        ..Endpoint::new(Host::Service(link.clone()).place(), command)
     }
 }
 

@@ -83,7 +83,7 @@ impl Named {
         }
         let server = address(self.host(Role::Receiver), places.asked_version())?;
         let at_address = Host::Iperf3(server.ip().to_string(), server.port());
-        let [sender, _] = self.endpoints(programs, false);
+        let [sender, _] = self.endpoints(programs);
         let receiver = Endpoint {
             place: self.host(Role::Receiver).place(),
             addresses: vec![server.ip()],

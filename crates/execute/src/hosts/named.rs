@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use bitcost_model::Invalid;
 use bitcost_model::event::{NamedHost, NamedHosts};
 use bitcost_model::record::Role;
-use bitcost_service::address::{HostPort, PORT};
+use bitcost_service::link::{Link, SCHEME};
 
 use super::kubernetes::target::Target;
 use crate::error::ExecuteError;
@@ -20,8 +20,8 @@ pub enum Host {
     Local,
     /// The destination that is passed to ssh.
     Ssh(String),
-    /// A service of bitcost at which this machine is enrolled.
-    Service(HostPort),
+    /// A service of bitcost.
+    Service(Link),
     /// A node of the Slurm allocation that this program is in.
     Slurm(String),
     /// A node of a Kubernetes cluster.
@@ -42,8 +42,13 @@ impl Host {
     /// # Errors
     /// When the text is not a host, with the text that is allowed.
     pub fn parse(text: &str) -> Result<Host, Invalid> {
-        if let Some(at) = text.strip_prefix(SERVICE) {
-            return HostPort::parse(at, PORT).map(Host::Service);
+        if text.starts_with(SCHEME) {
+            return Link::parse(text).map(Host::Service);
+        }
+        if text.starts_with(SERVICE) {
+            return Err(Invalid(format!(
+                "the link of {text} is not kept: name it with --receiver or --sender"
+            )));
         }
         if let Some(server) = text.strip_prefix("iperf3:") {
             return Host::parse_iperf3(server);
@@ -107,12 +112,12 @@ impl Host {
     }
 
     /// `local`, or `ssh:` and the destination that is passed to ssh, or `service:` or `iperf3:`, host
-    /// and port.
+    /// and port. The secret of a link is not in it.
     pub fn place(&self) -> String {
         match self {
             Host::Local => "local".to_owned(),
             Host::Ssh(name) => format!("ssh:{name}"),
-            Host::Service(at) => format!("{SERVICE}{at}"),
+            Host::Service(link) => format!("{SERVICE}{}", link.at),
             Host::Slurm(node) => format!("{SLURM}{node}"),
             Host::Kubernetes(target) => target.place(),
             Host::Iperf3(host, port) if host.contains(':') => format!("iperf3:[{host}]:{port}"),
@@ -277,6 +282,15 @@ pub fn parse_node(text: &str) -> Result<String, Invalid> {
 }
 
 impl Host {
+    /// The host as a name of a node in a running lab; absent for this machine.
+    pub fn node(&self) -> Option<String> {
+        match self {
+            Host::Local => None,
+            Host::Ssh(name) => Some(name.clone()),
+            other => Some(other.place()),
+        }
+    }
+
     /// Where its agent runs in a cluster; absent for other hosts.
     pub fn target(&self) -> Option<&Target> {
         match self {
@@ -304,9 +318,11 @@ mod tests {
         assert_eq!(Host::parse("ssh:me@web"), ssh("me@web"));
         assert_eq!(Host::parse("web"), ssh("web"));
         assert_eq!(Host::parse("ssh://me@web:2222"), ssh("ssh://me@web:2222"));
-        let service = Host::parse("service:web").expect("a service");
-        assert_eq!(service.place(), format!("service:web:{PORT}"));
-        assert_eq!(Host::parse(&service.place()), Ok(service));
+        let link =
+            "bitcost://web/#cBAvVwAcjP5ogXoQBxMpQGAjhCW4hZbWMxB7x-tTfGU.AAAAAAAAAAAAAAAAAAAAAA";
+        let service = Host::parse(link).expect("a service");
+        assert_eq!(service.place(), "service:web:7351");
+        assert!(!format!("{service:?}").contains("AAAA"));
         for text in [
             "",
             "ssh:",
@@ -315,8 +331,8 @@ mod tests {
             "a b",
             "a\n",
             "me@web:2222",
-            "service:",
-            "service:me@web",
+            "service:web:7351",
+            "bitcost://web",
         ] {
             assert!(Host::parse(text).is_err(), "{text:?}");
         }

@@ -11,7 +11,7 @@ use bitcost_model::harmless;
 use bitcost_model::place::{IpVersion, Places};
 use bitcost_model::protocol::Route;
 use bitcost_model::record::Role;
-use bitcost_service::address::HostPort;
+use bitcost_service::link::Link;
 
 use super::named::{Host, Named};
 use super::resolve;
@@ -48,12 +48,12 @@ fn described(role: Role, endpoint: &Endpoint) -> String {
 }
 
 /// The address of a service: the one that its clients reach.
-fn of_service(at: &HostPort, version: Option<IpVersion>) -> Result<IpAddr, ExecuteError> {
-    let failed = |what: String| {
-        ExecuteError::Environment(format!("the host {} of the service {what}", at.host))
-    };
-    let addresses = resolve::addresses(&at.host)
-        .map_err(|error| failed(format!("cannot be resolved: {error}")))?;
+fn of_service(link: &Link, version: Option<IpVersion>) -> Result<IpAddr, ExecuteError> {
+    let host = &link.at.host;
+    let failed =
+        |what: String| ExecuteError::Environment(format!("the host {host} of the service {what}"));
+    let addresses =
+        resolve::addresses(host).map_err(|error| failed(format!("cannot be resolved: {error}")))?;
     let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
     addresses.iter().find(fits).copied().ok_or_else(|| {
         let version = version.map_or("4 or IPv6", IpVersion::name);
@@ -71,7 +71,7 @@ fn is_of_one_host(address: IpAddr) -> bool {
 
 impl Named {
     /// Starts the agents, and finds the interface of each endpoint towards the other by the
-    /// kernels' routes. `no_cost` where no run measures cost.
+    /// kernels' routes.
     ///
     /// # Errors
     /// When an agent cannot be started, or the hosts have no address by which they reach each
@@ -79,7 +79,6 @@ impl Named {
     pub fn prepare<'a>(
         &self,
         places: &Places,
-        no_cost: bool,
         programs: &Arc<Programs>,
         stop: &'a AtomicBool,
     ) -> Result<Prepared<'a>, ExecuteError> {
@@ -98,7 +97,7 @@ impl Named {
         // This comes before any agent is started: it may fail, and it uses only ssh's configuration
         // and the resolver.
         let known = self.known(places)?;
-        let [sender, receiver] = self.endpoints(programs, no_cost);
+        let [sender, receiver] = self.endpoints(programs);
         let mut session = Session::open(Endpoints { sender, receiver }, stop)?;
         let path = self.path(&mut session, known, places)?;
         let mut notes = self.set_interfaces(&mut session, &path, places);
@@ -132,7 +131,7 @@ impl Named {
 
     /// How the agent of the sender is started.
     pub fn endpoint(&self, programs: &Arc<Programs>) -> Endpoint {
-        let [sender, _] = self.endpoints(programs, false);
+        let [sender, _] = self.endpoints(programs);
         sender
     }
 
@@ -210,12 +209,12 @@ impl Named {
                     target.place()
                 )))
             }
-            (Host::Service(at), _) => of_service(at, version).map(Known::Receiver),
+            (Host::Service(link), _) => of_service(link, version).map(Known::Receiver),
             (Host::Local, Host::Ssh(name)) => self.resolve(name, version).map(Known::Sender),
             (Host::Local, Host::Slurm(node)) => {
                 super::slurm::address(node, version).map(Known::Sender)
             }
-            (Host::Local, Host::Service(at)) => of_service(at, version).map(Known::Sender),
+            (Host::Local, Host::Service(link)) => of_service(link, version).map(Known::Sender),
             (Host::Local, Host::Local) if version == Some(IpVersion::V6) => {
                 Ok(Known::Receiver(Ipv6Addr::LOCALHOST.into()))
             }

@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
 use bitcost_model::harmless_page;
 use bitcost_model::units::counted;
-use bitcost_service::monitor::counts::Counts;
 
 use crate::failure::Failure;
 
@@ -29,7 +29,8 @@ pub struct Log {
     lines: SyncSender<Line>,
     /// Disconnected once the thread has ended.
     done: Receiver<()>,
-    counts: Arc<Counts>,
+    /// Lines that could not be printed, and about which nothing was printed yet.
+    unprinted: Arc<AtomicUsize>,
 }
 
 struct Line {
@@ -38,24 +39,25 @@ struct Line {
 }
 
 impl Log {
-    /// Starts the thread; lines that cannot be printed are also counted here.
+    /// Starts the thread.
     ///
     /// # Errors
     /// Environment, where there is no descriptor or thread for it.
-    pub fn start(counts: &Arc<Counts>) -> Result<Log, Failure> {
+    pub fn start() -> Result<Log, Failure> {
         let failed =
             |error: io::Error| Failure::Environment(format!("cannot print what happens: {error}"));
         let outputs = Outputs::open().map_err(failed)?;
         let (lines, to_print) = sync_channel(WAITING_MAX);
         let (running, done) = channel();
-        let of_thread = counts.clone();
+        let unprinted = Arc::<AtomicUsize>::default();
+        let of_thread = unprinted.clone();
         std::thread::Builder::new()
             .spawn(move || outputs.print(&to_print, &of_thread, &running))
             .map_err(failed)?;
         Ok(Log {
             lines,
             done,
-            counts: counts.clone(),
+            unprinted,
         })
     }
 
@@ -72,7 +74,7 @@ impl Log {
     fn line(&self, is_error: bool, text: &str) {
         let text = text.chars().take(LETTERS_MAX).chain(['\n']).collect();
         if self.lines.try_send(Line { is_error, text }).is_err() {
-            self.counts.unprinted(1);
+            self.unprinted.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -99,18 +101,18 @@ impl Outputs {
     }
 
     /// Prints lines until there are no more; `_running` is dropped with this.
-    fn print(mut self, lines: &Receiver<Line>, counts: &Counts, _running: &Sender<()>) {
-        let mut told = 0;
+    fn print(mut self, lines: &Receiver<Line>, unprinted: &AtomicUsize, _running: &Sender<()>) {
         for line in lines {
-            let unprinted = counts.unprinted_lines();
-            let new = (unprinted - told) as usize;
+            let new = unprinted.swap(0, Ordering::Relaxed);
             let notice = format!("bitcost: {} could not be printed\n", counted(new, "line"));
-            if new > 0 && self.write(line.is_error, &notice).is_ok() {
-                told = unprinted;
+            let mut failed = 0;
+            if new > 0 && self.write(line.is_error, &notice).is_err() {
+                failed += new;
             }
             if self.write(line.is_error, &line.text).is_err() {
-                counts.unprinted(1);
+                failed += 1;
             }
+            unprinted.fetch_add(failed, Ordering::Relaxed);
         }
     }
 

@@ -17,7 +17,6 @@ use super::conditions::{Typed, setting};
 use super::progress::Lines;
 use crate::failure::Failure;
 use crate::options::order::new_seed;
-use crate::options::services::Asked;
 use crate::output;
 
 /// A test that was described by options.
@@ -52,9 +51,7 @@ impl Test<'_> {
             None if arguments.is_with_iperf3() => {
                 Some(arguments.hosts.with_iperf3(arguments.host.as_deref())?)
             }
-            None => arguments
-                .hosts
-                .named(arguments.host.as_deref(), None, Asked::reach)?,
+            None => arguments.hosts.named(arguments.host.as_deref(), None)?,
         };
         let lab = match (&named, running) {
             (Some(_), _) => {

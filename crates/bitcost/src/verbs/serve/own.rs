@@ -1,0 +1,279 @@
+//! `bitcost serve`: the agent as a service.
+
+use std::ffi::OsStr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use bitcost_host::KNOBS;
+use bitcost_model::harmless;
+use bitcost_model::host_settings::STRESS;
+use bitcost_model::units::counted;
+use bitcost_service::address::{HostPort, PORT};
+use bitcost_service::confine::give_up_rights;
+use bitcost_service::link::Link;
+use bitcost_service::policy::Rules;
+use bitcost_service::{Event, FRONT_VERB, Fronts, OwnKey, Service};
+
+use super::clients::{ClientLines, from};
+use super::listening::cannot_listen;
+use super::log::Log;
+use crate::failure::Failure;
+use crate::signals::stop_on_signals;
+
+/// Where the service listens, and what it keeps and allows.
+#[derive(clap::Args)]
+pub struct Place {
+    /// Serve bitcost clients at ADDR: an address, a port, or both, such as `10.0.0.1`, `:7000` or
+    /// `[::]:7351` [default: port 7351 of every address of this host]
+    #[arg(value_name = "ADDR", value_parser = address)]
+    address: Option<SocketAddr>,
+    /// Make a new key and a new link; the link before is no longer served
+    #[arg(long)]
+    new_link: bool,
+    /// Folder with the key of the service [default: /var/lib/bitcost-service for root, else
+    /// bitcost/service in the user's state folder]
+    #[arg(long, value_name = "FOLDER")]
+    state: Option<PathBuf>,
+    /// Interfaces that tests may use [default: the one that routes to the client]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    interface: Vec<String>,
+    /// Settings of this host that tests may change, such as offloads,mtu_bytes; agents then keep
+    /// the rights with which the service was started [default: none]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = setting)]
+    allow_settings: Vec<String>,
+}
+
+/// The limits of the command line that both services have.
+pub struct Limits {
+    /// Of a test, in bit/s.
+    pub max_rate: Option<u64>,
+    /// Of a run.
+    pub max_duration: Option<Duration>,
+    /// Of a run.
+    pub max_flows: Option<u16>,
+}
+
+impl Place {
+    /// The folder: the one that is named, else the one that systemd gives (`STATE_DIRECTORY`,
+    /// systemd.exec(5)), else the default.
+    fn folder(&self) -> PathBuf {
+        let of_systemd = || of_systemd(&std::env::var_os("STATE_DIRECTORY")?);
+        let named = self.state.clone().or_else(of_systemd);
+        named.unwrap_or_else(|| {
+            let state = bitcost_host::journal::folder();
+            match state == Path::new("/var/lib/bitcost") {
+                true => PathBuf::from("/var/lib/bitcost-service"),
+                false => state.join("service"),
+            }
+        })
+    }
+
+    fn rules(&self, limits: &Limits) -> Rules {
+        let default = Rules::default();
+        let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
+        Rules {
+            settings: self.allow_settings.clone(),
+            interfaces: self.interface.clone(),
+            max_rate_bps: limits.max_rate,
+            max_duration_s: limits.max_duration.map_or(default.max_duration_s, seconds),
+            max_flows: limits.max_flows.map_or(default.max_flows, u32::from),
+        }
+    }
+
+    /// Listens; a host may be without IPv6.
+    fn open(&self) -> Result<Service, Failure> {
+        let every = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), PORT);
+        let address = self.address.unwrap_or(every);
+        let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port());
+        let is_without = |error: &std::io::Error| {
+            address.ip().is_unspecified() && error.raw_os_error() == Some(97)
+        };
+        let opened = match Service::open(address) {
+            Err(error) if is_without(&error) => Service::open(v4),
+            opened => opened,
+        };
+        opened.map_err(|error| cannot_listen(address, &error))
+    }
+}
+
+/// The folder of the key among those that systemd gives, with colons between them: a unit whose
+/// tests may change settings also has the folder of journals.
+fn of_systemd(folders: &OsStr) -> Option<PathBuf> {
+    let folders: Vec<PathBuf> = std::env::split_paths(folders).collect();
+    let is_named = |folder: &&PathBuf| folder.ends_with("bitcost-service");
+    folders.iter().find(is_named).or(folders.first()).cloned()
+}
+
+/// Reads `ADDR`.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>().ok();
+    if let Some(port) = port {
+        return Ok(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port));
+    }
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Ok(address);
+    }
+    let host = text.trim_start_matches('[').trim_end_matches(']');
+    let host = host.parse::<IpAddr>().map_err(|_| {
+        format!(
+            "`{text}` is neither an address nor a port; allowed: `10.0.0.1`, `10.0.0.1:7000`, `[::]:7351`, `:7000`"
+        )
+    })?;
+    Ok(SocketAddr::new(host, PORT))
+}
+
+/// A name of a setting of the host.
+fn setting(text: &str) -> Result<String, String> {
+    let knobs = KNOBS.iter().map(|knob| knob.name());
+    let names: Vec<&str> = knobs.chain([STRESS]).collect();
+    match names.contains(&text) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("no such setting; allowed: {}", names.join(", "))),
+    }
+}
+
+/// Serves until it is stopped.
+pub fn run(place: &Place, limits: &Limits) -> Result<(), Failure> {
+    let stop = stop_on_signals()?;
+    // Where the limit cannot be raised, fewer connections are taken.
+    let _ = bitcost_sys::process::raise_open_files();
+    let service = place.open()?;
+    // The link before ends only where this service can be reached.
+    let own = OwnKey::of_folder(&place.folder(), place.new_link)?;
+    if place.allow_settings.is_empty() {
+        give_up_rights()?;
+    }
+    let fronts = Fronts::start(|| of_this_program(&[FRONT_VERB]))?;
+    let log = Log::start()?;
+    announce(&service, &own, &log)?;
+    log.message(&format!(
+        "the process that reads what clients send: {}",
+        fronts.confined()
+    ));
+    let mut lines = Lines::default();
+    service.serve(
+        (own, place.rules(limits)),
+        Box::new(|| of_this_program(&["agent", "--of-service"])),
+        Box::new(move |socket, channel, key| fronts.give(socket, channel, key)),
+        stop,
+        |event| lines.tell(&event, &log),
+    );
+    log.result(&lines.summary());
+    log.finish();
+    Ok(())
+}
+
+/// A process of this program in a separate process group: Ctrl-C is for the service, which ends it in an orderly way.
+fn of_this_program(words: &[&str]) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(words).process_group(0);
+    command
+}
+
+/// Says where it listens, and prints the link.
+fn announce(service: &Service, own: &OwnKey, log: &Log) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::Environment(format!("cannot listen: {error}"));
+    let address = service.address().map_err(failed)?;
+    let ip = address.ip().to_canonical();
+    let host = match ip.is_unspecified() {
+        true => bitcost_sys::process::host_name(),
+        false => ip.to_string(),
+    };
+    let link = Link {
+        at: HostPort {
+            host,
+            port: address.port(),
+        },
+        service: own.fingerprint,
+        token: own.token,
+    };
+    log.result(&format!(
+        "serving bitcost at {} port {}; Ctrl-C ends. Whoever has this link may test:\n  bitcost test tcp '{link}'",
+        address.ip(),
+        address.port(),
+    ));
+    Ok(())
+}
+
+/// What happened so far.
+#[derive(Default)]
+struct Lines {
+    sessions: usize,
+    runs: usize,
+    refused: usize,
+    failed: usize,
+    lines: ClientLines,
+}
+
+impl Lines {
+    /// Prints sessions on standard output, refusals and failures on standard error.
+    fn tell(&mut self, event: &Event, log: &Log) {
+        match event {
+            Event::Began { peer } => {
+                self.sessions += 1;
+                log.result(&format!("{}: begins", from(*peer)));
+            }
+            Event::Ended {
+                peer,
+                runs,
+                time,
+                why,
+            } => {
+                self.runs += *runs as usize;
+                let why = why.iter().map(|why| format!("; {}", harmless(why)));
+                log.result(&format!(
+                    "{}: ends after {} in {:.1} s{}",
+                    from(*peer),
+                    counted(*runs as usize, "run"),
+                    time.as_secs_f64(),
+                    why.collect::<String>()
+                ));
+            }
+            Event::Refused { peer, why } => {
+                self.refused += 1;
+                self.lines.say(log, *peer, &format!("refused: {why}"));
+            }
+            Event::Failed { peer, reason } => {
+                self.failed += 1;
+                self.lines.say(log, *peer, reason);
+            }
+        }
+    }
+
+    fn summary(&self) -> String {
+        let mut summary = format!(
+            "served {} in {}",
+            counted(self.runs, "run"),
+            counted(self.sessions, "session")
+        );
+        for (count, what) in [(self.refused, "refused"), (self.failed, "unauthenticated")] {
+            if count > 0 {
+                summary += &format!("; {count} {what}");
+            }
+        }
+        summary
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_the_key_is_found_among_those_of_systemd() {
+        for (folders, found) in [
+            ("/var/lib/bitcost-service", "/var/lib/bitcost-service"),
+            (
+                "/var/lib/bitcost:/var/lib/bitcost-service",
+                "/var/lib/bitcost-service",
+            ),
+            ("/var/lib/other", "/var/lib/other"),
+        ] {
+            let of_systemd = of_systemd(OsStr::new(folders));
+            assert_eq!(of_systemd.as_deref(), Some(Path::new(found)));
+        }
+    }
+}

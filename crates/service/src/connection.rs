@@ -1,0 +1,188 @@
+//! One connection, from its first byte until it has an agent: the client shows the link's secret, and waits for its turn.
+
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use bitcost_sys::netlink::Rtnl;
+use rustix::event::{PollFd, PollFlags};
+
+use crate::channel::{Channel, failure};
+use crate::fingerprint::Fingerprint;
+use crate::frames::{Frames, frame};
+use crate::link::LinkToken;
+use crate::message::{Answer, Hello, Refused};
+use crate::places::{Admitted, OF_NETWORK_MAX, PLACES_MAX};
+use crate::policy::Policy;
+use crate::queue::Ticket;
+use crate::service::{Event, Shared};
+use crate::session::Session;
+use crate::signing;
+use crate::stream::{Stream, wait_any};
+
+/// The time in which an answer must leave.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// How often a client that waits is told so.
+const TELL: Duration = Duration::from_secs(1);
+
+/// How often its place is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A connection that was accepted.
+pub struct Accepted {
+    pub socket: TcpStream,
+    pub peer: SocketAddr,
+    /// When its client must have said that it has the link.
+    pub until: Instant,
+    pub admitted: Admitted,
+}
+
+/// A client that has said something.
+struct Greeted {
+    stream: Channel,
+    frames: Frames,
+}
+
+/// Serves one connection until it ends.
+pub fn serve(shared: &Shared, accepted: Accepted) {
+    let Accepted {
+        socket,
+        peer,
+        until,
+        admitted,
+    } = accepted;
+    let opened = socket
+        .local_addr()
+        .and_then(|local| Ok((local, greet(shared, socket, until)?)));
+    let (local, (mut greeted, hello)) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            let reason = match admitted.gave_way() {
+                true => gave_way(),
+                false => failure(&error),
+            };
+            return shared.tell(Event::Failed { peer, reason });
+        }
+    };
+    if let Err(why) = hello.and_then(|hello| shows_link(shared, &hello)) {
+        return greeted.refuse(shared, peer, why);
+    }
+    // From here on the queue bounds what it may hold.
+    drop(admitted);
+    let [from, to] = [peer, local].map(|end| end.ip().to_canonical());
+    let entered = shared
+        .queue
+        .enter()
+        .and_then(|ticket| Ok((ticket, device_to(from)?)));
+    let (ticket, device) = match entered {
+        Ok(entered) => entered,
+        Err(why) => return greeted.refuse(shared, peer, why),
+    };
+    // A client that leaves while it waits is no event.
+    if wait_for_turn(shared, &mut greeted, &ticket).is_err()
+        || greeted.answer(&Answer::welcome()).is_err()
+    {
+        return;
+    }
+    let policy = Policy {
+        rules: shared.rules.clone(),
+        peer: from,
+        local: to,
+        device,
+    };
+    Session::new(shared, peer, policy).serve(&mut greeted.stream, greeted.frames);
+}
+
+/// Has a process without privileges speak TLS with the client, once that says something.
+fn greet(
+    shared: &Shared,
+    socket: TcpStream,
+    until: Instant,
+) -> io::Result<(Greeted, Result<Hello, Refused>)> {
+    let left = until.saturating_duration_since(Instant::now());
+    if !wait_any(&mut [PollFd::new(&socket, PollFlags::IN)], left)? {
+        return Err(ErrorKind::TimedOut.into());
+    }
+    if socket.peek(&mut [0])? == 0 {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    let (mut stream, other) = Channel::pair()?;
+    (shared.give)(&socket, other, &shared.own.public)?;
+    let mut frames = Frames::new(0);
+    let hello = signing::open(&shared.own, &mut stream, &mut frames, until);
+    let hello = hello.inspect_err(|_| {
+        // So that the process waits for nothing more.
+        let _ = socket.shutdown(Shutdown::Both);
+    })?;
+    Ok((Greeted { stream, frames }, hello))
+}
+
+/// Whether this is a client with the link.
+fn shows_link(shared: &Shared, hello: &Hello) -> Result<(), Refused> {
+    // Of hashes it may be seen how long they are equal.
+    let hash = |token: LinkToken| Fingerprint::of(&token.0);
+    match LinkToken::parse(&hello.token) {
+        Some(token) if hash(token) == hash(shared.own.token) => Ok(()),
+        _ => Err(Refused(
+            "the link is not the one of this service, or was cut: ask for the link that `bitcost serve` prints".to_owned(),
+        )),
+    }
+}
+
+/// Why a connection ended whose place another one has.
+pub fn gave_way() -> String {
+    format!(
+        "it had not authenticated when its place was needed: at most {PLACES_MAX} connections wait for that, {OF_NETWORK_MAX} of one network"
+    )
+}
+
+impl Greeted {
+    fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+        self.stream.send(&frame(answer), Instant::now() + ANSWER)
+    }
+
+    fn refuse(mut self, shared: &Shared, peer: SocketAddr, why: Refused) {
+        let _ = self.answer(&Answer::Refused(why.clone()));
+        self.stream.close(Instant::now() + ANSWER);
+        shared.tell(Event::Refused { peer, why });
+    }
+}
+
+/// Waits until the test has the host; the client says nothing meanwhile.
+fn wait_for_turn(shared: &Shared, greeted: &mut Greeted, ticket: &Ticket) -> io::Result<()> {
+    let mut told: Option<Instant> = None;
+    while !ticket.is_next() {
+        if shared.is_stopping() {
+            let why = Refused("the service is being stopped".to_owned());
+            let _ = greeted.answer(&Answer::Refused(why));
+            return Err(ErrorKind::Interrupted.into());
+        }
+        if told.is_none_or(|told| told.elapsed() >= TELL) {
+            told = Some(Instant::now());
+            greeted.answer(&Answer::Waiting)?;
+        }
+        if wait_any(&mut [PollFd::new(&greeted.stream, PollFlags::IN)], LOOK)? {
+            let mut bytes = Vec::new();
+            if !greeted.stream.take(&mut bytes)? || !bytes.is_empty() {
+                return Err(ErrorKind::ConnectionAborted.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The interface on the way to an address.
+fn device_to(peer: IpAddr) -> Result<String, Refused> {
+    let unknown = |why: &str| Refused(format!("the route to {peer} is not known: {why}"));
+    let failed = |error: bitcost_sys::netlink::Error| unknown(&error.to_string());
+    let mut rtnl = Rtnl::open().map_err(failed)?;
+    let route = rtnl.route(peer).map_err(failed)?;
+    let links = rtnl.links().map_err(failed)?;
+    let leads = |link: &bitcost_sys::netlink::Link| match route.is_local {
+        true => link.is_loopback(),
+        false => link.index == route.link,
+    };
+    let device = links.into_iter().find(leads).map(|link| link.name);
+    device.ok_or_else(|| unknown("its interface is gone"))
+}

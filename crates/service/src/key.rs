@@ -1,0 +1,204 @@
+//! The key of a service: Ed25519 (RFC 8032), made at the first start and kept in a file that only its user can read. The secret of
+//! the link is derived from it, so that one file is all that a service keeps.
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use bitcost_model::Unavailable;
+use bitcost_sys::process::effective_uid;
+use ring::hmac;
+use ring::rand::SystemRandom;
+use ring::signature::Ed25519KeyPair;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, renameat, unlinkat};
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::sign::SigningKey;
+
+use crate::fingerprint::Fingerprint;
+use crate::link::LinkToken;
+
+const FILE: &str = "key";
+
+/// A new key until it has its name.
+const TEMPORARY: &str = ".key.new";
+
+/// The longest key file, in bytes.
+const FILE_BYTES_MAX: u64 = 4 << 10;
+
+/// What the secret of the link is derived from, together with the key.
+const TOKEN_OF: &[u8] = b"bitcost link";
+
+/// A key pair that is ready for TLS.
+#[derive(Clone, Debug)]
+pub struct OwnKey {
+    pub(crate) signing: Arc<dyn SigningKey>,
+    /// Its public half (`SubjectPublicKeyInfo`, RFC 8410).
+    pub(crate) public: Vec<u8>,
+    /// The fingerprint of that.
+    pub fingerprint: Fingerprint,
+    /// The secret that a client shows.
+    pub token: LinkToken,
+}
+
+impl OwnKey {
+    /// The key of this folder, which is made if there is none; `new`: it replaces the one that is there, whose link then ends.
+    ///
+    /// Everything in the folder is done through one descriptor of it, and a folder that others may write to is refused, so that no
+    /// other user chooses which files are read and written.
+    ///
+    /// # Errors
+    /// A sentence with the file and the remedy.
+    pub fn of_folder(folder: &Path, new: bool) -> Result<OwnKey, Unavailable> {
+        let path = folder.join(FILE);
+        let failed = |what: &str, error: io::Error| {
+            Unavailable(format!("cannot {what} {}: {error}", path.display()))
+        };
+        let folder = open_folder(folder)?;
+        let present = match new {
+            true => None,
+            false => read(&folder).map_err(|error| failed("read the key", error))?,
+        };
+        let bytes = match present {
+            Some(bytes) => bytes,
+            None => {
+                let made = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new());
+                let made = made.map_err(|_| {
+                    Unavailable("the kernel gives no random bytes for a key".to_owned())
+                })?;
+                write(&folder, made.as_ref()).map_err(|error| failed("write the key", error))?;
+                made.as_ref().to_vec()
+            }
+        };
+        OwnKey::of_pkcs8(&bytes).map_err(|why| {
+            Unavailable(format!(
+                "{} is not a key that bitcost made: {why}; --new-link makes another",
+                path.display()
+            ))
+        })
+    }
+
+    fn of_pkcs8(bytes: &[u8]) -> Result<OwnKey, String> {
+        let signing = rustls::crypto::ring::sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(bytes))
+            .map_err(|error| error.to_string())?;
+        let public = signing.public_key().ok_or("it has no public half")?;
+        let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, bytes), TOKEN_OF);
+        let token = derived.as_ref().first_chunk().ok_or("no secret")?;
+        Ok(OwnKey {
+            fingerprint: Fingerprint::of(&public),
+            public: public.to_vec(),
+            token: LinkToken(*token),
+            signing,
+        })
+    }
+}
+
+/// Opens the folder, which is made if there is none, and in which only its user may make files.
+fn open_folder(path: &Path) -> Result<OwnedFd, Unavailable> {
+    let failed = |error: io::Error| {
+        Unavailable(format!("cannot use the folder {}: {error}", path.display()))
+    };
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(failed)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = openat(CWD, path, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
+    let facts = File::from(folder.try_clone().map_err(failed)?);
+    let facts = facts.metadata().map_err(failed)?;
+    if facts.uid() != effective_uid() || facts.mode() & 0o022 != 0 {
+        return Err(Unavailable(format!(
+            "the folder {} is another user's, or others may write to it: name one of your own with --state, or chmod 700 it",
+            path.display()
+        )));
+    }
+    Ok(folder)
+}
+
+/// The content of the key file; absent where there is none.
+fn read(folder: impl AsFd) -> io::Result<Option<Vec<u8>>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match openat(folder, FILE, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let facts = file.metadata()?;
+    if !facts.is_file() || facts.uid() != effective_uid() || facts.mode() & 0o077 != 0 {
+        return Err(io::Error::other(
+            "it is no regular file, or other users may read or write it; --new-link makes another",
+        ));
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+/// Writes the key file, which until then is the one before.
+fn write(folder: impl AsFd, bytes: &[u8]) -> io::Result<()> {
+    let folder = folder.as_fd();
+    // Of a start that was killed.
+    let _ = unlinkat(folder, TEMPORARY, AtFlags::empty());
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(openat(folder, TEMPORARY, flags, Mode::from(0o600))?);
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    written
+        .and_then(|()| Ok(renameat(folder, TEMPORARY, folder, FILE)?))
+        .inspect_err(|_| {
+            let _ = unlinkat(folder, TEMPORARY, AtFlags::empty());
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn a_key_is_made_once_and_replaced_when_that_is_requested() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = parent.path().join("service");
+        let made = |new| OwnKey::of_folder(&folder, new).expect("a key");
+        let first = made(false);
+        let again = made(false);
+        assert_eq!(
+            (again.fingerprint, again.token),
+            (first.fingerprint, first.token)
+        );
+        let other = made(true);
+        assert_ne!(other.fingerprint, first.fingerprint);
+        assert_ne!(other.token, first.token);
+        let mode = |path: &Path| path.metadata().expect("facts").mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&folder.join(FILE))), (0o700, 0o600));
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1);
+    }
+
+    #[test]
+    fn files_of_other_users_are_neither_read_nor_written() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let folder = parent.path().join("service");
+        let of = |new| OwnKey::of_folder(&folder, new).map(|key| key.fingerprint);
+        let first = of(false).expect("a key");
+        let key = folder.join(FILE);
+        fs::set_permissions(&key, Permissions::from_mode(0o640)).expect("changed");
+        assert!(of(false).is_err());
+        // A link that stands for the key is replaced, and what it refers to is left alone.
+        fs::remove_file(&key).expect("removed");
+        let other = parent.path().join("other");
+        fs::write(&other, "mine").expect("written");
+        symlink(&other, &key).expect("a link");
+        symlink(&other, folder.join(TEMPORARY)).expect("a link");
+        assert!(of(false).is_err());
+        assert_ne!(of(true).expect("a key"), first);
+        assert_eq!(fs::read_to_string(&other).expect("read"), "mine");
+        fs::set_permissions(&folder, Permissions::from_mode(0o770)).expect("changed");
+        assert!(of(false).is_err());
+        let linked = parent.path().join("linked");
+        symlink(&folder, &linked).expect("a link");
+        assert!(OwnKey::of_folder(&linked, false).is_err());
+    }
+}
