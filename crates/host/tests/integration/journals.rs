@@ -17,7 +17,6 @@ bitcost_testkit::trials! { PrivateNetwork:
     randomly_damaged_journal_is_kept_unless_intact_and_settled,
     header_with_a_changed_bit_does_not_lose_the_network,
     irregular_files_are_reported_and_kept,
-    journal_of_format_2_is_restored,
     folder_writable_by_others_is_refused_by_every_reader;
 }
 
@@ -279,34 +278,4 @@ fn folder_writable_by_others_is_refused_by_every_reader() {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
     assert!(recover(folder.path()).unwrap()[0].problems.is_empty());
     assert_eq!((mtu(), path.exists()), (3000, false));
-}
-
-/// Format 2 had other keys for side effects: `along` and `along_after`.
-fn journal_of_format_2_is_restored() {
-    veth();
-    let folder = tempfile::tempdir().unwrap();
-    let header = Header {
-        format: 2,
-        ..Header::now(1)
-    };
-    let peer = |bytes: &str| Values::from([("link b0 mtu_bytes".to_owned(), bytes.to_owned())]);
-    let made = Change {
-        after: Some(single("1400")),
-        side_effects: peer("2900"),
-        side_effects_after: Some(peer("2000")),
-        ..change(1, "mtu_bytes", "a0", ["3000", "1400"])
-    };
-    let made = String::from_utf8(line(&Entry::Made(made)).unwrap()).unwrap();
-    let (_, json) = made.trim_end().split_once(' ').unwrap();
-    let json = json.replace("side_effects", "along");
-    let made = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
-    let bytes = [line(&Entry::Header(header)).unwrap(), made.into_bytes()].concat();
-    let path = folder.path().join("x.journal");
-    fs::write(&path, bytes).unwrap();
-    set_mtu(1400);
-    set_mtu_of("b0", 2000);
-    let recovered = recover(folder.path()).unwrap().remove(0);
-    assert!(recovered.problems.is_empty(), "{recovered:?}");
-    assert_eq!((mtu(), mtu_of("b0")), (3000, 2900), "{recovered:?}");
-    assert!(!path.exists(), "it is removed once everything is restored");
 }
