@@ -18,7 +18,7 @@ const MATRIX: usize = 16;
 const LISTED: usize = 20;
 
 /// How outliers are found, below them.
-const METHOD: &str = "Scores are differences of logarithms from the median in robust standard deviations, of a table of senders and receivers that is polished by medians; what is named has a score of 6 or more and at least 3 % of a host, 10 % of a pair.";
+const METHOD: &str = "Scores are differences of logarithms from the median in robust standard deviations, of a table of senders and receivers that is polished by medians; what is named has a score of 7 or more and at least 3 % of a host, 10 % of a pair.";
 
 /// The answer in a sentence.
 pub fn mesh_sentence(of: &MeshFindings) -> String {

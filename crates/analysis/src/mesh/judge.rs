@@ -8,7 +8,7 @@ use super::found::MeshFindings;
 use super::outlier::{Named, Outlier};
 
 /// The score from which on a host or a pair is named.
-const SCORE_LEAST: f64 = 6.0;
+const SCORE_LEAST: f64 = 7.0;
 
 /// The least effect that is named, as a share: less is of no use to who looks for a fault.
 const EFFECT_LEAST: f64 = 0.03;
