@@ -28,7 +28,6 @@ const GROUPS: &[Group] = &[
         "Hosts",
         &[
             ("receiver", "ssh destination, or link of a service"),
-            ("sender", "Likewise (this host)"),
             ("port", "First port of the receiver"),
             ("sender-address", "Local address of the sender"),
             ("sender-device", "Interface of the sender"),
@@ -66,13 +65,13 @@ pub fn short(verb: Command) -> Command {
 }
 
 fn shown(argument: Arg) -> Arg {
-    if argument.get_id() == "host" {
-        let whole = argument.get_help().cloned().unwrap_or_default();
-        let line = "Host of the receiver, as --receiver (the lab `wire`)";
-        return argument.help(line).long_help(whole);
-    }
     if argument.is_positional() {
-        return argument;
+        let whole = argument.get_help().cloned().unwrap_or_default();
+        let line = match argument.get_id() == "host" {
+            true => "Host of the receiver, as --receiver (the lab `wire`)",
+            false => "Workload",
+        };
+        return argument.help(line).long_help(whole);
     }
     let letter = argument.get_short().map(|letter| letter.to_string());
     let name = argument.get_long().map(str::to_owned).or(letter);
