@@ -5,7 +5,6 @@ mod bench_peers;
 mod chaos_verb;
 mod confusion;
 mod dist;
-mod emulator;
 mod known_work;
 mod kubernetes_bed;
 mod reference;
@@ -29,9 +28,6 @@ enum Verb {
     /// Compare bitcost with netperf, iperf3, nuttcp, iperf2 and a minimal C loop, interleaved on
     /// one path
     BenchPeers(bench_peers::Arguments),
-    /// Measure the link emulator: idle round trips, rate, CPU, packets compared with a forwarder of
-    /// one packet a call, losses
-    Emulator(emulator::Arguments),
     /// Kill bitcost at every step of applying and restoring settings, and see whether its hosts are
     /// as before
     Chaos(chaos_verb::Arguments),
@@ -86,7 +82,6 @@ fn main() -> ExitCode {
     }
     let result = match Cli::parse().verb {
         Verb::BenchPeers(arguments) => bench_peers::run(&arguments),
-        Verb::Emulator(arguments) => emulator::run(&arguments),
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
         Verb::Dist(arguments) => dist::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),
