@@ -15,8 +15,6 @@ mod service;
 mod session;
 mod texts;
 
-pub use session::passed;
-
 /// A target: its name, which is also that of its corpus, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 

@@ -1,4 +1,4 @@
-//! Checks the repository's structure: circles of modules, errors that are text.
+//! Checks the repository's structure: circles of modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -382,103 +382,6 @@ fn modules_make_no_circle() {
         let modules = Crate::read(&source).circles();
         if !modules.is_empty() {
             found.insert((part(&source), "modules in circles".to_owned()), modules);
-        }
-    }
-    assert_none(&found);
-}
-
-/// Crates that no room of the product depends on.
-const UNUSED: [&str; 3] = ["bitcost", "testkit", "xtask"];
-
-/// The public functions, types and methods of traits in these tokens that name a `Result<…, String>`. `is_trait`: they
-/// are what is in a trait.
-fn spelled_errors(tokens: TokenStream, is_trait: bool) -> Vec<String> {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let (mut found, mut at, mut opens_trait) = (Vec::new(), 0, false);
-    while at < tokens.len() {
-        if is_test(&tokens, at) {
-            at = after_item(&tokens, at);
-            continue;
-        }
-        let is_visible = is_trait || before(&tokens, at).as_deref() == Some("pub");
-        match word(&tokens, at).as_deref() {
-            Some("trait") => opens_trait = true,
-            Some("fn" | "type") if is_visible => {
-                let head = tokens[at..].iter().take_while(|token| {
-                    !is_block(std::slice::from_ref(token), 0)
-                        && !is_sign(std::slice::from_ref(token), 0, ';')
-                });
-                if is_spelled(head.cloned().collect()) {
-                    found.extend(word(&tokens, at + 1));
-                }
-            }
-            _ => {}
-        }
-        if is_block(&tokens, at) {
-            found.extend(spelled_errors(inner(&tokens[at]), opens_trait));
-            opens_trait = false;
-        }
-        at += 1;
-    }
-    found
-}
-
-/// The word before an item and its `const`, `unsafe` or `async`.
-fn before(tokens: &[TokenTree], at: usize) -> Option<String> {
-    let at = at.checked_sub(1)?;
-    match word(tokens, at)?.as_str() {
-        "const" | "unsafe" | "async" => before(tokens, at),
-        other => Some(other.to_owned()),
-    }
-}
-
-/// Whether these tokens have a `Result` whose error is a `String`.
-fn is_spelled(tokens: TokenStream) -> bool {
-    let text = tokens
-        .to_string()
-        .replace([' ', '\n'], "")
-        .replace("->", "");
-    text.match_indices("Result<").any(|(start, _)| {
-        let mut depth = 0;
-        let end = text[start..].find(|letter| {
-            depth += i32::from(letter == '<') - i32::from(letter == '>');
-            letter == '>' && depth == 0
-        });
-        let inside = |end| text[start..start + end].trim_end_matches(',');
-        end.is_some_and(|end| inside(end).ends_with(",String"))
-    })
-}
-
-#[test]
-fn an_error_between_rooms_has_a_type() {
-    let of = |text: &str| spelled_errors(text.parse().expect("Rust"), false);
-    assert_eq!(
-        of(
-            "impl A { pub fn a(b: fn() -> u8) -> Option<Result<Vec<u8>, String>> { c() } } \
-            pub type D = Result<(), String>; pub trait E { fn f() -> Result<u8, String>; }"
-        ),
-        ["a", "D", "f"]
-    );
-    assert_eq!(
-        of(
-            "pub fn a() -> io::Result<(u8, String)> { let b: Result<u8, String> = c(); } \
-            fn d() -> Result<u8, String> {} pub(crate) fn e() -> Result<u8, String> {}"
-        ),
-        [""; 0]
-    );
-    let mut found = BTreeMap::new();
-    for source in sources() {
-        let room = part(&source);
-        if UNUSED.contains(&room.as_str()) {
-            continue;
-        }
-        for path in files(&source) {
-            let inside = path.strip_prefix(&source).unwrap().display().to_string();
-            for name in of(&fs::read_to_string(&path).unwrap()) {
-                let fault = (room.clone(), "errors that are a String".to_owned());
-                let places: &mut Vec<String> = found.entry(fault).or_default();
-                places.push(format!("{inside}: {name}"));
-            }
         }
     }
     assert_none(&found);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use bitcost_execute::store::{Damaged, LOG_NAME, LogFile, StoreError, Writer, read};
+use bitcost_execute::store::{LOG_NAME, StoreError, Writer, read};
 use bitcost_model::event::{Event, FORMAT, FailureKind};
 use bitcost_model::imported::ImportedRun;
 
@@ -139,17 +139,6 @@ fn resuming_drops_the_incomplete_line_and_goes_on() {
 }
 
 #[test]
-fn a_log_in_use_is_refused() {
-    let (_place, folder) = written();
-    let log = read(&folder).expect("opens");
-    let _first = Writer::resume(&log.folder, &log.end).expect("resumes");
-    assert!(matches!(
-        Writer::resume(&log.folder, &log.end),
-        Err(StoreError::InUse(_))
-    ));
-}
-
-#[test]
 fn a_log_that_grew_since_it_was_read_is_refused_and_kept() {
     let (_place, folder) = written();
     let path = folder.join(LOG_NAME);
@@ -209,24 +198,6 @@ fn two_executions_of_one_second_get_two_folders() {
     let first = Writer::create(place.path(), "x", 1).expect("created");
     let second = Writer::create(place.path(), "x", 1).expect("created");
     assert_ne!(first.folder(), second.folder());
-}
-
-#[test]
-fn a_folder_that_cannot_be_written_is_said() {
-    let place = tempfile::tempdir().expect("a folder");
-    let file = place.path().join("file");
-    fs::write(&file, "").expect("written");
-    let error = Writer::create(&file, "x", 1)
-        .expect_err("no folder")
-        .to_string();
-    assert!(
-        error.contains("cannot write") && error.contains("--out"),
-        "{error}"
-    );
-    let error = Writer::create(place.path(), "x", usize::MAX >> 24)
-        .expect_err("too full")
-        .to_string();
-    assert!(error.contains("MiB free"), "{error}");
 }
 
 fn lines(folder: &std::path::Path) -> Vec<String> {
@@ -308,20 +279,6 @@ fn changed_removed_swapped_doubled_inserted_and_spliced_lines_are_refused() {
 }
 
 #[test]
-fn damaged_lines_are_left_out_where_that_is_asked_for() {
-    let (_place, folder) = written();
-    let mut changed = lines(&folder);
-    changed[4] = changed[4].replace("the agent died", "the agent lied");
-    fs::write(folder.join(LOG_NAME), changed.concat()).expect("written");
-    let mut found = Vec::new();
-    let mut file = LogFile::open(&folder, Damaged::LeaveOut).expect("opens");
-    let end = file.read(&mut |_, event| found.push(event)).expect("reads");
-    let mut expected = events();
-    expected.remove(4);
-    assert_eq!((found, end.damaged), (expected, vec![5]));
-}
-
-#[test]
 fn a_log_of_an_earlier_build_is_refused_with_what_keeps_its_figures() {
     let (_place, folder) = written();
     let path = folder.join(LOG_NAME);
@@ -337,17 +294,4 @@ fn a_log_of_an_earlier_build_is_refused_with_what_keeps_its_figures() {
         assert!(error.contains("never released"), "{error}");
         assert!(error.contains("show --format csv"), "{error}");
     }
-}
-
-#[test]
-fn an_mtu_is_of_every_link_of_a_lab_file() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("lab.toml");
-    let lab = "hosts = [\"a\", \"b\"]\n[[link]]\nends = [\"a\", \"b\"]\nmtu_bytes = 1400\n";
-    std::fs::write(&path, lab).expect("a file");
-    let name = path.to_str().expect("a path");
-    let mtu = |asked| bitcost_execute::labs::spec(name, asked).map(|lab| lab.mtu_bytes);
-    assert_eq!(mtu(None).expect("a lab"), 1400);
-    assert_eq!(mtu(Some(9000)).expect("a lab"), 9000);
-    assert!(mtu(Some(60)).is_err());
 }

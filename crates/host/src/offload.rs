@@ -288,49 +288,6 @@ mod tests {
     }
 
     #[test]
-    fn lro_is_requested_only_if_changeable_or_stuck_on() {
-        assert_eq!(
-            names(&planned(&state(&[("rx-lro", "off")]), "on")),
-            ["rx-lro"]
-        );
-        assert!(planned(&state(&[("rx-lro", "off [fixed]")]), "on").is_empty());
-        assert_eq!(
-            names(&planned(&state(&[("rx-lro", "on [fixed]")]), "off")),
-            ["rx-lro"]
-        );
-    }
-
-    #[test]
-    fn unavailable_group_is_requested_to_be_reported() {
-        let fixed = state(&[
-            ("tx-tcp-segmentation", "off [fixed]"),
-            ("tx-tcp6-segmentation", "off [fixed]"),
-        ]);
-        assert_eq!(planned(&fixed, "on").len(), 2);
-        assert!(planned(&fixed, "off").is_empty());
-        let partly = state(&[
-            ("tx-tcp-segmentation", "off"),
-            ("tx-tcp-ecn-segmentation", "off [fixed]"),
-        ]);
-        assert_eq!(names(&planned(&partly, "on")), ["tx-tcp-segmentation"]);
-        assert_eq!(
-            named(&partly, "tcp-segmentation-offload").expect("a group"),
-            ["tx-tcp-segmentation"]
-        );
-    }
-
-    #[test]
-    fn unknown_feature_has_suggestions() {
-        let found = state(&[("tx-udp-segmentation", "on")]);
-        let said = named(&found, "tx-udp-segmentatoin").expect_err("unknown");
-        assert!(
-            said.contains("did you mean `tx-udp-segmentation`"),
-            "{said}"
-        );
-        assert!(named(&found, "ts").expect_err("unknown").contains("tso"));
-    }
-
-    #[test]
     fn word_of_a_bit_contains_its_request() {
         for (changeable, request, active) in
             [(true, true, false), (true, false, true), (true, true, true)]

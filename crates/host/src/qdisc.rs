@@ -347,11 +347,6 @@ mod tests {
                 1,
                 Some("a qdisc fq_codel with filters"),
             ),
-            (
-                &[root("fq_codel", 8)],
-                2,
-                Some("a qdisc fq_codel with filters"),
-            ),
             (&[root("fq_codel", 8)], 0, None),
             (
                 &[root("mq", 0), child("fq_codel", 0), child("fq_codel", 0)],
@@ -364,24 +359,11 @@ mod tests {
                 Some("a tree with tbf 9:"),
             ),
             (
-                &[root("mq", 0), child("pfifo_fast", 0)],
-                0,
-                Some("the kernel's default, which now is fq_codel"),
-            ),
-            (
                 &[root("pfifo_fast", 0)],
                 0,
                 Some("a qdisc pfifo_fast from when"),
             ),
             (&[root("noqueue", 0)], 0, None),
-            (
-                &[
-                    root("noqueue", 0),
-                    qdisc("clsact", 0xffff, 0xffff_fff1, Vec::new()),
-                ],
-                0,
-                None,
-            ),
             (&[root("prio", 7)], 0, Some("a qdisc prio")),
             (&[stab], 0, Some("a size table")),
         ];

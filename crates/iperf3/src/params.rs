@@ -200,17 +200,4 @@ mod tests {
         assert_eq!((params.streams, params.nodelay), (1, false));
         assert_eq!(params.receives(), [false]);
     }
-
-    #[test]
-    fn what_is_not_served_names_its_code() {
-        let code = |json: &str| Params::read(json.as_bytes()).unwrap_err().code;
-        assert_eq!(code(r#"{"sctp":true}"#), code::NO_SCTP);
-        assert_eq!(code(r#"{"tcp":true,"mptcp":true}"#), code::PROTOCOL);
-        assert_eq!(code("{}"), code::PROTOCOL);
-        assert_eq!(code("[]"), code::PARAMS);
-        assert_eq!(code(r#"{"tcp":true,"parallel":129}"#), code::STREAMS);
-        assert_eq!(code(r#"{"tcp":true,"len":1048577}"#), code::BLOCK_SIZE);
-        assert_eq!(code(r#"{"udp":true,"len":65508}"#), code::UDP_BLOCK_SIZE);
-        assert_eq!(code(r#"{"tcp":true,"time":-1}"#), code::PARAMS);
-    }
 }

@@ -67,37 +67,3 @@ impl Limits {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_limit_names_itself() {
-        let limits = Limits {
-            duration: Duration::from_secs(60),
-            bitrate: Some(10_000_000),
-            clients: 1,
-            flows: 4,
-        };
-        let judged = |json: &str| limits.check(&Params::read(json.as_bytes()).unwrap());
-        assert_eq!(
-            judged(r#"{"tcp":1,"time":50,"omit":10,"bandwidth":5000000,"parallel":2}"#),
-            Ok(())
-        );
-        let rule = |json: &str| judged(json).unwrap_err().rule;
-        let limit = |json: &str| judged(json).unwrap_err().limit;
-        assert_eq!(limit(r#"{"tcp":1,"time":61}"#), Some("max-duration"));
-        assert_eq!(limit(r#"{"tcp":1,"time":1}"#), Some("max-rate"));
-        assert!(
-            rule(r#"{"tcp":1,"time":51,"omit":10,"bandwidth":1}"#)
-                .contains("--max-duration is 60 s")
-        );
-        assert!(rule(r#"{"tcp":1,"time":0,"bandwidth":1}"#).contains("without an end"));
-        assert!(rule(r#"{"tcp":1,"time":1}"#).contains("--max-rate"));
-        assert!(
-            rule(r#"{"udp":1,"num":1,"bandwidth":5000001,"parallel":2}"#)
-                .contains("10000002 bit/s")
-        );
-    }
-}

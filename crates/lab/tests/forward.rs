@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bitcost_lab::emulator::{Counters, Device, Emulator, Handle, Limit, Schedule, Settings, Size};
+use bitcost_lab::emulator::{Counters, Device, Emulator, Handle, Limit, Settings};
 use bitcost_sys::socket::{SO_SNDBUF, SO_SNDBUFFORCE};
 use bitcost_testkit::gap::{DEVICE, Gap};
 
@@ -27,7 +27,6 @@ bitcost_testkit::trials! { PrivateNetwork:
     a_burst_of_rate_by_delay_and_8_mib_waits_for_the_emulator,
     packets_that_wait_in_a_shaper_do_not_hold_up_the_emulator,
     what_the_ring_drops_is_counted,
-    losses_are_those_of_the_seed,
     a_short_queue_drops_and_says_so,
     a_long_mtu_passes,
     the_longest_mtu_passes;
@@ -263,38 +262,6 @@ fn what_the_ring_drops_is_counted() {
     });
     assert!(counters.missed_packets > 0, "{counters:?}");
     assert!(counters.arrived.packets > 512, "{counters:?}");
-}
-
-fn losses_are_those_of_the_seed() {
-    let lossy = Settings {
-        loss: 0.05,
-        ..held(1)
-    };
-    let path = Path::new(MTU_BYTES, [lossy.clone(), held(0)]);
-    let [near, far] = path.udp();
-    let to: SocketAddr = far.local_addr().expect("address");
-    for _ in 0..100 {
-        (0..20).for_each(|_| drop(near.send_to(&[1; 100], to)));
-        thread::sleep(Duration::from_millis(1));
-    }
-    let counters = path.counters(0, |counters| {
-        counters.arrived.packets >= 2000
-            && counters.departed.packets + counters.lost.packets == counters.arrived.packets
-    });
-    let mut expected = Schedule::new(lossy, 7, 0);
-    (0..counters.arrived.packets).for_each(|at| {
-        expected.arrive(
-            at,
-            Size {
-                segments: 1,
-                bytes: 142,
-            },
-            || (),
-        )
-    });
-    assert!(counters.lost.packets > 0);
-    assert_eq!(counters.lost.packets, expected.counters().lost.packets);
-    assert_eq!(counters.overflowed.packets, 0);
 }
 
 fn a_short_queue_drops_and_says_so() {

@@ -10,16 +10,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use bitcost_lab::{DAEMON_VERB, Lab, LabError, Napi, NapiState, Topology};
 use bitcost_sys::namespace::{Kind, enter};
-use bitcost_testkit::assert_says;
 
-const NOBODY: u32 = 65534;
 const GONE_LIMIT: Duration = Duration::from_secs(2);
 /// Exit status of a test or helper that needs what this machine lacks.
 const IMPOSSIBLE: i32 = 77;
@@ -48,10 +45,8 @@ bitcost_testkit::trials! { Host:
     hosts_of_a_pair_reach_each_other,
     udp_is_received_in_the_kernel_thread,
     an_inline_lab_is_inline,
-    an_ordinary_user_has_the_same_lab,
     drop_leaves_nothing,
     a_killed_controller_leaves_nothing,
-    what_is_wrong_is_said,
     frames_of_a_wire_pass_no_filter_of_ip;
 }
 
@@ -253,37 +248,6 @@ fn an_inline_lab_is_inline() {
     exchange(&lab);
 }
 
-fn an_ordinary_user_has_the_same_lab() {
-    if bitcost_sys::process::effective_uid() != 0 {
-        return check_lab();
-    }
-    let folder = tempfile::Builder::new()
-        .permissions(open_to_all())
-        .tempdir()
-        .unwrap();
-    let program = folder.path().join("lab-test");
-    std::fs::copy(me(), &program).unwrap();
-    let mut command = Command::new(&program);
-    let output = command
-        .arg("check-lab")
-        .current_dir(folder.path())
-        .uid(NOBODY)
-        .gid(NOBODY)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.code() == Some(IMPOSSIBLE) {
-        eprintln!("an ordinary user cannot make a lab here: {said}");
-        return;
-    }
-    assert!(output.status.success(), "{said}");
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "checked");
-}
-
-fn open_to_all() -> std::fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o755)
-}
-
 /// The verb that an ordinary user runs.
 fn check_lab() {
     assert_ne!(bitcost_sys::process::effective_uid(), 0);
@@ -350,27 +314,6 @@ fn a_killed_controller_leaves_nothing() {
     child.kill().unwrap();
     assert_gone(&pids, &inodes);
     child.wait().unwrap();
-}
-
-fn what_is_wrong_is_said() {
-    let lab = up(Napi::Inline);
-    let missing = lab
-        .command_in("h9", &mut Command::new("true"))
-        .unwrap_err()
-        .to_string();
-    assert_eq!(missing, "the lab has no host \"h9\"; it has h1, h2");
-    let mut small = pair(1500, Napi::Inline);
-    small.links[0].mtu_bytes = 10;
-    let mtu = Lab::up(&me(), &small).unwrap_err().to_string();
-    assert_says(&mtu, &["the MTU of h1-eth0 to h2-eth0 is 10 bytes"]);
-    let program = Lab::up(Path::new("/no/such"), &pair(1500, Napi::Inline))
-        .unwrap_err()
-        .to_string();
-    assert!(program.contains("/no/such"), "{program}");
-    let silent = Lab::up(Path::new("/bin/true"), &pair(1500, Napi::Inline))
-        .unwrap_err()
-        .to_string();
-    assert!(silent.contains("the lab daemon failed"), "{silent}");
 }
 
 /// Prints whether frames of bridges pass filters of IP and ARP in the network namespace that the last

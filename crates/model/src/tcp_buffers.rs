@@ -77,20 +77,3 @@ impl TcpBuffers {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_no_room_is_refused() {
-        assert_eq!(
-            TcpBuffers::parse("20MiB"),
-            Some(TcpBuffers::Bytes(20_971_520))
-        );
-        assert_eq!(TcpBuffers::parse("0.5bdp"), Some(TcpBuffers::MilliBdp(500)));
-        for text in ["", "bdp", "-1 bdp", "8 bpd", "0 bdp", "1", "9G", "nan bdp"] {
-            assert_eq!(TcpBuffers::parse(text), None, "{text}");
-        }
-    }
-}

@@ -96,50 +96,6 @@ fn cpu_lines_are_complete(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Linux 6.18, two CPUs.
-    const LINUX_6_18: &str = "\
-cpu  5348 7 2290 274580 421 3 223 12 0 0
-cpu0 2215 3 1045 138055 26 1 91 10 0 0
-cpu1 3133 4 1244 136525 394 2 131 1 0 0
-intr 504889 0 0 0
-ctxt 1303263
-cpu9 1 1 1 1 1 1 1 1 1 1
-";
-
-    /// Linux 2.6.32 has no guest_nice; CPU 1 is offline, and CPU 2 runs a virtual machine.
-    const LINUX_2_6_32: &str = "\
-cpu  300 0 100 1000 10 1 2 0 250
-cpu0 10 0 50 600 5 0 1 0 0
-cpu2 290 0 50 400 5 1 1 0 250
-intr 10
-";
-
-    #[test]
-    fn each_cpu_has_its_times() {
-        let cpus = parse(LINUX_6_18);
-        assert_eq!(cpus.len(), 2);
-        let first = CpuTicks {
-            cpu: 0,
-            user: 2218,
-            system: 1045,
-            irq: 1,
-            softirq: 91,
-            steal: 10,
-            idle: 138_055,
-            iowait: 26,
-        };
-        assert_eq!(cpus[0], first);
-        assert_eq!(cpus[1].cpu, 1);
-    }
-
-    #[test]
-    fn guest_time_is_not_counted_twice() {
-        let cpus = parse(LINUX_2_6_32);
-        assert_eq!(cpus.iter().map(|cpu| cpu.cpu).collect::<Vec<_>>(), [0, 2]);
-        assert_eq!(cpus[1].user, 290);
-        assert_eq!(cpus[1].busy(), 290 + 50 + 1 + 1);
-    }
-
     #[test]
     fn unknown_lines_are_left_out() {
         assert!(parse("").is_empty());

@@ -49,19 +49,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_counters_are_found() {
-        let text = "Name:\tcat\nvoluntary_ctxt_switches:\t14\nnonvoluntary_ctxt_switches:\t2\nx86_Thread_features:\t\n";
-        assert_eq!(
-            parse(text),
-            Some(Switches {
-                voluntary: 14,
-                involuntary: 2
-            })
-        );
-        assert_eq!(parse("Name:\tcat\n"), None);
-    }
-
-    #[test]
     fn each_sleep_of_this_thread_is_a_voluntary_switch() {
         let probe = SwitchProbe::open(Path::new("/proc/thread-self/status"));
         let mut buffer = Vec::new();
@@ -73,14 +60,6 @@ mod tests {
         assert!(
             after.voluntary >= before.voluntary + 5,
             "{before:?} {after:?}"
-        );
-    }
-
-    #[test]
-    fn missing_thread_is_absent() {
-        assert_eq!(
-            SwitchProbe::open(Path::new("/proc/0/status")).read(&mut Vec::new()),
-            None
         );
     }
 }

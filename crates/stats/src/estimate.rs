@@ -76,23 +76,9 @@ fn medians(by_block: &[Vec<Vec<f64>>], chosen: &[usize], sides: usize) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ratio_interval;
 
     fn side(values: &[f64]) -> Vec<(u32, f64)> {
         (0..).zip(values.iter().copied()).collect()
-    }
-
-    #[test]
-    fn estimate_of_a_ratio_agrees_with_ratio_interval() {
-        let (a, b) = (
-            side(&[9.0, 8.0, 11.0, 12.0, 7.0]),
-            side(&[3.0, 4.0, 3.5, 5.0, 2.0]),
-        );
-        let ratio = |medians: &[f64]| Some(medians[0] / medians[1]);
-        assert_eq!(
-            estimate_interval(&[&a, &b], 5, ratio),
-            ratio_interval(&a, &b, 5)
-        );
     }
 
     #[test]

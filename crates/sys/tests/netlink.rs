@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
@@ -19,13 +18,8 @@ bitcost_testkit::trials! { PrivateNetwork:
     a_peer_goes_to_another_namespace,
     addresses_work_at_once,
     routes_are_reported,
-    qdiscs_are_listed,
-    queue_replaces_the_root_qdisc,
-    features_are_those_of_ethtool,
-    unknown_feature_is_named,
     refusal_has_the_message_of_the_kernel,
-    napi_of_a_veth_with_gro_is_listed,
-    the_driver_of_a_veth_is_veth;
+    napi_of_a_veth_with_gro_is_listed;
 }
 
 fn pair(rtnl: &mut Rtnl, mtu_bytes: u32, peer_netns: Option<Netns<'_>>) {
@@ -123,86 +117,6 @@ fn addresses_work_at_once() {
     }
 }
 
-fn qdiscs_are_listed() {
-    let mut rtnl = Rtnl::open().unwrap();
-    let lo = rtnl.link("lo").unwrap();
-    let qdiscs = rtnl.qdiscs(lo.index).unwrap();
-    let found: Vec<_> = qdiscs
-        .iter()
-        .map(|q| (q.kind.as_str(), q.handle, q.parent))
-        .collect();
-    assert_eq!(found, [("noqueue", 0, 0xffff_ffff)]);
-}
-
-fn queue_replaces_the_root_qdisc() {
-    let mut rtnl = Rtnl::open().unwrap();
-    pair(&mut rtnl, 1500, None);
-    let a = rtnl.link("a0").unwrap();
-    rtnl.set_up(a.index, true).unwrap();
-    for limit_packets in [10_000, 20_000] {
-        rtnl.set_root_pfifo(a.index, limit_packets).unwrap();
-        let qdiscs = rtnl.qdiscs(a.index).unwrap();
-        assert_eq!(
-            qdiscs
-                .iter()
-                .map(|q| (q.kind.as_str(), q.parent))
-                .collect::<Vec<_>>(),
-            [("pfifo", 0xffff_ffff)]
-        );
-        let Ok(tc) = Command::new("tc")
-            .args(["qdisc", "show", "dev", "a0"])
-            .output()
-        else {
-            continue;
-        };
-        let shown = String::from_utf8_lossy(&tc.stdout).into_owned();
-        assert_says(&shown, &[&format!("limit {limit_packets}p")]);
-    }
-}
-
-fn features_are_those_of_ethtool() {
-    let mut rtnl = Rtnl::open().unwrap();
-    pair(&mut rtnl, 1500, None);
-    let Ok(output) = Command::new("ethtool").args(["-k", "a0"]).output() else {
-        return;
-    };
-    let features = Ethtool::open().unwrap().features("a0").unwrap();
-    assert!(features.len() > 40, "{features:?}");
-    let printed = String::from_utf8(output.stdout).unwrap();
-    let mut compared = 0;
-    for line in printed.lines() {
-        let Some((name, value)) = line.trim().split_once(": ") else {
-            continue;
-        };
-        let Some(feature) = features.get(name) else {
-            continue;
-        };
-        assert_eq!(feature.active, value.starts_with("on"), "{line}");
-        assert_eq!(
-            !feature.is_changeable(),
-            value.contains("[fixed]"),
-            "{line}"
-        );
-        compared += 1;
-    }
-    assert!(
-        compared > 30,
-        "only {compared} features compared:\n{printed}"
-    );
-}
-
-fn unknown_feature_is_named() {
-    pair(&mut Rtnl::open().unwrap(), 1500, None);
-    let asked = BTreeMap::from([("tcp-segmentation-offload".to_owned(), false)]);
-    let error = Ethtool::open()
-        .unwrap()
-        .set_features("a0", &asked)
-        .unwrap_err();
-    let said = error.to_string();
-    assert!(said.contains("tcp-segmentation-offload"), "{said}");
-    assert_says(&said, &["the kernel says: bit name not found"]);
-}
-
 fn refusal_has_the_message_of_the_kernel() {
     let mut rtnl = Rtnl::open().unwrap();
     pair(&mut rtnl, 1500, None);
@@ -243,12 +157,4 @@ fn napi_of_a_veth_with_gro_is_listed() {
         assert!(!napis.is_empty());
         assert_eq!(napis[0].thread_pid, None);
     }
-}
-
-fn the_driver_of_a_veth_is_veth() {
-    pair(&mut Rtnl::open().unwrap(), 1500, None);
-    let driver = bitcost_sys::ethtool::driver("a0").unwrap();
-    assert_eq!(driver.name.as_deref(), Some("veth"));
-    let missing = bitcost_sys::ethtool::driver("no-such").unwrap_err();
-    assert_eq!(missing.raw_os_error(), Some(19));
 }

@@ -207,29 +207,4 @@ mod tests {
         assert_eq!((message, tag.short(3)), ([7, 6, 5], &message[..]));
         assert_ne!(other.short(3), message);
     }
-
-    #[test]
-    fn loss_reordering_and_duplicates_are_distinguished() {
-        let mut tracker = Tracker::default();
-        let arrivals: Vec<Arrival> = [0, 1, 3, 2, 3, 10, 2]
-            .into_iter()
-            .map(|n| tracker.note(n))
-            .collect();
-        use Arrival::{New, Reordered, Repeated};
-        assert_eq!(
-            arrivals,
-            [New, New, New, Reordered, Repeated, New, Repeated]
-        );
-    }
-
-    #[test]
-    fn number_outside_the_window_is_late() {
-        let mut tracker = Tracker::default();
-        tracker.note(0);
-        tracker.note(WINDOW * 3 + 5);
-        assert_eq!(tracker.note(5), Arrival::Late);
-        assert_eq!(tracker.note(WINDOW * 2 + 6), Arrival::Reordered);
-        assert_eq!(tracker.note(WINDOW * 3 + 4), Arrival::Reordered);
-        assert_eq!(tracker.note(WINDOW * 3 + 4), Arrival::Repeated);
-    }
 }

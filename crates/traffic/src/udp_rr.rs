@@ -317,28 +317,4 @@ mod tests {
             assert_eq!(numbering.read(&[HELLO_MARK; 24]), None);
         }
     }
-
-    #[test]
-    fn request_of_another_run_is_refused() {
-        let (tag, other) = (Tag::of(&[7; 16]), Tag::of(&[8; 16]));
-        let pairs = [
-            (Numbering::Long(tag), Numbering::Long(other)),
-            (Numbering::Short(tag, 1), Numbering::Short(other, 1)),
-        ];
-        for (numbering, foreign) in pairs {
-            let mut request = [0; 8];
-            foreign.write(&mut request, Phase::Measured, 5);
-            assert_eq!(numbering.read(&request), None, "{numbering:?}");
-        }
-    }
-
-    #[test]
-    fn duplicate_request_is_not_new() {
-        let (long, short) = (
-            Numbering::Long(Tag::of(&[7; 16])),
-            Numbering::Short(Tag::of(&[7; 16]), 0),
-        );
-        assert!(long.is_new(5, Some(4)) && !long.is_new(3, Some(4)));
-        assert!(short.is_new(0, Some(63)) && !short.is_new(4, Some(4)));
-    }
 }

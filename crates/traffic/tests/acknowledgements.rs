@@ -1,4 +1,4 @@
-//! The acknowledgements of every TCP workload and mode, compared with those of plain socket loops
+//! The acknowledgements of a TCP stream in every mode, compared with those of plain socket loops
 //! that make the same calls: counts of segments (`TCP_INFO`, `/proc/net/snmp`, `/proc/net/netstat`),
 //! no times.
 //!
@@ -43,25 +43,10 @@ fn main() {
             (&*name.leak(), run)
         })
         .collect();
-    let others: [(&str, fn()); 6] = [
+    let others: [(&str, fn()); 2] = [
         ("an answer halves the ACKs", answer_halves_the_acks),
         ("spinning receiver", || {
             stream_is_like_a_plain_loop(&spinning(stream()));
-        }),
-        ("tcp_rr", || {
-            transactions_are_like(&transactions(Workload::TcpRr), plain_rr());
-        }),
-        ("tcp_rr, spinning", || {
-            transactions_are_like(&spinning(transactions(Workload::TcpRr)), plain_rr());
-        }),
-        ("tcp_crr", || {
-            transactions_are_like(&transactions(Workload::TcpCrr), plain_connections(true));
-        }),
-        ("tcp_connect", || {
-            transactions_are_like(
-                &transactions(Workload::TcpConnect),
-                plain_connections(false),
-            );
         }),
     ];
     trials.extend(others.map(|(name, run)| (name, Box::new(run) as bitcost_testkit::Run)));
@@ -86,17 +71,6 @@ fn of_mode(row: &Row) -> Conditions {
         Role::Receiver => conditions.receive_mode = row.mode,
     }
     conditions
-}
-
-fn transactions(workload: Workload) -> Conditions {
-    Conditions {
-        workload,
-        request_size_bytes: SIZE as u32,
-        response_size_bytes: SIZE as u32,
-        stop_messages: Some(MESSAGES as u64),
-        warmup_ms: 0,
-        ..Conditions::default()
-    }
 }
 
 fn spinning(conditions: Conditions) -> Conditions {
@@ -292,76 +266,4 @@ fn stream_is_like_a_plain_loop(conditions: &Conditions) {
         "delayed ACKs: {facts}"
     );
     assert_eq!(own.info.data_segs_out, Some(0), "nothing is sent back");
-}
-
-/// Segments without data per transaction, over one connection or a connection for each. The run's own first connection adds those of opening and closing it.
-fn transactions_are_like(conditions: &Conditions, plain: Tcp) {
-    let (_, own) = counted(|| play(conditions));
-    let per_transaction = |tcp: Tcp| tcp.bare as f64 / MESSAGES as f64;
-    let difference = per_transaction(own) - per_transaction(plain);
-    // A first connection has at most 8 of them.
-    let first = 8.0 / MESSAGES as f64;
-    assert!(
-        difference.abs() < TOLERANCE + first,
-        "{own:?}, a plain loop {plain:?}"
-    );
-    assert!(
-        own.delayed - plain.delayed < MESSAGES as i64 / 4,
-        "delayed ACKs: {own:?}, a plain loop {plain:?}"
-    );
-}
-
-fn plain_rr() -> Tcp {
-    counted(|| {
-        let listener = TcpListener::bind((HERE, 0)).expect("binds");
-        let address = listener.local_addr().expect("an address");
-        let server = thread::spawn(move || {
-            let (mut stream, _) = listener.accept().expect("accepts");
-            let mut buffer = [0; SIZE];
-            for _ in 0..MESSAGES {
-                stream.read_exact(&mut buffer).expect("a request");
-                stream.write_all(&buffer).expect("a response");
-            }
-            let _ = stream.read(&mut buffer);
-        });
-        let mut stream = TcpStream::connect(address).expect("connects");
-        let mut buffer = [1; SIZE];
-        for _ in 0..MESSAGES {
-            stream.write_all(&buffer).expect("a request");
-            stream.read_exact(&mut buffer).expect("a response");
-        }
-        stream.shutdown(Shutdown::Write).expect("ends");
-        server.join().expect("no panic");
-    })
-    .1
-}
-
-/// A connection for each transaction, which the server closes first; with a request and a response,
-/// or without data.
-fn plain_connections(with_data: bool) -> Tcp {
-    counted(|| {
-        let listener = TcpListener::bind((HERE, 0)).expect("binds");
-        let address = listener.local_addr().expect("an address");
-        let server = thread::spawn(move || {
-            for _ in 0..MESSAGES {
-                let (mut stream, _) = listener.accept().expect("accepts");
-                if with_data {
-                    let mut buffer = [0; SIZE];
-                    stream.read_exact(&mut buffer).expect("a request");
-                    stream.write_all(&buffer).expect("a response");
-                }
-            }
-        });
-        for _ in 0..MESSAGES {
-            let mut stream = TcpStream::connect(address).expect("connects");
-            let mut buffer = [1; SIZE];
-            if with_data {
-                stream.write_all(&buffer).expect("a request");
-                stream.read_exact(&mut buffer).expect("a response");
-            }
-            assert_eq!(stream.read(&mut buffer).expect("the server's end"), 0);
-        }
-        server.join().expect("no panic");
-    })
-    .1
 }

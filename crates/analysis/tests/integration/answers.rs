@@ -1,11 +1,6 @@
 //! Known answers: those of the paper, of standards, and of the lab's text.
 
-use std::time::Duration;
-
-use bitcost_analysis::theory::{
-    Bdp, Counted, Framing, Goodput, OnWire, Pacing, Transport, bdp_bytes,
-};
-use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_analysis::theory::{Counted, Framing, Goodput, OnWire, Transport};
 use bitcost_model::place::IpVersion;
 
 const TCP: Transport = Transport::Tcp { timestamps: true };
@@ -116,40 +111,4 @@ fn large_datagrams_are_cut_by_ip() {
     framing.ip = IpVersion::V6;
     // 1448 bytes of data with 40 and 8 bytes of headers.
     assert_eq!(framing.fragments(2000), [(1, 1496), (1, 608)]);
-}
-
-#[test]
-fn the_pacing_rate_is_that_of_the_papers_script() {
-    let of = |size| Conditions {
-        message_size_bytes: size,
-        ..Conditions::of(Workload::UdpStream)
-    };
-    let pacing = |size| Pacing {
-        conditions: of(size),
-        rate_bps: 1_000_000_000,
-        mtu_bytes: 8896,
-    };
-    // RATE=`expr 125000000 \* 1066`; RATE=`expr $RATE / 1024`
-    let small = pacing(1024);
-    assert_eq!(
-        (small.wire_bytes(), small.bytes_per_second()),
-        (1066, 130_126_953)
-    );
-    assert_eq!(pacing(8192).bytes_per_second(), 125_640_869);
-    assert!(pacing(8192).check().is_ok() && pacing(65_508).check().is_err());
-}
-
-#[test]
-fn the_product_is_in_bytes_and_mib_is_not_mb() {
-    assert_eq!(
-        bdp_bytes(1_000_000_000, Duration::from_millis(20)),
-        2_500_000
-    );
-    assert_eq!(bdp_bytes(1, Duration::from_nanos(1)), 0);
-    let bdp = Bdp {
-        rate_bps: 1_000_000_000,
-        rtt: Duration::from_millis(20),
-        mtu_bytes: 1500,
-    };
-    assert_eq!((bdp.segments(), bdp.super_packets()), (1727, 39));
 }

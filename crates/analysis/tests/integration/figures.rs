@@ -166,21 +166,6 @@ fn assert_close(found: Option<f64>, expected: f64) {
 }
 
 #[test]
-fn throughput_is_compared_with_the_capacity_where_there_is_one() {
-    let run = Run::udp();
-    let part = metric("throughput_of_capacity_pct").unwrap().compute;
-    assert_eq!(part(&run.view()), None);
-    let capacity_mbps = run.figure("throughput_mbps").map(|mbps| mbps * 2.0);
-    assert_close(
-        part(&RunView {
-            capacity_mbps,
-            ..run.view()
-        }),
-        50.0,
-    );
-}
-
-#[test]
 fn throughput_counts_bits_of_user_data() {
     let mut run = Run::udp();
     run.receiver.window_end_ns = 9_000_000_000;
@@ -626,21 +611,6 @@ fn netperf_divides_by_all_ticks_and_by_what_was_sent() {
 }
 
 #[test]
-fn segments_are_counted_by_the_kernel() {
-    let mut run = Run::udp();
-    assert_eq!(run.figure("segment_size_bytes"), None);
-    run.sender.tcp_info = Some(TcpInfo {
-        bytes_sent: Some(1_024_000),
-        data_segs_out: Some(1000),
-        rtt_us: Some(80),
-        ..TcpInfo::default()
-    });
-    run.assert_has("segment_size_bytes", 1024.0);
-    run.assert_has("rtt_us", 80.0);
-    assert_eq!(run.figure("retransmits"), None);
-}
-
-#[test]
 fn what_was_not_measured_is_absent() {
     let mut run = Run {
         shared_cpus: false,
@@ -655,43 +625,6 @@ fn what_was_not_measured_is_absent() {
     for metric in METRICS {
         assert_eq!((metric.compute)(&run.view()), None, "{}", metric.name);
     }
-}
-
-#[test]
-fn names_are_unique_and_end_in_their_unit() {
-    let mut names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), METRICS.len());
-    let units = [
-        "_mbps",
-        "_us_per_kib",
-        "_transaction",
-        "_us",
-        "_ns",
-        "_pct",
-        "_bytes",
-        "_per_second",
-        "retransmits",
-        "_call",
-        "_packets",
-        "_segments",
-        "_per_message",
-        "_per_segment",
-        "_per_packet",
-        "_per_mib",
-    ];
-    assert!(
-        names
-            .iter()
-            .all(|name| units.iter().any(|unit| name.ends_with(unit))),
-        "{names:?}"
-    );
-    assert!(
-        METRICS
-            .iter()
-            .all(|metric| !metric.doc.is_empty() && !metric.title.is_empty())
-    );
 }
 
 #[test]

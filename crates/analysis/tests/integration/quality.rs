@@ -152,12 +152,6 @@ fn a_host_that_was_as_busy_before_tells_nothing_of_the_run() {
 }
 
 #[test]
-fn a_busy_run_on_an_idle_host_is_not_weak() {
-    let run = Run::new(true, [180, 190]).rested([0, 1]);
-    assert_eq!(run.marks(), []);
-}
-
-#[test]
 fn foreign_load_is_a_mark_before_the_block_and_in_the_run() {
     // Another program used CPU 1, on which the sender's thread did not run.
     let run = Run::new(false, [100, 100]).rested([0, 30]);

@@ -129,25 +129,6 @@ fn the_kernels_receive_threads_are_no_other_programs() {
 }
 
 #[test]
-fn on_two_machines_moderation_and_another_cpu_are_advised() {
-    let found = verdict(&waiting(0.6, Some(0.01)), false, &small_messages());
-    assert_eq!(found.chosen.rival, Some(Rival::ReceiveWork));
-    let remedy = found.remedy();
-    for way in ["larger messages", "coalesce=", "--sender-cpus"] {
-        assert!(remedy.contains(way), "{way}: {remedy}");
-    }
-}
-
-#[test]
-fn other_programs_are_to_be_stopped() {
-    for (programs, rival) in [(Some(0.4), Rival::Programs), (None, Rival::Unknown)] {
-        let found = verdict(&waiting(0.6, programs), true, &small_messages());
-        assert_eq!(found.chosen.rival, Some(rival), "{programs:?}");
-        assert!(found.remedy().contains("stop or move"), "{found:?}");
-    }
-}
-
-#[test]
 fn a_tenth_of_a_cpu_of_other_programs_is_said_first() {
     let of = |programs, shared| verdict(&waiting(0.6, programs), shared, &small_messages()).others;
     let found = of(Some(0.45), false).unwrap();

@@ -671,45 +671,6 @@ fn requests_wait_for_answers_or_for_woken_threads() {
 }
 
 #[test]
-fn what_is_set_is_not_advised() {
-    let set = Transactions {
-        busy_polls: true,
-        same_cpus: true,
-        connects: true,
-        wake: Some(WakeUp {
-            call_ns: 30_000.0,
-            run_ns: 50_000.0,
-        }),
-        ..requests()
-    };
-    let verdict = decide(&transactional(set));
-    assert_eq!(
-        verdict.remedy(),
-        "wake less often: more requests for each connection"
-    );
-    // A thread that polls is on a CPU all the time.
-    let polling = Signals {
-        sender: times(1.0, 0.0, 0.0),
-        ..transactional(Transactions { wake: None, ..set })
-    };
-    assert_eq!(named(&polling), "unknown");
-}
-
-#[test]
-fn a_low_rate_is_held_back_less_often() {
-    let slow = |overlimits| Signals {
-        sender: times(0.01, 0.0, 0.0),
-        hops: vec![Hop {
-            passed_bps: 1e6,
-            ..hop("w1-eth2", 0.0, overlimits, 1.0).remove(0)
-        }],
-        ..calm()
-    };
-    assert_eq!(named(&slow(5.0)), "link or shaper rate at w1-eth2");
-    assert_eq!(named(&slow(0.5)), "unknown");
-}
-
-#[test]
 fn thin_evidence_is_unknown_and_says_what_was_closest() {
     let verdict = decide(&calm());
     assert_eq!(
@@ -782,14 +743,4 @@ fn the_table_of_limiters_is_the_one_of_the_method() {
         method.contains(&format!("| verdict | evidence |\n|---|---|\n{rows}\n")),
         "docs/method/bottleneck.md must have these rows:\n{rows}"
     );
-}
-
-#[test]
-fn every_limiter_has_its_name_and_what_to_change() {
-    for (place, row) in LIMITERS.iter().enumerate() {
-        assert!(!row.title.is_empty() && !row.remedy.is_empty(), "{row:?}");
-        let same = |other: &&bitcost_analysis::explain::LimiterRow| other.name == row.name;
-        assert_eq!(LIMITERS.iter().position(same), Some(place));
-        assert_eq!(row.questions.is_empty(), row.name == "unknown");
-    }
 }

@@ -16,19 +16,6 @@ fn said(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-#[test]
-fn rows_are_refused_by_forms_that_hold_none() {
-    let output = bitcost(&["show", LOG, "--format", "iperf3", "--rows", "intervals"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        said(&output).contains("--rows needs --format text, md, csv, json"),
-        "{}",
-        said(&output)
-    );
-    let csv = bitcost(&["show", LOG, "--format", "csv", "--rows", "intervals"]);
-    assert_eq!(csv.status.code(), Some(0), "{}", said(&csv));
-}
-
 /// The recorded execution, changed so that an offload of its run was not as requested. The folder
 /// exists as long as the value.
 fn left_out() -> (tempfile::TempDir, String) {

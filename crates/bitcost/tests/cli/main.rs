@@ -10,7 +10,6 @@ mod mistakes;
 mod report;
 mod rooms;
 mod screens;
-mod sessions;
 mod studies;
 mod terminal;
 mod unit_file;

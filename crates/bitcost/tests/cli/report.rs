@@ -56,12 +56,3 @@ fn where_nothing_opens_it_the_report_is_written_and_that_is_said() {
         assert!(folder.path().join("r.html").is_file());
     }
 }
-
-#[test]
-fn standard_output_cannot_be_opened() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = report(folder.path(), "-");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("--out - writes none"), "{said}");
-}

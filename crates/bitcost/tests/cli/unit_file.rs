@@ -116,23 +116,6 @@ fn systemd_takes_the_unit() {
 }
 
 #[test]
-fn a_mistake_in_the_unit_is_not_overlooked() {
-    if Command::new("systemd-analyze")
-        .arg("--version")
-        .output()
-        .is_err()
-    {
-        eprintln!("skipped: systemd-analyze is not installed");
-        return;
-    }
-    let ((_folder, unit), others) = (unit(false), careless());
-    let text = fs::read_to_string(&unit).unwrap();
-    fs::write(&unit, text + "Frobnicate=yes\n").unwrap();
-    let (said, ours) = analyze(&["verify", "--man=no"], &unit, others.path());
-    assert_eq!(ours.len(), 1, "{said}");
-}
-
-#[test]
 fn the_lines_for_settings_are_in_the_unit_and_the_book() {
     let comment = FOR_SETTINGS.lines().map(|line| format!("#   {line}\n"));
     assert!(read("debian/bitcost.service").contains(&comment.collect::<String>()));

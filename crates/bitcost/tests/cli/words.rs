@@ -37,38 +37,6 @@ fn printed(words: &[&str]) -> String {
     stdout
 }
 
-/// The cells of a plan in their order.
-fn order(words: &[&str]) -> Vec<String> {
-    let text = printed(&[&["plan", "not-all-mbits"], words].concat());
-    let (_, runs) = text.split_once("measured  cell\n").unwrap();
-    // An empty line parts the runs from what they come to.
-    runs.lines()
-        .map_while(|line| Some(line.split_once(" s  ")?.1.to_owned()))
-        .collect()
-}
-
-#[test]
-fn the_seed_alone_decides_the_order() {
-    let first = order(&["--seed", "7", "--blocks", "4"]);
-    assert_eq!(first.len(), 32);
-    assert_eq!(
-        first,
-        order(&["--seed", "7", "--blocks", "4", "--duration", "1s"])
-    );
-    assert_ne!(first, order(&["--seed", "8", "--blocks", "4"]));
-    assert_eq!(first[..16], order(&["--seed", "7", "--blocks", "2"]));
-    let sorted = |block: &[String]| {
-        let mut cells = block.to_vec();
-        cells.sort();
-        cells.dedup();
-        cells
-    };
-    assert!(
-        first.chunks(8).all(|block| sorted(block).len() == 8),
-        "every cell once in each block: {first:#?}"
-    );
-}
-
 /// The lines above and below the runs: where they are made, how many there are, how long they take. A
 /// plan contacts no host, so that the hosts need not exist.
 #[test]
@@ -184,63 +152,6 @@ fn embedded_labs_are_listed_and_printed() {
     );
     assert!(printed(&["lab", "presets", "lab15"]).contains("[egress.s1-eth2]\ndelay = \"20ms\""));
     assert!(printed(&["lab", "presets", "star", "--size", "9"]).contains("\"h9\""));
-}
-
-#[test]
-fn a_plan_says_what_of_its_lab_spoils_the_result() {
-    let folder = tempfile::tempdir().unwrap();
-    let study = "title = \"t\"\nquestion = \"q\"\n[lab]\ntopology = \"lab15\"\n[workload]\nsend_buffer_bytes = 65536\n[[factor]]\nname = \"message_size_bytes\"\nlevels = [1024, 8192]\n";
-    fs::write(folder.path().join("mine.toml"), study).unwrap();
-    let (code, _, stderr) = bitcost(folder.path(), &["plan", "mine.toml"]);
-    assert_eq!(code, Some(0), "{stderr}");
-    for says in [
-        "warning: queue-limit: s1-eth2 has room for 1000 packets; 1G for 20ms are 2500000 bytes",
-        "warning: one-way-delay: ",
-        "warning: buffers: the send buffer holds at most 65536 bytes, less than the bandwidth-delay product of 2500000 bytes",
-    ] {
-        assert_eq!(stderr.matches(says).count(), 1, "{says}: {stderr}");
-    }
-    fs::write(
-        folder.path().join("sized.toml"),
-        study.replace("send_buffer_bytes = 65536", "tcp_buffers = \"8 bdp\""),
-    )
-    .unwrap();
-    let (code, _, stderr) = bitcost(folder.path(), &["plan", "sized.toml"]);
-    assert!(
-        code == Some(0) && !stderr.contains("warning: buffers"),
-        "{stderr}"
-    );
-}
-
-/// The command that docs/howto/examples.md shows works on the study that it shows with it.
-#[test]
-fn a_study_against_something_is_planned() {
-    let commands = include_str!("../../../../docs/howto/examples.md");
-    let example = commands
-        .split("`bitcost run not-all-mbits --against ")
-        .nth(1)
-        .unwrap()
-        .split('`')
-        .next()
-        .unwrap();
-    assert!(
-        printed(&["plan", "not-all-mbits", "--against", example])
-            .contains("80 runs: 16 cells in 5 blocks")
-    );
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(
-        folder.path().join("one.toml"),
-        "title = \"One\"\nquestion = \"Any?\"\n[run]\nblocks = 2\n",
-    )
-    .unwrap();
-    let (code, plan, stderr) = bitcost(
-        folder.path(),
-        &["plan", "one.toml", "--against", "nodelay=true"],
-    );
-    assert!(
-        code == Some(0) && plan.contains("4 runs: 2 cells in 2 blocks"),
-        "{stderr}{plan}"
-    );
 }
 
 #[test]

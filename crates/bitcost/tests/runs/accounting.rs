@@ -1,17 +1,15 @@
 //! The receiver received everything that the sender sent, or counted it as lost; requested settings
 //! are in effect.
 
-use bitcost_analysis::metrics::RunView;
 use bitcost_execute::store::Log;
 use bitcost_model::conditions::{Conditions, Offloads};
 use bitcost_model::event::Event;
-use bitcost_model::record::{EndpointRecord, InEffect, ThreadKind};
-use serde_json::Value;
+use bitcost_model::record::{EndpointRecord, InEffect};
 
 use crate::bench::{Bench, plan, split};
 
 bitcost_testkit::trials! {
-    QuietHost: sender_and_receiver_account_for_every_byte, lost_datagrams_separate_the_two_receive_demands;
+    QuietHost: sender_and_receiver_account_for_every_byte;
 }
 
 /// Each run that has a result, with its conditions and its two records.
@@ -53,7 +51,6 @@ fn sender_and_receiver_account_for_every_byte() {
         placement(conditions, sender, receiver);
         for end in [sender, receiver] {
             samples(end);
-            threads_and_connections(end, conditions.workload.is_datagram());
         }
     }
 }
@@ -180,115 +177,4 @@ fn samples(end: &EndpointRecord) {
     assert!(end.samples.windows(2).all(grows));
     let edges = [end.samples.first(), end.samples.last()].map(|sample| sample.unwrap().at_ns);
     assert_eq!(edges, [end.window_start_ns, end.window_end_ns]);
-}
-
-/// Each sample has the traffic thread's context switches and the connection's segments, which only
-/// grow.
-fn threads_and_connections(end: &EndpointRecord, datagrams: bool) {
-    let read = |sample: &bitcost_model::record::Sample| {
-        let traffic = sample
-            .threads
-            .iter()
-            .find(|thread| thread.kind == ThreadKind::Traffic);
-        let switches = traffic
-            .and_then(|thread| thread.switches)
-            .expect("switches of the traffic thread");
-        let segments = sample
-            .tcp_info
-            .as_ref()
-            .map(|info| (info.segs_out, info.segs_in));
-        assert_eq!(segments.is_none(), datagrams);
-        (switches.voluntary, switches.involuntary, segments)
-    };
-    let readings: Vec<_> = end.samples.iter().map(read).collect();
-    assert!(
-        readings
-            .windows(2)
-            .all(|pair| pair[0].0 <= pair[1].0 && pair[0].2 <= pair[1].2),
-        "{readings:?}"
-    );
-}
-
-/// A receiver that is too slow: a small buffer, and a sleep after each datagram.
-const SLOW_RECEIVER: &str = r#"title = "Loss"
-question = "What do lost datagrams cost?"
-[workload]
-workload = "udp_stream"
-warmup_s = 0.1
-duration_s = 0.3
-receive_buffer_bytes = 4096
-receiver_delay_us = 1000
-[[factor]]
-name = "message_size_bytes"
-levels = [512, 1024]
-[run]
-blocks = 1
-"#;
-
-fn lost_datagrams_separate_the_two_receive_demands() {
-    let bench = Bench::new();
-    bench.write("loss.toml", SLOW_RECEIVER);
-    let done = bench.bitcost(&["run", "loss.toml"]);
-    done.assert_code(0);
-    for title in [
-        "Receive service demand (µs/KiB",
-        "Receive service demand by netperf's definition (µs per KiB sent",
-    ] {
-        assert!(done.stdout.contains(title), "{title}: {}", done.stdout);
-    }
-    let document = bench
-        .bitcost(&["show", "--json", bench.execution().to_str().unwrap()])
-        .json();
-    let log = bench.log();
-    let runs = ended(&log);
-    assert_eq!(runs.len(), 2);
-    for (conditions, sender, receiver) in runs {
-        let cells = document["cells"].as_array().unwrap();
-        let is_it =
-            |cell: &&Value| cell["levels"]["message_size_bytes"] == conditions.message_size_bytes;
-        let cell = cells.iter().find(is_it).unwrap();
-        demands_differ_by_the_loss(
-            cell,
-            &RunView {
-                sender,
-                receiver,
-                conditions,
-                shared_cpus: true,
-                napi_threaded: true,
-                capacity_mbps: None,
-            },
-        );
-    }
-}
-
-fn demands_differ_by_the_loss(cell: &Value, run: &RunView) {
-    let figure = |name: &str| {
-        cell[name]["median"]
-            .as_f64()
-            .unwrap_or_else(|| panic!("{name}: {cell:#}"))
-    };
-    let (sent, received) = (
-        run.sender.counts.measured.bytes as f64,
-        run.receiver.counts.measured.bytes as f64,
-    );
-    assert!(
-        sent > 2.0 * received && received > 0.0,
-        "{sent} bytes sent, {received} received"
-    );
-    let apart = figure("receive_service_demand_us_per_kib")
-        / figure("receive_service_demand_per_kib_sent_us");
-    assert!(
-        (apart / (sent / received) - 1.0).abs() < 1e-9,
-        "{apart}, {sent} bytes sent, {received} received"
-    );
-    let lost = 100.0 * (1.0 - received / sent);
-    assert!(
-        (figure("loss_pct") - lost).abs() < 1e-9,
-        "{lost} % lost: {cell:#}"
-    );
-    let again = (bitcost_analysis::metrics::metric("loss_pct")
-        .unwrap()
-        .compute)(run)
-    .unwrap();
-    assert!((again - lost).abs() < 1e-9, "{again}");
 }

@@ -13,8 +13,7 @@ use serde_json::Value;
 use crate::bench::{Bench, Done, PATIENCE, SMALL};
 
 bitcost_testkit::trials! {
-    Host: executions_do_not_read_their_logs, every_verb_has_the_document_of_a_test, every_verb_has_the_document_of_a_study,
-        every_verb_has_the_document_of_each_embedded_study;
+    Host: executions_do_not_read_their_logs, every_verb_has_the_document_of_a_test, every_verb_has_the_document_of_each_embedded_study;
 }
 
 const SHORT: [&str; 4] = ["-t", "300ms", "-O", "50ms"];
@@ -151,19 +150,6 @@ fn every_verb_has_the_document_of_a_test() {
         assert_same_document(&bench, &bench.execution(), &printed);
         assert_as_described(&bench, &bench.execution(), &printed);
     }
-}
-
-fn every_verb_has_the_document_of_a_study() {
-    let bench = Bench::new();
-    bench.write("mine.toml", SMALL);
-    let done = bench.bitcost(&["run", "mine.toml", "--json", "--blocks", "2"]);
-    done.assert_code(0);
-    let printed = done.json();
-    for cell in printed["cells"].as_array().unwrap() {
-        assert!(cell["bottleneck"]["limiter"].is_string(), "{cell:#}");
-    }
-    assert_same_document(&bench, &bench.execution(), &printed);
-    assert_as_described(&bench, &bench.execution(), &printed);
 }
 
 /// The names of the embedded studies; each has a line without a margin.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::bench::{Bench, PATIENCE};
 
 bitcost_testkit::trials! {
-    Host: small_buffer_is_found_and_the_ladder_read_again, improve_refuses_what_it_cannot_compare;
+    Host: small_buffer_is_found_and_the_ladder_read_again;
     PrivateNetwork: killed_improve_leaves_the_host_as_before;
 }
 
@@ -65,25 +65,6 @@ fn small_buffer_is_found_and_the_ladder_read_again() {
     );
     let rate = |step: &Value| step["rate"]["value"].as_f64().expect("a rate");
     assert!(rate(&steps[1]) > 1.5 * rate(&steps[0]), "{ladder:#}");
-}
-
-fn improve_refuses_what_it_cannot_compare() {
-    let bench = Bench::new();
-    for (words, why) in [
-        ("tcp --prove", "in every step"),
-        ("tcp -n 10M", "end after a time"),
-        ("tcp --mode auto", "tries the modes itself"),
-        ("tcp --until-interval 5%", "repeats runs until they decide"),
-        ("tcp --for cost --both", "--for cost needs one workload"),
-    ] {
-        let words = format!("improve {words}");
-        let done = bench.bitcost(&words.split(' ').collect::<Vec<_>>());
-        done.assert_code(2);
-        assert!(done.stderr.contains(why), "{words}: {}", done.stderr);
-    }
-    let done = bench.bitcost(&["test", "tcp", "--budget", "5s"]);
-    done.assert_code(2);
-    done.assert_says("--budget needs --prove");
 }
 
 /// Every value of every knob of this network.

@@ -598,20 +598,4 @@ fn tcp_buffer_limits_are_in_effect() {
             "{end}: {actual:?}"
         );
     }
-    let vain = yard.done(&[
-        "test",
-        "tcp",
-        "-t",
-        "0.2s",
-        "--topology",
-        "switch",
-        "--tcp-buffers",
-        "8 bdp",
-    ]);
-    vain.assert_code(2);
-    assert!(
-        vain.stderr
-            .contains("needs a lab whose path has a rate and a delay"),
-        "{vain:?}"
-    );
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::bench::{Bench, split};
 
 bitcost_testkit::trials! {
-    Host: rate_of_a_link_is_changed_and_its_verdict_proved, experiments_are_read_again_from_the_log, impossible_perturbations_are_named_with_their_reason, packets_that_are_not_full_are_filled;
+    Host: rate_of_a_link_is_changed_and_its_verdict_proved, experiments_are_read_again_from_the_log, packets_that_are_not_full_are_filled;
 }
 
 /// Two hosts and a link of 20 Mbit/s.
@@ -101,29 +101,4 @@ fn packets_that_are_not_full_are_filled() {
         assert!(all.contains(&name), "{name}: {proof:#}");
     }
     bench.assert_nothing_left();
-}
-
-fn impossible_perturbations_are_named_with_their_reason() {
-    let bench = Bench::new();
-    let words = [
-        "test", "rr", "-t", "1", "--prove", "--budget", "8s", "--no-log", "--json",
-    ];
-    let done = bench.bitcost(&words);
-    done.assert_code(0);
-    let document = done.json();
-    let proof = &document["bottleneck"]["proof"];
-    let refused = proof["not_tried"].as_array().expect("a list");
-    let sender = refused
-        .iter()
-        .find(|one| one["perturbation"] == "sender_cpu");
-    let reason = sender.expect("the client")["reason"].as_str();
-    assert_eq!(
-        reason,
-        Some("a client of transactions cannot be given work")
-    );
-    tried(&document, "receiver_cpu");
-    bench.assert_nothing_left();
-    bench
-        .bitcost(&["test", "tcp", "--budget", "5s"])
-        .assert_code(2);
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::bench::{Bench, PATIENCE, log_file, split};
 
 bitcost_testkit::trials! {
-    Host: test_log_opens_with_the_same_figures, json_is_a_summary, samples_are_printed_where_asked_for, no_log_leaves_nothing, interrupted_repeats_keep_their_runs, interrupted_test_says_what_it_does_not_know;
+    Host: test_log_opens_with_the_same_figures, json_is_a_summary, samples_are_printed_where_asked_for, interrupted_repeats_keep_their_runs, interrupted_test_says_what_it_does_not_know;
 }
 
 const SHORT: [&str; 6] = ["test", "tcp", "-t", "300ms", "-O", "50ms"];
@@ -103,19 +103,10 @@ fn samples_are_printed_where_asked_for() {
     let document = done.json();
     let samples = document.pointer("/records/0/sender/samples").unwrap();
     assert!(samples.as_array().unwrap().len() >= 2, "{document:#}");
+    assert!(bench.contents().is_empty(), "{:?}", bench.contents());
     let refused = bench.bitcost(&[&SHORT[..], &["--samples"]].concat());
     refused.assert_code(2);
     refused.assert_says("--samples needs --json");
-    bench.assert_nothing_left();
-}
-
-fn no_log_leaves_nothing() {
-    let bench = Bench::new();
-    let done = bench.bitcost(&[&SHORT[..], &["--no-log", "--json"]].concat());
-    done.assert_code(0);
-    assert!(done.json()["cells"][0]["throughput_mbps"]["median"].is_number());
-    assert!(!done.stderr.contains("log:"), "{}", done.stderr);
-    assert!(bench.contents().is_empty(), "{:?}", bench.contents());
     bench.assert_nothing_left();
 }
 

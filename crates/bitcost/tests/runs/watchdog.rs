@@ -20,7 +20,7 @@ use crate::agent_process::AgentProcess;
 use crate::bench::PATIENCE;
 
 bitcost_testkit::trials! {
-    PrivateNetwork: changes_are_journalled_shown_and_restored, killed_agent_or_controller_leaves_the_host_restored, deaths_at_random_times_leave_the_host_restored, killed_watchdog_ends_the_run_and_the_host_is_restored, stopped_agent_or_watchdog_is_ended_by_the_other, journal_restores_after_agent_and_watchdog_died, foreign_change_is_left_by_the_watchdog, host_in_use_is_refused, truncated_journal_restores_its_whole_entries;
+    PrivateNetwork: changes_are_journalled_shown_and_restored, killed_agent_or_controller_leaves_the_host_restored, deaths_at_random_times_leave_the_host_restored, killed_watchdog_ends_the_run_and_the_host_is_restored, stopped_agent_or_watchdog_is_ended_by_the_other, journal_restores_after_agent_and_watchdog_died, foreign_change_is_left_by_the_watchdog, host_in_use_is_refused;
 }
 
 /// Number of kills at random times.
@@ -425,35 +425,4 @@ fn host_in_use_is_refused() {
     assert!(refusal.contains(&wanted), "{refusal}");
     drop((second, first));
     bench.assert_as_before("both ended");
-}
-
-fn truncated_journal_restores_its_whole_entries() {
-    let bench = Bench::new();
-    let mut agent = Agent::start(&bench);
-    agent.applied();
-    let journal = bench.journals().remove(0);
-    let text = fs::read_to_string(&journal).unwrap();
-    agent.let_go();
-    drop(agent);
-    bench.assert_as_before("ended");
-    // The journal has the first change as it was made, and half of another.
-    Rtnl::open().and_then(|mut rtnl| rtnl.link("a0")).unwrap();
-    fs::write("/proc/sys/net/ipv4/tcp_rmem", "4096 65536 524288").unwrap();
-    let lines: Vec<&str> = text.lines().collect();
-    let cut = format!(
-        "{}\n{}\n{}\n{}",
-        lines[0],
-        lines[1],
-        lines[2],
-        &lines[3][..lines[3].len() / 2]
-    );
-    fs::write(&journal, cut).unwrap();
-    let restored = bench.bitcost(&["host", "restore"]);
-    let said = String::from_utf8_lossy(&restored.stdout).into_owned();
-    assert!(said.contains("line 4 is cut off"), "{said}");
-    assert!(
-        said.contains("sysctl of net.ipv4.tcp_rmem: as before"),
-        "{said}"
-    );
-    bench.assert_as_before("what is whole is restored");
 }

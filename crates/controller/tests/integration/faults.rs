@@ -247,20 +247,6 @@ fn late_answer_does_not_reach_the_next_run() {
     }
 }
 
-/// The agent answers its stop in time, so that it is kept; its earlier messages belong to the
-/// failed run.
-#[test]
-fn answer_before_the_stop_belongs_to_the_failed_run() {
-    let prepare = steps()[0].1;
-    let world = at_step(Role::Sender, prepare, || Act::Late(Duration::from_secs(9)));
-    let (_, reason) = fails_once(&world, Duration::ZERO, "prepare");
-    assert_eq!(
-        reason,
-        "sender agent timed out waiting for its listening sockets"
-    );
-    assert_eq!(world.started().len(), 2);
-}
-
 #[test]
 fn agent_that_never_stops_talking_times_out() {
     let prepare = steps()[0].1;
@@ -269,20 +255,6 @@ fn agent_that_never_stops_talking_times_out() {
     assert_eq!(
         reason,
         "receiver agent timed out waiting for its listening sockets"
-    );
-}
-
-/// The error names the agent with its place; the reason does not name it again.
-#[test]
-fn agent_that_dies_before_its_greeting_is_named_once() {
-    let world = World::new(|heard| match (heard.role, heard.message) {
-        (Role::Receiver, ToAgent::Hello { .. }) => Act::Die("ssh has no connection to web"),
-        _ => Act::Answer,
-    });
-    let error = world.session(Duration::ZERO).err().expect("is refused");
-    assert_eq!(
-        error.to_string(),
-        "receiver agent at host-receiver: ssh has no connection to web"
     );
 }
 

@@ -9,7 +9,6 @@ use bitcost_model::conditions::{Conditions, Direction};
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_model::record::{CpuTicks, IdleBaseline, InEffect, Role};
-use bitcost_model::shaping::QueueLimit;
 
 use crate::world::{Act, BOTH, Outcome, World, conditions, plan};
 
@@ -271,21 +270,6 @@ fn network_is_set_before_each_run_and_recorded() {
         _ => None,
     });
     assert_eq!(in_effect, Some(1));
-}
-
-#[test]
-fn queue_limit_without_a_lab_fails_the_run() {
-    let limited = Conditions {
-        emulator_queue_limit: Some(QueueLimit::Packets(10)),
-        ..conditions()
-    };
-    let outcome = World::honest().execute(&plan(1, &[limited]));
-    assert!(
-        outcome
-            .failure()
-            .2
-            .contains("emulator_queue_limit needs a lab")
-    );
 }
 
 #[test]

@@ -1,11 +1,8 @@
 //! Restarts of lost agents: how often, for how long, and what is reported meanwhile.
 
-use std::collections::BTreeSet;
-use std::process::Command;
 use std::time::Duration;
 
-use bitcost_controller::{ControllerError, Ending};
-use bitcost_model::Unavailable;
+use bitcost_controller::Ending;
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::protocol::ToAgent;
 use bitcost_model::record::Role;
@@ -111,32 +108,4 @@ fn user_stops_while_a_host_is_out_of_reach() {
         "{:?}",
         world.now()
     );
-}
-
-/// No command can be made for a lab that has ended, so no further run is tried.
-#[test]
-fn missing_lab_ends_the_execution() {
-    let world = World::new(|heard| match (heard.run, heard.message) {
-        (Some(1), ToAgent::Start(_)) => Act::Die("it ended with signal: 9 (SIGKILL)"),
-        _ => Act::Answer,
-    });
-    let mut session = world.session(Duration::ZERO).expect("both greet");
-    session.endpoint(Role::Sender).command =
-        Box::new(|_| Err(Unavailable("the lab is gone".to_owned())));
-    session.endpoint(Role::Receiver).command = Box::new(|_| Ok(Command::new("none")));
-    let outcome = Outcome::of(&mut session, &plan(3, &[conditions()]), &BTreeSet::new());
-    let error = outcome.ending.as_ref().expect_err("ends");
-    assert!(
-        matches!(
-            error,
-            ControllerError::Agent {
-                role: Role::Sender,
-                ..
-            }
-        ),
-        "{error}"
-    );
-    assert!(error.to_string().ends_with("the lab is gone"), "{error}");
-    assert_eq!((outcome.ended(), outcome.failed().len()), (vec![0], 1));
-    assert_eq!(world.started().len(), 2, "no agent is started");
 }

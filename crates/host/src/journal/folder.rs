@@ -101,21 +101,3 @@ pub fn path_here(folder: &Path) -> PathBuf {
         .map_or("network".to_owned(), |cookie| format!("network-{cookie}"));
     folder.join(name).with_extension(ENDING)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folder_writable_by_others_is_refused() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().expect("a folder");
-        assert_eq!(ready(folder.path()), Ok(()));
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("changed");
-        for refused in [ready(folder.path()), check_private(folder.path())] {
-            let why = refused.expect_err("refused");
-            assert!(why.0.contains("chmod 700"), "{why}");
-        }
-        assert_eq!(check_private(&folder.path().join("none")), Ok(()));
-    }
-}

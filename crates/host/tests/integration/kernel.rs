@@ -18,11 +18,8 @@ bitcost_testkit::trials! { PrivateNetwork:
     offloads_as_found_change_nothing,
     lro_on_a_veth_fails_with_requested_and_actual_value,
     bits_changed_as_side_effect_are_restored,
-    mtu_is_set_and_restored,
-    invalid_mtu_is_refused,
     limits_of_super_packets_are_set_for_both_families_and_restored,
     separate_limit_of_ipv4_is_restored,
-    invalid_limits_are_refused,
     default_qdisc_is_replaced_and_restored,
     foreign_qdisc_is_restored_with_handle_and_parameters,
     qdisc_tree_is_not_replaced,
@@ -35,7 +32,6 @@ bitcost_testkit::trials! { PrivateNetwork:
     governor_is_set_and_restored,
     idle_cpus_poll_while_the_file_is_held,
     idle_that_is_not_in_effect_is_seen,
-    idle_without_the_device_is_an_error,
     invalid_subject_is_refused,
     changes_are_restored_in_reverse_order,
     foreign_change_is_kept_and_reported,
@@ -247,26 +243,6 @@ fn bits_changed_as_side_effect_are_restored() {
     });
 }
 
-fn mtu_is_set_and_restored() {
-    veth();
-    set_and_restore(&Mtu, "a0", "1500", || {
-        assert_printed("ip link show a0", "mtu 1500");
-    });
-}
-
-fn invalid_mtu_is_refused() {
-    veth();
-    assert_refused(&Mtu, "a0", "70000", &["70000", "takes at most 65535"]);
-    let mut rtnl = Rtnl::open().unwrap();
-    let index = rtnl.link("a0").unwrap().index;
-    rtnl.add_address(index, "fd00::1".parse().unwrap(), 64)
-        .unwrap();
-    assert_refused(&Mtu, "a0", "1000", &["IPv6"]);
-    assert_refused(&Mtu, "a1", "1000", &["a1"]);
-    let said = bitcost_host::check_device("a1").unwrap_err().to_string();
-    assert!(said.contains("did you mean `a0`"), "{said}");
-}
-
 /// The knobs of super-packets with what ip-link(8) calls their limit of IPv4, where the kernel has
 /// a separate one.
 const LIMITS: [(&'static dyn Knob, &str); 3] = [
@@ -335,25 +311,6 @@ fn separate_limit_of_ipv4_is_restored() {
         knob.write("a0", &before, &lost.asked).unwrap();
         assert!(bitcost_host::restore(&lost).is_clean());
         assert_eq!(knob.observe("a0").unwrap(), before);
-    }
-}
-
-fn invalid_limits_are_refused() {
-    veth();
-    let refusal = |knob: &'static dyn Knob, value: &str| {
-        need(knob);
-        let before = knob.observe("a0").unwrap();
-        let error = held().set(knob, "a0", &single(value)).unwrap_err();
-        assert_eq!(knob.observe("a0").unwrap(), before);
-        error.to_string()
-    };
-    let said = refusal(&GSO_MAX_SEGS, "0");
-    assert!(said.contains("a number from 1"), "{said}");
-    let said = refusal(&GSO_MAX_SIZE, "1000");
-    assert!(said.contains("a number from 1024"), "{said}");
-    for (knob, _) in LIMITS {
-        let said = refusal(knob, "600000");
-        assert!(said.contains("600000"), "{said}");
     }
 }
 
@@ -583,15 +540,6 @@ fn idle_that_is_not_in_effect_is_seen() {
         .unwrap();
     assert_eq!(descriptors_of(&file), 0);
     assert_eq!(knob.observe("cpus").unwrap(), single("not requested"));
-}
-
-fn idle_without_the_device_is_an_error() {
-    let knob: &'static Idle = Box::leak(Box::new(Idle {
-        path: "/dev/no-such-device",
-        held: std::sync::Mutex::new(None),
-    }));
-    assert!(knob.subjects().is_empty());
-    assert_refused(knob, "cpus", "poll", &["/dev/no-such-device"]);
 }
 
 /// The test uses files laid out as in sysfs, because virtual machines have no governor.

@@ -19,7 +19,6 @@ bitcost_testkit::trials! { PrivateNetwork:
     side_effects_are_restored_after_a_killed_restore,
     bridge_follows_its_port_and_is_restored,
     ambiguous_route_is_not_changed,
-    locked_and_ipv4_routes_are_unchanged,
     foreign_change_of_a_link_is_kept_and_reported,
     removed_link_is_not_recreated,
     channels_restore_queue_maps,
@@ -215,17 +214,6 @@ fn ambiguous_route_is_not_changed() {
             "this kernel made one route of the two"
         ),
     }
-    assert_as(&before, "restored");
-}
-
-fn locked_and_ipv4_routes_are_unchanged() {
-    outside(HOST);
-    outside("ip -6 route add fd06::/64 dev a0 mtu lock 2000");
-    let before = seen();
-    let mut held = short_frames();
-    let routes = Command::new("ip").args(["-6", "route"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&routes.stdout).contains("mtu lock 2000"));
-    assert!(held.restore().iter().all(bitcost_host::Outcome::is_clean));
     assert_as(&before, "restored");
 }
 

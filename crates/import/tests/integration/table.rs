@@ -1,6 +1,6 @@
 //! Tables of other programs, and the errors for texts that are not tables.
 
-use bitcost_import::{TableError, read_table};
+use bitcost_import::read_table;
 
 const RANDOM: &str = include_str!("../fixtures/udp-random-sizes.csv");
 
@@ -41,28 +41,4 @@ fn what_is_not_said_is_absent() {
         runs[0].figures.keys().copied().collect::<Vec<_>>(),
         ["throughput_mbps"]
     );
-}
-
-#[test]
-fn what_is_wrong_is_named_with_its_place() {
-    let said = |text: &str| read_table(text).expect_err("no table").to_string();
-    assert!(
-        said("local_send_sise,throughput\n1,2\n").contains("`local_send_size`"),
-        "{}",
-        said("local_send_sise,throughput\n1,2\n")
-    );
-    assert!(said("").contains("no column with the size"));
-    assert!(said("local_send_size\n1\n").contains("no column with a throughput"));
-    assert_eq!(
-        said("local_send_size,throughput\n1,2\nx,2\n"),
-        "line 3, column `local_send_size`: `x` is not a whole number"
-    );
-    assert!(
-        said("local_send_size,throughput\r\n1,2\r\n1.5,2\r\n")
-            .starts_with("line 3, column `local_send_size`")
-    );
-    assert!(matches!(
-        read_table("local_send_size,throughput\n1\n"),
-        Err(TableError::NoRow { line: 2 })
-    ));
 }

@@ -226,21 +226,4 @@ mod tests {
         let read = Params::read(params(&bounded).unwrap().to_string().as_bytes()).unwrap();
         assert_eq!((read.seconds, read.bytes), (0, 100_000_000));
     }
-
-    #[test]
-    fn what_needs_bitcost_there_is_refused_with_its_name() {
-        for (asked, named) in [
-            (conditions(|c| c.workload = Workload::TcpRr), "workload rr"),
-            (conditions(|c| c.offloads = Offloads::Off), "--offloads"),
-            (
-                conditions(|c| c.places.receiver.cpus = vec![1]),
-                "--receiver-cpus",
-            ),
-            (conditions(|c| c.flows = 129), "at most 128"),
-            (conditions(|c| c.warmup_ms = 250), "-O"),
-        ] {
-            let Invalid(reason) = check(&asked).unwrap_err();
-            assert!(reason.contains(named), "{reason}");
-        }
-    }
 }

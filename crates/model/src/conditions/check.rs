@@ -263,27 +263,6 @@ mod tests {
             ),
             (
                 Conditions {
-                    response_size_bytes: 65_508,
-                    ..udp.clone()
-                },
-                "allowed: 1 to 65507",
-            ),
-            (
-                Conditions {
-                    transaction_rate: Some(0),
-                    ..rr.clone()
-                },
-                "allowed: 1 to 10000000",
-            ),
-            (
-                Conditions {
-                    receive_low_water_bytes: Some(64),
-                    ..rr.clone()
-                },
-                "allowed with: tcp_stream, udp_stream",
-            ),
-            (
-                Conditions {
                     transaction_rate: Some(5),
                     ..of(Workload::UdpStream)
                 },
@@ -296,21 +275,6 @@ mod tests {
                     ..of(Workload::TcpStream)
                 },
                 "allowed with: plain",
-            ),
-            (
-                Conditions {
-                    delay_variation: true,
-                    ..rr.clone()
-                },
-                "allowed with: udp_stream",
-            ),
-            (
-                Conditions {
-                    delay_variation: true,
-                    message_size_bytes: 15,
-                    ..of(Workload::UdpStream)
-                },
-                "allowed: 16 and more",
             ),
             (
                 Conditions {

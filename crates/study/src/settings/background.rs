@@ -201,39 +201,4 @@ mod tests {
             Ok(false)
         );
     }
-
-    #[test]
-    fn mistakes_name_what_is_allowed_and_what_resembles_it() {
-        for (text, wanted) in [
-            ("", "`` is not a workload; allowed: tcp_stream"),
-            ("tcp_rt", "did you mean `tcp_rr`"),
-            ("rr request-sise=1", "did you mean `request-size`"),
-            (
-                "rr request-size=0",
-                "request-size: `0` is not a valid value; allowed: bytes from 1",
-            ),
-            ("rr request-size", "request-size: `` is not a valid value"),
-            ("rr time=5", "`time` applies to the whole run"),
-            ("rr message-size=5", "`message-size` is not for tcp_rr"),
-            ("tcp background=rr", "`background` applies to the whole run"),
-        ] {
-            let found = from_text(text).expect_err(text);
-            assert!(found.0.contains(wanted), "{text}: {found}");
-        }
-        for (toml, wanted) in [
-            ("5", "it is 5; allowed: a list of tables"),
-            ("[{ direction = \"reverse\" }]", "no workload"),
-            (
-                "[{ workload = \"tcp_rr\", duration_s = 2 }]",
-                "`duration_s` applies to the whole run",
-            ),
-            (
-                "[{ workload = \"tcp_rr\", direction = \"revers\" }]",
-                "did you mean `reverse`",
-            ),
-        ] {
-            let found = from_toml(&toml.parse().expect("TOML")).expect_err(toml);
-            assert!(found.0.contains(wanted), "{toml}: {found}");
-        }
-    }
 }

@@ -165,18 +165,6 @@ mod tests {
                 rate(&value).unwrap_err().0.contains("has no unit"),
                 "{value}"
             );
-            assert!(
-                time(&value).unwrap_err().0.contains("has no unit"),
-                "{value}"
-            );
-            assert!(
-                limit(&value).unwrap_err().0.contains("has no unit"),
-                "{value}"
-            );
-            assert!(
-                bytes(&value).unwrap_err().0.contains("has no unit"),
-                "{value}"
-            );
         }
         for text in ["-1%", "101%", "1", "nan%", "0.00001%"] {
             assert!(
@@ -193,18 +181,6 @@ mod tests {
                     .unwrap_err()
                     .0
                     .contains("allowed: a time"),
-                "{text}"
-            );
-        }
-        for text in [
-            "0 packets",
-            "-1 packets",
-            "many",
-            "0 B",
-            "5000000000 packets",
-        ] {
-            assert!(
-                limit(&text.into()).unwrap_err().0.contains("packets"),
                 "{text}"
             );
         }

@@ -1,6 +1,5 @@
 //! Both endpoints of every workload in this process, over the loopback.
 
-mod faults;
 mod foreign_traffic;
 mod timing;
 mod transactions;

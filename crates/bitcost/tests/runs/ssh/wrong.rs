@@ -3,15 +3,13 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 
-use bitcost_model::protocol::PROTOCOL;
 use bitcost_testkit::sshd::{GUEST, GUEST_ID};
-use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::{DATA, Field, install};
 use crate::bench::{Done, PATIENCE};
 
 bitcost_testkit::trials! {
-    PrivateNetwork: ssh_errors_name_cause_and_remedy, ordinary_user_runs_without_host_settings, sudo_is_used_when_asked, other_version_on_a_host_is_refused;
+    PrivateNetwork: ssh_errors_name_cause_and_remedy, ordinary_user_runs_without_host_settings, sudo_is_used_when_asked;
 }
 
 /// A short run from this host to another.
@@ -86,7 +84,6 @@ fn ssh_errors_name_cause_and_remedy() {
     let wrong = of("10.9.1.2").replacen("10.9.1.2", "10.9.2.2", 1);
     fs::write(field.servers.path("other_hosts"), format!("{wrong}\n")).unwrap();
     far("unknown-key", " UserKnownHostsFile /dev/null\n");
-    far("no-port", " Port 2222\n");
     far("no-user", " User no-such-user\n");
     field
         .servers
@@ -114,21 +111,6 @@ fn ssh_errors_name_cause_and_remedy() {
         "no-user",
         &to,
         &["Permission denied", "ssh-copy-id"],
-    );
-    refused(
-        &field,
-        "no-port",
-        &to,
-        &["Connection refused", "is sshd running"],
-    );
-    refused(
-        &field,
-        "no-name",
-        &to,
-        &[
-            "Could not resolve hostname",
-            "HostName in ssh's configuration",
-        ],
     );
     refused(
         &field,
@@ -218,85 +200,4 @@ fn ordinary_user_runs_without_host_settings() {
     for what in ["receiver: ", "permitted", "named hosts: --sudo"] {
         assert!(done.stderr.contains(what), "{what}: {}", done.stderr);
     }
-}
-
-/// A program that is found is used only if it is the same build; a program that is named must speak
-/// the same protocol.
-fn other_version_on_a_host_is_refused() {
-    let field = Field::new();
-    let address = ["--sender", "a", "--receiver-dev", DATA];
-    script(
-        &field,
-        "bin/bitcost",
-        "echo called >>\"$TMPDIR/../called\"; echo bitcost 0.0.1 x86_64 1-1",
-    );
-    test(&field, "b", &address).assert_code(0);
-    assert_eq!(
-        fs::read_to_string(field.at("b", "called")).unwrap(),
-        "called\n",
-        "asked who it is, and left alone"
-    );
-    script(
-        &field,
-        "old",
-        r#"printf '\000\000\000\065{"from_agent":"hello","protocol":1,"version":"0.0.1"}'; read -r x"#,
-    );
-    let old = field.at("b", "old");
-    let named = [
-        "--remote-program",
-        old.to_str().unwrap(),
-        "--receiver-dev",
-        "mgmt0",
-    ];
-    refused(
-        &field,
-        "b",
-        &named,
-        &[
-            "it is bitcost 0.0.1 and speaks version 1 of the control protocol",
-            &format!(
-                "this is bitcost {} and speaks {PROTOCOL}; use the same bitcost on both hosts",
-                env!("CARGO_PKG_VERSION")
-            ),
-        ],
-    );
-    let none = ["--remote-program", "/not/there", "--receiver-dev", "mgmt0"];
-    refused(
-        &field,
-        "b",
-        &none,
-        &["b cannot start /not/there", "leave out --remote-program"],
-    );
-    let no_programs = field.at("b", "tmp");
-    mount(
-        "bitcost-test",
-        &no_programs,
-        "tmpfs",
-        MountFlags::NOEXEC,
-        None::<&std::ffi::CStr>,
-    )
-    .unwrap();
-    refused(
-        &field,
-        "b",
-        &address,
-        &[
-            "the copy of this program does not start at b",
-            "Permission denied",
-            "noexec",
-        ],
-    );
-    unmount(&no_programs, UnmountFlags::empty()).unwrap();
-    fs::remove_dir(field.at("b", "tmp")).unwrap();
-    fs::write(field.at("b", "bin/bitcost"), "").unwrap();
-    let done = test(&field, "b", &address);
-    assert_eq!(done.code, Some(3), "{}", done.stderr);
-    done.assert_says("b has no folder for a copy of this program");
-    fs::remove_file(field.at("b", "bin/bitcost")).unwrap();
-    install_at_b(&field);
-    test(&field, "b", &["--receiver-dev", "mgmt0"]).assert_code(0);
-}
-
-fn install_at_b(field: &Field) {
-    std::os::unix::fs::symlink(crate::bench::program(), field.at("b", "bin/bitcost")).unwrap();
 }

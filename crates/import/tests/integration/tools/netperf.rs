@@ -2,7 +2,7 @@
 
 use bitcost_import::{Found, read};
 
-use super::{figure, has, one};
+use super::{figure, has};
 
 fn noted(found: &Found, words: &str) -> bool {
     found.run.notes.iter().any(|note| note.contains(words))
@@ -77,33 +77,4 @@ fn only_datagrams_are_lost() {
         &run(&format!("transport_mss,{columns}\n64,100,90\n")),
         "loss_pct"
     ));
-}
-
-#[test]
-fn a_bad_number_is_named_with_its_place() {
-    let said = |text: &str| {
-        read("f", text.as_bytes())
-            .expect_err("no table")
-            .to_string()
-    };
-    let text = "local_send_size,throughput_mbps\r\n64,100\r\n64,fast\r\n";
-    assert!(
-        said(text).contains("line 3, column `throughput_mbps`: `fast` is not a number"),
-        "{}",
-        said(text)
-    );
-    assert!(
-        said("local_send_size,throughput_mbps\n64\n")
-            .contains("lines do not have as many values as its header: 2")
-    );
-    let table = one("netperf/netperf-tcp-stream.txt");
-    let broken = super::fixture("netperf/netperf-tcp-stream.txt");
-    let broken = String::from_utf8(broken)
-        .expect("text")
-        .replace("12896.59", "-1.00");
-    let run = &read("x", broken.as_bytes()).expect("a table")[0];
-    assert!(
-        has(&table, "throughput_mbps") && !has(run, "throughput_mbps"),
-        "-1 is not measured"
-    );
 }
