@@ -6,7 +6,6 @@ use bitcost_model::study::Label;
 use bitcost_stats::{Entry, Polished, Score, median, quantile};
 use bitcost_study::mesh::Mesh;
 
-use super::judge::judge;
 use super::outlier::{Named, Outlier};
 use super::settings::Different;
 use crate::explain::Limiter;
@@ -47,22 +46,6 @@ pub struct MeshFindings {
 }
 
 impl MeshFindings {
-    /// What runs of a mesh show, without anything that is known of its hosts.
-    pub(super) fn judged(mesh: Mesh, metric: &'static Metric, runs: Vec<PairRun>) -> MeshFindings {
-        let mut of = MeshFindings {
-            mesh,
-            metric,
-            runs,
-            scores: None,
-            outliers: Vec::new(),
-            suspected: Vec::new(),
-            different: Vec::new(),
-            missing: Vec::new(),
-        };
-        judge(&mut of);
-        of
-    }
-
     /// The logarithms of the values, of each combination of the study's own levels without its median; a greater
     /// one is better.
     pub(super) fn entries(&self) -> Vec<Entry> {

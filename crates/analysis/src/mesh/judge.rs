@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use bitcost_stats::{Polished, Score, polished};
+use bitcost_study::mesh::Mesh;
 
-use super::found::MeshFindings;
+use super::found::{MeshFindings, PairRun};
 use super::outlier::{Named, Outlier};
+use crate::metrics::Metric;
 
 /// The score from which on a host or a pair is named.
 const SCORE_LEAST: f64 = 7.0;
@@ -19,8 +21,24 @@ const PAIR_LEAST: f64 = 0.1;
 /// The least deviation of runs that is assumed, as a share of the value: runs of a shaped path can be equal.
 const DEVIATION_LEAST: f64 = 0.005;
 
+/// What runs of a mesh show, without anything that is known of its hosts.
+pub(super) fn judged(mesh: Mesh, metric: &'static Metric, runs: Vec<PairRun>) -> MeshFindings {
+    let mut of = MeshFindings {
+        mesh,
+        metric,
+        runs,
+        scores: None,
+        outliers: Vec::new(),
+        suspected: Vec::new(),
+        different: Vec::new(),
+        missing: Vec::new(),
+    };
+    judge(&mut of);
+    of
+}
+
 /// Gives each host and pair its score, and names what is worse than the others.
-pub(super) fn judge(of: &mut MeshFindings) {
+fn judge(of: &mut MeshFindings) {
     let size = [of.mesh.hosts.len(); 2];
     of.scores = polished(&of.entries(), size, DEVIATION_LEAST);
     let Some(scores) = of.scores.clone() else {
@@ -84,9 +102,8 @@ fn best_of_pairs(of: &MeshFindings, left: &[Score]) -> BTreeMap<(usize, usize), 
 
 #[cfg(test)]
 mod tests {
-    use bitcost_study::mesh::{Mesh, Pattern};
+    use bitcost_study::mesh::Pattern;
 
-    use super::super::found::PairRun;
     use super::*;
     use crate::metrics::metric;
 
@@ -112,7 +129,7 @@ mod tests {
             });
         let runs = runs.collect();
         let throughput = metric("throughput_mbps").expect("a metric");
-        MeshFindings::judged(mesh, throughput, runs)
+        judged(mesh, throughput, runs)
     }
 
     /// The hosts that are named in meshes of 64 hosts, of which the first three receive less, where a run varies by 5 % and

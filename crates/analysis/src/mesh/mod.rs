@@ -51,7 +51,7 @@ pub fn mesh(summary: &Summary, limiter: LimiterOf) -> Option<MeshFindings> {
     Some(MeshFindings {
         different,
         missing,
-        ..MeshFindings::judged(mesh, metric, runs)
+        ..judge::judged(mesh, metric, runs)
     })
 }
 

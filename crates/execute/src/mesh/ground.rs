@@ -15,7 +15,7 @@ use bitcost_model::record::Role;
 use bitcost_study::Study;
 use bitcost_study::mesh::Mesh;
 
-use super::{Job, possible};
+use super::job::{Job, possible};
 use crate::destination::Destination;
 use crate::embedded::MeshLab;
 use crate::error::ExecuteError;

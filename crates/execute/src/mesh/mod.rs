@@ -2,38 +2,22 @@
 //! lacks.
 
 mod ground;
+mod job;
 mod rounds;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use bitcost_model::event::Event;
-use bitcost_model::plan::Plan;
-use bitcost_study::Study;
-use bitcost_study::mesh::Mesh;
 
 use self::ground::Ground;
-use crate::destination::Destination;
+pub use self::job::Job;
 use crate::error::ExecuteError;
 use crate::logged::Logged;
 use crate::machines::check_same;
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder, Target};
 use crate::store::{StoreError, Writer};
-
-/// A mesh that is executed.
-pub struct Job<'a> {
-    /// The study.
-    pub study: &'a Study,
-    /// Its mesh.
-    pub mesh: &'a Mesh,
-    /// Its runs.
-    pub plan: &'a Plan,
-    /// How its hosts are reached.
-    pub destination: &'a Destination,
-    /// The command line, for the log.
-    pub command_line: &'a [String],
-}
 
 impl Job<'_> {
     /// Makes all runs, in a new log.
@@ -96,28 +80,4 @@ impl Job<'_> {
     ) -> Executed {
         recorder.watched(|sink, _| rounds::make(ground, (self.mesh, self.plan), done, stop, sink))
     }
-}
-
-/// Refuses what the runs of a mesh cannot request.
-fn possible(plan: &Plan) -> Result<(), ExecuteError> {
-    let refused = plan.cells.iter().find_map(|cell| {
-        let conditions = &cell.conditions;
-        [
-            (conditions.program.is_some(), "program"),
-            (conditions.mode_auto, "mode = \"auto\""),
-            (
-                conditions.emulator_queue_limit.is_some(),
-                "emulator_queue_limit",
-            ),
-            (conditions.path_change.is_some(), "path_change"),
-            (conditions.moderation_us.is_some(), "moderation"),
-        ]
-        .into_iter()
-        .find_map(|(is_there, name)| is_there.then_some(name))
-    });
-    refused.map_or(Ok(()), |name| {
-        Err(ExecuteError::Usage(format!(
-            "the runs of a mesh have no {name}; leave it out, or study two hosts"
-        )))
-    })
 }
