@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answer::bottleneck::of_cells;
+use crate::answer::of_cells;
 use crate::calibration::calibration_json;
 use crate::comparison::comparison_json;
 use crate::explained::{Bottleneck, Share};

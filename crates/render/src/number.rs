@@ -6,14 +6,6 @@ use bitcost_analysis::statistics::Interval;
 pub use bitcost_model::units::plain;
 use bitcost_model::units::{DIGITS, decimals};
 
-/// Significant digits of figures that are compared with other programs' figures.
-const FINE_DIGITS: usize = 6;
-
-/// `10638.4`, `1.69000`: six significant digits.
-pub fn fine(value: f64) -> String {
-    format!("{value:.*}", decimals(value, FINE_DIGITS))
-}
-
 /// `10638 [10500, 10800]`; without brackets where there are no bounds.
 pub fn interval(interval: &Interval) -> String {
     let of = match (interval.value, interval.high) {

@@ -9,7 +9,7 @@ use bitcost_model::harmless;
 use bitcost_model::record::{Role, Sample};
 use bitcost_model::units::counted;
 
-use crate::answer::bottleneck::of_cell;
+use crate::answer::of_cell;
 use crate::explained::proof_sentence;
 use crate::layout::{WIDTH, labelled, paragraph};
 use crate::losses::sentence;

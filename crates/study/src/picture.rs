@@ -6,16 +6,14 @@ bitcost_model::words! {
     /// One kind of picture; the order is that of a report.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum PictureKind {
-        /// A metric's median in each cell, next to the figure of the document.
-        Medians = "medians",
+        /// A metric's median in each cell as a bar, next to the figure of the document.
+        Bars = "bars",
         /// A metric at every percentile of the runs, a line per cell.
         Quantiles = "quantiles",
         /// A box per cell with every run as a dot.
         Boxes = "boxes",
         /// A metric against a factor that is a number, with intervals.
         Curve = "curve",
-        /// CPU time per message against message size, and the line through it.
-        Cost = "cost",
         /// One run of each cell over time: throughput, segments retransmitted, window, round-trip time.
         Series = "series",
     }
@@ -25,7 +23,6 @@ impl PictureKind {
     /// The keys that a study can give for a picture of this kind, in addition to `kind`.
     pub(crate) fn keys(self) -> &'static [&'static str] {
         match self {
-            PictureKind::Cost => &["title"],
             PictureKind::Series => &["title", "of"],
             PictureKind::Curve => &["title", "of", "metrics", "bars", "x", "y"],
             _ => &["title", "of", "metrics"],

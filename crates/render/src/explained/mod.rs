@@ -17,6 +17,6 @@ pub use text::{explanation_folded, explanation_lines, explanation_text};
 pub use verdict::verdict_text;
 
 pub(crate) use bottleneck::{Bottleneck, Share};
-pub(crate) use cost::{cost_text, formula};
-pub(crate) use proof::{effect as proof_effect, sentence as proof_sentence};
+pub(crate) use cost::cost_text;
+pub(crate) use proof::sentence as proof_sentence;
 pub(crate) use text::warning_line;

@@ -1,56 +1,39 @@
 //! What changed from one execution to another, or between the two settings that a study compares.
 
+use bitcost_analysis::compare::{Change, Comparison, Shift, Verdict};
+use bitcost_analysis::metrics::Metric;
+use bitcost_analysis::statistics::Interval;
+use bitcost_model::units::counted;
+
+use super::pictures::{Bars, Picture, Series};
+use super::writer::Html;
 use crate::comparison::{
     comparison_lines, comparison_method, comparison_remarks, comparison_tally, comparison_unmatched,
 };
 use crate::comparison_headline::comparison_headline;
 use crate::lines::Lines;
-use bitcost_analysis::compare::Comparison;
-use bitcost_model::units::counted;
 
-use crate::html::contents;
-use crate::html::fold;
-use crate::html::pictures;
-use crate::html::pictures::Picture;
-use crate::html::section;
-use crate::html::table::table;
-use crate::html::writer::Html;
-
-/// The chapter before those of the executions; `executions` is their number.
-pub(crate) fn chapter(
-    page: &mut Html,
-    comparisons: &[Comparison],
-    executions: usize,
-    drawn: &mut usize,
-) {
+/// The chapter before those of the executions.
+pub(crate) fn chapter(page: &mut Html, comparisons: &[Comparison]) {
     if comparisons.is_empty() {
         return;
     }
-    let mut body = Html::default();
-    body.raw("<article>\n<header>\n")
+    page.raw("<article>\n<header>\n")
         .element("h1", "", "What changed")
         .raw("</header>\n");
     for comparison in comparisons {
-        section(&mut body, comparison, drawn);
+        page.element("h2", "", &title(comparison));
+        page.element("p", "answer", &comparison_headline(comparison));
+        found(page, comparison);
     }
-    body.raw("</article>\n");
-    contents::chapter(page, body, executions, Some("What changed"));
-}
-
-/// One comparison: the answer in one sentence, and what [`found`] writes.
-fn section(page: &mut Html, comparison: &Comparison, drawn: &mut usize) {
-    page.raw("<section>\n")
-        .element("h2", "", &title(comparison));
-    page.element("p", "answer", &comparison_headline(comparison));
-    found(page, comparison, drawn);
-    page.raw("</section>\n");
+    page.raw("</article>\n");
 }
 
 /// What a study compares itself, as a folded part of its chapter.
-pub(crate) fn folded(page: &mut Html, comparison: &Comparison, drawn: &mut usize) {
-    fold::open(page, &title(comparison), &comparison_tally(comparison));
-    found(page, comparison, drawn);
-    fold::close(page);
+pub(crate) fn folded(page: &mut Html, comparison: &Comparison) {
+    page.fold(&title(comparison), &comparison_tally(comparison), |page| {
+        found(page, comparison)
+    });
 }
 
 fn title(comparison: &Comparison) -> String {
@@ -59,32 +42,26 @@ fn title(comparison: &Comparison) -> String {
 }
 
 /// The picture of the first metric, and folded every change and the other pictures.
-fn found(page: &mut Html, comparison: &Comparison, drawn: &mut usize) {
-    let pictures: Vec<Picture> = pictures::of_changes(comparison, *drawn);
-    *drawn += pictures.len();
+fn found(page: &mut Html, comparison: &Comparison) {
+    let pictures = pictures(comparison);
     let (first, others) = pictures.split_at(pictures.len().min(1));
-    for picture in first {
-        section::figure(page, picture);
-    }
+    first.iter().for_each(|picture| page.figure(picture));
     let lines = for_a_page(comparison_lines(comparison));
-    let words = format!(
-        "{}: {}",
-        counted(lines.rows.len(), "figure"),
-        comparison_tally(comparison)
-    );
-    fold::open(page, "Every change", &words);
-    page.element("p", "fine", &comparison_method(comparison));
-    remarks(page, comparison);
-    page.raw("<div class=\"changes\">\n");
-    let (old, new) = &comparison.names;
-    table(page, "", &format!("Changes from {old} to {new}"), &lines);
-    page.raw("</div>\n");
-    fold::close(page);
-    section::pictures(page, others);
+    let figures = counted(lines.rows.len(), "figure");
+    let words = format!("{figures}: {}", comparison_tally(comparison));
+    page.fold("Every change", &words, |page| {
+        page.element("p", "fine", &comparison_method(comparison));
+        page.list(comparison_remarks(comparison));
+        page.list(comparison_unmatched(comparison));
+        page.raw("<div class=\"changes\">\n");
+        page.table("Every change", &lines);
+        page.raw("</div>\n");
+        others.iter().for_each(|picture| page.figure(picture));
+    });
 }
 
-/// Moves the last two columns, the change and its verdict, next to the names, where they are
-/// visible on a narrow screen too.
+/// Moves the last two columns, the change and its verdict, next to the names, where they are visible on a narrow screen
+/// too.
 fn for_a_page(lines: Lines) -> Lines {
     let order = |row: Vec<String>| -> Vec<String> {
         let (names, last) = (2.min(row.len()), row.len().saturating_sub(2));
@@ -94,13 +71,62 @@ fn for_a_page(lines: Lines) -> Lines {
     Lines::new(order(lines.header), rows)
 }
 
-fn remarks(page: &mut Html, comparison: &Comparison) {
-    let remarks = [
-        comparison_remarks(comparison),
-        comparison_unmatched(comparison),
-    ]
-    .concat();
-    if !remarks.is_empty() {
-        page.list(remarks);
+/// A bar for the change in per cent of each cell, in the colour of its verdict: a picture for each metric.
+fn pictures(comparison: &Comparison) -> Vec<Picture> {
+    let mut metrics: Vec<&'static Metric> = Vec::new();
+    for change in comparison.changes().filter(|change| pct(change).is_some()) {
+        if metrics.iter().all(|known| known.name != change.metric.name) {
+            metrics.push(change.metric);
+        }
     }
+    metrics
+        .into_iter()
+        .map(|metric| picture(comparison, metric))
+        .collect()
+}
+
+fn pct(change: &Change) -> Option<Interval> {
+    let shift = change
+        .shift
+        .filter(|shift| matches!(shift, Shift::Ratio(_)))?;
+    Some(shift.change())
+}
+
+fn picture(comparison: &Comparison, metric: &Metric) -> Picture {
+    let is_shown = |change: &&Change| change.metric.name == metric.name && pct(change).is_some();
+    let cells = comparison.cells.iter();
+    let changes: Vec<(String, &Change)> = cells
+        .filter_map(|cell| Some((cell.name(), cell.changes.iter().find(is_shown)?)))
+        .collect();
+    let series = |verdict: Verdict| {
+        let changes = changes.iter().map(|(_, change)| *change);
+        let values = changes.map(|change| pct(change).filter(|_| change.verdict == verdict));
+        let mut series = Series::new(verdict.name(), values.collect());
+        series.class = Some(match verdict {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            _ => "same",
+        });
+        series
+    };
+    let has_marks = |series: &Series| series.values.iter().any(Option::is_some);
+    let verdicts = changes
+        .iter()
+        .map(|(_, change)| change.verdict.name().to_owned());
+    let bars = Bars {
+        file: format!("change-{}", metric.name),
+        title: format!("{}, change.", metric.title),
+        caption: "From old to new, with 95 % intervals; dotted lines show the threshold.".into(),
+        unit: "%".to_owned(),
+        names: changes.iter().map(|(name, _)| name.clone()).collect(),
+        series: Verdict::ALL
+            .into_iter()
+            .map(series)
+            .filter(has_marks)
+            .collect(),
+        is_stacked: true,
+        rules: vec![-comparison.threshold_pct, comparison.threshold_pct],
+        columns: vec![("verdict".to_owned(), verdicts.collect())],
+    };
+    bars.draw()
 }

@@ -6,8 +6,6 @@ use bitcost_model::event::EndpointDescription;
 use bitcost_model::harmless;
 use bitcost_model::machine::HostDescription;
 
-use crate::html::fold;
-use crate::html::table::table;
 use crate::html::writer::Html;
 
 pub(crate) fn section(page: &mut Html, execution: &Findings) {
@@ -15,26 +13,20 @@ pub(crate) fn section(page: &mut Html, execution: &Findings) {
     if ends.is_empty() {
         return;
     }
-    fold::open(
-        page,
-        "Hosts",
-        "kernel, processor, interface and settings of both ends",
-    );
-    if let [sender, receiver] = &ends[..] {
-        differences(page, sender, receiver);
-    }
     let place = |end: &EndpointDescription| format!("{} ({})", end.role.name(), end.place);
     let header = std::iter::once("host".to_owned()).chain(ends.iter().map(place));
     let fact = |(name, of): &Fact| {
         let facts = ends.iter().map(|end| harmless(&of(&end.host)));
         std::iter::once((*name).to_owned()).chain(facts).collect()
     };
-    let rows = FACTS.iter().map(fact);
-    table(page, "", "Hosts", &Lines::new(header, rows));
-    page.raw("<details><summary>Settings of both ends</summary>\n");
-    table(page, "", "Settings of both ends", &settings(ends));
-    page.raw("</details>\n");
-    fold::close(page);
+    let lines = Lines::new(header, FACTS.iter().map(fact));
+    let words = "kernel, processor and interface of both ends";
+    page.fold("Hosts", words, |page| {
+        if let [sender, receiver] = &ends[..] {
+            differences(page, sender, receiver);
+        }
+        page.table("Hosts", &lines);
+    });
 }
 
 fn differences(page: &mut Html, sender: &EndpointDescription, receiver: &EndpointDescription) {
@@ -85,32 +77,4 @@ const FACTS: &[Fact] = &[
 
 fn known(word: Option<&str>) -> String {
     word.unwrap_or("not known").to_owned()
-}
-
-/// Every feature bit and sysctl, by name.
-fn settings(ends: &[EndpointDescription]) -> Lines {
-    let mut names: Vec<String> = Vec::new();
-    for end in ends {
-        let features = end.host.device.features.keys();
-        names.extend(features.map(|name| format!("feature {name}")));
-        names.extend(end.host.sysctls.keys().map(|name| format!("sysctl {name}")));
-    }
-    names.sort();
-    names.dedup();
-    let value = |end: &EndpointDescription, name: &str| {
-        let (kind, name) = name.split_once(' ').unwrap_or(("", name));
-        let bit = |on: &bool| if *on { "on" } else { "off" }.to_owned();
-        match kind {
-            "feature" => end.host.device.features.get(name).map(bit),
-            _ => end.host.sysctls.get(name).cloned(),
-        }
-    };
-    let row = |name: &String| {
-        let values = ends
-            .iter()
-            .map(|end| value(end, name).map_or("absent".to_owned(), |value| harmless(&value)));
-        std::iter::once(harmless(name)).chain(values).collect()
-    };
-    let header = std::iter::once("setting").chain(ends.iter().map(|end| end.role.name()));
-    Lines::new(header, names.iter().map(row))
 }

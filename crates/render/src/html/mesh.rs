@@ -2,7 +2,7 @@
 
 use bitcost_analysis::findings::Findings;
 
-use super::writer::{Html, escape};
+use super::writer::Html;
 use crate::mesh::{matrix, mesh_paragraphs, mesh_sentence};
 
 pub(crate) fn section(page: &mut Html, execution: &Findings) {
@@ -11,8 +11,6 @@ pub(crate) fn section(page: &mut Html, execution: &Findings) {
     page.list(mesh_paragraphs(of));
     if let Some([title, matrix]) = matrix(of, usize::MAX) {
         page.element("h2", "", &title);
-        page.raw("<pre tabindex=\"0\">")
-            .raw(&escape(&matrix))
-            .raw("</pre>\n");
+        page.listing(&matrix);
     }
 }

@@ -1,34 +1,24 @@
-//! From executions to one self-contained HTML file: the answer, tables, pictures, and how it was
-//! measured.
+//! From executions to one self-contained HTML file: the answer, tables, pictures, and how it was measured.
 
 mod changes;
-mod contents;
+mod chart;
 mod experiments;
-mod explained;
-mod fold;
 mod hosts;
-mod losses;
 mod mesh;
-mod opening;
 mod pictures;
-mod profile;
-mod runs;
-mod sampled;
-mod section;
-mod spreads;
-mod statements;
-mod svg;
-mod table;
-mod time_series;
+mod sections;
 mod writer;
 
+use bitcost_analysis::caveat::Caveat;
 use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::summary::Summary;
+use bitcost_analysis::summary::{Summary, measured};
 use bitcost_model::units::counted;
 
+use crate::answer::Answer;
 use crate::export::{ExportError, Form, Input};
 use crate::json::json;
+use crate::number;
 use crate::provenance::{Maker, Source};
 use pictures::Picture;
 use writer::Html;
@@ -59,8 +49,14 @@ const SCRIPT: &str = include_str!("page.js");
 /// Nothing may be loaded from any address, whatever the page holds.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
-/// The page. Every execution has its own chapter, which says where its log came from; if there are
-/// several, `between` has the first compared with each other one, before them.
+/// The heading of the pictures and tables with the document's figures.
+const DOCUMENT: &str = "Compared with the document";
+
+/// The length in bytes up to which an answer is set in large letters.
+const SHORT: usize = 180;
+
+/// The page. Every execution has its own chapter, which says where its log came from; if there are several, `between`
+/// has the first compared with each other one, before them.
 pub fn page(
     executions: &[Findings],
     sources: &[Source],
@@ -73,94 +69,84 @@ pub fn page(
         several => format!("{} executions", several.len()),
     };
     head(&mut page, &title);
-    let mut drawn = 0;
-    changes::chapter(&mut page, between, executions.len(), &mut drawn);
-    for (number, (execution, source)) in executions.iter().zip(sources).enumerate() {
-        let mut body = Html::default();
-        chapter(&mut body, execution, source, &mut drawn);
-        let name = (executions.len() > 1).then_some(execution.name.as_str());
-        contents::chapter(&mut page, body, number, name);
+    if executions.len() > 1 {
+        page.raw("<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n");
+        for (number, execution) in executions.iter().enumerate() {
+            page.raw(&format!("<li><a href=\"#chapter{number}\">"))
+                .text(&format!("{}. {}", number + 1, execution.name))
+                .raw("</a></li>\n");
+        }
+        page.raw("</ul>\n</nav>\n");
     }
-    end(page, maker)
-}
-
-fn end(mut page: Html, maker: &Maker) -> String {
-    foot(&mut page, maker);
-    page.raw("</main>\n");
-    page.raw("<script>")
+    changes::chapter(&mut page, between);
+    for (number, (execution, source)) in executions.iter().zip(sources).enumerate() {
+        page.raw(&format!("<article id=\"chapter{number}\">\n"));
+        chapter(&mut page, execution, source);
+        page.raw("</article>\n");
+    }
+    page.raw("<footer>\n")
+        .element(
+            "p",
+            "",
+            &format!("Made by bitcost {} at {}.", maker.version, maker.at),
+        )
+        .raw("<p>Command: <code>")
+        .text(&maker.command_line.join(" "))
+        .raw("</code></p>\n</footer>\n</main>\n<script>")
         .raw(SCRIPT)
         .raw("</script>\n</body>\n</html>\n");
     page.finish()
 }
 
 fn head(page: &mut Html, title: &str) {
-    page.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    page.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"")
-        .raw(POLICY)
-        .raw("\">\n");
-    page.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    page.raw("<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n");
-    page.raw("<title>")
+    page.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+        .raw(&format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n"))
+        .raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+        .raw("<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n<title>")
         .text(title)
-        .raw("</title>\n<style>")
-        .raw(STYLE)
-        .raw("</style>\n</head>\n<body>\n");
-    page.raw("<main id=\"top\">\n");
+        .raw(&format!("</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main id=\"top\">\n"));
 }
 
-/// The chapter of an execution; `drawn` counts the pictures of the page.
-fn chapter(page: &mut Html, execution: &Findings, source: &Source, drawn: &mut usize) {
-    let (summary, explanation) = (&execution.summary, &execution.explanation);
+/// The chapter of an execution.
+fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
+    let summary = &execution.summary;
     header(page, summary);
-    experiments::ladder(page, execution, drawn);
-    mesh::section(page, execution);
-    let hero = pictures::hero(execution, explanation, *drawn).filter(|_| execution.mesh.is_none());
-    let rest = match execution.mesh {
-        Some(_) => Vec::new(),
-        None => opening::opening(page, execution, hero.as_ref()),
-    };
-    time_series::why(page, summary);
+    experiments::ladder(page, execution);
+    let mut pictures = Vec::new();
+    if execution.mesh.is_some() {
+        mesh::section(page, execution);
+    } else {
+        pictures = pictures::all(execution);
+        let first = pictures::first(execution);
+        opening(page, execution, first.as_ref());
+        let first = first.map(|first| first.file);
+        pictures.retain(|(_, picture)| first.as_ref() != Some(&picture.file));
+    }
     let is_used = summary.cells.iter().any(|cell| cell.runs > 0);
     if is_used {
-        section::tables(page, execution, &rest);
-    } else {
-        page.element("p", "rest", &rest.join(" "));
+        sections::tables(page, execution);
     }
     if let Some(comparison) = &execution.comparison {
-        changes::folded(page, comparison, drawn);
+        changes::folded(page, comparison);
     }
-    let mut pictures = match execution.mesh {
-        Some(_) => Vec::new(),
-        None => pictures::all(execution, explanation, *drawn),
-    };
-    *drawn += pictures.len();
-    if let Some(hero) = &hero {
-        pictures.retain(|picture| picture.file != hero.file);
-    }
-    let is_of_document = |picture: &Picture| picture.heading == pictures::DOCUMENT;
-    let (of_document, others): (Vec<_>, Vec<_>) = pictures.into_iter().partition(is_of_document);
-    statements::section(page, execution);
-    statements::figures(page, summary, &of_document);
+    sections::statements(page, summary);
     if is_used {
-        explained::section(page, explanation);
-        experiments::elasticities(page, execution, drawn);
+        sections::explained(page, execution);
+        experiments::proof(page, execution);
     }
-    section::pictures(page, &others);
-    if let Some(profiled) = &execution.profiled {
-        profile::section(page, profiled);
+    for of_kind in pictures.chunk_by(|one, next| one.0 == next.0) {
+        let count = counted(of_kind.len(), "picture");
+        page.fold(of_kind[0].0, &count, |page| {
+            of_kind.iter().for_each(|(_, picture)| page.figure(picture));
+        });
     }
-    time_series::seconds(page, summary);
-    losses::section(page, execution);
-    section::remarks(page, execution);
+    sections::profile(page, execution);
+    sections::losses(page, execution);
+    sections::remarks(page, summary);
     hosts::section(page, execution);
-    runs::section(page, execution);
-    section::source(page, execution, source);
-    document(page, execution);
-    page.raw("</article>\n");
-}
-
-/// The document of `show --json`, for programs that read the page. No `<` in it can end its element.
-fn document(page: &mut Html, execution: &Findings) {
+    sections::runs(page, execution);
+    sections::provenance(page, execution, source);
+    // The document of `show --json`, for programs that read the page. No `<` in it can end its element.
     let document = json(execution).to_string().replace('<', "\\u003c");
     page.raw("<script type=\"application/json\" class=\"result\">")
         .raw(&document)
@@ -170,12 +156,9 @@ fn document(page: &mut Html, execution: &Findings) {
 /// What was measured, where and when, and the question.
 fn header(page: &mut Html, summary: &Summary) {
     let study = &summary.study;
-    let mut words = vec![study.name.clone()];
     let runs = counted(summary.runs.len(), "run");
-    words.push(format!(
-        "{runs} in {}",
-        counted(summary.blocks as usize, "block")
-    ));
+    let blocks = counted(summary.blocks as usize, "block");
+    let mut words = vec![study.name.clone(), format!("{runs} in {blocks}")];
     words.push(summary.began_at.chars().take(10).collect());
     if let Some(end) = summary.ends.first() {
         let host = &end.host;
@@ -184,29 +167,43 @@ fn header(page: &mut Html, summary: &Summary) {
         let release = host.kernel.split(' ').next();
         words.extend(release.map(|release| format!("Linux {release}")));
     }
-    let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    page.raw("<article>\n<header>\n")
+    words.retain(|word| !word.is_empty());
+    page.raw("<header>\n")
         .element("p", "kicker", &words.join(" \u{b7} "));
-    let (heading, title) = if study.question.is_empty() {
-        (&study.title, "")
+    if study.question.is_empty() {
+        page.element("h1", "", &study.title);
     } else {
-        (&study.question, study.title.as_str())
-    };
-    page.element("h1", "", heading);
-    if !title.is_empty() {
-        page.element("p", "question", title);
+        page.element("h1", "", &study.question)
+            .element("p", "question", &study.title);
     }
     page.raw("</header>\n");
 }
 
-fn foot(page: &mut Html, maker: &Maker) {
-    let command = maker.command_line.join(" ");
-    page.raw("<footer>\n").element(
-        "p",
-        "",
-        &format!("Made by bitcost {} at {}.", maker.version, maker.at),
-    );
-    page.raw("<p>Command: <code>")
-        .text(&command)
-        .raw("</code></p>\n</footer>\n");
+/// What a chapter opens with: one sentence, what changes it, and the figures of a single cell or a picture of several.
+fn opening(page: &mut Html, execution: &Findings, first: Option<&Picture>) {
+    let summary = &execution.summary;
+    let answer = Answer::of(execution);
+    let is_long = answer.sentence.len() > SHORT;
+    let class = if is_long { "answer long" } else { "answer" };
+    page.element("p", class, &answer.sentence);
+    for words in Caveat::by_weight(answer.caveats) {
+        page.element("p", "caveat", &format!("Caveat: {words}."));
+    }
+    let mut used = summary.cells.iter().filter(|cell| cell.runs > 0);
+    if let (Some(cell), None) = (used.next(), used.next()) {
+        page.raw("<div class=\"tiles\">\n");
+        for metric in measured(summary).into_iter().take(3) {
+            let value = cell
+                .figure(metric.name)
+                .map(|figure| number::plain(figure.value));
+            page.raw("<div class=\"tile\"><b>")
+                .text(&format!("{} {}", value.unwrap_or_default(), metric.unit))
+                .raw("</b><span>")
+                .text(metric.title)
+                .raw("</span></div>\n");
+        }
+        page.raw("</div>\n");
+    } else if let Some(first) = first {
+        page.figure(first);
+    }
 }

@@ -1,22 +1,36 @@
-//! A writer of HTML. Words are escaped unless they are given as HTML.
+//! A writer of HTML with the parts of which all sections consist: folds, tables, lists, pictures and files. Words are
+//! escaped unless they are given as HTML.
 
-use crate::words::around;
+use bitcost_analysis::evenly::evenly;
+use bitcost_analysis::frame::{Table, Value};
 use bitcost_model::shown;
+
+use super::pictures::Picture;
+use crate::csv::csv_of;
+use crate::lines::Lines;
+use crate::words::around;
+
+/// The most rows of a file that a page holds; if there are more, they are chosen evenly.
+const ROWS: usize = 2000;
 
 /// The text of a page.
 #[derive(Default)]
-pub(crate) struct Html(String);
+pub(crate) struct Html {
+    text: String,
+    /// The number of pictures so far.
+    pictures: usize,
+}
 
 impl Html {
     /// Appends HTML.
     pub fn raw(&mut self, html: &str) -> &mut Html {
-        self.0.push_str(html);
+        self.text.push_str(html);
         self
     }
 
     /// Appends words, escaped.
     pub fn text(&mut self, words: &str) -> &mut Html {
-        self.0.push_str(&escape(words));
+        self.text.push_str(&escape(words));
         self
     }
 
@@ -37,24 +51,106 @@ impl Html {
         self.raw("</ul>\n")
     }
 
-    /// Appends a link that saves a text as a file.
-    pub fn download(&mut self, file: &str, csv: &str) -> &mut Html {
+    /// Appends text as it is on a terminal.
+    pub fn listing(&mut self, words: &str) -> &mut Html {
+        self.raw("<pre tabindex=\"0\">").text(words).raw("</pre>\n")
+    }
+
+    /// Appends a part that is folded on screens and open in print; `words` say in a few words what is in it.
+    pub fn fold(&mut self, title: &str, words: &str, write: impl FnOnce(&mut Html)) {
+        self.raw("<details class=\"fold\">\n<summary><h2>")
+            .text(title)
+            .raw("</h2> <span>")
+            .text(words)
+            .raw("</span></summary>\n");
+        write(self);
+        self.raw("</details>\n");
+    }
+
+    /// Appends a table that scrolls on its own if it is wider than the page.
+    pub fn table(&mut self, caption: &str, lines: &Lines) {
+        self.raw("<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"Table: ")
+            .text(caption)
+            .raw("\">\n<table>\n");
+        if !caption.is_empty() {
+            self.element("caption", "", caption);
+        }
+        self.raw("<thead><tr>");
+        for words in &lines.header {
+            self.raw("<th scope=\"col\">").text(words).raw("</th>");
+        }
+        self.raw("</tr></thead>\n<tbody>\n");
+        for (is_document, row) in &lines.rows {
+            let class = if *is_document {
+                " class=\"document\""
+            } else {
+                ""
+            };
+            self.raw(&format!("<tr{class}>"));
+            for (place, words) in row.iter().enumerate() {
+                let (open, close) = match place {
+                    0 => ("<th scope=\"row\">", "</th>"),
+                    _ => ("<td>", "</td>"),
+                };
+                self.raw(open).text(words.trim()).raw(close);
+            }
+            self.raw("</tr>\n");
+        }
+        self.raw("</tbody>\n</table>\n</div>\n");
+    }
+
+    /// Appends a picture with its caption and its numbers.
+    pub fn figure(&mut self, picture: &Picture) {
+        let number = self.pictures;
+        self.pictures += 1;
+        self.raw(&format!(
+            "<figure aria-labelledby=\"p{number}\">\n<figcaption id=\"p{number}\"><strong>"
+        ))
+        .text(&picture.title)
+        .raw("</strong> ")
+        .text(&picture.caption);
+        if let Some(note) = &picture.note {
+            self.raw(" <em>").text(note).raw("</em>");
+        }
+        self.raw("</figcaption>\n");
+        picture.chart.write(self, &picture.title);
+        let Table { columns, rows } = &picture.numbers;
+        self.download(&picture.file, columns, (rows.len(), rows.iter()));
+        self.raw("</figure>\n");
+    }
+
+    /// Appends a link that saves a table as a file, and how many of its rows that holds if it has very many.
+    pub fn download<R: AsRef<[Value]>>(
+        &mut self,
+        file: &str,
+        columns: &[String],
+        (all, rows): (usize, impl Iterator<Item = R>),
+    ) {
+        let mut chosen = evenly(all, ROWS).peekable();
+        let rows = rows
+            .enumerate()
+            .filter(|(place, _)| chosen.next_if_eq(place).is_some());
+        let text = csv_of(columns, rows.map(|(_, row)| row));
         self.raw("<a class=\"save\" download=\"")
             .text(file)
-            .raw("\" href=\"data:text/csv;charset=utf-8,")
-            .raw(&percent_encoded(csv))
+            .raw(".csv\" href=\"data:text/csv;charset=utf-8,")
+            .raw(&percent_encoded(&text))
             .raw("\">Save ")
             .text(file)
-            .raw("</a>\n")
+            .raw(".csv</a>\n");
+        if all > ROWS {
+            let words = format!("The file holds {ROWS} of {all} rows, evenly chosen.");
+            self.element("p", "fine", &words);
+        }
     }
 
     pub fn finish(self) -> String {
-        self.0
+        self.text
     }
 }
 
 /// Words escaped for HTML, for text and for attributes.
-pub(crate) fn escape(words: &str) -> String {
+fn escape(words: &str) -> String {
     let mut text = String::with_capacity(words.len());
     for letter in words.chars() {
         match letter {
@@ -69,8 +165,7 @@ pub(crate) fn escape(words: &str) -> String {
     text
 }
 
-/// A text as data of a link: what a link or an attribute would read as something else is in
-/// hexadecimal.
+/// A text as data of a link: what a link or an attribute would read as something else is in hexadecimal.
 fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len() + text.len() / 16);
     for byte in text.bytes() {

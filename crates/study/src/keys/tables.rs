@@ -238,7 +238,7 @@ pub(crate) const REPORT: Table = Table {
 
 pub(crate) const PICTURE: Table = Table {
     title: "A picture of [report]",
-    about: "One picture. `cost` takes only a title; `bars`, `x` and `y` are of a `curve`.",
+    about: "One picture. `bars`, `x` and `y` are of a `curve`.",
     keys: keys! {
         required("kind", KIND, "Its kind.");
         key("title", Form::Text, "Text before its own title, such as the number of the document's figure.");

@@ -1,29 +1,16 @@
-//! A metric against a numeric factor: median and interval, a line per combination of the other
-//! levels.
+//! A metric against a numeric factor: median and interval, a line per combination of the other levels.
 
 use bitcost_analysis::cells::{ALONE, CellSummary};
-use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::Table;
+use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
-use bitcost_analysis::summary::{LineOfCells, lines_along, numeric_factor};
-use bitcost_study::{Bars, PictureKind, Scale};
+use bitcost_analysis::statistics::Interval;
+use bitcost_analysis::summary::{lines_along, numeric_factor};
+use bitcost_study::{Bars, Picture as Wanted, PictureKind};
 
-use super::document;
-use super::drawing::{Drawn, along, bars_caption, legend, measured, named, plain, words};
-use super::point::{Point, ranges};
-use crate::html::svg::{Axis, Mark, Marks, Trace};
-use bitcost_study::Picture as Wanted;
-
-pub(crate) fn draw(execution: &Findings, wanted: &Wanted, _: &Explanation) -> Vec<Drawn> {
-    let Some(factor) = numeric_factor(&execution.summary) else {
-        return Vec::new();
-    };
-    measured(execution)
-        .into_iter()
-        .map(|metric| of_metric(execution, wanted, &factor, metric))
-        .collect()
-}
+use super::bars::DOCUMENT;
+use super::{Picture, bars_caption, by_cell, named, words};
+use crate::html::chart::{Axis, Chart, Mark, Marks, Trace, range};
 
 /// Cells from which a picture with a bar for each is longer than a screen.
 const MANY: usize = 24;
@@ -31,96 +18,121 @@ const MANY: usize = 24;
 /// The most lines that a first picture shows: more are hard to follow.
 const LINES: usize = 8;
 
-/// A metric against the numeric factor in the place of a bar for each of many cells; absent where
-/// bars are clearer.
-pub(super) fn of_many(execution: &Findings, metric: &Metric) -> Option<Drawn> {
+/// A metric against the numeric factor in the place of a bar for each of many cells; absent where bars are clearer.
+pub(super) fn of_many(execution: &Findings, metric: &Metric) -> Option<Picture> {
     let summary = &execution.summary;
     let factor = numeric_factor(summary).filter(|_| summary.cells.len() > MANY)?;
     let lines = lines_along(summary, &factor).len();
     let wanted = Wanted::plain(PictureKind::Curve);
-    (lines <= LINES).then(|| of_metric(execution, &wanted, &factor, metric))
+    draw(execution, &wanted, metric).filter(|_| lines <= LINES)
 }
 
-/// The most sizes that an axis names individually.
-const NAMED: usize = 14;
-
-/// An axis along sizes: if there are few, each of them has its tick.
-pub(super) fn sizes(scale: Option<Scale>, mut values: Vec<f64>) -> Axis {
-    values.sort_by(f64::total_cmp);
-    values.dedup();
-    let axis = along(scale, &values, &[]);
-    if values.is_empty() || values.len() > NAMED {
-        return axis;
-    }
-    let mut named = Axis::named(&values);
-    named.is_log = axis.is_log;
-    named
-}
-
-fn of_metric(execution: &Findings, wanted: &Wanted, factor: &str, metric: &Metric) -> Drawn {
+pub(super) fn draw(execution: &Findings, wanted: &Wanted, metric: &Metric) -> Option<Picture> {
+    let factor = numeric_factor(&execution.summary)?;
     let mut numbers = Table::new([
-        "line", factor, "median", "low", "high", "runs", "least", "largest", "document",
+        "line", &factor, "median", "low", "high", "runs", "least", "largest", DOCUMENT,
     ]);
-    let mut traces: Vec<Trace> = Vec::new();
-    let (mut all_x, mut all_y, mut bounds) = (Vec::new(), Vec::new(), Vec::new());
-    let ranges = ranges(execution, metric);
-    let lines = lines_along(&execution.summary, factor);
+    let (mut traces, mut x, mut y, mut bounds) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let values = by_cell(execution, metric);
+    let lines = lines_along(&execution.summary, &factor);
     for (series, (name, cells)) in lines.iter().enumerate() {
         // A single line is named after its metric; a level may have the name of a single line.
-        let name = if lines.len() == 1 && name == ALONE {
+        let is_alone = lines.len() == 1 && name == ALONE;
+        let name = if is_alone {
             metric.title
         } else {
             name.as_str()
         };
-        let points: Vec<Point> = cells
-            .iter()
-            .filter_map(|(x, cell)| Point::of(*x, cell, metric, &ranges))
-            .collect();
-        if points.is_empty() {
-            continue;
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for (size, cell) in cells {
+            let of_cell = values.iter().find(|(known, _)| std::ptr::eq(*known, *cell));
+            let (Some(figure), Some((_, runs))) = (cell.figure(metric.name), of_cell) else {
+                continue;
+            };
+            let (least, largest) = range(runs.iter().map(|(_, value)| *value));
+            numbers
+                .rows
+                .push(row(name, *size, (cell, metric), (least, largest)));
+            let bar = match wanted.bars {
+                Bars::Interval => *figure,
+                Bars::Range => Interval {
+                    low: Some(least),
+                    high: Some(largest),
+                    ..*figure
+                },
+            };
+            bounds.extend([bar.low, bar.high].into_iter().flatten());
+            let mark = |name: &str, of: &Interval| {
+                let title = words(&format!("{name}, {size}"), of, metric.unit);
+                Mark::at(*size as f64, of.value, of, title)
+            };
+            ours.push(mark(name, &bar));
+            let document = cell.expected(metric.name).map(Interval::alone);
+            theirs.extend(document.map(|of| mark(&format!("{name}, {DOCUMENT}"), &of)));
         }
-        numbers
-            .rows
-            .extend(points.iter().map(|point| point.row(name)));
-        let marks: Vec<Mark> = points
-            .iter()
-            .map(|point| mark(name, metric, point, wanted.bars))
-            .collect();
-        all_x.extend(marks.iter().map(|mark| mark.x));
-        all_y.extend(marks.iter().map(|mark| mark.y));
-        all_y.extend(points.iter().filter_map(|point| point.expected));
-        let of_marks = marks.iter().flat_map(|mark| [mark.low, mark.high]);
-        bounds.extend(of_marks.flatten());
-        traces.push(Trace::new(name, series, Marks::Line(marks)));
-        traces.extend(document::trace(name, metric, &points, series));
+        let all = || ours.iter().chain(&theirs);
+        x.extend(all().map(|mark| mark.x));
+        y.extend(all().map(|mark| mark.y));
+        if !theirs.is_empty() {
+            let name = format!("{name}, {DOCUMENT}");
+            traces.push(Trace::new(&name, series, Marks::Open(theirs)));
+        }
+        if !ours.is_empty() {
+            traces.push(Trace::new(name, series, Marks::Line(ours)));
+        }
     }
-    let title = format!("{} against {factor}.", metric.title);
-    let (x, y) = (sizes(wanted.x, all_x), along(wanted.y, &all_y, &bounds));
-    let mut chart = plain(&title, (x, factor), (y, &named(metric)), traces);
-    chart.legend = legend(lines.len().max(chart.panels[0].traces.len()));
+    let has_document = traces
+        .iter()
+        .any(|trace| matches!(trace.marks, Marks::Open(_)));
+    let axes = (
+        Axis::levels(wanted.x, x),
+        Axis::along(wanted.y, &y, &bounds),
+    );
     let bars = match wanted.bars {
-        Bars::Interval => bars_caption(cells_with_runs(&lines)),
-        Bars::Range => "Medians; the bars show the minimum and the maximum of the runs".to_owned(),
+        Bars::Interval => bars_caption(used(&lines)),
+        Bars::Range => "Medians; the bars show the minimum and the maximum of the runs.".to_owned(),
     };
-    Drawn {
+    let document = match has_document {
+        true => " Open signs are the document's figures, which are from other machines.",
+        false => "",
+    };
+    (!traces.is_empty()).then(|| Picture {
         file: format!("curve-{}", metric.name),
-        title,
-        caption: format!("{bars}.{}", document::caption(execution, metric)),
-        chart,
+        title: format!("{} against {factor}.", metric.title),
+        caption: format!("{bars}{document}"),
+        chart: Chart::plain((axes.0, &factor), (axes.1, named(metric)), traces),
         numbers,
-        sampled: None,
-    }
+        ..Picture::default()
+    })
 }
 
-fn mark(line: &str, metric: &Metric, point: &Point, bars: Bars) -> Mark {
-    let figure = point.bar(bars);
-    let title = words(&format!("{line}, {}", point.x), &figure, metric);
-    Mark::at(point.x as f64, figure.value, Some(&figure), title)
-}
-
-fn cells_with_runs<'a>(lines: &'a [LineOfCells<'a>]) -> impl Iterator<Item = &'a CellSummary> {
+fn used<'a>(
+    lines: &'a [(String, Vec<(i64, &'a CellSummary)>)],
+) -> impl Iterator<Item = &'a CellSummary> {
     let cells = lines
         .iter()
         .flat_map(|(_, cells)| cells.iter().map(|(_, cell)| *cell));
     cells.filter(|cell| cell.runs > 0)
+}
+
+/// The row of a point in the file.
+fn row(
+    line: &str,
+    size: i64,
+    (cell, metric): (&CellSummary, &Metric),
+    (least, largest): (f64, f64),
+) -> Vec<Value> {
+    let figure = cell.figure(metric.name);
+    let bound = |of: fn(&Interval) -> Option<f64>| Value::from(figure.and_then(of));
+    vec![
+        Value::from(line),
+        Value::Whole(size),
+        bound(|of| Some(of.value)),
+        bound(|of| of.low),
+        bound(|of| of.high),
+        Value::Whole(cell.runs as i64),
+        Value::Number(least),
+        Value::Number(largest),
+        Value::from(cell.expected(metric.name)),
+    ]
 }

@@ -1,150 +1,201 @@
-//! The pictures: one call per kind over the frame of an execution.
+//! The pictures: bars, curves, percentiles, boxes, and runs over time.
 
+mod bars;
 mod boxes;
-mod changes;
-mod cost;
+mod cells;
 mod curve;
-mod document;
-mod drawing;
-mod hero;
-mod medians;
-mod narrow;
-mod point;
 mod quantiles;
-mod series;
+mod runs;
 
-use crate::csv::csv;
-use bitcost_analysis::compare::Comparison;
-use bitcost_analysis::explain::Explanation;
+use std::borrow::Cow;
+
+use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::findings::Findings;
+use bitcost_analysis::frame::Table;
+use bitcost_analysis::metrics::Metric;
+use bitcost_analysis::statistics::Interval;
+use bitcost_model::study::Label;
 use bitcost_study::{Picture as Wanted, PictureKind as Kind};
 
-use crate::html::svg::{Chart, Trace};
-pub(crate) use drawing::{Drawn, figure as figures};
-use narrow::narrowed;
+use super::DOCUMENT;
+use super::chart::Chart;
+use crate::coverage;
+use crate::number;
+
+pub(crate) use bars::{Bars, Series};
+pub(crate) use cells::first;
 
 /// One picture with the numbers behind it.
+#[derive(Default)]
 pub(crate) struct Picture {
-    /// Its name in the page.
-    pub id: String,
     /// Its file's name without the ending.
     pub file: String,
-    /// The heading above the pictures of its kind.
-    pub heading: &'static str,
     pub title: String,
     /// How to read it.
     pub caption: String,
     pub chart: Chart,
-    /// The numbers as a file.
-    pub csv: String,
-    /// A note, if not every point is drawn.
-    pub sampled: Option<String>,
+    pub numbers: Table,
+    /// What is not drawn.
+    pub note: Option<String>,
 }
 
-/// A kind's heading and how it is drawn.
-type Row = (
-    Kind,
-    &'static str,
-    fn(&Findings, &Wanted, &Explanation) -> Vec<Drawn>,
-);
+/// The most cells that have a row in a picture.
+const ROWS: usize = 60;
 
-/// The heading of the pictures and tables with the document's figures.
-pub(crate) const DOCUMENT: &str = "Compared with the document";
+/// The most points of a picture, and of one of its lines or clouds.
+const ALL_POINTS: usize = 5000;
+const POINTS: usize = 1000;
 
-const KINDS: [Row; 6] = [
-    (Kind::Medians, DOCUMENT, medians::draw),
-    (Kind::Quantiles, "Percentiles", quantiles::draw),
-    (Kind::Boxes, "Spread", boxes::draw),
-    (Kind::Curve, "Against size", curve::draw),
-    (Kind::Cost, "Cost of a message", cost::draw),
-    (Kind::Series, "Within a run", series::draw),
+/// The heading above the pictures of each kind, in the order of [`Kind::ALL`].
+const HEADINGS: [&str; 5] = [
+    DOCUMENT,
+    "Percentiles",
+    "Spread",
+    "Against size",
+    "Within a run",
 ];
 
-/// The pictures that the study wants; if it names none, every kind that has something to show.
-/// Their numbers start at `first`.
-pub(crate) fn all(execution: &Findings, explanation: &Explanation, first: usize) -> Vec<Picture> {
-    let wanted = execution
-        .summary
-        .study
-        .pictures
-        .clone()
-        .unwrap_or_else(|| Kind::ALL.map(Wanted::plain).to_vec());
-    let mut pictures: Vec<Picture> = Vec::new();
+/// The pictures that the study wants, each with its heading; if it names none, every kind that has something to show.
+pub(crate) fn all(execution: &Findings) -> Vec<(&'static str, Picture)> {
+    let wanted = execution.summary.study.pictures.clone();
+    let wanted = wanted.unwrap_or_else(|| Kind::ALL.map(Wanted::plain).to_vec());
+    let mut pictures: Vec<(&'static str, Picture)> = Vec::new();
     for wanted in &wanted {
-        let Some((_, heading, draw)) = KINDS.iter().find(|(kind, ..)| *kind == wanted.kind) else {
-            continue;
+        let of = &narrowed(execution, wanted);
+        let drawn = match wanted.kind {
+            Kind::Bars => cells::compared(of),
+            Kind::Quantiles => each_metric(of, quantiles::draw),
+            Kind::Boxes => each_metric(of, boxes::draw),
+            Kind::Curve => each_metric(of, |of, metric| curve::draw(of, wanted, metric)),
+            Kind::Series => runs::draw(of),
         };
-        for mut drawn in draw(&narrowed(execution, wanted), wanted, explanation) {
+        for mut picture in drawn {
             if let Some(title) = &wanted.title {
-                drawn.title = format!("{title}. {}", drawn.title);
+                picture.title = format!("{title}. {}", picture.title);
             }
-            let same = pictures
+            let names = pictures
                 .iter()
-                .filter(|known| known.file.split(' ').next() == Some(&drawn.file))
-                .count();
+                .map(|(_, known)| known.file.split(' ').next());
+            let same = names.filter(|name| *name == Some(&picture.file)).count();
             if same > 0 {
-                drawn.file = format!("{} {}", drawn.file, same + 1);
+                picture.file = format!("{} {}", picture.file, same + 1);
             }
-            pictures.push(finish(first + pictures.len(), heading, drawn));
+            pictures.push((HEADINGS[wanted.kind as usize], picture));
         }
     }
     pictures
 }
 
-/// The picture that a chapter opens with; `number` is that of its next picture.
-pub(crate) fn hero(
+fn each_metric(
     execution: &Findings,
-    explanation: &Explanation,
-    number: usize,
-) -> Option<Picture> {
-    let mut picture = finish(number, "", hero::draw(execution, explanation)?);
-    picture.id = format!("cells{number}");
-    Some(picture)
-}
-
-/// A picture per metric of a comparison. Their numbers start at `first`.
-pub(crate) fn of_changes(comparison: &Comparison, first: usize) -> Vec<Picture> {
-    let drawn = changes::draw(comparison).into_iter().enumerate();
-    drawn
-        .map(|(place, drawn)| finish(first + place, "Changes", drawn))
+    draw: impl Fn(&Findings, &'static Metric) -> Option<Picture>,
+) -> Vec<Picture> {
+    let metrics = bitcost_analysis::summary::measured(&execution.summary).into_iter();
+    metrics
+        .filter_map(|metric| draw(execution, metric))
         .collect()
 }
 
-/// A picture of bars in a band for each name, from 0 on.
-pub(crate) fn bars(label: &str, unit: &str, names: Vec<String>, traces: Vec<Trace>) -> Chart {
-    let axis = drawing::from_zero(&drawing::reach(&traces));
-    drawing::rows(label, (axis, unit), names, traces)
+/// The execution with only the cells and metrics of the picture.
+fn narrowed<'a>(execution: &'a Findings, picture: &Wanted) -> Cow<'a, Findings> {
+    if picture.of.is_empty() && picture.metrics.is_empty() {
+        return Cow::Borrowed(execution);
+    }
+    let mut execution = execution.clone();
+    let summary = &mut execution.summary;
+    let mut places = Vec::new();
+    let mut kept = 0;
+    for cell in &summary.cells {
+        let is_shown = picture.shows(&cell.levels);
+        places.push(is_shown.then_some(kept));
+        kept += usize::from(is_shown);
+    }
+    summary.cells.retain(|cell| picture.shows(&cell.levels));
+    summary.runs.retain_mut(|run| {
+        let place = places.get(run.cell).copied().flatten();
+        run.cell = place.unwrap_or(run.cell);
+        place.is_some()
+    });
+    if !picture.metrics.is_empty() {
+        summary.study.table.metrics.clone_from(&picture.metrics);
+        for cell in &mut summary.cells {
+            cell.figures
+                .retain(|(name, _)| picture.metrics.iter().any(|wanted| wanted == name));
+        }
+    }
+    Cow::Owned(execution)
 }
 
-pub(crate) fn finish(number: usize, heading: &'static str, drawn: Drawn) -> Picture {
-    let Drawn {
-        file,
-        title,
-        caption,
-        chart,
-        numbers,
-        sampled,
-    } = drawn;
-    let (numbers, rows) = crate::html::sampled::sampled(numbers);
-    let cut = rows.map(|rows| {
-        format!(
-            "The file holds {} of {rows} rows, evenly chosen.",
-            crate::html::sampled::ROWS
-        )
-    });
-    let sampled = sampled
-        .into_iter()
-        .chain(cut)
-        .reduce(|a, b| format!("{a} {b}"));
-    let (id, csv) = (format!("p{number}"), csv(&numbers));
-    Picture {
-        id,
-        file,
-        heading,
-        title,
-        caption,
-        chart,
-        csv,
-        sampled,
+/// The most points that each of the picture's lines or clouds has: at least `least`.
+fn points(lines: usize, least: usize) -> usize {
+    (ALL_POINTS / lines.max(1)).clamp(least, POINTS)
+}
+
+/// What the pointer shows at a mark: `1024, TCP: 5.83 [5.10, 6.01] µs/KiB`.
+fn words(name: &str, interval: &Interval, unit: &str) -> String {
+    let words = format!("{name}: {} {unit}", number::interval(interval));
+    words.trim_end().to_owned()
+}
+
+/// The text at an axis: the unit, because the picture's title says the rest.
+fn named(metric: &Metric) -> &'static str {
+    match metric.unit {
+        "" => metric.title,
+        unit => unit,
     }
+}
+
+/// Each cell with the metric in used runs: the numbers of these runs, from 1, and their values, in the order of runs.
+fn by_cell<'a>(
+    execution: &'a Findings,
+    metric: &Metric,
+) -> Vec<(&'a CellSummary, Vec<(u32, f64)>)> {
+    let summary = &execution.summary;
+    let mut cells: Vec<_> = summary
+        .cells
+        .iter()
+        .map(|cell| (cell, Vec::new()))
+        .collect();
+    for run in &summary.runs {
+        if let (Some(value), Some((_, values))) = (run.used_value(metric), cells.get_mut(run.cell))
+        {
+            values.push((run.run + 1, value));
+        }
+    }
+    cells.retain(|(_, values)| !values.is_empty());
+    cells.sort_by_cached_key(|(cell, _)| by_levels(execution, cell));
+    cells
+}
+
+/// The sort key of a cell: the first factor varies slowest, numbers are in ascending order, words in the order of the
+/// study and after numbers.
+fn by_levels(execution: &Findings, cell: &CellSummary) -> Vec<(i64, usize)> {
+    let place = |(name, label): &(String, Label)| {
+        let factor = execution.summary.study.factor(name);
+        let levels = factor.map_or(&[][..], |factor| &factor.levels);
+        let place = levels.iter().position(|level| level.label == *label);
+        match label {
+            Label::Number(number) => (*number, 0),
+            Label::Text(_) => (i64::MAX, place.unwrap_or(levels.len())),
+        }
+    };
+    cell.levels.iter().map(place).collect()
+}
+
+/// A caption that says what the bars are, if the cells have any.
+fn bars_caption<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> String {
+    let (several, one): (Vec<_>, Vec<_>) = cells.partition(|cell| cell.runs > 1);
+    if several.is_empty() {
+        return "One run each, so there are no intervals.".to_owned();
+    }
+    let words = coverage::intervals(several.into_iter());
+    match one.is_empty() {
+        true => format!("Medians with their {words}."),
+        false => format!("Medians with their {words}; cells of one run have none."),
+    }
+}
+
+/// The sentence under a picture that does not show every cell.
+fn note_rows(all: usize) -> Option<String> {
+    (all > ROWS).then(|| format!("The first {ROWS} of {all} cells are drawn."))
 }

@@ -1,94 +1,75 @@
 //! A metric at every percentile of the runs, a line per cell.
 
-use bitcost_analysis::explain::Explanation;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
-use bitcost_analysis::statistics::Interval;
+use bitcost_analysis::statistics::{Interval, quantile_of_sorted};
+use bitcost_study::Scale;
 
-use super::drawing::{Drawn, along, by_cell, measured, named, plain, points, words};
-use crate::html::svg::{Mark, Marks, Trace};
+use super::{Picture, by_cell, named, points, words};
+use crate::html::chart::{Axis, Chart, Mark, Marks, Trace};
 use crate::number;
-use bitcost_study::{Picture as Wanted, Scale};
 
 /// The fewest runs of a cell of which percentiles say more than the runs themselves.
 const RUNS: usize = 20;
 
-/// The number of percentiles of a line if there are more runs than that: the most, and the fewest
-/// with very many lines.
+/// The number of percentiles of a line if there are more runs than that: the most, and the fewest with very many lines.
 const STEPS: (usize, usize) = (200, 11);
 
-pub(crate) fn draw(execution: &Findings, _: &Wanted, _: &Explanation) -> Vec<Drawn> {
-    let metrics = measured(execution).into_iter();
-    metrics
-        .filter(|metric| {
-            let cells = by_cell(execution, metric);
-            cells.iter().any(|(_, values)| values.len() >= RUNS)
-        })
-        .map(|metric| of_metric(execution, metric))
-        .collect()
-}
-
-fn of_metric(execution: &Findings, metric: &Metric) -> Drawn {
-    let mut traces: Vec<Trace> = Vec::new();
-    let mut numbers = Table::new(["cell", "percentile", metric.name]);
-    let (mut all, mut values_of_all) = (0, Vec::new());
+pub(super) fn draw(execution: &Findings, metric: &Metric) -> Option<Picture> {
     let cells = by_cell(execution, metric);
-    let lines = cells.len();
-    let steps = points(lines, STEPS.1).min(STEPS.0);
-    for (cell, values) in cells {
-        let mut values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
-        values.sort_by(f64::total_cmp);
-        all = all.max(values.len());
-        let line = line(&values, steps);
-        values_of_all.extend(line.iter().map(|(_, value)| *value));
-        numbers.rows.extend(line.iter().map(|(percentile, value)| {
-            vec![
-                Value::from(cell.name().as_str()),
-                Value::Number(*percentile),
-                Value::Number(*value),
-            ]
-        }));
+    let runs = cells.iter().map(|(_, values)| values.len()).max()?;
+    if runs < RUNS {
+        return None;
+    }
+    let steps = points(cells.len(), STEPS.1).min(STEPS.0);
+    let mut numbers = Table::new(["cell", "percentile", metric.name]);
+    let (mut traces, mut all) = (Vec::new(), Vec::new());
+    for (series, (cell, values)) in cells.into_iter().enumerate() {
+        let name = cell.name();
+        let values = values.into_iter().map(|(_, value)| value).collect();
         let mark = |(percentile, value): (f64, f64)| {
-            let name = format!("{}, percentile {}", cell.name(), number::plain(percentile));
-            let title = words(&name, &Interval::alone(value), metric);
-            Mark::at(percentile, value, None, title)
+            let row = [Value::Number(percentile), Value::Number(value)];
+            numbers
+                .rows
+                .push([&[Value::from(name.as_str())][..], &row].concat());
+            all.push(value);
+            let value = Interval::alone(value);
+            let place = format!("{name}, percentile {}", number::plain(percentile));
+            Mark::at(
+                percentile,
+                value.value,
+                &value,
+                words(&place, &value, metric.unit),
+            )
         };
-        let marks = if values.len() > steps {
-            Marks::Curve(line)
-        } else {
-            Marks::Line(line.into_iter().map(mark).collect())
-        };
-        traces.push(Trace::new(&cell.name(), traces.len(), marks));
+        let marks = line(values, steps).into_iter().map(mark).collect();
+        traces.push(Trace::new(&name, series, Marks::Line(marks)));
     }
-    let title = format!("{} at every percentile.", metric.title);
-    let x = along(Some(Scale::Linear), &[0.0, 100.0], &[]);
-    let y = along(None, &values_of_all, &[]);
-    Drawn {
+    let x = Axis::along(Some(Scale::Linear), &[0.0, 100.0], &[]);
+    let y = Axis::along(None, &all, &[]);
+    Some(Picture {
         file: format!("percentiles-{}", metric.name),
-        chart: plain(&title, (x, "percentile of the runs"), (y, &named(metric)), traces),
-        title,
-        caption: "A line per cell: the share of runs on the horizontal axis did not exceed the value. A flat line is a steady cell.".into(),
+        title: format!("{} at every percentile.", metric.title),
+        caption:
+            "A line per cell: the share of runs on the horizontal axis did not exceed the value."
+                .into(),
+        chart: Chart::plain((x, "percentile of the runs"), (y, named(metric)), traces),
         numbers,
-        sampled: (all > steps).then(|| format!("Sampled: {steps} percentiles of up to {all} runs.")),
-    }
+        note: (runs > steps).then(|| format!("Sampled: {steps} percentiles of up to {runs} runs.")),
+    })
 }
 
 /// Percentile and value: of each run, or of this number of steps.
-fn line(sorted: &[f64], steps: usize) -> Vec<(f64, f64)> {
-    if let [one] = sorted {
-        return vec![(50.0, *one)];
+fn line(mut values: Vec<f64>, steps: usize) -> Vec<(f64, f64)> {
+    values.sort_by(f64::total_cmp);
+    if let [one] = values[..] {
+        return vec![(50.0, one)];
     }
-    let steps = sorted.len().min(steps);
+    let steps = values.len().min(steps);
     let fractions = (0..steps).map(|step| step as f64 / (steps - 1) as f64);
-    fractions
-        .filter_map(|fraction| {
-            Some((
-                100.0 * fraction,
-                bitcost_analysis::statistics::quantile_of_sorted(sorted, fraction)?,
-            ))
-        })
-        .collect()
+    let point = |fraction: f64| Some((100.0 * fraction, quantile_of_sorted(&values, fraction)?));
+    fractions.filter_map(point).collect()
 }
 
 #[cfg(test)]
@@ -97,15 +78,12 @@ mod tests {
 
     #[test]
     fn few_runs_are_their_own_percentiles_and_many_are_steps() {
-        assert_eq!(line(&[7.0], 200), [(50.0, 7.0)]);
+        assert_eq!(line(vec![7.0], 200), [(50.0, 7.0)]);
+        let few = [(0.0, 1.0), (50.0, 2.0), (100.0, 4.0)];
+        assert_eq!(line(vec![4.0, 1.0, 2.0], 200), few);
+        let many = line((0..=1000).map(f64::from).collect(), 200);
         assert_eq!(
-            line(&[1.0, 2.0, 4.0], 200),
-            [(0.0, 1.0), (50.0, 2.0), (100.0, 4.0)]
-        );
-        let many: Vec<f64> = (0..=1000).map(f64::from).collect();
-        let found = line(&many, 200);
-        assert_eq!(
-            (found.len(), found[0], found[199]),
+            (many.len(), many[0], many[199]),
             (200, (0.0, 0.0), (100.0, 1000.0))
         );
     }

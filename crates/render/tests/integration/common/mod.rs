@@ -1,8 +1,6 @@
 //! Made-up executions whose figures are known: a study, and one outcome per run.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-pub mod chart;
-
 use bitcost_analysis::compare::{self, Comparison, Verdict, of_study};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::Metric;

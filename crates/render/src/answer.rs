@@ -1,0 +1,369 @@
+//! The answer of an execution in one sentence, with what limited it and what changes it: for its first screen and the
+//! top of its page.
+
+use bitcost_analysis::caveat::Caveat;
+use bitcost_analysis::cells::{COVERED_FROM, CellSummary, RECEIVE_DEMAND, has};
+use bitcost_analysis::explain::{ExplainedCell, Explanation, OTHERS_PCT, Verdict};
+use bitcost_analysis::findings::Findings;
+use bitcost_analysis::metrics::{Better, Metric, metric};
+use bitcost_analysis::statistics::Interval;
+use bitcost_analysis::summary::{Answered, Summary, measured, shown_metrics};
+use bitcost_model::units::counted;
+use bitcost_study::{Place, Sentence, Word};
+
+use crate::notes::why_missing;
+use crate::number;
+
+/// The most caveats of warnings, and the weight of a figure that is absent, which misleads nobody.
+const CAVEATS: usize = 3;
+const ABSENT: f64 = 0.05;
+
+/// The costs of the two endpoints, by the unit that they are of.
+const COSTS: [[&str; 2]; 2] = [
+    ["send_service_demand_us_per_kib", RECEIVE_DEMAND],
+    [
+        "send_service_demand_us_per_transaction",
+        "receive_service_demand_us_per_transaction",
+    ],
+];
+
+/// What a reader sees first of an execution.
+pub(crate) struct Answer {
+    /// The study's own sentences, or one that is made of the figures.
+    pub sentence: String,
+    /// What limited its cells.
+    pub bottleneck: String,
+    /// What changes the answer.
+    pub caveats: Vec<Caveat>,
+    /// Warnings of which no caveat says anything.
+    pub other_warnings: usize,
+}
+
+impl Answer {
+    pub fn of(findings: &Findings) -> Answer {
+        let summary = &findings.summary;
+        let warnings = &findings.explanation.warnings;
+        let caveat = |warning: &bitcost_analysis::explain::Warning| {
+            Some(Caveat::new(warning.weight, warning.headline.clone()?))
+        };
+        let mut caveats: Vec<Caveat> = warnings.iter().filter_map(caveat).take(CAVEATS).collect();
+        let others = warnings.len() - caveats.len();
+        caveats.extend(without_cost(summary).map(|words| Caveat::new(ABSENT, words)));
+        let sentence = own(summary).or_else(|| costs(summary));
+        Answer {
+            sentence: sentence.unwrap_or_else(|| first(summary)),
+            bottleneck: of_cells(&findings.explanation),
+            other_warnings: others,
+            caveats,
+        }
+    }
+}
+
+/// `8 of 8 cells have no send service demand: REASON`; absent where no shown figure of CPU time is missing.
+fn without_cost(summary: &Summary) -> Option<String> {
+    let shown = shown_metrics(summary).into_iter().filter_map(metric);
+    let mut attributed = shown.filter(|metric| metric.attributed);
+    attributed.find_map(|metric| {
+        let lacks = |cell: &&CellSummary| cell.figure(metric.name).is_none();
+        let reason = |cell: &CellSummary| Some(cell.unattributed.first()?.0.clone());
+        let cells: Vec<String> = summary
+            .cells
+            .iter()
+            .filter(lacks)
+            .filter_map(reason)
+            .collect();
+        let (lacking, all, title) = (cells.len(), summary.cells.len(), lowered(metric.title));
+        Some(format!(
+            "{lacking} of {all} cells have no {title}: {}",
+            cells.first()?
+        ))
+    })
+}
+
+/// The study's sentences: with their figures, or with the reason why these are not known; absent where the study has
+/// none, and where no run can be used.
+fn own(summary: &Summary) -> Option<String> {
+    let sentences = summary.study.sentences.iter().zip(&summary.answers);
+    let text = |(sentence, figures): (&Sentence, &Option<Answered>)| match figures {
+        Some(figures) => text(sentence, *figures),
+        None => not_known(summary, sentence),
+    };
+    let found: Vec<String> = sentences.map(text).collect();
+    let is_used = summary.cells.iter().any(|cell| cell.runs > 0);
+    (is_used && !found.is_empty()).then(|| found.join(" "))
+}
+
+/// Which of a sentence's figures is not known, and why.
+fn not_known(summary: &Summary, sentence: &Sentence) -> String {
+    let sides = std::iter::once(&sentence.of).chain(&sentence.to);
+    let cells =
+        sides.filter_map(|levels| summary.cells.iter().find(|cell| has(&cell.levels, levels)));
+    let lacking = |cell: &CellSummary| {
+        let mut names = sentence.metrics.iter();
+        let name = names.find(|name| cell.figure(name).is_none())?;
+        Some(format!(
+            "No figure of {}: {}.",
+            cell.name(),
+            why_missing(cell, name)
+        ))
+    };
+    let why = cells.into_iter().find_map(lacking);
+    why.unwrap_or_else(|| "One of the answer's cells has no usable run.".to_owned())
+}
+
+fn text(sentence: &Sentence, figures: Answered) -> String {
+    let plain = |value: Option<f64>| value.map(number::plain).unwrap_or_default();
+    let word = |word: &Word| match word {
+        Word::Text(text) => text.clone(),
+        Word::Figure(Place::Of) => plain(Some(figures.of)),
+        Word::Figure(Place::To) => plain(figures.to),
+        Word::Figure(Place::Ratio) => match figures.ratio {
+            Some(ratio) => format!("{}\u{a0}times", number::known(&ratio)),
+            None => "an unknown number of times".to_owned(),
+        },
+    };
+    let words: String = sentence.words.iter().map(word).collect();
+    if !sentence.words.contains(&Word::Figure(Place::Ratio)) {
+        return words;
+    }
+    format!(
+        "{} {}.",
+        words.trim_end_matches('.'),
+        bounds(figures.ratio, figures.runs)
+    )
+}
+
+/// `[4.1, 4.7]` at the end of the sentence, or why there is none.
+fn bounds(ratio: Option<Interval>, runs: usize) -> String {
+    let Some(ratio) = ratio else {
+        return "(no ratio: the other figure is 0)".to_owned();
+    };
+    let Some((low, high)) = ratio.low.zip(ratio.high) else {
+        return "(one run each: no interval)".to_owned();
+    };
+    let remark = match low <= 1.0 && high >= 1.0 {
+        true if runs < COVERED_FROM => format!(" in {runs} runs: too few to tell"),
+        true => ": no measurable difference".to_owned(),
+        false if runs < COVERED_FROM => format!(" in {runs} runs"),
+        false => String::new(),
+    };
+    format!("{}{remark}", number::known_bounds(&ratio)).replace(", ", ",\u{a0}")
+}
+
+/// What the bars of the cells are of: the cost at both endpoints where it is known at both in most cells, otherwise one
+/// metric.
+pub(crate) fn stacked(summary: &Summary) -> Vec<&'static Metric> {
+    let used = || summary.cells.iter().filter(|cell| cell.runs > 0);
+    let in_most = |pair: &&[&str; 2]| {
+        let has = |cell: &&CellSummary| pair.iter().all(|name| cell.figure(name).is_some());
+        2 * used().filter(has).count() > used().count()
+    };
+    if let Some(pair) = COSTS.iter().find(in_most) {
+        return pair.iter().filter_map(|name| metric(name)).collect();
+    }
+    let all = measured(summary);
+    let throughput = all.iter().find(|metric| metric.name == "throughput_mbps");
+    throughput.or(all.first()).copied().into_iter().collect()
+}
+
+/// The sum of a cell's figures of these metrics, with the sums of their bounds; none if it lacks one of them.
+pub(crate) fn total(cell: &CellSummary, metrics: &[&'static Metric]) -> Option<Interval> {
+    let mut sum = Interval {
+        value: 0.0,
+        low: Some(0.0),
+        high: Some(0.0),
+    };
+    for metric in metrics {
+        let figure = cell.figure(metric.name)?;
+        sum.value += figure.value;
+        sum.low = sum.low.zip(figure.low).map(|(a, b)| a + b);
+        sum.high = sum.high.zip(figure.high).map(|(a, b)| a + b);
+    }
+    Some(sum)
+}
+
+/// The cells with a sum of these metrics, least first.
+fn ranked<'a>(
+    summary: &'a Summary,
+    metrics: &[&'static Metric],
+) -> Vec<(&'a CellSummary, Interval)> {
+    let cells = summary.cells.iter();
+    let mut found: Vec<_> = cells
+        .filter_map(|cell| Some((cell, total(cell, metrics)?)))
+        .collect();
+    found.sort_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
+    found
+}
+
+fn overlap(low: &Interval, high: &Interval) -> bool {
+    low.high.unwrap_or(low.value) >= high.low.unwrap_or(high.value)
+}
+
+/// The most expensive and the cheapest cell, where the study asks what a unit costs and its cells differ by more than
+/// their intervals.
+fn costs(summary: &Summary) -> Option<String> {
+    let metrics = stacked(summary);
+    let requested = &summary.study.answer;
+    let is_requested =
+        requested.is_empty() || requested.iter().any(|name| *name == metrics[0].name);
+    if metrics.len() < 2 || !is_requested {
+        return None;
+    }
+    let cells = ranked(summary, &metrics);
+    let ((cheap, low), (dear, high)) = (cells.first()?, cells.last()?);
+    if overlap(low, high) || low.value <= 0.0 {
+        return None;
+    }
+    let what = metrics[0].unit.rsplit('/').next().unwrap_or("KiB");
+    let [most, least, factor] = [high.value, low.value, high.value / low.value].map(number::plain);
+    // No line ends within a cell's name.
+    let [dear, cheap] = [dear, cheap].map(|cell| cell.name().replace(' ', "\u{a0}"));
+    Some(format!(
+        "Sending and receiving one {what} costs {most} µs of CPU time with {dear} and {least} µs with {cheap}, a factor of {factor}."
+    ))
+}
+
+/// The study's comparison of the first metric of its answer, or else where that is highest and lowest.
+fn first(summary: &Summary) -> String {
+    let has = |metric: &&'static Metric| ranked(summary, &[*metric]).first().is_some();
+    let named = summary.study.answer.iter().filter_map(|name| metric(name));
+    let Some(metric) = named.chain(measured(summary)).find(has) else {
+        return "No run has a result that can be used.".to_owned();
+    };
+    let changes = summary.improvements.iter().filter_map(|improvement| {
+        let (_, ratio) = improvement
+            .figures
+            .iter()
+            .find(|(name, ratio)| *name == metric.name && ratio.value.is_normal())?;
+        // An improvement is above 1 where the new side is better.
+        let ratio = match metric.better {
+            Better::Lower => ratio.map(f64::recip),
+            Better::Higher | Better::Neither => *ratio,
+        };
+        let levels = improvement
+            .levels
+            .iter()
+            .map(|(_, label)| format!(" {label}"));
+        Some(format!("{}{}", bounded(&ratio), levels.collect::<String>()))
+    });
+    let changes: Vec<String> = changes.collect();
+    if let (Some(one), false) = (summary.improvements.first(), changes.is_empty()) {
+        let (factor, from, to) = (&one.factor, &one.from, &one.to);
+        return format!(
+            "{} from {factor} = {from} to {to}: {}.",
+            metric.title,
+            changes.join("; ")
+        );
+    }
+    let cells = ranked(summary, &[metric]);
+    let shown = |(cell, value): &(&CellSummary, Interval)| {
+        let words = format!("{} {}", number::interval(value), metric.unit);
+        match summary.cells.len() {
+            1 => words.trim_end().to_owned(),
+            _ => format!("{} with {}", words.trim_end(), cell.name()),
+        }
+    };
+    let (low, high) = (&cells[0], &cells[cells.len() - 1]);
+    let title = lowered(metric.title);
+    match (cells.len(), overlap(&low.1, &high.1)) {
+        (1, _) => format!("{}: {}.", metric.title, shown(low)),
+        (_, true) => format!(
+            "No difference of {title} is measurable: {} to {}.",
+            shown(low),
+            shown(high)
+        ),
+        (_, false) => format!("Highest {title}: {}; lowest: {}.", shown(high), shown(low)),
+    }
+}
+
+/// `×0.50 [0.48, 0.52]`
+fn bounded(ratio: &Interval) -> String {
+    format!("×{}", number::interval(ratio))
+}
+
+/// A title within a sentence: `throughput`, but `CPU time` unchanged.
+pub(crate) fn lowered(title: &str) -> String {
+    match title.chars().nth(1).is_some_and(char::is_lowercase) {
+        true => title[..1].to_lowercase() + &title[1..],
+        false => title.to_owned(),
+    }
+}
+
+/// `receiver's CPU in 4 cells; unknown in 2 cells`, the most frequent first.
+pub(crate) fn of_cells(explanation: &Explanation) -> String {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for words in explanation
+        .cells
+        .iter()
+        .filter_map(ExplainedCell::limiter_words)
+    {
+        match found.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, count)) => *count += 1,
+            None => found.push((words, 1)),
+        }
+    }
+    found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let verdicts = || explanation.cells.iter().filter_map(ExplainedCell::verdict);
+    let limiters = match &found[..] {
+        [] => "no run that can be explained".to_owned(),
+        // What one cell lacks is what all lack: a window that is too short, probes that are off.
+        [(limiter, _)] if verdicts().all(|verdict| verdict.limiter().is_unknown()) => {
+            let why = verdicts().map(|verdict| verdict.chosen.detail);
+            with_detail(limiter.clone(), &why.take(1).collect::<String>())
+        }
+        [(limiter, _)] => limiter.clone(),
+        several => {
+            let part = |(words, count): &(String, usize)| {
+                format!("{words} in {}", counted(*count, "cell"))
+            };
+            several.iter().map(part).collect::<Vec<_>>().join("; ")
+        }
+    };
+    match (
+        verdicts()
+            .filter(|verdict| verdict.others.is_some())
+            .count(),
+        explanation.cells.len(),
+    ) {
+        (0, _) => limiters,
+        (count, all) => format!(
+            "other programs took over {OTHERS_PCT} % of a CPU in {count} of {all} cells; {limiters}"
+        ),
+    }
+}
+
+/// `receiver's CPU (medium confidence): in the kernel, where its interface receives`.
+pub(crate) fn of_cell(limiter: Option<&ExplainedCell>) -> String {
+    let Some((cell, verdict)) = limiter.and_then(|cell| Some((cell, cell.verdict()?))) else {
+        return "unknown: no run can be explained".to_owned();
+    };
+    let shares = cell.shares();
+    let words = if shares.len() > 1 {
+        let share = |(limiter, share): &(bitcost_analysis::explain::Limiter, f64)| {
+            format!("{limiter} {:.0} %", 100.0 * share)
+        };
+        shares.iter().map(share).collect::<Vec<_>>().join(", ")
+    } else {
+        let confidence = match verdict.limiter().is_unknown() {
+            true => String::new(),
+            false => format!(" ({})", verdict.confidence.words()),
+        };
+        with_detail(
+            format!("{}{confidence}", verdict.limiter()),
+            &verdict.chosen.detail,
+        )
+    };
+    others_first(&verdict, words)
+}
+
+fn with_detail(words: String, detail: &str) -> String {
+    words + &crate::words::around(": ", detail, "")
+}
+
+/// The words on a limiter, after the load of other programs where that is much.
+fn others_first(verdict: &Verdict, words: String) -> String {
+    match &verdict.others {
+        Some(others) => format!("{others}; {words}"),
+        None => words,
+    }
+}

@@ -1,0 +1,153 @@
+//! Bars of the cells: the picture that a chapter opens with, and medians next to the document's figures.
+
+use bitcost_analysis::cells::CellSummary;
+use bitcost_analysis::explain::ExplainedCell;
+use bitcost_analysis::findings::Findings;
+use bitcost_analysis::metrics::{Metric, metric};
+use bitcost_analysis::summary::measured;
+
+use super::{Bars, Picture, Series, bars_caption, by_levels, curve, named};
+use crate::answer::{stacked, total};
+use crate::number;
+
+const THROUGHPUT: &str = "throughput_mbps";
+
+const THEIRS: &str = " A line across is the document's figure, which is from other machines.";
+
+/// What a KiB costs at both endpoints in each cell, next to throughput and bottleneck; none if no run has a result.
+pub(crate) fn first(execution: &Findings) -> Option<Picture> {
+    let metrics = stacked(&execution.summary);
+    let first = *metrics.first()?;
+    if let (Some(curve), 1) = (curve::of_many(execution, first), metrics.len()) {
+        return Some(curve);
+    }
+    let names = metrics.iter().map(|metric| metric.name);
+    let names: Vec<&str> = names.chain([THROUGHPUT]).collect();
+    let has_one = |cell: &CellSummary| names.iter().any(|name| cell.figure(name).is_some());
+    let cells = sorted(execution, has_one);
+    let of = |(place, metric): (usize, &&Metric)| {
+        let name = if metrics.len() > 1 {
+            ["send", "receive"][place]
+        } else {
+            metric.title
+        };
+        // Of stacked bars the document's figure is their sum, at the end of the last one.
+        let is_last = place + 1 == metrics.len();
+        let sum = |cell: &&CellSummary| metrics.iter().map(|of| cell.expected(of.name)).sum();
+        let document = cells.iter().map(sum).filter(|_| is_last).collect();
+        Series {
+            document,
+            ..series(&cells, metric, name)
+        }
+    };
+    let series: Vec<Series> = metrics.iter().enumerate().map(of).collect();
+    let title = match &metrics[..] {
+        [one] => format!("{} of each cell.", one.title),
+        _ if first.unit.ends_with("KiB") => "CPU time to send and to receive one KiB.".to_owned(),
+        _ => "CPU time of one transaction at both ends.".to_owned(),
+    };
+    let mut documents = series.iter().flat_map(|series| &series.document);
+    let document = if documents.any(Option::is_some) {
+        THEIRS
+    } else {
+        ""
+    };
+    let bars = Bars {
+        file: "cells".to_owned(),
+        title,
+        caption: format!("{}{document}", bars_caption(cells.iter().copied())),
+        unit: named(first).to_owned(),
+        names: cells.iter().map(|cell| cell.name()).collect(),
+        series,
+        is_stacked: true,
+        columns: columns(execution, &cells, &metrics),
+        ..Bars::default()
+    };
+    Some(bars.draw())
+}
+
+fn sorted(execution: &Findings, is_drawn: impl Fn(&CellSummary) -> bool) -> Vec<&CellSummary> {
+    let cells = execution.summary.cells.iter();
+    let mut cells: Vec<&CellSummary> = cells.filter(|cell| is_drawn(cell)).collect();
+    cells.sort_by_cached_key(|cell| by_levels(execution, cell));
+    cells
+}
+
+/// A metric of the cells with the document's figures.
+fn series(cells: &[&CellSummary], metric: &Metric, name: &str) -> Series {
+    let values = cells.iter().map(|cell| cell.figure(metric.name).copied());
+    let mut series = Series::new(name, values.collect());
+    let document = cells.iter().map(|cell| cell.expected(metric.name));
+    series.document = document.collect();
+    series
+}
+
+/// The sum of the bars, throughput where it is not what they show, and the bottleneck.
+fn columns(
+    execution: &Findings,
+    cells: &[&CellSummary],
+    metrics: &[&'static Metric],
+) -> Vec<(String, Vec<String>)> {
+    let shown = |value: Option<f64>| value.map_or("-".to_owned(), number::plain);
+    let sums = cells
+        .iter()
+        .map(|cell| shown(total(cell, metrics).map(|sum| sum.value)));
+    let mut columns = vec![(named(metrics[0]).to_owned(), sums.collect())];
+    let is_other = metrics[0].name != THROUGHPUT;
+    let throughput = |cell: &&CellSummary| Some(cell.figure(THROUGHPUT)?.value);
+    if let (true, Some(metric)) = (
+        is_other && cells.iter().any(|cell| throughput(cell).is_some()),
+        metric(THROUGHPUT),
+    ) {
+        let words = cells.iter().map(|cell| shown(throughput(cell)));
+        columns.push((format!("throughput, {}", metric.unit), words.collect()));
+    }
+    let explained = &execution.explanation.cells;
+    let of = |cell: &&CellSummary| {
+        let cell = explained.iter().find(|known| known.name == cell.name());
+        cell.and_then(ExplainedCell::limiter_words)
+            .unwrap_or_default()
+    };
+    let words: Vec<String> = cells.iter().map(of).collect();
+    if words.iter().any(|words| !words.is_empty()) {
+        columns.push(("bottleneck".to_owned(), words));
+    }
+    columns
+}
+
+/// Medians next to the document's figures, for the cells and metrics that have such figures. Metrics of one unit share
+/// a picture, because their length distinguishes them.
+pub(super) fn compared(execution: &Findings) -> Vec<Picture> {
+    let has =
+        |cell: &CellSummary, metric: &Metric| cell.runs > 0 && cell.expected(metric.name).is_some();
+    let mut metrics = measured(&execution.summary);
+    metrics.retain(|metric| execution.summary.cells.iter().any(|cell| has(cell, metric)));
+    let mut units: Vec<Vec<&Metric>> = Vec::new();
+    for metric in metrics {
+        let mut of_unit = units.iter_mut().filter(|_| !metric.unit.is_empty());
+        match of_unit.find(|known| known[0].unit == metric.unit) {
+            Some(known) => known.push(metric),
+            None => units.push(vec![metric]),
+        }
+    }
+    let of_unit = |metrics: Vec<&Metric>| {
+        let cells = sorted(execution, |cell| {
+            metrics.iter().any(|metric| has(cell, metric))
+        });
+        let titles: Vec<&str> = metrics.iter().map(|metric| metric.title).collect();
+        let bars = Bars {
+            file: format!("medians-{}", metrics[0].name),
+            title: format!("{}, ours and the document's.", titles.join(" and ")),
+            caption: format!("{}{THEIRS}", bars_caption(cells.iter().copied())),
+            unit: named(metrics[0]).to_owned(),
+            names: cells.iter().map(|cell| cell.name()).collect(),
+            series: metrics
+                .iter()
+                .map(|metric| series(&cells, metric, metric.title))
+                .collect(),
+            ..Bars::default()
+        };
+        bars.draw()
+    };
+    units.into_iter().map(of_unit).collect()
+}

@@ -1,0 +1,149 @@
+//! One run of each cell over time: throughput at both endpoints, retransmitted segments, window, round-trip time.
+
+use bitcost_analysis::cells::CellSummary;
+use bitcost_analysis::findings::Findings;
+use bitcost_analysis::frame::{Stretch, Table, Value, stretches};
+use bitcost_model::record::Role;
+use bitcost_study::Scale;
+
+use super::{Picture, by_cell};
+use crate::html::chart::{Axis, Chart, Mark, Marks, Trace};
+use crate::number;
+use bitcost_analysis::statistics::Interval;
+
+/// One line: the endpoint, the name of the column, and its name in the legend.
+type Line = (Role, &'static str, &'static str);
+
+/// The title of each panel's axis, and its lines.
+const PANELS: &[(&str, &[Line])] = &[
+    (
+        "Mbit/s",
+        &[
+            (Role::Sender, "throughput_mbps", "throughput, sent"),
+            (Role::Receiver, "throughput_mbps", "throughput, received"),
+        ],
+    ),
+    (
+        "retransmitted",
+        &[(Role::Sender, "retransmits", "retransmitted segments")],
+    ),
+    (
+        "window (segments)",
+        &[(
+            Role::Sender,
+            "congestion_window_segments",
+            "congestion window",
+        )],
+    ),
+    (
+        "window (bytes)",
+        &[(Role::Sender, "congestion_window_bytes", "congestion window")],
+    ),
+    ("RTT (µs)", &[(Role::Sender, "rtt_us", "round-trip time")]),
+    (
+        "lost (%)",
+        &[(Role::Receiver, "loss_pct", "datagrams lost")],
+    ),
+];
+
+/// The most panels of a picture, and the height of one.
+const MOST: usize = 5;
+const HEIGHT: f64 = 110.0;
+
+/// The most cells of which one run is drawn.
+const CELLS: usize = 12;
+
+pub(super) fn draw(execution: &Findings) -> Vec<Picture> {
+    let Some(metric) = bitcost_analysis::summary::measured(&execution.summary)
+        .into_iter()
+        .next()
+    else {
+        return Vec::new();
+    };
+    // The run of each cell that lies nearest to the median.
+    let cells = by_cell(execution, metric);
+    let typical = |(cell, values): &(&CellSummary, Vec<(u32, f64)>)| {
+        let median = cell.figure(metric.name)?.value;
+        let away = |value: f64| (value - median).abs();
+        let nearest = values
+            .iter()
+            .min_by(|(_, a), (_, b)| away(*a).total_cmp(&away(*b)))?;
+        Some((cell.name(), nearest.0 - 1))
+    };
+    let runs: Vec<(String, u32)> = cells.iter().take(CELLS).filter_map(typical).collect();
+    let found = stretches(&execution.events, |run| {
+        runs.iter().any(|(_, wanted)| *wanted == run)
+    });
+    let of = |(cell, run): &(String, u32)| of_run(cell, *run, found.get(run)?);
+    let mut drawn: Vec<Picture> = runs.iter().filter_map(of).collect();
+    if let (Some(last), true) = (drawn.last_mut(), cells.len() > CELLS) {
+        last.note = Some(format!(
+            "The first {CELLS} of {} cells are drawn.",
+            cells.len()
+        ));
+    }
+    drawn
+}
+
+fn of_run(cell: &str, run: u32, stretches: &[Stretch]) -> Option<Picture> {
+    let mut numbers = Table::new(["figure", "end", "begin_s", "end_s", "value"]);
+    let (mut panels, mut series) = (Vec::new(), 0);
+    for (title, lines) in PANELS {
+        let mut traces = Vec::new();
+        for line in *lines {
+            let marks = marks(stretches, line, &mut numbers);
+            if !marks.is_empty() {
+                traces.push(Trace::new(line.2, series, Marks::Line(marks)));
+                series += 1;
+            }
+        }
+        if !traces.is_empty() && panels.len() < MOST {
+            panels.push(panel(title, traces, stretches));
+        }
+    }
+    let has_legend = series > 1;
+    (!panels.is_empty() && stretches.len() > 2).then(|| Picture {
+        file: format!("run-{}", run + 1),
+        title: format!("{cell}, run {}.", run + 1),
+        caption: "The run of this cell that lies nearest to the median; a point per stretch between two samples.".into(),
+        chart: Chart {
+            panels: panels.into_iter().flat_map(|chart| chart.panels).collect(),
+            has_legend,
+        },
+        numbers,
+        ..Picture::default()
+    })
+}
+
+/// The marks of one line, whose stretches become rows of the table.
+fn marks(stretches: &[Stretch], (end, name, words): &Line, numbers: &mut Table) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    for stretch in stretches.iter().filter(|stretch| stretch.end == *end) {
+        let Some(value) = stretch.figures.get(*name).copied() else {
+            continue;
+        };
+        let middle = (stretch.begin_s + stretch.end_s) / 2.0;
+        let title = format!("{words}, {middle:.2} s: {}", number::plain(value));
+        marks.push(Mark::at(middle, value, &Interval::alone(value), title));
+        let times = [stretch.begin_s, stretch.end_s, value].map(Value::Number);
+        numbers
+            .rows
+            .push([&[*name, end.name()].map(Value::from)[..], &times].concat());
+    }
+    marks
+}
+
+/// A panel, whose axis of values begins at 0.
+fn panel(title: &str, traces: Vec<Trace>, stretches: &[Stretch]) -> Chart {
+    let marks = traces.iter().flat_map(|trace| match &trace.marks {
+        Marks::Line(marks) => &marks[..],
+        _ => &[],
+    });
+    let values: Vec<f64> = marks.map(|mark| mark.y).collect();
+    let times: Vec<f64> = stretches.iter().map(|stretch| stretch.end_s).collect();
+    let x = Axis::along(Some(Scale::Linear), &times, &[0.0]);
+    let x_title = "seconds since the start of the window";
+    let mut chart = Chart::plain((x, x_title), (Axis::from_zero(&values), title), traces);
+    chart.panels[0].height = HEIGHT;
+    chart
+}
