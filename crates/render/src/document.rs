@@ -23,7 +23,6 @@ use crate::imported::imported_json;
 use crate::improve::ladder_json;
 use crate::mesh::mesh_json;
 use crate::mode_search::searches_json;
-use crate::noise::noise_json;
 use crate::profile::profile_json;
 use crate::queue_limits::queue_limits_json;
 use crate::regimes::{self, RegimeOfCell};
@@ -101,7 +100,6 @@ pub struct Document {
     /// What the path of the lab carried before the first run.
     calibration: Option<Value>,
     /// How noisy the machine was.
-    noise: Option<Value>,
     /// Facts about runs of other programs.
     imported_runs: Option<Value>,
     /// Where the time goes, of runs that were profiled: for each of `cells` and each of its `ends` the
@@ -306,7 +304,6 @@ impl Document {
             queue_limits: some(&limits.drops).map(|_| queue_limits_json(&limits)),
             host_constants: some(&summary.constants).map(|machines| json!(machines)),
             calibration: summary.calibration.as_deref().map(calibration_json),
-            noise: summary.noise.as_ref().map(noise_json),
             imported_runs: summary.is_imported.then(|| imported_json(&findings.events)),
             profile: findings.profiled.as_ref().map(profile_json),
             ladder: findings.ladder.as_ref().map(ladder_json),

@@ -31,7 +31,6 @@ pub mod markdown;
 pub mod markdown_table;
 pub mod mesh;
 pub mod mode_search;
-mod noise;
 pub mod notes;
 mod number;
 mod profile;

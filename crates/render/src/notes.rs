@@ -7,7 +7,6 @@ use bitcost_model::units::counted;
 
 use crate::calibration::calibration_text;
 use crate::constants::constants_remarks;
-use crate::noise::noise_text;
 use crate::statements::statement_lines;
 use crate::stop_rule::stop_rule_text;
 use bitcost_analysis::cells::CellSummary;
@@ -34,7 +33,7 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
         0 => None,
         count => Some(format!("{} of {planned} planned", counted(count, "run"))),
     };
-    let groups: [(&'static str, Vec<String>); 12] = [
+    let groups: [(&'static str, Vec<String>); 11] = [
         ("caveat: ", summary.caveats.clone()),
         ("- ", missing(summary)),
         ("CPU time: ", attribution(summary)),
@@ -43,7 +42,6 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
         ("host constants: ", constants_remarks(summary)),
         ("calibration: ", calibration_text(summary)),
         ("regimes: ", regimes(summary)),
-        ("noise: ", one(summary.noise.as_ref().map(noise_text))),
         (
             "stop rule: ",
             one(summary.precision.as_ref().map(stop_rule_text)),

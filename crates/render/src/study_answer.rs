@@ -13,7 +13,6 @@ use bitcost_study::check::Levels;
 use crate::answer::{Answer, stacked};
 use crate::figure::{figure, figure_alone, figure_marked};
 use crate::layout::{WIDTH, labelled, paragraph};
-use crate::noise::undetected_text;
 
 /// Lines of a terminal that nobody has widened, less the line of the next prompt.
 const LINES: usize = 23;
@@ -359,7 +358,7 @@ fn cut(name: &str, most: usize) -> String {
     format!("{kept}…")
 }
 
-/// What changes the answer, the most first: runs that are not in it, noise, costs that are not known,
+/// What changes the answer, the most first: runs that are not in it, costs that are not known,
 /// warnings; and how many other warnings there are.
 fn caveats(summary: &Summary, answer: &Answer) -> Vec<String> {
     let mut found = answer.caveats.clone();
@@ -372,11 +371,6 @@ fn caveats(summary: &Summary, answer: &Answer) -> Vec<String> {
     };
     missing(summary.excluded.len(), "left out");
     missing(summary.incomplete.len(), "not made");
-    let noise = summary.noise.as_ref();
-    let detectable = noise.and_then(|noise| noise.detectable.as_ref());
-    found.extend(
-        detectable.map(|least| Caveat::new(least.difference_pct / 100.0, undetected_text(least))),
-    );
     let more = match answer.caveats.is_empty() {
         true => "warning",
         false => "more warning",

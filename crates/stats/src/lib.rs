@@ -3,7 +3,6 @@
 mod batches;
 mod bootstrap;
 mod change;
-mod detect;
 mod elasticity;
 mod estimate;
 mod groups;
@@ -21,7 +20,6 @@ pub use bootstrap::{
     Interval, RESAMPLES, Side, geometric_interval, median_interval, ratio_interval,
 };
 pub use change::{Estimate, Scale, change, paired_change};
-pub use detect::{Residual, residual};
 pub use elasticity::{Elasticity, elasticity};
 pub use estimate::estimate_interval;
 pub use groups::gap;

@@ -12,7 +12,6 @@ use bitcost_study::check::Levels;
 
 use super::answered::{Answered, answered};
 use super::improvement::{ImprovementSummary, improvements};
-use super::noise::Noise;
 use super::precision::{Measured, Precision};
 use crate::cells::{CellRuns, CellSummary, ExcludedRun, Places, RunRow, Runs, has, machine_caveat};
 use crate::checks::{self, CheckSummary};
@@ -88,8 +87,6 @@ pub struct Summary {
     pub notes: Vec<Note>,
     /// The result of the study's stop rule; absent where it has none.
     pub precision: Option<Precision>,
-    /// How noisy the machine was; absent where nothing is known of it.
-    pub noise: Option<Noise>,
     /// Planned runs without a result that did not fail: not begun, aborted or interrupted.
     pub incomplete: Vec<u32>,
     /// Every planned run, in order.
@@ -130,7 +127,6 @@ impl Summary {
             blocks,
             time_series: time_series(&log.study, &runs.cells),
             precision: Precision::of(&measured),
-            noise: noise(&log.study, &runs.cells),
             answers,
             checks,
             study: log.study,
@@ -207,12 +203,6 @@ fn time_series(study: &Study, runs: &[CellRuns]) -> Vec<TimeSeries> {
     } else {
         Vec::new()
     }
-}
-
-fn noise(study: &Study, runs: &[CellRuns]) -> Option<Noise> {
-    let shown = study.table.metrics.first().map(String::as_str);
-    let shown = shown.unwrap_or("throughput_mbps");
-    Noise::of(study.until.as_ref(), shown, runs)
 }
 
 fn note(((cell, text), runs): ((Option<String>, String), usize)) -> Note {
