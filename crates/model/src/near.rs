@@ -54,22 +54,3 @@ pub fn near_or_all(word: &str, known: &[&str]) -> String {
     }
     format!("{hint}; allowed: {}", known.join(", "))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_typing_mistake_finds_its_word() {
-        let words = ["message_size_bytes", "duration_s", "offloads"];
-        assert_eq!(near("mesage_size_byte", words), ["message_size_bytes"]);
-        assert_eq!(did_you_mean("ofloads", words), "; did you mean `offloads`?");
-        assert_eq!(did_you_mean("zzz", words), "");
-        assert_eq!(near("tpc", ["tcp", "udp", "rr", "crr"]), ["tcp"]);
-        assert_eq!(
-            near("scatter", ["tx-scatter-gather"]),
-            ["tx-scatter-gather"]
-        );
-        assert_eq!(near("iperf", ["perl", "iperf3", "ls"])[0], "iperf3");
-    }
-}

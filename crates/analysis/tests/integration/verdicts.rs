@@ -702,18 +702,6 @@ fn thin_evidence_is_unknown_and_says_what_was_closest() {
     );
 }
 
-#[test]
-fn what_is_near_its_bound_is_not_sure() {
-    let barely = Signals {
-        sender: times(0.77, 0.1, 0.0),
-        receiver: times(0.8, 0.0, 0.0),
-        ..calm()
-    };
-    let verdict = decide(&barely);
-    assert_eq!(verdict.limiter().to_string(), "sender's CPU");
-    assert!(verdict.confidence < Confidence::High, "{verdict:?}");
-}
-
 /// The table of docs/method/bottleneck.md: every question in the order in which it is asked.
 fn documented() -> String {
     let mut rows = String::new();

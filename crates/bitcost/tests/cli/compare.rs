@@ -73,19 +73,6 @@ fn what_cannot_be_compared_is_said_with_what_can() {
 }
 
 #[test]
-fn folders_of_one_name_are_told_by_their_paths() {
-    let place = copies(&["x/same", "y/same"], |_| true);
-    let (code, stdout, stderr) = bitcost(place.path(), &["compare", "x/same", "y/same"]);
-    assert_eq!(code, Some(0), "{stderr}");
-    assert!(stdout.starts_with("x/same → y/same\n"), "{stdout}");
-    let (_, shown, _) = bitcost(place.path(), &["show", "x/same", "y/same"]);
-    assert!(
-        shown.starts_with("x/same\n") && shown.contains("\ny/same\n"),
-        "{shown}"
-    );
-}
-
-#[test]
 fn a_metric_that_is_named_twice_is_compared_once() {
     let place = copies(&["a", "b"], |_| true);
     let metrics = "throughput_mbps,throughput_mbps";

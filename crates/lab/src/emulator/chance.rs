@@ -65,12 +65,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn probabilities_0_and_1_are_exact() {
-        let mut chance = Chance::new(1, 0);
-        assert!((0..1000).all(|_| !chance.loses(0.0) && chance.loses(1.0)));
-    }
-
-    #[test]
     fn delay_is_within_its_spread() {
         let mut chance = Chance::new(1, 0);
         let delays: Vec<u64> = (0..1000).map(|_| chance.delay_ns(100, 30)).collect();

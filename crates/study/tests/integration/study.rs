@@ -122,12 +122,6 @@ fn a_stop_rule_has_its_metric_its_width_and_its_most_blocks() {
 }
 
 #[test]
-fn text_that_is_not_toml_is_named_with_its_line() {
-    let error = error_of("title = \"x\"\nquestion = \n");
-    assert!(error.starts_with("mine.toml:2:"), "{error}");
-}
-
-#[test]
 fn a_budget_chooses_blocks() {
     let study = study();
     let one = study
@@ -200,22 +194,6 @@ mod order {
             let before = first.insert(rest(was.cell), was.cell);
             assert_ne!(before, Some(was.cell), "the same side first in two blocks");
         }
-    }
-
-    #[test]
-    fn another_seed_is_another_order() {
-        let study = study();
-        let orders: Vec<Vec<usize>> = (0..5)
-            .map(|seed| {
-                study
-                    .plan(seed, Lengths::default())
-                    .runs
-                    .iter()
-                    .map(|run| run.cell)
-                    .collect()
-            })
-            .collect();
-        assert!(orders.windows(2).all(|pair| pair[0] != pair[1]));
     }
 
     #[test]
