@@ -7,7 +7,7 @@ use std::time::Duration;
 use bitcost_analysis::log::PlaceFacts;
 use bitcost_analysis::metrics::{Weak, emulator_trouble, marks};
 use bitcost_controller::Ending;
-use bitcost_model::calibration::{Calibration, Capacity, Received, Saturation};
+use bitcost_model::calibration::{Calibration, Capacity, Received};
 use bitcost_model::event::Event;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::record::{EndpointRecord, Role};
@@ -133,13 +133,6 @@ fn take_over(capacities: &mut [Capacity], event: Event, facts: PlaceFacts) {
 
 /// A run for each setting of the path; its number is that of its capacity.
 fn plan_of(capacities: &[Capacity]) -> Plan {
-    let measured = capacities
-        .iter()
-        .enumerate()
-        .filter(|(_, capacity)| capacity.absent.is_none());
-    let runs: Vec<(usize, &Saturation)> = measured
-        .filter_map(|(index, capacity)| Some((index, capacity.saturation.as_deref()?)))
-        .collect();
     let mut plan = Plan {
         seed: 0,
         blocks: 1,
@@ -148,15 +141,18 @@ fn plan_of(capacities: &[Capacity]) -> Plan {
         cells: Vec::new(),
         runs: Vec::new(),
     };
-    for (cell, (index, saturation)) in runs.into_iter().enumerate() {
-        plan.cells.push(Cell {
-            levels: Vec::new(),
-            conditions: saturation.conditions.clone(),
-        });
+    for (index, capacity) in capacities.iter().enumerate() {
+        let Some(saturation) = &capacity.saturation else {
+            continue;
+        };
         plan.runs.push(PlannedRun {
             index: index as u32,
             block: 0,
-            cell,
+            cell: plan.cells.len(),
+        });
+        plan.cells.push(Cell {
+            levels: Vec::new(),
+            conditions: saturation.conditions.clone(),
         });
     }
     plan

@@ -38,8 +38,6 @@ pub struct Test {
     pub seconds: f64,
     /// The server's view of each stream.
     pub streams: Vec<Stream>,
-    /// Bytes of each second, received and sent; at most the first 600.
-    pub each_second: Vec<[u64; 2]>,
     /// CPU time of the threads of this test in percent of one CPU: in all, user, kernel.
     pub cpu_pct: [f64; 3],
     /// Why it ended before the client ended it; absent where it did not.

@@ -1,4 +1,4 @@
-//! What a test carried second by second, and whether it still keeps the rules.
+//! What a test carries, and whether it still keeps the rules.
 
 use std::time::Duration;
 
@@ -6,9 +6,6 @@ use crate::flow::Course;
 use crate::protocol::code;
 use crate::refusal::Refusal;
 use crate::rules::Limits;
-
-/// The most seconds whose bytes are kept.
-const MOST_SECONDS: usize = 600;
 
 /// A test without any data for this long has lost its client.
 const IDLE: Duration = Duration::from_secs(60);
@@ -19,8 +16,6 @@ const TOLERATED_SECONDS: u32 = 2;
 /// The bytes of a test over time.
 #[derive(Default)]
 pub struct Meter {
-    /// Bytes of each second, received and sent.
-    pub each_second: Vec<[u64; 2]>,
     time: Duration,
     bytes: [u64; 2],
     second_at: Duration,
@@ -44,9 +39,6 @@ impl Meter {
             return;
         }
         let new = [0, 1].map(|way| bytes[way] - self.second_bytes[way]);
-        if self.each_second.len() < MOST_SECONDS {
-            self.each_second.push(new);
-        }
         self.bitrate = new[0].max(new[1]) as f64 * 8.0 / passed.as_secs_f64();
         self.is_judged = false;
         (self.second_at, self.second_bytes) = (time, bytes);

@@ -56,8 +56,6 @@ pub struct Params {
     pub dont_fragment: bool,
     /// Numbers of datagrams have 64 bits.
     pub wide_counters: bool,
-    /// The client wants the server's output.
-    pub server_output: bool,
 }
 
 /// Bytes of a datagram's header, and the most of a datagram over IPv4.
@@ -106,7 +104,6 @@ impl Params {
             zerocopy: is_on(&object, "zerocopy"),
             dont_fragment: is_on(&object, "dont_fragment"),
             wide_counters: is_on(&object, "udp_counters_64bit"),
-            server_output: is_on(&object, "get_server_output"),
         })
     }
 

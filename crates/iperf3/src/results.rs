@@ -18,8 +18,6 @@ pub struct Results {
     pub has_retransmits: Option<bool>,
     /// The congestion control in effect.
     pub congestion: Option<String>,
-    /// The server's output, where the client asked for it.
-    pub server_output: Option<String>,
     /// Each stream.
     pub streams: Vec<StreamResult>,
 }
@@ -61,9 +59,6 @@ impl Results {
         if let Some(congestion) = &self.congestion {
             document["congestion_used"] = json!(congestion);
         }
-        if let Some(output) = &self.server_output {
-            document["server_output_text"] = json!(output);
-        }
         document.to_string()
     }
 
@@ -94,7 +89,6 @@ impl Results {
                 _ => None,
             },
             congestion: text(&document, "congestion_used").map(str::to_owned),
-            server_output: text(&document, "server_output_text").map(str::to_owned),
             streams: streams
                 .iter()
                 .map(StreamResult::read)
@@ -173,7 +167,6 @@ mod tests {
             cpu_pct: Some([12.5, 2.5, 10.0]),
             has_retransmits: Some(true),
             congestion: Some("cubic".to_owned()),
-            server_output: Some("1\n".to_owned()),
             streams: vec![StreamResult {
                 id: 3,
                 bytes: 1 << 40,

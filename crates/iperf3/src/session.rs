@@ -132,7 +132,6 @@ impl Session {
             params: self.params.clone(),
             seconds: took.saturating_sub(omitted).as_secs_f64(),
             streams: Vec::new(),
-            each_second: meter.each_second,
             cpu_pct: [0.0; 3],
             ended: None,
         };
@@ -295,7 +294,6 @@ impl Session {
             cpu_pct: Some(test.cpu_pct),
             has_retransmits: (sends && !self.params.is_udp).then_some(true),
             congestion,
-            server_output: self.params.server_output.then(|| test.table()),
             streams: test
                 .streams
                 .iter()

@@ -1,5 +1,4 @@
-//! What is said of a test: one line for the server's user, and a table for a client that asked for
-//! the server's output.
+//! What is said of a test: one line for the server's user.
 
 use std::fmt::Write as _;
 
@@ -61,40 +60,6 @@ impl Test {
             let _ = write!(text, ", {count} segments retransmitted");
         }
         Some(text)
-    }
-
-    /// The table for a client that asked for the server's output.
-    pub fn table(&self) -> String {
-        let mut table = format!("bitcost {}\n{}\n", env!("CARGO_PKG_VERSION"), self.line());
-        for (second, [received, sent]) in self.each_second.iter().enumerate() {
-            let _ = writeln!(
-                table,
-                "{second:>4}-{:<4} s  received {:>12} bytes  sent {:>12} bytes",
-                second + 1,
-                received,
-                sent
-            );
-        }
-        for stream in &self.streams {
-            let what = if stream.receives { "received" } else { "sent" };
-            let result = &stream.result;
-            let _ = write!(
-                table,
-                "stream {:>3}  {what} {:>12} bytes",
-                result.id, result.bytes
-            );
-            table += &rate(result.bytes, self.seconds);
-            if self.params.is_udp && stream.receives {
-                table += &loss(&[stream]);
-            }
-            table.push('\n');
-        }
-        let [total, user, system] = self.cpu_pct;
-        let _ = writeln!(
-            table,
-            "CPU of this test's threads: {total:.1} % of one CPU ({user:.1} % user, {system:.1} % kernel)"
-        );
-        table
     }
 }
 

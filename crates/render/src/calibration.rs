@@ -1,14 +1,10 @@
 //! How close the results are to the capacity of the lab's path, measured before the first run.
 
 use bitcost_model::calibration::{Calibration, Capacity};
-use bitcost_model::ping::RttFigures;
 use serde_json::{Value, json};
 
 use crate::number;
 use bitcost_analysis::summary::Summary;
-
-/// The most capacities that are listed one by one.
-const TOLD: usize = 12;
 
 /// The measurements before the first run, and those that were not possible, a sentence each.
 pub(crate) fn calibration_text(summary: &Summary) -> Vec<String> {
@@ -20,111 +16,49 @@ pub(crate) fn calibration_text(summary: &Summary) -> Vec<String> {
             "left out ({why}): the capacity of the path was not measured"
         )];
     }
-    let idle = calibration
-        .idle
-        .as_ref()
-        .and_then(|pings| Some((pings.figures()?, pings.rtts_us.len())));
-    let idle = match idle {
-        Some((
-            RttFigures {
-                min_us,
-                avg_us,
-                mdev_us,
-                ..
-            },
-            count,
-        )) => format!(
-            "idle round trip before the first run {:.3} ms, mean {:.3} ms, jitter (mdev) {:.3} ms, of {count} echoes",
-            min_us / 1000.0,
-            avg_us / 1000.0,
-            mdev_us / 1000.0
-        ),
-        None => "idle round trip: not measured".to_owned(),
-    };
-    let mut all = vec![idle];
-    let named = |capacity: &Capacity| {
-        Some(format!(
-            "{} ({})",
-            number::plain(capacity.mbps()?),
-            cells(summary, capacity)
-        ))
-    };
-    let known: Vec<String> = calibration.capacities.iter().filter_map(named).collect();
-    if !known.is_empty() {
-        let more = known.len().saturating_sub(TOLD);
-        let more = if more == 0 {
-            String::new()
-        } else {
-            format!("; and {more} more, in --json")
-        };
-        let list = known
-            .iter()
-            .take(TOLD)
-            .cloned()
-            .collect::<Vec<_>>()
-            .join("; ");
-        all.push(format!(
-            "path capacity in Mbit/s, measured with the fastest calls: {list}{more}"
-        ));
+    let mut all = vec![idle(calibration)];
+    let rates = || calibration.capacities.iter().filter_map(Capacity::mbps);
+    if let (Some(least), Some(most)) = (rates().reduce(f64::min), rates().reduce(f64::max)) {
+        let [least, most] = [least, most].map(number::plain);
+        all.push(match rates().count() {
+            1 => format!("path capacity {least} Mbit/s"),
+            count => format!("path capacity {least} to {most} Mbit/s, of {count} settings"),
+        });
     }
-    let absent = grouped(summary, calibration, |capacity| capacity.absent.as_deref());
-    all.extend(
-        absent
-            .into_iter()
-            .map(|(reason, cells)| format!("capacity not measured ({cells}): {reason}")),
-    );
-    let caveats = grouped(summary, calibration, |capacity| capacity.caveat.as_deref());
-    all.extend(caveats.into_iter().map(|(caveat, cells)| {
-        format!("capacity may be higher than measured ({cells}): {caveat}")
+    let remarks = |mark: &str, said: fn(&Capacity) -> Option<&String>| {
+        let said = |capacity: &Capacity| {
+            let words = said(capacity)?;
+            Some(format!("{mark} ({}): {words}", cells(summary, capacity)))
+        };
+        let sentences = calibration.capacities.iter().filter_map(said);
+        sentences.collect::<Vec<_>>()
+    };
+    all.extend(remarks("capacity not measured", |of| of.absent.as_ref()));
+    all.extend(remarks("capacity may be higher than measured", |of| {
+        of.caveat.as_ref()
     }));
     all
 }
 
-/// Each remark on capacities, with its cells.
-fn grouped<'a>(
-    summary: &Summary,
-    calibration: &'a Calibration,
-    said: impl Fn(&'a Capacity) -> Option<&'a str>,
-) -> Vec<(&'a str, String)> {
-    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
-    for (words, capacity) in calibration
-        .capacities
-        .iter()
-        .filter_map(|capacity| Some((said(capacity)?, capacity)))
-    {
-        let cells = cells(summary, capacity);
-        match groups.iter_mut().find(|(known, _)| *known == words) {
-            Some((_, names)) => names.push(cells),
-            None => groups.push((words, vec![cells])),
-        }
-    }
-    let joined = |(words, mut names): (&'a str, Vec<String>)| {
-        let more = names.len().saturating_sub(TOLD);
-        names.truncate(TOLD);
-        let more = if more == 0 {
-            String::new()
-        } else {
-            format!("; and {more} more")
-        };
-        (words, names.join("; ") + &more)
-    };
-    groups.into_iter().map(joined).collect()
+fn idle(calibration: &Calibration) -> String {
+    let figures = calibration.idle.as_ref().and_then(|pings| pings.figures());
+    figures.map_or_else(
+        || "idle round trip: not measured".to_owned(),
+        |rtt| {
+            let [least, mean] = [rtt.min_us, rtt.avg_us].map(|us| us / 1000.0);
+            format!("idle round trip before the first run {least:.3} ms, mean {mean:.3} ms")
+        },
+    )
 }
 
-/// The names of the first cells of a capacity, and how many more there are.
+/// The name of a capacity's first cell, and how many more there are.
 fn cells(summary: &Summary, capacity: &Capacity) -> String {
-    if capacity.cells.len() == summary.cells.len() {
-        return "all cells".to_owned();
-    }
-    let names: Vec<String> = capacity
-        .cells
-        .iter()
-        .filter_map(|cell| Some(summary.cells.get(*cell)?.name()))
-        .collect();
-    match names.as_slice() {
-        [] => "no cell".to_owned(),
-        [first] => first.clone(),
-        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    let first = capacity.cells.first().and_then(|at| summary.cells.get(*at));
+    let name = first.map_or_else(String::new, |cell| cell.name());
+    match capacity.cells.len() {
+        all if all == summary.cells.len() => "all cells".to_owned(),
+        0 | 1 => name,
+        count => format!("{name} and {} more", count - 1),
     }
 }
 

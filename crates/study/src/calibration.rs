@@ -60,50 +60,43 @@ pub struct Ground<'a> {
 /// One entry for each setting of the path that the cells have, with its saturation run, or the
 /// reason why there is none.
 pub fn saturation_runs(plan: &Plan, ground: Ground<'_>) -> Calibration {
-    let mut found: Vec<Capacity> = Vec::new();
-    let mut left_ms = TIME_MOST_MS;
+    let mut settings: Vec<(Result<Saturation, String>, Vec<usize>)> = Vec::new();
     for (cell, planned) in plan.cells.iter().enumerate() {
-        let (saturation, absent) = match saturation_of(&planned.conditions, ground) {
+        let wanted = saturation_of(&planned.conditions, ground);
+        match settings.iter_mut().find(|(known, _)| *known == wanted) {
+            Some((_, cells)) => cells.push(cell),
+            None => settings.push((wanted, vec![cell])),
+        }
+    }
+    let (mut left, mut left_ms) = (SETTINGS_MOST, TIME_MOST_MS);
+    let capacity = |(wanted, cells): (Result<Saturation, String>, _)| {
+        let fits = wanted.and_then(|saturation| {
+            let after = left_ms.checked_sub(saturation.takes_ms());
+            left_ms = after.filter(|_| left > 0).ok_or_else(too_many)?;
+            left -= 1;
+            Ok(saturation)
+        });
+        let (saturation, absent) = match fits {
             Ok(saturation) => (Some(Box::new(saturation)), None),
             Err(why) => (None, Some(why)),
         };
-        if let Some(known) = found.iter_mut().find(|known| {
-            known.saturation == saturation && (saturation.is_some() || known.absent == absent)
-        }) {
-            known.cells.push(cell);
-            continue;
-        }
-        found.push(Capacity {
-            cells: vec![cell],
+        Capacity {
+            cells,
             saturation,
-            received: None,
             absent,
+            received: None,
             caveat: None,
-        });
-    }
-    for (index, capacity) in found
-        .iter_mut()
-        .filter(|capacity| capacity.saturation.is_some())
-        .enumerate()
-    {
-        let takes_ms = capacity
-            .saturation
-            .as_ref()
-            .map_or(0, |saturation| saturation.takes_ms());
-        if index >= SETTINGS_MOST || takes_ms > left_ms {
-            let seconds = TIME_MOST_MS / 1000;
-            capacity.absent = Some(format!(
-                "calibration measures {SETTINGS_MOST} settings of a path at most, within {seconds} s"
-            ));
-            left_ms = 0;
-            continue;
         }
-        left_ms -= takes_ms;
-    }
+    };
     Calibration {
-        capacities: found,
+        capacities: settings.into_iter().map(capacity).collect(),
         ..Calibration::default()
     }
+}
+
+fn too_many() -> String {
+    let seconds = TIME_MOST_MS / 1000;
+    format!("calibration measures {SETTINGS_MOST} settings of a path at most, within {seconds} s")
 }
 
 /// The saturation run of a cell.

@@ -82,7 +82,7 @@ fn stock_clients_are_served_at_the_same_time() {
         "-t 1",
         "-t 1 -R",
         "-t 1 --bidir",
-        "-t 1 -P 4 --get-server-output",
+        "-t 1 -P 4",
         "-n 100000000",
         "-n 100000000 -R",
         "-k 100",
@@ -152,10 +152,6 @@ fn judge(options: &str, document: &Value) {
     }
     if options.contains("--bidir") {
         assert!(bytes(document, "sum_received_bidir_reverse") > 0);
-    }
-    if options.contains("--get-server-output") {
-        let text = document["server_output_text"].as_str().unwrap_or_default();
-        assert_says(text, &["4 flows", "stream   5"]);
     }
 }
 
