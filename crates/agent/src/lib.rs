@@ -82,12 +82,12 @@ pub enum AgentError {
     Unread,
 }
 
-/// Checks that runs on this host can be profiled, with this many samples of each CPU in a second.
+/// Checks that runs on this host can be profiled.
 ///
 /// # Errors
 /// What the host lacks, and what allows it.
-pub fn check_profile(rate_hz: u32) -> Result<(), Unavailable> {
-    profile::check(rate_hz).map_err(|refusal| Unavailable(refusal.reason))
+pub fn check_profile() -> Result<(), Unavailable> {
+    profile::check().map_err(|refusal| Unavailable(refusal.reason))
 }
 
 /// Serves one controller until its input ends. This agent also reads the counters of the nodes
@@ -227,11 +227,8 @@ fn answer(
             *run = None;
             refused(constants::measure(cpus, output.clone()), output);
         }
-        ToAgent::TryProfile { rate_hz } => {
-            reply(
-                profile::check(rate_hz).map(|()| FromAgent::Profilable),
-                output,
-            );
+        ToAgent::TryProfile => {
+            reply(profile::check().map(|()| FromAgent::Profilable), output);
         }
         ToAgent::Prepare(prepare) => {
             *run = None;

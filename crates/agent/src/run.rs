@@ -186,7 +186,10 @@ impl Endpoint {
         });
         let (peers, peer_origin) = threads.await_peer(COMMAND_TIMEOUT)?;
         let cached = self.journaling.metrics().start_run();
-        let profiler = self.prepare.profile_hz.map(Profiler::open).transpose()?;
+        let profiler = match self.prepare.is_profiled {
+            true => Some(Profiler::open()?),
+            false => None,
+        };
         let (flows, mut in_effect) = setup::establish(&self.prepare, listening, &peers)?;
         if let Some(in_effect) = in_effect.first_mut() {
             in_effect.extend(self.cached_metrics(cached.as_deref(), &flows, &peers));

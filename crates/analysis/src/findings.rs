@@ -15,7 +15,7 @@ use crate::ladder::Ladder;
 use crate::log::{FirstRun, LogError, PlaceFacts, Reader};
 use crate::mesh::{MeshFindings, mesh};
 use crate::metrics::{Metric, RunView};
-use crate::profile::{Profiled, profiled, spent};
+use crate::profile::{Profiled, profiled};
 use crate::summary::Summary;
 
 /// All that is known of an execution.
@@ -93,12 +93,8 @@ impl Findings {
         let first_run = log.first_run.take();
         let summary = Summary::of(log, plan);
         let profiled = profiled(&summary);
-        let mut explanation = explanation(&name, &summary);
-        if let Some(profiled) = &profiled {
-            explanation.spent = spent(profiled, &explanation);
-        }
         let mut found = Findings {
-            explanation,
+            explanation: explanation(&name, &summary),
             profiled,
             name,
             log: None,

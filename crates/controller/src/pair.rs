@@ -61,8 +61,8 @@ pub struct Pair<'a> {
     renewed: Duration,
     /// The baselines of both hosts, in the present block.
     pub idle: Option<[IdleBaseline; 2]>,
-    /// How often in a second each host's CPUs are sampled in the window of the next run.
-    pub profile_hz: [Option<u32>; 2],
+    /// Whether each host's CPUs are sampled in the window of the next run.
+    pub is_profiled: [bool; 2],
 }
 
 /// The error that names the agent that is late, and the message that it did not send.
@@ -100,7 +100,7 @@ impl<'a> Pair<'a> {
             stop,
             program: None,
             idle: None,
-            profile_hz: [None; 2],
+            is_profiled: [false; 2],
         };
         pair.start(Role::Sender)?;
         pair.start(Role::Receiver)?;
@@ -194,12 +194,11 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Whether the CPUs of one host can be sampled this often in a second.
-    pub fn try_profile(&mut self, role: Role, rate_hz: u32) -> Result<(), ControllerError> {
+    /// Whether the CPUs of one host can be sampled.
+    pub fn try_profile(&mut self, role: Role) -> Result<(), ControllerError> {
         let answer = "whether it can sample the CPUs of its host";
         let pick = pick!(FromAgent::Profilable => ());
-        let question = ToAgent::TryProfile { rate_hz };
-        self.ask(role, &question, (SYMBOLS, answer), pick)
+        self.ask(role, &ToAgent::TryProfile, (SYMBOLS, answer), pick)
     }
 
     /// The route from one host to an address.

@@ -137,7 +137,7 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
             receiving: endpoint.receiving,
             peer,
             confinement: None,
-            profile_hz: pair.profile_hz[usize::from(host == Role::Receiver)],
+            is_profiled: pair.is_profiled[usize::from(host == Role::Receiver)],
         };
         pair.send(host, &ToAgent::Prepare(Box::new(prepare)));
     }

@@ -137,7 +137,7 @@ fn plan_of(capacities: &[Capacity]) -> Plan {
         seed: 0,
         blocks: 1,
         lengths: None,
-        profile_hz: None,
+        is_profiled: false,
         cells: Vec::new(),
         runs: Vec::new(),
     };

@@ -69,9 +69,9 @@ impl Prepared<'_> {
     /// # Errors
     /// Environment, with what a host lacks.
     pub fn try_profile(&mut self, plan: &Plan) -> Result<(), ExecuteError> {
-        match plan.profile_hz {
-            Some(rate_hz) => Ok(self.session.try_profile(rate_hz, self.shared_cpus)?),
-            None => Ok(()),
+        match plan.is_profiled {
+            true => Ok(self.session.try_profile(self.shared_cpus)?),
+            false => Ok(()),
         }
     }
 

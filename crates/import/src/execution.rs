@@ -78,7 +78,7 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
             seed: 0,
             blocks: cells.runs.into_iter().max().unwrap_or(0),
             lengths: None,
-            profile_hz: None,
+            is_profiled: false,
             cells: cells.cells,
             runs,
         },

@@ -46,9 +46,9 @@ pub struct Plan {
     /// and in plans that no study made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lengths: Option<Lengths>,
-    /// Samples of each CPU in a second, where each run is made once more to be profiled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub profile_hz: Option<u32>,
+    /// Whether each run is made once more to be profiled.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_profiled: bool,
     /// Every cell of the study.
     pub cells: Vec<Cell>,
     /// The runs in the order of execution.
@@ -74,7 +74,7 @@ impl Plan {
             seed: 0,
             blocks: 1,
             lengths: None,
-            profile_hz: None,
+            is_profiled: false,
             cells,
             runs,
         }
@@ -104,7 +104,7 @@ impl Plan {
 
     /// The time that one run of a cell takes together with its profiled twin, if it has one.
     pub fn time_with_twin(&self, cell: usize) -> Duration {
-        self.run_time(cell) * (1 + u32::from(self.profile_hz.is_some()))
+        self.run_time(cell) * (1 + u32::from(self.is_profiled))
     }
 
     /// The time that these runs take.

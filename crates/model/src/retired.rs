@@ -28,6 +28,11 @@ pub const RETIRED: &[Row] = &[
         "bill",
         "`bitcost test … --profile` says where the CPU time of a KiB goes",
     ),
+    (
+        Kind::Option,
+        "--profile-rate",
+        "`--profile` takes 997 samples per second of each CPU",
+    ),
     (Kind::Verb, "study", "use `bitcost studies new`"),
     (Kind::Verb, "schema", "use `bitcost studies schema`"),
     (Kind::Option, "--buffers", "use `--tcp-buffers`"),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use bitcost_analysis::cells::CellSummary;
-use bitcost_analysis::explain::{ExplainedCell, queue_limits};
+use bitcost_analysis::explain::{ExplainedCell, Regimes};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::{ImprovementSummary, Summary};
@@ -23,9 +23,6 @@ use crate::imported::imported_json;
 use crate::improve::ladder_json;
 use crate::mesh::mesh_json;
 use crate::mode_search::searches_json;
-use crate::profile::profile_json;
-use crate::queue_limits::queue_limits_json;
-use crate::regimes::{self, RegimeOfCell};
 use crate::single_run::intervals_json;
 use crate::statements::statements_json;
 use crate::stop_rule::stop_rule_json;
@@ -93,8 +90,6 @@ pub struct Document {
     blocks_auto: Option<Value>,
     /// Each second of the middle run of each cell, where the study asks for it.
     time_series: Option<Vec<Value>>,
-    /// Drops of throughput that queues explain.
-    queue_limits: Option<Value>,
     /// The constants of the hosts, measured before the first run.
     host_constants: Option<Value>,
     /// What the path of the lab carried before the first run.
@@ -103,8 +98,8 @@ pub struct Document {
     /// Facts about runs of other programs.
     imported_runs: Option<Value>,
     /// Where the time goes, of runs that were profiled: for each of `cells` and each of its `ends` the
-    /// `layers` in ns with bounds and share, their `sum`, the time by the runs' own account
-    /// (`accounted`), and functions of no layer (`unclassified`).
+    /// `layers` in ns with bounds and share, their `sum`, and the time by the runs' own account
+    /// (`accounted`).
     profile: Option<Value>,
     /// What makes the test faster or cheaper, of `bitcost improve`: `for`, `steps` with `limiter`,
     /// `change`, `rate` and `cost_us`, `not_kept`, `not_tried` and `end`.
@@ -157,8 +152,9 @@ struct Cell {
     levels: BTreeMap<String, Label>,
     /// Number of runs that the figures come from.
     runs: usize,
-    /// Both regimes, where its runs had two; the figures are of the runs of the one that has more.
-    regimes: Option<Vec<RegimeOfCell>>,
+    /// Both regimes in a sentence, where its runs had two; the figures are of the runs of the one that
+    /// has more.
+    regimes: Option<String>,
     /// What limited its runs.
     bottleneck: Option<Bottleneck>,
     /// The author's figures, by metric.
@@ -263,7 +259,6 @@ impl Document {
             let precision = precision.filter(|of| of.budget.is_some() == with_budget);
             precision.map(stop_rule_json)
         };
-        let limits = queue_limits(summary);
         let cells = summary.cells.iter().enumerate();
         let single = findings.single();
         let path = findings.log.as_ref().map(|log| {
@@ -301,11 +296,10 @@ impl Document {
             blocks_auto: stop(true),
             time_series: some(&summary.time_series)
                 .map(|all| all.iter().map(time_series_json).collect()),
-            queue_limits: some(&limits.drops).map(|_| queue_limits_json(&limits)),
             host_constants: some(&summary.constants).map(|machines| json!(machines)),
             calibration: summary.calibration.as_deref().map(calibration_json),
             imported_runs: summary.is_imported.then(|| imported_json(&findings.events)),
-            profile: findings.profiled.as_ref().map(profile_json),
+            profile: findings.profiled.as_ref().map(|of| json!(of)),
             ladder: findings.ladder.as_ref().map(ladder_json),
             mesh: findings.mesh.as_ref().map(mesh_json),
             mode_search: some(&summary.searches).map(|searches| searches_json(searches)),
@@ -378,7 +372,7 @@ fn cell(cell: &CellSummary, limiter: Option<&ExplainedCell>) -> Cell {
     Cell {
         levels: levels(&cell.levels),
         runs: cell.runs,
-        regimes: cell.regimes.as_ref().map(regimes::of_cell),
+        regimes: cell.regimes.as_ref().map(Regimes::sentence),
         bottleneck: limiter.and_then(Bottleneck::of),
         expected: expected(&cell.expected),
         attribution: cell

@@ -36,8 +36,6 @@ mod number;
 mod profile;
 pub mod progress;
 pub mod provenance;
-mod queue_limits;
-mod regimes;
 mod several;
 pub mod single;
 mod single_run;

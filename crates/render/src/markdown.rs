@@ -10,7 +10,6 @@ use std::fmt::Write;
 
 use crate::lines::Lines;
 use crate::notes::{notes, statements};
-use crate::profile::{profile_paragraphs, profile_tables};
 use crate::several::{evidence, figures_table};
 use crate::tables::{COLUMNS, MetricTables, tables};
 use crate::text::head;
@@ -31,7 +30,6 @@ fn export(input: &Input) -> Result<String, ExportError> {
     let whole = |execution: &Findings| {
         if let Some(single) = execution.single() {
             let mut text = markdown_table(&figures_table(execution, &single));
-            text += &markdown_profile(execution);
             let evidence = evidence(&single);
             let caveats = execution.summary.caveats.iter();
             let caveats = caveats.map(|words| format!("caveat: {words}"));
@@ -42,7 +40,6 @@ fn export(input: &Input) -> Result<String, ExportError> {
             return ladder.unwrap_or_default() + &text;
         }
         let mut all = markdown_summary(&execution.summary);
-        all += &markdown_profile(execution);
         if let Some(comparison) = &execution.comparison {
             all += &format!("\n{}", comparison_markdown(comparison));
         }
@@ -80,23 +77,6 @@ pub fn markdown_summary(summary: &Summary) -> String {
         statements
             .iter()
             .for_each(|line| text += &format!("- {}\n", escape(line.trim())));
-    }
-    text
-}
-
-/// Where the time goes; empty where nothing was profiled.
-fn markdown_profile(execution: &Findings) -> String {
-    let mut text = String::new();
-    let Some(profiled) = &execution.profiled else {
-        return text;
-    };
-    for (title, lines) in profile_tables(profiled, COLUMNS) {
-        let _ = write!(text, "\n### {}\n\n", escape(&title));
-        words_table(&mut text, &lines);
-    }
-    text.push('\n');
-    for words in profile_paragraphs(profiled) {
-        let _ = writeln!(text, "- {}", escape(&words));
     }
     text
 }

@@ -5,7 +5,6 @@ use crate::coverage;
 use crate::export::{ExportError, Form, Input, RowSupport, each};
 use crate::improve::{ladder_text, ladder_title};
 use crate::markdown_table::markdown_table;
-use bitcost_analysis::explain::queue_limits;
 use bitcost_analysis::findings::Findings;
 use bitcost_model::harmless_page;
 use bitcost_model::study::Label;
@@ -17,7 +16,6 @@ use crate::mesh::mesh_text;
 use crate::mode_search::searches_text;
 use crate::notes::notes;
 use crate::profile::profile_text;
-use crate::queue_limits::queue_limits_text;
 use crate::several::one_cell;
 use crate::statements::statement_lines;
 use crate::tables::{MetricTables, tables};
@@ -104,14 +102,6 @@ pub fn text(summary: &Summary, options: TextOptions) -> String {
         page.blank();
         page.text
             .push_str(&harmless_page(&time_series_text(series)));
-    }
-    let causes = queue_limits_text(&queue_limits(summary));
-    if !causes.is_empty() {
-        page.blank();
-        page.heading("Why");
-        causes
-            .iter()
-            .for_each(|paragraph| page.paragraph("- ", paragraph));
     }
     page.blank();
     for note in notes(summary) {

@@ -108,7 +108,7 @@ impl Policy {
             ToAgent::Route { to } => self.route(*to),
             ToAgent::Constants { .. } => Ok(()),
             ToAgent::Idle { length_ms } => idle(Duration::from_millis((*length_ms).into())),
-            ToAgent::TryProfile { .. } => Err(no_profile()),
+            ToAgent::TryProfile => Err(no_profile()),
             ToAgent::Prepare(prepare) => self.prepare(prepare),
             ToAgent::Meet { addresses, .. } => addresses
                 .iter()
@@ -167,7 +167,9 @@ impl Policy {
                     .to_owned(),
             ));
         }
-        prepare.profile_hz.map_or(Ok(()), |_| Err(no_profile()))?;
+        if prepare.is_profiled {
+            return Err(no_profile());
+        }
         if !prepare.peer.is_bitcost() {
             return Err(Refused(
                 "the other endpoint is a bitcost; requested an iperf3 server".to_owned(),

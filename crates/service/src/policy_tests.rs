@@ -42,7 +42,7 @@ pub fn prepare(change: impl FnOnce(&mut Conditions)) -> Prepare {
         receiving: None,
         peer: Peer::Bitcost,
         confinement: None,
-        profile_hz: None,
+        is_profiled: false,
     }
 }
 
@@ -102,13 +102,10 @@ fn what_needs_both_endpoints_of_a_lab_is_not_measured() {
 #[test]
 fn the_host_is_not_profiled() {
     let run = Prepare {
-        profile_hz: Some(997),
+        is_profiled: true,
         ..prepare(|_| {})
     };
-    for message in [
-        ToAgent::TryProfile { rate_hz: 997 },
-        ToAgent::Prepare(Box::new(run)),
-    ] {
+    for message in [ToAgent::TryProfile, ToAgent::Prepare(Box::new(run))] {
         let error = check(&policy(Rules::default()), &message, 0).expect_err("refused");
         assert!(error.contains("requested --profile"), "{error}");
     }

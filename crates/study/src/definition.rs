@@ -158,8 +158,8 @@ pub struct Study {
     pub blocks: u32,
     /// The rule until which blocks are added to these; absent: the number of blocks is fixed.
     pub until: Option<UntilInterval>,
-    /// Samples of each CPU in a second, where each run is made once more to be profiled.
-    pub profile_hz: Option<u32>,
+    /// Whether each run is made once more to be profiled.
+    pub is_profiled: bool,
     /// The document's own lengths.
     pub like_the_document: Option<Length>,
     /// The shortest lengths that give a result, for a check on every change.

@@ -65,7 +65,7 @@ impl Study {
             seed,
             blocks,
             lengths: Some(lengths),
-            profile_hz: self.profile_hz,
+            is_profiled: self.is_profiled,
             cells,
             runs,
         }

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
-use bitcost_model::profile::{FRAMES_MAX, RATES_HZ};
+use bitcost_model::profile::{FRAMES_MAX, RATE_HZ};
 use bitcost_model::protocol::FailureCause;
 
 use crate::refusal::Refusal;
@@ -33,15 +33,10 @@ pub fn check_namespace() -> Result<(), Refusal> {
 ///
 /// # Errors
 /// With the value of the kernel's setting.
-pub fn check_rate(rate_hz: u32) -> Result<(), Refusal> {
-    let [least, most] = RATES_HZ;
-    if !(least..=most).contains(&rate_hz) {
-        let rate = format!("{rate_hz} samples per second of each CPU; allowed: {least} to {most}");
-        return Err(rate.into());
-    }
+pub fn check_rate() -> Result<(), Refusal> {
     match setting("perf_event_max_sample_rate") {
-        Some(allowed) if allowed < i64::from(rate_hz) => Err(lacks(format!(
-            "{rate_hz} samples per second of each CPU, and this kernel allows at most {allowed}; request fewer (--profile-rate {allowed}), or as root: sysctl kernel.perf_event_max_sample_rate={rate_hz}"
+        Some(allowed) if allowed < i64::from(RATE_HZ) => Err(lacks(format!(
+            "this kernel allows at most {allowed} samples per second of each CPU, and bitcost takes {RATE_HZ}; as root: sysctl kernel.perf_event_max_sample_rate={RATE_HZ}"
         ))),
         _ => Ok(()),
     }

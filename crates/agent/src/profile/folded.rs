@@ -39,15 +39,15 @@ impl Sampled {
 /// Most bytes of all stacks of a profile.
 const BYTES_MAX: usize = 4 << 20;
 
-/// The stacks, the most frequent first, and the number of samples whose stack is not among them. The
-/// times are those of the CPUs with these numbers, where they are known of all.
+/// The most frequent stacks, in that order. The times are those of the CPUs with these numbers, where
+/// they are known of all.
 pub fn folded(
     counted: &Counted,
     numbers: &[u32],
     times: Option<&[CpuTime]>,
     symbols: &Symbols,
     tasks: &Tasks,
-) -> (Vec<ProfiledStack>, u64) {
+) -> Vec<ProfiledStack> {
     let mut sampled: Vec<Sampled> = counted
         .stacks
         .iter()
@@ -97,8 +97,8 @@ pub fn folded(
         bytes <= BYTES_MAX
     };
     let kept = stacks.iter().take(STACKS_MAX).take_while(fits).count();
-    let left_out = stacks.drain(kept..).map(|stack| stack.count).sum();
-    (stacks, left_out)
+    stacks.truncate(kept);
+    stacks
 }
 
 /// Gives each stack its part of the time of its CPU: of soft interrupts, where these were timed and met,

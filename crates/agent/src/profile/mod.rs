@@ -8,8 +8,7 @@ mod tasks;
 mod times;
 
 use bitcost_model::cpu_list::parse_cpu_list;
-use bitcost_model::profile::anchors::absent;
-use bitcost_model::profile::{Profile, ProfileEvent};
+use bitcost_model::profile::{Profile, ProfileEvent, RATE_HZ};
 use bitcost_model::record::Sample;
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_sys::perf::{CpuSamples, Trigger};
@@ -24,9 +23,9 @@ use crate::refusal::Refusal;
 ///
 /// # Errors
 /// What this host lacks, with the value of the setting and what allows it.
-pub fn check(rate_hz: u32) -> Result<(), Refusal> {
+pub fn check() -> Result<(), Refusal> {
     allowed::check_namespace()?;
-    Profiler::open(rate_hz)?;
+    Profiler::open()?;
     Symbols::read()?;
     Ok(())
 }
@@ -34,7 +33,6 @@ pub fn check(rate_hz: u32) -> Result<(), Refusal> {
 /// The sampling of every CPU.
 pub struct Profiler {
     event: ProfileEvent,
-    rate_hz: u32,
     cpus: Vec<CpuSamples>,
     numbers: Vec<u32>,
     counted: Counted,
@@ -48,12 +46,12 @@ impl Profiler {
     ///
     /// # Errors
     /// Why this host cannot be sampled, who may, and what allows it.
-    pub fn open(rate_hz: u32) -> Result<Profiler, Refusal> {
-        allowed::check_rate(rate_hz)?;
+    pub fn open() -> Result<Profiler, Refusal> {
+        allowed::check_rate()?;
         let frames = allowed::most_frames();
         let numbers = online()?;
         let all = |trigger| -> std::io::Result<Vec<CpuSamples>> {
-            let open = |cpu: &u32| CpuSamples::open(*cpu, trigger, rate_hz, frames);
+            let open = |cpu: &u32| CpuSamples::open(*cpu, trigger, RATE_HZ, frames);
             numbers.iter().map(open).collect()
         };
         let (event, cpus) = match all(Trigger::Cycles) {
@@ -65,8 +63,7 @@ impl Profiler {
         };
         Ok(Profiler {
             event,
-            rate_hz,
-            counted: Counted::new(cpus.len(), usize::from(frames)),
+            counted: Counted::new(cpus.len()),
             cpus,
             numbers,
             began_ns: 0,
@@ -123,19 +120,15 @@ impl Profiler {
         let symbols = Symbols::read()?;
         let times = CpuTime::of(&self.numbers, samples);
         let counted = &self.counted;
-        let lost = counted.lost(self.rate_hz, self.ended_ns);
-        let (stacks, left_out) =
-            folded::folded(counted, &self.numbers, times.as_deref(), &symbols, tasks);
+        let lost = counted.lost(RATE_HZ, self.ended_ns);
+        let stacks = folded::folded(counted, &self.numbers, times.as_deref(), &symbols, tasks);
         Ok(Profile {
             event: self.event,
-            rate_hz: self.rate_hz,
+            rate_hz: RATE_HZ,
             window_ns: self.ended_ns.saturating_sub(self.began_ns),
             cpus: self.cpus.len() as u32,
             samples: counted.samples,
             lost,
-            cut: counted.cut,
-            dropped: counted.dropped + left_out,
-            absent: absent(symbols.names()),
             stacks,
         })
     }
@@ -154,7 +147,7 @@ mod tests {
     use std::net::UdpSocket;
     use std::time::{Duration, Instant};
 
-    use bitcost_model::profile::{ProfiledStack, ProfiledTask, RATE_HZ};
+    use bitcost_model::profile::{ProfiledStack, ProfiledTask};
 
     use super::*;
 
@@ -172,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_sends_is_met_in_the_kernel() {
-        let Ok(mut profiler) = check(RATE_HZ).and_then(|()| Profiler::open(RATE_HZ)) else {
+        let Ok(mut profiler) = check().and_then(|()| Profiler::open()) else {
             return;
         };
         let sender = std::thread::Builder::new().name("sender".to_owned());
@@ -196,8 +189,6 @@ mod tests {
         };
         let sending = profile.stacks.iter().find(sends).expect("udp_sendmsg");
         assert!(sending.stack.starts_with("[user];"), "{}", sending.stack);
-        let counted: u64 = profile.stacks.iter().map(|stack| stack.count).sum();
-        assert_eq!(counted + profile.dropped, profile.samples);
         let most = u64::from(RATE_HZ * profile.cpus) * profile.window_ns / 1_000_000_000;
         assert!((1..=2 * most).contains(&profile.samples), "{profile:?}");
     }

@@ -61,12 +61,6 @@ impl Symbols {
         Symbols { text, functions }
     }
 
-    /// The names of all functions, without the ends of [`COPIES`].
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        let name = |[from, to]: [u32; 2]| &self.text[from as usize..to as usize];
-        self.functions.iter().map(move |(_, span)| name(*span))
-    }
-
     /// The name of the function at an address, without the ends of [`COPIES`].
     pub fn name(&self, address: u64) -> &str {
         let after = self.functions.partition_point(|(at, _)| *at <= address);

@@ -130,7 +130,6 @@ impl<'a> Explainer<'a> {
             title,
             cells: explained,
             costs,
-            spent: Vec::new(),
             warnings,
             remarks,
         }

@@ -15,9 +15,6 @@ pub struct Explanation {
     pub costs: Vec<(String, CostModel)>,
     /// Warnings for the reader of the result.
     pub warnings: Vec<Warning>,
-    /// On which layers the limiting CPU spends its time, where that was profiled, a sentence for each
-    /// cell.
-    pub spent: Vec<String>,
     /// Further findings, one sentence each.
     pub remarks: Vec<String>,
 }

@@ -22,7 +22,6 @@ mod of_execution;
 mod others;
 mod packing;
 mod proof;
-mod queue_limits;
 mod regime;
 mod regimes;
 mod rivals;
@@ -54,9 +53,6 @@ pub use modality::{Covariate, Modality, modality};
 pub use of_execution::explanation;
 pub use others::{OTHERS_PCT, Others};
 pub use proof::{Decision, Outcome, Proof, Tried, Untried};
-pub use queue_limits::{
-    DropCaveat, QueueFinding, QueueLimits, QueueShare, QueueVerdict, ThroughputDrop, queue_limits,
-};
 pub use regime::{Regime, regimes};
 pub use regimes::{Group, Regimes};
 pub use rivals::{Rival, Rivals};

@@ -93,7 +93,6 @@ fn by_figures(name: &str, summary: &Summary) -> Explanation {
         cells,
         costs,
         warnings: Vec::new(),
-        spent: Vec::new(),
         remarks,
     }
 }

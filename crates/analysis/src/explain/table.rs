@@ -44,7 +44,6 @@ pub fn explain_table(title: String, runs: &[RunFigures], seed: u64) -> Explanati
         title,
         cells: sizes.into_iter().map(cell).collect(),
         costs,
-        spent: Vec::new(),
         warnings: Vec::new(),
         remarks,
     }

@@ -24,7 +24,7 @@ use super::reduced::{Imported, Reduced};
 use super::stopped::until_stopped_text;
 use crate::explain::MANY;
 use crate::metrics::RunView;
-use crate::profile::{Place, RunProfile};
+use crate::profile::{Place, RunProfile, run_profile};
 
 /// How a run ended.
 #[derive(Clone)]
@@ -338,7 +338,7 @@ impl Log {
                 Some((end.profile.as_deref()?, place))
             })
             .collect();
-        let profiled = RunProfile::of(&hosts, &view).map(Rc::new);
+        let profiled = run_profile(&hosts, &view).map(Rc::new);
         self.profiled.insert(run, profiled);
     }
 

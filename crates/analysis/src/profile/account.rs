@@ -1,47 +1,29 @@
 //! One run's profile in, the CPU time of each end by layer out: the second account of it, next to
 //! that of [`crate::metrics::attribute`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bitcost_model::Unavailable;
-use bitcost_model::profile::{Layer, Profile, ProfileEvent, ProfiledTask};
+use bitcost_model::profile::{Layer, Profile, ProfiledTask};
 use bitcost_model::record::Role;
 
-use super::classify::{Layers, base};
+use super::classify::Layers;
 use super::owner::{Found, Owner, Place, end_of_cpu};
-use super::weights::{missed, weights};
+use super::weights::weights;
 use crate::metrics::cpu::idle_cpus_of;
 use crate::metrics::{Method, RunView, attribute, units_per_second};
 
 /// The share of lost samples from which the profile of a run is left out.
 const MOST_LOST: f64 = 0.05;
-/// Unclassified functions that are kept of a run.
-const KEPT: usize = 20;
 
-/// The CPU time of a run by layer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunProfile {
-    /// Sender and receiver; absent where the end was not profiled, or nothing was counted there.
-    pub ends: [Option<EndProfile>; 2],
-    /// The event that was sampled.
-    pub event: ProfileEvent,
-    /// The share of samples that were lost.
-    pub lost: f64,
-    /// The share of the samples requested of busy CPUs that a clock did not take.
-    pub missed: f64,
-    /// The share of samples whose chain was cut at its longest length.
-    pub cut: f64,
-}
+/// The CPU time of a run by layer, of each end that was profiled and that counted something.
+pub type RunProfile = BTreeMap<Role, EndProfile>;
 
 /// The CPU time of an end by layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndProfile {
     /// The CPU time of a KiB or a transaction in each layer, in ns.
     pub layers: BTreeMap<Layer, f64>,
-    /// The functions below no anchor and their time, in ns, the largest first.
-    pub unclassified: Vec<(String, f64)>,
-    /// Layers of which the kernel has no entry point.
-    pub absent: BTreeSet<Layer>,
     /// The same end's CPU time by the run's own account, in ns for a KiB or a transaction.
     pub accounted: Option<f64>,
 }
@@ -60,58 +42,39 @@ type Sorted = BTreeMap<(Owner, Owner, Layer), f64>;
 #[derive(Default)]
 struct Account {
     sorted: Sorted,
-    unclassified: BTreeMap<(Owner, String), f64>,
 }
 
-impl RunProfile {
-    /// The CPU time of a run by layer, from the profile of each host with its place.
-    ///
-    /// # Errors
-    /// Why the profile is left out: there is none, or too many samples were lost.
-    pub fn of(hosts: &[(&Profile, Place)], run: &RunView) -> Result<RunProfile, Unavailable> {
-        let sum =
-            |count: fn(&Profile) -> u64| hosts.iter().map(|(host, _)| count(host)).sum::<u64>();
-        let (samples, lost) = (sum(|host| host.samples), sum(|host| host.lost));
-        let lost = lost as f64 / (samples + lost).max(1) as f64;
-        if samples == 0 {
-            return Err(Unavailable("it has no sample".to_owned()));
-        }
-        if lost > MOST_LOST {
-            let (lost, most) = (100.0 * lost, 100.0 * MOST_LOST);
-            return Err(Unavailable(format!(
-                "{lost:.0} % of its samples were lost, more than {most:.0} %"
-            )));
-        }
-        let mut account = Account::default();
-        for (profile, place) in hosts {
-            account.add(profile, place, run);
-        }
-        let end = |role: Role| {
-            let is_of = |place: &Place| place.only.is_none_or(|only| only == role);
-            let of_end = || hosts.iter().filter(|(_, place)| is_of(place));
-            of_end().next()?;
-            let absent = of_end().flat_map(|(host, _)| host.absent.iter().copied());
-            Some(EndProfile {
-                absent: absent.collect(),
-                ..account.end(role, run)?
-            })
-        };
-        Ok(RunProfile {
-            ends: [end(Role::Sender), end(Role::Receiver)],
-            event: hosts[0].0.event,
-            lost,
-            missed: hosts
-                .iter()
-                .map(|(host, _)| missed(host))
-                .fold(0.0, f64::max),
-            cut: sum(|host| host.cut) as f64 / samples as f64,
-        })
+/// The CPU time of a run by layer, from the profile of each host with its place.
+///
+/// # Errors
+/// Why the profile is left out: there is none, or too many samples were lost.
+pub fn run_profile(hosts: &[(&Profile, Place)], run: &RunView) -> Result<RunProfile, Unavailable> {
+    let sum = |count: fn(&Profile) -> u64| hosts.iter().map(|(host, _)| count(host)).sum::<u64>();
+    let (samples, lost) = (sum(|host| host.samples), sum(|host| host.lost));
+    let lost = lost as f64 / (samples + lost).max(1) as f64;
+    if samples == 0 {
+        return Err(Unavailable("it has no sample".to_owned()));
     }
-
-    /// The profile of an end.
-    pub fn end(&self, role: Role) -> Option<&EndProfile> {
-        self.ends[usize::from(role == Role::Receiver)].as_ref()
+    if lost > MOST_LOST {
+        let (lost, most) = (100.0 * lost, 100.0 * MOST_LOST);
+        return Err(Unavailable(format!(
+            "{lost:.0} % of its samples were lost, more than {most:.0} %"
+        )));
     }
+    let mut account = Account::default();
+    for (profile, place) in hosts {
+        account.add(profile, place, run);
+    }
+    let is_profiled = |role: &Role| {
+        let mut hosts = hosts.iter();
+        hosts.any(|(_, place)| place.only.is_none_or(|only| only == *role))
+    };
+    let ends = [Role::Sender, Role::Receiver]
+        .into_iter()
+        .filter(is_profiled);
+    Ok(ends
+        .filter_map(|role| Some((role, account.end(role, run)?)))
+        .collect())
 }
 
 impl Account {
@@ -126,7 +89,6 @@ impl Account {
         let mut receiving = Sorted::new();
         let mut received: BTreeMap<Owner, BTreeMap<Owner, f64>> = BTreeMap::new();
         for ((sampled, layer), cpus) in profile.stacks.iter().zip(layers).zip(weights) {
-            let leaf = base(sampled.stack.rsplit(';').next().unwrap_or_default());
             let carrier = place.of_task(&sampled.task);
             let own = layer.unwrap_or(Layer::OtherKernel);
             let owner = match place.owner(&sampled.task, &sampled.stack) {
@@ -151,12 +113,6 @@ impl Account {
                 _ => layer_of(owner, own),
             };
             self.put((home, owner, layer_of_owner), cpus);
-            if layer.is_none() {
-                *self
-                    .unclassified
-                    .entry((owner, leaf.to_owned()))
-                    .or_default() += cpus;
-            }
         }
         for ((carrier, _, own), cpus) in receiving {
             for (owner, part) in parts(&received, carrier) {
@@ -204,16 +160,6 @@ impl Account {
             let ns = cpus * part * 1e9 / per_second;
             *end.layers.entry(*layer).or_default() += ns;
         }
-        let of_end = self
-            .unclassified
-            .iter()
-            .filter(|((of, _), _)| *of == Owner::End(role));
-        end.unclassified = of_end
-            .map(|((_, name), cpus)| (name.clone(), cpus * 1e9 / per_second))
-            .collect();
-        end.unclassified
-            .sort_by(|one, other| other.1.total_cmp(&one.1));
-        end.unclassified.truncate(KEPT);
         Some(end)
     }
 }

@@ -5,12 +5,10 @@ mod classify;
 mod folded;
 mod found;
 mod owner;
-mod spent;
 mod weights;
 
-pub use account::{EndProfile, RunProfile};
+pub use account::{EndProfile, RunProfile, run_profile};
 pub use classify::Layers;
 pub use folded::folded;
-pub use found::{EndLayers, Profiled, ProfiledCell, profiled};
+pub use found::{EndLayers, LayerTime, Profiled, ProfiledCell, profiled};
 pub use owner::{Owner, Place};
-pub use spent::spent;

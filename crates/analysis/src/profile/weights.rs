@@ -143,23 +143,6 @@ fn clock(task: &ProfiledTask, place: &Place, run: &RunView) -> Option<f64> {
     Some(seconds / span_seconds(run.end(role))?)
 }
 
-/// The share of the samples requested of busy CPUs that a clock did not take; 0 of cycles, whose rate
-/// the kernel adapts, and where the time of the CPUs is not known.
-pub(super) fn missed(profile: &Profile) -> f64 {
-    let timed = profile
-        .stacks
-        .iter()
-        .filter_map(|stack| Some((stack.count, stack.time_ns?)));
-    let (taken, ns) = timed.fold((0, 0), |(taken, all), (count, ns)| {
-        (taken + count, all + ns)
-    });
-    let requested = f64::from(profile.rate_hz) * ns as f64 / 1e9;
-    match profile.event {
-        ProfileEvent::CpuClock if requested > 0.0 => (1.0 - taken as f64 / requested).max(0.0),
-        _ => 0.0,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -127,7 +127,7 @@ fn events(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -> V
         seed: 1,
         blocks,
         lengths: None,
-        profile_hz: None,
+        is_profiled: false,
         cells,
         runs: runs.collect(),
     };

@@ -51,7 +51,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     out: PathBuf,
     /// Resume the interrupted execution in this folder, and run only what is missing
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "within", "duration", "budget", "like_the_document", "ci", "seed", "out", "profile", "profile_rate"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "within", "duration", "budget", "like_the_document", "ci", "seed", "out", "profile"])]
     resume: Option<PathBuf>,
     /// With --resume: accept a log that another user owns or can write, or that names another
     /// user's program or ssh configuration. Programs named in the log are started with your
@@ -181,7 +181,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
     let study = arguments.against.apply(study)?;
     check_compares(&study, &arguments.judging)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
-    arguments.profile.apply(&mut study)?;
+    arguments.profile.apply(&mut study);
     study.check_mesh(lengths)?;
     let destination = arguments
         .mesh

@@ -38,7 +38,7 @@ pub fn receiving(conditions: Conditions, device: &str, at: Ipv4Addr) -> Prepare 
         receiving: None,
         peer: Peer::Bitcost,
         confinement: None,
-        profile_hz: None,
+        is_profiled: false,
     }
 }
 

@@ -144,7 +144,7 @@ fn prepare(conditions: Conditions) -> Prepare {
         receiving: None,
         peer: bitcost_model::protocol::Peer::Bitcost,
         confinement: None,
-        profile_hz: None,
+        is_profiled: false,
     }
 }
 

@@ -61,8 +61,6 @@ fn a_profile_has_the_stacks_of_both_ends() {
         samples > least * expected && samples < 2.0 * expected,
         "{samples} samples, {expected} expected"
     );
-    let counted: u64 = profile.stacks.iter().map(|stack| stack.count).sum();
-    assert_eq!(counted + profile.dropped, profile.samples);
     for task in [ProfiledTask::Sender, ProfiledTask::Receiver] {
         let mut stacks = profile.stacks.iter().filter(|stack| stack.task == task);
         let function = match task {

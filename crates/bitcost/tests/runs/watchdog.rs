@@ -166,7 +166,7 @@ impl Agent {
             receiving: None,
             peer: bitcost_model::protocol::Peer::Bitcost,
             confinement: None,
-            profile_hz: None,
+            is_profiled: false,
         };
         ToAgent::Prepare(Box::new(prepare))
     }

@@ -2,7 +2,6 @@
 
 use bitcost_model::event::Event;
 use bitcost_model::plan::{Plan, PlannedRun};
-use bitcost_model::record::Role;
 
 use super::{Ending, Session, emit};
 use crate::error::{ControllerError, RunError};
@@ -10,22 +9,18 @@ use crate::pair::ROLES;
 use crate::run::Sink;
 
 impl Session<'_> {
-    /// Checks that the CPUs of the hosts can be sampled this often in a second: by the first agent
-    /// alone where both are on one machine. Runs of plans with profiles are made twice from now on.
+    /// Checks that the CPUs of the hosts can be sampled: by the first agent alone where both
+    /// are on one machine. Runs of plans with profiles are made twice from now on.
     ///
     /// # Errors
     /// When a host cannot be sampled; the reason says what it lacks.
-    pub fn try_profile(
-        &mut self,
-        rate_hz: u32,
-        is_one_machine: bool,
-    ) -> Result<(), ControllerError> {
+    pub fn try_profile(&mut self, is_one_machine: bool) -> Result<(), ControllerError> {
         for role in ROLES {
             let is_twice = is_one_machine && !self.profiled.is_empty();
             if is_twice || !self.pair.endpoint(role).peer.is_bitcost() {
                 continue;
             }
-            self.pair.try_profile(role, rate_hz)?;
+            self.pair.try_profile(role)?;
             self.profiled.push(role);
         }
         Ok(())
@@ -38,18 +33,18 @@ impl Session<'_> {
         planned: &PlannedRun,
         sink: &mut Sink,
     ) -> Result<Ending, ControllerError> {
-        let Some(rate_hz) = plan.profile_hz.filter(|_| !self.profiled.is_empty()) else {
+        if !plan.is_profiled || self.profiled.is_empty() {
             return self.try_run(plan, planned, sink);
-        };
+        }
         let is_first = is_twin_first(plan.seed, planned.index);
         if is_first {
-            if self.profile(plan, planned, rate_hz, sink)? == Ending::Interrupted {
+            if self.profile(plan, planned, sink)? == Ending::Interrupted {
                 return Ok(Ending::Interrupted);
             }
             self.settle(sink)?;
         }
         match self.try_run(plan, planned, sink)? {
-            Ending::Complete if !is_first => self.profile(plan, planned, rate_hz, sink),
+            Ending::Complete if !is_first => self.profile(plan, planned, sink),
             ending => Ok(ending),
         }
     }
@@ -59,7 +54,6 @@ impl Session<'_> {
         &mut self,
         plan: &Plan,
         planned: &PlannedRun,
-        rate_hz: u32,
         sink: &mut Sink,
     ) -> Result<Ending, ControllerError> {
         let run = planned.index;
@@ -68,10 +62,9 @@ impl Session<'_> {
             Err(error) if self.may_return(&error) => Err(RunError::Lost(error.to_string().into())),
             settled => Ok(settled?),
         };
-        let of = |role: Role| self.profiled.contains(&role).then_some(rate_hz);
-        self.pair.profile_hz = ROLES.map(of);
+        self.pair.is_profiled = ROLES.map(|role| self.profiled.contains(&role));
         let made = settled.and_then(|()| self.measure(plan, run, conditions, &mut |_| Ok(())));
-        self.pair.profile_hz = [None; 2];
+        self.pair.is_profiled = [false; 2];
         let event = match made {
             Ok(Event::RunEnded {
                 run,

@@ -29,7 +29,7 @@ fn steps() -> Vec<(&'static str, Discriminant<ToAgent>)> {
         receiving: None,
         peer: bitcost_model::protocol::Peer::Bitcost,
         confinement: None,
-        profile_hz: None,
+        is_profiled: false,
     };
     vec![
         (

@@ -447,7 +447,7 @@ impl State {
                 time += Duration::from_secs(1);
                 answers.push(FromAgent::Constants(Box::default()));
             }
-            ToAgent::TryProfile { .. } => answers.push(FromAgent::Profilable),
+            ToAgent::TryProfile => answers.push(FromAgent::Profilable),
             ToAgent::Prepare(prepare) => answers.push(FromAgent::Listening {
                 addresses: listening(prepare),
                 origin: None,

@@ -132,7 +132,7 @@ fn answer(message: ToAgent, server: SocketAddr, output: &Output, running: &mut O
             std::thread::sleep(Duration::from_millis(length_ms.min(1000).into()));
             return output.send(&FromAgent::Idle(Box::<IdleBaseline>::default()));
         }
-        ToAgent::TryProfile { .. } => {
+        ToAgent::TryProfile => {
             return output.send(&lacks("does not sample the CPUs of its host"));
         }
         ToAgent::Constants { .. } => {

@@ -53,27 +53,9 @@ fn matched(patterns: &[&str], name: &str) -> Option<usize> {
     patterns.iter().filter_map(length).max()
 }
 
-/// The layers of which a kernel with these functions has no entry point.
-pub fn absent<'a>(functions: impl IntoIterator<Item = &'a str>) -> Vec<Layer> {
-    let of = |layer: Layer| {
-        let is_of = move |row: &&Row| row.0 == Anchor::Of(layer) || row.0 == Anchor::Entry(layer);
-        ROWS.iter().filter(is_of)
-    };
-    let mut absent: Vec<Layer> = Layer::ALL.into_iter().collect();
-    absent.retain(|layer| of(*layer).next().is_some());
-    for name in functions {
-        if absent.is_empty() {
-            break;
-        }
-        absent.retain(|layer| !of(*layer).any(|(_, names)| matched(names, name).is_some()));
-    }
-    absent
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{absent, lines, matched, row};
-    use crate::profile::Layer;
+    use super::{lines, matched, row};
 
     #[test]
     fn every_line_of_the_table_has_a_layer_and_names() {
@@ -83,15 +65,6 @@ mod tests {
                 "{line}"
             );
         }
-    }
-
-    #[test]
-    fn a_layer_without_an_entry_point_is_named() {
-        let all = absent([]);
-        assert!(all.contains(&Layer::Netfilter) && !all.contains(&Layer::Application));
-        let left = absent(["unknown", "nf_hook_slow", "tcp_sendmsg"]);
-        assert!(!left.contains(&Layer::Netfilter) && left.contains(&Layer::Copy));
-        assert_eq!(left.len(), all.len() - 2);
     }
 
     #[test]

@@ -9,12 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 pub use self::layer::Layer;
 
-/// Samples of each CPU in a second, where nothing else was requested: a prime, so that the timer
-/// does not beat with those of the kernel.
+/// Samples of each CPU in a second: a prime, so that the timer does not beat with those of the
+/// kernel.
 pub const RATE_HZ: u32 = 997;
-
-/// The least and the highest rate that may be requested, in samples of each CPU in a second.
-pub const RATES_HZ: [u32; 2] = [10, 10_000];
 
 /// Most different stacks of a profile. The rarest ones are dropped.
 pub const STACKS_MAX: usize = 4096;
@@ -101,21 +98,12 @@ pub struct Profile {
     pub window_ns: u64,
     /// The CPUs that were sampled.
     pub cpus: u32,
-    /// Samples that were taken, those of dropped stacks included.
+    /// Samples that were taken, also those whose stack is not kept because there are too many.
     #[serde(deserialize_with = "count")]
     pub samples: u64,
     /// Samples that the kernel lost, because a buffer was full or it took too long.
     #[serde(deserialize_with = "count")]
     pub lost: u64,
-    /// Samples whose stack was longer than the limit, so that its outermost frames are missing.
-    #[serde(deserialize_with = "count")]
-    pub cut: u64,
-    /// Samples whose stack is not in [`Profile::stacks`], because there were too many stacks.
-    #[serde(deserialize_with = "count")]
-    pub dropped: u64,
-    /// Layers of which this kernel has no function by which they are known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub absent: Vec<Layer>,
     /// The stacks, the most frequent first.
     #[serde(deserialize_with = "stacks")]
     pub stacks: Vec<ProfiledStack>,
@@ -203,9 +191,6 @@ mod tests {
             cpus: 2,
             samples: 4,
             lost: 0,
-            cut: 0,
-            dropped: 0,
-            absent: vec![Layer::Netfilter],
             stacks: vec![
                 stack(ProfiledTask::Sender, "[user];do_syscall_64;tcp_sendmsg"),
                 stack(ProfiledTask::Napi("eth0".to_owned()), "kthread"),

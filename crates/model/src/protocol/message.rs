@@ -59,9 +59,9 @@ pub struct Prepare {
     /// What the service that started the agent holds the run to; absent where none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<Confinement>,
-    /// Samples of each CPU in a second, where this endpoint samples its host's CPUs in the window.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub profile_hz: Option<u32>,
+    /// Whether this endpoint samples its host's CPUs in the window.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_profiled: bool,
 }
 
 /// How the interface of a host of a lab receives. It is set before each run, and ends with the lab.
@@ -171,12 +171,8 @@ pub enum ToAgent {
         /// agent chooses.
         cpus: Vec<u32>,
     },
-    /// Asks the agent whether it may sample the CPUs of its host this often in a second:
-    /// [`FromAgent::Profilable`].
-    TryProfile {
-        /// Samples of each CPU in a second.
-        rate_hz: u32,
-    },
+    /// Asks the agent whether it may sample the CPUs of its host: [`FromAgent::Profilable`].
+    TryProfile,
     /// Asks the agent to prepare an endpoint: [`FromAgent::Listening`].
     Prepare(Box<Prepare>),
     /// Reports where the other endpoint listens, so that both can connect: [`FromAgent::Ready`].

@@ -23,7 +23,6 @@ pub fn explanation_json(explanation: &Explanation) -> Value {
         "cells": all(&explanation.cells, cell_json),
         "cost_models": all(&explanation.costs, cost),
         "warnings": all(&explanation.warnings, warning_json),
-        "cpu_time": explanation.spent,
         "remarks": explanation.remarks,
     })
 }

@@ -42,11 +42,6 @@ pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
                 .for_each(|cell| text += &run_lines(cell, group.len() > 1));
         }
     }
-    if !explanation.spent.is_empty() {
-        let lines = explanation.spent.iter();
-        let lines = lines.map(|words| format!("CPU time: {words}\n"));
-        let _ = write!(text, "\n{}", lines.collect::<String>());
-    }
     for (cells, cost) in &explanation.costs {
         let of = around("", cells, "\n");
         let _ = write!(text, "\n{of}{}", cost_text(cost));

@@ -140,7 +140,6 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
             of_kind.iter().for_each(|(_, picture)| page.figure(picture));
         });
     }
-    sections::profile(page, execution);
     sections::losses(page, execution);
     sections::remarks(page, summary);
     hosts::section(page, execution);

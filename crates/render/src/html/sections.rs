@@ -4,7 +4,6 @@
 use bitcost_analysis::cells::{CellSummary, RunRow, Status};
 use bitcost_analysis::checks::{ENOUGH_RUNS, Verdict};
 use bitcost_analysis::evenly::evenly;
-use bitcost_analysis::explain::queue_limits;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::RunRows;
 use bitcost_analysis::metrics::{Metric, metric};
@@ -17,9 +16,7 @@ use crate::lines::Lines;
 use crate::losses;
 use crate::notes::notes;
 use crate::number;
-use crate::profile::{HEADING, profile_paragraphs, profile_tables};
 use crate::provenance::Source;
-use crate::queue_limits::queue_limits_text;
 use crate::statements::claim_sentence;
 use crate::tables::{COLUMNS, tables as all_tables};
 use crate::text::head;
@@ -115,7 +112,6 @@ pub(crate) fn explained(page: &mut Html, execution: &Findings) {
         "the evidence for each bottleneck",
         |page| {
             page.list(explanation_lines(explanation));
-            page.list(queue_limits_text(&queue_limits(&execution.summary)));
             page.raw("<details><summary>The evidence</summary>\n")
                 .listing(&explanation_text(explanation, false))
                 .raw("</details>\n");
@@ -125,26 +121,6 @@ pub(crate) fn explained(page: &mut Html, execution: &Findings) {
             let warnings = explanation.warnings.iter().map(warning_line);
             for words in warnings.chain(explanation.remarks.iter().cloned()) {
                 page.element("p", "", &words);
-            }
-        },
-    );
-}
-
-/// Where the time goes, by layer of the kernel.
-pub(crate) fn profile(page: &mut Html, execution: &Findings) {
-    let Some(profiled) = &execution.profiled else {
-        return;
-    };
-    let cells = counted(profiled.cells.len(), "cell");
-    page.fold(
-        HEADING,
-        &format!("by layer of the kernel, {cells}"),
-        |page| {
-            for (title, lines) in profile_tables(profiled, COLUMNS) {
-                page.table(&title, &lines);
-            }
-            for words in profile_paragraphs(profiled) {
-                page.element("p", "fine", &words);
             }
         },
     );

@@ -199,7 +199,7 @@ fn imported(varied: &[Vec<(String, Label)>], constant: &[(String, Label)]) -> Ve
                 seed: 0,
                 blocks: 2,
                 lengths: None,
-                profile_hz: None,
+                is_profiled: false,
                 cells,
                 runs,
             },

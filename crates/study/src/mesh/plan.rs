@@ -49,7 +49,7 @@ impl Mesh {
             seed,
             blocks,
             lengths: Some(lengths),
-            profile_hz: None,
+            is_profiled: false,
             cells: cells.collect(),
             runs: order
                 .iter()

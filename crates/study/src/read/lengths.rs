@@ -6,7 +6,6 @@ use crate::keys::{LENGTHS, RUN};
 use crate::section::Section;
 use crate::settings;
 use bitcost_model::conditions::bounds::DURATION_S;
-use bitcost_model::profile::RATE_HZ;
 
 /// The blocks of a study that does not say how many; an interval of fewer covers too little where
 /// every block is looked at (docs/method/statistics.md, Stop rule).
@@ -21,8 +20,8 @@ pub struct Lengths {
     pub blocks: u32,
     /// Whether the study's question decides how many blocks there are.
     pub is_auto: bool,
-    /// The rate at which each run is profiled, by making it once more.
-    pub profile_hz: Option<u32>,
+    /// Whether each run is made once more to be profiled.
+    pub is_profiled: bool,
     pub document: Option<Length>,
     pub short: Option<Length>,
 }
@@ -32,7 +31,7 @@ pub fn lengths(top: &Section) -> Result<Lengths, StudyError> {
         return Ok(Lengths {
             blocks: BLOCKS,
             is_auto: false,
-            profile_hz: None,
+            is_profiled: false,
             document: None,
             short: None,
         });
@@ -46,7 +45,7 @@ pub fn lengths(top: &Section) -> Result<Lengths, StudyError> {
     Ok(Lengths {
         blocks: blocks.flatten().unwrap_or(BLOCKS),
         is_auto: blocks == Some(None),
-        profile_hz: (section.switch("profile")? == Some(true)).then_some(RATE_HZ),
+        is_profiled: section.switch("profile")? == Some(true),
         document: section
             .section("like_the_document")?
             .as_ref()

@@ -119,12 +119,7 @@ fn study(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyE
     cells.check().into_iter().next().map_or(Ok(()), Err)?;
     let mesh = mesh::mesh(&top, &lab)?;
     if let Some(mesh) = &mesh {
-        mesh::fits(
-            &top,
-            &factors,
-            until.is_some(),
-            lengths.profile_hz.is_some(),
-        )?;
+        mesh::fits(&top, &factors, until.is_some(), lengths.is_profiled)?;
         lengths.blocks = mesh::blocks(&top, lengths.blocks)?;
         factors.retain(|factor| factor.name != SETTINGS_FACTOR);
         factors.splice(0..0, mesh::factors(mesh));
@@ -149,7 +144,7 @@ fn study(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyE
         leave_out,
         blocks: lengths.blocks,
         until,
-        profile_hz: lengths.profile_hz,
+        is_profiled: lengths.is_profiled,
         like_the_document: lengths.document,
         ci: lengths.short,
         named_metrics: named_metrics(&top, &factors)?,

@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         &test.typed.conditions,
     )?;
     let mut study = test.study()?;
-    arguments.profile.apply(&mut study)?;
+    arguments.profile.apply(&mut study);
     check_here(&study, &test.destination)?;
     let plan = study.plan(0, test.lengths());
     // In a running lab `lab show --hints` prints them.
