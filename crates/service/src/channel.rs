@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frames::OPENING_BYTES_MAX;
 use crate::message::{Hello, Refused};
-use crate::stream::{READS, Stream};
+use crate::stream::{READS, Stream, is_passing};
 
 /// The time in which a client must have said that it has the link.
 pub const OPENING: Duration = Duration::from_secs(5);
@@ -25,17 +25,13 @@ const PART: usize = 16 << 10;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Said {
-    /// This must be signed with the service's key.
+    /// This must be signed with the service's key; the answer is the signature's bytes.
     Sign(Vec<u8>),
     /// The client said this first, or something else than a first message, and why.
     Opened(Result<Hello, Refused>),
     /// There is no client: why.
     Failed(String),
 }
-
-/// What the service answers to [`Said::Sign`].
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Signed(pub Vec<u8>);
 
 /// Why there is no client, for people.
 pub fn failure(error: &io::Error) -> String {
@@ -83,8 +79,7 @@ impl Stream for Channel {
             match self.socket.read(&mut bytes) {
                 Ok(0) => return Ok(false),
                 Ok(length) => into.extend_from_slice(&bytes[..length]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_passing(&error) => return Ok(true),
                 Err(error) => return Err(error),
             }
         }
@@ -101,8 +96,7 @@ impl Stream for Channel {
         while !self.waiting.is_empty() {
             match self.socket.write(&self.waiting) {
                 Ok(length) => drop(self.waiting.drain(..length)),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_passing(&error) => return Ok(()),
                 Err(error) => return Err(error),
             }
         }

@@ -9,36 +9,29 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::Unavailable;
 use bitcost_model::protocol::{FailureCause, FromAgent};
-use ring::rand::SystemRandom;
+use rustix::event::{PollFd, PollFlags};
 use rustls::ClientConnection;
 
 use crate::address::HostPort;
 use crate::frames::{Frames, frame};
 use crate::link::Link;
 use crate::message::{Answer, Hello};
-use crate::relay::{End, Queues, Sides, relay};
+use crate::relay::{End, Queues, Through, relay};
 use crate::secure::Secure;
-use crate::stream::Stream;
+use crate::stream::{Stream, wait_any};
 use crate::tls;
 
 /// The longest answer of a service before the control protocol begins, in bytes.
 pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// The time for a TCP connection to each address, then for the proof of the key, then for an answer.
+/// The time for a TCP connection to each address, and then for the proof of the key.
 const STEP: Duration = Duration::from_secs(5);
+
+/// The longest wait for an answer: while a client waits, a service gives one each second.
+const ANSWER: Duration = Duration::from_secs(15);
 
 /// How often a service is tried that ends the connection before it answers, as one does that has too many.
 const TRIES: u32 = 5;
-
-/// The wait between two tries, in milliseconds: at random between these, so that the clients that a
-/// service dropped do not all come back at the same time.
-const WAIT_MS: [u64; 2] = [500, 1500];
-
-/// The longest time without an answer of a service that this client waits for.
-const SILENCE: Duration = Duration::from_secs(15);
-
-/// How often the user is told again that the test waits.
-const TELL: Duration = Duration::from_secs(10);
 
 /// A name's addresses, as this machine's resolver gives them.
 pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<Vec<IpAddr>, Unavailable>;
@@ -52,12 +45,14 @@ pub enum Carried {
     Lost,
 }
 
-/// Why a service was not reached.
+/// Why a service has no agent for this client.
 pub(crate) enum Unreached {
     /// It ended the connection before it answered: it may be tried again.
     Busy,
     /// It does not answer, or does not serve.
     Not(String),
+    /// Nobody waits for it: the controller has ended.
+    Unwanted,
 }
 
 /// A connection on which the service has the client's first message.
@@ -74,72 +69,85 @@ pub(crate) struct Open {
 pub fn carry(link: &Link, resolve: Resolve<'_>, tell: &mut dyn FnMut(&str)) -> io::Result<Carried> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let at = &link.at;
-    let mut waits = |line: &str| {
-        // The controller must know that this process lives.
-        let _ = output.write_all(&frame(&FromAgent::Alive));
-        tell(line);
-    };
-    let opened = patiently(at, &mut waits, || {
-        let mut opened = open(link, &frame(&Hello::new(link.token)), resolve)?;
-        let text = opened.answer()?;
-        Ok((opened, text))
-    });
-    let (mut opened, text) = match opened {
-        Ok(opened) => opened,
-        Err(why) => {
-            output.write_all(&failed(format!("the service at {at}: {why}")))?;
-            return Ok(Carried::Done);
+    // The controller must know that this process lives, and this process whether the controller does.
+    let mut alive = || {
+        let written = output.write_all(&frame(&FromAgent::Alive));
+        let hung_up = wait_any(
+            &mut [PollFd::new(&input, PollFlags::empty())],
+            Duration::ZERO,
+        );
+        match (written, hung_up) {
+            (Ok(()), Ok(false)) => Ok(()),
+            _ => Err(Unreached::Unwanted),
         }
     };
-    let mut sides = Turn {
-        at,
-        frames: Some(opened.frames),
-        tell,
-        told: None,
-        heard: Instant::now(),
+    let why = match turn(link, resolve, &mut alive, tell) {
+        Ok(Open { mut secure, frames }) => {
+            let queues = Queues {
+                inward: frames.rest(),
+                ..Queues::default()
+            };
+            return Ok(
+                match relay(&mut secure, input, output, &mut Through, queues) {
+                    End::Process | End::Told => Carried::Done,
+                    End::Peer | End::Broken(_) => Carried::Lost,
+                },
+            );
+        }
+        Err(Unreached::Unwanted) => return Ok(Carried::Done),
+        Err(Unreached::Not(why)) => why,
+        Err(Unreached::Busy) => "it ended the connection before the test began: it has too many connections, was stopped, or is not a service of bitcost".to_owned(),
     };
-    let mut queues = Queues::default();
-    if sides.answer(&text, &mut queues).is_err() {
-        output.write_all(&queues.inward)?;
-        return Ok(Carried::Done);
-    }
-    Ok(
-        match relay(&mut opened.secure, input, output, &mut sides, queues) {
-            End::Process | End::Told => Carried::Done,
-            End::Peer | End::Broken(_) => Carried::Lost,
-        },
-    )
+    output.write_all(&frame(&FromAgent::Failed {
+        reason: format!("the service at {}: {why}", link.at),
+        cause: FailureCause::Other,
+    }))?;
+    Ok(Carried::Done)
 }
 
-/// Does this until the service is not busy, but no more than [`TRIES`] times.
-fn patiently<T>(
-    at: &HostPort,
+/// Shows the link, and waits until the test has the host.
+fn turn(
+    link: &Link,
+    resolve: Resolve<'_>,
+    alive: &mut dyn FnMut() -> Result<(), Unreached>,
     tell: &mut dyn FnMut(&str),
-    mut attempt: impl FnMut() -> Result<T, Unreached>,
-) -> Result<T, String> {
-    for next in 2.. {
-        match attempt() {
-            Ok(done) => return Ok(done),
-            Err(Unreached::Not(why)) => return Err(why),
-            Err(Unreached::Busy) if next > TRIES => break,
-            Err(Unreached::Busy) => {}
+) -> Result<Open, Unreached> {
+    let attempt = || {
+        let mut opened = open(link, &frame(&Hello::new(link.token)), resolve)?;
+        let answer = opened.answer()?;
+        Ok((opened, answer))
+    };
+    let mut tried = attempt();
+    for next in 2..=TRIES {
+        if !matches!(tried, Err(Unreached::Busy)) {
+            break;
         }
-        let wait = wait();
+        alive()?;
         tell(&format!(
-            "the service at {at} is busy; trying again in {:.1} s ({next} of {TRIES})",
-            wait.as_secs_f64()
+            "the service at {} is busy; trying again ({next} of {TRIES})",
+            link.at
         ));
-        std::thread::sleep(wait);
+        // Clients that a service dropped do not all come back at the same time.
+        let spread = u64::from(std::process::id()) % 1000;
+        std::thread::sleep(Duration::from_millis(500 + spread));
+        tried = attempt();
     }
-    Err("it ended the connection before it answered: it has too many connections, or is not a service of bitcost".to_owned())
-}
-
-fn wait() -> Duration {
-    let [least, most] = WAIT_MS;
-    let random = ring::rand::generate::<[u8; 8]>(&SystemRandom::new());
-    let extra = random.map_or(0, |random| u64::from_be_bytes(random.expose()));
-    Duration::from_millis(least + extra % (most - least + 1))
+    let (mut opened, mut answer) = tried?;
+    let mut is_told = false;
+    loop {
+        match Answer::read(&answer) {
+            Ok(Answer::Waiting) => alive()?,
+            Ok(_) => return Ok(opened),
+            Err(why) => return Err(Unreached::Not(why.0)),
+        }
+        if !std::mem::replace(&mut is_told, true) {
+            tell(&format!(
+                "waiting at {}: another test has the host",
+                link.at
+            ));
+        }
+        answer = opened.answer()?;
+    }
 }
 
 /// Connects, has the service prove its key, and says these bytes first.
@@ -153,10 +161,8 @@ pub(crate) fn open(link: &Link, first: &[u8], resolve: Resolve<'_>) -> Result<Op
         .map_err(own)?;
     secure
         .handshake(Instant::now() + STEP)
-        .map_err(|error| unproved(&error))?;
-    secure
-        .send(first, Instant::now() + STEP)
-        .map_err(|error| unanswered(&error))?;
+        .and_then(|()| secure.send(first, Instant::now() + STEP))
+        .map_err(|error| unreached(&error, "it did not prove its key in time"))?;
     Ok(Open {
         secure,
         frames: Frames::new(ANSWER_BYTES_MAX),
@@ -166,9 +172,9 @@ pub(crate) fn open(link: &Link, first: &[u8], resolve: Resolve<'_>) -> Result<Op
 impl Open {
     /// The text of the answer.
     pub fn answer(&mut self) -> Result<Vec<u8>, Unreached> {
-        let until = Instant::now() + STEP;
+        let until = Instant::now() + ANSWER;
         let text = self.secure.read_frame(&mut self.frames, until);
-        text.map_err(|error| unanswered(&error))
+        text.map_err(|error| unreached(&error, "it gave no answer in time"))
     }
 }
 
@@ -188,124 +194,18 @@ fn connect(at: &HostPort, resolve: Resolve<'_>) -> Result<TcpStream, Unreached> 
     }
 }
 
-fn unproved(error: &io::Error) -> Unreached {
-    let is_other_key = error
-        .get_ref()
-        .and_then(|inner| inner.downcast_ref::<rustls::Error>())
-        .is_some_and(|error| matches!(error, rustls::Error::InvalidCertificate(_)));
-    match error.kind() {
-        _ if is_other_key => Unreached::Not(
+fn unreached(error: &io::Error, late: &str) -> Unreached {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    match (error.kind(), inner) {
+        (_, Some(rustls::Error::InvalidCertificate(_))) => Unreached::Not(
             "its key is not the one of the link: another service answers there, or it has a new link".to_owned(),
         ),
-        _ if is_end(error) => Unreached::Busy,
-        ErrorKind::TimedOut => {
-            Unreached::Not(format!("it did not prove its key within {} s", STEP.as_secs()))
+        (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe, _) => {
+            Unreached::Busy
         }
+        (ErrorKind::TimedOut, _) => Unreached::Not(late.to_owned()),
         _ => Unreached::Not(format!(
             "it is not a service of this version of bitcost: {error}"
         )),
-    }
-}
-
-fn unanswered(error: &io::Error) -> Unreached {
-    match error.kind() {
-        _ if is_end(error) => Unreached::Busy,
-        ErrorKind::TimedOut => {
-            Unreached::Not(format!("it gave no answer within {} s", STEP.as_secs()))
-        }
-        _ => Unreached::Not(error.to_string()),
-    }
-}
-
-/// Whether the service ended the connection.
-fn is_end(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
-    )
-}
-
-/// A last message to the controller.
-fn failed(reason: String) -> Vec<u8> {
-    frame(&FromAgent::Failed {
-        reason,
-        cause: FailureCause::Other,
-    })
-}
-
-/// What the service says before the control protocol begins; what the controller says meanwhile is held.
-struct Turn<'a> {
-    at: &'a HostPort,
-    /// Absent: the control protocol has begun.
-    frames: Option<Frames>,
-    tell: &'a mut dyn FnMut(&str),
-    told: Option<Instant>,
-    heard: Instant,
-}
-
-impl Turn<'_> {
-    fn answer(&mut self, text: &[u8], queues: &mut Queues) -> Result<(), End> {
-        match Answer::read(text) {
-            Ok(Answer::Waiting) => {
-                // The controller must know that this process lives.
-                queues.inward.extend_from_slice(&frame(&FromAgent::Alive));
-                if self.told.is_none_or(|told| told.elapsed() >= TELL) {
-                    self.told = Some(Instant::now());
-                    let at = self.at;
-                    (self.tell)(&format!("waiting at {at}: another test has the host"));
-                }
-                Ok(())
-            }
-            Ok(_) => {
-                let rest = self.frames.take().map(Frames::rest).unwrap_or_default();
-                queues.inward.extend_from_slice(&rest);
-                queues.outward.append(&mut queues.held);
-                Ok(())
-            }
-            Err(why) => self.end(&why.0, queues),
-        }
-    }
-
-    fn end(&self, why: &str, queues: &mut Queues) -> Result<(), End> {
-        let reason = format!("the service at {}: {why}", self.at);
-        queues.inward.extend_from_slice(&failed(reason));
-        Err(End::Told)
-    }
-}
-
-impl Sides for Turn<'_> {
-    fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        self.heard = Instant::now();
-        let Some(frames) = &mut self.frames else {
-            queues.inward.extend_from_slice(bytes);
-            return Ok(());
-        };
-        frames.push(bytes);
-        while let Some(frames) = &mut self.frames {
-            match frames.take() {
-                Ok(Some(text)) => self.answer(&text, queues)?,
-                Ok(None) => break,
-                Err(long) => return self.end(&format!("it sends {long}"), queues),
-            }
-        }
-        Ok(())
-    }
-
-    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) {
-        match self.frames {
-            None => queues.outward.extend_from_slice(bytes),
-            Some(_) => queues.held.extend_from_slice(bytes),
-        }
-    }
-
-    fn look(&mut self, queues: &mut Queues) -> Result<(), End> {
-        if self.frames.is_some() && self.heard.elapsed() > SILENCE {
-            let silence = SILENCE.as_secs();
-            return self.end(&format!("it has not answered for {silence} s"), queues);
-        }
-        Ok(())
     }
 }

@@ -81,7 +81,7 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
     };
     // A client that leaves while it waits is no event.
     if wait_for_turn(shared, &mut greeted, &ticket).is_err()
-        || greeted.answer(&Answer::welcome()).is_err()
+        || greeted.answer(&Answer::Welcome).is_err()
     {
         return;
     }

@@ -17,11 +17,11 @@ use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::sign::{Signer, SigningKey};
 use rustls::{Error, ServerConnection, SignatureAlgorithm, SignatureScheme};
 
-use crate::channel::{Channel, OPENING, SAID_BYTES_MAX, Said, Signed, failure};
+use crate::channel::{Channel, OPENING, SAID_BYTES_MAX, Said, failure};
 use crate::confine::confine;
 use crate::frames::{Frames, OPENING_BYTES_MAX, TooLong, frame};
 use crate::message::{Hello, Refused};
-use crate::relay::{End, Queues, Sides, relay};
+use crate::relay::{Queues, Through, relay};
 use crate::secure::Secure;
 use crate::stream::Stream;
 use crate::tls;
@@ -129,24 +129,6 @@ fn hello(
     }
 }
 
-/// Passes everything on.
-struct Through;
-
-impl Sides for Through {
-    fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
-        queues.inward.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) {
-        queues.outward.extend_from_slice(bytes);
-    }
-
-    fn look(&mut self, _: &mut Queues) -> Result<(), End> {
-        Ok(())
-    }
-}
-
 /// The service's key, which signs at the other end of the channel.
 #[derive(Clone)]
 struct Remote {
@@ -184,11 +166,8 @@ impl Signer for Remote {
         let text = channel
             .send(&said, self.until)
             .and_then(|()| channel.read_frame(&mut frames, self.until));
-        let signed: Option<Signed> = text
-            .ok()
-            .and_then(|text| serde_json::from_slice(&text).ok());
-        let gave = || Error::General("the service did not sign the handshake".to_owned());
-        signed.map(|signed| signed.0).ok_or_else(gave)
+        text.and_then(|text| Ok(serde_json::from_slice(&text)?))
+            .map_err(|_| Error::General("the service did not sign the handshake".to_owned()))
     }
 
     fn scheme(&self) -> SignatureScheme {

@@ -71,12 +71,7 @@ struct Versions {
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The client has the host: the control protocol follows.
-    Welcome {
-        /// [`PROTOCOL`].
-        protocol: u32,
-        /// Version of the service's program.
-        version: String,
-    },
+    Welcome,
     /// Another test takes place; repeated while the client waits.
     Waiting,
     /// It is not done.
@@ -84,14 +79,6 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The answer that the client has the host.
-    pub fn welcome() -> Answer {
-        Answer::Welcome {
-            protocol: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        }
-    }
-
     /// Reads an answer that is not a refusal.
     ///
     /// # Errors
@@ -99,13 +86,6 @@ impl Answer {
     pub fn read(text: &[u8]) -> Result<Answer, Refused> {
         match serde_json::from_slice(text) {
             Ok(Answer::Refused(Refused(why))) => Err(Refused(harmless(&why))),
-            Ok(Answer::Welcome { protocol, version }) if protocol != PROTOCOL => {
-                Err(Refused(format!(
-                    "it is {}, this is {}; use the same bitcost on both hosts",
-                    of_version(&version, protocol),
-                    of_version(env!("CARGO_PKG_VERSION"), PROTOCOL)
-                )))
-            }
             Ok(answer) => Ok(answer),
             Err(error) => Err(Refused(format!(
                 "its answer is not one of this version of bitcost ({error}); use the same bitcost on both hosts"
@@ -147,15 +127,6 @@ mod tests {
             assert!(!why.contains(char::is_control), "{why}");
         }
         assert!(read(PROTOCOL, "1").is_err());
-        let answered = |text: String| Answer::read(text.as_bytes());
-        let welcome = |protocol: u32| {
-            answered(format!(
-                r#"{{"welcome":{{"protocol":{protocol},"version":"9.9.9","later":1}}}}"#
-            ))
-        };
-        assert!(welcome(PROTOCOL).is_ok());
-        let Refused(why) = welcome(PROTOCOL + 1).expect_err("another protocol");
-        assert!(why.contains("bitcost 9.9.9") && why.contains(own), "{why}");
-        assert!(answered(r#"{"later":{}}"#.to_owned()).is_err());
+        assert!(Answer::read(br#"{"later":{}}"#).is_err());
     }
 }

@@ -1,13 +1,13 @@
 //! Passes bytes between a connection and a local process, both ways, with bounded buffers.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 
-use crate::stream::{Stream, wait_any};
+use crate::stream::{Stream, is_passing, wait_any};
 
 /// Bytes that may wait for either side; no more is read meanwhile.
 pub const WAITING_BYTES_MAX: usize = 1 << 20;
@@ -28,8 +28,6 @@ pub struct Queues {
     pub inward: Vec<u8>,
     /// To the peer.
     pub outward: Vec<u8>,
-    /// To the peer, and not yet to be sent.
-    pub held: Vec<u8>,
 }
 
 impl Queues {
@@ -42,7 +40,7 @@ impl Queues {
 
     /// Whether the process may say more.
     pub fn have_room_for_answers(&self) -> bool {
-        self.outward.len() + self.held.len() < WAITING_BYTES_MAX
+        self.outward.len() < WAITING_BYTES_MAX
     }
 }
 
@@ -74,6 +72,24 @@ pub trait Sides {
     /// # Errors
     /// Why nothing more is passed on.
     fn look(&mut self, queues: &mut Queues) -> Result<(), End>;
+}
+
+/// Passes everything on.
+pub struct Through;
+
+impl Sides for Through {
+    fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
+        queues.inward.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) {
+        queues.outward.extend_from_slice(bytes);
+    }
+
+    fn look(&mut self, _: &mut Queues) -> Result<(), End> {
+        Ok(())
+    }
 }
 
 /// Passes bytes on until one side ends. What is on its way to the peer is sent first.
@@ -239,8 +255,4 @@ fn to_peer(stream: &mut impl Stream, queues: &mut Queues) -> Result<(), End> {
         let taken = stream.put(&queues.outward).map_err(End::Broken)?;
         queues.outward.drain(..taken);
     }
-}
-
-fn is_passing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

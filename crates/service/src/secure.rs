@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::event::PollFlags;
 use rustls::Connection;
 
-use crate::stream::{READS, Stream};
+use crate::stream::{READS, Stream, is_passing};
 
 /// The time after which a peer that acknowledges nothing is gone (`TCP_USER_TIMEOUT`, RFC 5482).
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
@@ -59,8 +59,7 @@ impl Secure {
         match self.tls.read_tls(&mut self.socket) {
             Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
             Ok(_) => self.process().map(|_| ()),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(PollFlags::IN, until),
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+            Err(error) if is_passing(&error) => self.wait(PollFlags::IN, until),
             Err(error) => Err(error),
         }
     }
@@ -84,8 +83,7 @@ impl Stream for Secure {
             match self.tls.read_tls(&mut self.socket) {
                 Ok(0) => return Ok(false),
                 Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_passing(&error) => return Ok(true),
                 Err(error) => return Err(error),
             }
         }
@@ -100,8 +98,7 @@ impl Stream for Secure {
         while self.tls.wants_write() {
             match self.tls.write_tls(&mut self.socket) {
                 Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_passing(&error) => return Ok(()),
                 Err(error) => return Err(error),
             }
         }

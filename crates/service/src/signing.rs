@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use rustls::SignatureScheme;
 
-use crate::channel::{Channel, SAID_BYTES_MAX, Said, Signed};
+use crate::channel::{Channel, SAID_BYTES_MAX, Said};
 use crate::frames::{Frames, frame};
 use crate::key::OwnKey;
 use crate::message::{Hello, Refused, clean_line};
@@ -34,7 +34,7 @@ pub fn open(
         return Err(wrong("no handshake reached its signature"));
     };
     let signature = sign(own, &message)?;
-    channel.send(&frame(&Signed(signature)), until)?;
+    channel.send(&frame(&signature), until)?;
     let Said::Opened(hello) = said(channel, frames, until)? else {
         return Err(wrong("a second signature was requested"));
     };

@@ -97,6 +97,11 @@ pub trait Stream: AsFd {
     }
 }
 
+/// Whether a read or write that failed like this can be tried again once the socket is ready.
+pub fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
 /// Waits until one of these is ready; false: none was in time.
 ///
 /// # Errors

@@ -91,7 +91,7 @@ impl Served {
             let text = opened.answer().ok().expect("an answer");
             answer = Answer::read(&text).expect("served");
         }
-        assert_eq!(answer, Answer::welcome());
+        assert_eq!(answer, Answer::Welcome);
         opened
     }
 
