@@ -1,6 +1,5 @@
 //! What a process that reads what foreign hosts send gives up, and what remains, read back from the kernel.
 
-use std::fmt;
 use std::fs::File;
 use std::io::Read;
 
@@ -11,28 +10,9 @@ use bitcost_sys::privileges::{
 };
 use bitcost_sys::process::effective_uid;
 use bitcost_sys::seccomp::{Also, restrict};
-use serde::{Deserialize, Serialize};
 
 /// The most bytes of /proc/self/status that are read.
 const STATUS_BYTES_MAX: u64 = 64 << 10;
-
-/// What a process may still do, as its /proc/self/status has it afterwards (proc_pid_status(5)).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Confined {
-    /// The user in effect; 0 is root.
-    pub user: u32,
-    /// The capabilities in effect, a bit for each.
-    pub capabilities: u64,
-    /// Those that a program that it starts could get.
-    pub bounding: u64,
-    /// Whether no program that it starts gets more rights.
-    pub no_new_privileges: bool,
-    /// Whether a filter checks its system calls.
-    pub has_filter: bool,
-    /// The version of Landlock that denies it files and TCP connections; absent where the kernel has none, or a filter
-    /// of system calls forbids it.
-    pub landlock: Option<u32>,
-}
 
 /// Gives up the calling process's user root, its capabilities and the ways to get others, and hides its memory from others of its
 /// user. The process has no other threads yet.
@@ -51,8 +31,7 @@ pub fn give_up_rights() -> Result<(), Unavailable> {
     hide_memory().map_err(|error| failed("hide memory from other processes", error))?;
     let status = std::fs::read_to_string("/proc/self/status")
         .map_err(|error| failed("read /proc/self/status", error))?;
-    let remain = Confined::of_status(&status, None).map(|confined| confined.capabilities);
-    match (remain, dropped) {
+    match (capabilities(&status), dropped) {
         (Some(0), _) => Ok(()),
         (_, Err(error)) => Err(failed("drop capabilities", error)),
         (_, Ok(())) => Err(Unavailable(
@@ -66,11 +45,12 @@ fn failed(what: &str, error: std::io::Error) -> Unavailable {
 }
 
 /// Gives up the rights of the calling process, files and connections as far as the kernel has Landlock, and all system calls but
-/// those of every process and these. The process has no other threads yet.
+/// those of every process and these. Returns a line for people: what it may still do, as its /proc/self/status has it afterwards
+/// (proc_pid_status(5)). The process has no other threads yet.
 ///
 /// # Errors
 /// A sentence, when it still has capabilities or could get some; that a kernel lacks filters or Landlock is in the result.
-pub fn confine(also: Also) -> Result<Confined, Unavailable> {
+pub fn confine(also: Also) -> Result<String, Unavailable> {
     let unreadable = |error| failed("read /proc/self/status", error);
     let mut status = File::open("/proc/self/status").map_err(unreadable)?;
     give_up_rights()?;
@@ -80,51 +60,45 @@ pub fn confine(also: Also) -> Result<Confined, Unavailable> {
     let mut text = String::new();
     let read = status.by_ref().take(STATUS_BYTES_MAX);
     { read }.read_to_string(&mut text).map_err(unreadable)?;
-    Confined::of_status(&text, landlock).ok_or_else(|| {
+    described(&text, landlock).ok_or_else(|| {
         Unavailable("/proc/self/status does not say which privileges remain".to_owned())
     })
 }
 
-impl Confined {
-    fn of_status(text: &str, landlock: Option<u32>) -> Option<Confined> {
-        let field = |name: &str| {
-            let line = text.lines().find_map(|line| line.strip_prefix(name));
-            line.map(str::trim)
-        };
-        let bits = |name: &str| u64::from_str_radix(field(name)?, 16).ok();
-        Some(Confined {
-            // Real, effective, saved, and of files.
-            user: field("Uid:")?.split_whitespace().nth(1)?.parse().ok()?,
-            capabilities: bits("CapEff:")? | bits("CapPrm:")?,
-            bounding: bits("CapBnd:")?,
-            no_new_privileges: field("NoNewPrivs:")? == "1",
-            has_filter: field("Seccomp:").is_some_and(|mode| mode == "2"),
-            landlock,
-        })
-    }
+fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    line.map(str::trim)
 }
 
-/// One line.
-impl fmt::Display for Confined {
-    fn fmt(&self, into: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(into, "user {}", self.user)?;
-        match self.capabilities {
-            0 => into.write_str(", no capabilities")?,
-            some => write!(into, ", capabilities {some:x}")?,
-        }
-        into.write_str(match self.no_new_privileges {
-            true => ", no_new_privs",
-            false => ", not no_new_privs",
-        })?;
-        into.write_str(match self.has_filter {
-            true => ", system calls filtered",
-            false => ", system calls not filtered",
-        })?;
-        match self.landlock {
-            Some(version) => write!(into, ", Landlock ABI {version}"),
-            None => into.write_str(", Landlock not available"),
-        }
-    }
+/// The capabilities in effect and those that can be taken into effect, a bit for each.
+fn capabilities(status: &str) -> Option<u64> {
+    let bits = |name: &str| u64::from_str_radix(field(status, name)?, 16).ok();
+    Some(bits("CapEff:")? | bits("CapPrm:")?)
+}
+
+/// What remains, in one line; Landlock is absent where the kernel has none, or a filter of system calls forbids it.
+fn described(status: &str, landlock: Option<u32>) -> Option<String> {
+    // Real, effective, saved, and of files.
+    let user = field(status, "Uid:")?.split_whitespace().nth(1)?;
+    let capabilities = match capabilities(status)? {
+        0 => "no capabilities".to_owned(),
+        some => format!("capabilities {some:x}"),
+    };
+    let no_new_privileges = match field(status, "NoNewPrivs:")? {
+        "1" => "no_new_privs",
+        _ => "not no_new_privs",
+    };
+    let calls = match field(status, "Seccomp:") {
+        Some("2") => "system calls filtered",
+        _ => "system calls not filtered",
+    };
+    let landlock = match landlock {
+        Some(version) => format!("Landlock ABI {version}"),
+        None => "Landlock not available".to_owned(),
+    };
+    Some(format!(
+        "user {user}, {capabilities}, {no_new_privileges}, {calls}, {landlock}"
+    ))
 }
 
 #[cfg(test)]
@@ -134,18 +108,23 @@ mod tests {
     #[test]
     fn what_remains_is_read_from_the_status() {
         let status = "Name:\tx\nUid:\t1\t65534\t1\t1\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n\
-            CapBnd:\t000001ffffffffff\nNoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\n";
-        let confined = Confined::of_status(status, Some(4)).expect("read");
-        assert_eq!((confined.user, confined.bounding), (65534, 0x1ff_ffff_ffff));
+            NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\n";
         assert_eq!(
-            confined.to_string(),
-            "user 65534, no capabilities, no_new_privs, system calls filtered, Landlock ABI 4"
+            described(status, Some(4)).as_deref(),
+            Some(
+                "user 65534, no capabilities, no_new_privs, system calls filtered, Landlock ABI 4"
+            )
         );
         let root = status
             .replace("65534", "0")
-            .replace("Seccomp:\t2", "Seccomp:\t0");
-        let root = Confined::of_status(&root, None).expect("read");
-        assert!(root.to_string().ends_with("Landlock not available"));
-        assert_eq!(Confined::of_status("Uid:\t0", None), None);
+            .replace("CapEff:\t0", "CapEff:\t1");
+        let root = described(&root.replace("Seccomp:\t2", "Seccomp:\t0"), None);
+        assert_eq!(
+            root.as_deref(),
+            Some(
+                "user 0, capabilities 1000000000000000, no_new_privs, system calls not filtered, Landlock not available"
+            )
+        );
+        assert_eq!(described("Uid:\t0", None), None);
     }
 }

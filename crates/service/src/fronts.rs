@@ -11,8 +11,7 @@ use bitcost_model::Unavailable;
 use bitcost_sys::passing::{pair, send};
 use bitcost_sys::process::wait_readable;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-
-use crate::confine::Confined;
+use rustix::net::{Shutdown, shutdown};
 
 /// Gives a process the connection with a client, the channel to the service, and the service's public key.
 pub type Give = Box<dyn Fn(&TcpStream, OwnedFd, &[u8]) -> io::Result<()> + Send + Sync>;
@@ -26,12 +25,11 @@ const REPORT_BYTES_MAX: usize = 4 << 10;
 pub struct Fronts {
     command: fn() -> Command,
     running: Mutex<Running>,
-    confined: Confined,
+    confined: String,
 }
 
 struct Running {
-    /// Absent: it is to end.
-    control: Option<OwnedFd>,
+    control: OwnedFd,
     child: Child,
 }
 
@@ -50,7 +48,7 @@ impl Fronts {
     }
 
     /// What it gave up.
-    pub fn confined(&self) -> &Confined {
+    pub fn confined(&self) -> &str {
         &self.confined
     }
 
@@ -61,11 +59,11 @@ impl Fronts {
     pub fn give(&self, socket: &TcpStream, channel: OwnedFd, key: &[u8]) -> io::Result<()> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let files = [socket.as_fd(), channel.as_fd()];
-        match running.give(key, files) {
+        match send(&running.control, key, files) {
             Err(error) if is_end(&error) => {
                 let (other, _) = Running::start((self.command)()).map_err(io::Error::other)?;
                 *running = other;
-                running.give(key, files)
+                send(&running.control, key, files)
             }
             given => given,
         }
@@ -80,7 +78,7 @@ fn is_end(error: &io::Error) -> bool {
 }
 
 impl Running {
-    fn start(mut command: Command) -> Result<(Running, Confined), Unavailable> {
+    fn start(mut command: Command) -> Result<(Running, String), Unavailable> {
         let failed = |error: io::Error| {
             Unavailable(format!("cannot start the process for clients: {error}"))
         };
@@ -98,18 +96,15 @@ impl Running {
             .map_err(failed)?;
         // The command has the other end until here.
         drop(command);
-        let running = Running {
-            control: Some(control),
-            child,
-        };
+        let running = Running { control, child };
         let confined = running.report()?;
         Ok((running, confined))
     }
 
     /// What it says before it takes connections.
-    fn report(&self) -> Result<Confined, Unavailable> {
+    fn report(&self) -> Result<String, Unavailable> {
         let failed = |why: &str| Unavailable(format!("the process for clients {why}"));
-        let control = self.control.as_ref().ok_or_else(|| failed("has ended"))?;
+        let control = &self.control;
         match wait_readable(control, READY) {
             Ok(true) => {}
             _ => return Err(failed("did not drop its privileges in time")),
@@ -119,23 +114,16 @@ impl Running {
             .ok()
             .filter(|length| *length > 0);
         let length = length.ok_or_else(|| failed("ended before it dropped its privileges"))?;
-        let said: Result<Confined, String> = serde_json::from_slice(&text[..length])
+        let said: Result<String, String> = serde_json::from_slice(&text[..length])
             .map_err(|error| failed(&format!("does not report its privileges: {error}")))?;
         said.map_err(|why| failed(&why))
-    }
-
-    fn give(&self, key: &[u8], files: [std::os::fd::BorrowedFd<'_>; 2]) -> io::Result<()> {
-        match &self.control {
-            Some(control) => send(control, key, files),
-            None => Err(ErrorKind::BrokenPipe.into()),
-        }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.control = None;
         // It reads nothing but that socket, and ends with it.
+        let _ = shutdown(&self.control, Shutdown::Both);
         let _ = self.child.wait();
     }
 }

@@ -23,7 +23,7 @@ use bitcost_sys::process::effective_uid;
 use bitcost_sys::seccomp::Also;
 
 use self::clients::ClientLines;
-use self::listening::{cannot_listen, place};
+use self::listening::{address, cannot_listen, place};
 use self::log::Log;
 use crate::failure::Failure;
 use crate::signals::stop_on_signals;
@@ -66,12 +66,7 @@ struct Addresses(Vec<SocketAddr>);
 /// Serves until it is stopped, and prints a line for each test.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(Addresses(addresses)) = &arguments.iperf3 else {
-        let limits = own::Limits {
-            max_rate: arguments.max_rate,
-            max_duration: arguments.max_duration,
-            max_flows: arguments.max_flows,
-        };
-        return own::run(&arguments.place, &limits);
+        return own::run(&arguments.place, arguments);
     };
     let stop = stop_on_signals()?;
     // Where the limit cannot be raised, fewer connections are taken.
@@ -124,26 +119,16 @@ fn is_absent(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(97)
 }
 
-/// Reads `ADDR`; nothing is the loopback.
+/// Reads `ADDR`; nothing, or a port alone, is on the loopback.
 fn addresses(text: &str) -> Result<Addresses, String> {
-    let port_of = |text: &str| text.parse::<u16>().ok();
-    let loopback = |port| {
-        let hosts: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-        Addresses(hosts.map(|host| SocketAddr::new(host, port)).to_vec())
+    let (host, port) = match text {
+        "" => (None, PORT),
+        _ => address(text, PORT)?,
     };
-    if text.is_empty() {
-        return Ok(loopback(PORT));
-    }
-    let port = port_of(text.strip_prefix(':').unwrap_or(text));
-    let host = text.trim_start_matches('[').trim_end_matches(']');
-    match (port, host.parse::<IpAddr>(), text.parse::<SocketAddr>()) {
-        (Some(port), ..) => Ok(loopback(port)),
-        (None, Ok(host), _) => Ok(Addresses(vec![SocketAddr::new(host, PORT)])),
-        (None, Err(_), Ok(address)) => Ok(Addresses(vec![address])),
-        (None, Err(_), Err(_)) => Err(format!(
-            "`{text}` is neither an address nor a port; allowed: `10.0.0.1`, `10.0.0.1:5202`, `[::]:5201`, `:5202`"
-        )),
-    }
+    let loopback: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    let hosts = host.map_or(loopback.to_vec(), |host| vec![host]);
+    let ends = hosts.into_iter().map(|host| SocketAddr::new(host, port));
+    Ok(Addresses(ends.collect()))
 }
 
 /// What was served so far.

@@ -1,6 +1,6 @@
 //! Where a service listens, and why it cannot.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::failure::Failure;
 
@@ -18,6 +18,23 @@ pub fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Failure {
         "cannot listen at {}: {error}{hint}",
         place(address)
     ))
+}
+
+/// Reads `ADDR`: an address, a port, or both. The address is absent where only a port is named.
+pub fn address(text: &str, default_port: u16) -> Result<(Option<IpAddr>, u16), String> {
+    if let Ok(port) = text.strip_prefix(':').unwrap_or(text).parse() {
+        return Ok((None, port));
+    }
+    if let Ok(address) = text.parse::<SocketAddr>() {
+        return Ok((Some(address.ip()), address.port()));
+    }
+    let host = text.trim_start_matches('[').trim_end_matches(']');
+    match host.parse() {
+        Ok(host) => Ok((Some(host), default_port)),
+        Err(_) => Err(format!(
+            "`{text}` is neither an address nor a port; allowed: `10.0.0.1`, `10.0.0.1:{default_port}`, `[::]:{default_port}`, `:{default_port}`"
+        )),
+    }
 }
 
 /// An address and a port, for people.

@@ -1,7 +1,7 @@
 //! `bitcost serve`: the agent as a service.
 
 use std::ffi::OsStr;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,8 +17,9 @@ use bitcost_service::link::Link;
 use bitcost_service::policy::Rules;
 use bitcost_service::{Event, FRONT_VERB, Fronts, OwnKey, Service};
 
+use super::Arguments;
 use super::clients::{ClientLines, from};
-use super::listening::cannot_listen;
+use super::listening::{self, cannot_listen};
 use super::log::Log;
 use crate::failure::Failure;
 use crate::signals::stop_on_signals;
@@ -46,16 +47,6 @@ pub struct Place {
     allow_settings: Vec<String>,
 }
 
-/// The limits of the command line that both services have.
-pub struct Limits {
-    /// Of a test, in bit/s.
-    pub max_rate: Option<u64>,
-    /// Of a run.
-    pub max_duration: Option<Duration>,
-    /// Of a run.
-    pub max_flows: Option<u16>,
-}
-
 impl Place {
     /// The folder: the one that is named, else the one that systemd gives (`STATE_DIRECTORY`,
     /// systemd.exec(5)), else the default.
@@ -71,7 +62,7 @@ impl Place {
         })
     }
 
-    fn rules(&self, limits: &Limits) -> Rules {
+    fn rules(&self, limits: &Arguments) -> Rules {
         let default = Rules::default();
         let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
         Rules {
@@ -107,22 +98,13 @@ fn of_systemd(folders: &OsStr) -> Option<PathBuf> {
     folders.iter().find(is_named).or(folders.first()).cloned()
 }
 
-/// Reads `ADDR`.
+/// Reads `ADDR`; a port alone is that of every address.
 fn address(text: &str) -> Result<SocketAddr, String> {
-    let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>().ok();
-    if let Some(port) = port {
-        return Ok(SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port));
-    }
-    if let Ok(address) = text.parse::<SocketAddr>() {
-        return Ok(address);
-    }
-    let host = text.trim_start_matches('[').trim_end_matches(']');
-    let host = host.parse::<IpAddr>().map_err(|_| {
-        format!(
-            "`{text}` is neither an address nor a port; allowed: `10.0.0.1`, `10.0.0.1:7000`, `[::]:7351`, `:7000`"
-        )
-    })?;
-    Ok(SocketAddr::new(host, PORT))
+    let (host, port) = listening::address(text, PORT)?;
+    Ok(SocketAddr::new(
+        host.unwrap_or(Ipv6Addr::UNSPECIFIED.into()),
+        port,
+    ))
 }
 
 /// A name of a setting of the host.
@@ -136,7 +118,7 @@ fn setting(text: &str) -> Result<String, String> {
 }
 
 /// Serves until it is stopped.
-pub fn run(place: &Place, limits: &Limits) -> Result<(), Failure> {
+pub fn run(place: &Place, limits: &Arguments) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     // Where the limit cannot be raised, fewer connections are taken.
     let _ = bitcost_sys::process::raise_open_files();
