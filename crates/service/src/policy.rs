@@ -134,47 +134,38 @@ impl Policy {
     }
 
     fn route(&self, to: IpAddr) -> Result<(), Refused> {
-        if [self.peer, self.local].contains(&to.to_canonical()) {
-            return Ok(());
-        }
-        Err(Refused(format!(
-            "routes are reported only to {} and {}; requested {to}",
-            self.peer, self.local
-        )))
+        require([self.peer, self.local].contains(&to.to_canonical()), || {
+            format!(
+                "routes are reported only to {} and {}; requested {to}",
+                self.peer, self.local
+            )
+        })
     }
 
     /// Whether flows may be connected to this address.
     fn data(&self, address: IpAddr) -> Result<(), Refused> {
-        if address.to_canonical() == self.peer {
-            return Ok(());
-        }
-        Err(Refused(format!(
-            "data is sent only to the address from which the client authenticated, {}; requested {address}",
-            self.peer
-        )))
+        require(address.to_canonical() == self.peer, || {
+            format!(
+                "data is sent only to the address from which the client authenticated, {}; requested {address}",
+                self.peer
+            )
+        })
     }
 
     fn prepare(&self, prepare: &Prepare) -> Result<(), Refused> {
         self.interface(&prepare.device)?;
-        if prepare.receiving.is_some() {
-            return Err(Refused(
-                "how a lab's interface receives; this is not a lab".to_owned(),
-            ));
-        }
-        if prepare.peer_cpu.is_some() || !prepare.softirq_cpus.is_empty() {
-            return Err(Refused(
-                "what is measured on the CPUs of both endpoints of a lab; this is not a lab"
-                    .to_owned(),
-            ));
-        }
+        let is_of_lab = prepare.receiving.is_some()
+            || prepare.peer_cpu.is_some()
+            || !prepare.softirq_cpus.is_empty();
+        require(!is_of_lab, || {
+            "how an interface receives, and what is measured on the CPUs of both endpoints: this is not a lab".to_owned()
+        })?;
         if prepare.is_profiled {
             return Err(no_profile());
         }
-        if !prepare.peer.is_bitcost() {
-            return Err(Refused(
-                "the other endpoint is a bitcost; requested an iperf3 server".to_owned(),
-            ));
-        }
+        require(prepare.peer.is_bitcost(), || {
+            "the other endpoint is a bitcost; requested an iperf3 server".to_owned()
+        })?;
         for part in &prepare.parts {
             self.settings(part)?;
             self.subjects(part)?;
@@ -186,20 +177,16 @@ impl Policy {
             .iter()
             .map(|part| u64::from(part.conditions.flows))
             .sum();
-        if flows > self.rules.max_flows.into() {
-            return Err(Refused(format!(
-                "max-flows is {}; requested {}",
-                self.rules.max_flows,
-                counted(flows as usize, "flow")
-            )));
-        }
+        let most = self.rules.max_flows;
+        require(flows <= most.into(), || {
+            let requested = counted(flows as usize, "flow");
+            format!("max-flows is {most}; requested {requested}")
+        })?;
         let bytes = prepare.parts.iter().map(|part| buffers(&part.conditions));
         let bytes = bytes.fold(0, u64::saturating_add);
-        if bytes > BUFFERS_BYTES_MAX {
-            return Err(Refused(format!(
-                "buffers of a run take at most {BUFFERS_BYTES_MAX} bytes; requested {bytes}"
-            )));
-        }
+        require(bytes <= BUFFERS_BYTES_MAX, || {
+            format!("buffers of a run take at most {BUFFERS_BYTES_MAX} bytes; requested {bytes}")
+        })?;
         self.rate(prepare)
     }
 
@@ -221,9 +208,10 @@ impl Policy {
     }
 
     fn conditions(&self, conditions: &Conditions) -> Result<(), Refused> {
-        if !conditions.background.is_empty() || conditions.program.is_some() {
-            return Err(Refused("the parts of a run may not have parts; requested parts inside of a part, or for another program".to_owned()));
-        }
+        let is_flat = conditions.background.is_empty() && conditions.program.is_none();
+        require(is_flat, || {
+            "the parts of a run may not have parts; requested parts inside of a part, or for another program".to_owned()
+        })?;
         // What a study's plan may ask for; the MTU of the path is known to the planner alone.
         let request = |reason: &dyn Display| Refused(format!("a test must be possible: {reason}"));
         conditions.check_bounds().map_err(|why| request(&why))?;
@@ -234,14 +222,10 @@ impl Policy {
         }
         let asked = conditions.window_limit() + Duration::from_millis(conditions.warmup_ms.into());
         let most = self.duration();
-        if asked <= most {
-            return Ok(());
-        }
-        Err(Refused(format!(
-            "max-duration is {} s; requested {} s",
-            most.as_secs(),
-            asked.as_secs_f64()
-        )))
+        require(asked <= most, || {
+            let (most, asked) = (most.as_secs(), asked.as_secs_f64());
+            format!("max-duration is {most} s; requested {asked} s")
+        })
     }
 
     /// The interfaces whose settings a part changes at this host.
@@ -260,18 +244,14 @@ impl Policy {
         own.device
             .as_deref()
             .map_or(Ok(()), |device| self.interface(device))?;
-        if let Some(address) = part.listen_on.filter(|on| on.to_canonical() != self.local) {
-            return Err(Refused(format!(
-                "data is received only at the address that the client reached, {}; requested {address}",
+        let mut addresses = part.listen_on.into_iter().chain(own.address);
+        let other = addresses.find(|address| address.to_canonical() != self.local);
+        other.map_or(Ok(()), |address| {
+            Err(Refused(format!(
+                "data is sent only from the address that the client reached, and received only there, {}; requested {address}",
                 self.local
-            )));
-        }
-        if let Some(address) = own.address.filter(|own| own.to_canonical() != self.local) {
-            return Err(Refused(format!(
-                "data is sent only from the address that the client reached, {}; requested {address}",
-                self.local
-            )));
-        }
+            )))
+        })?;
         let first = |place: &EndpointPlace| place.ports.map(|ports| ports.first);
         let mut ports = [&places.sender, &places.receiver]
             .into_iter()
@@ -302,36 +282,35 @@ impl Policy {
             })?;
             let length = conditions.window_limit().min(self.duration()).max(BURST);
             let burst_bytes = conditions.burst_bytes();
-            if burst_bytes as f64 * 8.0 > most as f64 * length.as_secs_f64() {
-                return Err(Refused(format!(
+            let is_short = burst_bytes as f64 * 8.0 <= most as f64 * length.as_secs_f64();
+            require(is_short, || {
+                format!(
                     "max-rate is {most} bit/s; requested {burst_bytes} bytes at once, which take longer than the test; send smaller messages or bursts"
-                )));
-            }
+                )
+            })?;
         }
-        if sum <= most as f64 {
-            return Ok(());
-        }
-        Err(Refused(format!(
-            "max-rate is {most} bit/s over all flows; requested {sum:.0} bit/s"
-        )))
+        require(sum <= most as f64, || {
+            format!("max-rate is {most} bit/s over all flows; requested {sum:.0} bit/s")
+        })
     }
 
     fn start(&self, start: &Start, now_ns: u64) -> Result<(), Refused> {
-        let between = |from: u64, to: u64| Duration::from_nanos(to.saturating_sub(from));
-        if between(now_ns, start.begin_ns) > BEFORE_BEGIN {
-            return Err(Refused(format!(
-                "a run begins within {} s; requested {} s",
-                BEFORE_BEGIN.as_secs(),
-                between(now_ns, start.begin_ns).as_secs()
-            )));
-        }
-        Ok(())
+        let wait = Duration::from_nanos(start.begin_ns.saturating_sub(now_ns));
+        require(wait <= BEFORE_BEGIN, || {
+            let (most, wait) = (BEFORE_BEGIN.as_secs(), wait.as_secs());
+            format!("a run begins within {most} s; requested {wait} s")
+        })
     }
 
     /// The time within which a run that starts now must be over.
     pub fn run_limit(&self) -> Duration {
         BEFORE_BEGIN.min(self.duration()) + self.duration() + AFTER_WINDOW
     }
+}
+
+/// Refuses what does not hold.
+fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), Refused> {
+    holds.then_some(()).ok_or_else(|| Refused(why()))
 }
 
 /// The memory that a part's flows send from and receive into, in bytes: a bound from above.
@@ -356,14 +335,10 @@ fn no_profile() -> Refused {
 }
 
 fn idle(asked: Duration) -> Result<(), Refused> {
-    if asked <= IDLE_MAX {
-        return Ok(());
-    }
-    Err(Refused(format!(
-        "an idle host is measured for at most {} s; requested {} s",
-        IDLE_MAX.as_secs(),
-        asked.as_secs_f64()
-    )))
+    require(asked <= IDLE_MAX, || {
+        let (most, asked) = (IDLE_MAX.as_secs(), asked.as_secs_f64());
+        format!("an idle host is measured for at most {most} s; requested {asked} s")
+    })
 }
 
 /// The rate of user data that a part asks for over all of its flows, in bit/s; absent where it asks
