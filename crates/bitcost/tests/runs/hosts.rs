@@ -28,7 +28,7 @@ case "$host" in
     me@web) exec sh -c "$8" ;;
     unknown) echo "ssh: Could not resolve hostname unknown" >&2; exit 255 ;;
     chatty) echo "Welcome to chatty"; exec sh -c "$8" ;;
-    old) printf '\000\000\000\065{"from_agent":"hello","protocol":1,"version":"0.0.1"}'; exec cat >/dev/null ;;
+    old) printf '\000\000\000\065{"from_agent":"hello","protocol":0,"version":"0.0.1"}'; exec cat >/dev/null ;;
     dead) echo "boom" >&2; exit 7 ;;
 esac
 exit 97
