@@ -58,11 +58,6 @@ pub fn wakeups(run: &RunView, role: Role) -> Option<f64> {
     )
 }
 
-pub fn wakeups_per_mib(run: &RunView, role: Role) -> Option<f64> {
-    let mib = run.kib_per_second(role)? / 1024.0;
-    Some(switches_per_second(run, role, |switches| switches.voluntary)? / mib)
-}
-
 pub fn involuntary_switches(run: &RunView, role: Role) -> Option<f64> {
     switches_per_second(run, role, |switches| switches.involuntary)
 }

@@ -107,7 +107,7 @@ fn keeps_connections(run: &RunView) -> bool {
 }
 
 /// Segments per packet that the sender's transport hands to IP.
-pub fn in_the_senders_stack(run: &RunView) -> Option<f64> {
+fn in_the_senders_stack(run: &RunView) -> Option<f64> {
     let edges = Edges::of(run.sender)?;
     let packets = edges.grown(&HANDED_TO_IP)?;
     if !run.conditions.workload.is_datagram() {
@@ -137,12 +137,17 @@ fn of_stream(run: &RunView, edges: &Edges, packets: f64) -> Option<f64> {
     per_packet(all - acks, packets - acks, others).filter(|_| keeps_connections(run))
 }
 
+/// Segments per packet in an endpoint's stack.
+pub fn segments_per_packet(run: &RunView, role: Role) -> Option<f64> {
+    match role {
+        Role::Sender => in_the_senders_stack(run),
+        Role::Receiver => in_the_receivers_stack(run),
+    }
+}
+
 /// User data of each packet in an endpoint's stack, in bytes.
 pub fn bytes_per_packet(run: &RunView, role: Role) -> Option<f64> {
-    let segments = match role {
-        Role::Sender => in_the_senders_stack(run)?,
-        Role::Receiver => in_the_receivers_stack(run)?,
-    };
+    let segments = segments_per_packet(run, role)?;
     let counts = run.measured(Role::Sender);
     let segment_bytes = match run.conditions.workload.is_datagram() {
         true => counts.bytes as f64 / counts.messages as f64,
@@ -206,14 +211,8 @@ pub fn of_busy_time(run: &RunView, part: fn(&TcpInfo) -> Option<u64>) -> Option<
     Some(100.0 * edges.tcp_64(part)? / busy)
 }
 
-/// The busy time that neither window nor send buffer limited.
-pub fn in_neither(info: &TcpInfo) -> Option<u64> {
-    info.busy_time_us?
-        .checked_sub(info.rwnd_limited_us? + info.sndbuf_limited_us?)
-}
-
 /// Segments per packet that the receiver's IP delivers to the transport, after GRO.
-pub fn in_the_receivers_stack(run: &RunView) -> Option<f64> {
+fn in_the_receivers_stack(run: &RunView) -> Option<f64> {
     let edges = Edges::of(run.receiver)?;
     let packets = edges.grown(&DELIVERED)?;
     let all = edges.grown(&RECEIVED_SEGMENTS)?;

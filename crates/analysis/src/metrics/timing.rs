@@ -19,8 +19,8 @@ pub fn max_us(times: &Latency) -> Option<f64> {
 }
 
 /// The least time that at least this many thousandths of the times did not exceed, in µs.
-pub fn quantile_us(times: &Latency, thousandths: u64) -> Option<f64> {
-    let rank = (times.count() * thousandths).div_ceil(1000);
+pub fn quantile_us<const THOUSANDTHS: u64>(times: &Latency) -> Option<f64> {
+    let rank = (times.count() * THOUSANDTHS).div_ceil(1000);
     let mut seen = 0;
     let reached = |(_, count): &&(u64, u64)| {
         seen += count;
@@ -34,20 +34,16 @@ pub fn quantile_us(times: &Latency, thousandths: u64) -> Option<f64> {
         .map(|(ns, _)| (*ns).min(times.max_ns) as f64 / 1000.0)
 }
 
-/// Times of transactions.
-pub fn latency<'a>(run: &RunView<'a>) -> Option<&'a Latency> {
-    run.sender
-        .latency
-        .as_ref()
-        .filter(|_| run.conditions.workload.is_transactional())
+/// A figure of the times of transactions.
+pub fn latency(run: &RunView, figure: fn(&Latency) -> Option<f64>) -> Option<f64> {
+    let is_transactional = run.conditions.workload.is_transactional();
+    figure(run.sender.latency.as_ref().filter(|_| is_transactional)?)
 }
 
-/// Times of a stream's send calls.
-pub fn send_calls<'a>(run: &RunView<'a>) -> Option<&'a Latency> {
-    run.sender
-        .latency
-        .as_ref()
-        .filter(|_| !run.conditions.workload.is_transactional())
+/// A figure of the times of a stream's send calls.
+pub fn send_calls(run: &RunView, figure: fn(&Latency) -> Option<f64>) -> Option<f64> {
+    let is_stream = !run.conditions.workload.is_transactional();
+    figure(run.sender.latency.as_ref().filter(|_| is_stream)?)
 }
 
 fn variation(run: &RunView) -> Option<DelayVariation> {
@@ -84,9 +80,4 @@ fn pacing(run: &RunView) -> Option<Pacing> {
 pub fn pacing_cpu_pct(run: &RunView) -> Option<f64> {
     let pacing = pacing(run)?;
     quotient(100.0 * pacing.cpu_ns as f64, pacing.elapsed_ns as f64)
-}
-
-/// A figure of the lateness of bursts.
-pub fn lateness_us(run: &RunView, ns: fn(&Pacing) -> f64) -> Option<f64> {
-    pacing(run).map(|pacing| ns(&pacing) / 1000.0)
 }

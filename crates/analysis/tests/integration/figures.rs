@@ -851,7 +851,6 @@ fn bytes_per_packet_and_limits_are_those_of_the_connection() {
     }
     run.assert_has("receive_window_limited_pct", 60.0);
     run.assert_has("send_buffer_limited_pct", 10.0);
-    run.assert_has("neither_limited_pct", 30.0);
 }
 
 #[test]
@@ -1062,11 +1061,7 @@ fn pacing_is_told_with_its_error_and_its_cost() {
         ..FlowRecord::default()
     };
     run.sender.flows = vec![flow(20_000_000, 90_000), flow(40_000_000, 80_000)];
-    for (name, wanted) in [
-        ("rate_error_pct", 2.4),
-        ("pacing_late_max_us", 9.0),
-        ("pacing_cpu_pct", 3.0),
-    ] {
+    for (name, wanted) in [("rate_error_pct", 2.4), ("pacing_cpu_pct", 3.0)] {
         assert_close(run.figure(name), wanted);
     }
 }
