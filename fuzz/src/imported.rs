@@ -8,21 +8,12 @@ use super::text;
 
 /// Any text, read as an output of iperf3.
 pub fn iperf3(bytes: &[u8]) {
-    read_as(&["iperf3 --json-stream", "iperf3 -J"], text(bytes));
+    read_as(&["iperf3 (JSON)"], text(bytes));
 }
 
 /// Any text, read as an output of netperf (for people, keys and values, CSV) or nttcp.
 pub fn netperf(bytes: &[u8]) {
-    read_as(
-        &["netperf", "netperf -k", "netperf -o", "nttcp"],
-        text(bytes),
-    );
-}
-
-/// Any text, read as a table of netperf's columns: as runs, and strictly as the input of `explain`.
-pub fn table(bytes: &[u8]) {
-    let _ = bitcost_import::read_table(text(bytes));
-    read_as(&["netperf -o"], text(bytes));
+    read_as(&["netperf", "nttcp"], text(bytes));
 }
 
 /// Any bytes of a file that is to be imported: the format is found by the content.

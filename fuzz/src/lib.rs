@@ -41,7 +41,6 @@ pub const TARGETS: &[Target] = &[
     ("session", session::session),
     ("settings", texts::settings),
     ("study", texts::study),
-    ("table", imported::table),
     ("values", texts::values),
     ("whatever", imported::whatever),
 ];

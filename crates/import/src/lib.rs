@@ -1,20 +1,16 @@
 //! Import of other programs' result files as the events of an execution. Everything that a file
 //! does not say stays absent.
 
-mod columns;
 mod execution;
 mod found;
 mod iperf3;
-mod lenient;
 pub mod miniedit;
 mod netperf;
 mod nttcp;
 mod seconds;
-mod table;
 
 pub use execution::{Head, execution};
 pub use found::Found;
-pub use table::{ForeignRun, TableError, read_table};
 
 /// The reason why a file gave no runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,29 +71,14 @@ impl Format {
 /// Every file format; those with more distinctive features come first.
 pub const FORMATS: &[Format] = &[
     Format {
-        name: "iperf3 --json-stream",
-        is: iperf3::is_stream,
-        read: iperf3::read_stream,
-    },
-    Format {
-        name: "iperf3 -J",
+        name: "iperf3 (JSON)",
         is: iperf3::is,
         read: iperf3::read,
     },
     Format {
-        name: "netperf -k",
-        is: netperf::keyval::is,
-        read: netperf::keyval::read,
-    },
-    Format {
-        name: "netperf -o",
-        is: netperf::csv::is,
-        read: netperf::csv::read,
-    },
-    Format {
         name: "netperf",
-        is: netperf::human::is,
-        read: netperf::human::read,
+        is: netperf::is,
+        read: netperf::read,
     },
     Format {
         name: "nttcp",
@@ -128,23 +109,9 @@ const OTHERS: &[(&[u8], &str)] = &[
     (b"BZh", "bzip2-compressed: unpack it first (bzip2 -dk)"),
     (b"\x1f\x8b", "gzip-compressed: unpack it first (gzip -dk)"),
     (b"PK\x03\x04", "a zip archive: unpack it first"),
-    (
-        b"\xff\xfe",
-        "text in UTF-16: make it UTF-8 first (iconv -f UTF-16 -t UTF-8)",
-    ),
-    (
-        b"\xfe\xff",
-        "text in UTF-16: make it UTF-8 first (iconv -f UTF-16 -t UTF-8)",
-    ),
 ];
 
-/// Whether the bytes are UTF-16 without a byte order mark: every other byte is 0.
-fn is_utf16(bytes: &[u8]) -> bool {
-    let head = &bytes[..bytes.len().min(32)];
-    let zeros = |first: usize| head.iter().skip(first).step_by(2).all(|byte| *byte == 0);
-    let letters = |first: usize| head.iter().skip(first).step_by(2).all(|byte| *byte != 0);
-    head.len() >= 8 && (zeros(1) && letters(0) || zeros(0) && letters(1))
-}
+const UTF16: &str = "text in UTF-16: make it UTF-8 first (iconv -f UTF-16 -t UTF-8)";
 
 /// The runs of a file. `file` is the name that errors use; the content determines the format.
 ///
@@ -167,36 +134,33 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
     if let Some((_, what)) = OTHERS.iter().find(|(begin, _)| bytes.starts_with(begin)) {
         return Err(unknown((*what).to_owned()));
     }
-    if is_utf16(bytes) {
-        return Err(unknown(OTHERS[OTHERS.len() - 1].1.to_owned()));
+    // UTF-16 has a byte order mark, or a 0 in each of its first letters.
+    let is_utf16 = bytes.starts_with(b"\xff\xfe")
+        || bytes.starts_with(b"\xfe\xff")
+        || bytes.iter().take(8).filter(|byte| **byte == 0).count() == 4;
+    if is_utf16 {
+        return Err(unknown(UTF16.to_owned()));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         unknown(format!(
-            "not text: byte {} of {} is not UTF-8",
-            error.valid_up_to(),
-            bytes.len()
+            "not text: byte {} is not UTF-8",
+            error.valid_up_to()
         ))
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let format = FORMATS
-        .iter()
-        .find(|format| (format.is)(text))
-        .ok_or_else(|| {
-            if netperf::is_bare(text) {
-                return unknown(
-                    "only numbers, as netperf prints them with -P 0, without names; leave out -P 0"
-                        .to_owned(),
-                );
-            }
-            let first: String = text
-                .lines()
-                .find(|line| !line.trim().is_empty())
-                .unwrap_or("")
-                .chars()
-                .take(60)
-                .collect();
-            unknown(format!("not a supported output; it begins with {first:?}"))
-        })?;
+    let Some(format) = FORMATS.iter().find(|format| (format.is)(text)) else {
+        let first = text.lines().find(|line| !line.trim().is_empty());
+        let begin: String = first.unwrap_or("").chars().take(60).collect();
+        let is_number = |word: &str| word.parse::<f64>().is_ok();
+        return Err(unknown(
+            match begin.trim().split([' ', ',']).all(is_number) {
+                true => {
+                    "only numbers without names, as netperf -P 0 prints them; leave out -P 0".into()
+                }
+                false => format!("not a supported output; it begins with {begin:?}"),
+            },
+        ));
+    };
     let found = format.read(file, text)?;
     if found.is_empty() {
         return Err(format.broken(file, "it holds no run".into()));

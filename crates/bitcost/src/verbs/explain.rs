@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use bitcost_analysis::explain::{Explanation, RunFigures, explain_table};
-use bitcost_import::ForeignRun;
+use bitcost_analysis::metrics::metric;
+use bitcost_import::Found;
+use bitcost_model::study::Label;
 use bitcost_model::units::counted;
 use bitcost_render::explained::{explanation_folded, explanation_json, explanation_text};
 
@@ -15,7 +17,7 @@ use crate::{output, own_json};
 /// What to explain.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// An execution's folder, or a table of runs (CSV) as netperf prints it [default: the newest
+    /// An execution's folder, or a file of iperf3 or netperf [default: the newest
     /// execution in bitcost-runs]
     path: Option<PathBuf>,
     /// Also print a line for each run
@@ -62,16 +64,13 @@ fn of_execution(folder: &Path, reading: Reading) -> Result<Explanation, Failure>
 fn of_table(path: &Path) -> Result<Explanation, Failure> {
     let shown = path.display();
     let usage = |what: String| Failure::Usage(format!("{shown}: {what}"));
-    let text =
-        std::fs::read_to_string(path).map_err(|error| usage(format!("cannot be read: {error}")))?;
-    let table = bitcost_import::read_table(&text)
-        .map_err(|error| own_json::refused(path).unwrap_or_else(|| usage(error.to_string())))?;
-    if table.is_empty() {
-        return Err(usage(
-            "it has no rows, so there is nothing to explain".into(),
-        ));
+    if let Some(failure) = own_json::refused(path) {
+        return Err(failure);
     }
-    let runs: Vec<RunFigures> = table.iter().map(figures).collect();
+    let bytes = std::fs::read(path).map_err(|error| usage(format!("cannot be read: {error}")))?;
+    let found = bitcost_import::read(&shown.to_string(), &bytes)
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let runs: Vec<RunFigures> = (1..).zip(&found).map(figures).collect();
     Ok(explain_table(
         format!("{shown}: {} of another program", counted(runs.len(), "run")),
         &runs,
@@ -79,15 +78,28 @@ fn of_table(path: &Path) -> Result<Explanation, Failure> {
     ))
 }
 
-/// The figures of a run. A run with a share of lost data is one of datagrams: a stream loses
-/// nothing.
-fn figures(run: &ForeignRun) -> RunFigures {
+/// The figures of a run, which is numbered by its line where it has one. A run with a share of lost
+/// data is one of datagrams: a stream loses nothing.
+fn figures((number, found): (u64, &Found)) -> RunFigures {
+    let size = |factor: &str| match found.levels.get(factor) {
+        Some(Label::Number(bytes)) => Some(*bytes as f64),
+        _ => None,
+    };
+    let place = found
+        .run
+        .place
+        .as_deref()
+        .and_then(|place| place.strip_prefix("line "));
+    let segment_size_bytes = size("mss_bytes");
+    let figures = found.run.figures.iter();
     RunFigures {
-        run: run.line,
-        message_size_bytes: run.message_size_bytes.map(f64::from),
-        segment_size_bytes: run.segment_size_bytes.map(f64::from),
-        is_datagram: run.segment_size_bytes.is_none() && run.figures.contains_key("loss_pct"),
+        run: place.and_then(|line| line.parse().ok()).unwrap_or(number),
+        message_size_bytes: size("message_size_bytes"),
+        segment_size_bytes,
+        is_datagram: segment_size_bytes.is_none() && found.run.figures.contains_key("loss_pct"),
         is_paced: false,
-        figures: run.figures.clone(),
+        figures: figures
+            .filter_map(|(name, value)| Some((metric(name)?.name, *value)))
+            .collect(),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bitcost_model::imported::ImportedInterval;
 use bitcost_model::record::Role;
 
-use crate::columns::{mbps, number};
+use super::columns::{mbps, number};
 
 pub(super) struct Interim {
     rate: f64,
@@ -15,43 +15,44 @@ pub(super) struct Interim {
     ending: f64,
 }
 
-/// `Interim result: 23465.42 10^6bits/s over 1.089 seconds ending at 1795275694.072`
-pub(super) fn of_line(line: &str) -> Option<Interim> {
-    let words: Vec<&str> = line
-        .trim()
-        .strip_prefix("Interim result:")?
-        .split_whitespace()
-        .collect();
-    match words[..] {
-        [
-            rate,
-            units,
-            "over",
-            seconds,
-            "seconds",
-            "ending",
-            "at",
-            ending,
-        ] => of(rate, units, seconds, ending),
-        _ => None,
+impl Interim {
+    /// `Interim result: 23465.42 10^6bits/s over 1.089 seconds ending at 1795275694.072`
+    pub(super) fn of_line(line: &str) -> Option<Interim> {
+        let words = line.trim().strip_prefix("Interim result:")?;
+        let words: Vec<&str> = words.split_whitespace().collect();
+        match words[..] {
+            [
+                rate,
+                units,
+                "over",
+                seconds,
+                "seconds",
+                "ending",
+                "at",
+                ending,
+            ] => Interim::of([rate, units, seconds, ending]),
+            _ => None,
+        }
     }
-}
 
-/// `20826.16,10^6bits/s,1.120,1795275750.660`
-pub(super) fn of_fields(fields: &[String]) -> Option<Interim> {
-    match fields {
-        [rate, units, seconds, ending] if units.ends_with("/s") => of(rate, units, seconds, ending),
-        _ => None,
+    /// `20826.16,10^6bits/s,1.120,1795275750.660`
+    pub(super) fn of_fields(fields: &[String]) -> Option<Interim> {
+        match fields {
+            [rate, units, seconds, ending] if units.ends_with("/s") => {
+                Interim::of([rate, units, seconds, ending])
+            }
+            _ => None,
+        }
     }
-}
 
-pub(super) fn of(rate: &str, units: &str, seconds: &str, ending: &str) -> Option<Interim> {
-    Some(Interim {
-        rate: number(rate)?,
-        units: units.to_owned(),
-        seconds: number(seconds)?,
-        ending: number(ending)?,
-    })
+    pub(super) fn of([rate, units, seconds, ending]: [&str; 4]) -> Option<Interim> {
+        Some(Interim {
+            rate: number(rate)?,
+            units: units.to_owned(),
+            seconds: number(seconds)?,
+            ending: number(ending)?,
+        })
+    }
 }
 
 /// The intervals of the interim results, in time since the start of the first. `end` is netperf's
@@ -73,17 +74,6 @@ pub(super) fn intervals(all: &[Interim], end: Role) -> Vec<ImportedInterval> {
             figures: BTreeMap::from([figure]),
         }
     };
-    all.iter()
-        .filter(|interim| interim.seconds > 0.0)
-        .map(interval)
-        .collect()
-}
-
-/// The role of netperf's local endpoint.
-pub(super) fn own_end(is_sending: bool) -> Role {
-    if is_sending {
-        Role::Sender
-    } else {
-        Role::Receiver
-    }
+    let has_time = |interim: &&Interim| interim.seconds > 0.0;
+    all.iter().filter(has_time).map(interval).collect()
 }

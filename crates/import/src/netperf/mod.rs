@@ -1,20 +1,305 @@
-//! netperf's outputs: human-readable tables, comma-separated values, and `SELECTOR=value`.
+//! netperf's outputs, in any order in one file: tables for people, comma-separated values and tables
+//! made from them, `SELECTOR=value`, and interim results.
 
-pub(crate) mod csv;
-pub(crate) mod human;
+mod banner;
+mod columns;
+mod human;
 mod interim;
-pub(crate) mod keyval;
-mod notes;
-mod stacked;
 
-/// True for a short text that is nearly all numbers: `-P 0` omits their names.
-pub(crate) fn is_bare(text: &str) -> bool {
-    let words: Vec<&str> = text
-        .split(|letter: char| letter.is_whitespace() || letter == ',')
-        .collect();
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    let is_number = |word: &&&str| word.parse::<f64>().is_ok();
-    text.len() < 4096 && words.first().is_some_and(|word| is_number(&word)) && {
-        words.iter().filter(is_number).count() * 10 >= words.len() * 8
+use bitcost_model::record::Role;
+
+use self::banner::Banner;
+use self::columns::{Row, is_known, is_size, is_throughput, plain, take};
+use self::interim::Interim;
+use crate::Found;
+
+/// Lines of a file in which a table of comma-separated values starts.
+const HEAD_LINES: usize = 50;
+
+pub(crate) fn is(text: &str) -> bool {
+    let is_known_pair = |line| pair(line).is_some_and(|(name, _)| is_known(&plain(name)));
+    let mut is_first = true;
+    let is_header = |line: &str| {
+        let is_header = fields(line).is_some_and(|names| header(&names, is_first).is_some());
+        is_first = false;
+        is_header
+    };
+    text.lines()
+        .any(|line| Banner::of(line).is_some() || is_known_pair(line))
+        || text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .take(HEAD_LINES)
+            .any(is_header)
+}
+
+pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
+    let (runs, strange) = runs(text);
+    let listed: Vec<String> = strange.iter().take(5).map(u64::to_string).collect();
+    if runs.is_empty() && !strange.is_empty() {
+        return Err(format!(
+            "it has no run: these lines do not have as many values as its header: {}",
+            listed.join(", ")
+        ));
+    }
+    let found: Result<Vec<Found>, String> = runs.iter().map(|run| run.found(file)).collect();
+    let mut found = found?;
+    if let (Some(last), false) = (found.last_mut(), strange.is_empty()) {
+        last.run.notes.push(format!(
+            "{file}: lines that are not rows were left out: {}",
+            listed.join(", ")
+        ));
+    }
+    Ok(found)
+}
+
+/// One run of a text.
+struct Run {
+    /// The number of its line, from 1.
+    line: u64,
+    /// The names of its columns with its values; empty where its test did not finish.
+    row: Row,
+    /// True for a row below a header, whose values must have the form that their columns require.
+    is_strict: bool,
+    banner: Option<Banner>,
+    interim: Vec<Interim>,
+    warnings: Vec<String>,
+}
+
+impl Run {
+    /// The run by our names.
+    ///
+    /// # Errors
+    /// The first invalid value.
+    fn found(&self, file: &str) -> Result<Found, String> {
+        let mut found = Found::of("netperf", file);
+        found.run.place = Some(format!("line {}", self.line));
+        let banner = self.banner.as_ref();
+        let wrong = take(&mut found, &self.row, banner).filter(|_| self.is_strict);
+        if let Some(wrong) = wrong {
+            return Err(format!("line {}, {wrong}", self.line));
+        }
+        if let Some(banner) = banner {
+            banner.levels(&mut found);
+        }
+        let own_end = match banner.is_none_or(Banner::is_sending) {
+            true => Role::Sender,
+            false => Role::Receiver,
+        };
+        found.run.intervals = interim::intervals(&self.interim, own_end);
+        let widths: Vec<String> = self
+            .warnings
+            .iter()
+            .filter_map(|line| width(line))
+            .collect();
+        if !widths.is_empty() {
+            found.run.notes.push(format!(
+                "netperf did not reach the requested confidence: widths {}",
+                widths.join(", ")
+            ));
+        }
+        if self.row.is_empty() {
+            found.error = Some(
+                "no row of results with known columns: the test did not finish, or netperf's -k names its columns"
+                    .to_owned(),
+            );
+        }
+        Ok(found)
+    }
+}
+
+/// A width in netperf's warning about results that vary by more than was requested; absent for
+/// other lines.
+fn width(line: &str) -> Option<String> {
+    let (what, share) = line.trim().strip_prefix("!!!")?.rsplit_once(':')?;
+    let what = what
+        .trim()
+        .trim_start_matches("Confidence intervals: ")
+        .trim();
+    let share = share.trim();
+    share.ends_with('%').then(|| format!("{what} {share}"))
+}
+
+/// `SELECTOR=value`
+fn pair(line: &str) -> Option<(&str, &str)> {
+    let is_letter =
+        |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    line.split_once('=')
+        .filter(|(name, _)| !name.is_empty() && name.chars().all(is_letter))
+}
+
+fn fields(line: &str) -> Option<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .from_reader(line.as_bytes());
+    let record = reader.records().next()?.ok()?;
+    Some(record.iter().map(|field| field.trim().to_owned()).collect())
+}
+
+/// The names in a line that starts a table: half of them are known, or a size and a throughput are
+/// among them. `is_first` where the line follows a banner, or starts the text; only then one known
+/// name is enough.
+fn header(names: &[String], is_first: bool) -> Option<Vec<String>> {
+    // A command line among the values of a human-readable table also contains selectors.
+    let is_value = |name: &String| name.contains('"') || name.parse::<f64>().is_ok();
+    if names.iter().any(is_value) || (names.len() < 2 && !is_first) {
+        return None;
+    }
+    let names: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    let known = names.iter().filter(|name| is_known(name)).count();
+    let has = |is: fn(&str) -> bool| names.iter().any(|name| is(name));
+    let is_table = has(is_size) && has(is_throughput);
+    (known > 0 && (known * 2 >= names.len() || is_table)).then_some(names)
+}
+
+/// The runs of a text, and the lines below a header that are not rows.
+fn runs(text: &str) -> (Vec<Run>, Vec<u64>) {
+    let mut reader = Reader {
+        is_first: true,
+        ..Reader::default()
+    };
+    for (number, line) in (1..).zip(text.lines()) {
+        reader.line(number, line);
+    }
+    reader.end();
+    (reader.runs, reader.strange)
+}
+
+/// The state while a text is read.
+#[derive(Default)]
+struct Reader<'a> {
+    runs: Vec<Run>,
+    strange: Vec<u64>,
+    /// The banner above the lines that are being read, with its line.
+    banner: Option<(u64, Banner)>,
+    /// True until the first line below a banner, or of the text.
+    is_first: bool,
+    /// True where the banner has a run.
+    has_run: bool,
+    /// The names of the table of comma-separated values.
+    names: Vec<String>,
+    /// `SELECTOR=value` of one run, and the line of the first.
+    pairs: Row,
+    pairs_line: u64,
+    /// Lines of another form below the banner.
+    lines: Vec<&'a str>,
+    interim: Vec<Interim>,
+    /// The values of an interim result, until its last one is read.
+    pending: Vec<&'a str>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn line(&mut self, number: u64, line: &'a str) {
+        if let Some(banner) = Banner::of(line) {
+            self.end();
+            *self = Reader {
+                runs: std::mem::take(&mut self.runs),
+                strange: std::mem::take(&mut self.strange),
+                banner: Some((number, banner)),
+                is_first: true,
+                ..Reader::default()
+            };
+        } else if line.starts_with("!!!") {
+            self.warnings.push(line.to_owned());
+        } else if let Some(interim) = Interim::of_line(line) {
+            self.interim.push(interim);
+        } else if let Some((name, value)) = line.split_once("]=")
+            && name.starts_with("NETPERF_")
+        {
+            self.end_pairs();
+            self.interim_value(name, value.trim());
+        } else if let Some((name, value)) = pair(line) {
+            let name = plain(name);
+            if self.pairs.iter().any(|(known, _)| *known == name) {
+                self.end_pairs();
+            }
+            if self.pairs.is_empty() {
+                self.pairs_line = number;
+            }
+            self.pairs
+                .push((name, value.trim().trim_matches('"').to_owned()));
+        } else {
+            self.values(number, line);
+        }
+    }
+
+    /// The four values of an interim result have a fixed order: result, units, interval, ending.
+    fn interim_value(&mut self, name: &str, value: &'a str) {
+        if name.starts_with("NETPERF_INTERIM_RESULT[") {
+            self.pending.clear();
+        }
+        self.pending.push(value);
+        if let Ok(values) = <[&str; 4]>::try_from(&self.pending[..]) {
+            self.interim.extend(Interim::of(values));
+            self.pending.clear();
+        }
+    }
+
+    /// A header, a row below one, or a line of a table for people. A repeated header, as in
+    /// concatenated outputs, starts another table.
+    fn values(&mut self, number: u64, line: &'a str) {
+        let Some(mut values) = fields(line).filter(|_| !line.trim().is_empty()) else {
+            self.lines.push(line);
+            return;
+        };
+        let is_first = std::mem::take(&mut self.is_first);
+        if let Some(names) = header(&values, is_first) {
+            self.names = names;
+            return;
+        }
+        if values.len() != self.names.len()
+            && let Some(interim) = Interim::of_fields(&values)
+        {
+            self.interim.push(interim);
+            return;
+        }
+        // netperf ends a row with an additional comma where the last value is empty.
+        while values.len() > self.names.len() && values.last().is_some_and(String::is_empty) {
+            values.pop();
+        }
+        if self.names.is_empty() && self.banner.is_some() {
+            self.lines.push(line);
+        } else if self.names.is_empty() || values.len() != self.names.len() {
+            self.strange.push(number);
+        } else {
+            let row = self.names.iter().cloned().zip(values).collect();
+            self.push(number, row, true);
+        }
+    }
+
+    fn push(&mut self, line: u64, row: Row, is_strict: bool) {
+        self.has_run = true;
+        self.runs.push(Run {
+            line,
+            row,
+            is_strict,
+            banner: self.banner.as_ref().map(|(_, banner)| banner.clone()),
+            interim: std::mem::take(&mut self.interim),
+            warnings: std::mem::take(&mut self.warnings),
+        });
+    }
+
+    fn end_pairs(&mut self) {
+        let pairs = std::mem::take(&mut self.pairs);
+        if pairs.iter().any(|(name, _)| is_known(name)) {
+            self.push(self.pairs_line, pairs, false);
+        }
+    }
+
+    /// Ends what the banner stands above.
+    fn end(&mut self) {
+        self.end_pairs();
+        let Some((line, banner)) = self.banner.take().filter(|_| !self.has_run) else {
+            return;
+        };
+        let mut rows = human::rows(&banner, &self.lines);
+        if rows.is_empty() {
+            rows.push(Row::new());
+        }
+        self.banner = Some((line, banner));
+        for row in rows {
+            self.push(line, row, false);
+        }
     }
 }

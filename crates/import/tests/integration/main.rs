@@ -2,5 +2,4 @@
 
 mod damage;
 mod miniedit;
-mod table;
 mod tools;
