@@ -225,7 +225,7 @@ fn costs(summary: &Summary) -> Option<String> {
 
 /// The study's comparison of the first metric of its answer, or else where that is highest and lowest.
 fn first(summary: &Summary) -> String {
-    let has = |metric: &&'static Metric| ranked(summary, &[*metric]).first().is_some();
+    let has = |metric: &&'static Metric| !ranked(summary, &[*metric]).is_empty();
     let named = summary.study.answer.iter().filter_map(|name| metric(name));
     let Some(metric) = named.chain(measured(summary)).find(has) else {
         return "No run has a result that can be used.".to_owned();

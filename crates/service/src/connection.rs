@@ -15,8 +15,8 @@ use crate::message::{Answer, Hello, Refused};
 use crate::places::{Admitted, OF_NETWORK_MAX, PLACES_MAX};
 use crate::policy::Policy;
 use crate::queue::Ticket;
-use crate::service::{Event, Shared};
 use crate::session::Session;
+use crate::shared::{Event, Shared};
 use crate::signing;
 use crate::stream::{Stream, wait_any};
 

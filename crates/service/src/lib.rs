@@ -36,6 +36,7 @@ mod relay;
 mod secure;
 mod service;
 mod session;
+mod shared;
 mod signing;
 mod stream;
 mod tls;
@@ -49,4 +50,5 @@ pub use judge::{Judge, REFUSED_MAX, SESSION_S_MAX};
 pub use key::OwnKey;
 #[doc(hidden)]
 pub use relay::{End, Queues, WAITING_BYTES_MAX};
-pub use service::{AgentCommand, Event, Service};
+pub use service::Service;
+pub use shared::{AgentCommand, Event};

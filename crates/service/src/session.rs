@@ -11,7 +11,7 @@ use crate::frames::Frames;
 use crate::judge::Judge;
 use crate::policy::Policy;
 use crate::relay::{End, Queues, Sides, farewell, relay};
-use crate::service::{Event, Shared};
+use crate::shared::{Event, Shared};
 
 /// The time in which an agent whose input has ended restores its host and ends.
 const LAST_STEPS: Duration = Duration::from_secs(8);

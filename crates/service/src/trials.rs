@@ -24,7 +24,8 @@ use crate::link::{Link, LinkToken};
 use crate::message::{Answer, Hello, Refused};
 use crate::policy::Rules;
 use crate::queue::WAITING_MAX;
-use crate::service::{Event, Service};
+use crate::service::Service;
+use crate::shared::Event;
 use crate::stream::Stream;
 
 /// A service in a thread of the test.

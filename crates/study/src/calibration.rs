@@ -147,7 +147,6 @@ fn base(cell: &Conditions) -> Conditions {
         ip_version: cell.places.ip_version,
         sender: end(&cell.places.sender),
         receiver: end(&cell.places.receiver),
-        ..Places::default()
     };
     Conditions {
         direction: if cell.direction == Direction::Reverse {

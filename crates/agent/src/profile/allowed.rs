@@ -22,9 +22,9 @@ const FIRST_PIDS: &str = "pid:[4026531836]";
 pub fn check_namespace() -> Result<(), Refusal> {
     let own = std::fs::read_link("/proc/self/ns/pid");
     match own.is_ok_and(|own| own.to_str() != Some(FIRST_PIDS)) {
-        true => Err(lacks(format!(
-            "this process is in a PID namespace, as in a container or in a node of a running lab, where the kernel does not identify the threads outside of it that are sampled; run bitcost as root outside of it"
-        ))),
+        true => Err(lacks(
+            "this process is in a PID namespace, as in a container or in a node of a running lab, where the kernel does not identify the threads outside of it that are sampled; run bitcost as root outside of it".to_owned(),
+        )),
         false => Ok(()),
     }
 }
@@ -60,9 +60,9 @@ pub fn refusal(error: &io::Error) -> Refusal {
         }
     };
     match (error.kind(), setting("perf_event_paranoid")) {
-        (_, None) => lacks(format!(
-            "this kernel has no perf_event_open (CONFIG_PERF_EVENTS), or hides it"
-        )),
+        (_, None) => {
+            lacks("this kernel has no perf_event_open (CONFIG_PERF_EVENTS), or hides it".to_owned())
+        }
         (io::ErrorKind::PermissionDenied, Some(value)) => lacks(format!(
             "{error}: kernel.perf_event_paranoid is {value}, so only root or a process with CAP_PERFMON{of_namespace} may sample the CPUs; run bitcost as root, or allow it to everybody: sysctl kernel.perf_event_paranoid=0 kernel.kptr_restrict=0"
         )),

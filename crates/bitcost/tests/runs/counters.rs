@@ -148,8 +148,9 @@ fn idle_baseline_measured_before_each_block() {
         ("idle_baseline_s = 0.2\n", 200),
         ("idle_baseline_s = 0\n", 0),
     ] {
+        let factor = "[[factor]]\nname = \"nodelay\"\nlevels = [true, false]\n";
         let study = STUDY
-            .replace("[[factor]]", &format!("{length}[[factor]]"))
+            .replace("[run]", &format!("{length}{factor}[run]"))
             .replace("blocks = 1", "blocks = 2");
         let runs = runs(&study);
         assert_eq!(runs.len(), 4);

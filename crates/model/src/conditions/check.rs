@@ -246,7 +246,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::too_many_lines, reason = "a table")]
     fn what_requests_and_responses_cannot_be_is_refused_with_what_is_allowed() {
         let of = |workload| Conditions {
             workload,

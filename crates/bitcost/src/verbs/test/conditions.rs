@@ -246,10 +246,10 @@ fn option(setting: &Setting) -> String {
 /// Why conditions are not possible, with the option's name instead of the setting's.
 fn impossible(why: &Impossible) -> Failure {
     let mut said = why.to_string();
-    if let Impossible::NotFor { setting, .. } = why {
-        if let Some(found) = SETTINGS.iter().find(|known| known.name == *setting) {
-            said = said.replacen(setting, &option(found), 1);
-        }
+    if let Impossible::NotFor { setting, .. } = why
+        && let Some(found) = SETTINGS.iter().find(|known| known.name == *setting)
+    {
+        said = said.replacen(setting, &option(found), 1);
     }
     Failure::Usage(said)
 }

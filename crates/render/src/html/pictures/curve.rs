@@ -81,29 +81,38 @@ pub(super) fn draw(execution: &Findings, wanted: &Wanted, metric: &Metric) -> Op
             traces.push(Trace::new(name, series, Marks::Line(ours)));
         }
     }
-    let has_document = traces
-        .iter()
-        .any(|trace| matches!(trace.marks, Marks::Open(_)));
     let axes = (
         Axis::levels(wanted.x, x),
         Axis::along(wanted.y, &y, &bounds),
     );
+    (!traces.is_empty()).then(|| Picture {
+        file: format!("curve-{}", metric.name),
+        title: format!("{} against {factor}.", metric.title),
+        caption: caption(wanted, &lines, &traces),
+        chart: Chart::plain((axes.0, &factor), (axes.1, named(metric)), traces),
+        numbers,
+        ..Picture::default()
+    })
+}
+
+/// What the bars and the signs of the lines mean.
+fn caption(
+    wanted: &Wanted,
+    lines: &[(String, Vec<(i64, &CellSummary)>)],
+    traces: &[Trace],
+) -> String {
+    let has_document = traces
+        .iter()
+        .any(|trace| matches!(trace.marks, Marks::Open(_)));
     let bars = match wanted.bars {
-        Bars::Interval => bars_caption(used(&lines)),
+        Bars::Interval => bars_caption(used(lines)),
         Bars::Range => "Medians; the bars show the minimum and the maximum of the runs.".to_owned(),
     };
     let document = match has_document {
         true => " Open signs are the document's figures, which are from other machines.",
         false => "",
     };
-    (!traces.is_empty()).then(|| Picture {
-        file: format!("curve-{}", metric.name),
-        title: format!("{} against {factor}.", metric.title),
-        caption: format!("{bars}{document}"),
-        chart: Chart::plain((axes.0, &factor), (axes.1, named(metric)), traces),
-        numbers,
-        ..Picture::default()
-    })
+    format!("{bars}{document}")
 }
 
 fn used<'a>(

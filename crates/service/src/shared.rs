@@ -1,0 +1,73 @@
+//! What all connections of a service share, and what they tell its user.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+use crate::fronts::Give;
+use crate::key::OwnKey;
+use crate::message::Refused;
+use crate::policy::Rules;
+use crate::queue::Queue;
+
+/// Makes the command that starts an agent on its standard input and output.
+pub type AgentCommand = Box<dyn Fn() -> Command + Send + Sync>;
+
+/// What a service tells its user.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A client has the host.
+    Began {
+        /// Its address.
+        peer: SocketAddr,
+    },
+    /// It no longer has it.
+    Ended {
+        /// Its address.
+        peer: SocketAddr,
+        /// Runs that it started.
+        runs: u32,
+        /// How long it had the host.
+        time: Duration,
+        /// Why it ended, if not by the client.
+        why: Option<String>,
+    },
+    /// Something was refused to a client.
+    Refused {
+        /// Its address.
+        peer: SocketAddr,
+        /// The rule and the value.
+        why: Refused,
+    },
+    /// A connection ended before its client said that it has the link.
+    Failed {
+        /// The address.
+        peer: SocketAddr,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What all connections share.
+pub struct Shared {
+    pub own: OwnKey,
+    pub rules: Rules,
+    pub agent: AgentCommand,
+    pub give: Give,
+    pub queue: Arc<Queue>,
+    pub events: SyncSender<Event>,
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Shared {
+    pub fn tell(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
