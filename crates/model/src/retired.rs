@@ -33,6 +33,11 @@ pub const RETIRED: &[Row] = &[
         "--profile-rate",
         "`--profile` takes 997 samples per second of each CPU",
     ),
+    (
+        Kind::Option,
+        "--open",
+        "`report` prints the path of its file; open that in a browser",
+    ),
     (Kind::Verb, "study", "use `bitcost studies new`"),
     (Kind::Verb, "schema", "use `bitcost studies schema`"),
     (Kind::Option, "--buffers", "use `--tcp-buffers`"),

@@ -1,7 +1,6 @@
 //! `bitcost report`: executions as one HTML file that needs no other file.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
 use bitcost_analysis::compare::{THRESHOLD_PCT, of_study, with_first};
 use bitcost_analysis::findings::Findings;
@@ -24,9 +23,6 @@ pub struct Arguments {
     /// folders compare-with-NAME.html there, where NAME is that of the second]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Open the file with the desktop's default program (xdg-open)
-    #[arg(long)]
-    open: bool,
     /// Smallest change that counts as better or worse where executions are compared, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
     threshold: f64,
@@ -36,11 +32,6 @@ pub struct Arguments {
 
 /// Writes the file and says where it is.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.open && is_standard_output(arguments.out.as_deref()) {
-        return Err(Failure::Usage(
-            "--open opens a file, and --out - writes none; leave out one of them".to_owned(),
-        ));
-    }
     let mut found = opened::open_all(&arguments.folders, arguments.reading)?;
     for one in &mut found {
         one.comparison = of_study(one, arguments.threshold);
@@ -50,15 +41,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let html = page(&found, &sources, &between, &maker());
     let default = || opened::folder(&found[0]).join(usual_name(&found[1..]));
     let path = arguments.out.clone().unwrap_or_else(default);
-    if is_standard_output(Some(&path)) {
+    if path.as_os_str() == "-" {
         return output::print(&html);
     }
     files::write(&path, html.as_bytes(), "--out FILE")?;
-    output::line(&path.display().to_string())?;
-    if arguments.open {
-        open(&path)?;
-    }
-    Ok(())
+    output::line(&path.display().to_string())
 }
 
 /// The name of the file about a log and these others, so that no comparison replaces the report of
@@ -76,36 +63,4 @@ fn usual_name(others: &[Findings]) -> String {
         "compare-with-{}.html",
         names.collect::<Vec<_>>().join("-and-")
     )
-}
-
-fn is_standard_output(path: Option<&Path>) -> bool {
-    path.is_some_and(|path| path.as_os_str() == "-")
-}
-
-/// The desktop's program that opens a file with the program for its kind.
-const OPENER: &str = "xdg-open";
-
-/// Opens a file with the desktop's program for it.
-///
-/// # Errors
-/// Environment, when there is no such program or it opens nothing.
-fn open(path: &Path) -> Result<(), Failure> {
-    let failed =
-        |why: String| Failure::Environment(format!("{why}; open {} in a browser", path.display()));
-    // A name that begins with a hyphen is no option.
-    let absolute = std::path::absolute(path).map_err(|error| failed(error.to_string()))?;
-    let ended = Command::new(OPENER)
-        .arg(absolute)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    match ended {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(failed(format!("{OPENER} opened nothing ({status})"))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(failed(format!("--open: there is no {OPENER} on this host")))
-        }
-        Err(error) => Err(failed(format!("{OPENER}: {error}"))),
-    }
 }

@@ -7,7 +7,6 @@ mod damage;
 mod formats;
 mod links;
 mod mistakes;
-mod report;
 mod rooms;
 mod screens;
 mod studies;

@@ -10,19 +10,13 @@ use crate::output;
 /// How to list.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Name of a lab to draw [default: list all]
-    name: Option<String>,
     /// Print one JSON document
-    #[arg(short = 'J', long, conflicts_with = "name")]
+    #[arg(short = 'J', long)]
     json: bool,
 }
 
-/// Lists or draws.
+/// Lists them.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(name) = &arguments.name {
-        let lab = super::running::running(name)?;
-        return output::print(&super::show::text(&lab));
-    }
     // A lab that ended in the meantime is left out.
     let labs: Vec<Description> = super::running::names()?
         .iter()

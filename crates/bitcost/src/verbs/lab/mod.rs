@@ -28,7 +28,7 @@ pub enum Action {
     Set(set::Arguments),
     /// Draw the present state of a running lab, with its changes
     Show(show::Arguments),
-    /// List the running labs, or draw one
+    /// List the running labs
     #[command(alias = "list")]
     Ls(ls::Arguments),
     /// Stop a lab

@@ -8,11 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bitcost_lab::registry;
 use bitcost_sys::process::wait_readable;
 
-use super::exec;
-use super::running::{named, names, running};
+use super::running::{named, running};
 use crate::failure::Failure;
 use crate::output;
 use commands::Next;
@@ -24,9 +22,7 @@ At the prompt: h1 ping -c 3 h2 runs a program in a node, set s1-eth2 delay=20ms 
 help lists the rest. Lines from a pipe or file are a script: it ends at the first line that fails,
 with that line's exit code; empty lines and lines that begin with # are skipped.")]
 pub struct Arguments {
-    /// Name of the lab; or a node, whose shell is then opened as with `lab exec` [default: the only
-    /// lab that is running]
-    #[arg(value_name = "LAB|NODE")]
+    /// Name of the lab [default: the only one that is running]
     name: Option<String>,
 }
 
@@ -35,9 +31,6 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Executes lines until their end, `exit`, or in a script the first that fails.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if let Some(node) = node(arguments.name.as_deref())? {
-        return exec::run(&node);
-    }
     let name = named(arguments.name.as_deref(), "name one: bitcost lab shell")?.name;
     let lines = Lines::new(&name)?;
     let mut number = 0;
@@ -62,31 +55,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// The shell of a node, where the name is that of a node in exactly one running lab, and of no lab.
-fn node(name: Option<&str>) -> Result<Option<exec::Arguments>, Failure> {
-    let names = names()?;
-    let Some(name) = name.filter(|name| names.iter().all(|lab| lab != name)) else {
-        return Ok(None);
-    };
-    let has_it = |lab: &&String| {
-        registry::describe(lab).is_some_and(|lab| lab.topology.node(name).is_some())
-    };
-    let labs: Vec<&String> = names.iter().filter(has_it).collect();
-    match labs[..] {
-        [] => Ok(None),
-        [lab] => Ok(Some(exec::Arguments {
-            lab: Some(lab.clone()),
-            node: name.to_owned(),
-            command: Vec::new(),
-        })),
-        _ => Err(Failure::Usage(format!(
-            "{} labs have a node {name}; name one: bitcost lab exec --lab {} {name}",
-            labs.len(),
-            labs[0]
-        ))),
-    }
 }
 
 /// The lines of standard input, with a prompt if it is a terminal.
