@@ -11,17 +11,11 @@ pub fn figure(cell: &CellSummary, name: &str) -> Option<String> {
     Some(number::interval(cell.figure(name)?) + &fewer_runs(cell, name))
 }
 
-/// As [`figure`], without the interval.
-pub fn figure_alone(cell: &CellSummary, name: &str) -> Option<String> {
-    Some(number::plain(cell.figure(name)?.value) + &fewer_runs(cell, name))
-}
-
-/// As [`figure_alone`], with an asterisk in the place of the number of runs.
+/// `0.394`, with an asterisk where it comes from fewer runs than the cell has.
 pub fn figure_marked(cell: &CellSummary, name: &str) -> Option<String> {
-    let mark = if fewer_runs(cell, name).is_empty() {
-        ""
-    } else {
-        "*"
+    let mark = match fewer_runs(cell, name).is_empty() {
+        true => "",
+        false => "*",
     };
     Some(number::plain(cell.figure(name)?.value) + mark)
 }
@@ -58,11 +52,6 @@ mod tests {
             emulator_troubled: 0,
         };
         let plain = number::plain(0.5);
-        assert_eq!(figure_alone(&cell(2), "x"), Some(plain.clone()));
-        assert_eq!(
-            figure_alone(&cell(5), "x"),
-            Some(format!("{plain} (2 of 5 runs)"))
-        );
         assert_eq!(figure_marked(&cell(2), "x"), Some(plain.clone()));
         assert_eq!(figure_marked(&cell(5), "x"), Some(format!("{plain}*")));
         assert_eq!(figure(&cell(5), "y"), None);

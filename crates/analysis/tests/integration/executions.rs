@@ -7,10 +7,9 @@ use bitcost_analysis::summary::Summary;
 use bitcost_model::conditions::{Conditions, Offloads, Workload};
 use bitcost_model::counters::{Amount, CoreToCore, LinkEmulator, Queue};
 use bitcost_model::event::{EndpointDescription, Event, FORMAT};
-use bitcost_model::host_settings::SettingRequest;
 use bitcost_model::machine::HostDescription;
 use bitcost_model::plan::{Plan, PlannedRun};
-use bitcost_model::record::{EndpointRecord, Role, TcpInfo};
+use bitcost_model::record::{EndpointRecord, Role};
 use bitcost_model::study::{Cell, Label};
 use serde_json::{Value, json};
 
@@ -337,53 +336,6 @@ fn runs_that_a_link_emulator_spoiled_have_a_warning() {
         found.found.ends_with("by up to 5000 µs (run 6, the worst)"),
         "{found:?}"
     );
-}
-
-#[test]
-fn offloads_that_find_nothing_to_merge_are_said() {
-    let said = |packets: u32, is_on: bool, limit: &[SettingRequest]| {
-        let stream = |c: &mut Conditions| {
-            c.workload = Workload::TcpStream;
-            c.host_settings = limit.to_vec();
-        };
-        let mut events = events(vec![cell(1000, stream)], 6, full);
-        for event in &mut events {
-            let Event::RunEnded { sender, .. } = event else {
-                continue;
-            };
-            sender
-                .offloads
-                .active
-                .insert("tx-tcp-segmentation".to_owned(), is_on);
-            for (index, sample) in (0..).zip(&mut sender.samples) {
-                let segments = Some(index * 12_000);
-                sample.tcp_info = Some(TcpInfo {
-                    segs_out: segments,
-                    data_segs_out: segments,
-                    ..TcpInfo::default()
-                });
-                for (name, each) in [("Tcp.OutSegs", 12_000), ("Ip.OutRequests", packets)] {
-                    let count = i64::from(index * each);
-                    sample.protocols.insert(name.to_owned(), count);
-                }
-            }
-        }
-        let found = explain_execution(&events).warnings.into_iter();
-        let mut found = found.filter(|warning| warning.name == "nothing_to_merge");
-        found.next().map(|warning| warning.found)
-    };
-    let words =
-        "offloads are on, but packets carry 1.2 segments: no data waits to be merged".to_owned();
-    assert_eq!(said(10_000, true, &[]), Some(words));
-    assert_eq!(said(1_000, true, &[]), None, "12 segments a packet");
-    assert_eq!(said(10_000, false, &[]), None, "offloads are off");
-    let alone = SettingRequest {
-        endpoint: None,
-        setting: "gso_max_segs".to_owned(),
-        subject: None,
-        values: [("value".to_owned(), "1".to_owned())].into(),
-    };
-    assert_eq!(said(12_000, true, &[alone]), None, "as was asked");
 }
 
 fn amount(count: u64) -> Amount {

@@ -7,7 +7,7 @@ use bitcost_analysis::explain::{CostModel, Unit};
 const SHARES: usize = 8;
 
 /// A cost model, several lines.
-pub(crate) fn cost_text(cost: &CostModel) -> String {
+pub(super) fn cost_text(cost: &CostModel) -> String {
     let (spent, unit) = (cost.spent.title(), cost.unit.name());
     if !cost.tells() {
         let fit = fit_words(cost);
@@ -30,7 +30,7 @@ pub(crate) fn cost_text(cost: &CostModel) -> String {
 }
 
 /// `1447 ns per packet + 0.26 ns per byte`.
-pub(crate) fn formula(cost: &CostModel) -> String {
+pub(super) fn formula(cost: &CostModel) -> String {
     let (fixed, slope) = (cost.fit.intercept.value, cost.fit.slope.value);
     let unit = cost.unit.name();
     format!("{fixed:.0} ns per {unit} + {slope:.2} ns per byte")

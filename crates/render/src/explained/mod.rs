@@ -3,7 +3,6 @@
 mod bottleneck;
 mod cells;
 mod cost;
-mod in_all;
 mod json;
 mod modes;
 mod names;
@@ -17,6 +16,4 @@ pub use text::{explanation_folded, explanation_lines, explanation_text};
 pub use verdict::verdict_text;
 
 pub(crate) use bottleneck::{Bottleneck, Share};
-pub(crate) use cost::cost_text;
 pub(crate) use proof::sentence as proof_sentence;
-pub(crate) use text::warning_line;

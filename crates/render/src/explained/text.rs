@@ -8,7 +8,6 @@ use bitcost_analysis::explain::{
 
 use super::cells::{group_line, group_text};
 use super::cost::cost_text;
-use super::in_all::in_all;
 use super::names::names_in_line;
 use crate::layout::folded_text;
 use crate::words::around;
@@ -30,7 +29,7 @@ pub fn explanation_folded(text: &str, width: u16) -> String {
     folded_text(text, width, HANGING)
 }
 
-/// The explanation for people, which ends on a line that sums it up; with `each_run`, it has a line
+/// The explanation for people; with `each_run`, it has a line
 /// for every run.
 pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
     let mut text = format!("{}\n", explanation.title);
@@ -56,13 +55,10 @@ pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
     if !rest.is_empty() {
         let _ = write!(text, "\n{rest}");
     }
-    if let Some(line) = in_all(explanation) {
-        let _ = write!(text, "\n{line}");
-    }
     text
 }
 
-pub(crate) fn warning_line(warning: &Warning) -> String {
+fn warning_line(warning: &Warning) -> String {
     let cells = around("", &names_in_line(&warning.cells), ": ");
     format!("warning: {cells}{}; {}\n", warning.found, warning.remedy)
 }

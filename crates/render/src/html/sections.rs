@@ -11,7 +11,7 @@ use bitcost_analysis::summary::{Summary, shown_metrics};
 use bitcost_model::units::counted;
 
 use super::writer::Html;
-use crate::explained::{cost_text, explanation_lines, explanation_text, warning_line};
+use crate::explained::{explanation_lines, explanation_text};
 use crate::lines::Lines;
 use crate::losses;
 use crate::notes::notes;
@@ -104,7 +104,7 @@ fn verdict(page: &mut Html, verdict: Verdict) {
         .raw("</b> ");
 }
 
-/// A line per cell with its evidence, the cost models, and the warnings.
+/// A line per cell, and the evidence with cost models and warnings.
 pub(crate) fn explained(page: &mut Html, execution: &Findings) {
     let explanation = &execution.explanation;
     page.fold(
@@ -115,13 +115,6 @@ pub(crate) fn explained(page: &mut Html, execution: &Findings) {
             page.raw("<details><summary>The evidence</summary>\n")
                 .listing(&explanation_text(explanation, false))
                 .raw("</details>\n");
-            for (line, cost) in &explanation.costs {
-                page.listing(&format!("{}{}", around("", line, ": "), cost_text(cost)));
-            }
-            let warnings = explanation.warnings.iter().map(warning_line);
-            for words in warnings.chain(explanation.remarks.iter().cloned()) {
-                page.element("p", "", &words);
-            }
         },
     );
 }

@@ -1,7 +1,5 @@
-//! What a first screen says of figures that are missing, weak or left out, and that these lines
-//! leave every cell its row.
+//! What a first screen says of figures that are missing, weak or left out.
 
-use bitcost_analysis::explain::Warning;
 use bitcost_analysis::metrics::{RunView, attribute};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::counters::{ForeignLoad, ForeignProgram};
@@ -15,18 +13,7 @@ use bitcost_testkit::assert_says;
 
 use crate::common::{Made, STUDY, ended, findings, log, plain, text};
 
-/// The embedded studies of which a terminal has room for all cells.
-const STUDIES: [&str; 4] = [
-    include_str!("../../../../studies/constant-rate.toml"),
-    include_str!("../../../../studies/not-all-mbits.toml"),
-    include_str!("../../../../studies/packets-per-second.toml"),
-    include_str!("../../../../studies/lab15.toml"),
-];
-
 const FOLDER: &str = "bitcost-runs/2026-07-27T10-00-00-lab15";
-
-/// The lines that a terminal of 24 has for an answer, with the prompt below it.
-const LINES: usize = 23;
 
 fn answer(events: &[Event]) -> String {
     study_answer(&findings(events), FOLDER)
@@ -78,47 +65,7 @@ fn partly(cell: &Cell, run: &PlannedRun, last: u32) -> Made {
 }
 
 #[test]
-fn long_caveats_leave_every_cell_of_an_embedded_study_its_row() {
-    for study in STUDIES {
-        let events = log(study, 2, without_threads);
-        let mut execution = findings(&events);
-        for name in ["emulator_trouble", "foreign_load", "wire_limits"] {
-            let long = format!("{name}: {}", "a long caveat about the figures ".repeat(8));
-            execution.explanation.warnings.push(Warning {
-                name,
-                weight: 1.0,
-                cells: Vec::new(),
-                found: long.clone(),
-                remedy: "measure again",
-                headline: Some(long),
-            });
-        }
-        let answer = study_answer(&execution, FOLDER);
-        assert!(answer.lines().count() <= LINES, "{answer}");
-        assert!(
-            answer.lines().all(|line| line.chars().count() <= 80),
-            "{answer}"
-        );
-        for cell in &execution.summary.cells {
-            let name: String = cell.name().chars().take(30).collect();
-            assert!(
-                answer.lines().any(|line| line.starts_with(&name)),
-                "{name}\n{answer}"
-            );
-        }
-        assert!(!answer.contains("more cell"), "{answer}");
-        assert!(answer.contains("\ncaveat"), "{answer}");
-        assert!(
-            ["show", "explain", "report", FOLDER]
-                .iter()
-                .all(|word| answer.contains(word)),
-            "{answer}"
-        );
-    }
-}
-
-#[test]
-fn where_there_is_room_a_caveat_is_whole() {
+fn a_caveat_is_whole() {
     let answer = answer(&log(STUDY, 3, without_threads));
     assert!(!answer.contains('…'), "{answer}");
     let caveats = labelled(&answer, "caveat");
@@ -132,7 +79,7 @@ fn where_there_is_room_a_caveat_is_whole() {
 
 #[test]
 fn costs_of_some_runs_leave_no_column_out() {
-    let study = STUDIES[1];
+    let study = include_str!("../../../../studies/not-all-mbits.toml");
     let events = log(study, 3, |cell, run| match run.block {
         0 => without_threads(cell, run),
         _ => ended(cell, &plain(cell, run)),

@@ -4,7 +4,6 @@ mod factors;
 mod found;
 mod hosts;
 mod order;
-mod packaging;
 mod runs;
 mod two_regimes;
 
@@ -12,7 +11,7 @@ pub use found::{RunFacts, Study, Warning};
 
 type Check = fn(&Study) -> Vec<Warning>;
 
-const CHECKS: [Check; 12] = [
+const CHECKS: [Check; 11] = [
     runs::too_few,
     order::drift,
     factors::together,
@@ -21,7 +20,6 @@ const CHECKS: [Check; 12] = [
     runs::foreign_load,
     runs::emulator_trouble,
     runs::limited_by_wire,
-    packaging::nothing_to_merge,
     two_regimes::found,
     hosts::governor,
     hosts::frequency,
