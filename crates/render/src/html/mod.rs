@@ -49,9 +49,6 @@ const SCRIPT: &str = include_str!("page.js");
 /// Nothing may be loaded from any address, whatever the page holds.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
-/// The heading of the pictures and tables with the document's figures.
-const DOCUMENT: &str = "Compared with the document";
-
 /// The length in bytes up to which an answer is set in large letters.
 const SHORT: usize = 180;
 

@@ -17,7 +17,6 @@ use bitcost_service::link::Link;
 use bitcost_service::policy::Rules;
 use bitcost_service::{Event, FRONT_VERB, Fronts, OwnKey, Service};
 
-use super::Arguments;
 use super::clients::{ClientLines, from};
 use super::listening::{self, cannot_listen};
 use super::log::Log;
@@ -47,6 +46,13 @@ pub struct Place {
     allow_settings: Vec<String>,
 }
 
+/// What a test may have at most; what is absent has its default.
+pub struct Most {
+    pub rate_bps: Option<u64>,
+    pub duration: Option<Duration>,
+    pub flows: Option<u16>,
+}
+
 impl Place {
     /// The folder: the one that is named, else the one that systemd gives (`STATE_DIRECTORY`,
     /// systemd.exec(5)), else the default.
@@ -62,15 +68,15 @@ impl Place {
         })
     }
 
-    fn rules(&self, limits: &Arguments) -> Rules {
+    fn rules(&self, limits: &Most) -> Rules {
         let default = Rules::default();
         let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
         Rules {
             settings: self.allow_settings.clone(),
             interfaces: self.interface.clone(),
-            max_rate_bps: limits.max_rate,
-            max_duration_s: limits.max_duration.map_or(default.max_duration_s, seconds),
-            max_flows: limits.max_flows.map_or(default.max_flows, u32::from),
+            max_rate_bps: limits.rate_bps,
+            max_duration_s: limits.duration.map_or(default.max_duration_s, seconds),
+            max_flows: limits.flows.map_or(default.max_flows, u32::from),
         }
     }
 
@@ -118,7 +124,7 @@ fn setting(text: &str) -> Result<String, String> {
 }
 
 /// Serves until it is stopped.
-pub fn run(place: &Place, limits: &Arguments) -> Result<(), Failure> {
+pub fn run(place: &Place, limits: &Most) -> Result<(), Failure> {
     let stop = stop_on_signals()?;
     // Where the limit cannot be raised, fewer connections are taken.
     let _ = bitcost_sys::process::raise_open_files();

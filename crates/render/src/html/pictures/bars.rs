@@ -3,7 +3,7 @@
 use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::statistics::Interval;
 
-use super::{Picture, ROWS, note_rows, words};
+use super::picture::{Picture, ROWS, note_rows, words};
 use crate::html::chart::{Axis, Chart, Mark, Marks, Trace};
 
 /// What a picture of bars shows.

@@ -6,7 +6,7 @@ use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::statistics::{Interval, quantile_of_sorted};
 
-use super::{Picture, ROWS, by_cell, named, note_rows, points, words};
+use super::picture::{Picture, ROWS, by_cell, named, note_rows, points, words};
 use crate::html::chart::{Axis, Chart, Mark, Marks, Quartiles, Trace};
 use crate::number;
 

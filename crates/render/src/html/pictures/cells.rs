@@ -6,7 +6,9 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::summary::measured;
 
-use super::{Bars, Picture, Series, bars_caption, by_levels, curve, named};
+use super::bars::{Bars, Series};
+use super::curve;
+use super::picture::{Picture, bars_caption, by_levels, named};
 use crate::answer::{stacked, total};
 use crate::number;
 

@@ -9,7 +9,7 @@ use bitcost_analysis::summary::{lines_along, numeric_factor};
 use bitcost_study::{Bars, Picture as Wanted, PictureKind};
 
 use super::bars::DOCUMENT;
-use super::{Picture, bars_caption, by_cell, named, words};
+use super::picture::{Picture, bars_caption, by_cell, named, words};
 use crate::html::chart::{Axis, Chart, Mark, Marks, Trace, range};
 
 /// Cells from which a picture with a bar for each is longer than a screen.

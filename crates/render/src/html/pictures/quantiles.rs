@@ -6,7 +6,7 @@ use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::statistics::{Interval, quantile_of_sorted};
 use bitcost_study::Scale;
 
-use super::{Picture, by_cell, named, points, words};
+use super::picture::{Picture, by_cell, named, points, words};
 use crate::html::chart::{Axis, Chart, Mark, Marks, Trace};
 use crate::number;
 

@@ -6,7 +6,7 @@ use bitcost_analysis::frame::{Stretch, Table, Value, stretches};
 use bitcost_model::record::Role;
 use bitcost_study::Scale;
 
-use super::{Picture, by_cell};
+use super::picture::{Picture, by_cell};
 use crate::html::chart::{Axis, Chart, Mark, Marks, Trace};
 use crate::number;
 use bitcost_analysis::statistics::Interval;

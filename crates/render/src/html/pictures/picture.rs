@@ -1,0 +1,107 @@
+//! One picture, and what the kinds of pictures share: points, words at marks, and the order of cells.
+
+use bitcost_analysis::cells::CellSummary;
+use bitcost_analysis::findings::Findings;
+use bitcost_analysis::frame::Table;
+use bitcost_analysis::metrics::Metric;
+use bitcost_analysis::statistics::Interval;
+use bitcost_model::study::Label;
+
+use crate::coverage;
+use crate::html::chart::Chart;
+use crate::number;
+
+/// One picture with the numbers behind it.
+#[derive(Default)]
+pub(crate) struct Picture {
+    /// Its file's name without the ending.
+    pub file: String,
+    pub title: String,
+    /// How to read it.
+    pub caption: String,
+    pub chart: Chart,
+    pub numbers: Table,
+    /// What is not drawn.
+    pub note: Option<String>,
+}
+
+/// The most cells that have a row in a picture.
+pub(super) const ROWS: usize = 60;
+
+/// The most points of a picture, and of one of its lines or clouds.
+const ALL_POINTS: usize = 5000;
+const POINTS: usize = 1000;
+
+/// The most points that each of the picture's lines or clouds has: at least `least`.
+pub(super) fn points(lines: usize, least: usize) -> usize {
+    (ALL_POINTS / lines.max(1)).clamp(least, POINTS)
+}
+
+/// What the pointer shows at a mark: `1024, TCP: 5.83 [5.10, 6.01] µs/KiB`.
+pub(super) fn words(name: &str, interval: &Interval, unit: &str) -> String {
+    let words = format!("{name}: {} {unit}", number::interval(interval));
+    words.trim_end().to_owned()
+}
+
+/// The text at an axis: the unit, because the picture's title says the rest.
+pub(super) fn named(metric: &Metric) -> &'static str {
+    match metric.unit {
+        "" => metric.title,
+        unit => unit,
+    }
+}
+
+/// Each cell with the metric in used runs: the numbers of these runs, from 1, and their values, in the order of runs.
+pub(super) fn by_cell<'a>(
+    execution: &'a Findings,
+    metric: &Metric,
+) -> Vec<(&'a CellSummary, Vec<(u32, f64)>)> {
+    let summary = &execution.summary;
+    let mut cells: Vec<_> = summary
+        .cells
+        .iter()
+        .map(|cell| (cell, Vec::new()))
+        .collect();
+    for run in &summary.runs {
+        if let (Some(value), Some((_, values))) = (run.used_value(metric), cells.get_mut(run.cell))
+        {
+            values.push((run.run + 1, value));
+        }
+    }
+    cells.retain(|(_, values)| !values.is_empty());
+    cells.sort_by_cached_key(|(cell, _)| by_levels(execution, cell));
+    cells
+}
+
+/// The sort key of a cell: the first factor varies slowest, numbers are in ascending order, words in the order of the
+/// study and after numbers.
+pub(super) fn by_levels(execution: &Findings, cell: &CellSummary) -> Vec<(i64, usize)> {
+    let place = |(name, label): &(String, Label)| {
+        let factor = execution.summary.study.factor(name);
+        let levels = factor.map_or(&[][..], |factor| &factor.levels);
+        let place = levels.iter().position(|level| level.label == *label);
+        match label {
+            Label::Number(number) => (*number, 0),
+            Label::Text(_) => (i64::MAX, place.unwrap_or(levels.len())),
+        }
+    };
+    cell.levels.iter().map(place).collect()
+}
+
+/// A caption that says what the bars are, if the cells have any.
+pub(super) fn bars_caption<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> String {
+    let (several, one): (Vec<_>, Vec<_>) = cells.partition(|cell| cell.runs > 1);
+    if several.is_empty() {
+        return "One run each, so there are no intervals.".to_owned();
+    }
+    let words = coverage::intervals(several.into_iter());
+    match one.is_empty() {
+        true => format!("Medians with their {words}."),
+        false => format!("Medians with their {words}; cells of one run have none."),
+    }
+}
+
+/// The sentence under a picture that does not show every cell.
+pub(super) fn note_rows(all: usize) -> Option<String> {
+    (all > ROWS).then(|| format!("The first {ROWS} of {all} cells are drawn."))
+}
