@@ -138,9 +138,9 @@ fn judge(options: &str, document: &Value) {
     match options {
         // Whole blocks of 128 KiB, as a server of iperf3 sends them.
         "-n 100000000 -R" => assert_eq!([sent, received], [763 << 17; 2]),
-        // The client ends early where it reads a block in parts, with a server of iperf3, too.
+        // A client that reads a block in parts counts each part, and may end the test before the server's hundredth block.
         "-k 100 -R" | "-k 100 -R -P 2" => {
-            assert_eq!(sent, 100 << 17);
+            assert!(sent <= 100 << 17, "{sent}");
             assert!(received <= sent, "{received} of {sent}");
         }
         // Either side's hundredth block ends it.
