@@ -3,16 +3,18 @@
 
 use bitcost_analysis::caveat::Caveat;
 use bitcost_analysis::cells::{COVERED_FROM, CellSummary, RECEIVE_DEMAND, has};
-use bitcost_analysis::explain::{ExplainedCell, Explanation, OTHERS_PCT, Verdict};
+use bitcost_analysis::explain::{ExplainedCell, Explanation, Limiter, OTHERS_PCT, Warning};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Better, Metric, metric};
 use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::{Answered, Summary, measured, shown_metrics};
+use bitcost_model::study::phrase;
 use bitcost_model::units::counted;
 use bitcost_study::{Place, Sentence, Word};
 
 use crate::notes::why_missing;
 use crate::number;
+use crate::words::around;
 
 /// The most caveats of warnings, and the weight of a figure that is absent, which misleads nobody.
 const CAVEATS: usize = 3;
@@ -43,9 +45,8 @@ impl Answer {
     pub fn of(findings: &Findings) -> Answer {
         let summary = &findings.summary;
         let warnings = &findings.explanation.warnings;
-        let caveat = |warning: &bitcost_analysis::explain::Warning| {
-            Some(Caveat::new(warning.weight, warning.headline.clone()?))
-        };
+        let caveat =
+            |warning: &Warning| Some(Caveat::new(warning.weight, warning.headline.clone()?));
         let mut caveats: Vec<Caveat> = warnings.iter().filter_map(caveat).take(CAVEATS).collect();
         let others = warnings.len() - caveats.len();
         caveats.extend(without_cost(summary).map(|words| Caveat::new(ABSENT, words)));
@@ -203,24 +204,19 @@ fn overlap(low: &Interval, high: &Interval) -> bool {
 /// their intervals.
 fn costs(summary: &Summary) -> Option<String> {
     let metrics = stacked(summary);
+    let (name, unit) = (metrics.first()?.name, metrics[0].unit);
     let requested = &summary.study.answer;
-    let is_requested =
-        requested.is_empty() || requested.iter().any(|name| *name == metrics[0].name);
-    if metrics.len() < 2 || !is_requested {
+    if metrics.len() < 2 || !(requested.is_empty() || requested.iter().any(|of| of == name)) {
         return None;
     }
     let cells = ranked(summary, &metrics);
     let ((cheap, low), (dear, high)) = (cells.first()?, cells.last()?);
-    if overlap(low, high) || low.value <= 0.0 {
-        return None;
-    }
-    let what = metrics[0].unit.rsplit('/').next().unwrap_or("KiB");
-    let [most, least, factor] = [high.value, low.value, high.value / low.value].map(number::plain);
-    // No line ends within a cell's name.
-    let [dear, cheap] = [dear, cheap].map(|cell| cell.name().replace(' ', "\u{a0}"));
-    Some(format!(
-        "Sending and receiving one {what} costs {most} µs of CPU time with {dear} and {least} µs with {cheap}, a factor of {factor}."
-    ))
+    let [dear, cheap] = [(dear, high), (cheap, low)].map(|(cell, cost)| {
+        // No line ends within a cell's name.
+        let name = cell.name().replace(' ', "\u{a0}");
+        format!("{} {unit} with {name}", number::plain(cost.value))
+    });
+    (!overlap(low, high)).then(|| format!("Sending and receiving costs {dear} and {cheap}."))
 }
 
 /// The study's comparison of the first metric of its answer, or else where that is highest and lowest.
@@ -231,54 +227,40 @@ fn first(summary: &Summary) -> String {
         return "No run has a result that can be used.".to_owned();
     };
     let changes = summary.improvements.iter().filter_map(|improvement| {
-        let (_, ratio) = improvement
-            .figures
-            .iter()
-            .find(|(name, ratio)| *name == metric.name && ratio.value.is_normal())?;
+        let mut figures = improvement.figures.iter();
+        let (_, ratio) =
+            figures.find(|(name, ratio)| *name == metric.name && ratio.value.is_normal())?;
         // An improvement is above 1 where the new side is better.
         let ratio = match metric.better {
             Better::Lower => ratio.map(f64::recip),
             Better::Higher | Better::Neither => *ratio,
         };
-        let levels = improvement
-            .levels
-            .iter()
-            .map(|(_, label)| format!(" {label}"));
-        Some(format!("{}{}", bounded(&ratio), levels.collect::<String>()))
+        let levels = around(" ", &phrase(&improvement.levels), "");
+        Some(format!("×{}{levels}", number::interval(&ratio)))
     });
     let changes: Vec<String> = changes.collect();
     if let (Some(one), false) = (summary.improvements.first(), changes.is_empty()) {
         let (factor, from, to) = (&one.factor, &one.from, &one.to);
-        return format!(
-            "{} from {factor} = {from} to {to}: {}.",
-            metric.title,
-            changes.join("; ")
-        );
+        let (title, changes) = (metric.title, changes.join("; "));
+        return format!("{title} from {factor} = {from} to {to}: {changes}.");
     }
     let cells = ranked(summary, &[metric]);
     let shown = |(cell, value): &(&CellSummary, Interval)| {
-        let words = format!("{} {}", number::interval(value), metric.unit);
-        match summary.cells.len() {
-            1 => words.trim_end().to_owned(),
-            _ => format!("{} with {}", words.trim_end(), cell.name()),
-        }
+        let unit = around(" ", metric.unit, "");
+        let name = match summary.cells.len() {
+            1 => String::new(),
+            _ => format!(" with {}", cell.name()),
+        };
+        format!("{}{unit}{name}", number::interval(value))
     };
     let (low, high) = (&cells[0], &cells[cells.len() - 1]);
     let title = lowered(metric.title);
+    let (least, most) = (shown(low), shown(high));
     match (cells.len(), overlap(&low.1, &high.1)) {
-        (1, _) => format!("{}: {}.", metric.title, shown(low)),
-        (_, true) => format!(
-            "No difference of {title} is measurable: {} to {}.",
-            shown(low),
-            shown(high)
-        ),
-        (_, false) => format!("Highest {title}: {}; lowest: {}.", shown(high), shown(low)),
+        (1, _) => format!("{}: {least}.", metric.title),
+        (_, true) => format!("No difference of {title} is measurable: {least} to {most}."),
+        (_, false) => format!("Highest {title}: {most}; lowest: {least}."),
     }
-}
-
-/// `×0.50 [0.48, 0.52]`
-fn bounded(ratio: &Interval) -> String {
-    format!("×{}", number::interval(ratio))
 }
 
 /// A title within a sentence: `throughput`, but `CPU time` unchanged.
@@ -304,27 +286,22 @@ pub(crate) fn of_cells(explanation: &Explanation) -> String {
     }
     found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let verdicts = || explanation.cells.iter().filter_map(ExplainedCell::verdict);
-    let limiters = match &found[..] {
-        [] => "no run that can be explained".to_owned(),
-        // What one cell lacks is what all lack: a window that is too short, probes that are off.
-        [(limiter, _)] if verdicts().all(|verdict| verdict.limiter().is_unknown()) => {
-            let why = verdicts().map(|verdict| verdict.chosen.detail);
-            with_detail(limiter.clone(), &why.take(1).collect::<String>())
-        }
-        [(limiter, _)] => limiter.clone(),
-        several => {
-            let part = |(words, count): &(String, usize)| {
-                format!("{words} in {}", counted(*count, "cell"))
-            };
-            several.iter().map(part).collect::<Vec<_>>().join("; ")
-        }
+    let part = |(words, count): &(String, usize)| match &found[..] {
+        [_] => words.clone(),
+        _ => format!("{words} in {}", counted(*count, "cell")),
     };
-    match (
-        verdicts()
-            .filter(|verdict| verdict.others.is_some())
-            .count(),
-        explanation.cells.len(),
-    ) {
+    let mut limiters = found.iter().map(part).collect::<Vec<_>>().join("; ");
+    if found.is_empty() {
+        limiters = "no run that can be explained".to_owned();
+    } else if verdicts().all(|verdict| verdict.limiter().is_unknown()) {
+        // What one cell lacks is what all lack: a window that is too short, probes that are off.
+        let why = verdicts().next().map(|verdict| verdict.chosen.detail);
+        limiters += &around(": ", &why.unwrap_or_default(), "");
+    }
+    let disturbed = verdicts()
+        .filter(|verdict| verdict.others.is_some())
+        .count();
+    match (disturbed, explanation.cells.len()) {
         (0, _) => limiters,
         (count, all) => format!(
             "other programs took over {OTHERS_PCT} % of a CPU in {count} of {all} cells; {limiters}"
@@ -339,31 +316,17 @@ pub(crate) fn of_cell(limiter: Option<&ExplainedCell>) -> String {
     };
     let shares = cell.shares();
     let words = if shares.len() > 1 {
-        let share = |(limiter, share): &(bitcost_analysis::explain::Limiter, f64)| {
-            format!("{limiter} {:.0} %", 100.0 * share)
-        };
+        let share = |(limiter, share): &(Limiter, f64)| format!("{limiter} {:.0} %", 100.0 * share);
         shares.iter().map(share).collect::<Vec<_>>().join(", ")
     } else {
         let confidence = match verdict.limiter().is_unknown() {
             true => String::new(),
             false => format!(" ({})", verdict.confidence.words()),
         };
-        with_detail(
-            format!("{}{confidence}", verdict.limiter()),
-            &verdict.chosen.detail,
-        )
+        let detail = around(": ", &verdict.chosen.detail, "");
+        format!("{}{confidence}{detail}", verdict.limiter())
     };
-    others_first(&verdict, words)
-}
-
-fn with_detail(words: String, detail: &str) -> String {
-    words + &crate::words::around(": ", detail, "")
-}
-
-/// The words on a limiter, after the load of other programs where that is much.
-fn others_first(verdict: &Verdict, words: String) -> String {
-    match &verdict.others {
-        Some(others) => format!("{others}; {words}"),
-        None => words,
-    }
+    // The load of other programs is first where that is much.
+    let others = verdict.others.as_ref().map(ToString::to_string);
+    around("", &others.unwrap_or_default(), "; ") + &words
 }

@@ -5,15 +5,10 @@ use serde_json::json;
 
 use crate::json_parts::{levels_json, without_null};
 use crate::lines::Lines;
-use crate::markdown_table::{escape, markdown_table};
+use crate::markdown_table::escape;
 use crate::number;
 use crate::titles::named;
 use bitcost_analysis::compare::{Change, ComparedCell, Comparison, Shift, Unmatched, Verdict};
-use bitcost_analysis::frame::{Table, Value};
-
-/// The columns that are left out first where there is little room: blocks on each side, and medians.
-pub(crate) const BLOCKS: &str = "blocks";
-pub(crate) const MEDIANS: [&str; 2] = ["old", "new"];
 
 /// The comparison in Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
@@ -32,7 +27,7 @@ pub fn comparison_markdown(comparison: &Comparison) -> String {
         escape(old),
         escape(new),
         comparison_tally(comparison),
-        markdown_table(&table(comparison)),
+        comparison_lines(comparison).markdown(),
         comparison_method(comparison)
     )
 }
@@ -144,70 +139,52 @@ pub fn comparison_tally(comparison: &Comparison) -> String {
     }
 }
 
-/// The comparison as lines of words, one per cell and metric.
+/// Every change in words, one per cell and metric.
 pub fn comparison_lines(comparison: &Comparison) -> Lines {
-    let words = |value: Value| match value {
-        Value::Text(words) => words,
-        _ => "-".to_owned(),
-    };
-    let table = table(comparison);
-    let rows = table.rows.into_iter();
-    let rows = rows.map(|row| row.into_iter().map(words).collect());
-    Lines::new(table.columns, rows)
-}
-
-fn table(comparison: &Comparison) -> Table {
-    let mut table = Table::new(["cell", "metric", "old", "new", BLOCKS, "change", "verdict"]);
     let median = |median: Option<f64>| median.map_or("-".to_owned(), number::plain);
     let row = |(cell, change): (&ComparedCell, &Change)| {
         let ((old, new), (old_blocks, new_blocks)) = (change.medians, change.blocks);
-        let words = [cell.name(), named(change.metric), median(old), median(new)];
-        let others = [
+        vec![
+            cell.name(),
+            named(change.metric),
+            median(old),
+            median(new),
             format!("{old_blocks}, {new_blocks}"),
             shown(change),
             change.verdict.name().to_owned(),
-        ];
-        words.into_iter().chain(others).map(Value::Text).collect()
+        ]
     };
-    table.rows.extend(in_order(comparison).into_iter().map(row));
-    table
+    let header = [
+        "cell", "metric", "old", "new", "blocks", "change", "verdict",
+    ];
+    Lines::new(header, in_order(comparison).into_iter().map(row))
 }
 
 /// Every change with its cell: what got worse, the most first, what is missing, what got better,
 /// what else changed, what cannot be determined, and what is the same.
 pub(crate) fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)> {
-    let place = |verdict: Verdict| match verdict {
-        Verdict::Worse => 0,
-        Verdict::Missing => 1,
-        Verdict::Better => 2,
-        Verdict::Changed => 3,
-        Verdict::CannotTell => 4,
-        Verdict::Same => 5,
-        Verdict::NotComparable => 6,
-    };
-    let size = |change: &Change| {
-        let shift = change.shift.map_or(0.0, |shift| shift.change().value);
+    let place = |change: &Change| {
+        let order = match change.verdict {
+            Verdict::Worse => 0,
+            Verdict::Missing => 1,
+            Verdict::Better => 2,
+            Verdict::Changed => 3,
+            Verdict::CannotTell => 4,
+            Verdict::Same => 5,
+            Verdict::NotComparable => 6,
+        };
         let is_ratio = matches!(change.shift, Some(Shift::Ratio(_)));
-        (is_ratio, shift.abs())
+        (order, change.verdict.is_change() && is_ratio)
+    };
+    let size = |change: &Change| match change.verdict.is_change() {
+        true => change.shift.map_or(0.0, |shift| shift.change().value.abs()),
+        false => 0.0,
     };
     let cells = comparison.cells.iter();
     let mut all: Vec<_> = cells
         .flat_map(|cell| cell.changes.iter().map(move |change| (cell, change)))
         .collect();
-    all.sort_by(|(_, a), (_, b)| {
-        let is_ranked = a.verdict.is_change();
-        let by_size = || {
-            let ((a_ratio, a_size), (b_ratio, b_size)) = (size(a), size(b));
-            (a_ratio.cmp(&b_ratio)).then(b_size.total_cmp(&a_size))
-        };
-        place(a.verdict).cmp(&place(b.verdict)).then_with(|| {
-            if is_ranked {
-                by_size()
-            } else {
-                std::cmp::Ordering::Equal
-            }
-        })
-    });
+    all.sort_by(|(_, a), (_, b)| place(a).cmp(&place(b)).then(size(b).total_cmp(&size(a))));
     all
 }
 

@@ -3,8 +3,6 @@
 
 mod answer;
 mod calibration;
-mod cell_list;
-mod column_width;
 pub mod comparison;
 mod comparison_headline;
 pub mod comparison_text;
@@ -16,7 +14,6 @@ pub mod explained;
 pub mod export;
 mod figure;
 mod first_run;
-mod grid;
 pub mod html;
 mod imported;
 mod improve;

@@ -29,9 +29,7 @@ pub(crate) fn text(run: &RunView) -> String {
         Err(reason) => return format!("no loss ledger: {reason}\n"),
     };
     let mut text = String::from("losses, in packets:\n");
-    for line in table(&ledger).table(WIDTH).to_string().lines() {
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
+    text += &table(&ledger).text(WIDTH);
     if !ledger.recovery.is_empty() {
         let words = ledger.recovery.iter();
         let words: Vec<String> = words
@@ -42,12 +40,10 @@ pub(crate) fn text(run: &RunView) -> String {
     text
 }
 
-pub(crate) fn table(ledger: &LossLedger) -> Lines {
+fn table(ledger: &LossLedger) -> Lines {
     let header = ["", "counter", "packets", "segments or datagrams"];
-    let plain = |words: &str, count: String| {
-        let row = [words.to_owned(), String::new(), String::new(), count];
-        (false, row.to_vec())
-    };
+    let plain =
+        |words: &str, count: String| vec![words.to_owned(), String::new(), String::new(), count];
     let mut rows = vec![plain("sent", ledger.sent.to_string())];
     if ledger.copies > 0 {
         rows.push(plain(
@@ -56,7 +52,7 @@ pub(crate) fn table(ledger: &LossLedger) -> Lines {
         ));
     }
     rows.push(plain("delivered", ledger.delivered.to_string()));
-    rows.extend(ledger.drops.iter().map(|drops| (false, row(drops))));
+    rows.extend(ledger.drops.iter().map(row));
     rows.push(plain("unexplained", ledger.unexplained().to_string()));
     if let Some(count) = ledger.retransmitted {
         rows.push(plain("retransmitted", count.to_string()));
@@ -66,10 +62,7 @@ pub(crate) fn table(ledger: &LossLedger) -> Lines {
         let reported = spurious.reported.map(|count| count.to_string());
         rows.extend(reported.map(|count| plain("reported as duplicates (DSACK)", count)));
     }
-    Lines {
-        header: header.map(str::to_owned).to_vec(),
-        rows,
-    }
+    Lines::new(header, rows)
 }
 
 fn row(drops: &Drops) -> Vec<String> {

@@ -8,9 +8,9 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::improve::Ladder;
 use std::fmt::Write;
 
-use crate::lines::Lines;
-use crate::notes::{notes, statements};
+use crate::notes::notes;
 use crate::several::{evidence, figures_table};
+use crate::statements::statement_lines;
 use crate::tables::{COLUMNS, MetricTables, tables};
 use crate::text::head;
 
@@ -62,21 +62,20 @@ pub fn markdown_summary(summary: &Summary) -> String {
             if let Some(place) = place {
                 let _ = write!(text, "\n{}\n", escape(&place));
             }
-            text.push('\n');
-            words_table(&mut text, &lines);
+            let _ = write!(text, "\n{}", lines.markdown());
         }
     }
     text.push('\n');
     for note in notes(summary) {
-        let mark = note.mark.trim_start_matches("- ");
-        let _ = writeln!(text, "- {mark}{}", escape(&note.words));
+        let _ = writeln!(text, "- {}{}", note.mark, escape(&note.words));
     }
-    let statements = statements(summary);
+    let statements = statement_lines(&summary.checks);
     if !statements.is_empty() {
         text.push_str("\n### Statements of the document, tested on these runs\n\n");
-        statements
-            .iter()
-            .for_each(|line| text += &format!("- {}\n", escape(line.trim())));
+        statements.iter().for_each(|line| {
+            let words = format!("{}{}", line.mark, line.words);
+            text += &format!("- {}\n", escape(words.trim()));
+        });
     }
     text
 }
@@ -84,31 +83,9 @@ pub fn markdown_summary(summary: &Summary) -> String {
 /// The answer of a ladder, its table, and what was not tried.
 fn markdown_ladder(ladder: &Ladder) -> String {
     let mut text = format!("{}\n\n", escape(&ladder_sentences(ladder).join(" ")));
-    words_table(&mut text, &ladder_lines(ladder));
+    text += &ladder_lines(ladder).markdown();
     for (mark, words) in ladder_paragraphs(ladder) {
         let _ = write!(text, "\n{}\n", escape(&format!("{mark}{words}")));
     }
     text + "\n"
-}
-
-fn words_table(text: &mut String, lines: &Lines) {
-    let mut line = |words: &[String]| {
-        let _ = writeln!(text, "| {} |", words.join(" | "));
-    };
-    line(
-        &lines
-            .header
-            .iter()
-            .map(|words| escape(words))
-            .collect::<Vec<_>>(),
-    );
-    let right = |column: usize| if column == 0 { "---" } else { "--:" }.to_owned();
-    line(&(0..lines.header.len()).map(right).collect::<Vec<_>>());
-    for (_, row) in &lines.rows {
-        line(
-            &row.iter()
-                .map(|words| escape(words.trim()))
-                .collect::<Vec<_>>(),
-        );
-    }
 }

@@ -1,39 +1,13 @@
 //! A table in Markdown, and words escaped for it.
 
-use bitcost_analysis::frame::{Table, Value};
+use bitcost_analysis::frame::Table;
 use bitcost_model::shown;
 
-use crate::number;
+use crate::lines::Lines;
 
 /// The table, with numbers to the right. Words cannot break out of their place in it.
 pub fn markdown_table(table: &Table) -> String {
-    let is_number = |column: usize| {
-        let mut values = table
-            .rows
-            .iter()
-            .map(|row| &row[column])
-            .filter(|value| **value != Value::Absent)
-            .peekable();
-        values.peek().is_some() && values.all(|value| !matches!(value, Value::Text(_)))
-    };
-    let mut text = row_line(table.columns.iter().map(|name| escape(name)));
-    text += &row_line(
-        (0..table.columns.len())
-            .map(|column| if is_number(column) { "--:" } else { "---" }.to_owned()),
-    );
-    for row in &table.rows {
-        text += &row_line(row.iter().map(|value| match value {
-            Value::Absent => "-".to_owned(),
-            Value::Whole(number) => number.to_string(),
-            Value::Number(value) => number::plain(*value),
-            Value::Text(words) => escape(words),
-        }));
-    }
-    text
-}
-
-fn row_line(fields: impl Iterator<Item = String>) -> String {
-    format!("| {} |\n", fields.collect::<Vec<_>>().join(" | "))
+    Lines::from(table).markdown()
 }
 
 /// Words of our own in a cell of a table, in which backquotes mark code. Outside of code, `<` would
@@ -84,21 +58,4 @@ pub fn escape(words: &str) -> String {
         }
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_mean_themselves() {
-        let mut table = Table::new(["a|b", "n"]);
-        table.rows.push(vec![
-            Value::from("x | y\n| <img src=x> [l](u)"),
-            Value::Number(1.694),
-        ]);
-        table.rows.push(vec![Value::Absent, Value::Whole(7)]);
-        let wanted = "| a\\|b | n |\n| --- | --: |\n| x \\| y \\| &lt;img src=x&gt; [l\\](u) | 1.69 |\n| - | 7 |\n";
-        assert_eq!(markdown_table(&table), wanted);
-    }
 }

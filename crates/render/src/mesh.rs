@@ -3,12 +3,12 @@
 
 use bitcost_analysis::mesh::{Different, MeshFindings, Named, Outlier};
 use bitcost_analysis::statistics::{Polished, Score};
-use bitcost_model::harmless_page;
 use bitcost_model::units::counted;
 use serde_json::{Value, json};
 
 use crate::answer::lowered;
 use crate::layout::{TextOptions, heading, paragraph};
+use crate::lines::Lines;
 use crate::number;
 
 /// Most hosts of a matrix of text.
@@ -116,8 +116,8 @@ fn spread_words(of: &MeshFindings) -> Option<String> {
     ))
 }
 
-/// The metric of each pair, senders in rows, with its title; absent where there are too many hosts for the width.
-pub(crate) fn matrix(of: &MeshFindings, width: usize) -> Option<[String; 2]> {
+/// The metric of each pair, senders in rows, with its title; absent where there are too many hosts.
+pub(crate) fn matrix(of: &MeshFindings) -> Option<(String, Lines)> {
     let hosts = &of.mesh.hosts;
     if hosts.len() > MATRIX {
         return None;
@@ -127,23 +127,19 @@ pub(crate) fn matrix(of: &MeshFindings, width: usize) -> Option<[String; 2]> {
         None => "·".to_owned(),
     };
     let receivers = 0..hosts.len();
-    let row = |sender: usize| receivers.clone().map(|to| value(sender, to)).collect();
-    let rows: Vec<Vec<String>> = receivers.clone().map(row).collect();
-    let words = rows.iter().flatten().chain(hosts);
-    let column = words.map(|words| words.chars().count()).max()? + 1;
-    let line = |first: &str, cells: &[String]| {
-        let cells = cells.iter().map(|words| format!("{words:>column$}"));
-        format!("{first:<column$}{}\n", cells.collect::<String>())
+    let row = |from: usize| {
+        let figures = receivers.clone().map(|to| value(from, to));
+        std::iter::once(hosts[from].clone())
+            .chain(figures)
+            .collect()
     };
-    let lines = hosts.iter().zip(&rows);
-    let lines = lines.map(|(host, cells)| line(host, cells));
-    let text = line("", hosts) + &lines.collect::<String>();
+    let rows = receivers.clone().map(row);
+    let header = std::iter::once(String::new()).chain(hosts.clone());
     let title = format!(
-        "{} in {} (senders in rows, receivers in columns)",
+        "{} in {} (senders down, receivers across)",
         of.metric.title, of.metric.unit
     );
-    let fits = column.saturating_mul(hosts.len() + 1) <= width;
-    fits.then(|| [title, harmless_page(&text)])
+    Some((title, Lines::new(header, rows)))
 }
 
 /// The answer, the outliers with their limiters, and the matrix.
@@ -157,7 +153,9 @@ pub fn mesh_text(of: &MeshFindings, title: &str, options: TextOptions) -> String
     if let Some(words) = spread_words(of) {
         text += &format!("\n{}", paragraph("", &words, width));
     }
-    if let Some([title, matrix]) = matrix(of, width) {
+    if let Some((title, matrix)) = matrix(of) {
+        // A matrix that is wider than the terminal is not broken.
+        let matrix = matrix.text(u16::MAX);
         text += &format!("\n{}{matrix}", paragraph("", &format!("{title}:"), width));
     }
     if of.scores.is_some() {

@@ -6,15 +6,13 @@ use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::summary::{Summary, measured};
-use bitcost_model::harmless;
 use bitcost_model::units::counted;
 
 use crate::answer::{Answer, stacked};
 use crate::figure::{figure, figure_marked};
 use crate::layout::{WIDTH, labelled, paragraph};
-
-/// The fewest and the most columns of a cell's name.
-const NAME: std::ops::RangeInclusive<usize> = 8..=32;
+use crate::lines::Lines;
+use crate::words::around;
 
 /// The most figures of a cell.
 const FIGURES: usize = 3;
@@ -72,72 +70,26 @@ fn table(summary: &Summary) -> String {
             };
             shown.unwrap_or("-".to_owned())
         });
-        std::iter::once(harmless(&cell.name()))
-            .chain(figures)
-            .collect()
+        std::iter::once(cell.name()).chain(figures).collect()
     };
-    let title = |metric: &&Metric| match metric.name {
-        name if name.starts_with("send_service_demand") => "send cost".to_owned(),
-        name if name.starts_with("receive_service_demand") => "receive cost".to_owned(),
-        _ => metric.title.to_lowercase(),
+    let title = |metric: &&Metric| {
+        let words = match metric.name {
+            name if name.starts_with("send_service_demand") => "send cost".to_owned(),
+            name if name.starts_with("receive_service_demand") => "receive cost".to_owned(),
+            _ => metric.title.to_lowercase(),
+        };
+        words + &around(", ", metric.unit, "")
     };
-    let named = |words: &mut dyn Iterator<Item = String>| {
-        std::iter::once(String::new()).chain(words).collect()
-    };
-    let mut rows = vec![
-        named(&mut metrics.iter().map(title)),
-        named(&mut metrics.iter().map(|metric| metric.unit.to_owned())),
-    ];
-    rows.extend(summary.cells.iter().map(row));
-    let mut text = aligned(&rows);
-    if rows.iter().flatten().any(|text| text.ends_with('*')) {
-        text += FEWER_RUNS;
+    let header = std::iter::once(String::new()).chain(metrics.iter().map(title));
+    let text = Lines::new(header, summary.cells.iter().map(row)).text(WIDTH as u16);
+    match text.contains('*') {
+        true => text + FEWER_RUNS,
+        false => text,
     }
-    text
 }
 
 /// The line below a table with asterisks.
 const FEWER_RUNS: &str = "* from fewer runs than the cell has; `bitcost show` prints how many\n";
-
-/// The columns of names, and of the figures for which there is room.
-fn widths(rows: &[Vec<String>]) -> (usize, Vec<usize>) {
-    let width = |column: usize| {
-        let lengths = rows.iter().map(|row| row[column].chars().count());
-        lengths.max().unwrap_or(0)
-    };
-    let name = width(0).clamp(*NAME.start(), *NAME.end());
-    let mut widths = Vec::new();
-    let mut used = name;
-    for column in 1..rows.first().map_or(1, Vec::len) {
-        used += 2 + width(column);
-        if used <= WIDTH {
-            widths.push(width(column));
-        }
-    }
-    (name, widths)
-}
-
-/// The rows with their columns aligned, without those for which there is no room.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let (name, widths) = widths(rows);
-    let line = |row: &Vec<String>| {
-        let mut line = format!("{:<name$}", cut(&row[0], name));
-        for (text, width) in row[1..].iter().zip(&widths) {
-            line += &format!("  {text:<width$}");
-        }
-        format!("{}\n", line.trim_end())
-    };
-    rows.iter().map(line).collect()
-}
-
-/// A name of at most this many letters.
-fn cut(name: &str, most: usize) -> String {
-    if name.chars().count() <= most {
-        return name.to_owned();
-    }
-    let kept: String = name.chars().take(most - 1).collect();
-    format!("{kept}…")
-}
 
 /// What changes the answer, the most first: runs that are not in it, costs that are not known,
 /// warnings; and how many other warnings there are.

@@ -1,47 +1,227 @@
 //! The tables of a summary, metric by metric.
 
-use crate::cell_list;
-use crate::grid::Grid;
+use std::collections::HashSet;
+
+use bitcost_analysis::cells::{CellSummary, has};
+use bitcost_analysis::metrics::{Metric, metric};
+use bitcost_analysis::summary::{Summary, tabled_metrics};
+use bitcost_model::imported::NOT_SAID;
+use bitcost_model::study::{Label, phrase};
+use bitcost_study::Factor;
+
+use crate::figure::figure;
 use crate::lines::Lines;
+use crate::number;
 use crate::titles::title;
-use bitcost_analysis::summary::Summary;
-use bitcost_analysis::summary::tabled_metrics;
+
+/// Levels of factors.
+type Levels = Vec<(String, Label)>;
+
+/// A table, with the words above it, such as the levels that are the same in all of it.
+type Placed = (Option<String>, Lines);
 
 /// The tables of one metric.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetricTables {
-    /// The metric's name.
-    pub metric: String,
     /// Its name for people, with its unit and its better side.
     pub title: String,
-    /// Each table, with the levels that are the same in all of it, if there are any.
-    pub tables: Vec<(Option<String>, Lines)>,
+    /// Each table, with the words above it.
+    pub tables: Vec<Placed>,
 }
 
 /// The number of columns of a table for which a page has room.
 pub const COLUMNS: usize = 12;
 
+/// The most factors whose levels are written alone; with more, each level has its factor's name.
+const FEW: usize = 2;
+
 /// Every table that is shown, as words. A table has a row per cell if the study's own table would
 /// have more than `columns` columns, or be mostly empty.
 pub fn tables(summary: &Summary, columns: usize) -> Vec<MetricTables> {
-    let is_listed = cell_list::is_needed(summary, columns);
-    let of = |metric: &str| {
-        let grids = || {
-            Grid::all(summary, metric)
-                .iter()
-                .map(|grid| (grid.place(), grid.lines()))
-                .collect()
+    let is_listed = is_list_needed(summary, columns);
+    let of = |name: &str| {
+        let mut tables = match is_listed {
+            true => vec![(None, cells(summary, name))],
+            false => grids(summary, name),
         };
-        let tables = if is_listed {
-            cell_list::cell_tables(summary, metric)
-        } else {
-            grids()
-        };
+        tables.extend(improvements(summary, name));
         MetricTables {
-            metric: metric.to_owned(),
-            title: title(metric),
+            title: title(name),
             tables,
         }
     };
     tabled_metrics(summary).into_iter().map(of).collect()
+}
+
+/// True if the study's table has more columns than `columns`, or if fewer than a third of its
+/// places have a cell.
+fn is_list_needed(summary: &Summary, columns: usize) -> bool {
+    let study = &summary.study;
+    let factor = study
+        .table
+        .columns
+        .as_deref()
+        .and_then(|name| study.factor(name));
+    let places = study.factors.iter().fold(1, |all: usize, factor| {
+        all.saturating_mul(factor.levels.len())
+    });
+    factor.is_some_and(|factor| factor.levels.len() > columns)
+        || summary.cells.len().saturating_mul(3) < places
+}
+
+/// A row of our figures, and below it one of the document's where it has some.
+fn pair(
+    name: String,
+    ours: Vec<Option<String>>,
+    theirs: Vec<Option<String>>,
+) -> Vec<(bool, Vec<String>)> {
+    let row = |name: String, all: Vec<Option<String>>, absent: &str| {
+        let words = all
+            .into_iter()
+            .map(|words| words.unwrap_or(absent.to_owned()));
+        std::iter::once(name).chain(words).collect()
+    };
+    let has_theirs = theirs.iter().any(Option::is_some);
+    let theirs = has_theirs.then(|| (true, row("  document".to_owned(), theirs, "")));
+    std::iter::once((false, row(name, ours, "-")))
+        .chain(theirs)
+        .collect()
+}
+
+/// The cells that have the metric, one below the other.
+fn cells(summary: &Summary, name: &str) -> Lines {
+    let factors = summary.study.factors.iter();
+    let factors: Vec<&str> = factors.map(|factor| factor.name.as_str()).collect();
+    let is_few = factors.len() <= FEW;
+    let head = if is_few {
+        factors.join(" · ")
+    } else {
+        "cell".to_owned()
+    };
+    let row = |cell: &CellSummary| {
+        let words = if is_few { cell.name() } else { named(cell) };
+        let theirs = cell.expected(name).map(|value| value.to_string());
+        pair(words, vec![figure(cell, name)], vec![theirs])
+    };
+    // Notes under the tables say which cells lack a value.
+    let has_one =
+        |cell: &&CellSummary| cell.figure(name).is_some() || cell.expected(name).is_some();
+    Lines {
+        header: vec![head, unit(name)],
+        rows: summary.cells.iter().filter(has_one).flat_map(row).collect(),
+    }
+}
+
+fn unit(name: &str) -> String {
+    metric(name).map_or_else(String::new, |metric| metric.unit.to_owned())
+}
+
+/// `message_size_bytes 1024, transport TCP`, without levels that a file does not give.
+fn named(cell: &CellSummary) -> String {
+    let levels = cell.levels.iter();
+    let given = levels.filter(|(_, label)| *label != Label::Text(NOT_SAID.to_owned()));
+    let words: Vec<String> = given
+        .map(|(factor, label)| format!("{factor} {label}"))
+        .collect();
+    if words.is_empty() {
+        cell.name()
+    } else {
+        words.join(", ")
+    }
+}
+
+/// The study's improvement at each combination of the other levels; absent where the study asks for
+/// none, and for a metric without a better side.
+fn improvements(summary: &Summary, name: &str) -> Option<Placed> {
+    let requested = summary.study.table.improvement.as_ref()?;
+    metric(name).filter(|metric| Metric::has_better_side(metric))?;
+    let rows = summary.improvements.iter().flat_map(|found| {
+        let words = match found.levels.is_empty() {
+            true => "all".to_owned(),
+            false => phrase(&found.levels),
+        };
+        let ours = found.figures.iter().find(|(known, _)| *known == name);
+        let ours = ours.map(|(name, ratio)| number::improvement(name, ratio));
+        let theirs = found.expected.iter().find(|(known, _)| known == name);
+        let theirs = theirs.map(|(_, ratio)| format!("×{}", number::plain(*ratio)));
+        pair(words, vec![ours], vec![theirs])
+    });
+    let title = format!("improvement, {} → {}:", requested.from, requested.to);
+    let header = vec!["cell".to_owned(), "ratio".to_owned()];
+    let rows = rows.collect();
+    Some((Some(title), Lines { header, rows }))
+}
+
+/// The study's tables of a metric: the levels of one factor down, those of another across; one per
+/// combination of the other factors' levels that has cells.
+fn grids(summary: &Summary, name: &str) -> Vec<Placed> {
+    let table = &summary.study.table;
+    let is_placed = |factor: &&Factor| {
+        factor.name == table.rows || Some(&factor.name) == table.columns.as_ref()
+    };
+    let others = summary
+        .study
+        .factors
+        .iter()
+        .filter(|factor| !is_placed(factor));
+    let grid = |fixed: Levels| {
+        let rows = existing(summary, &fixed, &table.rows);
+        let columns = match &table.columns {
+            Some(columns) => existing(summary, &fixed, columns),
+            None => vec![Levels::new()],
+        };
+        let words = fixed
+            .iter()
+            .map(|(factor, label)| format!("{factor} = {label}"));
+        let place = words.collect::<Vec<_>>().join(", ");
+        let place = (!place.is_empty()).then(|| format!("{place}:"));
+        let heads = columns.iter().map(|column| match &column[..] {
+            [(_, label)] => label.to_string(),
+            _ => unit(name),
+        });
+        let row = |row: &Levels| {
+            let at = |column: &Levels| summary.cell(&[&fixed[..], column, row].concat());
+            let ours = |column| figure(at(column)?, name);
+            let theirs = |column| Some(at(column)?.expected(name)?.to_string());
+            let (ours, theirs) = (columns.iter().map(ours), columns.iter().map(theirs));
+            pair(row[0].1.to_string(), ours.collect(), theirs.collect())
+        };
+        let lines = Lines {
+            header: std::iter::once(table.rows.clone()).chain(heads).collect(),
+            rows: rows.iter().flat_map(row).collect(),
+        };
+        (!rows.is_empty()).then_some((place, lines))
+    };
+    combinations(others).into_iter().filter_map(grid).collect()
+}
+
+/// The levels of a factor for which there is a cell with these levels, in the study's order.
+fn existing(summary: &Summary, fixed: &Levels, factor: &str) -> Vec<Levels> {
+    let cells = summary.cells.iter().filter(|cell| has(&cell.levels, fixed));
+    let there: HashSet<&(String, Label)> = cells.flat_map(|cell| &cell.levels).collect();
+    let levels = summary
+        .study
+        .factor(factor)
+        .map_or(&[][..], |factor| &factor.levels);
+    let levels = levels
+        .iter()
+        .map(|level| (factor.to_owned(), level.label.clone()));
+    levels
+        .filter(|level| there.contains(level))
+        .map(|level| vec![level])
+        .collect()
+}
+
+/// Every combination of the factors' levels, the first factor slowest; one empty combination where
+/// there are none.
+fn combinations<'a>(factors: impl Iterator<Item = &'a Factor>) -> Vec<Levels> {
+    factors.fold(vec![Levels::new()], |fixed, factor| {
+        let extend = |levels: &Levels| {
+            let with = factor.levels.iter().map(|level| {
+                let level = (factor.name.clone(), level.label.clone());
+                [&levels[..], &[level]].concat()
+            });
+            with.collect::<Vec<Levels>>()
+        };
+        fixed.iter().flat_map(extend).collect()
+    })
 }

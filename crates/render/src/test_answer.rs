@@ -1,4 +1,4 @@
-//! The answer of `bitcost test` in at most twelve lines: what ran where, throughput, loss, cost, the
+//! The answer of `bitcost test` in a few lines: what ran where, throughput, loss, cost, the
 //! bottleneck, and caveats.
 
 use bitcost_analysis::explain::{ExplainedCell, stop_others};
@@ -15,12 +15,6 @@ use crate::layout::{WIDTH, labelled, paragraph};
 use crate::losses::sentence;
 use crate::number;
 use crate::single_run::{throughput, two_regimes, what_intervals_hold, with_interval};
-
-/// Caveats that are printed; the others are counted.
-const CAVEATS: usize = 3;
-
-/// The most lines of an answer that has a remedy.
-const LINES: usize = 12;
 
 /// Why a run of several parts has no cost.
 const TOGETHER: &str = "not known: each host's CPU time is for all that runs at the same time, and cannot be divided between directions or workloads; test one alone";
@@ -44,30 +38,25 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
     lines.push(labelled("bottleneck", &of_cell(limiter)));
     let proof = limiter.and_then(|cell| cell.proof.as_ref());
     lines.extend(proof.map(|proof| labelled("experiment", &proof_sentence(proof))));
-    let (remedy, caveats) = (limiter.and_then(remedy), caveats(run));
-    let used = lines.concat().lines().count() + caveats.concat().lines().count();
-    // What disturbs every figure is to be stopped, however long the answer is.
-    let is_urgent = limiter
-        .and_then(ExplainedCell::verdict)
-        .is_some_and(|verdict| verdict.others.is_some());
-    lines.extend(remedy.filter(|_| is_urgent || used < LINES));
-    lines.extend(caveats);
+    lines.extend(
+        limiter
+            .and_then(remedy)
+            .map(|words| labelled("remedy", &words)),
+    );
+    let caveats = caveats_of(run);
+    lines.extend(caveats.iter().map(|words| labelled("caveat", words)));
     lines.concat()
 }
 
-/// What to change about the bottleneck, in one line: up to the first semicolon or brackets where all
-/// of it is longer. Absent where no limiter is known, or it differs within the run.
+/// What to change about the bottleneck. Absent where no limiter is known, or it differs within the
+/// run.
 fn remedy(cell: &ExplainedCell) -> Option<String> {
     let verdict = cell.verdict()?;
     if let Some(others) = &verdict.others {
-        return Some(labelled("remedy", &stop_others(others, verdict.limiter())));
+        return Some(stop_others(others, verdict.limiter()));
     }
     let is_one = cell.shares().len() == 1 && !verdict.limiter().is_unknown();
-    let all = is_one.then(|| verdict.remedy())?;
-    let until = |mark: &str| all.split(mark).next().unwrap_or(all);
-    let ways = [all, until("; "), until(" (")];
-    let lines = ways.into_iter().map(|words| labelled("remedy", words));
-    lines.into_iter().find(|line| line.lines().count() == 1)
+    is_one.then(|| verdict.remedy().to_owned())
 }
 
 /// `TCP stream, 131072-byte messages, cubic, 10 s, h1 to h2 in lab wire`.
@@ -251,21 +240,6 @@ fn part(part: &PartRun) -> String {
     let lines = figures(&part.view());
     let lines = lines.iter().map(|line| paragraph(&mark, line, WIDTH));
     lines.collect()
-}
-
-/// The first caveats, one line each, and the number of the others.
-fn caveats(run: &RunView) -> Vec<String> {
-    let found = caveats_of(run);
-    let more = found.len().saturating_sub(CAVEATS);
-    let mut lines: Vec<String> = found
-        .iter()
-        .take(CAVEATS)
-        .map(|words| labelled("caveat", words))
-        .collect();
-    if more > 0 {
-        lines.push(labelled("", &format!("and {more} more, with --verbose")));
-    }
-    lines
 }
 
 /// `2.62 GB`, in units of 10^3.

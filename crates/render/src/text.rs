@@ -208,9 +208,7 @@ impl Page {
 
     fn table(&mut self, place: Option<&str>, lines: &Lines) {
         place.into_iter().for_each(|place| self.line(place));
-        for line in lines.table(self.options.width).lines() {
-            self.line(&line);
-        }
+        self.text.push_str(&lines.text(self.options.width));
     }
 
     fn paragraph(&mut self, mark: &str, words: &str) {

@@ -6,7 +6,7 @@ use bitcost_model::units::counted;
 use super::modes::modes_text;
 use super::names::names_in_line;
 use super::proof::lines;
-use super::verdict::{sure, verdict_text, verdicts_text};
+use super::verdict::{sure, verdicts_text};
 
 /// One line: the cells of a group and what limited them.
 pub(super) fn group_line(group: &[&ExplainedCell]) -> String {
@@ -55,30 +55,18 @@ pub fn cell_text(cell: &ExplainedCell) -> String {
 }
 
 pub(super) fn group_text(group: &[&ExplainedCell]) -> String {
+    let mut text = format!("{}\n", group_line(group));
     if let [cell] = group
         && cell.leading().len() > 1
     {
-        return tied_text(cell);
+        text.extend(cell.limiter_words().map(|words| format!("  {words}\n")));
     }
     let verdicts: Vec<_> = group.iter().filter_map(|cell| cell.verdict()).collect();
-    let modes = group.iter().filter_map(|cell| cell.modality.as_ref());
-    let proofs = group.iter().filter_map(|cell| cell.proof.as_ref());
-    let mut head = format!("{}\n{}", group_line(group), verdicts_text(&verdicts));
-    head.extend(proofs.flat_map(lines).map(|line| format!("  {line}\n")));
-    modes.fold(head, |text, modes| text + &modes_text(modes))
-}
-
-/// A cell of which several limiters have the same share, each with its evidence.
-fn tied_text(cell: &ExplainedCell) -> String {
-    let words = cell.limiter_words().unwrap_or_default();
-    let mut text = format!("{}\n  {words}\n", group_line(&[cell]));
-    for leading in cell.leading() {
-        if let Some(verdict) = cell.verdict_of(leading) {
-            let lines = verdict_text(&verdict);
-            text += &format!("  {}:\n", verdict.limiter());
-            text.extend(lines.lines().map(|line| format!("  {line}\n")));
-        }
+    text += &verdicts_text(&verdicts);
+    for cell in group {
+        let proof = cell.proof.iter().flat_map(lines);
+        text.extend(proof.map(|line| format!("  {line}\n")));
+        text.extend(cell.modality.as_ref().map(modes_text));
     }
-    let modes = cell.modality.as_ref().map(modes_text);
-    text + &modes.unwrap_or_default()
+    text
 }

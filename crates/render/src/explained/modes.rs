@@ -1,80 +1,41 @@
 //! Runs of one cell in two modes.
 
 use bitcost_analysis::explain::{Covariate, Modality};
-use bitcost_analysis::statistics::{SeparatedRanges, TwoModes};
+use bitcost_analysis::statistics::SeparatedRanges;
+use bitcost_model::units::plain;
 use serde_json::{Value, json};
 
-/// The modes, several lines.
+/// The modes, and what distinguishes their runs, a line each.
 pub(super) fn modes_text(modality: &Modality) -> String {
-    let TwoModes {
-        low,
-        high,
-        low_mean,
-        high_mean,
-        separation,
-        ..
-    } = &modality.modes;
-    let mut lines = vec![
-        format!(
-            "modes: {} has two: {} in {} runs and {} in {}; a mean over all runs describes neither (distance {separation:.0} standard deviations)",
-            modality.metric,
-            number(*low_mean),
-            low.len(),
-            number(*high_mean),
-            high.len()
-        ),
-        format!(
-            "       runs {} and {}",
-            list(&modality.low_runs),
-            list(&modality.high_runs)
-        ),
-    ];
-    match modality.covariates.split_first() {
-        None => lines.push("       nothing that was measured distinguishes them".to_owned()),
-        Some((first, rest)) => {
-            lines.push(format!("       separated by {}", covariate(first)));
-            lines.extend(
-                rest.iter()
-                    .map(|other| format!("       also different: {}", covariate(other))),
-            );
-        }
+    let (modes, metric) = (&modality.modes, modality.metric);
+    let mode = |mean: f64, runs: &[u64]| {
+        let runs: Vec<String> = runs.iter().map(u64::to_string).collect();
+        format!("{} in runs {}", plain(mean), runs.join(", "))
+    };
+    let low = mode(modes.low_mean, &modality.low_runs);
+    let high = mode(modes.high_mean, &modality.high_runs);
+    let mut text = format!("  modes: {metric} has two: {low}; {high}\n");
+    let covariates = modality.covariates.iter().map(covariate);
+    text.extend(covariates.map(|words| format!("         separated by {words}\n")));
+    if modality.covariates.is_empty() {
+        text += "         nothing that was measured distinguishes them\n";
     }
-    lines.iter().map(|line| format!("  {line}\n")).collect()
+    text
 }
 
 fn covariate(covariate: &Covariate) -> String {
     let SeparatedRanges { low, high } = covariate.apart;
-    let range = |(least, most): (f64, f64)| {
-        if least == most {
-            number(least)
-        } else {
-            format!("{} to {}", number(least), number(most))
-        }
+    let range = |(least, most): (f64, f64)| match least == most {
+        true => plain(least),
+        false => format!("{} to {}", plain(least), plain(most)),
     };
     let equal = if covariate.is_full_in_one() {
         " = 100"
     } else {
         ""
     };
-    format!(
-        "{}{equal}: {} in the lower mode, {} in the higher",
-        covariate.name,
-        range(low),
-        range(high)
-    )
-}
-
-fn list(runs: &[u64]) -> String {
-    let runs: Vec<String> = runs.iter().map(u64::to_string).collect();
-    runs.join(", ")
-}
-
-fn number(value: f64) -> String {
-    if value.abs() >= 1000.0 {
-        format!("{value:.0}")
-    } else {
-        format!("{value:.2}")
-    }
+    let (name, low, high) = (covariate.name, range(low), range(high));
+    format!("{name}{equal}: {low} in the lower mode, {high} in the higher")
 }
 
 /// Two modes of a cell.

@@ -64,23 +64,18 @@ fn warning_line(warning: &Warning) -> String {
 }
 
 fn run_lines(cell: &ExplainedCell, named: bool) -> String {
-    let name = if named {
-        format!("{}: ", cell.name)
-    } else {
-        String::new()
-    };
-    cell.runs
-        .iter()
-        .map(|run| format!("  {name}{}", run_line(run)))
+    let name = if named { cell.name.as_str() } else { "" };
+    let name = around("", name, ": ");
+    let runs = cell.runs.iter();
+    runs.map(|run| format!("  {name}{}", run_line(run)))
         .collect()
 }
 
 fn run_line(run: &ExplainedRun) -> String {
     let part = |verdict: &Verdict| {
-        let share = if verdict.share < 0.995 {
-            format!(" {:.0} % of the time", 100.0 * verdict.share)
-        } else {
-            String::new()
+        let share = match verdict.share {
+            share if share < 0.995 => format!(" {:.0} % of the time", 100.0 * share),
+            _ => String::new(),
         };
         let detail = around(" (", &verdict.chosen.detail, ")");
         format!(

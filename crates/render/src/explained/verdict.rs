@@ -36,7 +36,7 @@ pub(super) fn verdicts_text(verdicts: &[Verdict]) -> String {
         .iter()
         .filter_map(|verdict| verdict.runner_up.as_ref())
         .max_by(|a, b| a.strength().total_cmp(&b.strength()));
-    lines.extend(next.map(runner_up));
+    lines.extend(next.and_then(runner_up));
     let stop = others.map_or_else(String::new, |others| {
         format!("{}; ", stop_others(others, first.limiter()))
     });
@@ -54,14 +54,11 @@ pub(super) fn sure(verdict: &Verdict) -> String {
 }
 
 /// The runner-up with its weakest evidence, if it comes near.
-fn runner_up(next: &Candidate) -> String {
+fn runner_up(next: &Candidate) -> Option<String> {
     let all = next.evidence.iter();
-    match all.min_by(|a, b| a.margin().total_cmp(&b.margin())) {
-        Some(weakest) if weakest.margin() >= NEAR => {
-            format!("runner-up: {}: {}", next.limiter, evidence(&[weakest]))
-        }
-        _ => "runner-up: no other candidate comes close".to_owned(),
-    }
+    let weakest = all.min_by(|a, b| a.margin().total_cmp(&b.margin()))?;
+    let words = || format!("runner-up: {}: {}", next.limiter, evidence(&[weakest]));
+    (weakest.margin() >= NEAR).then(words)
 }
 
 /// `sender on a CPU 98.9 % (threshold: at least 75 %)`: one counter's values in all cells.

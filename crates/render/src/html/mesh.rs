@@ -9,8 +9,7 @@ pub(crate) fn section(page: &mut Html, execution: &Findings) {
     let Some(of) = &execution.mesh else { return };
     page.element("p", "answer long", &mesh_sentence(of));
     page.list(mesh_paragraphs(of));
-    if let Some([title, matrix]) = matrix(of, usize::MAX) {
-        page.element("h2", "", &title);
-        page.listing(&matrix);
+    if let Some((title, matrix)) = matrix(of) {
+        page.table(&title, &matrix);
     }
 }

@@ -141,11 +141,7 @@ pub(crate) fn remarks(page: &mut Html, summary: &Summary) {
     let notes = notes(summary);
     if !notes.is_empty() {
         page.fold("Caveats", &notes.len().to_string(), |page| {
-            page.list(
-                notes
-                    .iter()
-                    .map(|note| note.mark.trim_start_matches("- ").to_owned() + &note.words),
-            );
+            page.list(notes.iter().map(|note| note.mark.to_owned() + &note.words));
         });
     }
 }

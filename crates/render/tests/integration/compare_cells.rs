@@ -328,7 +328,7 @@ fn own_cpus(timed: impl Fn(&Cell) -> bool) -> Vec<Event> {
 #[test]
 fn the_text_says_by_which_means_and_why() {
     let text = text(&own_cpus(|_| true));
-    assert!(text.contains("CPU time: own_cpus (all cells): "), "{text}");
+    assert!(text.contains("CPU time: all cells: own_cpus: "), "{text}");
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         words(&text).contains("before the block; soft interrupts timed"),

@@ -56,7 +56,7 @@ fn a_sweep_over_sizes_has_a_cost_of_packets_and_of_bytes() {
     );
     let text = explanation_text(&found, false);
     assert_says(&text, &["1447 ns per packet + 0.26 ns per byte"]);
-    assert_says(&text, &["bound by packet rate below about 5.5 KB"]);
+    assert_says(&text, &["both parts are equal at 5547 B"]);
     assert_eq!(explanation_json(&found)["cost_models"][0]["per"], "packet");
 }
 
