@@ -62,8 +62,10 @@ pub struct Rung {
 pub struct Kept {
     /// What was measured of it.
     pub measured: Measured,
-    /// How it is kept.
-    pub keep: Keep,
+    /// How it is kept: the command, or what the program calls.
+    pub keep: String,
+    /// Whether a command as root keeps it.
+    pub needs_root: bool,
     /// Its settings.
     pub settings: Vec<(&'static str, String)>,
 }
@@ -100,17 +102,6 @@ pub struct Measured {
     pub background: Option<Interval>,
     /// Blocks in which both were measured.
     pub blocks: u32,
-    /// Of runs without a result, why.
-    pub failed: Option<String>,
-}
-
-/// How a change is kept after the run that tried it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Keep {
-    /// By a command as root.
-    Command(String),
-    /// By what the program calls, in words.
-    Program(String),
 }
 
 /// A change that was not tried.

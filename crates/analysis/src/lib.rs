@@ -1,6 +1,7 @@
 //! From records to figures: the log, the metrics of a run, summaries, comparisons, and what limited
 //! a flow. Nothing is formatted for output here.
 
+mod buffer;
 pub mod caveat;
 pub mod cells;
 pub mod checks;
@@ -20,3 +21,4 @@ pub mod prove;
 pub mod statistics;
 pub mod summary;
 pub mod theory;
+mod trials;

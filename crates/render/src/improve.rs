@@ -2,7 +2,7 @@
 //! gave.
 
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::improve::{End, Goal, Keep, Kept, Ladder, Measured, NotTried, Rung, Tried};
+use bitcost_analysis::improve::{End, Goal, Kept, Ladder, Measured, NotTried, Rung, Tried};
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::units::{DIGITS, decimals};
 use serde_json::{Value, json};
@@ -169,10 +169,7 @@ pub(crate) fn ladder_paragraphs(ladder: &Ladder) -> Vec<(&'static str, String)> 
             .into_iter()
             .map(|words| ("not tried: ", words)),
     );
-    let keep: Vec<String> = ladder
-        .kept()
-        .map(|kept| words(&kept.keep).to_owned())
-        .collect();
+    let keep: Vec<&str> = ladder.kept().map(|kept| kept.keep.as_str()).collect();
     if !keep.is_empty() {
         said.push((
             "to keep it: ",
@@ -205,12 +202,6 @@ fn not_tried(all: &[NotTried]) -> Vec<String> {
     let together = reasons.into_iter();
     said.extend(together.map(|(reason, names)| format!("{}: {reason}", names.join(", "))));
     said
-}
-
-fn words(keep: &Keep) -> &str {
-    match keep {
-        Keep::Command(words) | Keep::Program(words) => words,
-    }
 }
 
 /// `+4.1 % [-1.0, 9.2]`.
@@ -290,9 +281,9 @@ pub(crate) fn ladder_json(ladder: &Ladder) -> Value {
         let of_change = |kept: &Kept| {
             json!({
                 "label": kept.measured.label,
-                "settings": kept.settings.iter().map(|(name, value)| (*name, value)).collect::<Vec<_>>(),
-                "keep": words(&kept.keep),
-                "needs_root": matches!(kept.keep, Keep::Command(_)),
+                "settings": kept.settings,
+                "keep": kept.keep,
+                "needs_root": kept.needs_root,
                 "rate_ratio": kept.measured.rate,
                 "cost_ratio": kept.measured.cost,
                 "background_latency_ratio": kept.measured.background,

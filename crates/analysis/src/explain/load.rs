@@ -83,6 +83,11 @@ impl Load {
             background_bps: background_bps(run),
         }
     }
+
+    /// Bytes that fill the path at the delivered rate.
+    pub fn in_flight_bytes(&self) -> Option<f64> {
+        Some(self.rtt_us? / 1e6 * self.delivered_bps? / 8.0)
+    }
 }
 
 /// The mean over all samples of the mean of their values; absent where none has values.

@@ -43,9 +43,9 @@ pub fn offers(
         Goal::Cost => of.iter().any(|name| OF_COST.contains(name)),
         Goal::Rate => suspects.is_empty() || suspects.iter().any(|one| of.contains(&one.name())),
     };
-    for row in INTERVENTIONS {
+    for row in &INTERVENTIONS {
         // Each flow has the rate that is kept: with more of them the rate is another one.
-        let is_other_rate = goal == Goal::Cost && row.name == FLOWS.name;
+        let is_other_rate = goal == Goal::Cost && row.name == FLOWS;
         if is_other_rate || is_own(row.of) != (stage == 0) {
             continue;
         }

@@ -5,7 +5,7 @@ use bitcost_model::machine::HostDescription;
 use bitcost_model::record::Role;
 
 use crate::findings::Findings;
-use crate::ladder::{Keep, NotTried};
+use crate::ladder::NotTried;
 use crate::prove::{Ordinary, Settings};
 
 /// A change that can be tried.
@@ -15,9 +15,9 @@ pub struct Candidate {
     pub label: String,
     /// The settings that make it.
     pub settings: Settings,
-    /// How it is kept.
-    pub keep: Keep,
-    /// Whether a host must allow it to root alone.
+    /// How it is kept: the command, or what the program calls.
+    pub keep: String,
+    /// Whether a command as root keeps it, and a host must allow it to root alone.
     pub needs_root: bool,
     /// The limiters that it may relax, by name.
     pub relaxes: &'static [&'static str],
@@ -26,11 +26,11 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// A change that the program itself can make.
-    pub(super) fn of_program(
+    fn new(
         label: impl Into<String>,
         settings: &[(&'static str, &str)],
         keep: impl Into<String>,
+        needs_root: bool,
     ) -> Candidate {
         let settings = settings.iter();
         Candidate {
@@ -38,22 +38,10 @@ impl Candidate {
             settings: settings
                 .map(|(name, value)| (*name, (*value).to_owned()))
                 .collect(),
-            keep: Keep::Program(keep.into()),
-            needs_root: false,
+            keep: keep.into(),
+            needs_root,
             relaxes: &[],
             restores: false,
-        }
-    }
-
-    pub(super) fn of_host(
-        label: impl Into<String>,
-        settings: &[(&'static str, &str)],
-        command: impl Into<String>,
-    ) -> Candidate {
-        Candidate {
-            keep: Keep::Command(command.into()),
-            needs_root: true,
-            ..Candidate::of_program(label, settings, "")
         }
     }
 
@@ -62,12 +50,27 @@ impl Candidate {
         NotTried {
             what: self.label.clone(),
             reason: reason.into(),
-            command: match &self.keep {
-                Keep::Command(command) => Some(command.clone()),
-                Keep::Program(_) => None,
-            },
+            command: self.needs_root.then(|| self.keep.clone()),
         }
     }
+}
+
+/// A change that the program itself can make.
+pub(super) fn program(
+    label: impl Into<String>,
+    settings: &[(&'static str, &str)],
+    keep: impl Into<String>,
+) -> Offer {
+    Ok(Candidate::new(label, settings, keep, false))
+}
+
+/// A change of a host, by a command as root.
+pub(super) fn host(
+    label: impl Into<String>,
+    settings: &[(&'static str, &str)],
+    command: impl Into<String>,
+) -> Candidate {
+    Candidate::new(label, settings, command, true)
 }
 
 /// A change, or why it cannot be tried.
@@ -92,6 +95,14 @@ pub struct Intervention {
     pub of: &'static [&'static str],
     /// The changes to try, the smallest first. What a run has already is left out.
     pub(super) offers: fn(&Trial) -> Vec<Offer>,
+}
+
+pub(super) const fn row(
+    name: &'static str,
+    of: &'static [&'static str],
+    offers: fn(&Trial) -> Vec<Offer>,
+) -> Intervention {
+    Intervention { name, of, offers }
 }
 
 /// A step for which changes are sought.
@@ -152,15 +163,9 @@ impl<'a> Trial<'a> {
 
     /// Bytes that fill the path: of a lab whose links have rates, else those of what was delivered.
     pub fn bdp_bytes(&self) -> Option<f64> {
-        let load = &self.test.load;
-        let lab = self
-            .test
-            .lab
-            .as_ref()
-            .and_then(|lab| lab.path()?.bdp_bytes());
-        let delivered = load.delivered_bps.zip(load.rtt_us);
-        let delivered = delivered.map(|(bps, rtt_us)| bps / 8.0 * rtt_us / 1e6);
-        let known = lab.map(|bytes| bytes as f64).into_iter().chain(delivered);
+        let lab = self.test.lab.as_ref();
+        let lab = lab.and_then(|lab| Some(lab.path()?.bdp_bytes()? as f64));
+        let known = lab.into_iter().chain(self.test.load.in_flight_bytes());
         known.reduce(f64::max)
     }
 

@@ -2,14 +2,15 @@
 
 use bitcost_stats::Interval;
 
-use super::choose::{limiter, offers, proved};
+use super::Step;
+use super::choose::{Offers, limiter, offers, proved};
 use super::intervention::Candidate;
-use super::round::{BLOCKS_LEAST, FACTOR, SCREENING_BLOCKS, UNCHANGED, cost_of, measured, winner};
-use super::step::Step;
+use super::round::{BLOCKS_LEAST, FACTOR, SCREENING_BLOCKS, cost_of, measured, winner};
 use crate::explain::{ExplainedCell, Limiter, RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN};
 use crate::findings::Findings;
 use crate::ladder::{End, Kept, Ladder, Measured, NotTried, Rung, Tried};
 use crate::prove::rate_metric;
+use crate::trials::{Trials, UNCHANGED};
 use bitcost_model::search::Goal;
 
 /// The greatest change of the rate of a step between two rounds, as a ratio, that is no drift.
@@ -43,7 +44,7 @@ impl Ladder {
         for step in steps {
             let test = step.test.as_ref().unwrap_or(first);
             ladder.add(test, step, kept.take());
-            kept = ladder.tried(step, &Offered::of(test, goal, &step.rounds));
+            kept = ladder.tried(step, offered(test, goal, &step.rounds));
         }
         if let Some((last, figures)) = kept {
             // The run ended before the bottleneck after this change was looked for.
@@ -52,8 +53,8 @@ impl Ladder {
                 remedy: None,
                 is_proved: false,
                 change: Some(last),
-                rate: figures.rate,
-                cost: figures.cost,
+                rate: figures.0,
+                cost: figures.1,
             });
             ladder.end = End::Early;
         }
@@ -62,12 +63,10 @@ impl Ladder {
 
     fn add(&mut self, test: &Findings, step: &Step, kept: Option<(Kept, Figures)>) {
         let rounds = step.rounds.iter().rev();
-        let mut figures = rounds.map(|round| Figures::of(round, UNCHANGED));
-        let now = figures.find(|figures| figures.rate.is_some());
-        let single = || Figures::of_test(test);
-        let (change, before) = kept.map_or((None, None), |(kept, of)| (Some(kept), Some(of)));
-        if let (Some(now), Some(before)) = (&now, &before)
-            && let (Some(now), Some(before)) = (now.rate, before.rate)
+        let mut unchanged = rounds.map(|round| figures_of(round, UNCHANGED));
+        let now = unchanged.find(|(rate, _)| rate.is_some());
+        let (change, before) = kept.unzip();
+        if let (Some((Some(now), _)), Some((Some(before), _))) = (now, before)
             && !(1.0 / DRIFT..=DRIFT).contains(&(now.value / before.value))
         {
             self.caveats.push(format!(
@@ -76,7 +75,7 @@ impl Ladder {
                 100.0 * (now.value / before.value - 1.0)
             ));
         }
-        let figures = before.or(now).unwrap_or_else(single);
+        let (rate, cost) = before.or(now).unwrap_or_else(|| figures(test, 0));
         let limiter = limiter(test);
         let cell = test.explanation.cells.first();
         let verdict = cell.and_then(ExplainedCell::verdict);
@@ -87,13 +86,13 @@ impl Ladder {
             is_proved: proved(test).is_some(),
             limiter,
             change,
-            rate: figures.rate,
-            cost: figures.cost,
+            rate,
+            cost,
         });
     }
 
     /// Takes what the rounds of a step show; returns the change that is kept.
-    fn tried(&mut self, step: &Step, offered: &Offered) -> Option<(Kept, Figures)> {
+    fn tried(&mut self, step: &Step, (offered, is_all): (Offers, bool)) -> Option<(Kept, Figures)> {
         let Rounds {
             mut seen,
             failed,
@@ -120,19 +119,16 @@ impl Ladder {
                 ..one.untried("no time was left for it")
             })
             .collect();
-        self.end = match offered.is_all && missing.is_empty() {
+        self.end = match is_all && missing.is_empty() {
             false => End::Early,
             _ if seen.iter().any(|one| one.is_open) => End::Undecided,
             _ => End::Complete,
         };
-        let (won, round) = match won {
-            Some(won) => won,
-            None => {
-                self.add_untried(missing.into_iter());
-                self.contradict(&seen, &offered.candidates);
-                self.without = seen;
-                return None;
-            }
+        let Some((won, round)) = won else {
+            self.add_untried(missing.into_iter());
+            self.contradict(&seen, &offered.candidates);
+            self.without = seen;
+            return None;
         };
         let of = candidate(&won.label)?;
         if let Some(rung) = self.rungs.last_mut() {
@@ -142,9 +138,10 @@ impl Ladder {
         }
         seen.retain(|one| one.label != won.label);
         self.without = seen;
-        let figures = Figures::of(round, &won.label);
+        let figures = figures_of(round, &won.label);
         let kept = Kept {
             keep: of.keep.clone(),
+            needs_root: of.needs_root,
             settings: of.settings.clone(),
             measured: won,
         };
@@ -259,76 +256,41 @@ fn goal(steps: &[Step]) -> Goal {
     }
 }
 
-struct Offered {
-    candidates: Vec<Candidate>,
-    untried: Vec<NotTried>,
-    /// Whether it is of both stages, or the second one has nothing to try.
-    is_all: bool,
+/// What a step had to try, and whether that is of both stages, or the second one has nothing to try. The second stage
+/// counts only where a round has a change of it.
+fn offered(test: &Findings, goal: Goal, rounds: &[Findings]) -> (Offers, bool) {
+    let [mut all, second] = [0, 1].map(|stage| offers(test, goal, stage, &[], &|_| Ok(())));
+    let mut trials = rounds.iter().filter_map(|round| Trials::of(round, FACTOR));
+    let has = |trials: Trials| {
+        let mut labels = second.candidates.iter().map(|one| &one.label);
+        labels.any(|label| trials.cell(label).is_some())
+    };
+    let has_second = trials.any(has);
+    let is_all = has_second || second.candidates.is_empty();
+    if has_second {
+        all.candidates.extend(second.candidates);
+        all.untried.extend(second.untried);
+    }
+    (all, is_all)
 }
 
-impl Offered {
-    /// Of the second stage only where a round has a change of it.
-    fn of(test: &Findings, goal: Goal, rounds: &[Findings]) -> Offered {
-        let [mut first, second] = [0, 1].map(|stage| offers(test, goal, stage, &[], &|_| Ok(())));
-        let mut cells = rounds.iter().flat_map(|round| &round.summary.planned);
-        let has_second = cells.any(|cell| {
-            let level = cell.level(FACTOR).map(ToString::to_string);
-            level.is_some_and(|level| second.candidates.iter().any(|one| one.label == level))
-        });
-        let is_all = has_second || second.candidates.is_empty();
-        if has_second {
-            first.candidates.extend(second.candidates);
-            first.untried.extend(second.untried);
-        }
-        Offered {
-            candidates: first.candidates,
-            untried: first.untried,
-            is_all,
-        }
-    }
+/// The rate of a cell, and its CPU time.
+type Figures = (Option<Interval>, Option<f64>);
+
+fn figures_of(round: &Findings, label: &str) -> Figures {
+    let cell = Trials::of(round, FACTOR).and_then(|trials| trials.cell(label));
+    cell.map_or((None, None), |cell| figures(round, cell))
 }
 
-struct Figures {
-    rate: Option<Interval>,
-    cost: Option<f64>,
-}
-
-impl Figures {
-    fn of(round: &Findings, label: &str) -> Figures {
-        let mut planned = round.summary.planned.iter();
-        let cell = planned.position(|cell| {
-            cell.level(FACTOR)
-                .is_some_and(|level| level.to_string() == label)
-        });
-        cell.map_or(
-            Figures {
-                rate: None,
-                cost: None,
-            },
-            |cell| Figures::of_cell(round, cell),
-        )
-    }
-
-    fn of_test(test: &Findings) -> Figures {
-        Figures::of_cell(test, 0)
-    }
-
-    fn of_cell(of: &Findings, cell: usize) -> Figures {
-        let (Some(planned), Some(figures)) =
-            (of.summary.planned.get(cell), of.summary.cells.get(cell))
-        else {
-            return Figures {
-                rate: None,
-                cost: None,
-            };
-        };
-        let metric = rate_metric(&planned.conditions);
-        let is_transactional = planned.conditions.workload.is_transactional();
-        Figures {
-            rate: metric
-                .and_then(|metric| figures.figure(metric.name))
-                .copied(),
-            cost: cost_of(is_transactional, |name| Some(figures.figure(name)?.value)),
-        }
-    }
+fn figures(of: &Findings, cell: usize) -> Figures {
+    let (planned, figures) = (of.summary.planned.get(cell), of.summary.cells.get(cell));
+    let Some((planned, figures)) = planned.zip(figures) else {
+        return (None, None);
+    };
+    let rate = rate_metric(&planned.conditions);
+    let rate = rate.and_then(|metric| figures.figure(metric.name).copied());
+    let cost = cost_of(&planned.conditions, |name| {
+        Some(figures.figure(name)?.value)
+    });
+    (rate, cost)
 }

@@ -9,20 +9,27 @@ mod intervention;
 mod interventions;
 mod ladder;
 mod round;
-mod step;
 
 use crate::findings::Findings;
 
-pub use crate::ladder::{End, Keep, Kept, Ladder, Measured, NotTried, Rung, Tried};
+pub use crate::ladder::{End, Kept, Ladder, Measured, NotTried, Rung, Tried};
 pub use bitcost_model::search::Goal;
 pub use choose::{Offers, offers};
 pub use intervention::{Candidate, Trial};
 pub use interventions::INTERVENTIONS;
 pub use round::{
-    BLOCKS_LEAST, BLOCKS_MOST, FACTOR, FINALISTS, SCREENING_BLOCKS, UNCHANGED, blocks_planned,
-    is_decided, measured, screened, winner,
+    BLOCKS_LEAST, BLOCKS_MOST, FACTOR, FINALISTS, SCREENING_BLOCKS, blocks_planned, is_decided,
+    measured, screened, winner,
 };
-pub use step::Step;
+
+/// A step of a ladder, as it was executed.
+#[derive(Debug)]
+pub struct Step {
+    /// The test with the changes kept so far; absent for the first step, whose test has the ladder.
+    pub test: Option<Findings>,
+    /// The rounds, in their order.
+    pub rounds: Vec<Findings>,
+}
 
 /// Adds the ladder of these steps to the findings of the first test. `refused`: what was not tried because this machine
 /// or the user does not allow it.

@@ -9,13 +9,12 @@ use crate::findings::Findings;
 use crate::ladder::Measured;
 use crate::metrics::metric;
 use crate::prove::rate_metric;
+use crate::trials::Trials;
+use bitcost_model::conditions::Conditions;
 use bitcost_model::search::Goal;
 
 /// The factor of a round.
 pub const FACTOR: &str = "change";
-
-/// The level of that factor which changes nothing.
-pub const UNCHANGED: &str = "none";
 
 /// The most blocks of a round that drops the losers of many changes.
 pub const SCREENING_BLOCKS: u32 = 2;
@@ -79,80 +78,61 @@ impl Measured {
 }
 
 /// CPU time of both endpoints for each KiB or transaction of a run.
-pub(super) fn cost_of(is_transactional: bool, value: impl Fn(&str) -> Option<f64>) -> Option<f64> {
-    let unit = if is_transactional {
-        "transaction"
-    } else {
-        "kib"
+pub(super) fn cost_of(conditions: &Conditions, value: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    let unit = match conditions.workload.is_transactional() {
+        true => "transaction",
+        false => "kib",
     };
     let end = |end: &str| value(&format!("{end}_service_demand_us_per_{unit}"));
     Some(end("send")? + end("receive")?)
 }
 
-/// The changes of a round, in the order of its levels; one without a block has only `failed`.
+/// The changes of a round, in the order of its levels; with the reason of each that has no result.
 pub fn measured(round: &Findings) -> (Vec<Measured>, Vec<(String, String)>) {
     let (mut found, mut failed) = (Vec::new(), Vec::new());
-    let planned = &round.summary.planned;
-    let label = |cell: usize| Some(planned.get(cell)?.level(FACTOR)?.to_string());
-    for cell in 0..planned.len() {
-        let Some(label) = label(cell).filter(|label| label != UNCHANGED) else {
-            continue;
-        };
-        match of_cell(round, cell, &label) {
-            Ok(one) => found.push(one),
-            Err(Some(why)) => failed.push((label, why)),
-            Err(None) => {}
+    let trials = Trials::of(round, FACTOR);
+    for (cell, label) in trials.iter().flat_map(|trials| trials.levels()) {
+        match trials.and_then(|trials| of_cell(trials, cell, &label)) {
+            Some(Ok(one)) => found.push(one),
+            Some(Err(why)) => failed.push((label, why)),
+            None => {}
         }
     }
     (found, failed)
 }
 
-fn of_cell(round: &Findings, cell: usize, label: &str) -> Result<Measured, Option<String>> {
-    let summary = &round.summary;
-    let planned = summary.planned.get(cell).ok_or(None)?;
-    let is_transactional = planned.conditions.workload.is_transactional();
-    let rate = |row: &RunRow| row.used_value(rate_metric(&planned.conditions)?);
-    let cost = |row: &RunRow| cost_of(is_transactional, |name| row.used_value(metric(name)?));
-    let unchanged = |row: &&RunRow| {
-        let level = summary
-            .planned
-            .get(row.cell)
-            .and_then(|cell| cell.level(FACTOR));
-        level.is_some_and(|level| level.to_string() == UNCHANGED)
-    };
+/// What a change shows, or why it has no result; absent before its first run.
+fn of_cell(trials: Trials, cell: usize, label: &str) -> Option<Result<Measured, String>> {
+    let conditions = &trials.findings.summary.planned.get(cell)?.conditions;
+    let metric_of = rate_metric(conditions)?;
+    let rate = |row: &RunRow| row.used_value(metric_of);
+    let cost = |row: &RunRow| cost_of(conditions, |name| row.used_value(metric(name)?));
     let latency = |row: &RunRow| row.used_value(metric("background_latency_mean_us")?);
-    let (mut rates, mut costs, mut latencies) = (Vec::new(), Vec::new(), Vec::new());
-    let mut failed = None;
-    for row in summary.runs.iter().filter(|row| row.cell == cell) {
-        failed = failed.or_else(|| row.reason.clone());
-        let mut base = summary.runs.iter().filter(unchanged);
-        let Some(base) = base.find(|base| base.block == row.block) else {
-            continue;
-        };
-        if let Some(why) = row
-            .not_in_effect
-            .first()
-            .filter(|_| base.not_in_effect.is_empty())
-        {
-            return Err(Some(format!("not in effect: {why}")));
-        }
-        let both = |of: &dyn Fn(&RunRow) -> Option<f64>| {
-            let both = of(base).zip(of(row));
-            both.filter(|(a, b)| *a > 0.0 && *b > 0.0)
-        };
-        rates.extend(both(&rate));
-        costs.extend(both(&cost));
-        latencies.extend(both(&latency));
+    let mut none = trials.pairs(cell).filter_map(|(base, run)| {
+        let why = run.not_in_effect.first()?;
+        base.not_in_effect.is_empty().then_some(why)
+    });
+    if let Some(why) = none.next() {
+        return Some(Err(format!("not in effect: {why}")));
     }
-    let rate = ratio(&rates).ok_or(failed.clone())?;
-    Ok(Measured {
+    let ratios = |of: &dyn Fn(&RunRow) -> Option<f64>| {
+        let both = trials
+            .pairs(cell)
+            .filter_map(|(base, run)| of(base).zip(of(run)));
+        both.filter(|(a, b)| *a > 0.0 && *b > 0.0)
+            .collect::<Vec<_>>()
+    };
+    let (rates, failed) = (ratios(&rate), trials.failed(cell));
+    let Some(rate) = ratio(&rates) else {
+        return failed.map(Err);
+    };
+    Some(Ok(Measured {
         label: label.to_owned(),
         rate,
-        cost: ratio(&costs),
-        background: ratio(&latencies),
+        cost: ratio(&ratios(&cost)),
+        background: ratio(&ratios(&latency)),
         blocks: u32::try_from(rates.len()).unwrap_or(u32::MAX),
-        failed,
-    })
+    }))
 }
 
 fn ratio(pairs: &[(f64, f64)]) -> Option<Interval> {
@@ -164,15 +144,11 @@ fn ratio(pairs: &[(f64, f64)]) -> Option<Interval> {
 
 /// The changes that go on after a round that drops losers: the best ones with at least half of the gain of the best.
 pub fn screened(found: &[Measured], goal: Goal) -> Vec<String> {
-    let better = |one: &Measured| {
-        one.gain(goal)
-            .map(|gain| gain.value)
-            .filter(|gain| *gain > 1.0)
-    };
-    let mut ranked: Vec<(f64, &str)> = found
-        .iter()
-        .filter_map(|one| Some((better(one)?, one.label.as_str())))
-        .collect();
+    let better = found.iter().filter_map(|one| {
+        let gain = one.gain(goal)?.value;
+        (gain > 1.0).then_some((gain, one.label.as_str()))
+    });
+    let mut ranked: Vec<(f64, &str)> = better.collect();
     // Of equal changes those that come first in the table, which are the smaller ones.
     let place = |gain: f64| (gain.ln() / WORTH.ln()) as i64;
     ranked.sort_by_key(|(gain, _)| Reverse(place(*gain)));
@@ -234,7 +210,6 @@ mod tests {
             cost: Some(about(cost)),
             background: None,
             blocks,
-            failed: None,
         }
     }
 
@@ -273,7 +248,7 @@ mod tests {
 
     #[test]
     fn interventions_are_of_limiters_that_exist() {
-        for row in INTERVENTIONS {
+        for row in &INTERVENTIONS {
             for name in row.of {
                 let mut known = LIMITERS.iter();
                 assert!(

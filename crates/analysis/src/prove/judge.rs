@@ -8,13 +8,14 @@ use bitcost_stats::{Interval, LOOKED, elasticity, median, trend};
 use super::choose::is_of;
 use super::found::{as_packets, finds, has, is_clamp, remedy_of};
 use super::ordinary::{Ordinary, load, rate_metric};
-use super::perturbation::{Before, FACTOR, Perturbation, Told, UNCHANGED};
+use super::perturbation::{Before, FACTOR, Perturbation, Told};
 use super::perturbations::{PATH_RATE, PERTURBATIONS, RECEIVER_CPU, SEGMENTS, SENDER_CPU};
 use crate::cells::RunRow;
 use crate::explain::{
     Candidate, Confidence, Decision, Outcome, Proof, RECEIVE_BUFFER, Tried, Untried, Verdict,
 };
 use crate::findings::Findings;
+use crate::trials::Trials;
 
 /// A resource limits where the throughput follows more of its change than this share; two that share a limit have about
 /// a half each, and what does not limit has none.
@@ -76,7 +77,10 @@ pub fn judge(
     let is_sound = unsound.is_none();
     let outcome = match unsound {
         Some(why) => Outcome::Undecided(why),
-        None => outcome(ordinary, &tried, &untried, stages.last().copied()),
+        None => {
+            let last = stages.last().and_then(|last| Trials::of(last, FACTOR));
+            outcome(ordinary, &tried, &untried, last)
+        }
     };
     let blocks = stages.iter().map(|stage| stage.summary.runs.iter());
     let blocks = blocks.map(|runs| {
@@ -126,23 +130,13 @@ impl Tried {
 /// The runs of one stage.
 struct Stage<'a> {
     ordinary: &'a Ordinary,
-    findings: &'a Findings,
-    /// The cell that is not changed.
-    unchanged: usize,
+    trials: Trials<'a>,
 }
 
 impl<'a> Stage<'a> {
     fn of(ordinary: &'a Ordinary, findings: &'a Findings) -> Option<Stage<'a>> {
-        Some(Stage {
-            unchanged: cell_of(findings, UNCHANGED)?,
-            ordinary,
-            findings,
-        })
-    }
-
-    fn runs(&self, cell: usize) -> impl Iterator<Item = &'a RunRow> {
-        let runs = self.findings.summary.runs.iter();
-        runs.filter(move |row| row.cell == cell)
+        let trials = Trials::of(findings, FACTOR)?;
+        Some(Stage { ordinary, trials })
     }
 
     fn rate(&self, row: &RunRow) -> Option<f64> {
@@ -151,25 +145,20 @@ impl<'a> Stage<'a> {
 
     /// What a perturbation shows, or why it was not tried; absent where the stage does not have it, or no run of it yet.
     fn tried(&self, row: &'static Perturbation, is_looked: bool) -> Option<Result<Tried, String>> {
-        let cell = cell_of(self.findings, row.name)?;
-        let planned = &self.findings.summary.planned;
-        let window_s = f64::from(planned.get(self.unchanged)?.conditions.duration_ms) / 1e3;
+        let cell = self.trials.cell(row.name)?;
+        let planned = &self.trials.findings.summary.planned;
+        let window_s = f64::from(planned.get(cell)?.conditions.duration_ms) / 1e3;
         let is_transactional = self.ordinary.conditions.workload.is_transactional();
         let (mut rates, mut left) = (Vec::new(), Vec::new());
-        let mut failed = None;
-        for run in self.runs(cell) {
-            failed = failed.or(run.reason.clone());
-            let mut same = self.runs(self.unchanged);
-            let Some(before) = same.find(|other| other.block == run.block) else {
-                continue;
-            };
-            let side = |run: &'a RunRow| {
-                Some(Before {
-                    conditions: &planned.get(run.cell)?.conditions,
-                    load: load(run)?,
-                    lab: self.ordinary.lab.as_ref(),
-                })
-            };
+        let mut failed = self.trials.failed(cell);
+        let side = |run: &'a RunRow| {
+            Some(Before {
+                conditions: &planned.get(run.cell)?.conditions,
+                load: load(run)?,
+                lab: self.ordinary.lab.as_ref(),
+            })
+        };
+        for (before, run) in self.trials.pairs(cell) {
             let (Some(a), Some(b)) = (self.rate(before), self.rate(run)) else {
                 continue;
             };
@@ -178,11 +167,8 @@ impl<'a> Stage<'a> {
                 continue;
             }
             rates.push((a, b));
-            left.extend(
-                side(before)
-                    .zip(side(run))
-                    .and_then(|(a, b)| (row.left)(&a, &b)),
-            );
+            let both = side(before).zip(side(run));
+            left.extend(both.and_then(|(a, b)| (row.left)(&a, &b)));
         }
         if rates.is_empty() {
             return failed.map(Err);
@@ -242,17 +228,9 @@ impl<'a> Stage<'a> {
             blocks: Some(1),
             ..Lengths::default()
         };
-        let plan = self.findings.summary.study.plan(0, one);
+        let plan = self.trials.findings.summary.study.plan(0, one);
         plan.total_time().max(RUN_OVERHEAD)
     }
-}
-
-fn cell_of(findings: &Findings, label: &str) -> Option<usize> {
-    let mut cells = findings.summary.planned.iter();
-    cells.position(|cell| {
-        let level = cell.level(FACTOR);
-        level.is_some_and(|level| level.to_string() == label)
-    })
 }
 
 /// Why the unchanged runs are no base of a proof.
@@ -260,7 +238,7 @@ fn unsound(ordinary: &Ordinary, stages: &[&Findings]) -> Option<String> {
     let stages = stages.iter().filter_map(|one| Stage::of(ordinary, one));
     let rates: Vec<f64> = stages
         .flat_map(|stage| {
-            let runs = stage.runs(stage.unchanged);
+            let runs = stage.trials.runs(stage.trials.unchanged);
             runs.filter_map(|row| stage.rate(row)).collect::<Vec<_>>()
         })
         .collect();
@@ -307,7 +285,7 @@ fn outcome(
     ordinary: &Ordinary,
     tried: &[Tried],
     untried: &[Untried],
-    last: Option<&Findings>,
+    last: Option<Trials>,
 ) -> Outcome {
     let row = |name: &str| PERTURBATIONS.into_iter().find(|row| row.name == name);
     let is_own = |name: &str| row(name).is_some_and(|row| is_of(ordinary, row));
@@ -335,7 +313,7 @@ fn outcome(
         .max_by(|a, b| strength(a).total_cmp(&strength(b)))
         .and_then(|one| finds(row(one.name)?, ordinary, tried));
     // What was screened without effect is not in the last stage, and leaves no proof open.
-    let is_decided_last = |one: &Tried| last.is_some_and(|last| cell_of(last, one.name).is_some());
+    let is_decided_last = |one: &Tried| last.is_some_and(|last| last.cell(one.name).is_some());
     let is_open = |one: &Tried| one.decision == Decision::Open && is_decided_last(one);
     let Some(named) = &ordinary.named else {
         let found = found.map(Outcome::Found);

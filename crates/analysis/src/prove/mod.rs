@@ -9,18 +9,17 @@ mod judge;
 mod ordinary;
 mod perturbation;
 mod perturbations;
-mod purpose;
 
 use crate::explain::Untried;
 use crate::findings::Findings;
 
+pub use crate::trials::UNCHANGED;
 pub use choose::{Chosen, choose};
 pub use judge::{LIMITS_FROM, is_enough, judge};
 pub use ordinary::Ordinary;
 pub(crate) use ordinary::rate_metric;
-pub use perturbation::{Before, FACTOR, LEFT, Perturbation, Settings, UNCHANGED};
+pub use perturbation::{Before, FACTOR, LEFT, Perturbation, Settings};
 pub use perturbations::PERTURBATIONS;
-pub use purpose::Purpose;
 
 /// Adds to the findings of a test what these studies of perturbations, in the order in which they were made, show of its
 /// verdict. Where it is absent what was not tried is found again, as it was chosen then.
@@ -40,8 +39,7 @@ fn refused(ordinary: &Ordinary, stages: usize) -> Vec<Untried> {
     let mut done: Vec<&str> = Vec::new();
     for _ in 0..stages {
         let chosen = choose(ordinary, &done, &|_| Ok(()));
-        done.extend(chosen.tried.iter().map(|(row, _)| row.name));
-        done.extend(chosen.untried.iter().map(|one| one.name));
+        done.extend(chosen.names());
         untried.extend(chosen.untried);
     }
     untried

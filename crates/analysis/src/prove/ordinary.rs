@@ -119,22 +119,14 @@ impl Ordinary {
         self.load.retransmitted.is_some_and(|share| share > LOSSY)
     }
 
-    /// The settings of the short runs of a study of it, by name.
-    pub fn short_runs(&self) -> [(&'static str, String); 3] {
-        let times = if self.is_lossy() { 2.0 } else { 1.0 };
-        self.runs_of((WINDOW_MS, times), f64::from(self.conditions.warmup_ms))
-    }
-
-    /// The settings of shorter ones, which compare many changes with less precision.
-    pub fn shorter_runs(&self) -> [(&'static str, String); 3] {
-        self.runs_of((WINDOW_MS / 2.0, 1.0), 0.0)
-    }
-
-    fn runs_of(
-        &self,
-        (window_ms, times): (f64, f64),
-        own_warmup_ms: f64,
-    ) -> [(&'static str, String); 3] {
+    /// The settings of the short runs of a study of it, by name; where it screens, of shorter ones, which compare many
+    /// changes with less precision.
+    pub fn short_runs(&self, screens: bool) -> [(&'static str, String); 3] {
+        let (window_ms, times) = match (screens, self.is_lossy()) {
+            (true, _) => (WINDOW_MS / 2.0, 1.0),
+            (false, true) => (WINDOW_MS, 2.0),
+            (false, false) => (WINDOW_MS, 1.0),
+        };
         let of_lab = self.lab.as_ref().and_then(|lab| lab.path());
         let of_lab = of_lab.map(|path| path.rtt_us() as f64);
         let rtt_ms = self.load.rtt_us.or(of_lab).unwrap_or(0.0) / 1e3;
@@ -144,9 +136,9 @@ impl Ordinary {
         };
         let window = (times * (window_ms + WINDOW_RTTS * rtt_ms)).max(at_least);
         let warmup = WARMUP_MS + WARMUP_RTTS * rtt_ms;
-        let own = match self.conditions.is_bounded() {
+        let own = match screens || self.conditions.is_bounded() {
             true => 0.0,
-            false => own_warmup_ms,
+            false => f64::from(self.conditions.warmup_ms),
         };
         let ms = |ms: f64| format!("{:.0}ms", ms.min(MOST_MS));
         [

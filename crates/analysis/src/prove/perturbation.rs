@@ -4,13 +4,11 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
 use bitcost_model::study::LabSpec;
 
+use crate::buffer::Buffer;
 use crate::explain::{LIMITERS, Limiter, Load, quota_of};
 
 /// The factor of a study of perturbations.
 pub const FACTOR: &str = "perturbation";
-
-/// The level of that factor which changes nothing.
-pub const UNCHANGED: &str = "none";
 
 /// What a perturbation leaves of a resource: small enough that the run stays what it is, large
 /// enough for the noise of short runs.
@@ -53,8 +51,10 @@ pub struct Perturbation {
     pub resource: &'static str,
     /// How its change is said.
     pub told: Told,
-    /// Whether a limiter is a lack of this resource.
-    pub is_of: fn(&Limiter) -> bool,
+    /// The limiters that are a lack of this resource, by name.
+    pub of: &'static [&'static str],
+    /// The endpoint whose CPU quota is a lack of it, too.
+    pub of_quota: Option<Role>,
     /// The limiter that it finds; absent where the throughput may follow the resource whatever
     /// limits it.
     pub finds: fn(&Conditions) -> Option<Limiter>,
@@ -69,6 +69,12 @@ pub struct Perturbation {
 }
 
 impl Perturbation {
+    /// Whether a limiter is a lack of this resource.
+    pub fn is_of(&self, limiter: &Limiter) -> bool {
+        let is_quota = self.of_quota.is_some_and(|role| *limiter == quota_of(role));
+        is_quota || self.of.contains(&limiter.name())
+    }
+
     /// The change in words; `left` is as in [`Perturbation::left`].
     pub fn changed(&self, left: Option<f64>) -> String {
         let share = |of: f64| format!("{:.0} %", 100.0 * of);
@@ -90,15 +96,19 @@ pub(super) fn limiter(name: &str, place: &str) -> Option<Limiter> {
     Some(row.placed(place))
 }
 
-/// Whether a limiter is the CPU quota of the endpoint with this role.
-pub(super) fn is_quota_of(limiter: &Limiter, role: Role) -> bool {
-    *limiter == quota_of(role)
+/// The work of an endpoint on each message, in ns.
+fn work_ns(conditions: &Conditions, role: Role) -> u32 {
+    match role {
+        Role::Sender => conditions.buffers.send_work_ns,
+        Role::Receiver => conditions.buffers.receive_work_ns,
+    }
 }
 
 /// What another amount of work for each message leaves of the CPU time of an endpoint.
-pub(super) fn cpu_left(before: &Before, added_ns: u32, role: Role) -> Option<f64> {
+pub(super) fn cpu_left(before: &Before, after: &Before, role: Role) -> Option<f64> {
+    let added = work_ns(after.conditions, role).checked_sub(work_ns(before.conditions, role))?;
     let busy = before.load.busy_ns[role as usize]?;
-    Some(busy / (busy + f64::from(added_ns)))
+    Some(busy / (busy + f64::from(added)))
 }
 
 /// The work for each message that leaves the wanted share of an endpoint's CPU time.
@@ -106,15 +116,11 @@ pub(super) fn cpu_left(before: &Before, added_ns: u32, role: Role) -> Option<f64
 /// # Errors
 /// Where the time for a message is not known.
 pub(super) fn more_work(before: &Before, role: Role) -> Result<String, String> {
-    let buffers = &before.conditions.buffers;
-    let own = match role {
-        Role::Sender => buffers.send_work_ns,
-        Role::Receiver => buffers.receive_work_ns,
-    };
     let busy = before.load.busy_ns[role as usize];
     let busy = busy.ok_or_else(|| format!("the CPU time of the {} is not known", role.name()))?;
     let added = busy * (1.0 / LEFT - 1.0);
-    Ok(format!("{:.0}", f64::from(own) + added.ceil()))
+    let own = f64::from(work_ns(before.conditions, role));
+    Ok(format!("{:.0}", own + added.ceil()))
 }
 
 /// A number scaled to what a perturbation leaves, at least 1.
@@ -122,43 +128,23 @@ pub(super) fn less(number: f64) -> String {
     format!("{:.0}", (number * LEFT).max(1.0))
 }
 
-/// A buffer of a socket.
-pub(super) struct Buffer {
-    /// The end that has it.
-    pub end: Role,
-    /// The setting of its size.
-    pub setting: &'static str,
-    /// The sysctl of its least, first and greatest size with TCP's autotuning.
-    pub sysctl: &'static str,
-    /// Its first size, in bytes (kernel doc: networking/ip-sysctl).
-    pub start_bytes: f64,
-}
-
-/// The settings that leave a buffer, which has this many bytes, smaller; where TCP tunes it, its
-/// greatest size is what is changed. `is_requested`: the run requests its size.
+/// The settings that leave a buffer smaller; where TCP tunes it, its greatest size is what is changed.
 ///
 /// # Errors
 /// Where its size is not known, and for transactions, which need little of it.
-pub(super) fn smaller_buffer(
-    before: &Before,
-    has_bytes: Option<f64>,
-    is_requested: bool,
-    buffer: &Buffer,
-) -> Result<Settings, String> {
+pub(super) fn smaller_buffer(before: &Before, buffer: &Buffer) -> Result<Settings, String> {
     let conditions = before.conditions;
     if conditions.workload.is_transactional() {
         return Err("transactions need little of it".to_owned());
     }
-    let has = has_bytes.ok_or("its size is not known")?;
-    let is_tuned =
-        !conditions.workload.is_datagram() && !is_requested && conditions.tcp_buffers.is_none();
-    if !is_tuned {
+    let has = (buffer.has_bytes)(before.load).ok_or("its size is not known")?;
+    if !buffer.is_tuned(conditions) || conditions.tcp_buffers.is_some() {
         return Ok(vec![(buffer.setting, less(has))]);
     }
     let most = 2.0 * has * LEFT;
     let host = conditions.direction.role_of(buffer.end).name();
     let first = most.min(buffer.start_bytes);
-    let tuned = format!("{host}: {}=4096 {first:.0} {most:.0}", buffer.sysctl);
+    let tuned = format!("{host}: {}=4096 {first:.0} {most:.0}", buffer.tuned);
     Ok(vec![("sysctl", tuned)])
 }
 

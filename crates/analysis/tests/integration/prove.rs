@@ -2,7 +2,7 @@
 
 use bitcost_analysis::explain::{Confidence, Decision, Outcome, Proof, Tried};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::prove::{Chosen, FACTOR, Ordinary, Purpose, UNCHANGED, apply, choose, judge};
+use bitcost_analysis::prove::{Chosen, FACTOR, Ordinary, UNCHANGED, apply, choose, judge};
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::event::{Event, FORMAT};
 use bitcost_model::plan::Lengths;
@@ -88,7 +88,7 @@ fn proof(ns: impl Fn(u32, &Conditions) -> f64) -> (Findings, Proof) {
     let mut findings = execution(None, 1, &ns);
     let ordinary = Ordinary::of(&findings).expect("a test");
     let chosen = choose(&ordinary, &[], &|_| Ok(()));
-    assert_eq!(Purpose::first(&ordinary, &chosen), Purpose::Decide);
+    assert!(!chosen.needs_screening(&ordinary));
     let stage = experiments(&chosen, 8, &ns);
     apply(&mut findings, &[stage], Some(chosen.untried));
     let proof = proof_of(&findings);
@@ -105,13 +105,11 @@ fn proof_without_suspect(
     let mut ordinary = Ordinary::of(&findings).expect("a test");
     (ordinary.named, ordinary.next) = (None, Vec::new());
     let chosen = choose(&ordinary, &[], &|_| Ok(()));
-    let purpose = Purpose::first(&ordinary, &chosen);
-    assert_eq!(purpose, Purpose::Screen);
-    assert_eq!(purpose.blocks(), 1);
-    assert_ne!(purpose.runs(&ordinary), Purpose::Decide.runs(&ordinary));
+    assert!(chosen.needs_screening(&ordinary));
+    assert_ne!(ordinary.short_runs(true), ordinary.short_runs(false));
     let names = |chosen: &Chosen| -> Vec<_> { chosen.tried.iter().map(|one| one.0.name).collect() };
     let all = names(&chosen);
-    let mut stages = vec![experiments(&chosen, purpose.blocks(), screened)];
+    let mut stages = vec![experiments(&chosen, 1, screened)];
     let first = judge(&ordinary, &[], &[&stages[0]], false);
     assert!(
         first.tried.iter().all(|one| one.decision == Decision::Open),

@@ -1,10 +1,10 @@
 //! What the programs call: size and number of messages, modes, flows, and how a receiver waits.
 
 use bitcost_model::conditions::{ReceiveSize, Waiting};
-use bitcost_model::modes::{MODES, Mode};
+use bitcost_model::modes::{MODES, Mode, setting};
 use bitcost_model::record::Role;
 
-use crate::improve::intervention::{CPU, Candidate, Intervention, Offer, Trial};
+use crate::improve::intervention::{Offer, Trial, program};
 
 /// Larger messages, as multiples, up to a size in bytes.
 const LARGER: [u32; 2] = [4, 16];
@@ -16,149 +16,9 @@ const DATAGRAM_HEADERS: u32 = 48;
 /// Size of a receive call that takes many messages, in bytes.
 const RECEIVE_BYTES: u32 = 256 << 10;
 
-/// Larger messages.
-pub static MESSAGES: Intervention = Intervention {
-    name: "message_size",
-    of: CPU,
-    offers: messages,
-};
-
-/// Messages that wait in the sender's socket until a packet is full, or until its queue is short.
-pub static GATHER: Intervention = Intervention {
-    name: "gather",
-    of: &[
-        "sender_cpu",
-        "receiver_cpu",
-        "packets_per_second",
-        "wake_ups",
-    ],
-    offers: |trial| {
-        let conditions = &trial.test.conditions;
-        let is_possible = conditions.workload.is_byte_stream();
-        let cork = || {
-            let keep = "setsockopt(TCP_CORK, 1), or MSG_MORE in each send call but the last";
-            Ok(Candidate::of_program(
-                "only full segments",
-                &[("cork", "true")],
-                keep,
-            ))
-        };
-        let unsent = || {
-            Ok(Candidate::of_program(
-                "at most 16 KiB unsent",
-                &[("notsent_low_water_bytes", "16384")],
-                "setsockopt(TCP_NOTSENT_LOWAT, 16384)",
-            ))
-        };
-        let cork = (is_possible && !conditions.cork).then(cork);
-        let has_mark = conditions.notsent_low_water_bytes.is_some();
-        let unsent = (is_possible && !has_mark).then(unsent);
-        cork.into_iter().chain(unsent).collect()
-    },
-};
-
-/// How the sender hands messages to the kernel.
-pub static SEND_MODES: Intervention = Intervention {
-    name: "send_mode",
-    of: &["sender_cpu", "packets_per_second", "wake_ups"],
-    offers: |trial| modes(trial, Role::Sender, trial.test.conditions.send_mode),
-};
-
-/// How the receiver takes messages from the kernel.
-pub static RECEIVE_MODES: Intervention = Intervention {
-    name: "receive_mode",
-    of: &[
-        "receiver_cpu",
-        "packets_per_second",
-        "wake_ups",
-        "cpu_quota",
-        "slow_reader",
-    ],
-    offers: |trial| modes(trial, Role::Receiver, trial.test.conditions.receive_mode),
-};
-
-/// Receive calls that take more.
-pub static RECEIVE_CALLS: Intervention = Intervention {
-    name: "receive_size",
-    of: &["receiver_cpu", "wake_ups", "slow_reader", "cpu_quota"],
-    offers: |trial| {
-        let conditions = &trial.test.conditions;
-        let is_possible = conditions.workload.is_byte_stream()
-            && conditions.message_size_bytes < RECEIVE_BYTES
-            && conditions.receive_size_bytes == ReceiveSize::Message;
-        let auto = || {
-            Ok(Candidate::of_program(
-                "receive calls of 256 KiB with a low-water mark",
-                &[("receive_size_bytes", "auto")],
-                "recv() of 256 KiB, setsockopt(SO_RCVLOWAT) to what arrives in 1 ms",
-            ))
-        };
-        is_possible.then(auto).into_iter().collect()
-    },
-};
-
-/// More flows.
-pub static FLOWS: Intervention = Intervention {
-    name: "flows",
-    of: &[
-        "sender_cpu",
-        "receiver_cpu",
-        "receive_buffer",
-        "send_buffer",
-        "congestion_window_clamp",
-        "congestion_window_loss",
-        "queue_overflow",
-        "path_loss",
-        "latency",
-    ],
-    offers: |trial| {
-        let flows = trial.test.conditions.flows;
-        let more = [2, 4].map(|times| flows.saturating_mul(times).to_string());
-        more.iter()
-            .map(|count| {
-                let label = format!("{count} flows");
-                let keep = format!("{count} connections at the same time");
-                Ok(Candidate::of_program(label, &[("flows", count)], keep))
-            })
-            .collect()
-    },
-};
-
-/// Polling instead of wake-ups.
-pub static WAITING: Intervention = Intervention {
-    name: "waiting",
-    of: &["wake_ups", "latency", "receiver_cpu"],
-    offers: |trial| {
-        let conditions = &trial.test.conditions;
-        let spin = || {
-            let keep = "poll the socket with MSG_DONTWAIT";
-            Ok(Candidate::of_program(
-                "receivers poll",
-                &[("waiting", "spin")],
-                keep,
-            ))
-        };
-        let busy = || {
-            let keep = "setsockopt(SO_BUSY_POLL, 50)";
-            Ok(Candidate::of_program(
-                "busy polling 50 µs",
-                &[("busy_poll_us", "50")],
-                keep,
-            ))
-        };
-        let is_blocking = conditions.waiting == Waiting::Block;
-        let spin = is_blocking.then(spin);
-        let busy = conditions.busy_poll_us.is_none().then(busy);
-        spin.into_iter().chain(busy).collect()
-    },
-};
-
-fn messages(trial: &Trial) -> Vec<Offer> {
+pub(super) fn larger_messages(trial: &Trial) -> Vec<Offer> {
     let conditions = &trial.test.conditions;
     let has = conditions.message_size_bytes;
-    if conditions.workload.is_transactional() {
-        return Vec::new();
-    }
     let most = match conditions.workload.is_datagram() {
         true => {
             let mtu = trial.host(Role::Sender).device.mtu_bytes;
@@ -166,18 +26,102 @@ fn messages(trial: &Trial) -> Vec<Offer> {
         }
         false => LARGEST_BYTES,
     };
-    let sizes = LARGER.map(|times| has.saturating_mul(times).min(most));
-    let mut offers: Vec<Offer> = Vec::new();
-    for bytes in sizes.into_iter().filter(|bytes| *bytes > has) {
+    let mut sizes = LARGER
+        .map(|times| has.saturating_mul(times).min(most))
+        .to_vec();
+    sizes.dedup();
+    sizes.retain(|bytes| *bytes > has && !conditions.workload.is_transactional());
+    let offer = |bytes: u32| {
         let label = format!("messages of {bytes} bytes");
-        let typed = bytes.to_string();
         let keep = format!("{bytes} bytes in a send call");
-        let candidate = Candidate::of_program(label, &[("message_size_bytes", &typed)], keep);
-        if !offers.contains(&Ok(candidate.clone())) {
-            offers.push(Ok(candidate));
-        }
-    }
-    offers
+        program(label, &[("message_size_bytes", &bytes.to_string())], keep)
+    };
+    sizes.into_iter().map(offer).collect()
+}
+
+/// Messages that wait in the sender's socket until a packet is full, or until its queue is short.
+pub(super) fn gather(trial: &Trial) -> Vec<Offer> {
+    let conditions = &trial.test.conditions;
+    let cork = program(
+        "only full segments",
+        &[("cork", "true")],
+        "setsockopt(TCP_CORK, 1), or MSG_MORE in each send call but the last",
+    );
+    let unsent = program(
+        "at most 16 KiB unsent",
+        &[("notsent_low_water_bytes", "16384")],
+        "setsockopt(TCP_NOTSENT_LOWAT, 16384)",
+    );
+    let offers = [
+        (cork, !conditions.cork),
+        (unsent, conditions.notsent_low_water_bytes.is_none()),
+    ];
+    possible(offers, conditions.workload.is_byte_stream())
+}
+
+/// How the sender hands messages to the kernel.
+pub(super) fn send_modes(trial: &Trial) -> Vec<Offer> {
+    modes(trial, Role::Sender, trial.test.conditions.send_mode)
+}
+
+/// How the receiver takes messages from the kernel.
+pub(super) fn receive_modes(trial: &Trial) -> Vec<Offer> {
+    modes(trial, Role::Receiver, trial.test.conditions.receive_mode)
+}
+
+pub(super) fn larger_receive_calls(trial: &Trial) -> Vec<Offer> {
+    let conditions = &trial.test.conditions;
+    let is_possible = conditions.workload.is_byte_stream()
+        && conditions.message_size_bytes < RECEIVE_BYTES
+        && conditions.receive_size_bytes == ReceiveSize::Message;
+    let auto = program(
+        "receive calls of 256 KiB with a low-water mark",
+        &[("receive_size_bytes", "auto")],
+        "recv() of 256 KiB, setsockopt(SO_RCVLOWAT) to what arrives in 1 ms",
+    );
+    possible([(auto, true)], is_possible)
+}
+
+pub(super) fn more_flows(trial: &Trial) -> Vec<Offer> {
+    let offer = |times: u32| {
+        let count = trial
+            .test
+            .conditions
+            .flows
+            .saturating_mul(times)
+            .to_string();
+        let keep = format!("{count} connections at the same time");
+        program(format!("{count} flows"), &[("flows", &count)], keep)
+    };
+    [2, 4].map(offer).into()
+}
+
+/// Polling instead of wake-ups.
+pub(super) fn polling(trial: &Trial) -> Vec<Offer> {
+    let conditions = &trial.test.conditions;
+    let spin = program(
+        "receivers poll",
+        &[("waiting", "spin")],
+        "poll the socket with MSG_DONTWAIT",
+    );
+    let busy = program(
+        "busy polling 50 µs",
+        &[("busy_poll_us", "50")],
+        "setsockopt(SO_BUSY_POLL, 50)",
+    );
+    let offers = [
+        (spin, conditions.waiting == Waiting::Block),
+        (busy, conditions.busy_poll_us.is_none()),
+    ];
+    possible(offers, true)
+}
+
+/// Those of the offers that are possible, if any is.
+fn possible<const N: usize>(offers: [(Offer, bool); N], any: bool) -> Vec<Offer> {
+    let offers = offers
+        .into_iter()
+        .filter(|(_, is_possible)| any && *is_possible);
+    offers.map(|(offer, _)| offer).collect()
 }
 
 /// Every other mode of an endpoint in which the program still has the data.
@@ -186,19 +130,14 @@ fn modes(trial: &Trial, end: Role, own: Mode) -> Vec<Offer> {
     // These throw the data away.
     let is_use =
         |mode: Mode| end == Role::Sender || ![Mode::Truncate, Mode::Splice].contains(&mode);
-    let setting = match end {
-        Role::Sender => "send_mode",
-        Role::Receiver => "receive_mode",
-    };
-    MODES
+    let setting = setting(end);
+    let rows = MODES
         .iter()
-        .filter(|row| row.end == end && row.is_of(workload) && row.mode != own && is_use(row.mode))
-        .map(|row| {
-            Ok(Candidate::of_program(
-                format!("{} {}", setting.replace('_', " "), row.name),
-                &[(setting, row.name)],
-                format!("{} at the {}", row.about, end.name()),
-            ))
-        })
-        .collect()
+        .filter(|row| row.end == end && row.is_of(workload) && row.mode != own && is_use(row.mode));
+    let offer = |row: &bitcost_model::modes::Row| {
+        let label = format!("{} {}", setting.replace('_', " "), row.name);
+        let keep = format!("{} at the {}", row.about, end.name());
+        program(label, &[(setting, row.name)], keep)
+    };
+    rows.map(offer).collect()
 }

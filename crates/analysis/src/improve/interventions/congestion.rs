@@ -2,26 +2,13 @@
 
 use bitcost_model::record::Role;
 
-use crate::improve::intervention::{Candidate, Intervention, Offer, Trial};
+use crate::improve::intervention::{Offer, Trial, program};
 use crate::ladder::NotTried;
-
-/// The row.
-pub static ROW: Intervention = Intervention {
-    name: "congestion_control",
-    of: &[
-        "congestion_window_loss",
-        "congestion_window_slow_start",
-        "path_loss",
-        "queue_overflow",
-        "rate",
-    ],
-    offers,
-};
 
 /// What the kernel has where it is not loaded yet.
 const OFTEN_LOADABLE: &str = "bbr";
 
-fn offers(trial: &Trial) -> Vec<Offer> {
+pub(super) fn others(trial: &Trial) -> Vec<Offer> {
     let conditions = &trial.test.conditions;
     if conditions.workload.is_datagram() {
         return Vec::new();
@@ -33,11 +20,8 @@ fn offers(trial: &Trial) -> Vec<Offer> {
     let others = names.iter().filter(|name| Some(**name) != own);
     let mut offers: Vec<Offer> = others
         .map(|name| {
-            Ok(Candidate::of_program(
-                *name,
-                &[("congestion_control", name)],
-                format!("setsockopt(TCP_CONGESTION, \"{name}\") at the sender"),
-            ))
+            let keep = format!("setsockopt(TCP_CONGESTION, \"{name}\") at the sender");
+            program(*name, &[("congestion_control", name)], keep)
         })
         .collect();
     if !names.contains(&OFTEN_LOADABLE) {

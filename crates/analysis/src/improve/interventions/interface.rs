@@ -4,7 +4,7 @@ use bitcost_model::conditions::{Mss, Offloads};
 use bitcost_model::host_settings::OFFLOADS as OFFLOADS_SETTING;
 use bitcost_model::record::Role;
 
-use crate::improve::intervention::{CPU, Candidate, Intervention, Offer, Trial};
+use crate::improve::intervention::{Candidate, Offer, Trial, host, program};
 use crate::ladder::NotTried;
 
 /// The features that make and take super-packets, by the kernel's names, and by ethtool's.
@@ -20,43 +20,21 @@ const BIG: &str = "196608";
 /// The MTU of frames that many networks carry instead of 1500, in bytes.
 const JUMBO: u32 = 9000;
 
-/// Offloads.
-pub static OFFLOADS: Intervention = Intervention {
-    name: "offloads",
-    of: CPU,
-    offers: offloads,
-};
-
 /// Super-packets of more than 64 KiB.
-pub static SUPER_PACKETS: Intervention = Intervention {
-    name: "super_packets",
-    of: &["sender_cpu", "receiver_cpu"],
-    offers: |trial| {
-        if !trial.test.conditions.workload.is_byte_stream() {
-            return Vec::new();
-        }
-        let command = format!(
-            "ip link set DEV gso_max_size {BIG} gro_max_size {BIG} gso_ipv4_max_size {BIG} gro_ipv4_max_size {BIG}"
-        );
-        let settings = [("gso_max_size", BIG), ("gro_max_size", BIG)];
-        let command = trial.at_both(&command);
-        vec![Ok(Candidate::of_host(
-            "super-packets of 192 KiB",
-            &settings,
-            command,
-        ))]
-    },
-};
-
-/// More user data in a packet.
-pub static SEGMENTS: Intervention = Intervention {
-    name: "segments",
-    of: &["packets_per_second", "sender_cpu", "receiver_cpu"],
-    offers: segments,
-};
+pub(super) fn super_packets(trial: &Trial) -> Vec<Offer> {
+    if !trial.test.conditions.workload.is_byte_stream() {
+        return Vec::new();
+    }
+    let command = format!(
+        "ip link set DEV gso_max_size {BIG} gro_max_size {BIG} gso_ipv4_max_size {BIG} gro_ipv4_max_size {BIG}"
+    );
+    let settings = [("gso_max_size", BIG), ("gro_max_size", BIG)];
+    let command = trial.at_both(&command);
+    vec![Ok(host("super-packets of 192 KiB", &settings, command))]
+}
 
 /// Offloads that are off at a host, by one change for each host.
-fn offloads(trial: &Trial) -> Vec<Offer> {
+pub(super) fn offloads(trial: &Trial) -> Vec<Offer> {
     let off = |end: Role| -> Vec<&str> {
         let features = &trial.host(end).device.features;
         let is_off = |(feature, _): &&(&str, &str)| {
@@ -72,19 +50,19 @@ fn offloads(trial: &Trial) -> Vec<Offer> {
         .into_iter()
         .filter_map(|end| {
             let names = off(end);
-            let host = trial.host_role(end).name();
+            let role = trial.host_role(end).name();
             let list = |between: &str| {
                 let all: Vec<String> = names.iter().map(|name| format!("{name} on")).collect();
                 all.join(between)
             };
             let device = &trial.host(end).device.name;
             let command = trial.at(end, &format!("ethtool -K {device} {}", list(" ")));
-            let typed = format!("{host}: {}", list(", "));
-            let label = format!("{} at the {host}", list(", "));
+            let typed = format!("{role}: {}", list(", "));
+            let label = format!("{} at the {role}", list(", "));
             (!names.is_empty()).then(|| {
                 Ok(Candidate {
                     restores: true,
-                    ..Candidate::of_host(label, &[("offloads", &typed)], command)
+                    ..host(label, &[("offloads", &typed)], command)
                 })
             })
         })
@@ -104,7 +82,8 @@ fn is_requested_off(trial: &Trial, end: Role) -> bool {
         })
 }
 
-fn segments(trial: &Trial) -> Vec<Offer> {
+/// More user data in a packet.
+pub(super) fn segments(trial: &Trial) -> Vec<Offer> {
     let conditions = &trial.test.conditions;
     let device = &trial.host(Role::Sender).device;
     let mut offers = Vec::new();
@@ -113,17 +92,14 @@ fn segments(trial: &Trial) -> Vec<Offer> {
         let full = device.mtu_bytes.saturating_sub(72).to_string();
         let label = format!("segments of {full} bytes");
         let keep = "do not set TCP_MAXSEG";
-        offers.push(Ok(Candidate::of_program(label, &[("mss", &full)], keep)));
+        offers.push(program(label, &[("mss", &full)], keep));
     }
     if device.mtu_bytes >= JUMBO {
         return offers;
     }
     let command = trial.at_both(&format!("ip link set DEV mtu {JUMBO}"));
-    let mtu = Candidate::of_host(
-        format!("MTU {JUMBO}"),
-        &[("mtu_bytes", &JUMBO.to_string())],
-        command,
-    );
+    let settings = [("mtu_bytes", &*JUMBO.to_string())];
+    let mtu = host(format!("MTU {JUMBO}"), &settings, command);
     offers.push(Err(match trial.is_remote {
         true => mtu.untried(
             "the connection to the other host may use this interface, and a change of its MTU can interrupt it",

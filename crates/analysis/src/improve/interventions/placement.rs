@@ -2,17 +2,10 @@
 
 use bitcost_model::record::Role;
 
-use crate::improve::intervention::{CPU, Candidate, Intervention, Offer, Trial};
-
-/// The row.
-pub static ROW: Intervention = Intervention {
-    name: "cpus",
-    of: CPU,
-    offers,
-};
+use crate::improve::intervention::{Offer, Trial, program};
 
 /// Endpoints on the first and on the last CPU, the other way round, and on one CPU.
-fn offers(trial: &Trial) -> Vec<Offer> {
+pub(super) fn cpus(trial: &Trial) -> Vec<Offer> {
     let edges = |end: Role| {
         let cpus = &trial.host(end).cpus;
         cpus.first().copied().zip(cpus.last().copied())
@@ -41,14 +34,14 @@ fn offers(trial: &Trial) -> Vec<Offer> {
     pairs
         .into_iter()
         .map(|(send, receive)| {
-            Ok(Candidate::of_program(
+            program(
                 format!("sender on CPU {send}, receiver on CPU {receive}"),
                 &[
                     (settings(Role::Sender), &send.to_string()),
                     (settings(Role::Receiver), &receive.to_string()),
                 ],
                 format!("taskset -c {send} of the sender, taskset -c {receive} of the receiver"),
-            ))
+            )
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use bitcost_model::record::Role;
 
-use crate::improve::intervention::{CPU, Candidate, Intervention, Offer, Trial};
+use crate::improve::intervention::{Offer, Trial, host, program};
 use crate::ladder::NotTried;
 
 /// Bytes of a full packet on most links.
@@ -15,25 +15,7 @@ const TIMES: [f64; 3] = [0.5, 1.0, 2.0];
 const MODERATION_US: u32 = 50;
 
 /// The queue in front of a slow link.
-pub static LIMIT: Intervention = Intervention {
-    name: "queue_limit",
-    of: &[
-        "queue_overflow",
-        "path_loss",
-        "congestion_window_loss",
-        "rate",
-    ],
-    offers: limits,
-};
-
-/// Interrupt moderation.
-pub static MODERATION: Intervention = Intervention {
-    name: "moderation",
-    of: CPU,
-    offers: moderation,
-};
-
-fn limits(trial: &Trial) -> Vec<Offer> {
+pub(super) fn limits(trial: &Trial) -> Vec<Offer> {
     let lab = trial.test.lab.as_ref();
     let bdp = lab.and_then(|lab| lab.path()?.bdp_bytes());
     let not_tried = |reason: &str, command: Option<&str>| {
@@ -55,28 +37,24 @@ fn limits(trial: &Trial) -> Vec<Offer> {
             .map(|times| {
                 let packets = (bdp as f64 * times / PACKET_BYTES).ceil();
                 let limit = format!("{packets:.0} packets");
-                Ok(Candidate::of_program(
-                    format!("queue of {limit}"),
-                    &[("emulator_queue_limit", &limit)],
-                    format!("tc qdisc change dev DEV … limit {packets:.0} at the slowest link"),
-                ))
+                let keep =
+                    format!("tc qdisc change dev DEV … limit {packets:.0} at the slowest link");
+                let label = format!("queue of {limit}");
+                program(label, &[("emulator_queue_limit", &limit)], keep)
             })
             .collect(),
     }
 }
 
-fn moderation(trial: &Trial) -> Vec<Offer> {
+/// Interrupt moderation.
+pub(super) fn moderation(trial: &Trial) -> Vec<Offer> {
     let label = format!("interrupts every {MODERATION_US} µs");
     if trial.test.lab.is_some() {
         let typed = format!("{MODERATION_US}us");
         let keep = format!("ethtool -C DEV rx-usecs {MODERATION_US} on a card");
         return match trial.test.conditions.moderation_us {
             Some(MODERATION_US) => Vec::new(),
-            _ => vec![Ok(Candidate::of_program(
-                label,
-                &[("moderation", &typed)],
-                keep,
-            ))],
+            _ => vec![program(label, &[("moderation", &typed)], keep)],
         };
     }
     let device = &trial.host(Role::Receiver).device.name;
@@ -86,9 +64,5 @@ fn moderation(trial: &Trial) -> Vec<Offer> {
         trial.host_role(Role::Receiver).name()
     );
     let command = trial.at(Role::Receiver, &command);
-    vec![Ok(Candidate::of_host(
-        label,
-        &[("coalesce", &typed)],
-        command,
-    ))]
+    vec![Ok(host(label, &[("coalesce", &typed)], command))]
 }

@@ -3,29 +3,23 @@
 use bitcost_model::host_settings::{RPS_CPUS, SettingRequest, THREADED_NAPI};
 use bitcost_model::record::Role;
 
-use crate::improve::intervention::{CPU, Candidate, Intervention, Offer, Trial};
+use crate::improve::intervention::{Offer, Trial, host};
 
-/// The row: the other one of kernel threads and soft interrupts, and the last CPU of the receiver's host.
-pub static ROW: Intervention = Intervention {
-    name: "receiving",
-    of: CPU,
-    offers,
-};
-
-fn offers(trial: &Trial) -> Vec<Offer> {
-    let host = trial.host(Role::Receiver);
+/// The other one of kernel threads and soft interrupts, and the last CPU of the receiver's host.
+pub(super) fn elsewhere(trial: &Trial) -> Vec<Offer> {
+    let receiver = trial.host(Role::Receiver);
     let requests = &trial.test.conditions.host_settings;
     let is_free = |setting: &str| {
         let is_it = |request: &SettingRequest| request.setting == setting;
         !requests.iter().any(is_it)
     };
-    let folder = format!("/sys/class/net/{}", host.device.name);
+    let folder = format!("/sys/class/net/{}", receiver.device.name);
     let offer = |label: &str, (setting, value): (&'static str, &str), command: String| {
         let typed = format!("{}: {value}", trial.host_role(Role::Receiver).name());
         let command = trial.at(Role::Receiver, &command);
-        Ok(Candidate::of_host(label, &[(setting, &typed)], command))
+        Ok(host(label, &[(setting, &typed)], command))
     };
-    let threads = host
+    let threads = receiver
         .device
         .napi_threaded
         .map(|has_threads| match has_threads {
@@ -37,7 +31,7 @@ fn offers(trial: &Trial) -> Vec<Offer> {
         offer(label, (THREADED_NAPI, value), command)
     });
     // The masks of more CPUs have commas.
-    let last = host.cpus.last().filter(|cpu| (1..32).contains(*cpu));
+    let last = receiver.cpus.last().filter(|cpu| (1..32).contains(*cpu));
     let rps = last.map(|cpu| {
         let command = format!("echo {:x} > {folder}/queues/rx-0/rps_cpus", 1_u32 << cpu);
         let label = format!("received packets on CPU {cpu} (RPS)");

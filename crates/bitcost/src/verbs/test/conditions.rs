@@ -152,14 +152,13 @@ impl Typed {
             .join("; ")
     }
 
-    /// The settings of short runs: these, and the test's own without those that bound it and `without`.
-    pub fn short(&self, short: &[(&'static str, String)], without: &[&str]) -> Pairs {
-        let is_kept = |name: &str| !name.starts_with("stop_") && !without.contains(&name);
-        let kept = self
-            .settings
-            .iter()
-            .filter(|(setting, _)| is_kept(setting.name));
-        kept.cloned().chain(settings(short)).collect()
+    /// The settings of short runs: these, and the test's own without those that bound it.
+    pub fn short(&self, short: &[(&'static str, String)]) -> Pairs {
+        let own = self.settings.iter();
+        let kept = own.filter(|(setting, _)| !setting.name.starts_with("stop_"));
+        let short = short.iter();
+        let short = short.filter_map(|(name, value)| setting(name, value));
+        kept.cloned().chain(short).collect()
     }
 }
 
@@ -210,14 +209,6 @@ fn shorthands(arguments: &Arguments) -> impl Iterator<Item = (&'static Setting, 
     given
         .into_iter()
         .filter_map(|(name, value)| setting(name, value?))
-}
-
-/// Settings by name.
-pub fn settings(named: &[(&'static str, String)]) -> Pairs {
-    let found = named.iter();
-    found
-        .filter_map(|(name, value)| setting(name, value))
-        .collect()
 }
 
 /// The setting of this name with a value.

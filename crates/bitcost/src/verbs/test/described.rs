@@ -1,16 +1,18 @@
 //! A test that was described by options, as a study.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use bitcost_analysis::prove::{Ordinary, Settings};
-use bitcost_execute::{Destination, Executed, Start, labs};
+use bitcost_analysis::improve::SCREENING_BLOCKS;
+use bitcost_analysis::prove::{Ordinary, Settings, UNCHANGED};
+use bitcost_execute::{Destination, ExecuteError, Executed, Start, Until, labs};
 use bitcost_iperf3::client::request;
 use bitcost_model::Invalid;
-use bitcost_model::plan::Lengths;
+use bitcost_model::plan::{Lengths, Plan};
 use bitcost_model::study::{LabSpec, UntilInterval};
 use bitcost_study::settings::set_text;
-use bitcost_study::{Single, Study};
+use bitcost_study::{Single, Study, Varied};
 
 use super::arguments::Arguments;
 use super::conditions::{Typed, setting};
@@ -102,17 +104,72 @@ impl Test<'_> {
     }
 
     /// The settings of short runs as the peer allows them: an iperf3 server has no warm-up.
-    pub fn for_peer(&self, runs: [(&'static str, String); 3]) -> Settings {
+    fn short_runs(&self, ordinary: &Ordinary, screens: bool) -> Settings {
         let is_allowed = |name: &str| name != "warmup_s" || !self.arguments.is_with_iperf3();
-        runs.into_iter()
-            .filter(|(name, _)| is_allowed(name))
-            .collect()
+        let runs = ordinary.short_runs(screens).into_iter();
+        runs.filter(|(name, _)| is_allowed(name)).collect()
+    }
+
+    /// A study of short runs of this test, unchanged and with each of these levels, in at most this number of blocks; few
+    /// blocks screen.
+    ///
+    /// # Errors
+    /// Where a level is not possible in a study.
+    pub fn round<'b>(
+        &self,
+        ordinary: &Ordinary,
+        (name, question): (&str, &'static str),
+        (factor, levels): (&str, impl Iterator<Item = (&'b str, &'b Settings)>),
+        blocks: u32,
+    ) -> Result<Study, Invalid> {
+        let merged = |set: &Settings| {
+            let set = set.iter();
+            let set =
+                set.filter_map(|(name, value)| setting(name, &self.typed.merged(name, value)));
+            set.collect()
+        };
+        let levels: Vec<_> = levels
+            .map(|(label, set)| (label.to_owned(), merged(set)))
+            .collect();
+        let workload = ordinary.conditions.workload;
+        let varied = Varied::one_factor(workload, (name, question), (factor, UNCHANGED), &levels);
+        let single = Single {
+            workload,
+            settings: &self
+                .typed
+                .short(&self.short_runs(ordinary, blocks <= SCREENING_BLOCKS)),
+            lab: self.lab.as_ref(),
+            runs: blocks,
+            until: None,
+            varied: Some(&varied),
+        };
+        single.study()
+    }
+
+    /// Executes a study that follows the test, in a folder of that name in the test's `out`.
+    ///
+    /// # Errors
+    /// As [`Start::execute`].
+    pub fn follow(
+        &self,
+        (study, plan): (&Study, &Plan),
+        (out, name): (Option<&Path>, &str),
+        until: Option<Until>,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Executed, ExecuteError> {
+        let start = Start {
+            out,
+            folder: Some(name),
+            until,
+            ..Start::new(study, plan, &self.destination, output::command_line())
+        };
+        start.execute(stop, &mut Lines::silent(stop))
     }
 
     /// Why a short run of this test with these settings is not possible.
     pub fn possible(&self, ordinary: &Ordinary, changed: &Settings) -> Result<(), Invalid> {
         let mut conditions = self.typed.conditions.clone();
-        for (name, value) in self.for_peer(ordinary.short_runs()).iter().chain(changed) {
+        for (name, value) in self.short_runs(ordinary, false).iter().chain(changed) {
             let missing = || Invalid(format!("there is no setting {name}"));
             let (setting, value) = setting(name, value).ok_or_else(missing)?;
             set_text(setting, &mut conditions, &value)?;

@@ -10,20 +10,18 @@ use bitcost_analysis::explain::Limiter;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::improve::{
     BLOCKS_LEAST, BLOCKS_MOST, Candidate, FACTOR, FINALISTS, Goal, Measured, NotTried,
-    SCREENING_BLOCKS, Step, UNCHANGED, apply, blocks_planned, is_decided, measured, offers,
-    screened, winner,
+    SCREENING_BLOCKS, Step, apply, blocks_planned, is_decided, measured, offers, screened, winner,
 };
 use bitcost_analysis::prove::Ordinary;
 use bitcost_controller::Ending;
-use bitcost_execute::{ExecuteError, Start, Until, round_folder, step_folder};
+use bitcost_execute::{ExecuteError, Until, round_folder, step_folder};
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Direction;
-use bitcost_model::plan::Lengths;
+use bitcost_model::plan::{Lengths, Plan};
 use bitcost_model::units::{counted, show_duration};
-use bitcost_study::{Single, Study, Varied};
+use bitcost_study::Study;
 
 use super::arguments::Arguments;
-use super::conditions::settings;
 use super::described::Test;
 use super::progress::Lines;
 use super::{has_measured, print};
@@ -74,14 +72,18 @@ struct Climb<'a, 'b> {
     overrun: f64,
 }
 
-/// How a stage of a step ended.
-enum Stage {
-    /// A change is kept.
-    Kept(Candidate),
-    /// Nothing gains.
-    Nothing,
+/// Why the steps end before nothing gains.
+enum Over {
     /// The time is over, or the user stopped it.
-    Over(Ending),
+    Ended(Ending),
+    /// Something failed.
+    Failed(Failure),
+}
+
+impl<E: Into<Failure>> From<E> for Over {
+    fn from(error: E) -> Over {
+        Over::Failed(error.into())
+    }
 }
 
 /// Makes the first test and the steps, and prints the ladder.
@@ -108,7 +110,7 @@ pub fn run(mut options: Arguments) -> Result<(), Failure> {
         say_warnings(&test.destination.warnings(&study, &plan));
     }
     output::say("step 0: the test as it is");
-    let executed = test.execute(&study, &stop, &mut silent(&stop))?;
+    let executed = test.execute(&study, &stop, &mut Lines::silent(&stop))?;
     let folder = executed.folder;
     let mut ending = executed
         .ending
@@ -128,7 +130,11 @@ pub fn run(mut options: Arguments) -> Result<(), Failure> {
             kept: Vec::new(),
             overrun: 1.0,
         };
-        ending = climb.climb(&mut findings)?;
+        ending = match climb.climb(&mut findings) {
+            Ok(()) => Ending::Complete,
+            Err(Over::Ended(ending)) => ending,
+            Err(Over::Failed(failure)) => return Err(failure),
+        };
         apply(&mut findings, &climb.steps, &climb.refused);
     }
     let printed = print(&findings, &options.look);
@@ -154,12 +160,6 @@ fn goal(options: &mut Arguments) -> Goal {
     };
     given.retain(|(setting, _)| setting.name != "search_for");
     goal
-}
-
-fn silent(stop: &Arc<AtomicBool>) -> Lines {
-    let mut lines = Lines::new(false, false, stop.clone());
-    lines.is_silent = true;
-    lines
 }
 
 /// Refuses options that improving has no use for.
@@ -192,16 +192,13 @@ fn refuse_conditions(goal: Goal, test: &Test) -> Result<(), Failure> {
 }
 
 impl Climb<'_, '_> {
-    /// One step after the other, until nothing gains or the time is over.
-    fn climb(&mut self, first: &mut Findings) -> Result<Ending, Failure> {
+    /// One step after the other, until nothing gains.
+    fn climb(&mut self, first: &mut Findings) -> Result<(), Over> {
         loop {
             let step = self.steps.len();
             let mut later = match step {
                 0 => None,
-                _ => match self.step_test(step)? {
-                    Ok(found) => Some(found),
-                    Err(ending) => return Ok(ending),
-                },
+                _ => Some(self.step_test(step)?),
             };
             let test = later.as_mut().unwrap_or(&mut *first);
             let ending = self.prove(test, step)?;
@@ -209,42 +206,38 @@ impl Climb<'_, '_> {
                 output::say(&format!(
                     "step {step}: no run has a result that can be explained"
                 ));
-                return Ok(ending);
+                return Err(Over::Ended(ending));
             };
             if step == 0 {
                 self.pace(&ordinary)?;
             }
             self.steps.push(Step {
-                test: None,
+                test: later,
                 rounds: Vec::new(),
             });
-            let found = match ending {
-                Ending::Complete => self.stages(test, &ordinary),
-                Ending::Interrupted => Ok(Stage::Over(ending)),
-            };
-            self.steps[step].test = later;
-            match found? {
-                Stage::Kept(candidate) => self.keep(&candidate)?,
-                Stage::Nothing => return Ok(Ending::Complete),
-                Stage::Over(ending) => return Ok(ending),
+            if ending == Ending::Interrupted {
+                return Err(Over::Ended(ending));
+            }
+            match self.stages(first, &ordinary)? {
+                Some(candidate) => self.keep(&candidate)?,
+                None => return Ok(()),
             }
         }
     }
 
-    /// The test with the changes that are kept; else how it ended.
-    fn step_test(&mut self, step: usize) -> Result<Result<Findings, Ending>, Failure> {
+    /// The test with the changes that are kept.
+    fn step_test(&mut self, step: usize) -> Result<Findings, Over> {
         output::say(&format!("step {step}: the test with what is kept"));
         let study = self.test.study()?;
         let plan = study.plan(new_seed()?, Lengths::default());
-        let executed = self.start(&study, &plan, &step_folder(step), None);
-        Ok(match executed {
+        match self.follow((&study, &plan), &step_folder(step), None) {
             Ok((Ending::Complete, found)) if has_measured(&found) => Ok(found),
-            Ok((ending, _)) => Err(ending),
+            Ok((ending, _)) => Err(Over::Ended(ending)),
             Err(why) => {
                 output::say(&format!("step {step} failed: {why}"));
-                Err(Ending::Complete)
+                Err(Over::Ended(Ending::Complete))
             }
-        })
+        }
     }
 
     /// Proves the bottleneck of a step. A test for the least cost keeps a rate, so that nothing is to be proved.
@@ -277,41 +270,44 @@ impl Climb<'_, '_> {
     }
 
     /// Tries the changes of the bottleneck, and where none gains, all others; first those that turn on what a host has
-    /// off.
-    fn stages(&mut self, test: &Findings, ordinary: &Ordinary) -> Result<Stage, Failure> {
+    /// off. Returns the change that is kept.
+    fn stages(&mut self, first: &Findings, ordinary: &Ordinary) -> Result<Option<Candidate>, Over> {
         if self.limiter != ordinary.named {
             self.limiter.clone_from(&ordinary.named);
             self.done.clone_from(&self.kept);
         }
         for stage in 0..2 {
+            let test = self.steps.last().and_then(|step| step.test.as_ref());
+            let test = test.unwrap_or(first);
             let offered = offers(test, self.goal, stage, &self.done, &|candidate| {
-                self.possible(ordinary, candidate)
+                self.test.possible(ordinary, &candidate.settings)?;
+                self.study(&[candidate], ordinary, 1).map(|_| ())
             });
             self.refused.extend(offered.untried);
             let (restoring, others): (Vec<_>, Vec<_>) =
                 offered.candidates.into_iter().partition(|one| one.restores);
             for candidates in [restoring, others] {
-                match self.try_all(&candidates, ordinary)? {
-                    Stage::Nothing => {}
-                    other => return Ok(other),
+                if let Some(one) = self.try_all(&candidates, ordinary)? {
+                    return Ok(Some(one));
                 }
             }
         }
-        Ok(Stage::Nothing)
+        Ok(None)
     }
 
     /// Drops losers where there are many changes, and decides among the best, unless one gains so much that the blocks
     /// for dropping show it.
-    fn try_all(&mut self, all: &[Candidate], ordinary: &Ordinary) -> Result<Stage, Failure> {
+    fn try_all(
+        &mut self,
+        all: &[Candidate],
+        ordinary: &Ordinary,
+    ) -> Result<Option<Candidate>, Over> {
         let mut left: Vec<&Candidate> = all.iter().collect();
         let mut least = BLOCKS_LEAST;
         if left.len() > FINALISTS {
-            let found = match self.screen(&mut left, ordinary)? {
-                Ok(found) => found,
-                Err(ending) => return Ok(Stage::Over(ending)),
-            };
+            let found = self.screen(&mut left, ordinary)?;
             if let Some(one) = self.won(&left, &found) {
-                return Ok(Stage::Kept(one));
+                return Ok(Some(one));
             }
             least = blocks_planned(&found, self.goal);
             let mut names = screened(&found, self.goal);
@@ -324,28 +320,30 @@ impl Climb<'_, '_> {
             }
         }
         if left.is_empty() {
-            return Ok(Stage::Nothing);
+            return Ok(None);
         }
-        let needed = self.time(&left, ordinary, least)?;
-        if needed > self.left() {
-            return Ok(Stage::Over(self.too_short(&left, needed)));
-        }
+        self.check_time(&left, ordinary, least)?;
         output::say(&format!("deciding about {}", labels(&left)));
-        let found = match self.round(&left, ordinary, BLOCKS_MOST)? {
-            Ok(found) => found,
-            Err(ending) => return Ok(Stage::Over(ending)),
-        };
-        Ok(match self.won(&left, &found) {
-            Some(one) => Stage::Kept(one),
+        let found = self.round(&left, ordinary, BLOCKS_MOST)?;
+        match self.won(&left, &found) {
             None if found.iter().any(|one| one.blocks < BLOCKS_LEAST) => {
-                Stage::Over(Ending::Complete)
+                Err(Over::Ended(Ending::Complete))
             }
-            None => Stage::Nothing,
-        })
+            won => Ok(won),
+        }
     }
 
-    /// Says how long a budget leaves the time that these changes need.
-    fn too_short(&self, changes: &[&Candidate], needed: Duration) -> Ending {
+    /// Ends the steps where the remaining time is too short for these changes, and says how long a budget is not.
+    fn check_time(
+        &self,
+        changes: &[&Candidate],
+        ordinary: &Ordinary,
+        blocks: u32,
+    ) -> Result<(), Over> {
+        let needed = self.time(changes, ordinary, blocks)?;
+        if needed <= self.left() {
+            return Ok(());
+        }
         // Of a longer budget the screening takes its share, too.
         let more = (needed - self.left()).div_f64(1.0 - TO_SCREEN[1]);
         output::say(&format!(
@@ -353,15 +351,15 @@ impl Climb<'_, '_> {
             labels(changes),
             show_duration(self.test.arguments.budget.unwrap_or(BUDGET) + more)
         ));
-        Ending::Complete
+        Err(Over::Ended(Ending::Complete))
     }
 
-    /// The round that drops losers, of as many changes as there is time for; else how it ended.
+    /// The round that drops losers, of as many changes as there is time for.
     fn screen(
         &mut self,
         left: &mut Vec<&Candidate>,
         ordinary: &Ordinary,
-    ) -> Result<Result<Vec<Measured>, Ending>, Failure> {
+    ) -> Result<Vec<Measured>, Over> {
         let mut blocks = SCREENING_BLOCKS;
         if self.time(left, ordinary, blocks)? > self.left().mul_f64(TO_SCREEN[0]) {
             blocks = 1;
@@ -371,10 +369,7 @@ impl Climb<'_, '_> {
         {
             left.pop();
         }
-        let needed = self.time(left, ordinary, blocks)?;
-        if needed > self.left() {
-            return Ok(Err(self.too_short(left, needed)));
-        }
+        self.check_time(left, ordinary, blocks)?;
         output::say(&format!(
             "trying {}, {} left",
             counted(left.len(), "change"),
@@ -389,18 +384,17 @@ impl Climb<'_, '_> {
         self.done.extend(losers.map(|one| one.label.clone()));
         let won = winner(found, self.goal)?;
         let mut candidates = candidates.iter();
-        candidates
-            .find(|one| one.label == won.label)
-            .map(|one| (*one).clone())
+        let one = candidates.find(|one| one.label == won.label)?;
+        Some((*one).clone())
     }
 
-    /// The runs of one round; else how they ended.
+    /// The runs of one round.
     fn round(
         &mut self,
         candidates: &[&Candidate],
         ordinary: &Ordinary,
         blocks: u32,
-    ) -> Result<Result<Vec<Measured>, Ending>, Failure> {
+    ) -> Result<Vec<Measured>, Over> {
         let step = self.steps.len() - 1;
         let study = self.study(candidates, ordinary, blocks)?;
         let plan = study.plan(new_seed()?, Lengths::default());
@@ -412,40 +406,33 @@ impl Climb<'_, '_> {
         };
         let folder = round_folder(step, self.steps[step].rounds.len() + 1);
         let (began, planned) = (Instant::now(), plan.total_time());
-        match self.start(&study, &plan, &folder, Some(until)) {
-            Ok((ending, round)) => {
-                if blocks <= SCREENING_BLOCKS {
-                    let took = began.elapsed().as_secs_f64() / planned.as_secs_f64();
-                    self.overrun = took.max(1.0);
-                }
-                let (found, _) = measured(&round);
-                self.steps[step].rounds.push(round);
-                Ok(match ending {
-                    Ending::Complete => Ok(found),
-                    Ending::Interrupted => Err(ending),
-                })
-            }
+        let (ending, round) = match self.follow((&study, &plan), &folder, Some(until)) {
+            Ok(executed) => executed,
             Err(why) => {
                 output::say(&format!("the round failed: {why}"));
-                Ok(Err(Ending::Complete))
+                return Err(Over::Ended(Ending::Complete));
             }
+        };
+        if blocks <= SCREENING_BLOCKS {
+            let took = began.elapsed().as_secs_f64() / planned.as_secs_f64();
+            self.overrun = took.max(1.0);
+        }
+        let (found, _) = measured(&round);
+        self.steps[step].rounds.push(round);
+        match ending {
+            Ending::Complete => Ok(found),
+            Ending::Interrupted => Err(Over::Ended(ending)),
         }
     }
 
-    fn start(
+    fn follow(
         &self,
-        study: &Study,
-        plan: &bitcost_model::plan::Plan,
+        study: (&Study, &Plan),
         folder: &str,
         until: Option<Until>,
     ) -> Result<(Ending, Findings), ExecuteError> {
-        let start = Start {
-            out: self.folder.as_deref(),
-            folder: Some(folder),
-            until,
-            ..Start::new(study, plan, &self.test.destination, output::command_line())
-        };
-        let executed = start.execute(self.stop, &mut silent(self.stop))?;
+        let place = (self.folder.as_deref(), folder);
+        let executed = self.test.follow(study, place, until, self.stop)?;
         Ok((executed.ending?, executed.findings?))
     }
 
@@ -456,40 +443,12 @@ impl Climb<'_, '_> {
         ordinary: &Ordinary,
         blocks: u32,
     ) -> Result<Study, Invalid> {
-        let typed = &self.test.typed;
-        let short = match blocks <= SCREENING_BLOCKS {
-            true => ordinary.shorter_runs(),
-            false => ordinary.short_runs(),
-        };
-        let own = typed.short(&self.test.for_peer(short), &[]);
-        let levels: Vec<_> = candidates
-            .iter()
-            .map(|one| {
-                let merged = one.settings.iter();
-                let merged: Vec<_> = merged
-                    .map(|(name, value)| (*name, typed.merged(name, value)))
-                    .collect();
-                (one.label.clone(), settings(&merged))
-            })
-            .collect();
         let name = format!("improve-{}", self.goal.name());
-        let workload = ordinary.conditions.workload;
-        let varied = Varied::one_factor(workload, (&name, QUESTION), (FACTOR, UNCHANGED), &levels);
-        let single = Single {
-            workload,
-            settings: &own,
-            lab: self.test.lab.as_ref(),
-            runs: blocks,
-            until: None,
-            varied: Some(&varied),
-        };
-        single.study()
-    }
-
-    /// Why a change is not possible here.
-    fn possible(&self, ordinary: &Ordinary, candidate: &Candidate) -> Result<(), Invalid> {
-        self.test.possible(ordinary, &candidate.settings)?;
-        self.study(&[candidate], ordinary, 1).map(|_| ())
+        let levels = candidates
+            .iter()
+            .map(|one| (one.label.as_str(), &one.settings));
+        self.test
+            .round(ordinary, (&name, QUESTION), (FACTOR, levels), blocks)
     }
 
     /// The time of a round.

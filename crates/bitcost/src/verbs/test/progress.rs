@@ -25,8 +25,7 @@ const HANGING: usize = 9;
 pub struct Lines {
     is_text: bool,
     is_verbose: bool,
-    /// Whether nothing is printed.
-    pub is_silent: bool,
+    is_silent: bool,
     stop: Arc<AtomicBool>,
     plan: Option<Plan>,
     seconds: Option<Seconds>,
@@ -49,6 +48,14 @@ impl Lines {
             seconds: None,
             has_run: false,
             printed: Ok(()),
+        }
+    }
+
+    /// Lines that print nothing.
+    pub fn silent(stop: &Arc<AtomicBool>) -> Lines {
+        Lines {
+            is_silent: true,
+            ..Lines::new(false, false, stop.clone())
         }
     }
 

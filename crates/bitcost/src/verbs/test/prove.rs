@@ -8,18 +8,13 @@ use std::time::{Duration, Instant};
 
 use bitcost_analysis::explain::{Decision, Untried};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::prove::{
-    Chosen, FACTOR, Ordinary, Purpose, UNCHANGED, apply, choose, is_enough, judge,
-};
+use bitcost_analysis::prove::{Chosen, FACTOR, Ordinary, apply, choose, is_enough, judge};
 use bitcost_controller::Ending;
-use bitcost_execute::{ExecuteError, PROOF, Start, Until};
+use bitcost_execute::{ExecuteError, PROOF, Until};
 use bitcost_model::plan::Lengths;
 use bitcost_model::units::{counted, show_duration};
-use bitcost_study::{Single, Study, Varied};
 
-use super::conditions::settings;
 use super::described::Test;
-use super::progress::Lines;
 use crate::failure::Failure;
 use crate::options::order::new_seed;
 use crate::output;
@@ -29,6 +24,9 @@ const STUDY: (&str, &str) = (
     "prove",
     "Which resource does the throughput follow when a little of it is taken away?",
 );
+
+/// The most blocks of a stage that decides, of which the budget allows fewer.
+const BLOCKS_PLANNED: u32 = 60;
 
 /// The experiments on the verdict of a test.
 struct Experiments<'a, 'b> {
@@ -85,20 +83,15 @@ impl Experiments<'_, '_> {
                 self.test.possible(&self.ordinary, settings)
             });
             self.untried.extend(chosen.untried.iter().cloned());
-            let is_first = done.is_empty();
-            done.extend(chosen.tried.iter().map(|(row, _)| row.name));
-            done.extend(chosen.untried.iter().map(|one| one.name));
+            let screens = done.is_empty() && chosen.needs_screening(&self.ordinary);
+            done.extend(chosen.names());
             chosen
                 .tried
                 .extend(screened.take().into_iter().flat_map(|one| one.tried));
             if chosen.tried.is_empty() {
                 continue;
             }
-            let purpose = match is_first {
-                true => Purpose::first(&self.ordinary, &chosen),
-                false => Purpose::Decide,
-            };
-            match self.stage(&chosen, &folder, purpose)? {
+            match self.stage(&chosen, &folder, screens)? {
                 Ok(Ending::Complete) => {}
                 Ok(Ending::Interrupted) => return Ok(Ending::Interrupted),
                 Err(error) => {
@@ -108,7 +101,7 @@ impl Experiments<'_, '_> {
             }
             let stages: Vec<&Findings> = self.stages.iter().collect();
             let proof = judge(&self.ordinary, &[], &stages, false);
-            if purpose == Purpose::Screen {
+            if screens {
                 screened = Some(chosen.standing_out(&proof.tried));
                 continue;
             }
@@ -120,22 +113,19 @@ impl Experiments<'_, '_> {
         Ok(Ending::Complete)
     }
 
-    /// One study of these perturbations, in blocks until its purpose is met or the time is over.
+    /// One study of these perturbations, in one block that screens, or in blocks until they decide or the time is over.
     fn stage(
         &mut self,
         chosen: &Chosen,
         folder: &str,
-        purpose: Purpose,
+        screens: bool,
     ) -> Result<Result<Ending, ExecuteError>, Failure> {
-        let blocks = purpose.blocks();
-        let study = self.study(chosen, purpose)?;
-        let plan = study.plan(
-            new_seed()?,
-            Lengths {
-                blocks: Some(blocks),
-                ..Lengths::default()
-            },
-        );
+        let levels = chosen.tried.iter().map(|(row, set)| (row.name, set));
+        let blocks = if screens { 1 } else { BLOCKS_PLANNED };
+        let study = self
+            .test
+            .round(&self.ordinary, STUDY, (FACTOR, levels), blocks)?;
+        let plan = study.plan(new_seed()?, Lengths::default());
         let budget = self.until.saturating_duration_since(Instant::now());
         output::say(&format!(
             "experiments on the verdict: {}, at most {}",
@@ -146,48 +136,17 @@ impl Experiments<'_, '_> {
             let proof = judge(&self.ordinary, &[], &[found], true);
             is_enough(&self.ordinary, &proof)
         };
-        let start = Start {
-            out: self.folder,
-            folder: Some(folder),
-            until: Some(Until {
-                budget,
-                is_enough: &is_enough,
-            }),
-            ..Start::new(
-                &study,
-                &plan,
-                &self.test.destination,
-                output::command_line(),
-            )
+        let until = Until {
+            budget,
+            is_enough: &is_enough,
         };
-        let mut lines = Lines::new(false, false, self.stop.clone());
-        lines.is_silent = true;
-        Ok(match start.execute(self.stop, &mut lines) {
-            Ok(executed) => {
-                self.stages.extend(executed.findings.ok());
-                executed.ending
-            }
-            Err(error) => Err(error),
-        })
-    }
-
-    fn study(&self, chosen: &Chosen, purpose: Purpose) -> Result<Study, Failure> {
-        let short = self.test.for_peer(purpose.runs(&self.ordinary));
-        let own = self.test.typed.short(&short, &[]);
-        let levels = chosen.tried.iter();
-        let levels: Vec<_> = levels
-            .map(|(row, set)| (row.name.to_owned(), settings(set)))
-            .collect();
-        let workload = self.ordinary.conditions.workload;
-        let varied = Varied::one_factor(workload, STUDY, (FACTOR, UNCHANGED), &levels);
-        let single = Single {
-            workload,
-            settings: &own,
-            lab: self.test.lab.as_ref(),
-            runs: purpose.blocks(),
-            until: None,
-            varied: Some(&varied),
-        };
-        Ok(single.study()?)
+        let place = (self.folder, folder);
+        let executed = self
+            .test
+            .follow((&study, &plan), place, Some(until), self.stop);
+        Ok(executed.and_then(|executed| {
+            self.stages.extend(executed.findings.ok());
+            executed.ending
+        }))
     }
 }
