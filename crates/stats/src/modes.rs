@@ -1,4 +1,4 @@
-//! Whether values have two modes, and which other quantity separates them.
+//! Whether values have two modes.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -9,7 +9,7 @@ use crate::spread::{mean, squares};
 const COMPARED: usize = 1000;
 
 /// Least number of values for which modes can be determined.
-pub const MODES_FROM: usize = 6;
+const MODES_FROM: usize = 6;
 
 /// Least number of values of a mode: a single distant value is an outlier.
 const MODE_MIN: usize = 2;
@@ -32,19 +32,6 @@ pub struct TwoModes {
     pub low_mean: f64,
     /// Mean of the higher.
     pub high_mean: f64,
-    /// Distance of the means in standard deviations within the modes.
-    pub separation: f64,
-    /// Probability that the same number of values of one normal distribution divide as well.
-    pub chance: f64,
-}
-
-/// The ranges of a quantity in two modes, which do not overlap.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SeparatedRanges {
-    /// Least and greatest value in the lower mode.
-    pub low: (f64, f64),
-    /// Least and greatest value in the higher mode.
-    pub high: (f64, f64),
 }
 
 /// The values' two modes; absent where they have one, where there are too few values, or one is not a number.
@@ -71,29 +58,7 @@ pub fn two_modes(values: &[f64], seed: u64) -> Option<TwoModes> {
         high,
         low_mean,
         high_mean,
-        separation,
-        chance,
     })
-}
-
-/// The ranges of a quantity in both modes; absent where they overlap.
-pub fn separated_ranges(quantity: &[f64], modes: &TwoModes) -> Option<SeparatedRanges> {
-    let range = |side: &[usize]| {
-        let values = side.iter().map(|index| {
-            quantity
-                .get(*index)
-                .copied()
-                .filter(|value| value.is_finite())
-        });
-        let values: Vec<f64> = values.collect::<Option<_>>()?;
-        let (least, greatest) = (
-            values.iter().copied().min_by(f64::total_cmp)?,
-            values.into_iter().max_by(f64::total_cmp)?,
-        );
-        Some((least, greatest))
-    };
-    let (low, high) = (range(&modes.low)?, range(&modes.high)?);
-    (low.1 < high.0 || high.1 < low.0).then_some(SeparatedRanges { low, high })
 }
 
 /// The cut of sorted values with the least spread within both sides, and the share of the spread between the sides.
@@ -159,18 +124,6 @@ mod tests {
                 .collect::<std::collections::BTreeSet<_>>(),
             [0, 4, 6, 8].into()
         );
-        let peak = [
-            100.0, 53.5, 57.1, 99.8, 100.0, 96.7, 100.0, 99.7, 100.0, 65.2,
-        ];
-        assert_eq!(
-            separated_ranges(&peak, &modes),
-            Some(SeparatedRanges {
-                low: (100.0, 100.0),
-                high: (53.5, 99.8)
-            })
-        );
-        assert_eq!(separated_ranges(&[1.0; 10], &modes), None);
-        assert_eq!(separated_ranges(&[1.0], &modes), None);
     }
 
     #[test]

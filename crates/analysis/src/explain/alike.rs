@@ -15,9 +15,7 @@ struct Said {
 impl Said {
     /// The key of a cell; absent where the cell has more than one verdict.
     fn of(cell: &ExplainedCell) -> Option<Said> {
-        let verdict = cell
-            .verdict()
-            .filter(|_| cell.shares().len() == 1 && cell.modality.is_none())?;
+        let verdict = cell.verdict().filter(|_| cell.shares().len() == 1)?;
         let kind = |evidence: &Evidence| {
             (
                 evidence.counter.clone(),

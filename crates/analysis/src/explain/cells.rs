@@ -1,11 +1,10 @@
-//! The verdicts of a cell's runs, combined into one, with the cell's modes.
+//! The verdicts of a cell's runs, combined into one.
 
 use std::collections::BTreeMap;
 
 use crate::explain::figures::RunFigures;
 use crate::explain::in_effect::InEffect;
 use crate::explain::limiter::{Confidence, Limiter, Verdict};
-use crate::explain::modality::{Modality, modality};
 use crate::explain::proof::Proof;
 
 /// Shares that differ by less are the same.
@@ -33,19 +32,15 @@ pub struct ExplainedCell {
     pub name: String,
     /// Its runs, in order.
     pub runs: Vec<ExplainedRun>,
-    /// Its modes, if it has two.
-    pub modality: Option<Modality>,
     /// What experiments say of it, where there were any.
     pub proof: Option<Proof>,
 }
 
 impl ExplainedCell {
     /// A cell of these runs.
-    pub fn new(name: String, runs: Vec<ExplainedRun>, seed: u64) -> ExplainedCell {
-        let figures: Vec<RunFigures> = runs.iter().map(|run| run.figures.clone()).collect();
+    pub fn new(name: String, runs: Vec<ExplainedRun>) -> ExplainedCell {
         ExplainedCell {
             name,
-            modality: modality(&figures, seed),
             runs,
             proof: None,
         }

@@ -107,7 +107,7 @@ impl<'a> Explainer<'a> {
             let own = own.map_or(&[][..], |(_, models)| models);
             let (of_cell, runs) = runs.iter().map(|run| run.explained(own, constants)).unzip();
             facts.push(of_cell);
-            explained.push(ExplainedCell::new(cell_name(cell), runs, seed));
+            explained.push(ExplainedCell::new(cell_name(cell), runs));
         }
         let warnings = warnings::warnings(&Study {
             cells,
@@ -158,7 +158,7 @@ impl Kept {
         let explained = ExplainedRun {
             verdicts,
             figures,
-            in_effect: Some(self.signals.in_effect),
+            in_effect: Some(self.signals.in_effect.clone()),
         };
         (self.facts.clone(), explained)
     }

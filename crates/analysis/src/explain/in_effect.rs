@@ -17,6 +17,22 @@ const LARGE_BYTES: f64 = 65_536.0;
 /// What takes the sender's CPU where packets are not full.
 const NOT_FULL: &str = "work per packet: packets are not full";
 
+const LARGER_MESSAGES: &str = "larger messages";
+const LARGER_RECEIVES: &str = "larger receive calls";
+const SEND_MODE: &str = "a fast send mode (--send-mode)";
+const RECEIVE_MODE: &str = "a fast receive mode (--receive-mode)";
+const WRITEV: &str = "several messages a call (--send-mode writev)";
+const TSO: &str = "segmentation offload at the sender";
+const WAITING_TSO: &str = "segmentation offload, where data waits to be sent";
+const GRO: &str = "GRO at the receiver";
+const FLOWS: &str = "more flows on more CPUs";
+const BBR: &str = "try a congestion control that tolerates loss (bbr)";
+const SENDER_CPUS: &str = "another CPU for the sender (--sender-cpus)";
+const RECEIVER_CPUS: &str = "another CPU for the receiver (--receiver-cpus)";
+const SECOND_MACHINE: &str = "a second machine for one end";
+const MODERATION: &str = "interrupt moderation (--set moderation=50us)";
+const COALESCE: &str = "fewer interrupts (--set 'coalesce=rx_usecs 50')";
+
 /// What to do about a receive window that may be what fills packets.
 const BOTH_WAYS: &str =
     "try larger and smaller receive buffers (--mode auto): more window may leave packets less full";
@@ -24,77 +40,25 @@ const BOTH_WAYS: &str =
 /// What to do about a window that is smaller than its buffer allows.
 const HELD_WINDOW: &str = "find what keeps the window under 64 KiB: the receive buffer has room for more; see net.ipv4.tcp_window_scaling of both hosts, and `window` of the route";
 
-/// What to do about a buffer that the test sets, and about one of the kernel's autotuning.
-const LARGER_RECEIVE: [&str; 2] = [
-    "raise the receive buffer (--receive-buffer), or leave it to the kernel; net.core.rmem_max limits it",
-    "raise the maximum of net.ipv4.tcp_rmem (--tcp-buffers) at the receiver; a fixed --receive-buffer may be smaller",
-];
-const LARGER_SEND: [&str; 2] = [
-    "raise the send buffer (--send-buffer), or leave it to the kernel; net.core.wmem_max limits it",
-    "raise the maximum of net.ipv4.tcp_wmem (--tcp-buffers) at the sender; a fixed --send-buffer may be smaller",
-];
+/// What to do about a buffer that the test sets, and about one of the kernel's autotuning; the former
+/// is taken where the kernel sets it, and the latter where the test does.
+const RECEIVE_SET: &str = "raise the receive buffer (--receive-buffer), or leave it to the kernel; net.core.rmem_max limits it";
+const RECEIVE_TUNED: &str = "raise the maximum of net.ipv4.tcp_rmem (--tcp-buffers) at the receiver; a fixed --receive-buffer may be smaller";
+const SEND_SET: &str =
+    "raise the send buffer (--send-buffer), or leave it to the kernel; net.core.wmem_max limits it";
+const SEND_TUNED: &str = "raise the maximum of net.ipv4.tcp_wmem (--tcp-buffers) at the sender; a fixed --send-buffer may be smaller";
 
-fn larger_buffer(is_set: bool, ways: [&'static str; 2]) -> Vec<(bool, &'static str)> {
-    vec![(false, ways[usize::from(!is_set)])]
-}
-
-/// How a run's interfaces can take fewer interrupts.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Moderation {
-    /// It is in effect, or there is none to set.
-    #[default]
-    Set,
-    /// By the lab's own moderation, which is off.
-    OfLab,
-    /// By the interrupt coalescing of a network card.
-    OfCard,
-}
-
-impl Moderation {
-    fn of(run: &RunView) -> Moderation {
-        let mut settings = run.receiver.in_effect.iter();
-        let of_lab = settings.find(|setting| setting.name == "moderation_us");
-        match of_lab.map(|setting| setting.actual.as_deref()) {
-            Some(Some("0")) => Moderation::OfLab,
-            None if !run.shared_cpus => Moderation::OfCard,
-            _ => Moderation::Set,
-        }
-    }
-
-    fn way(self) -> (bool, &'static str) {
-        match self {
-            Moderation::Set => (true, ""),
-            Moderation::OfLab => (false, "interrupt moderation (--set moderation=50us)"),
-            Moderation::OfCard => (false, "fewer interrupts (--set 'coalesce=rx_usecs 50')"),
-        }
-    }
-}
-
-/// The settings of a run that advice is about; each is true where there is nothing to advise.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// The settings of a run that advice is about.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct InEffect {
-    sends_large: bool,
-    receives_large: bool,
-    send_mode: bool,
-    receive_mode: bool,
-    segments: bool,
-    joins: bool,
-    flows: bool,
-    cost: bool,
-    bbr: bool,
+    /// The advice that the run follows already, or cannot follow.
+    taken: Vec<&'static str>,
     /// Datagrams have no calls of several messages without a fast mode.
     is_datagram: bool,
     /// One message at a time is on its way, which no call can join with others.
     is_transactional: bool,
-    moderation: Moderation,
-    /// The endpoints are on two machines.
-    second_machine: bool,
-    /// No CPU is left that an endpoint could have for itself.
-    no_other_cpu: bool,
     /// How full packets were; absent where that is not known.
     packing: Option<Packing>,
-    /// The size of the receive and of the send buffer is the test's and not the kernel's.
-    sets_buffers: [bool; 2],
     /// The window stays within 16 bits while the receive buffer has room for several times as much.
     window_is_held: bool,
 }
@@ -103,33 +67,55 @@ impl InEffect {
     /// Those of a run.
     pub fn of(run: &RunView) -> InEffect {
         let conditions = run.conditions;
+        let is_datagram = conditions.workload.is_datagram();
         let received = metric("bytes_per_receive_call").and_then(|metric| (metric.compute)(run));
-        let cpus = run
-            .sender
-            .samples
-            .first()
-            .map_or(1, |sample| sample.cpus.len());
+        let cpus = run.sender.samples.first();
+        let cpus = cpus.map_or(1, |sample| sample.cpus.len());
         let no_other_cpu = cpus <= if run.shared_cpus { 2 } else { 1 };
+        let segments = is_datagram || !is_off(run.sender, "tx-tcp-segmentation");
+        let [sets_receive, sets_send] = [
+            conditions.receive_buffer_bytes.is_some(),
+            conditions.send_buffer_bytes.is_some(),
+        ];
+        let moderation = run.receiver.in_effect.iter();
+        let moderation = { moderation }.find(|setting| setting.name == "moderation_us");
+        let is_unmoderated = moderation.is_some_and(|of| of.actual.as_deref() == Some("0"));
+        let ways = [
+            (
+                LARGER_MESSAGES,
+                f64::from(conditions.message_size_bytes) >= LARGE_BYTES,
+            ),
+            (
+                LARGER_RECEIVES,
+                is_datagram || received.is_some_and(|bytes| bytes >= LARGE_BYTES),
+            ),
+            (SEND_MODE, conditions.send_mode != Mode::Plain),
+            (WRITEV, conditions.send_mode != Mode::Plain),
+            (RECEIVE_MODE, conditions.receive_mode != Mode::Plain),
+            (TSO, segments),
+            (WAITING_TSO, segments),
+            (GRO, is_datagram || !is_off(run.receiver, "rx-gro")),
+            (
+                FLOWS,
+                no_other_cpu || conditions.flows as usize >= cpus.max(2),
+            ),
+            (BBR, actual(run.sender, "congestion_control") == Some("bbr")),
+            (SENDER_CPUS, no_other_cpu),
+            (RECEIVER_CPUS, no_other_cpu),
+            (SECOND_MACHINE, !run.shared_cpus),
+            (MODERATION, !is_unmoderated),
+            (COALESCE, moderation.is_some() || run.shared_cpus),
+            (RECEIVE_SET, !sets_receive),
+            (RECEIVE_TUNED, sets_receive),
+            (SEND_SET, !sets_send),
+            (SEND_TUNED, sets_send),
+        ];
+        let taken = ways.into_iter().filter_map(|(way, is)| is.then_some(way));
         InEffect {
-            sends_large: f64::from(conditions.message_size_bytes) >= LARGE_BYTES,
-            receives_large: received.is_some_and(|bytes| bytes >= LARGE_BYTES),
-            send_mode: conditions.send_mode != Mode::Plain,
-            receive_mode: conditions.receive_mode != Mode::Plain,
-            segments: !is_off(run.sender, "tx-tcp-segmentation"),
-            joins: !is_off(run.receiver, "rx-gro"),
-            flows: no_other_cpu || conditions.flows as usize >= cpus.max(2),
-            cost: !conditions.no_cost,
-            bbr: actual(run.sender, "congestion_control") == Some("bbr"),
-            is_datagram: conditions.workload.is_datagram(),
+            taken: taken.collect(),
+            is_datagram,
             is_transactional: conditions.workload.is_transactional(),
-            moderation: Moderation::of(run),
-            second_machine: !run.shared_cpus,
-            no_other_cpu,
             packing: Packing::of(run),
-            sets_buffers: [
-                conditions.receive_buffer_bytes.is_some(),
-                conditions.send_buffer_bytes.is_some(),
-            ],
             window_is_held: window_is_held(run),
         }
     }
@@ -139,25 +125,21 @@ impl InEffect {
         if verdict.by_figures || verdict.chosen.remedy.is_some() {
             return;
         }
-        let name = verdict.limiter().name();
-        let is_alone = verdict.chosen.rival.is_none();
-        if name == SENDER_CPU.name && is_alone && self.has_small_packets() {
+        let ways = self.ways(verdict);
+        if verdict.limiter().name() == SENDER_CPU.name
+            && verdict.chosen.rival.is_none()
+            && self.has_small_packets()
+        {
             let known = std::mem::take(&mut verdict.chosen.detail);
             let more = if known.is_empty() { "" } else { "; " };
             verdict.chosen.detail = format!("{NOT_FULL}{more}{known}");
         }
-        let ways = match verdict.chosen.rival {
-            Some(_) => self.ways_to_more_cpu(name),
-            None => self
-                .ways_of_packing(name)
-                .unwrap_or_else(|| self.ways(name)),
-        };
         if ways.is_empty() {
             return;
         }
         let open: Vec<&str> = ways
             .into_iter()
-            .filter_map(|(is_set, way)| (!is_set).then_some(way))
+            .filter(|way| !self.taken.contains(way))
             .collect();
         verdict.chosen.remedy = Some(match open.is_empty() {
             true => {
@@ -172,122 +154,61 @@ impl InEffect {
         self.packing.is_some_and(|packing| !packing.is_full())
     }
 
-    /// What can be done where the run's own work takes an endpoint's CPU: fewer packets, and work
-    /// moved away. More flows would wait for the same CPU.
-    fn ways_to_more_cpu(&self, limiter: &str) -> Vec<(bool, &'static str)> {
-        let mut ways = vec![
-            (self.sends_large, "larger messages"),
-            (
-                self.segments || self.is_datagram,
-                "segmentation offload at the sender",
-            ),
-            (self.joins || self.is_datagram, "GRO at the receiver"),
-            self.moderation.way(),
-        ];
-        ways.extend(self.ways_to_own_cpu(limiter));
-        ways
-    }
-
-    fn ways_to_own_cpu(&self, limiter: &str) -> [(bool, &'static str); 2] {
-        let own_cpu = match limiter == SENDER_CPU.name {
-            true => "another CPU for the sender (--sender-cpus)",
-            false => "another CPU for the receiver (--receiver-cpus)",
+    /// What can be done about a verdict's limiter; empty where its advice does not depend on settings.
+    fn ways(&self, verdict: &Verdict) -> Vec<&'static str> {
+        let name = verdict.limiter().name();
+        let (is_sender, is_receiver) = (name == SENDER_CPU.name, name == RECEIVER_CPU.name);
+        let own_cpu = if is_sender {
+            SENDER_CPUS
+        } else {
+            RECEIVER_CPUS
         };
-        [
-            (self.no_other_cpu, own_cpu),
-            (self.second_machine, "a second machine for one end"),
-        ]
-    }
-
-    /// What can be done about a limiter that depends on how full packets are; absent where it does not.
-    fn ways_of_packing(&self, limiter: &str) -> Option<Vec<(bool, &'static str)>> {
-        if limiter == RECEIVE_BUFFER.name && self.window_is_held {
-            return Some(vec![(false, HELD_WINDOW)]);
+        if verdict.chosen.rival.is_some() {
+            // Fewer packets, and work moved away: more flows would wait for the same CPU.
+            let fewer = [LARGER_MESSAGES, TSO, GRO, MODERATION, COALESCE];
+            return [&fewer[..], &[own_cpu, SECOND_MACHINE]].concat();
         }
-        let packing = self.packing?;
-        if limiter == RECEIVE_BUFFER.name && !packing.allows_more_window() {
-            return Some(vec![(false, BOTH_WAYS)]);
+        if (is_sender || is_receiver) && self.is_transactional {
+            return vec![FLOWS, own_cpu, SECOND_MACHINE];
         }
-        if limiter != SENDER_CPU.name || packing.is_full() {
-            return None;
-        }
-        Some(vec![
-            (self.sends_large, "larger messages"),
-            (self.segments, "segmentation offload at the sender"),
-            (
-                self.send_mode,
-                "several messages a call (--send-mode writev)",
-            ),
-            (
-                false,
-                "--mode auto, which also tries smaller and larger receive buffers",
-            ),
-            self.moderation.way(),
-            (self.flows, "more flows on more CPUs"),
-        ])
-    }
-
-    /// What can be done about a limiter, each with whether it is in effect; empty where its advice
-    /// does not depend on settings.
-    fn ways(&self, limiter: &str) -> Vec<(bool, &'static str)> {
-        let flows = (self.flows, "more flows on more CPUs");
-        let is_of_cpu = [SENDER_CPU.name, RECEIVER_CPU.name].contains(&limiter);
-        if self.is_transactional && is_of_cpu {
-            return [&[flows][..], &self.ways_to_own_cpu(limiter)].concat();
-        }
-        if limiter == RECEIVER_CPU.name {
+        if is_sender && self.has_small_packets() {
+            let both = "--mode auto, which also tries smaller and larger receive buffers";
             return vec![
-                (
-                    self.receives_large || self.is_datagram,
-                    "larger receive calls",
-                ),
-                (self.joins || self.is_datagram, "GRO at the receiver"),
-                (self.receive_mode, "a fast receive mode (--receive-mode)"),
-                flows,
+                LARGER_MESSAGES,
+                TSO,
+                WRITEV,
+                both,
+                MODERATION,
+                COALESCE,
+                FLOWS,
             ];
         }
-        if limiter == SENDER_CPU.name {
-            return vec![
-                (self.sends_large || self.is_datagram, "larger messages"),
-                (
-                    self.segments || self.is_datagram,
-                    "segmentation offload at the sender",
-                ),
-                (self.send_mode, "a fast send mode (--send-mode)"),
-                flows,
-            ];
+        if is_sender {
+            let larger = (!self.is_datagram).then_some(LARGER_MESSAGES);
+            return larger.into_iter().chain([TSO, SEND_MODE, FLOWS]).collect();
         }
-        if limiter == PACKETS_PER_SECOND.name {
-            return vec![
-                (self.sends_large, "larger messages"),
-                (false, "a larger MTU"),
-                (
-                    self.segments || self.is_datagram,
-                    "segmentation offload, where data waits to be sent",
-                ),
-                (self.send_mode, "a fast send mode (--send-mode)"),
-            ];
+        if is_receiver {
+            return vec![LARGER_RECEIVES, GRO, RECEIVE_MODE, FLOWS];
         }
-        if limiter == CONGESTION_LOSS.name {
-            return vec![
-                (false, "find where segments are lost"),
-                (
-                    self.bbr,
-                    "try a congestion control that tolerates loss (bbr)",
-                ),
-            ];
+        if name == PACKETS_PER_SECOND.name {
+            return vec![LARGER_MESSAGES, "a larger MTU", WAITING_TSO, SEND_MODE];
         }
-        if limiter == RECEIVE_BUFFER.name {
-            return larger_buffer(self.sets_buffers[0], LARGER_RECEIVE);
+        if name == CONGESTION_LOSS.name {
+            return vec!["find where segments are lost", BBR];
         }
-        if limiter == SEND_BUFFER.name && !self.is_datagram {
-            return larger_buffer(self.sets_buffers[1], LARGER_SEND);
+        if name == RECEIVE_BUFFER.name {
+            let may_fill = self.packing.is_some_and(|of| !of.allows_more_window());
+            return match (self.window_is_held, may_fill) {
+                (true, _) => vec![HELD_WINDOW],
+                (_, true) => vec![BOTH_WAYS],
+                _ => vec![RECEIVE_SET, RECEIVE_TUNED],
+            };
         }
-        if limiter == UNKNOWN.name {
-            return vec![
-                (false, "measure for longer"),
-                (self.cost, "measure CPU time, too (without --no-cost)"),
-            ];
+        if name == SEND_BUFFER.name && !self.is_datagram {
+            return vec![SEND_SET, SEND_TUNED];
+        }
+        if name == UNKNOWN.name {
+            return vec!["measure for longer"];
         }
         Vec::new()
     }
@@ -314,69 +235,27 @@ fn is_off(end: &EndpointRecord, feature: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    type Set = fn(&mut InEffect);
-
-    /// Each setting with the limiters whose advice names it, and a word of that advice.
-    const ADVICE: [(Set, &str, &str); 9] = [
-        (
-            |set| set.sends_large = true,
-            "sender_cpu",
-            "larger messages",
-        ),
-        (|set| set.segments = true, "sender_cpu", "segmentation"),
-        (|set| set.send_mode = true, "sender_cpu", "send mode"),
-        (|set| set.flows = true, "sender_cpu", "more flows"),
-        (
-            |set| set.receives_large = true,
-            "receiver_cpu",
-            "receive calls",
-        ),
-        (|set| set.joins = true, "receiver_cpu", "GRO"),
-        (
-            |set| set.receive_mode = true,
-            "receiver_cpu",
-            "receive mode",
-        ),
-        (|set| set.bbr = true, "congestion_window_loss", "bbr"),
-        (|set| set.cost = true, "unknown", "--no-cost"),
-    ];
-
-    fn open(in_effect: &InEffect, limiter: &str) -> String {
-        let ways = in_effect.ways(limiter).into_iter();
-        let open: Vec<&str> = ways
-            .filter_map(|(is_set, way)| (!is_set).then_some(way))
-            .collect();
-        open.join("; ")
-    }
+    use crate::explain::limiters::unknown;
 
     #[test]
-    fn transactions_are_not_advised_to_send_more_a_call() {
-        let in_effect = InEffect {
-            is_transactional: true,
-            flows: true,
+    fn what_a_run_has_is_not_advised() {
+        let remedy = |limiter: &'static crate::explain::limiter::LimiterRow, has: InEffect| {
+            let mut verdict = unknown("", None);
+            verdict.chosen.limiter = limiter.limiter();
+            has.advise(&mut verdict);
+            verdict.remedy().to_owned()
+        };
+        let tuned = InEffect {
+            taken: vec![LARGER_MESSAGES, FLOWS],
             ..InEffect::default()
         };
-        let advice = open(&in_effect, "receiver_cpu");
-        assert_eq!(
-            advice,
-            "another CPU for the receiver (--receiver-cpus); a second machine for one end"
-        );
-    }
-
-    #[test]
-    fn what_is_set_is_not_advised() {
-        for (set, limiter, words) in ADVICE {
-            let mut in_effect = InEffect::default();
-            assert!(
-                open(&in_effect, limiter).contains(words),
-                "{limiter}: {words}"
-            );
-            set(&mut in_effect);
-            assert!(
-                !open(&in_effect, limiter).contains(words),
-                "{limiter}: {words}"
-            );
-        }
+        let advice = "segmentation offload at the sender; a fast send mode (--send-mode)";
+        assert_eq!(remedy(&SENDER_CPU, tuned.clone()), advice);
+        let transactional = InEffect {
+            is_transactional: true,
+            ..tuned
+        };
+        let advice = "another CPU for the receiver (--receiver-cpus); a second machine for one end";
+        assert_eq!(remedy(&RECEIVER_CPU, transactional), advice);
     }
 }

@@ -1,7 +1,7 @@
 //! Counters in, verdict out: what limited a run, by name and with evidence, or *unknown*.
 //!
 //! The functions are pure: they read nothing and keep nothing. Also here: the two parts of a
-//! message's cost, runs in two modes, and warnings about a study's result.
+//! message's cost, and warnings about a study's result.
 
 mod alike;
 mod bounds;
@@ -17,7 +17,6 @@ mod levels;
 mod limiter;
 mod limiters;
 mod load;
-mod modality;
 mod of_execution;
 mod others;
 mod packing;
@@ -49,7 +48,6 @@ pub use limiter::{
 pub use limiters::{LIMITERS, PATH_LOSS, quota_of};
 pub(crate) use limiters::{RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN};
 pub use load::Load;
-pub use modality::{Covariate, Modality, modality};
 pub use of_execution::explanation;
 pub use others::{OTHERS_PCT, Others};
 pub use proof::{Decision, Outcome, Proof, Tried, Untried};

@@ -77,7 +77,7 @@ fn by_figures(name: &str, summary: &Summary) -> Explanation {
             figures,
         };
         let runs = figures.into_iter().map(explained).collect();
-        cells.push(ExplainedCell::new(cell.name(), runs, summary.seed));
+        cells.push(ExplainedCell::new(cell.name(), runs));
     }
     let costs = lines.iter().flat_map(|(name, runs)| {
         cost_models(runs, summary.seed)

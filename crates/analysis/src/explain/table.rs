@@ -27,7 +27,7 @@ pub fn explain_table(title: String, runs: &[RunFigures], seed: u64) -> Explanati
             .or_default()
             .push(explained);
     }
-    let cell = |((size, word), runs)| ExplainedCell::new(format!("{word} of {size} B"), runs, seed);
+    let cell = |((size, word), runs)| ExplainedCell::new(format!("{word} of {size} B"), runs);
     let count = sizes.len();
     let mut remarks: Vec<String> = runs.iter().filter_map(demand_remark).collect();
     let costs: Vec<_> = cost_models(runs, seed)

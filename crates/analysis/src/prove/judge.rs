@@ -409,7 +409,7 @@ pub(super) fn with_proof(findings: &mut Findings, proof: Proof) {
                 share: 1.0,
                 ..first.clone()
             };
-            if let Some(in_effect) = run.in_effect {
+            if let Some(in_effect) = &run.in_effect {
                 in_effect.advise(&mut verdict);
             }
             without_guess(&mut verdict);

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::modes::modes_json;
 use super::proof::proof_json;
 
 /// What limited a cell, or where only `words` and `shares` are there, several cells.
@@ -36,9 +35,6 @@ pub(crate) struct Bottleneck {
     /// Every limiter with its share, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shares: Option<Vec<Share>>,
-    /// The two modes of the runs, where they have two.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub modes: Option<Value>,
     /// What the experiments of `--prove` show of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Value>,
@@ -106,7 +102,6 @@ impl Bottleneck {
         let shares = cell.shares();
         Some(Bottleneck {
             shares: (shares.len() > 1).then(|| Share::all(&shares)),
-            modes: cell.modality.as_ref().map(modes_json),
             proof: cell.proof.as_ref().map(proof_json),
             ..Bottleneck::of_verdict(&cell.verdict()?)
         })
@@ -132,7 +127,6 @@ impl Bottleneck {
                 .as_ref()
                 .map(|others| OthersTime::of(others, verdict.limiter())),
             shares: None,
-            modes: None,
             proof: None,
         }
     }

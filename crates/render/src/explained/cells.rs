@@ -3,7 +3,6 @@
 use bitcost_analysis::explain::{ExplainedCell, Limiter};
 use bitcost_model::units::counted;
 
-use super::modes::modes_text;
 use super::names::names_in_line;
 use super::proof::lines;
 use super::verdict::{sure, verdicts_text};
@@ -49,7 +48,7 @@ fn cell_line(cell: &ExplainedCell) -> String {
     format!("{}: {said}", cell.name)
 }
 
-/// Several lines: what limited a cell, with evidence, runner-up and remedy, and its modes.
+/// Several lines: what limited a cell, with evidence, runner-up and remedy.
 pub fn cell_text(cell: &ExplainedCell) -> String {
     group_text(&[cell])
 }
@@ -66,7 +65,6 @@ pub(super) fn group_text(group: &[&ExplainedCell]) -> String {
     for cell in group {
         let proof = cell.proof.iter().flat_map(lines);
         text.extend(proof.map(|line| format!("  {line}\n")));
-        text.extend(cell.modality.as_ref().map(modes_text));
     }
     text
 }

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::bottleneck::{Bottleneck, Share};
 use super::cost::formula;
-use super::modes::modes_json;
 use super::names::names_in_line;
 use super::proof::proof_json;
 
@@ -39,7 +38,6 @@ fn cell_json(cell: &ExplainedCell) -> Value {
         "limiters": cell.leading().iter().map(|(limiter, _)| limiter.name()).collect::<Vec<_>>(),
         "verdict": cell.verdict().as_ref().map(verdict_json),
         "shares": Share::all(&cell.shares()),
-        "modes": cell.modality.as_ref().map(modes_json),
         "runs": all(&cell.runs, run),
     });
     if let Some(proof) = &cell.proof {

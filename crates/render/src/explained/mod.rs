@@ -4,7 +4,6 @@ mod bottleneck;
 mod cells;
 mod cost;
 mod json;
-mod modes;
 mod names;
 mod proof;
 mod text;

@@ -95,7 +95,7 @@ fn two_sizes_give_no_cost_model_and_say_so() {
 }
 
 #[test]
-fn two_modes_are_distinguished_by_the_cpu_that_is_full() {
+fn lost_datagrams_name_the_receiver_and_correct_the_demand() {
     // Throughput delivered and the receiver's busiest CPU; 24 700 Mbit/s were sent.
     let rows = [
         (21_091.06, 100.0),
@@ -121,14 +121,9 @@ fn two_modes_are_distinguished_by_the_cpu_that_is_full() {
         datagrams(number as u64 + 1, 8192.0, &figures)
     };
     let found = explained(&rows.into_iter().enumerate().map(run).collect::<Vec<_>>());
-    let modes = found.cells[0].modality.as_ref().expect("two modes");
-    assert_eq!(modes.low_runs, [1, 5, 7, 9]);
-    assert_eq!(modes.covariates[0].name, "receiver_peak_cpu_pct");
-    assert!(modes.covariates[0].is_full_in_one());
     let lossy = &found.cells[0].runs[0].verdicts[0];
     assert_eq!(lossy.limiter().name(), "receiver_cpu");
     let text = explanation_text(&found, true);
-    assert_says(&text, &["separated by receiver_peak_cpu_pct = 100"]);
     assert_says(&text, &["run 1: 14.6 % lost; receive service demand 0.516"]);
     assert_eq!(text.matches("% too low").count(), 4, "{text}");
     assert_says(&text, &["  run 1: receiver's CPU (its busiest"]);
@@ -196,11 +191,7 @@ fn limiters_with_the_same_share_are_no_verdict() {
             run.verdicts[0].chosen.limiter = limiter.expect("a limiter").limiter();
             run
         };
-        ExplainedCell::new(
-            "a".to_owned(),
-            names.iter().map(|name| run(name)).collect(),
-            1,
-        )
+        ExplainedCell::new("a".to_owned(), names.iter().map(|name| run(name)).collect())
     };
     let tied = cell(["receiver_cpu", "sender_cpu", "unknown"]);
     let words = tied.limiter_words().expect("runs");

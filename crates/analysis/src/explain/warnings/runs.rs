@@ -68,59 +68,58 @@ pub fn rate_missed(study: &Study) -> Vec<Warning> {
     (0..study.cells.len()).filter_map(of_cell).collect()
 }
 
-/// The cells that have runs of which this is true, and `in 2 of 10 runs` of these cells.
-fn in_runs(study: &Study, is_true: fn(&RunFacts) -> bool) -> Option<(Vec<String>, String)> {
+/// The warning of a check on the runs of which something is true, given its words: how many these
+/// are of all, and `in 2 of 10 runs` of the cells that have them.
+fn of_runs(
+    study: &Study,
+    is_true: fn(&RunFacts) -> bool,
+    words: impl FnOnce([usize; 2], &str) -> Warning,
+) -> Vec<Warning> {
     let of_cell = |cell: usize| study.runs[cell].iter().filter(|run| is_true(run)).count();
     let cells: Vec<usize> = (0..study.cells.len())
         .filter(|cell| of_cell(*cell) > 0)
         .collect();
     let count: usize = cells.iter().map(|cell| of_cell(*cell)).sum();
-    let all: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
-    (count > 0).then(|| (study.names(&cells), format!("in {count} of {all} runs")))
-}
-
-fn share(study: &Study, is_true: fn(&RunFacts) -> bool) -> f64 {
-    let runs = || study.runs.iter().flatten();
-    runs().filter(|run| is_true(run)).count() as f64 / runs().count().max(1) as f64
+    if count == 0 {
+        return Vec::new();
+    }
+    let of_cells: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
+    let all = study.runs.iter().flatten().count();
+    vec![Warning {
+        cells: study.names(&cells),
+        weight: count as f64 / all as f64,
+        ..words([count, all], &format!("in {count} of {of_cells} runs"))
+    }]
 }
 
 /// Other programs took CPU time.
 pub fn foreign_load(study: &Study) -> Vec<Warning> {
-    let found = in_runs(study, |run| run.is_disturbed);
-    let runs = || study.runs.iter().flatten();
-    let (disturbed, all) = (
-        runs().filter(|run| run.is_disturbed).count(),
-        runs().count(),
-    );
-    let headline = (2 * disturbed > all).then(|| {
-        format!("other programs used the CPUs in {disturbed} of {all} runs; use a quiet machine")
-    });
-    let warning = |(cells, runs)| Warning {
+    let words = |[disturbed, all]: [usize; 2], runs: &str| Warning {
         name: "foreign_load",
-        weight: disturbed as f64 / all.max(1) as f64,
-        cells,
         found: format!("{} {runs}", crate::metrics::disturbance_bounds()),
         remedy: "measure on an idle machine, or leave these runs out",
-        headline: headline.clone(),
+        headline: (2 * disturbed > all).then(|| {
+            format!(
+                "other programs used the CPUs in {disturbed} of {all} runs; use a quiet machine"
+            )
+        }),
+        ..Warning::default()
     };
-    found.map(warning).into_iter().collect()
+    of_runs(study, |run| run.is_disturbed, words)
 }
 
 /// The wire of the lab filled an endpoint's CPU.
 pub fn limited_by_wire(study: &Study) -> Vec<Warning> {
-    let found = in_runs(study, |run| run.is_limited_by_wire);
-    let share = share(study, |run| run.is_limited_by_wire);
-    let warning = |(cells, runs)| Warning {
+    let words = |_, runs: &str| Warning {
         name: "wire_limits",
-        weight: share,
-        cells,
         headline: Some(format!(
             "{runs} the lab's wire filled an endpoint's CPU: the throughput is what this machine's lab carries"
         )),
         found: format!("the lab's wire did most of the work on an endpoint's full CPU {runs}"),
         remedy: "the lab limits these throughputs: with less work for its wire (larger packets, topology = \"pair\") they would be higher",
+        ..Warning::default()
     };
-    found.map(warning).into_iter().collect()
+    of_runs(study, |run| run.is_limited_by_wire, words)
 }
 
 /// Link emulators of the lab did not work as requested.
