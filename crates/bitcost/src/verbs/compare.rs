@@ -233,78 +233,53 @@ fn nothing_in_common(comparison: &Comparison) -> Failure {
     ))
 }
 
-/// The parts of a side, which commas separate. A level may have commas too: the longest level that
-/// a part begins with is meant.
-fn parts(execution: &Findings, text: &str) -> Vec<String> {
-    let names = levels(execution);
-    let is_level = |part: &String| {
-        names.iter().any(|name| {
-            let label = name.split_once('=').map(|(_, label)| label);
-            name == part || label == Some(part.as_str())
-        })
-    };
-    let words: Vec<&str> = text.split(',').collect();
-    let (mut parts, mut rest) = (Vec::new(), &words[..]);
-    while let Some((first, others)) = rest.split_first() {
-        let joined = |count: usize| rest[..count].join(",").trim().to_owned();
-        let longest = (2..=rest.len())
-            .rev()
-            .find(|count| is_level(&joined(*count)));
-        match longest {
-            Some(count) => {
-                parts.push(joined(count));
-                rest = &rest[count..];
-            }
-            None => {
-                parts.push(first.trim().to_owned());
-                rest = others;
-            }
-        }
-    }
-    parts
-}
-
-/// Reads `factor=level,factor=level`, or a level alone if only one factor has it.
+/// Reads `factor=level,factor=level`, or a level alone if only one factor has it. A level may have
+/// commas too: the longest level that the text goes on with is meant.
 fn side(execution: &Findings, text: &str) -> Result<Side, Failure> {
     let factors = &execution.summary.study.factors;
-    let one = |word: &str| -> Result<(String, Label), Failure> {
-        let (wanted, level) = word
-            .split_once('=')
-            .map_or((None, word), |(factor, level)| (Some(factor), level));
-        let all = factors
-            .iter()
-            .flat_map(|factor| factor.levels.iter().map(move |l| (&factor.name, &l.label)));
-        let fits = |(factor, label): &(&String, &Label)| {
-            wanted.is_none_or(|wanted| *factor == wanted) && label.to_string() == level
+    let all = factors.iter().flat_map(|factor| {
+        let of_factor = factor.levels.iter();
+        of_factor.map(move |level| (&factor.name, &level.label, level.label.to_string()))
+    });
+    let all: Vec<(&String, &Label, String)> = all.collect();
+    let (mut side, mut rest) = (Vec::<(String, Label)>::new(), text.trim());
+    loop {
+        let goes_on = |word: &str| {
+            let after = rest.strip_prefix(word)?.trim_start();
+            (after.is_empty() || after.starts_with(',')).then_some(word.len())
         };
-        let mut found = all.clone().filter(fits);
-        match (found.next(), found.next()) {
-            (Some((factor, label)), None) => Ok((factor.clone(), label.clone())),
-            (Some(_), Some(_)) => Err(Failure::Usage(format!(
-                "`{word}` is a level of several factors; write FACTOR={level}"
-            ))),
-            (None, _) => {
-                let names = levels(execution);
-                let hint = did_you_mean(word, names.iter().map(String::as_str));
-                Err(Failure::Usage(format!(
-                    "unknown level `{word}`{hint}; allowed: {}",
-                    names.join(", ")
-                )))
+        let length = |(factor, _, label): &(&String, &Label, String)| {
+            goes_on(&format!("{factor}={label}")).or_else(|| goes_on(label))
+        };
+        let longest = all.iter().filter_map(length).max();
+        let Some(longest) = longest else {
+            let word = rest.split(',').next().unwrap_or_default().trim();
+            let names = levels(execution);
+            let hint = did_you_mean(word, names.iter().map(String::as_str));
+            return Err(Failure::Usage(format!(
+                "unknown level `{word}`{hint}; allowed: {}",
+                names.join(", ")
+            )));
+        };
+        let mut found = all.iter().filter(|level| length(level) == Some(longest));
+        let word = &rest[..longest];
+        let (factor, label) = match (found.next(), found.next()) {
+            (Some((factor, label, _)), None) => (*factor, *label),
+            _ => {
+                return Err(Failure::Usage(format!(
+                    "`{word}` is a level of several factors; write FACTOR={word}"
+                )));
             }
+        };
+        if side.iter().any(|(known, _)| known == factor) {
+            return Err(Failure::Usage(format!(
+                "`{text}` names two levels of `{factor}`, and no cell has both; name one"
+            )));
         }
-    };
-    let found = parts(execution, text)
-        .iter()
-        .map(|word| one(word))
-        .collect::<Result<Vec<_>, _>>()?;
-    let twice = found
-        .iter()
-        .enumerate()
-        .find(|(place, (factor, _))| found[..*place].iter().any(|(f, _)| f == factor));
-    match twice {
-        Some((_, (factor, _))) => Err(Failure::Usage(format!(
-            "`{text}` names two levels of `{factor}`, and no cell has both; name one"
-        ))),
-        None => Ok(Side(found)),
+        side.push((factor.clone(), label.clone()));
+        rest = rest[longest..].trim_start_matches([',', ' ']);
+        if rest.is_empty() {
+            return Ok(Side(side));
+        }
     }
 }
