@@ -178,7 +178,6 @@ impl Endpoint {
         warden: &mut Option<Warden>,
     ) -> Result<EndpointRecord, Refusal> {
         let first = self.prepare.parts.first().ok_or("a run without any part")?;
-        let measures_cost = !first.conditions.no_cost;
         let listening = setup::listen(&self.prepare)?;
         self.output.send(&FromAgent::Listening {
             addresses: setup::addresses(&listening),
@@ -198,11 +197,8 @@ impl Endpoint {
             .iter()
             .flatten()
             .try_for_each(|flow| self.abort.hold(flow.as_ref()))?;
-        let softirqs = match measures_cost {
-            true => softirqs::start(&self.prepare, &mut in_effect),
-            false => None,
-        };
-        let before = measures_cost.then(Census::take).flatten();
+        let softirqs = softirqs::start(&self.prepare, &mut in_effect);
+        let before = Census::take();
         let whole = Whole::start(
             &self.prepare.device,
             self.sockets(&flows),
@@ -217,7 +213,6 @@ impl Endpoint {
         let sockets = self.sockets(&flows);
         threads.spawn(flows, &self.prepare, start.begin_ns, &self.out)?;
         let mut sampler = Sampler::open(
-            &first.conditions,
             &self.prepare.device,
             &threads.threads(),
             sockets,
@@ -225,10 +220,9 @@ impl Endpoint {
             softirqs,
         );
         sampler.profiler = profiler;
-        let speed = measures_cost.then(|| SpeedMeter::start(&self.prepare.cpus));
-        let distance = measures_cost.then(|| self.distance()).flatten();
+        let speed = SpeedMeter::start(&self.prepare.cpus);
+        let distance = self.distance();
         let mut watched = threads.watch(start, &self.prepare, sampler, &self.output)?;
-        let speed = speed.map(SpeedMeter::finish).unwrap_or_default();
         let core_to_core = distance.and_then(|meter| meter.finish().ok());
         let foreign = self.foreign_since(before, peer_origin.as_ref());
         let profiler = watched.profiler.take();
@@ -240,7 +234,7 @@ impl Endpoint {
         Ok(EndpointRecord {
             profile,
             foreign,
-            speed,
+            speed: speed.finish(),
             core_to_core,
             whole: Some(whole.finish()),
             ..record

@@ -3,7 +3,6 @@
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
-use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{Counts, PartSample, Sample, ThreadKind};
 use bitcost_probe::softirq_timer::SoftirqTimer;
 use bitcost_probe::{Between, Detail, Every, PROBES, Probe, Socket, Source, Target, Thread};
@@ -28,9 +27,8 @@ impl Sampler {
     /// Opens the counters of the machine, of the calling thread, of the traffic threads with the
     /// parts that they belong to, of the kernel threads that handle what `device` received, of each
     /// part's sockets, of the nodes between the endpoints, and of soft interrupts, which are timed
-    /// until the sampler is dropped; the conditions say which of them.
+    /// until the sampler is dropped.
     pub fn open(
-        conditions: &Conditions,
         device: &str,
         traffic: &[(usize, i32)],
         sockets: Vec<Vec<Socket>>,
@@ -60,7 +58,7 @@ impl Sampler {
             ..target(device, sockets, between)
         };
         Sampler {
-            sources: sources(&target, |probe| !(probe.is_cost && conditions.no_cost)),
+            sources: sources(&target, |_| true),
             is_many: traffic.len().max(flows) >= MANY,
             profiler: None,
         }

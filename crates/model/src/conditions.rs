@@ -251,10 +251,6 @@ pub struct Conditions {
     /// Addresses, devices, ports and CPUs of both endpoints.
     #[serde(default)]
     pub places: Places,
-    /// True where no CPU time is measured: the test has no figures of cost, and needs no host for
-    /// itself.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub no_cost: bool,
     /// Time before each block in which the idle hosts are measured, in milliseconds; 0: none;
     /// absent: [`Conditions::idle_baseline`] chooses.
     #[serde(default)]
@@ -317,7 +313,6 @@ impl Default for Conditions {
             transaction_rate: None,
             buffers: Buffers::default(),
             places: Places::default(),
-            no_cost: false,
             idle_baseline_ms: None,
             warmup_ms: 250,
             duration_ms: 2000,
@@ -445,7 +440,7 @@ impl Conditions {
             cork: _, dscp: _, waiting: _, busy_poll_us: _, receiver_delay_us: _,
             rate_bps: _, rate_of: _, message_rate: _, burst_messages: _, pacing: _, flows: _,
             stop_bytes: _, stop_messages: _, request_size_bytes: _, response_size_bytes: _,
-            latency: _, delay_variation: _, transaction_rate: _, buffers: _, places: _, no_cost: _,
+            latency: _, delay_variation: _, transaction_rate: _, buffers: _, places: _,
             idle_baseline_ms: _, warmup_ms: _, duration_ms: _,
         } = self;
         let host = direction.role_of(role);
@@ -572,11 +567,8 @@ impl Conditions {
     }
 
     /// The time for which the idle hosts are measured before each block: the requested time;
-    /// otherwise that of the window, but at most [`IDLE_BASELINE_MAX`]; none without cost.
+    /// otherwise that of the window, but at most [`IDLE_BASELINE_MAX`].
     pub fn idle_baseline(&self) -> Duration {
-        if self.no_cost {
-            return Duration::ZERO;
-        }
         let asked = self
             .idle_baseline_ms
             .map(|ms| Duration::from_millis(ms.into()));

@@ -205,6 +205,16 @@ pub const RETIRED: &[Row] = &[
         "--metrics",
         "`bitcost serve` prints a line for each test",
     ),
+    (
+        Kind::Option,
+        "--no-cost",
+        "CPU time is always measured; `idle_baseline_s = 0` leaves out the idle hosts",
+    ),
+    (
+        Kind::Setting,
+        "no_cost",
+        "CPU time is always measured; `idle_baseline_s = 0` leaves out the idle hosts",
+    ),
     (Kind::Setting, "beside", "use `background`"),
     (Kind::Setting, "buffers", "use `tcp_buffers`"),
     (

@@ -37,8 +37,6 @@ pub struct Probe {
     pub reads: &'static str,
     /// When it is read.
     pub every: Every,
-    /// Whether it reads CPU time, which a run without cost leaves out.
-    pub is_cost: bool,
     /// Whether it counts what became of packets, which is also read before and after the whole
     /// traffic.
     pub is_of_packets: bool,
@@ -56,15 +54,9 @@ impl Probe {
             name,
             reads,
             every: Every::Reading,
-            is_cost: false,
             is_of_packets: false,
             open,
         }
-    }
-
-    const fn of_cost(mut self) -> Probe {
-        self.is_cost = true;
-        self
     }
 
     const fn of_packets(mut self) -> Probe {
@@ -80,13 +72,12 @@ impl Probe {
 
 /// Every probe that a run reads, in the order in which they are read.
 pub const PROBES: &[Probe] = &[
-    Probe::new("cpu", "/proc/stat", cpu::open).of_cost(),
+    Probe::new("cpu", "/proc/stat", cpu::open),
     Probe::new(
         "threads",
         "/proc/PID/task/TID/schedstat and status, CPU clocks",
         threads::open,
-    )
-    .of_cost(),
+    ),
     Probe::new("sockets", "TCP_INFO, SO_MEMINFO", sockets::open).of_packets(),
     Probe::new("queues", "RTM_GETQDISC", queues::open).of_packets(),
     Probe::new(
@@ -114,7 +105,6 @@ pub const PROBES: &[Probe] = &[
         "softirq_entry and softirq_exit, /proc/softirqs",
         softirqs::open,
     )
-    .of_cost()
     .at_edges(),
     Probe::new("driver", "ETHTOOL_GSTATS", driver::open)
         .of_packets()

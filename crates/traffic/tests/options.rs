@@ -266,7 +266,6 @@ governor host/tests/integration/kernel.rs fn governor_is_set_and_restored()
 receiver_address bitcost/tests/runs/one_run.rs --receiver-address
 sender_cpus bitcost/tests/runs/one_run.rs --sender-cpus
 receiver_cpus bitcost/tests/runs/one_run.rs --receiver-cpus
-no_cost bitcost/tests/runs/attacks.rs --no-cost
 idle_baseline_s bitcost/tests/runs/counters.rs idle_baseline_s = 0.2
 warmup_s bitcost/tests/runs/one_run.rs -O
 duration_s bitcost/tests/runs/one_run.rs -t

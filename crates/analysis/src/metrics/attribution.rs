@@ -13,43 +13,25 @@ use crate::metrics::disturbance;
 use crate::metrics::softirqs::{self, SoftirqMeans};
 use crate::metrics::view::{RunView, actual};
 
-/// How CPU time was attributed to the endpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Method {
-    /// Each endpoint has its own CPUs.
-    Hosts,
-    /// Each endpoint has its own CPUs, and the hosts' load before the block is known and
-    /// subtracted.
-    HostsAboveIdle,
-    /// Each host of a lab has its CPUs, also for what its interface receives.
-    OwnCpus,
-    /// The receive side ran in kernel threads of the interfaces.
-    NapiThread,
-    /// The receive side ran in soft interrupts on the other endpoint's CPUs.
-    SoftirqTicks,
+bitcost_model::words! {
+    /// How CPU time was attributed to the endpoints.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Method {
+        /// Each endpoint has its own CPUs.
+        Hosts = "hosts",
+        /// Each endpoint has its own CPUs, and the hosts' load before the block is known and
+        /// subtracted.
+        HostsAboveIdle = "hosts_above_idle",
+        /// Each host of a lab has its CPUs, also for what its interface receives.
+        OwnCpus = "own_cpus",
+        /// The receive side ran in kernel threads of the interfaces.
+        NapiThread = "napi_thread",
+        /// The receive side ran in soft interrupts on the other endpoint's CPUs.
+        SoftirqTicks = "softirq_ticks",
+    }
 }
 
 impl Method {
-    /// Every method.
-    pub const ALL: [Method; 5] = [
-        Method::Hosts,
-        Method::HostsAboveIdle,
-        Method::OwnCpus,
-        Method::NapiThread,
-        Method::SoftirqTicks,
-    ];
-
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Hosts => "hosts",
-            Method::HostsAboveIdle => "hosts_above_idle",
-            Method::OwnCpus => "own_cpus",
-            Method::NapiThread => "napi_thread",
-            Method::SoftirqTicks => "softirq_ticks",
-        }
-    }
-
     /// Whether it uses the time of soft interrupts.
     pub fn uses_softirqs(self) -> bool {
         matches!(self, Method::OwnCpus | Method::SoftirqTicks)
@@ -143,17 +125,11 @@ const WITH_SERVER: &str = "the iperf3 server works on the CPUs of this host, too
 /// Why CPU time cannot be attributed where packets were handed to other CPUs.
 const MOVED: &str = "received packets were handed to other CPUs (rps_cpus), where no clock assigns them to an endpoint of one host";
 
-/// Why there is no CPU time of a run without cost.
-const NO_COST: &str = "the test requested no measurement of CPU time (--no-cost)";
-
 /// The CPU time of the two endpoints, by the first method that the records allow.
 ///
 /// # Errors
 /// Why no method can be used.
 pub fn attribute(run: &RunView) -> Result<Attribution, Unavailable> {
-    if run.conditions.no_cost {
-        return Err(Unavailable(NO_COST.into()));
-    }
     if !run.shared_cpus {
         return by_hosts(run)
             .ok_or_else(|| Unavailable("the CPU times of a host could not be read".into()));
@@ -269,10 +245,14 @@ fn by_napi_thread(run: &RunView) -> Option<Attribution> {
 /// other endpoint does not use. It is what the lab does with all of its runs alike; only over a bare veth
 /// pair does the method depend on who segments.
 fn has_own_cpus(run: &RunView) -> bool {
+    let is_confined = receives_there(run.sender) && receives_there(run.receiver);
+    !shares_cpus(run) && is_confined && !receives_on_sender(run)
+}
+
+/// Whether both endpoints are pinned to the same CPU.
+fn shares_cpus(run: &RunView) -> bool {
     let (a, b) = (&run.sender.pinned_cpus, &run.receiver.pinned_cpus);
-    let is_shared = a.iter().any(|cpu| b.contains(cpu));
-    let is_confined = !is_shared && receives_there(run.sender) && receives_there(run.receiver);
-    is_confined && !receives_on_sender(run)
+    a.iter().any(|cpu| b.contains(cpu))
 }
 
 /// Whether the receiver's kernel threads had next to nothing to do while the sender's CPUs received in
@@ -291,15 +271,10 @@ fn receives_on_sender(run: &RunView) -> bool {
 /// Where each endpoint has its own CPUs, their busy time is the endpoint's, but for the wire. The
 /// wire works in soft interrupts; a receiving interface does not, because it has kernel threads.
 fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
-    let unread = |role: Role| {
-        Unavailable(format!(
-            "the times of the {}'s CPUs could not be read",
-            role.name()
-        ))
-    };
+    let unread = || Unavailable("the times of an end's CPUs could not be read".into());
     let share = |role: Role| {
         let end = run.end(role);
-        let own = own_cpus(run, role).ok_or_else(|| unread(role))?;
+        let own = own_cpus(run, role).ok_or_else(unread)?;
         let before = cpu::idle_cpus_of(end, &end.pinned_cpus).unwrap_or_default();
         let cpus = own.cpus * (1.0 - own.softirq) + postponed_cpus(run, role) - before;
         if cpus <= 0.0 {
@@ -310,7 +285,7 @@ fn by_own_cpus(run: &RunView) -> Result<Attribution, Unavailable> {
         }
         let shared = CpuUse {
             cpus,
-            span_seconds: cpu::span_seconds(end).ok_or_else(|| unread(role))?,
+            span_seconds: cpu::span_seconds(end).ok_or_else(unread)?,
             relative_standard_error: Some(own.variance.sqrt() / cpus),
         };
         Ok((own, shared))
@@ -369,9 +344,7 @@ impl WireLoad {
 /// The wire's work on an endpoint's CPUs: where the interfaces of both hosts receive in kernel
 /// threads, what is left in soft interrupts there is the wire. Absent elsewhere.
 pub fn wire_load(run: &RunView, role: Role) -> Option<WireLoad> {
-    let (a, b) = (&run.sender.pinned_cpus, &run.receiver.pinned_cpus);
-    let is_shared = a.iter().any(|cpu| b.contains(cpu));
-    if !run.shared_cpus || is_shared || !receives_in_threads(run)? {
+    if !run.shared_cpus || shares_cpus(run) || !receives_in_threads(run)? {
         return None;
     }
     let own = own_cpus(run, role)?;
@@ -408,21 +381,18 @@ struct OwnCpus {
 /// is the time of the CPUs to which it is pinned, without their soft interrupts, and the soft
 /// interrupts of the other endpoint's CPUs.
 fn by_softirq_ticks(run: &RunView) -> Result<Attribution, &'static str> {
-    let (a, b) = (&run.sender.pinned_cpus, &run.receiver.pinned_cpus);
-    if a.is_empty() || b.is_empty() {
+    if run.sender.pinned_cpus.is_empty() || run.receiver.pinned_cpus.is_empty() {
         return Err(
             "both ends share the CPUs of one host, the receive side did not run in a kernel thread, and the ends are not pinned to CPUs of their own",
         );
     }
-    if a.iter().any(|cpu| b.contains(cpu)) {
+    if shares_cpus(run) {
         return Err(
             "both ends are pinned to the same CPU, and the receive side did not run in a kernel thread",
         );
     }
-    let sender =
-        own_cpus(run, Role::Sender).ok_or("the times of the sender's CPUs could not be read")?;
-    let receiver = own_cpus(run, Role::Receiver)
-        .ok_or("the times of the receiver's CPUs could not be read")?;
+    let own = |role| own_cpus(run, role).ok_or("the times of an end's CPUs could not be read");
+    let (sender, receiver) = (own(Role::Sender)?, own(Role::Receiver)?);
     let standard_error = (sender.variance + receiver.variance).sqrt();
     let share = |own: &OwnCpus, other: &OwnCpus, role: Role| {
         let cpus =

@@ -100,7 +100,7 @@ fn silent_connections_of_many_addresses_keep_nobody_out() {
         let stop = Arc::new(AtomicBool::new(false));
         let attack = hold(server.port, addresses, stop.clone());
         for number in 1..=tests {
-            let output = server.test("tcp -n 1M --no-cost");
+            let output = server.test("tcp -n 1M");
             assert!(
                 output.status.success(),
                 "{addresses} addresses, test {number}: {}",

@@ -226,7 +226,7 @@ fn a_service_sends_nothing_to_foreign_hosts() {
             "udp -t 500ms -b 4M -R",
         ] {
             let (workload, rest) = words.split_once(' ').unwrap();
-            let words = format!("{workload} {rest} -p 5300 --no-cost");
+            let words = format!("{workload} {rest} -p 5300");
             let output = hosts.at_others(|| server.test(&words));
             assert!(output.status.success(), "{words}: {}", said(&output));
         }

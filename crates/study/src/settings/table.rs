@@ -334,8 +334,6 @@ pub const SETTINGS: &[Setting] = settings! {
     row "receiver_cpus", flag("receiver-cpus"),
         form!("CPUS", CPUS, |c, text| { c.places.receiver.cpus = parse_cpu_list(text)?; Some(()) }),
         "CPUs to pin the receiver's traffic threads to, in turn (default: one for each endpoint where there are enough)";
-    run_row "no_cost", flag("no-cost"), Kind::Switch(|c, on| c.no_cost = on),
-        "Do not measure CPU time; a service then runs the test without waiting for tests that do, and the test may not change settings of its host (default: false)";
     row "idle_baseline_s", None,
         Kind::Number(&bounds::IDLE_BASELINE_S, &[], |c, n| c.idle_baseline_ms = Some(small(n))),
         "Time before each block in which the idle hosts are measured; 0: not measured (default: as long as the window, at most 1 s)";

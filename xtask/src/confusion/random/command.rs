@@ -78,7 +78,7 @@ pub fn short(bitcost: &Path, situation: &Situation) -> Result<Measured> {
     let longer = if is_lossy { 2.0 } else { 1.0 };
     let window = (longer * (0.25 + 12.0 * round_trip)).min(2.0).to_string();
     let warm_up = (0.1 + 12.0 * round_trip).min(2.0).to_string();
-    let words = ["-t", &window, "--warmup", &warm_up, "--no-cost", "--no-log"];
+    let words = ["-t", &window, "--warmup", &warm_up, "--no-log"];
     measured(situation, &test(bitcost, situation, &words)?)
 }
 

@@ -174,9 +174,7 @@ fn refuse(options: &Arguments) -> Result<(), Failure> {
 /// Refuses conditions in which a step cannot be compared with the next.
 fn refuse_conditions(goal: Goal, test: &Test) -> Result<(), Failure> {
     let conditions = &test.typed.conditions;
-    let has_cost = conditions.direction != Direction::Both
-        && conditions.background.is_empty()
-        && !conditions.no_cost;
+    let has_cost = conditions.direction != Direction::Both && conditions.background.is_empty();
     let why = if conditions.bound().is_some() {
         "the runs of `improve` end after a time; leave out the number of bytes, messages or transactions"
     } else if test.until.is_some() {
@@ -184,7 +182,7 @@ fn refuse_conditions(goal: Goal, test: &Test) -> Result<(), Failure> {
     } else if conditions.mode_auto {
         "--mode auto cannot be used with `improve`, which tries the modes itself"
     } else if goal == Goal::Cost && !has_cost {
-        "--for cost needs one workload in one direction whose CPU time is measured"
+        "--for cost needs one workload in one direction"
     } else {
         return Ok(());
     };
