@@ -3,7 +3,9 @@
 use bitcost_model::calibration::{Calibration, Capacity};
 use serde_json::{Value, json};
 
+use crate::notes::by_cell;
 use crate::number;
+use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::summary::Summary;
 
 /// The measurements before the first run, and those that were not possible, a sentence each.
@@ -25,18 +27,24 @@ pub(crate) fn calibration_text(summary: &Summary) -> Vec<String> {
             count => format!("path capacity {least} to {most} Mbit/s, of {count} settings"),
         });
     }
-    let remarks = |mark: &str, said: fn(&Capacity) -> Option<&String>| {
-        let said = |capacity: &Capacity| {
-            let words = said(capacity)?;
-            Some(format!("{mark} ({}): {words}", cells(summary, capacity)))
+    let remarks = calibration.capacities.iter().flat_map(|of| {
+        let absent = of
+            .absent
+            .iter()
+            .map(|why| format!("capacity not measured: {why}"));
+        let caveat = of.caveat.iter();
+        let caveat = caveat.map(|why| format!("capacity may be higher than measured: {why}"));
+        let cells = of.cells.iter().filter_map(|at| summary.cells.get(*at));
+        let cells: Vec<String> = cells.map(CellSummary::name).collect();
+        let facts = move |words: String| {
+            cells
+                .clone()
+                .into_iter()
+                .map(move |cell| (words.clone(), 0, Some(cell)))
         };
-        let sentences = calibration.capacities.iter().filter_map(said);
-        sentences.collect::<Vec<_>>()
-    };
-    all.extend(remarks("capacity not measured", |of| of.absent.as_ref()));
-    all.extend(remarks("capacity may be higher than measured", |of| {
-        of.caveat.as_ref()
-    }));
+        absent.chain(caveat).flat_map(facts)
+    });
+    all.extend(by_cell(summary, remarks));
     all
 }
 
@@ -49,17 +57,6 @@ fn idle(calibration: &Calibration) -> String {
             format!("idle round trip before the first run {least:.3} ms, mean {mean:.3} ms")
         },
     )
-}
-
-/// The name of a capacity's first cell, and how many more there are.
-fn cells(summary: &Summary, capacity: &Capacity) -> String {
-    let first = capacity.cells.first().and_then(|at| summary.cells.get(*at));
-    let name = first.map_or_else(String::new, |cell| cell.name());
-    match capacity.cells.len() {
-        all if all == summary.cells.len() => "all cells".to_owned(),
-        0 | 1 => name,
-        count => format!("{name} and {} more", count - 1),
-    }
 }
 
 /// The calibration with its figures: `idle_rtt_us`, and `capacities` with `cells` (indices into

@@ -147,15 +147,15 @@ pub fn comparison_lines(comparison: &Comparison) -> Lines {
         vec![
             cell.name(),
             named(change.metric),
+            shown(change),
+            change.verdict.name().to_owned(),
             median(old),
             median(new),
             format!("{old_blocks}, {new_blocks}"),
-            shown(change),
-            change.verdict.name().to_owned(),
         ]
     };
     let header = [
-        "cell", "metric", "old", "new", "blocks", "change", "verdict",
+        "cell", "metric", "change", "verdict", "old", "new", "blocks",
     ];
     Lines::new(header, in_order(comparison).into_iter().map(row))
 }

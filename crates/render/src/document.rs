@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_analysis::cells::CellSummary;
+use bitcost_analysis::cells::{CellSummary, ExcludedRun};
 use bitcost_analysis::explain::{ExplainedCell, Regimes};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::statistics::Interval;
-use bitcost_analysis::summary::{ImprovementSummary, Summary};
+use bitcost_analysis::summary::{ImprovementSummary, Note};
 use bitcost_model::event::EndpointDescription;
 use bitcost_model::study::{LabSpec, Label};
 use schemars::JsonSchema;
@@ -73,7 +73,7 @@ pub struct Document {
     /// Requests that are not in effect, and other notes on the runs.
     notes: Vec<Note>,
     /// Runs that are in no cell.
-    excluded: Vec<Excluded>,
+    excluded: Vec<ExcludedRun>,
     /// Planned runs without a result that did not fail, by their place in the order, from 0.
     incomplete_runs: Vec<u32>,
     /// How much better one level of a factor is than another, where the study asks for that.
@@ -221,30 +221,6 @@ struct Ratio {
     high: Option<f64>,
 }
 
-/// A note on runs.
-#[derive(Serialize, JsonSchema)]
-struct Note {
-    /// The note.
-    note: String,
-    /// The number of runs of which it is true.
-    runs: usize,
-    /// The cell that it is about.
-    cell: Option<String>,
-}
-
-/// A run that is in no cell.
-#[derive(Serialize, JsonSchema)]
-struct Excluded {
-    /// Its place in the order, from 0.
-    run: u32,
-    /// Its block, from 0.
-    block: u32,
-    /// The levels of its cell.
-    levels: BTreeMap<String, Label>,
-    /// Why it is in no cell.
-    reason: String,
-}
-
 /// The JSON Schema of the document.
 pub fn schema() -> Value {
     schemars::schema_for!(Document).to_value()
@@ -285,8 +261,8 @@ impl Document {
                 .collect(),
             bottleneck: bottleneck(findings),
             caveats: caveats(findings),
-            notes: notes(summary),
-            excluded: excluded(summary),
+            notes: summary.notes.clone(),
+            excluded: summary.excluded.clone(),
             incomplete_runs: summary.incomplete.clone(),
             improvements: summary.improvements.iter().map(improvement).collect(),
             comparison: findings.comparison.as_ref().map(comparison_json),
@@ -427,23 +403,4 @@ fn improvement(improvement: &ImprovementSummary) -> Improvement {
             .map(|(name, interval)| (*name, ratio(interval)))
             .collect(),
     }
-}
-
-fn notes(summary: &Summary) -> Vec<Note> {
-    let notes = summary.notes.iter().map(|note| Note {
-        note: note.text.clone(),
-        runs: note.runs,
-        cell: note.cell.clone(),
-    });
-    notes.collect()
-}
-
-fn excluded(summary: &Summary) -> Vec<Excluded> {
-    let runs = summary.excluded.iter().map(|run| Excluded {
-        run: run.run,
-        block: run.block,
-        levels: levels(&run.levels),
-        reason: run.reason.clone(),
-    });
-    runs.collect()
 }

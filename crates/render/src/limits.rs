@@ -9,12 +9,8 @@ use crate::lines::Lines;
 /// Columns of a terminal that nobody has widened.
 const WIDTH: u16 = 80;
 
-/// Multiples of the bandwidth-delay product that are shown.
+/// Multiples of the bandwidth-delay product that the document has.
 const MULTIPLES: [u64; 5] = [1, 2, 4, 8, 16];
-
-/// Bytes in one MB and in one MiB.
-const MB: f64 = 1e6;
-const MIB: f64 = 1_048_576.0;
 
 /// A rate in bit/s with a prefix for its size: `2.354 Gbit/s`.
 fn rate(bits_per_second: f64) -> String {
@@ -25,14 +21,6 @@ fn rate(bits_per_second: f64) -> String {
         _ => (1.0, "bit/s"),
     };
     format!("{:.3} {unit}", bits_per_second / scale)
-}
-
-/// A rate without insignificant digits: `2.5 Gbit/s`.
-fn short_rate(bits_per_second: u64) -> String {
-    let text = rate(bits_per_second as f64);
-    let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
-    let number = number.trim_end_matches('0').trim_end_matches('.');
-    format!("{number} {unit}")
 }
 
 /// A title and named values below it.
@@ -48,7 +36,7 @@ fn named_values(title: &str, rows: &[(&str, String)]) -> String {
 /// messages.
 pub fn goodput_text(goodput: &Goodput) -> String {
     let framing = &goodput.framing;
-    let link = short_rate(goodput.rate_bps);
+    let link = rate(goodput.rate_bps as f64);
     let mtu = framing.mtu_bytes;
     let (frame, packet) = (framing.frame_bytes(), framing.packet_header_bytes());
     let (payload, wire) = (framing.full_payload_bytes(), framing.full().bytes);
@@ -172,7 +160,7 @@ pub fn pacing_text(pacing: &Pacing) -> String {
     let rows = [
         (
             "user data",
-            format!("{} = {user} byte/s", short_rate(pacing.rate_bps)),
+            format!("{} = {user} byte/s", rate(pacing.rate_bps as f64)),
         ),
         (
             "messages",
@@ -213,9 +201,9 @@ pub fn pacing_json(pacing: &Pacing) -> Value {
     })
 }
 
-/// The bandwidth-delay product of a path, and buffers in multiples of it.
+/// The bandwidth-delay product of a path.
 pub fn bdp_text(bdp: &Bdp) -> String {
-    let (link, ms) = (short_rate(bdp.rate_bps), bdp.rtt.as_secs_f64() * 1e3);
+    let (link, ms) = (rate(bdp.rate_bps as f64), bdp.rtt.as_secs_f64() * 1e3);
     let bytes = bdp.bytes();
     let (segments, super_packets) = (bdp.segments(), bdp.super_packets());
     let rows = [
@@ -229,18 +217,10 @@ pub fn bdp_text(bdp: &Bdp) -> String {
         ),
         ("in super-packets of 64 KiB", super_packets.to_string()),
     ];
-    let row = |multiple: u64| {
-        let bytes = bytes.saturating_mul(multiple);
-        let [mb, mib] = [MB, MIB].map(|unit| format!("{:.3}", bytes as f64 / unit));
-        vec![format!("{multiple} × BDP"), bytes.to_string(), mb, mib]
-    };
-    let buffers = Lines::new(["buffer", "bytes", "MB", "MiB"], MULTIPLES.map(row));
     let rest = format!(
         "To keep the path full, a receive buffer must hold 2 × BDP: about half of its memory is user data. A queue that is limited in packets holds super-packets or segments, depending on the offloads: a limit that is enough for {super_packets} of one kind is not enough for {segments} of the other."
     );
     named_values(&format!("a path of {link} and {ms} ms"), &rows)
-        + &buffers.text(WIDTH)
-        + "\n"
         + &paragraph("", &rest, WIDTH.into())
 }
 

@@ -54,11 +54,11 @@ const CELLS: usize = 3;
 
 /// A sentence about a number of runs, and the cell of which it is true; absent where it is about no
 /// single one.
-type Fact = (String, usize, Option<String>);
+pub(crate) type Fact = (String, usize, Option<String>);
 
 /// Each sentence once, after the cells of which it is true, and before the number of runs where that
 /// is not 0.
-fn by_cell(summary: &Summary, facts: impl IntoIterator<Item = Fact>) -> Vec<String> {
+pub(crate) fn by_cell(summary: &Summary, facts: impl IntoIterator<Item = Fact>) -> Vec<String> {
     let mut groups: Vec<(String, usize, Vec<String>)> = Vec::new();
     for (words, runs, cell) in facts {
         let known = groups.iter_mut().find(|(known, ..)| *known == words);

@@ -1,9 +1,8 @@
-//! One run alone as text: its cost, and requests that are not in effect.
+//! All figures of one run alone as text.
 
 use std::fmt::Write;
 
-use bitcost_analysis::metrics::{METRICS, Mark, Metric, RunView, Shown, attribute, marks, parts};
-use bitcost_model::conditions::{Conditions, Direction};
+use bitcost_analysis::metrics::{METRICS, Metric, RunView, Shown, attribute, parts};
 use bitcost_model::modes;
 use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
 
@@ -11,7 +10,6 @@ use crate::losses;
 use crate::notes::softirqs_words;
 use crate::number;
 use crate::words::around;
-use bitcost_analysis::log::{cached_metrics, foreign_datagrams, not_in_effect, undelivered};
 
 /// The metrics that the text of such a run shows.
 pub(crate) fn shown(run: &RunView) -> impl Iterator<Item = &'static Metric> {
@@ -29,15 +27,15 @@ fn shown_in(place: Shown) -> impl Iterator<Item = &'static Metric> {
         .filter(move |metric| metric.shown_in.contains(&place))
 }
 
-/// The result of one run as lines of text.
+/// All figures of one run as lines of text; its answer has the caveats.
 pub fn single_text(run: &RunView) -> String {
     let mut text = String::new();
     if run.is_alone() {
-        let _ = writeln!(text, "{}", heading(run.conditions));
+        let _ = writeln!(text, "{}", run.conditions.phrase());
         part(&mut text, run);
     } else {
         for of in parts(run) {
-            let _ = writeln!(text, "{}", heading(&of.conditions));
+            let _ = writeln!(text, "{}", of.conditions.phrase());
             part(&mut text, &of.view());
         }
         let _ = writeln!(text, "all flows");
@@ -53,60 +51,7 @@ pub fn single_text(run: &RunView) -> String {
             let _ = writeln!(text, "no CPU time of each end: {reason}");
         }
     }
-    if let Some(trouble) = bitcost_analysis::metrics::emulator_trouble(run) {
-        let _ = writeln!(text, "caveat: {trouble}");
-    }
-    if let Some(disturbance) = bitcost_analysis::metrics::disturbance(run) {
-        let _ = writeln!(text, "disturbed: {disturbance}; measure on an idle machine");
-    }
-    for Mark { weak, end, pct, .. } in marks(run).iter().filter(|mark| mark.attributed) {
-        if let Some(end) = end {
-            let _ = writeln!(
-                text,
-                "caveat: {}: {} ({} %)",
-                end.name(),
-                weak.reason(),
-                number::plain(*pct)
-            );
-        }
-    }
-    for setting in not_in_effect(run) {
-        let _ = writeln!(text, "not in effect: {setting}");
-    }
-    for caveat in cached_metrics(run)
-        .into_iter()
-        .chain(foreign_datagrams(run))
-        .chain(undelivered(run))
-    {
-        let _ = writeln!(text, "note: {caveat}");
-    }
     text
-}
-
-/// `← tcp_rr: to the host called sender, requests of 1 byte, responses of 1 byte`
-fn heading(conditions: &Conditions) -> String {
-    let to = match conditions.direction {
-        Direction::Reverse => "to the host called sender",
-        Direction::Forward | Direction::Both => "from the host called sender",
-    };
-    format!("{}: {to}{}", conditions.phrase(), sizes(conditions))
-}
-
-/// The sizes of a message or of a transaction.
-fn sizes(conditions: &Conditions) -> String {
-    let bytes = |count: u32| format!("{count} {}", if count == 1 { "byte" } else { "bytes" });
-    if !conditions.workload.is_transactional() {
-        return format!(", messages of {}", bytes(conditions.message_size_bytes));
-    }
-    if !conditions.workload.has_requests() {
-        return String::new();
-    }
-    let [request, response] = [
-        conditions.request_size_bytes,
-        conditions.response_size_bytes,
-    ]
-    .map(bytes);
-    format!(", requests of {request}, responses of {response}")
 }
 
 /// The figures of one workload, its threads and its modes.
@@ -165,19 +110,22 @@ fn socket_sizes(end: &EndpointRecord) -> Option<String> {
         (begin, end) if begin == end => Some(format!("{what} {end}")),
         (begin, end) => Some(format!("{what} {begin} → {end}")),
     };
-    let parts = [
-        change(
+    let sizes = [
+        (
             "send buffer",
             begin.send_buffer_bytes,
             end_sizes.send_buffer_bytes,
         ),
-        change(
+        (
             "receive buffer",
             begin.receive_buffer_bytes,
             end_sizes.receive_buffer_bytes,
         ),
-        change("MSS", begin.mss_bytes, end_sizes.mss_bytes),
+        ("MSS", begin.mss_bytes, end_sizes.mss_bytes),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let parts = sizes
+        .into_iter()
+        .filter_map(|(what, begin, end)| change(what, begin, end));
+    let parts: Vec<String> = parts.collect();
     (!parts.is_empty()).then(|| format!("{} socket: {} bytes", end.role.name(), parts.join(", ")))
 }

@@ -150,26 +150,16 @@ fn meanings(summary: &Summary) -> impl Iterator<Item = String> {
     })
 }
 
-/// The most cells with fewer runs than others that are named.
-const NAMED: usize = 6;
-
-/// `5 runs per cell`, with the cells that have fewer; the range, if these are many.
+/// `5 runs per cell`; the range, where some have fewer.
 fn runs_per_cell(summary: &Summary) -> String {
     let counts = || summary.cells.iter().map(|cell| cell.runs);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
-    let less: Vec<String> = summary
-        .cells
-        .iter()
-        .filter(|cell| cell.runs < most)
-        .map(|cell| format!("{}: {}", cell.name(), cell.runs))
-        .collect();
-    match less.len() {
-        0 => format!("{} per cell", counted(most, "run")),
-        count if count <= NAMED => {
-            format!("{} per cell, but {}", counted(most, "run"), less.join("; "))
-        }
-        _ => format!("{least} to {} per cell", counted(most, "run")),
-    }
+    let from = if least < most {
+        format!("{least} to ")
+    } else {
+        String::new()
+    };
+    format!("{from}{} per cell", counted(most, "run"))
 }
 
 /// Statements of the document, and what these runs say about them.

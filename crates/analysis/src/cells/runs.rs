@@ -8,6 +8,8 @@ use bitcost_model::harmless;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
 use bitcost_stats::Interval;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 use super::cell::CellSummary;
 use super::row::{RunRow, Status};
@@ -141,16 +143,22 @@ fn mean(values: &[f64]) -> Option<Interval> {
 }
 
 /// A run that is in no cell.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ExcludedRun {
     /// Its place in the order, from 0.
     pub run: u32,
     /// Its block, from 0.
     pub block: u32,
-    /// Its cell.
+    /// The levels of its cell.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "std::collections::BTreeMap<String, Label>")]
     pub levels: Vec<(String, Label)>,
     /// Why the run is in no cell.
     pub reason: String,
+}
+
+fn as_map<S: Serializer>(levels: &[(String, Label)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(levels.iter().map(|(factor, label)| (factor, label)))
 }
 
 /// The runs of the plan, each in its cell or in one of the lists of excluded runs.

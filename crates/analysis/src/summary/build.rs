@@ -9,6 +9,8 @@ use bitcost_model::search::Search;
 use bitcost_model::study::{Cell, LabSpec, Label};
 use bitcost_study::Study;
 use bitcost_study::check::Levels;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::answered::{Answered, answered};
 use super::improvement::{ImprovementSummary, improvements};
@@ -22,11 +24,12 @@ const NOT_PLACED: &str = "the log does not describe the hosts (no `prepared` eve
     of two machines without threaded NAPI, so service demands may be wrong";
 
 /// A note for the reader of the figures.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Note {
     /// The name of the cell that it is about; absent if it is not about a single cell.
     pub cell: Option<String>,
     /// One sentence.
+    #[serde(rename = "note")]
     pub text: String,
     /// The number of used runs for which it holds.
     pub runs: usize,

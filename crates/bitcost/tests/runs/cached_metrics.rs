@@ -65,7 +65,7 @@ fn cached_tcp_metrics_are_reported_and_kept() {
     let done = test(&bench, &["--verbose"]);
     assert!(
         done.stdout
-            .contains("note: sender: TCP began with what the kernel had cached"),
+            .contains("sender: TCP began with what the kernel had cached"),
         "{done:?}"
     );
     assert!(cached(), "it is not ours to remove");

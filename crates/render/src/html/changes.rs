@@ -11,7 +11,6 @@ use crate::comparison::{
     comparison_lines, comparison_method, comparison_remarks, comparison_tally, comparison_unmatched,
 };
 use crate::comparison_headline::comparison_headline;
-use crate::lines::Lines;
 
 /// The chapter before those of the executions.
 pub(crate) fn chapter(page: &mut Html, comparisons: &[Comparison]) {
@@ -46,7 +45,7 @@ fn found(page: &mut Html, comparison: &Comparison) {
     let pictures = pictures(comparison);
     let (first, others) = pictures.split_at(pictures.len().min(1));
     first.iter().for_each(|picture| page.figure(picture));
-    let lines = for_a_page(comparison_lines(comparison));
+    let lines = comparison_lines(comparison);
     let figures = counted(lines.rows.len(), "figure");
     let words = format!("{figures}: {}", comparison_tally(comparison));
     page.fold("Every change", &words, |page| {
@@ -58,17 +57,6 @@ fn found(page: &mut Html, comparison: &Comparison) {
         page.raw("</div>\n");
         others.iter().for_each(|picture| page.figure(picture));
     });
-}
-
-/// Moves the last two columns, the change and its verdict, next to the names, where they are visible on a narrow screen
-/// too.
-fn for_a_page(lines: Lines) -> Lines {
-    let order = |row: Vec<String>| -> Vec<String> {
-        let (names, last) = (2.min(row.len()), row.len().saturating_sub(2));
-        [&row[..names], &row[last..], &row[names..last]].concat()
-    };
-    let rows = lines.rows.into_iter().map(|(_, row)| order(row));
-    Lines::new(order(lines.header), rows)
 }
 
 /// A bar for the change in per cent of each cell, in the colour of its verdict: a picture for each metric.

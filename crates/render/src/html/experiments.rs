@@ -1,4 +1,4 @@
-//! Experiments on a test: the ladder of what makes it faster, and what its throughput follows.
+//! The ladder of what makes a test faster.
 
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::improve::{Goal, Ladder, Rung};
@@ -6,7 +6,6 @@ use bitcost_analysis::statistics::Interval;
 
 use super::pictures::{Bars, Picture, Series};
 use super::writer::Html;
-use crate::explained::proof_sentence;
 use crate::improve::{
     change, ladder_lines, ladder_paragraphs, ladder_sentences, limited_by, rate, unit,
 };
@@ -24,16 +23,6 @@ pub(crate) fn ladder(page: &mut Html, execution: &Findings) {
             page.element("p", "fine", &format!("{mark}{words}"));
         }
     });
-}
-
-/// What the throughput of the test follows.
-pub(crate) fn proof(page: &mut Html, execution: &Findings) {
-    let cell = execution.explanation.cells.first();
-    if let Some(proof) = cell.and_then(|cell| cell.proof.as_ref()) {
-        page.fold("Experiments on the verdict", "", |page| {
-            page.element("p", "", &proof_sentence(proof));
-        });
-    }
 }
 
 /// A bar for each step, labelled with what was changed, next to what limits it.

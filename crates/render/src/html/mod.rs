@@ -129,7 +129,6 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
     sections::statements(page, summary);
     if is_used {
         sections::explained(page, execution);
-        experiments::proof(page, execution);
     }
     for of_kind in pictures.chunk_by(|one, next| one.0 == next.0) {
         let count = counted(of_kind.len(), "picture");

@@ -63,7 +63,7 @@ fn what_was_left_out_is_said_with_its_reason() {
     assert_lines(
         &text(&events),
         &[
-            "3 runs per cell, but 1024 · UDP: 2; 8192 · UDP: 2; 8192 · TCP: 2; seed 7.",
+            "2 to 3 runs per cell; seed 7.",
             "left out: 1024 · UDP: failed: the receiver did not answer within 5 s (1 run)",
             "left out: 8192 · TCP: interrupted: stopped by Ctrl-C (1 run)",
             "missing: 2 runs of 12 planned",
