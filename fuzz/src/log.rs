@@ -55,7 +55,7 @@ fn render(execution: &Findings) {
         let options = TextOptions { colour, width: 80 };
         let _ = bitcost_render::text::text(summary, options);
     }
-    let _ = bitcost_render::json::json_text(execution);
+    let _ = bitcost_render::json::json(execution).to_string();
     let _ = bitcost_render::markdown::markdown_summary(summary);
     let executions = std::slice::from_ref(execution);
     for table in [runs_table(executions), intervals_table(executions)] {

@@ -8,24 +8,25 @@ use crate::lines::Lines;
 use crate::markdown_table::escape;
 use crate::number;
 use crate::titles::named;
-use bitcost_analysis::compare::{Change, ComparedCell, Comparison, Shift, Unmatched, Verdict};
+use crate::words::around;
+use bitcost_analysis::compare::{Change, ComparedCell, Comparison, Shift, Verdict};
 
 /// The comparison in Markdown.
 pub fn comparison_markdown(comparison: &Comparison) -> String {
     let (old, new) = &comparison.names;
-    let first: String = refusals(comparison)
-        .into_iter()
-        .map(|words| format!("{}.\n\n", escape(&words)))
-        .collect();
-    let lists = [
-        comparison_remarks(comparison),
-        comparison_unmatched(comparison),
-    ];
-    let lists: String = lists.iter().map(|all| list(all)).collect();
+    let refused = refusals(comparison).into_iter();
+    let refused = refused.map(|words| format!("{}.\n\n", escape(&words)));
+    // A list ends at a blank line.
+    let list = |all: Vec<String>| {
+        let lines = all.iter().map(|words| format!("- {}\n", escape(words)));
+        around("", &lines.collect::<String>(), "\n")
+    };
+    let remarks = list(comparison_remarks(comparison)) + &list(comparison_unmatched(comparison));
     format!(
-        "{} → {}\n\n{first}{}\n\n{}\n{lists}{}\n",
+        "{} → {}\n\n{}{}\n\n{}\n{remarks}{}\n",
         escape(old),
         escape(new),
+        refused.collect::<String>(),
         comparison_tally(comparison),
         comparison_lines(comparison).markdown(),
         comparison_method(comparison)
@@ -38,19 +39,6 @@ pub(crate) fn refusals(comparison: &Comparison) -> Vec<String> {
     reasons
         .map(|why| format!("Not comparable: {why}"))
         .collect()
-}
-
-/// A list in Markdown with an empty line after it; empty for an empty list.
-fn list(all: &[String]) -> String {
-    let lines: String = all
-        .iter()
-        .map(|words| format!("- {}\n", escape(words)))
-        .collect();
-    if lines.is_empty() {
-        lines
-    } else {
-        format!("{lines}\n")
-    }
 }
 
 /// Caveats, a sentence each: what differs in addition to the compared settings.
@@ -72,36 +60,21 @@ const ALONE: usize = 30;
 
 /// The cells that have no counterpart, a sentence each; if a side has many, only the first.
 pub fn comparison_unmatched(comparison: &Comparison) -> Vec<String> {
-    let sentence = |only: &&Unmatched| {
-        let why = only
-            .why
-            .as_ref()
-            .map_or(String::new(), |why| format!(" ({why})"));
-        format!(
-            "only in {}: {}{why}",
-            comparison.side(only.is_old),
-            only.cell
-        )
-    };
     let of_side = |is_old: bool| {
-        let all: Vec<&Unmatched> = comparison
-            .unmatched
-            .iter()
-            .filter(|only| only.is_old == is_old)
-            .collect();
-        let more = all.len().saturating_sub(ALONE);
-        let rest = (more > 0).then(|| {
-            format!(
-                "only in {}: {}",
-                comparison.side(is_old),
-                counted(more, "more cell")
-            )
+        let side = comparison.side(is_old);
+        let all = || {
+            comparison
+                .unmatched
+                .iter()
+                .filter(|only| only.is_old == is_old)
+        };
+        let named = all().take(ALONE).map(|only| {
+            let why = around(" (", only.why.as_deref().unwrap_or_default(), ")");
+            format!("only in {side}: {}{why}", only.cell)
         });
-        all.iter()
-            .take(ALONE)
-            .map(sentence)
-            .chain(rest)
-            .collect::<Vec<_>>()
+        let more = all().count().saturating_sub(ALONE);
+        let rest = (more > 0).then(|| format!("only in {side}: {}", counted(more, "more cell")));
+        named.chain(rest).collect::<Vec<_>>()
     };
     [of_side(true), of_side(false)].concat()
 }
@@ -126,16 +99,13 @@ pub fn comparison_method(comparison: &Comparison) -> String {
 
 /// The number of changes with each verdict: `2 worse, 24 same`.
 pub fn comparison_tally(comparison: &Comparison) -> String {
-    let counts = Verdict::ALL
-        .into_iter()
-        .map(|verdict| (verdict.name(), comparison.count(verdict)));
-    let counts: Vec<String> = counts
-        .filter(|(_, count)| *count > 0)
-        .map(|(name, count)| format!("{count} {name}"))
-        .collect();
-    match counts.is_empty() {
-        true => "nothing to compare".to_owned(),
-        false => counts.join(", "),
+    let counts = Verdict::ALL.into_iter().filter_map(|verdict| {
+        let count = comparison.count(verdict);
+        (count > 0).then(|| format!("{count} {}", verdict.name()))
+    });
+    match counts.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "nothing to compare".to_owned(),
+        counts => counts,
     }
 }
 

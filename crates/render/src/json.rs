@@ -50,11 +50,6 @@ pub fn json(findings: &Findings) -> Value {
     without_null(serde_json::to_value(Document::of(findings)).unwrap_or_default())
 }
 
-/// [`json()`] as text with line breaks, ending in one.
-pub fn json_text(findings: &Findings) -> String {
-    format!("{:#}\n", json(findings))
-}
-
 /// A table as a list of JSON objects; absent values have no key.
 pub fn table_json(table: &Table) -> Value {
     let row = |row: &Vec<Entry>| {

@@ -79,16 +79,6 @@ fn drain_words(of: &MeshFindings, outlier: &Outlier) -> Option<String> {
     ))
 }
 
-/// `n07 differs from its 15 peers: MTU 1500 (9000)`
-fn different_words(different: &Different) -> String {
-    format!(
-        "{} differs from {} of its peers: {}",
-        different.host,
-        different.others,
-        different.settings.join(", ")
-    )
-}
-
 /// The lists below the answer, each line with its mark.
 pub(crate) fn mesh_paragraphs(of: &MeshFindings) -> Vec<String> {
     let words =
@@ -100,7 +90,11 @@ pub(crate) fn mesh_paragraphs(of: &MeshFindings) -> Vec<String> {
         let pair = of.name(*pair);
         format!("{pair} was slow in its only run; more blocks (--blocks) would show whether it is")
     }));
-    said.extend(of.different.iter().take(LISTED).map(different_words));
+    said.extend(of.different.iter().take(LISTED).map(|different| {
+        let settings = different.settings.join(", ");
+        let Different { host, others, .. } = different;
+        format!("{host} differs from {others} of its peers: {settings}")
+    }));
     let missing = of.missing.iter().take(LISTED);
     said.extend(missing.map(|(host, reason)| format!("{host} has no result: {reason}")));
     said

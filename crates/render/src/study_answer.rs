@@ -104,15 +104,11 @@ fn caveats(summary: &Summary, answer: &Answer) -> Vec<String> {
     };
     missing(summary.excluded.len(), "left out");
     missing(summary.incomplete.len(), "not made");
-    let more = match answer.caveats.is_empty() {
-        true => "warning",
-        false => "more warning",
-    };
     let mut found = Caveat::by_weight(found);
     if answer.other_warnings > 0 {
         found.push(format!(
             "{}; see `bitcost explain`",
-            counted(answer.other_warnings, more)
+            counted(answer.other_warnings, "warning")
         ));
     }
     found

@@ -2,38 +2,23 @@
 
 use bitcost_analysis::metrics::{Better, Metric, metric};
 
+use crate::words::around;
+
 /// `Throughput (Mbit/s, higher is better)`.
 pub fn title(name: &str) -> String {
-    let Some(Metric {
-        title,
-        unit,
-        better,
-        ..
-    }) = metric(name)
-    else {
+    let Some(metric) = metric(name) else {
         return name.to_owned();
     };
-    let direction = match better {
-        Better::Higher => "higher is better",
-        Better::Lower => "lower is better",
+    let better = match metric.better {
+        Better::Higher => ", higher is better",
+        Better::Lower => ", lower is better",
         Better::Neither => "",
     };
-    let remarks: Vec<&str> = [*unit, direction]
-        .into_iter()
-        .filter(|remark| !remark.is_empty())
-        .collect();
-    if remarks.is_empty() {
-        (*title).to_owned()
-    } else {
-        format!("{title} ({})", remarks.join(", "))
-    }
+    let remarks = format!("{}{better}", metric.unit);
+    metric.title.to_owned() + &around(" (", remarks.trim_start_matches(", "), ")")
 }
 
 /// `Throughput (Mbit/s)`.
 pub fn named(metric: &Metric) -> String {
-    if metric.unit.is_empty() {
-        metric.title.to_owned()
-    } else {
-        format!("{} ({})", metric.title, metric.unit)
-    }
+    metric.title.to_owned() + &around(" (", metric.unit, ")")
 }

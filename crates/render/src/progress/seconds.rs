@@ -2,59 +2,39 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
-use bitcost_model::record::{Counts, Role, Sample};
+use bitcost_model::record::{Counts, Sample};
 use bitcost_model::units::KIB;
 
 use crate::progress::show_rate;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The samples that one endpoint has reported so far.
-#[derive(Default)]
-struct End {
-    samples: Vec<Sample>,
+/// The first and the last of the samples that are in the second with this number.
+fn second(samples: &[Sample], second: u64) -> Option<(&Sample, &Sample)> {
+    let first_ns = samples.first()?.at_ns;
+    let at = |seconds: u64| {
+        let begins =
+            |sample: &&Sample| sample.at_ns + SECOND_NS / 20 >= first_ns + seconds * SECOND_NS;
+        samples.iter().find(begins)
+    };
+    Some((at(second)?, at(second + 1)?))
 }
 
-impl End {
-    /// The first and the last sample of the second with the number `second`.
-    fn second(&self, second: u64) -> Option<(&Sample, &Sample)> {
-        let first_ns = self.samples.first()?.at_ns;
-        let at = |seconds: u64| {
-            self.samples
-                .iter()
-                .find(|sample| sample.at_ns + SECOND_NS / 20 >= first_ns + seconds * SECOND_NS)
-        };
-        Some((at(second)?, at(second + 1)?))
-    }
-
-    /// `  retr 0  cwnd 1200 KiB`, as iperf3's columns: the segments that were retransmitted in that
-    /// second, and the congestion window at its end; empty where TCP does not report them.
-    fn tcp(&self, second: u64) -> String {
-        let known = || {
-            let (begin, end) = self.second(second)?;
-            let (begin, end) = (begin.tcp_info.as_ref()?, end.tcp_info.as_ref()?);
-            let retransmits = end.total_retrans?.checked_sub(begin.total_retrans?)?;
-            let window = u64::from(end.snd_cwnd_segments?) * u64::from(end.snd_mss_bytes?);
-            let window = window as f64 / KIB;
-            Some(format!("  retr {retransmits:>4}  cwnd {window:.0} KiB"))
-        };
-        known().unwrap_or_default()
-    }
-
-    /// The count per second in the second with the number `second`.
-    fn rate(&self, second: u64, count: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
-        let (begin, end) = self.second(second)?;
-        between(begin, end, count)
-    }
-
-    /// The count per second over all samples; absent before there are two.
-    fn mean(&self, count: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
-        between(self.samples.first()?, self.samples.last()?, count)
-    }
+/// `  retr 0  cwnd 1200 KiB`, as iperf3's columns: the segments that were retransmitted between two
+/// samples, and the congestion window at the end; absent where TCP does not report them.
+fn tcp((begin, end): (&Sample, &Sample)) -> Option<String> {
+    let (begin, end) = (begin.tcp_info.as_ref()?, end.tcp_info.as_ref()?);
+    let retransmits = end.total_retrans?.checked_sub(begin.total_retrans?)?;
+    let window = u64::from(end.snd_cwnd_segments?) * u64::from(end.snd_mss_bytes?);
+    let window = window as f64 / KIB;
+    Some(format!("  retr {retransmits:>4}  cwnd {window:.0} KiB"))
 }
 
 /// The count per second between two samples; absent where both have the same time.
-fn between(begin: &Sample, end: &Sample, count: impl Fn(&Sample) -> Option<u64>) -> Option<f64> {
+fn between(
+    (begin, end): (&Sample, &Sample),
+    count: impl Fn(&Sample) -> Option<u64>,
+) -> Option<f64> {
     let elapsed_ns = end.at_ns.checked_sub(begin.at_ns).filter(|ns| *ns > 0)?;
     Some((count(end)?.checked_sub(count(begin)?)?) as f64 * 1e9 / elapsed_ns as f64)
 }
@@ -77,8 +57,8 @@ fn shown(part: &Conditions, rate: f64) -> String {
 /// The view of one run.
 pub struct Seconds {
     parts: Vec<Conditions>,
-    sender: End,
-    receiver: End,
+    /// The samples that the sender and the receiver have reported so far.
+    samples: [Vec<Sample>; 2],
     told: u64,
 }
 
@@ -87,8 +67,7 @@ impl Seconds {
     pub fn of(conditions: &Conditions) -> Seconds {
         Seconds {
             parts: conditions.parts(),
-            sender: End::default(),
-            receiver: End::default(),
+            samples: Default::default(),
             told: 0,
         }
     }
@@ -99,10 +78,7 @@ impl Seconds {
         let Event::Progress { role, sample, .. } = event else {
             return None;
         };
-        match role {
-            Role::Sender => self.sender.samples.push(Sample::clone(sample)),
-            Role::Receiver => self.receiver.samples.push(Sample::clone(sample)),
-        }
+        self.samples[*role as usize].push(Sample::clone(sample));
         let lines = (0..self.parts.len())
             .map(|part| self.part(part))
             .collect::<Option<Vec<_>>>()?;
@@ -115,11 +91,10 @@ impl Seconds {
     pub fn so_far(&self) -> Option<String> {
         let part = self.parts.first()?;
         let count = |sample: &Sample| Some(carried(part, &sample.counts));
-        Some(format!(
-            "sender {}, receiver {}",
-            shown(part, self.sender.mean(count)?),
-            shown(part, self.receiver.mean(count)?)
-        ))
+        let mean = |end: &Vec<Sample>| between((end.first()?, end.last()?), count);
+        let [sender, receiver] = self.samples.each_ref().map(mean);
+        let (sender, receiver) = (shown(part, sender?), shown(part, receiver?));
+        Some(format!("sender {sender}, receiver {receiver}"))
     }
 
     /// What the endpoints of one part did in the next second.
@@ -132,25 +107,17 @@ impl Seconds {
             };
             Some(carried(part, counts))
         };
-        let ends = [&self.sender, &self.receiver];
+        let mut ends = [0, 1].map(|end| second(&self.samples[end], self.told));
         // An endpoint is named by its role in the part.
-        let [from, to] = if part.direction == first.direction {
-            ends
-        } else {
-            [ends[1], ends[0]]
-        };
-        let (sent, received) = (
-            shown(part, from.rate(self.told, count)?),
-            shown(part, to.rate(self.told, count)?),
-        );
-        let name = if self.parts.len() == 1 {
-            String::new()
-        } else {
-            format!("{:<13}", part.phrase())
-        };
-        let tcp = match (index, self.parts.len()) {
-            (0, 1) => from.tcp(self.told),
-            _ => String::new(),
+        if part.direction != first.direction {
+            ends.reverse();
+        }
+        let [from, to] = [ends[0]?, ends[1]?];
+        let rate = |end| Some(shown(part, between(end, count)?));
+        let (sent, received) = (rate(from)?, rate(to)?);
+        let (name, tcp) = match self.parts.len() {
+            1 => (String::new(), tcp(from).unwrap_or_default()),
+            _ => (format!("{:<13}", part.phrase()), String::new()),
         };
         Some(format!(
             "{:5} s  {name}sender {sent:>13}  receiver {received:>13}{tcp}",
@@ -162,7 +129,7 @@ impl Seconds {
 #[cfg(test)]
 mod tests {
     use bitcost_model::conditions::{Direction, Workload};
-    use bitcost_model::record::PartSample;
+    use bitcost_model::record::{PartSample, Role};
 
     use super::*;
 

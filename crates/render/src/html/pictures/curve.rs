@@ -101,27 +101,19 @@ fn caption(
     lines: &[(String, Vec<(i64, &CellSummary)>)],
     traces: &[Trace],
 ) -> String {
-    let has_document = traces
-        .iter()
-        .any(|trace| matches!(trace.marks, Marks::Open(_)));
-    let bars = match wanted.bars {
-        Bars::Interval => bars_caption(used(lines)),
-        Bars::Range => "Medians; the bars show the minimum and the maximum of the runs.".to_owned(),
-    };
-    let document = match has_document {
-        true => " Open signs are the document's figures, which are from other machines.",
-        false => "",
-    };
-    format!("{bars}{document}")
-}
-
-fn used<'a>(
-    lines: &'a [(String, Vec<(i64, &'a CellSummary)>)],
-) -> impl Iterator<Item = &'a CellSummary> {
     let cells = lines
         .iter()
-        .flat_map(|(_, cells)| cells.iter().map(|(_, cell)| *cell));
-    cells.filter(|cell| cell.runs > 0)
+        .flat_map(|(_, cells)| cells)
+        .map(|(_, cell)| *cell);
+    let mut words = match wanted.bars {
+        Bars::Interval => bars_caption(cells.filter(|cell| cell.runs > 0)),
+        Bars::Range => "Medians; the bars show the minimum and the maximum of the runs.".to_owned(),
+    };
+    let is_open = |trace: &Trace| matches!(trace.marks, Marks::Open(_));
+    if traces.iter().any(is_open) {
+        words += " Open signs are the document's figures, which are from other machines.";
+    }
+    words
 }
 
 /// The row of a point in the file.

@@ -303,7 +303,7 @@ pub fn text(events: &[Event]) -> String {
 }
 
 pub fn json(events: &[Event]) -> serde_json::Value {
-    serde_json::from_str(&bitcost_render::json::json_text(&findings(events))).expect("JSON")
+    bitcost_render::json::json(&findings(events))
 }
 
 /// The findings of an execution of this name.
