@@ -177,6 +177,13 @@ impl Findings {
         Some(leading?.0).filter(|limiter| !limiter.is_unknown())
     }
 
+    /// The row of the run at this place in the order; absent where it is not planned.
+    pub fn row(&self, run: u32) -> Option<&RunRow> {
+        let runs = &self.summary.runs;
+        let at = runs.binary_search_by_key(&run, |row| row.run).ok()?;
+        Some(&runs[at])
+    }
+
     /// Passes on the wanted runs that have a result of our own, one at a time, each with its row
     /// and its cell. If a run was tried more than once, the last try is used.
     pub fn each_run(
@@ -185,16 +192,10 @@ impl Findings {
         take: &mut dyn FnMut(&RunRow, &Cell, &RunView),
     ) {
         let summary = &self.summary;
-        let row = |run: u32| {
-            summary
-                .runs
-                .binary_search_by_key(&run, |row| row.run)
-                .ok()
-                .map(|at| &summary.runs[at])
-        };
         let place = PlaceFacts::new(summary.shared_cpus, &summary.ends);
-        self.events
-            .each(&|run| row(run).is_some_and(&wanted), &mut |at, event| {
+        self.events.each(
+            &|run| self.row(run).is_some_and(&wanted),
+            &mut |at, event| {
                 let Event::RunEnded {
                     run,
                     sender,
@@ -204,7 +205,7 @@ impl Findings {
                 else {
                     return;
                 };
-                let Some(row) = row(*run).filter(|row| row.event == Some(at)) else {
+                let Some(row) = self.row(*run).filter(|row| row.event == Some(at)) else {
                     return;
                 };
                 let Some(cell) = summary.planned.get(row.cell) else {
@@ -219,6 +220,7 @@ impl Findings {
                     cell,
                     &place.view([sender, receiver], &cell.conditions, capacity),
                 );
-            });
+            },
+        );
     }
 }

@@ -114,16 +114,7 @@ impl Study {
         });
         let Some(factor) = found else { return Ok(()) };
         let (name, levels) = (&factor.name, &factor.levels);
-        let setting_it: Vec<_> = levels
-            .iter()
-            .filter(|level| level.settings.iter().any(|(setting, _)| sets(setting)))
-            .collect();
-        let told = if setting_it.len() > 1 {
-            setting_it
-        } else {
-            levels.iter().collect()
-        };
-        let example = match &told[..] {
+        let example = match &levels[..] {
             [first, second, ..] => format!(
                 ", such as `bitcost compare FOLDER '{}' '{}'`",
                 first.label, second.label

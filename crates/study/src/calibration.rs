@@ -15,9 +15,7 @@ use bitcost_model::record::Role;
 use bitcost_model::study::LabSpec;
 use bitcost_model::topology::{NodeKind, Path};
 
-/// Most settings of a path that are measured, and the most time that they may take together, in
-/// milliseconds.
-const SETTINGS_MOST: usize = 16;
+/// The most time that all measured settings of a path may take together, in milliseconds.
 const TIME_MOST_MS: u32 = 12_000;
 /// Most flows of a saturation run.
 const FLOWS_MOST: u32 = 8;
@@ -68,12 +66,12 @@ pub fn saturation_runs(plan: &Plan, ground: Ground<'_>) -> Calibration {
             None => settings.push((wanted, vec![cell])),
         }
     }
-    let (mut left, mut left_ms) = (SETTINGS_MOST, TIME_MOST_MS);
+    let mut left_ms = TIME_MOST_MS;
     let capacity = |(wanted, cells): (Result<Saturation, String>, _)| {
         let fits = wanted.and_then(|saturation| {
             let after = left_ms.checked_sub(saturation.takes_ms());
-            left_ms = after.filter(|_| left > 0).ok_or_else(too_many)?;
-            left -= 1;
+            left_ms = after
+                .ok_or_else(|| format!("calibration takes {} s at most", TIME_MOST_MS / 1000))?;
             Ok(saturation)
         });
         let (saturation, absent) = match fits {
@@ -92,11 +90,6 @@ pub fn saturation_runs(plan: &Plan, ground: Ground<'_>) -> Calibration {
         capacities: settings.into_iter().map(capacity).collect(),
         ..Calibration::default()
     }
-}
-
-fn too_many() -> String {
-    let seconds = TIME_MOST_MS / 1000;
-    format!("calibration measures {SETTINGS_MOST} settings of a path at most, within {seconds} s")
 }
 
 /// The saturation run of a cell.

@@ -138,7 +138,6 @@ fn known(execution: &Findings, with_settings: bool) -> Vec<Known> {
         return found;
     }
     let Summary {
-        runs,
         planned,
         is_imported,
         ..
@@ -153,10 +152,8 @@ fn known(execution: &Findings, with_settings: bool) -> Vec<Known> {
         let Event::RunImported { run, imported } = event else {
             return;
         };
-        let Ok(place) = runs.binary_search_by_key(run, |row| row.run) else {
-            return;
-        };
-        let Some(known) = found.get_mut(runs[place].cell) else {
+        let row = execution.row(*run);
+        let Some(known) = row.and_then(|row| found.get_mut(row.cell)) else {
             return;
         };
         known.extend(

@@ -33,67 +33,46 @@ pub struct Question {
     pub rule: fn(&Signals) -> Vec<Candidate>,
 }
 
-/// The order in which questions are asked: by step, and within a step in the order of the table of
-/// limiters. The first whose evidence holds names the limiter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
-    /// The rate grows until the run's end.
-    Growth,
-    /// A queue passes the whole rate that it is set to.
-    SetRate,
-    /// Datagrams are lost.
-    Loss,
-    /// A control group's quota holds an endpoint back.
-    Quota,
-    /// An endpoint waits for CPUs that nothing else uses.
-    Held,
-    /// A queue with known counters holds packets back to a rate.
-    Queue,
-    /// The congestion window is full and stands still.
-    Clamp,
-    /// The program keeps a rate.
-    Program,
-    /// Waking threads takes most of the time of transactions.
-    WakeUps,
-    /// The sender has no time left.
-    Sender,
-    /// The receiving program or its host has no time left.
-    Receiver,
-    /// Both endpoints wait for the same CPUs.
-    SharedCpus,
-    /// Each flow waits for the answer to its request.
-    Latency,
-    /// The kernel counts the time that a buffer limits the connection, the larger share first.
-    Buffers,
-    /// A window or a buffer is full.
-    Windows,
-    /// Loss keeps the congestion window small.
-    Congestion,
-    /// The path keeps a rate, and no counter of it is known.
-    Path,
-}
-
-impl Step {
-    /// Every step, in order.
-    pub const ALL: [Step; 17] = [
-        Step::Growth,
-        Step::SetRate,
-        Step::Loss,
-        Step::Quota,
-        Step::Held,
-        Step::Queue,
-        Step::Clamp,
-        Step::Program,
-        Step::WakeUps,
-        Step::Sender,
-        Step::Receiver,
-        Step::SharedCpus,
-        Step::Latency,
-        Step::Buffers,
-        Step::Windows,
-        Step::Congestion,
-        Step::Path,
-    ];
+bitcost_model::words! {
+    /// The order in which questions are asked: by step, and within a step in the order of the table of
+    /// limiters. The first whose evidence holds names the limiter.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Step {
+        /// The rate grows until the run's end.
+        Growth = "growth",
+        /// A queue passes the whole rate that it is set to.
+        SetRate = "set rate",
+        /// Datagrams are lost.
+        Loss = "loss",
+        /// A control group's quota holds an endpoint back.
+        Quota = "quota",
+        /// An endpoint waits for CPUs that nothing else uses.
+        Held = "held",
+        /// A queue with known counters holds packets back to a rate.
+        Queue = "queue",
+        /// The congestion window is full and stands still.
+        Clamp = "clamp",
+        /// The program keeps a rate.
+        Program = "program",
+        /// Waking threads takes most of the time of transactions.
+        WakeUps = "wake ups",
+        /// The sender has no time left.
+        Sender = "sender",
+        /// The receiving program or its host has no time left.
+        Receiver = "receiver",
+        /// Both endpoints wait for the same CPUs.
+        SharedCpus = "shared cpus",
+        /// Each flow waits for the answer to its request.
+        Latency = "latency",
+        /// The kernel counts the time that a buffer limits the connection, the larger share first.
+        Buffers = "buffers",
+        /// A window or a buffer is full.
+        Windows = "windows",
+        /// Loss keeps the congestion window small.
+        Congestion = "congestion",
+        /// The path keeps a rate, and no counter of it is known.
+        Path = "path",
+    }
 }
 
 /// The place of what limits between the endpoints, where no counter is known.

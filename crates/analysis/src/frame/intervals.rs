@@ -1,6 +1,6 @@
 //! One row per stretch between two samples of an endpoint of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bitcost_model::event::{Event, Events};
 use bitcost_model::imported::ImportedInterval;
@@ -8,7 +8,6 @@ use bitcost_model::record::{CpuTicks, EndpointRecord, Role, Sample, TcpInfo, Thr
 
 use super::table::{Table, Value, factors, levels};
 use crate::findings::Findings;
-use crate::summary::Summary;
 
 /// The time between two samples of an endpoint.
 struct Between<'a> {
@@ -241,17 +240,12 @@ fn is_figure(name: &str) -> bool {
 
 /// The columns that identify a run, its levels, and what became of it.
 fn head(execution: &Findings, run: u32, factors: &[(String, String)]) -> Vec<Value> {
-    let Summary { study, runs, .. } = &execution.summary;
-    // Runs are in order.
-    let row = runs
-        .binary_search_by_key(&run, |row| row.run)
-        .ok()
-        .map(|place| &runs[place]);
+    let row = execution.row(run);
     let whole = |number: Option<u32>| number.map_or(Value::Absent, Value::from);
     let cell = row.map_or(usize::MAX, |row| row.cell);
     let mut head = vec![
         Value::from(execution.name.as_str()),
-        Value::from(study.name.as_str()),
+        Value::from(execution.summary.study.name.as_str()),
         Value::from(run + 1),
     ];
     head.push(whole(row.map(|row| row.block + 1)));
@@ -263,27 +257,13 @@ fn head(execution: &Findings, run: u32, factors: &[(String, String)]) -> Vec<Val
 
 /// The figures that the stretches have, our own first, and the CPUs.
 fn present<'a>(stretches: impl Iterator<Item = &'a Stretch>) -> (Vec<String>, Vec<u32>) {
-    let mut cpus: Vec<u32> = Vec::new();
-    let mut names: Vec<String> = Vec::new();
+    let (mut names, mut cpus) = (BTreeSet::new(), BTreeSet::new());
     for stretch in stretches {
-        for (cpu, _) in &stretch.cpus {
-            if !cpus.contains(cpu) {
-                cpus.push(*cpu);
-            }
-        }
-        for name in stretch.figures.keys() {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
+        names.extend(stretch.figures.keys().cloned());
+        cpus.extend(stretch.cpus.iter().map(|(cpu, _)| *cpu));
     }
-    cpus.sort_unstable();
-    let place = |name: &String| {
-        COLUMNS
-            .iter()
-            .position(|(known, _)| known == name)
-            .unwrap_or(COLUMNS.len())
-    };
-    names.sort_by_key(|name| (place(name), name.clone()));
-    (names, cpus)
+    let known = COLUMNS.iter().map(|(name, _)| (*name).to_owned());
+    let mut own: Vec<String> = known.filter(|name| names.remove(name)).collect();
+    own.extend(names);
+    (own, cpus.into_iter().collect())
 }

@@ -23,14 +23,8 @@ pub fn until_stopped_text(conditions: &Conditions, stopped: &StoppedRun) -> Opti
     let retransmits = retransmits.map_or_else(String::new, |count| {
         format!(", {count} retransmitted segments")
     });
-    let busy = sent.busy_pct().zip(received.busy_pct());
-    let busy = busy.map_or_else(String::new, |(sender, receiver)| {
-        format!(
-            ", CPU use {sender:.0} % at the sender's host and {receiver:.0} % at the receiver's"
-        )
-    });
     Some(format!(
-        "after {:.1} s of its window; until then {rates}{retransmits}{busy}",
+        "after {:.1} s of its window; until then {rates}{retransmits}",
         received.seconds
     ))
 }
@@ -69,24 +63,11 @@ impl Edges<'_> {
         let of = |sample: &Sample| sample.tcp_info.as_ref()?.total_retrans;
         Some(u64::from(of(self.last)?.checked_sub(of(self.first)?)?))
     }
-
-    /// The share of the host's CPU time that was not idle; absent where the CPUs were not read.
-    fn busy_pct(&self) -> Option<f64> {
-        let sum = |sample: &Sample| {
-            let cpus = sample.cpus.iter();
-            cpus.fold((0, 0), |(busy, all), cpu| {
-                (busy + cpu.busy(), all + cpu.all())
-            })
-        };
-        let ((busy_before, all_before), (busy, all)) = (sum(self.first), sum(self.last));
-        let all = all.checked_sub(all_before).filter(|ticks| *ticks > 0)?;
-        Some(100.0 * busy.checked_sub(busy_before)? as f64 / all as f64)
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use bitcost_model::record::{Counts, CpuTicks};
+    use bitcost_model::record::Counts;
 
     use super::*;
 
@@ -97,11 +78,6 @@ mod tests {
                 bytes,
                 ..Counts::default()
             },
-            cpus: vec![CpuTicks {
-                user: at_ms,
-                idle: at_ms,
-                ..CpuTicks::default()
-            }],
             ..Sample::default()
         }
     }
@@ -117,7 +93,7 @@ mod tests {
             until_stopped_text(&conditions, &stopped).as_deref(),
             Some(
                 "after 1.0 s of its window; until then the sender sent 1000 Mbit/s, the receiver \
-                 took 500 Mbit/s, CPU use 50 % at the sender's host and 50 % at the receiver's"
+                 took 500 Mbit/s"
             )
         );
         let short = StoppedRun {

@@ -5,6 +5,7 @@ use bitcost_model::record::{
 };
 
 use crate::metrics::cpu;
+use crate::metrics::packaging::Edges;
 use crate::metrics::path;
 use crate::metrics::view::RunView;
 
@@ -99,12 +100,8 @@ pub fn failed_sends(run: &RunView) -> Option<f64> {
 /// How much a 32-bit counter of the connection grew per second between the first and the last
 /// sample.
 fn grown(end: &EndpointRecord, counter: fn(&TcpInfo) -> Option<u32>) -> Option<f64> {
-    let (first, last) = cpu::ends_of(end)?;
-    let (before, after) = (
-        counter(first.tcp_info.as_ref()?)?,
-        counter(last.tcp_info.as_ref()?)?,
-    );
-    Some(f64::from(after.wrapping_sub(before)) / cpu::span_seconds(end)?)
+    let edges = Edges::of(end)?;
+    Some(edges.tcp(counter)? / edges.seconds)
 }
 
 /// Retransmitted segments per data segment sent, in per cent.

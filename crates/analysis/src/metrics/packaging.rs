@@ -38,14 +38,15 @@ const RECEIVED_SEGMENTS: [&str; 8] = [
 const REASSEMBLED: [&str; 2] = ["Ip.ReasmOKs", "Ip6.ReasmOKs"];
 
 /// The first and the last sample of an endpoint.
-struct Edges<'a> {
+pub(super) struct Edges<'a> {
     first: &'a Sample,
     last: &'a Sample,
-    seconds: f64,
+    pub(super) seconds: f64,
 }
 
 impl<'a> Edges<'a> {
-    fn of(end: &'a EndpointRecord) -> Option<Edges<'a>> {
+    /// Those of a record that has two.
+    pub(super) fn of(end: &'a EndpointRecord) -> Option<Edges<'a>> {
         let (first, last) = cpu::ends_of(end)?;
         let seconds = cpu::span_seconds(end)?;
         Some(Edges {
@@ -69,7 +70,7 @@ impl<'a> Edges<'a> {
     }
 
     /// How much a 32-bit counter of the connections grew.
-    fn tcp(&self, counter: fn(&TcpInfo) -> Option<u32>) -> Option<f64> {
+    pub(super) fn tcp(&self, counter: fn(&TcpInfo) -> Option<u32>) -> Option<f64> {
         let of = |sample: &Sample| counter(sample.tcp_info.as_ref()?);
         Some(f64::from(of(self.last)?.wrapping_sub(of(self.first)?)))
     }

@@ -36,13 +36,8 @@ impl EndProfile {
 }
 
 /// CPU seconds per second by owner of the task, owner of the work, and layer.
-type Sorted = BTreeMap<(Owner, Owner, Layer), f64>;
-
-/// What the profiles of a run's hosts say.
 #[derive(Default)]
-struct Account {
-    sorted: Sorted,
-}
+struct Account(BTreeMap<(Owner, Owner, Layer), f64>);
 
 /// The CPU time of a run by layer, from the profile of each host with its place.
 ///
@@ -86,7 +81,7 @@ impl Account {
             .map(|sampled| known.of(&sampled.stack));
         let layers: Vec<Option<Layer>> = layers.collect();
         let weights = weights(profile, &layers, place, run);
-        let mut receiving = Sorted::new();
+        let mut receiving = BTreeMap::<(Owner, Layer), f64>::new();
         let mut received: BTreeMap<Owner, BTreeMap<Owner, f64>> = BTreeMap::new();
         for ((sampled, layer), cpus) in profile.stacks.iter().zip(layers).zip(weights) {
             let carrier = place.of_task(&sampled.task);
@@ -102,7 +97,7 @@ impl Account {
                     owner
                 }
                 Found::Receiving => {
-                    *receiving.entry((carrier, carrier, own)).or_default() += cpus;
+                    *receiving.entry((carrier, own)).or_default() += cpus;
                     continue;
                 }
             };
@@ -114,7 +109,7 @@ impl Account {
             };
             self.put((home, owner, layer_of_owner), cpus);
         }
-        for ((carrier, _, own), cpus) in receiving {
+        for ((carrier, own), cpus) in receiving {
             for (owner, part) in parts(&received, carrier) {
                 let key = (carrier, owner, layer_of(owner, own));
                 self.put(key, cpus * part);
@@ -123,7 +118,7 @@ impl Account {
     }
 
     fn put(&mut self, key: (Owner, Owner, Layer), cpus: f64) {
-        *self.sorted.entry(key).or_default() += cpus;
+        *self.0.entry(key).or_default() += cpus;
     }
 
     /// The share of what other programs took of an end's own CPUs that is above what these were busy
@@ -133,7 +128,7 @@ impl Account {
         let before = idle_cpus_of(end, &end.pinned_cpus).unwrap_or_default();
         let is_there =
             |key: &(Owner, Owner, Layer)| (key.0, key.1) == (Owner::End(role), Owner::Other);
-        let there = self.sorted.iter().filter(|(key, _)| is_there(key));
+        let there = self.0.iter().filter(|(key, _)| is_there(key));
         let there: f64 = there.map(|(_, cpus)| cpus).sum();
         (1.0 - before / there).max(0.0)
     }
@@ -152,7 +147,7 @@ impl Account {
             accounted: accounted.map(|found| found.cpus * 1e9 / per_second),
             ..EndProfile::default()
         };
-        for ((carrier, owner, layer), cpus) in &self.sorted {
+        for ((carrier, owner, layer), cpus) in &self.0 {
             if *owner != Owner::End(role) && !is_charged(*carrier, *owner, role, method) {
                 continue;
             }

@@ -27,11 +27,8 @@ fn frame(found: Found) -> &'static str {
 pub fn folded(findings: &Findings) -> BTreeMap<String, u64> {
     let summary = &findings.summary;
     let mut chains = BTreeMap::new();
-    let row = |run: u32| {
-        let row = summary.runs.iter().find(|row| row.run == run)?;
-        (row.status == Status::Used).then_some(row)
-    };
-    let is_wanted = |run: u32| row(run).is_some();
+    let row = |run: u32| findings.row(run);
+    let is_wanted = |run: u32| row(run).is_some_and(|row| row.status == Status::Used);
     findings.events.each(&is_wanted, &mut |_, event| {
         let Event::RunProfiled {
             run,
