@@ -49,9 +49,13 @@ fn sentence((cell, change): (&ComparedCell, &Change)) -> String {
 
 fn unchanged(comparison: &Comparison) -> String {
     let threshold = comparison.threshold_pct;
-    let [same, open] = [Verdict::Same, Verdict::CannotTell].map(|of| are(comparison.count(of)));
-    match comparison.count(Verdict::CannotTell) {
-        0 => format!("No change was found: {same} the same within {threshold} %"),
+    let counts = [Verdict::Same, Verdict::CannotTell].map(|of| comparison.count(of));
+    let [same, open] = counts.map(are);
+    match counts {
+        [_, 0] => format!("No change was found: {same} the same within {threshold} %"),
+        [0, _] => format!(
+            "These runs do not show whether anything changed by {threshold} %: {open} too uncertain to tell"
+        ),
         _ => format!(
             "No change was found: {same} the same within {threshold} %, and {open} too uncertain to tell"
         ),

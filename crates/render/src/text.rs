@@ -197,6 +197,9 @@ impl Page {
     }
 
     fn table(&mut self, place: Option<&str>, lines: &Lines) {
+        if self.text.ends_with("|\n") {
+            self.blank();
+        }
         place.into_iter().for_each(|place| self.line(place));
         self.text.push_str(&lines.text(self.options.width));
     }
