@@ -115,16 +115,9 @@ fn lab_text(study: &str, text: &str, lab: &str) -> Result<String, Failure> {
 
 fn parse(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, Failure> {
     let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-    let study = Study::parse_with(file, text, lab_text)
-        .and_then(|study| study.check_metrics(file, &metrics).map(|()| study));
-    study.map_err(|first| {
-        let all = Study::mistakes(file, text, lab_text, &metrics);
-        let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
-        let all = if lines.is_empty() {
-            first.to_string()
-        } else {
-            lines.join("\n")
-        };
-        Failure::Usage(all)
+    let study = Study::read(file, text, lab_text, Some(&metrics));
+    study.map_err(|mistakes| {
+        let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+        Failure::Usage(lines.join("\n"))
     })
 }

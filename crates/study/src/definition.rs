@@ -55,6 +55,18 @@ pub struct Level {
     pub(crate) offset: usize,
 }
 
+impl Level {
+    /// A level that sets nothing.
+    pub(crate) fn named(label: Label) -> Level {
+        Level {
+            label,
+            about: None,
+            settings: Vec::new(),
+            offset: 0,
+        }
+    }
+}
+
 /// A factor: a property that is varied.
 #[derive(Clone, Debug)]
 pub struct Factor {
@@ -183,29 +195,9 @@ pub struct Study {
     pub expect: Option<Expect>,
     /// The statements of the question's author.
     pub checks: Vec<Check>,
-    /// Every metric that the table, the answer, the pictures, the author's figures and the
-    /// statements name.
-    pub named_metrics: Vec<NamedMetric>,
 }
 
 impl Study {
-    /// Checks that every metric that the study names is one of `known`. `file` is the name that
-    /// errors use.
-    ///
-    /// # Errors
-    /// The first metric that is not, with its place and its near matches.
-    pub fn check_metrics(&self, file: &str, known: &[&str]) -> Result<(), StudyError> {
-        let unknown = self
-            .named_metrics
-            .iter()
-            .find(|metric| !known.contains(&metric.name.as_str()));
-        let source = Source {
-            file,
-            text: &self.text,
-        };
-        unknown.map_or(Ok(()), |named| Err(unknown_metric(source, named, known)))
-    }
-
     /// The factors without those of a mesh.
     pub(crate) fn own_factors(&self) -> &[Factor] {
         let is_of_mesh = |factor: &&Factor| [SENDER, RECEIVER].contains(&factor.name.as_str());
@@ -280,9 +272,13 @@ impl Level {
     }
 }
 
-/// The error about a metric that does not exist.
-pub(crate) fn unknown_metric(source: Source, named: &NamedMetric, known: &[&str]) -> StudyError {
+/// An error for a metric that is none of those that are known.
+pub(crate) fn unknown_metric(
+    source: Source,
+    named: &NamedMetric,
+    known: &[&str],
+) -> Option<StudyError> {
     let NamedMetric { name, offset } = named;
-    let message = format!("unknown metric `{name}`{}", near_or_all(name, known));
-    source.error_at(*offset, message)
+    let message = || format!("unknown metric `{name}`{}", near_or_all(name, known));
+    (!known.contains(&name.as_str())).then(|| source.error_at(*offset, message()))
 }

@@ -2,6 +2,7 @@
 
 use toml_edit::Value;
 
+use super::mistakes::Mistakes;
 use super::names::{known_factor, known_level, label};
 use crate::check::{Along, Check, Claim, Figure, Levels};
 use crate::definition::{Factor, LeaveOut, NamedMetric};
@@ -22,16 +23,20 @@ const FIGURES: [&str; 7] = [
     "saturation_over",
 ];
 
-pub fn checks(top: &Section, factors: &[Factor]) -> Result<Vec<Check>, StudyError> {
-    let sections = top.sections("check")?;
-    sections
-        .iter()
-        .map(|section| check(section, factors))
-        .collect()
+/// Every `[[check]]` and every claim that can be read.
+pub fn checks(found: &mut Mistakes, top: &Section, factors: &[Factor]) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for section in found.take(top.sections("check")).unwrap_or_default() {
+        checks.extend(found.take(check(&section, factors)));
+        for one in found.take(section.sections("claim")).unwrap_or_default() {
+            found.take(claim(&one, factors));
+        }
+    }
+    checks
 }
 
 /// One `[[check]]`.
-pub fn check(section: &Section, factors: &[Factor]) -> Result<Check, StudyError> {
+fn check(section: &Section, factors: &[Factor]) -> Result<Check, StudyError> {
     section.only(&CHECK.names())?;
     let claims = section.sections("claim")?;
     let claims = claims
@@ -60,7 +65,7 @@ pub fn named(top: &Section) -> Result<Vec<NamedMetric>, StudyError> {
     Ok(found)
 }
 
-pub fn claim(section: &Section, factors: &[Factor]) -> Result<Claim, StudyError> {
+fn claim(section: &Section, factors: &[Factor]) -> Result<Claim, StudyError> {
     section.only(&CLAIM.names())?;
     let (at_least, at_most) = bounds(section)?;
     Ok(Claim {

@@ -65,12 +65,7 @@ pub fn mesh(top: &Section, lab: &LabSpec) -> Result<Option<Mesh>, StudyError> {
 
 /// The factors of which the pair of a run is a level each.
 pub fn factors(mesh: &Mesh) -> Vec<Factor> {
-    let level = |name: &str| Level {
-        label: Label::Text(name.to_owned()),
-        about: None,
-        settings: Vec::new(),
-        offset: 0,
-    };
+    let level = |name: &str| Level::named(Label::Text(name.to_owned()));
     let factor = |name: &str| Factor {
         name: name.to_owned(),
         levels: mesh.hosts.iter().map(|host| level(host)).collect(),

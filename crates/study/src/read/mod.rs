@@ -22,18 +22,24 @@ use bitcost_model::harmless;
 use bitcost_model::study::{Cell, Label};
 use toml_edit::{Document, Item, Value};
 
+use crate::answer::Sentence;
+use crate::check::Check;
 use crate::definition::{
-    Expect, ExpectedCell, Factor, Improvement, Level, NamedMetric, Study, TableSpec,
+    Compared, Expect, ExpectedCell, Factor, Improvement, LeaveOut, Level, NamedMetric, Study,
+    TableSpec, unknown_metric,
 };
 use crate::error::StudyError;
 use crate::keys::{EXPECT, FACTOR, Form, IMPROVEMENT, STUDY, TABLE};
+use crate::picture::Picture;
 use crate::section::{Section, Source, begin, shown};
 use crate::settings;
 use crate::topology::is_file;
 use answer::answer;
 use check::{checks, leave_out, named};
 use compared::compared;
+use lab::lab;
 use lengths::lengths;
+use mistakes::Mistakes;
 use names::{known_factor, known_level, label};
 use picture::pictures;
 use possible::{Cells, fits};
@@ -47,7 +53,7 @@ impl Study {
     /// # Errors
     /// The first error, with its place.
     pub fn parse(file: &str, text: &str) -> Result<Study, StudyError> {
-        study(file, text, None)
+        Study::parse_with(file, text, None)
     }
 
     /// As [`Study::parse`]; `lab_text` is the text of the lab file that the study names.
@@ -55,7 +61,30 @@ impl Study {
     /// # Errors
     /// As [`Study::parse`]; an error in the lab file has its place there.
     pub fn parse_with(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyError> {
-        study(file, text, lab_text)
+        let read = Study::read(file, text, lab_text, None);
+        read.map_err(|mistakes| mistakes[0].clone())
+    }
+
+    /// As [`Study::parse_with`]. `metrics` are the names of all metrics; where they are absent, any name is one.
+    ///
+    /// # Errors
+    /// All mistakes, in the order of their lines.
+    pub fn read(
+        file: &str,
+        text: &str,
+        lab_text: Option<&str>,
+        metrics: Option<&[&str]>,
+    ) -> Result<Study, Vec<StudyError>> {
+        let source = Source { file, text };
+        let mut found = Mistakes::default();
+        let document = Document::parse(text)
+            .map_err(|e| source.error(e.span(), format!("not TOML: {}", e.message().trim())));
+        let study = found.take(document).and_then(|document| {
+            let top = Section::top(source, &document);
+            study(&mut found, &top, lab_text, metrics)
+        });
+        let mistakes = found.all();
+        study.filter(|_| mistakes.is_empty()).ok_or(mistakes)
     }
 
     /// An error for each place without which all cells would be possible. `fits` gives the reason
@@ -97,71 +126,131 @@ impl Study {
     }
 }
 
-fn study(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyError> {
-    let source = Source { file, text };
-    let document = Document::parse(text)
-        .map_err(|e| source.error(e.span(), format!("not TOML: {}", e.message().trim())))?;
-    let top = Section::top(source, &document);
-    top.only(&STUDY.names())?;
-    let base = workload(&top, None)?;
-    let mut factors = factors(&top, &base)?;
-    let leave_out = leave_out(&top, &factors)?;
-    let mut lengths = lengths(&top)?;
-    let until = until(&top, &lengths)?;
-    let lab = lab::read(&top, lab_text)?;
-    let cells = Cells {
-        top: &top,
-        base: &base,
-        factors: &factors,
-        leave_out: &leave_out,
-        fits: &|cell| fits(cell, &lab),
-    };
-    cells.check().into_iter().next().map_or(Ok(()), Err)?;
-    let mesh = mesh::mesh(&top, &lab)?;
-    if let Some(mesh) = &mesh {
-        mesh::fits(&top, &factors, until.is_some(), lengths.is_profiled)?;
-        lengths.blocks = mesh::blocks(&top, lengths.blocks)?;
+fn study(
+    found: &mut Mistakes,
+    top: &Section,
+    lab_text: Option<&str>,
+    metrics: Option<&[&str]>,
+) -> Option<Study> {
+    found.extend(top.unknown(&STUDY.names()));
+    let all_keys_are_known = found.is_empty();
+    let base = workload(found, top, None);
+    let mut factors = factors(found, top, &base);
+    let names_levels = factors.iter().all(|factor| !factor.levels.is_empty());
+    let leave_out = names_levels.then(|| found.take(leave_out(top, &factors)));
+    let leave_out = leave_out.flatten().unwrap_or_default();
+    let lab = lab(found, top, lab_text);
+    // Cells are judged where all that makes them is right.
+    if let Some(lab) = lab.as_ref().filter(|_| found.is_empty()) {
+        let cells = Cells {
+            top,
+            base: &base,
+            factors: &factors,
+            leave_out: &leave_out,
+            fits: &|cell| fits(cell, lab),
+        };
+        found.extend(cells.check());
+    }
+    // One of the keys that are not known may be meant for one that is missing.
+    let is_asked = |key: &&str| all_keys_are_known || top.table.contains_key(key);
+    let [title, question] = ["title", "question"]
+        .map(|key| Some(key).filter(is_asked))
+        .map(|key| found.take(top.required_text(key?)));
+    let lengths = found.take(lengths(top));
+    let until = lengths.as_ref().map(|lengths| until(top, lengths));
+    let until = until.and_then(|until| found.take(until)).flatten();
+    let mesh = lab.as_ref().map(|lab| mesh::mesh(top, lab));
+    let mesh = mesh.and_then(|mesh| found.take(mesh)).flatten();
+    let mut blocks = lengths.as_ref().map(|lengths| lengths.blocks);
+    if let (Some(mesh), Some(lengths)) = (&mesh, &lengths) {
+        let fits = mesh::fits(top, &factors, until.is_some(), lengths.is_profiled);
+        found.take(fits);
+        blocks = found.take(mesh::blocks(top, lengths.blocks));
         factors.retain(|factor| factor.name != SETTINGS_FACTOR);
         factors.splice(0..0, mesh::factors(mesh));
     }
-    let compare = compared(&top, &factors)?;
-    let known = Known {
-        factors: &factors,
-        leave_out: &leave_out,
-        compare: compare.as_ref(),
-    };
-    let sentences = sentences(&top, known)?;
+    check_metrics(found, top, &factors, metrics);
+    let shown = names_levels.then(|| Shown::of(found, top, &factors, &leave_out))?;
+    let (lab, lengths) = (lab?, lengths?);
     let mut study = Study {
-        name: stem(file).to_owned(),
-        file: file.to_owned(),
-        text: text.to_owned(),
+        name: stem(top.source.file).to_owned(),
+        file: top.source.file.to_owned(),
+        text: top.source.text.to_owned(),
         lab_text: lab_text.map(str::to_owned),
-        title: harmless(&top.required_text("title")?),
-        question: harmless(&top.required_text("question")?),
+        title: harmless(&title?),
+        question: harmless(&question?),
         lab,
         base,
         mesh,
         leave_out,
-        blocks: lengths.blocks,
+        blocks: blocks?,
         until,
         is_profiled: lengths.is_profiled,
         like_the_document: lengths.document,
         ci: lengths.short,
-        named_metrics: named_metrics(&top, &factors)?,
-        table: table(&top, &factors)?,
-        compare,
-        answer: answer(&top)?
-            .into_iter()
-            .map(|metric| metric.name)
-            .collect(),
-        sentences,
-        pictures: pictures(&top, &factors)?,
-        expect: expect(&top, &factors)?,
-        checks: checks(&top, &factors)?,
+        table: shown.table?,
+        compare: shown.compare,
+        answer: shown.answer,
+        sentences: shown.sentences,
+        pictures: shown.pictures,
+        expect: shown.expect,
+        checks: shown.checks,
         factors,
     };
     study.set_budget();
-    Ok(study)
+    Some(study)
+}
+
+/// Every metric that is named must be one of these.
+fn check_metrics(
+    found: &mut Mistakes,
+    top: &Section,
+    factors: &[Factor],
+    metrics: Option<&[&str]>,
+) {
+    let named = found.take(named_metrics(top, factors)).unwrap_or_default();
+    let unknown = |named: &NamedMetric| unknown_metric(top.source, named, metrics?);
+    found.extend(named.iter().filter_map(unknown));
+}
+
+/// What of a study names factors and levels.
+struct Shown {
+    table: Option<TableSpec>,
+    compare: Option<Compared>,
+    answer: Vec<String>,
+    sentences: Vec<Sentence>,
+    pictures: Option<Vec<Picture>>,
+    expect: Option<Expect>,
+    checks: Vec<Check>,
+}
+
+impl Shown {
+    fn of(
+        found: &mut Mistakes,
+        top: &Section,
+        factors: &[Factor],
+        leave_out: &[LeaveOut],
+    ) -> Shown {
+        if let Some(section) = found.take(top.section("table")).flatten() {
+            found.take(improvement(&section, factors));
+        }
+        let compare = found.take(compared(top, factors)).flatten();
+        let known = Known {
+            factors,
+            leave_out,
+            compare: compare.as_ref(),
+        };
+        let answer = found.take(answer(top)).unwrap_or_default();
+        Shown {
+            table: found.take(table(top, factors)),
+            answer: answer.into_iter().map(|metric| metric.name).collect(),
+            sentences: sentences(found, top, known),
+            pictures: found.take(pictures(top, factors)).flatten(),
+            expect: found.take(expect(top, factors)).flatten(),
+            checks: checks(found, top, factors),
+            compare,
+        }
+    }
 }
 
 fn stem(file: &str) -> &str {
@@ -198,35 +287,50 @@ fn check_count(top: &Section) -> Result<(), StudyError> {
     Err(top.error_at("factor", message))
 }
 
-fn factors(top: &Section, base: &Conditions) -> Result<Vec<Factor>, StudyError> {
-    check_count(top)?;
+/// Every factor. One with a mistake keeps its name and the labels of its levels, so that what refers to them is not
+/// refused for it.
+fn factors(found: &mut Mistakes, top: &Section, base: &Conditions) -> Vec<Factor> {
     let mut factors: Vec<Factor> = Vec::new();
-    for section in top.sections("factor")? {
-        section.only(&FACTOR.names())?;
-        let name = section.required_text("name")?;
+    let counted = found.take(check_count(top));
+    let sections = counted.and_then(|()| found.take(top.sections("factor")));
+    let is_right = sections.is_some();
+    for section in sections.iter().flatten() {
+        found.extend(section.unknown(&FACTOR.names()));
+        let Some(name) = found.take(section.required_text("name")) else {
+            continue;
+        };
         if factors.iter().any(|factor| factor.name == name) {
-            return Err(section.error_at(
-                "name",
-                format!("factor `{name}` appears twice; allowed: each name once"),
-            ));
+            let message = format!("factor `{name}` appears twice; allowed: each name once");
+            found.extend([section.error_at("name", message)]);
         }
-        let levels = levels(&section, &name, base)?;
-        set_once(section.source, &factors, &name, &levels)?;
+        let levels = found.take(levels(section, &name, base));
+        let levels = levels.unwrap_or_else(|| labels(section));
+        found.take(set_once(section.source, &factors, &name, &levels));
         factors.push(Factor { name, levels });
     }
     if factors.is_empty() {
-        let level = Level {
-            label: Label::Text(AS_GIVEN.to_owned()),
-            about: None,
-            settings: Vec::new(),
-            offset: 0,
-        };
+        let level = Level::named(Label::Text(AS_GIVEN.to_owned()));
         factors.push(Factor {
             name: SETTINGS_FACTOR.to_owned(),
-            levels: vec![level],
+            levels: match is_right && top.table.get("factor").is_none() {
+                true => vec![level],
+                false => Vec::new(),
+            },
         });
     }
-    Ok(factors)
+    factors
+}
+
+/// The labels of a factor's levels, as far as they can be read.
+fn labels(section: &Section) -> Vec<Level> {
+    let levels = section.table.get("levels");
+    let array = levels.and_then(|levels| levels.as_array());
+    let of = |value: &Value| match value {
+        Value::InlineTable(table) => table.get("label").and_then(label),
+        value => label(value),
+    };
+    let labels = array.into_iter().flatten().filter_map(of);
+    labels.map(Level::named).collect()
 }
 
 /// Two factors must not set the same setting, because one of them would have no effect.

@@ -1,5 +1,6 @@
 //! Whether every cell of a study is possible, and the place at fault where one is not.
 
+use super::mistakes::Mistakes;
 use super::workload::workload;
 use crate::definition::{Factor, LeaveOut, Level, combine, size_buffers};
 use crate::error::StudyError;
@@ -60,11 +61,10 @@ impl Cells<'_> {
     fn blamed_setting(&self) -> Option<usize> {
         let section = self.top.section("workload").ok()??;
         let helps = |key: &str| {
-            let base = workload(self.top, Some(key));
-            base.is_ok_and(|base| {
-                let cells = combine(&base, self.factors, self.leave_out);
-                cells.iter().any(|cell| (self.fits)(cell).is_ok())
-            })
+            let mut found = Mistakes::default();
+            let base = workload(&mut found, self.top, Some(key));
+            let cells = combine(&base, self.factors, self.leave_out);
+            found.is_empty() && cells.iter().any(|cell| (self.fits)(cell).is_ok())
         };
         let mut keys = section.table.iter().map(|(key, _)| key);
         section.offset(keys.find(|key| helps(key))?)

@@ -7,6 +7,7 @@ use bitcost_model::study::Cell;
 use toml_edit::Value;
 
 use super::check::levels;
+use super::mistakes::Mistakes;
 use crate::answer::{FIGURES_MOST, Place, SENTENCES_MOST, Sentence, Word};
 use crate::check::Levels;
 use crate::definition::{Compared, Factor, LeaveOut, NamedMetric};
@@ -29,7 +30,7 @@ pub struct Known<'a> {
 }
 
 /// The table, or each table of the list.
-pub fn sections<'a>(top: &Section<'a>) -> Result<Vec<Section<'a>>, StudyError> {
+fn sections<'a>(top: &Section<'a>) -> Result<Vec<Section<'a>>, StudyError> {
     let is_list = |item: &toml_edit::Item| item.is_array_of_tables();
     let found = match top.table.get(ANSWER) {
         Some(item) if !is_list(item) => top.section(ANSWER)?.into_iter().collect(),
@@ -46,12 +47,10 @@ pub fn sections<'a>(top: &Section<'a>) -> Result<Vec<Section<'a>>, StudyError> {
 }
 
 /// Every sentence. One that says nothing of the factor of `--against` or `[compare]` is left out.
-pub fn sentences(top: &Section, known: Known) -> Result<Vec<Sentence>, StudyError> {
-    let mut found = Vec::new();
-    for section in sections(top)? {
-        found.extend(sentence(&section, known)?);
-    }
-    Ok(found)
+pub fn sentences(found: &mut Mistakes, top: &Section, known: Known) -> Vec<Sentence> {
+    let sections = found.take(sections(top)).unwrap_or_default();
+    let read = |section: &Section| found.take(sentence(section, known)).flatten();
+    sections.iter().filter_map(read).collect()
 }
 
 /// Every metric that a sentence names.
@@ -70,7 +69,7 @@ pub fn named(top: &Section) -> Result<Vec<NamedMetric>, StudyError> {
 }
 
 /// One sentence; absent where it says nothing of the factor that is compared.
-pub fn sentence(section: &Section, known: Known) -> Result<Option<Sentence>, StudyError> {
+fn sentence(section: &Section, known: Known) -> Result<Option<Sentence>, StudyError> {
     section.only(&ANSWER_KEYS.names())?;
     let cell = |key: &str| match section.value(key)? {
         Some(value) => levels(section, key, value, known.factors).map(Some),

@@ -3,34 +3,29 @@
 use bitcost_model::conditions::Conditions;
 use toml_edit::Value;
 
-use crate::error::StudyError;
+use super::mistakes::Mistakes;
 use crate::section::Section;
 use crate::settings;
 
-/// The settings that all cells share, except for the setting `without`.
-pub fn workload(top: &Section, without: Option<&str>) -> Result<Conditions, StudyError> {
+/// The settings that all cells share, except for the setting `without` and for those that are wrong, which are mistakes.
+pub fn workload(found: &mut Mistakes, top: &Section, without: Option<&str>) -> Conditions {
     let mut conditions = Conditions::default();
-    let Some(section) = top.section("workload")? else {
-        return Ok(conditions);
+    let Some(section) = found.take(top.section("workload")).flatten() else {
+        return conditions;
     };
-    for (key, item) in section
-        .table
-        .iter()
-        .filter(|(key, _)| Some(*key) != without)
-    {
+    let keys = section.table.iter();
+    for (key, item) in keys.filter(|(key, _)| Some(*key) != without) {
         // [[workload.background]] is an equivalent list of tables.
-        let tables = item
-            .as_array_of_tables()
-            .map(|tables| Value::Array(tables.clone().into_array()));
-        let value = if let Some(tables) = &tables {
-            Some(tables)
-        } else {
-            section.value(key)?
+        let tables = item.as_array_of_tables();
+        let tables = tables.map(|tables| Value::Array(tables.clone().into_array()));
+        let value = match &tables {
+            Some(tables) => Some(tables),
+            None => found.take(section.value(key)).flatten(),
         };
         if let Some(value) = value {
-            settings::set(&mut conditions, key, value)
-                .map_err(|message| section.error_at(key, message))?;
+            let set = settings::set(&mut conditions, key, value);
+            found.take(set.map_err(|message| section.error_at(key, message)));
         }
     }
-    Ok(conditions)
+    conditions
 }
