@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::explain::{Kept, Regime, RunFigures, regimes};
-use crate::metrics::{
-    Figures, Method, RunView, SoftirqMeans, Weak, WireLoad, attribute, why_untimed, wire_load,
-};
+use crate::metrics::{Figures, Method, RunView, SoftirqMeans, Weak, attribute, why_untimed};
 use bitcost_model::Unavailable;
 use bitcost_model::record::Role;
 use bitcost_model::study::Label;
@@ -63,14 +61,6 @@ impl Reduced {
             .clone()
             .filter(|mark| matches!(mark.weak, Weak::Foreign | Weak::Unexplained))
             .count();
-        let of_wire = |role: Role| {
-            wire_load(view, role).filter(WireLoad::limits).map(|_| {
-                format!("the wire does most of the work on the {}'s CPU, which is full: it is a bottleneck here, as well as the endpoint", role.name())
-            })
-        };
-        let by_wire = [Role::Sender, Role::Receiver]
-            .into_iter()
-            .filter_map(of_wire);
         let cell_note = |mark: &crate::metrics::Mark| {
             let end = mark.end.map_or("disturbed", Role::name);
             format!("{end}, {}", mark.weak.reason())
@@ -95,7 +85,7 @@ impl Reduced {
             is_disturbed: crate::metrics::disturbance(view).is_some(),
             disturbances,
             emulator_trouble: crate::metrics::emulator_trouble(view).map(|trouble| trouble.kind()),
-            cell_notes: marks.map(cell_note).chain(by_wire).collect(),
+            cell_notes: marks.map(cell_note).collect(),
             not_in_effect: not_in_effect(view),
             caveats: caveats_of(view),
             notes: [

@@ -7,7 +7,7 @@ use bitcost_model::record::{
 use crate::metrics::cpu;
 use crate::metrics::packaging::Edges;
 use crate::metrics::path;
-use crate::metrics::view::RunView;
+use crate::metrics::view::{RunView, quotient};
 
 /// Messages per second that an endpoint's thread handled. A TCP receiver sees only bytes: its
 /// messages are those bytes ÷ the sender's bytes per message.
@@ -24,10 +24,6 @@ pub fn messages_per_second(run: &RunView, role: Role) -> Option<f64> {
         messages => messages as f64,
     };
     (seen > 0.0).then_some(seen / run.window_seconds(role)?)
-}
-
-fn quotient(above: f64, below: f64) -> Option<f64> {
-    (below > 0.0).then(|| above / below)
 }
 
 /// Context switches per second of an endpoint's traffic threads of the run's first part, between

@@ -104,14 +104,9 @@ pub(crate) fn drops(run: &RunView, is_meant: fn(&QueueDrops) -> bool) -> Option<
     (!found.is_empty()).then(|| found.iter().sum::<u64>() as f64)
 }
 
-/// The first and the last sample of the endpoint that reports on link emulators.
-fn emulator_samples<'a>(run: &RunView<'a>) -> Option<(&'a Sample, &'a Sample)> {
-    told(run, |sample| !sample.emulators.is_empty())
-}
-
 /// Each direction of a link emulator, at the first and at the last sample.
 fn emulators<'a>(run: &RunView<'a>) -> Vec<(&'a LinkEmulator, &'a LinkEmulator)> {
-    let Some((first, last)) = emulator_samples(run) else {
+    let Some((first, last)) = told(run, |sample| !sample.emulators.is_empty()) else {
         return Vec::new();
     };
     let pair = |after: &'a LinkEmulator| {
@@ -128,7 +123,7 @@ fn emulators<'a>(run: &RunView<'a>) -> Vec<(&'a LinkEmulator, &'a LinkEmulator)>
 
 /// CPU seconds per second of all link emulators; both directions of one report the same time.
 pub(crate) fn emulator_cpus(run: &RunView) -> Option<f64> {
-    let (first, last) = emulator_samples(run)?;
+    let (first, last) = told(run, |sample| !sample.emulators.is_empty())?;
     let ns: u64 = emulators(run)
         .iter()
         .map(|(before, after)| after.cpu_ns.saturating_sub(before.cpu_ns))
@@ -219,9 +214,6 @@ impl EmulatorTrouble {
 impl fmt::Display for EmulatorTrouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            EmulatorTrouble::Late(p99, most) if p99 == most => {
-                write!(f, "{}: by up to {most:.0} µs", self.kind())
-            }
             EmulatorTrouble::Late(p99, most) => write!(
                 f,
                 "{}: by {p99:.0} µs (99 %), {most:.0} µs (maximum)",

@@ -11,7 +11,7 @@ use crate::metrics::packaging;
 use crate::metrics::parts;
 use crate::metrics::path;
 use crate::metrics::timing;
-use crate::metrics::view::RunView;
+use crate::metrics::view::{RunView, quotient};
 
 /// The direction in which a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -500,10 +500,6 @@ fn requests_lost(run: &RunView) -> Option<f64> {
         transactions(run, Role::Sender).filter(|_| run.conditions.workload.is_datagram())?;
     let lost = run.measured(Role::Sender).unanswered as f64;
     quotient(100.0 * lost, answered + lost)
-}
-
-fn quotient(above: f64, below: f64) -> Option<f64> {
-    (below > 0.0).then(|| above / below)
 }
 
 fn mbps(run: &RunView, role: Role) -> Option<f64> {

@@ -2,11 +2,7 @@
 
 use bitcost_model::record::{DelayVariation, FlowRecord, Latency, PATH_MTU, Pacing, Role};
 
-use crate::metrics::view::{RunView, actual};
-
-fn quotient(above: f64, below: f64) -> Option<f64> {
-    (below > 0.0).then(|| above / below)
-}
+use crate::metrics::view::{RunView, actual, quotient};
 
 /// The mean of recorded times, in µs.
 pub fn mean_us(times: &Latency) -> Option<f64> {

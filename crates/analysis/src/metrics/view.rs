@@ -74,6 +74,11 @@ impl<'a> RunView<'a> {
     }
 }
 
+/// A quotient; absent where it divides by nothing.
+pub(super) fn quotient(above: f64, below: f64) -> Option<f64> {
+    (below > 0.0).then(|| above / below)
+}
+
 /// A setting of an endpoint as it was read back.
 pub fn actual<'a>(end: &'a EndpointRecord, name: &str) -> Option<&'a str> {
     let mut settings = end.in_effect.iter();

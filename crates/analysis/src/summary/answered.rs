@@ -39,33 +39,30 @@ fn figures(sentence: &Sentence, cells: &[(&Levels, &CellRuns)], seed: u64) -> Op
         };
         sentence.metrics.iter().map(side).collect()
     };
-    let sum = |sides: &[Side]| estimate_interval(sides, seed, |medians| Some(medians.iter().sum()));
     let of = values(&sentence.of)?;
     let to = match &sentence.to {
-        Some(levels) => Some(values(levels)?),
-        None => None,
+        Some(levels) => values(levels)?,
+        None => Vec::new(),
     };
-    let of: Vec<Side> = of.iter().map(Vec::as_slice).collect();
-    let to = to.as_ref();
-    let to = to.map(|to| to.iter().map(Vec::as_slice).collect::<Vec<Side>>());
-    let ratio = to.as_ref().and_then(|to| {
-        let both = [of.clone(), to.clone()].concat();
-        estimate_interval(&both, seed, |medians| {
-            let (above, below) = medians.split_at(of.len());
-            let ratio = above.iter().sum::<f64>() / below.iter().sum::<f64>();
-            ratio.is_finite().then_some(ratio)
-        })
+    let sides: Vec<Side> = of.iter().chain(&to).map(Vec::as_slice).collect();
+    let (above, below) = sides.split_at(of.len());
+    let sum = |sides: &[Side]| {
+        let sum = estimate_interval(sides, seed, |medians| Some(medians.iter().sum()));
+        Some(sum?.value)
+    };
+    // Where nothing is below, this is no number.
+    let ratio = estimate_interval(&sides, seed, |medians| {
+        let (above, below) = medians.split_at(of.len());
+        let ratio = above.iter().sum::<f64>() / below.iter().sum::<f64>();
+        ratio.is_finite().then_some(ratio)
     });
-    let sides_of_to = to.clone();
-    let to = match to {
-        Some(to) => Some(sum(&to)?.value),
-        None => None,
-    };
-    let both = of.iter().chain(sides_of_to.iter().flatten());
     Some(Answered {
-        runs: both.map(|side| side.len()).min().unwrap_or(0),
-        of: sum(&of)?.value,
-        to,
+        of: sum(above)?,
+        to: match below {
+            [] => None,
+            below => Some(sum(below)?),
+        },
         ratio,
+        runs: sides.iter().map(|side| side.len()).min().unwrap_or(0),
     })
 }
