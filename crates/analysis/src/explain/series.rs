@@ -86,72 +86,45 @@ impl<'a> Series<'a> {
 
     /// Time of the run's own traffic threads, as a share of wall time, mean over the threads.
     pub fn traffic(&self) -> Option<Times> {
-        self.times(is_traffic, self.traffic_threads())
+        let count = self.traffic_threads();
+        let all = self.times(|sample| {
+            let threads = sample.threads.iter().filter(|thread| is_traffic(thread));
+            let (known, run, wait) = threads.fold((0, 0, 0), |(known, run, wait), thread| {
+                (known + 1, run + thread.run_ns, wait + thread.wait_ns)
+            });
+            (known == count && known > 0).then_some((run, wait))
+        })?;
+        Some(Times {
+            cpu: all.cpu / count as f64,
+            wait: all.wait / count as f64,
+        })
     }
 
     /// Time of the busiest of the threads that handle what the interface received.
     pub fn napi(&self) -> Option<Times> {
-        let is_napi = |thread: &ThreadTime| thread.kind == ThreadKind::Napi;
-        let count = self
-            .pairs
-            .first()?
-            .0
-            .threads
-            .iter()
-            .filter(|thread| is_napi(thread))
-            .count();
-        let of = |number: usize| {
-            let time = |sample: &Sample| {
-                sample
-                    .threads
-                    .iter()
-                    .filter(|t| is_napi(t))
-                    .nth(number)
-                    .copied()
-            };
-            self.times_by(|before, after| {
-                let (before, after) = (time(before)?, time(after)?);
-                Some((
-                    after.run_ns.checked_sub(before.run_ns)?,
-                    after.wait_ns.checked_sub(before.wait_ns)?,
-                ))
+        fn of(sample: &Sample) -> impl Iterator<Item = &ThreadTime> {
+            let threads = sample.threads.iter();
+            threads.filter(|thread| thread.kind == ThreadKind::Napi)
+        }
+        let one = |number: usize| {
+            self.times(|sample| {
+                let thread = of(sample).nth(number)?;
+                Some((thread.run_ns, thread.wait_ns))
             })
         };
-        (0..count)
-            .filter_map(of)
+        (0..of(self.pairs.first()?.0).count())
+            .filter_map(one)
             .max_by(|a, b| (a.cpu + a.wait).total_cmp(&(b.cpu + b.wait)))
     }
 
-    fn times(&self, is_of: fn(&ThreadTime) -> bool, count: usize) -> Option<Times> {
-        let sum = |sample: &Sample| {
-            let threads = sample.threads.iter().filter(|thread| is_of(thread));
-            threads.fold((0, 0, 0), |(n, run, wait), thread| {
-                (n + 1, run + thread.run_ns, wait + thread.wait_ns)
-            })
-        };
-        let of_all = self.times_by(|before, after| {
-            let (before, after) = (sum(before), sum(after));
-            let same = before.0 == after.0 && before.0 > 0;
-            same.then_some(())?;
-            Some((
-                after.1.checked_sub(before.1)?,
-                after.2.checked_sub(before.2)?,
-            ))
-        })?;
-        let count = count.max(1) as f64;
-        Some(Times {
-            cpu: of_all.cpu / count,
-            wait: of_all.wait / count,
-        })
-    }
-
-    fn times_by(&self, grew: impl Fn(&Sample, &Sample) -> Option<(u64, u64)>) -> Option<Times> {
+    /// Shares of wall time, from the ns that threads had run and waited at a sample.
+    fn times(&self, read: impl Fn(&Sample) -> Option<(u64, u64)>) -> Option<Times> {
         let share = |pick: fn((u64, u64)) -> u64| {
-            Some(
-                self.growth(|before, after| grew(before, after).map(|ns| pick(ns) as f64))?
-                    / 1e9
-                    / self.seconds(),
-            )
+            let ns = self.per_second(|before, after| {
+                let (before, after) = (pick(read(before)?), pick(read(after)?));
+                Some(after.checked_sub(before)? as f64)
+            });
+            Some(ns? / 1e9)
         };
         Some(Times {
             cpu: share(|ns| ns.0)?,

@@ -30,13 +30,13 @@ pub fn loss_ledger(run: &RunView) -> Result<LossLedger, &'static str> {
     let both = Both::of(run);
     let both = both.ok_or("the counters around the whole traffic are not in this log")?;
     let mut found = traffic::totals(run, &both, emulators::copies(&both))?;
-    let mut drops = path::drops(&both, found.sent, found.share);
+    let mut drops = path::drops(&both, found.ledger.sent, found.share);
     drops.extend(emulators::drops(&both, found.share));
     drops.extend(hosts::drops(&both));
     ring::once(&both, &mut drops);
-    drops.append(&mut found.at_sockets);
+    drops.append(&mut found.ledger.drops);
     Ok(LossLedger {
         drops,
-        ..found.ledger()
+        ..found.ledger
     })
 }

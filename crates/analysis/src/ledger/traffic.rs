@@ -38,26 +38,18 @@ const RECOVERY: [&str; 12] = [
 /// The sums over the sockets of all parts of a run.
 #[derive(Default)]
 pub(super) struct Totals {
-    /// Segments with data, and datagrams.
-    pub sent: u64,
     /// The share of the segments that carried data, where acknowledgements take the same way.
     pub share: f64,
-    /// Copies that link emulators made.
-    copies: u64,
     /// Segments sent less those that the other socket received, which may be copies.
     missing_segments: i64,
     /// Datagrams of which no copy came, less the copies of others that came.
     missing_datagrams: i64,
-    lost_datagrams: u64,
-    retransmitted: Option<u64>,
+    /// Duplicates that receivers reported to the senders.
     reported: Option<u64>,
-    lost_segments: u64,
     /// Whether a sender saw that segments had arrived in another order.
     is_reordered: bool,
-    why: Option<&'static str>,
-    recovery: Vec<(&'static str, u64)>,
-    /// What the sockets dropped.
-    pub at_sockets: Vec<Drops>,
+    /// The ledger, of whose drops it has those at the sockets.
+    pub ledger: LossLedger,
 }
 
 /// Adds up the parts of a run.
@@ -67,7 +59,10 @@ pub(super) struct Totals {
 pub(super) fn totals(run: &RunView, both: &Both, copies: u64) -> Result<Totals, &'static str> {
     let mut totals = Totals {
         share: 1.0,
-        copies,
+        ledger: LossLedger {
+            copies,
+            ..LossLedger::default()
+        },
         ..Totals::default()
     };
     let mut segments = Some(0);
@@ -80,16 +75,19 @@ pub(super) fn totals(run: &RunView, both: &Both, copies: u64) -> Result<Totals, 
             }
         }
     }
-    let is_tcp = totals.retransmitted.is_some();
+    let is_tcp = totals.ledger.retransmitted.is_some();
     totals.lose(is_tcp);
     if both.goes_both_ways {
-        let all = segments.filter(|all| *all >= totals.sent);
-        totals.share = all.map_or(1.0, |all| totals.sent as f64 / all.max(1) as f64);
+        let all = segments.filter(|all| *all >= totals.ledger.sent);
+        totals.share = all.map_or(1.0, |all| totals.ledger.sent as f64 / all.max(1) as f64);
     }
     if is_tcp {
         totals.drop_at_tcp(both);
         totals.explain(both);
     }
+    let ledger = &mut totals.ledger;
+    let all = ledger.sent.saturating_add(ledger.copies);
+    ledger.delivered = all.saturating_sub(ledger.lost());
     Ok(totals)
 }
 
@@ -114,11 +112,11 @@ impl Totals {
         let arrived = sum(|info| info.data_segs_in).ok_or(unknown)?;
         let retransmitted = sum(|info| info.total_retrans).ok_or(unknown)?;
         let reported = sum(|info| info.dsack_dups);
-        self.reported = match self.retransmitted {
+        self.reported = match self.ledger.retransmitted {
             None => reported,
             Some(_) => self.reported.zip(reported).map(|(all, more)| all + more),
         };
-        self.retransmitted = Some(self.retransmitted.unwrap_or(0) + retransmitted);
+        self.ledger.retransmitted = Some(self.ledger.retransmitted.unwrap_or(0) + retransmitted);
         self.is_reordered |= sum(|info| info.reord_seen) > Some(0);
         self.add_sent(sent);
         self.missing_segments += signed(sent) - signed(arrived);
@@ -126,7 +124,7 @@ impl Totals {
     }
 
     fn add_sent(&mut self, count: u64) {
-        self.sent = self.sent.saturating_add(count);
+        self.ledger.sent = self.ledger.sent.saturating_add(count);
     }
 
     /// Adds the datagrams of a part.
@@ -152,7 +150,7 @@ impl Totals {
             let sequence = part.receiver.sequence.as_ref();
             let sequence = sequence.ok_or("datagrams have no sequence numbers")?;
             self.add_sent(messages(&part.sender));
-            self.at_sockets.extend(row(
+            self.ledger.drops.extend(row(
                 "the receiver's count, because they arrived too late to be distinguished from duplicates",
                 "late datagrams",
                 sequence.late,
@@ -169,7 +167,8 @@ impl Totals {
                 Role::Receiver => datagrams_in_packet(part),
                 Role::Sender => 1.0,
             };
-            self.at_sockets
+            self.ledger
+                .drops
                 .extend(row(&by, "sk_drops (SO_MEMINFO)", drops, each, 1.0));
         }
         Ok(())
@@ -178,10 +177,10 @@ impl Totals {
     /// Counts what is missing as lost. A copy that did not come was lost as well; where a run has both,
     /// copies are taken for those of segments.
     fn lose(&mut self, is_tcp: bool) {
-        let copies = signed(self.copies);
+        let copies = signed(self.ledger.copies);
         let (segments, datagrams) = if is_tcp { (copies, 0) } else { (0, copies) };
-        self.lost_segments = positive(self.missing_segments.saturating_add(segments));
-        self.lost_datagrams = positive(self.missing_datagrams.saturating_add(datagrams));
+        self.ledger.lost_segments = positive(self.missing_segments.saturating_add(segments));
+        self.ledger.lost_datagrams = positive(self.missing_datagrams.saturating_add(datagrams));
     }
 
     /// Adds what TCP dropped after it had counted it. The counters have packets, of which each may
@@ -198,9 +197,10 @@ impl Totals {
         }
         let packets = sum(found.iter().map(|(_, packets)| *packets));
         let arrived_twice = self
+            .ledger
             .retransmitted
             .unwrap_or(0)
-            .saturating_sub(self.lost_segments);
+            .saturating_sub(self.ledger.lost_segments);
         let unreported = arrived_twice.saturating_sub(self.reported.unwrap_or(0));
         let segments = unreported.max(packets).min(arrived_twice);
         let mut left = segments;
@@ -211,7 +211,7 @@ impl Totals {
             };
             let share = share.min(left);
             left -= share;
-            self.at_sockets.push(Drops {
+            self.ledger.drops.push(Drops {
                 by: "TCP at the receiving socket".to_owned(),
                 counter: name.trim_start_matches("TcpExt."),
                 packets: *count,
@@ -219,17 +219,17 @@ impl Totals {
                 each: (share > *count).then_some(share as f64 / *count as f64),
             });
         }
-        self.lost_segments = self.lost_segments.saturating_add(segments);
+        self.ledger.lost_segments = self.ledger.lost_segments.saturating_add(segments);
     }
 
-    /// Says how the senders recovered, and why they retransmitted what had arrived.
+    /// Says how the senders recovered, and how much they retransmitted that had arrived, and why.
     fn explain(&mut self, both: &Both) {
         let of = |name: &&'static str| {
             let count = sum(both.sending().filter_map(|end| grown(end, name)));
             (count > 0).then_some((name.trim_start_matches("TcpExt."), count))
         };
-        self.recovery = RECOVERY.iter().filter_map(of).collect();
-        let has = |name: &str| self.recovery.iter().any(|(found, _)| *found == name);
+        self.ledger.recovery = RECOVERY.iter().filter_map(of).collect();
+        let has = |name: &str| self.ledger.recovery.iter().any(|(found, _)| *found == name);
         let reasons = [
             (self.is_reordered, "segments arrived in another order"),
             (
@@ -241,32 +241,14 @@ impl Totals {
                 "acknowledgements came after the timer of the tail loss probe had expired",
             ),
         ];
-        self.why = reasons
-            .iter()
-            .find(|(holds, _)| *holds)
-            .map(|(_, why)| *why);
-    }
-
-    /// The ledger, without what is dropped on the way.
-    pub fn ledger(&mut self) -> LossLedger {
-        let lost = self.lost_segments;
-        let spurious = |all: u64| Spurious {
-            segments: all.saturating_sub(lost),
+        let why = reasons.iter().find(|(holds, _)| *holds);
+        let segments =
+            (self.ledger.retransmitted.unwrap_or(0)).saturating_sub(self.ledger.lost_segments);
+        self.ledger.spurious = Some(Spurious {
+            segments,
             reported: self.reported,
-            why: self.why.filter(|_| all > lost),
-        };
-        LossLedger {
-            sent: self.sent,
-            copies: self.copies,
-            delivered: (self.sent.saturating_add(self.copies))
-                .saturating_sub(self.lost_segments.saturating_add(self.lost_datagrams)),
-            lost_segments: self.lost_segments,
-            lost_datagrams: self.lost_datagrams,
-            retransmitted: self.retransmitted,
-            spurious: self.retransmitted.map(spurious),
-            drops: Vec::new(),
-            recovery: std::mem::take(&mut self.recovery),
-        }
+            why: why.map(|(_, why)| *why).filter(|_| segments > 0),
+        });
     }
 }
 

@@ -333,7 +333,9 @@ fn runs_that_a_link_emulator_spoiled_have_a_warning() {
         "{found:?}"
     );
     assert!(
-        found.found.ends_with("by 5000 µs (99 %), 5000 µs (maximum) (run 6, the worst)"),
+        found
+            .found
+            .ends_with("by 5000 µs (99 %), 5000 µs (maximum) (run 6, the worst)"),
         "{found:?}"
     );
 }
