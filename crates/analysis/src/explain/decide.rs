@@ -227,7 +227,7 @@ fn recovering(signals: &Signals, limiter: &Limiter) -> Option<String> {
 }
 
 /// The candidate of another limiter than the chosen one with the best evidence.
-fn next(candidates: &[Candidate], chosen: Option<&Limiter>) -> Option<Candidate> {
+pub(super) fn next(candidates: &[Candidate], chosen: Option<&Limiter>) -> Option<Candidate> {
     let others = candidates
         .iter()
         .filter(|candidate| Some(&candidate.limiter) != chosen);

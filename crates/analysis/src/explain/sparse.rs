@@ -2,9 +2,10 @@
 //! confidence is never high.
 
 use crate::explain::bounds::LOSS_PCT;
+use crate::explain::decide::next;
 use crate::explain::figures::RunFigures;
 use crate::explain::limiter::Bound::{AtLeast, AtMost};
-use crate::explain::limiter::{Candidate, Confidence, Evidence, Limiter, Verdict};
+use crate::explain::limiter::{Candidate, Confidence, Evidence, Verdict};
 use crate::explain::limiters::{RECEIVER_CPU, SENDER_CPU, unknown};
 
 /// Use of the busiest CPU in per cent from which it is full.
@@ -13,16 +14,7 @@ const FULL_PCT: f64 = 99.5;
 /// What limited a run for which only figures are known.
 pub fn explain_figures(run: &RunFigures) -> Verdict {
     let candidates = candidates(run);
-    let mut order: Vec<&Candidate> = candidates.iter().collect();
-    order.sort_by(|a, b| b.strength().total_cmp(&a.strength()));
-    let chosen = candidates.iter().find(|candidate| candidate.holds());
-    let next = |limiter: Option<&Limiter>| {
-        order
-            .iter()
-            .find(|other| Some(&other.limiter) != limiter)
-            .map(|other| (*other).clone())
-    };
-    match chosen {
+    match candidates.iter().find(|candidate| candidate.holds()) {
         Some(found) => Verdict {
             chosen: found.clone(),
             confidence: if run.is_paced {
@@ -30,7 +22,7 @@ pub fn explain_figures(run: &RunFigures) -> Verdict {
             } else {
                 Confidence::Medium
             },
-            runner_up: next(Some(&found.limiter)),
+            runner_up: next(&candidates, Some(&found.limiter)),
             share: 1.0,
             by_figures: true,
             others: None,
@@ -39,7 +31,7 @@ pub fn explain_figures(run: &RunFigures) -> Verdict {
             let why = "its figures show no full CPU and no loss that a full CPU explains";
             Verdict {
                 by_figures: true,
-                ..unknown(why, next(None))
+                ..unknown(why, next(&candidates, None))
             }
         }
     }
