@@ -107,7 +107,7 @@ fn path_capacity_measured_before_the_first_run() {
     let shown = bench.bitcost(&["show", execution.to_str().unwrap()]);
     for part in [
         "calibration: idle round trip before the first run",
-        "capacity not measured (requests)",
+        "requests: capacity not measured: ",
         "Throughput relative to path capacity (%)",
     ] {
         assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
