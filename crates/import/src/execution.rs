@@ -1,7 +1,7 @@
 //! Imported runs as the events of an execution: a study with the factors that differ, a plan, and
 //! every run.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 use bitcost_model::conditions::Conditions;
@@ -51,6 +51,9 @@ pub struct Head<'a> {
     pub command_line: Vec<String>,
 }
 
+/// A factor with every level.
+type Factor = (String, Vec<Label>);
+
 /// The whole log. Runs of the same levels are runs of one cell, each in a separate block, in the
 /// order of the files: other programs do not interleave their runs.
 pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
@@ -63,11 +66,10 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
         events.extend(events_of(index, found));
     }
     let study_text = study(&head, &factors, &cells.cells, &shown(&events));
-    let at = head.at.to_owned();
     let begin = Event::ExecutionBegan {
         format: FORMAT,
         bitcost_version: head.version.to_owned(),
-        at: at.clone(),
+        at: head.at.to_owned(),
         command_line: head.command_line,
         study: head.name.to_owned(),
         study_text,
@@ -84,14 +86,12 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
         },
     };
     let end = Event::ExecutionEnded {
-        at,
+        at: head.at.to_owned(),
         enough_blocks: None,
     };
-    [begin, plan]
-        .into_iter()
-        .chain(events)
-        .chain([end])
-        .collect()
+    events.splice(0..0, [begin, plan]);
+    events.push(end);
+    events
 }
 
 /// The cells of the runs up to now.
@@ -105,7 +105,7 @@ struct Cells {
 
 impl Cells {
     /// The cell and the block of one more run.
-    fn place(&mut self, found: &Found, factors: &[(String, Vec<Label>)]) -> (usize, u32) {
+    fn place(&mut self, found: &Found, factors: &[Factor]) -> (usize, u32) {
         let names = factors.iter().map(|(name, _)| name);
         let labels: Vec<Label> = names.clone().map(|name| level(found, name)).collect();
         let cell = *self.places.entry(labels).or_insert_with_key(|labels| {
@@ -151,20 +151,15 @@ fn events_of(run: u32, found: Found) -> impl Iterator<Item = Event> {
 /// The level of a run; a run whose file does not name it gets the label *not said*. A word that is
 /// a whole number becomes that number.
 fn level(found: &Found, factor: &str) -> Label {
-    let label = match factor {
-        "tool" => Label::Text(found.run.tool.clone()),
-        _ => found
-            .levels
-            .get(factor)
-            .cloned()
-            .unwrap_or_else(|| Label::Text(NOT_SAID.to_owned())),
+    let word = match found.levels.get(factor) {
+        _ if factor == "tool" => &found.run.tool,
+        Some(Label::Text(word)) => word,
+        Some(number) => return number.clone(),
+        None => NOT_SAID,
     };
-    match &label {
-        Label::Text(word) => match word.parse::<i64>() {
-            Ok(number) if number.to_string() == *word => Label::Number(number),
-            _ => label,
-        },
-        Label::Number(_) => label,
+    match word.parse::<i64>() {
+        Ok(number) if number.to_string() == word => Label::Number(number),
+        _ => Label::Text(word.to_owned()),
     }
 }
 
@@ -174,96 +169,68 @@ const NAMING: [&str; 5] = ["brand", "test", "protocol", "message_size_bytes", "f
 
 /// The factors that differ between the runs, with every level; where none differs, those that say
 /// what was run, and the program where the files do not.
-fn factors(found: &[Found]) -> Vec<(String, Vec<Label>)> {
-    let mut names: BTreeSet<&str> = found
-        .iter()
-        .flat_map(|found| found.levels.keys().map(String::as_str))
-        .collect();
-    names.insert("tool");
-    let levels = |name: &str| {
-        let levels: HashSet<Label> = found.iter().map(|found| level(found, name)).collect();
-        let mut levels: Vec<Label> = levels.into_iter().collect();
-        levels.sort();
-        levels
+fn factors(found: &[Found]) -> Vec<Factor> {
+    let factor = |name: &str| {
+        let levels: BTreeSet<Label> = found.iter().map(|found| level(found, name)).collect();
+        (name.to_owned(), Vec::from_iter(levels))
     };
-    let all: Vec<(String, Vec<Label>)> = names
-        .into_iter()
-        .map(|name| (name.to_owned(), levels(name)))
-        .collect();
-    let varied: Vec<_> = all
-        .iter()
-        .filter(|(_, levels)| levels.len() > 1)
-        .cloned()
-        .collect();
+    let said = found.iter().flat_map(|found| found.levels.keys());
+    let names: BTreeSet<&str> = said.map(String::as_str).chain(["tool"]).collect();
+    let all = names.into_iter().map(factor);
+    let varied: Vec<Factor> = all.filter(|(_, levels)| levels.len() > 1).collect();
     if !varied.is_empty() {
         return varied;
     }
     let not_said = Label::Text(NOT_SAID.to_owned());
-    let naming = |(name, levels): &&(String, Vec<Label>)| {
-        NAMING.contains(&name.as_str()) && !levels.contains(&not_said)
-    };
-    let mut named: Vec<_> = all.iter().filter(naming).cloned().collect();
-    named.sort_by_key(|(name, _)| NAMING.iter().position(|known| known == name));
-    if !named.is_empty() {
-        return named;
+    let naming = NAMING.into_iter().map(factor);
+    let named: Vec<Factor> = naming
+        .filter(|(_, levels)| !levels.contains(&not_said))
+        .collect();
+    match named.is_empty() {
+        true => vec![factor("tool")],
+        false => named,
     }
-    all.into_iter().filter(|(name, _)| name == "tool").collect()
 }
 
-fn shown(events: &[Event]) -> Vec<&'static str> {
+/// The metrics of the table, as strings of TOML.
+fn shown(events: &[Event]) -> Vec<String> {
     let has = |name: &&&str| {
         events.iter().any(|event| match event {
             Event::RunImported { imported, .. } => imported.figures.contains_key(**name),
             _ => false,
         })
     };
-    SHOWN.iter().filter(has).copied().collect()
+    SHOWN.iter().filter(has).map(|name| quoted(name)).collect()
 }
 
 /// A study that describes the imported runs, so that every reader of logs can read this one.
-fn study(
-    head: &Head,
-    factors: &[(String, Vec<Label>)],
-    cells: &[Cell],
-    metrics: &[&str],
-) -> String {
+fn study(head: &Head, factors: &[Factor], cells: &[Cell], metrics: &[String]) -> String {
     let mut text = format!(
         "title = {}\nquestion = \"What do these files of other programs say?\"\n",
         quoted(&format!("Imported: {}", head.name))
     );
     let hosts = mesh(cells);
-    if let Some(mesh) = &hosts {
-        text += mesh;
-    }
-    let is_own =
-        |(name, _): &&(String, Vec<Label>)| hosts.is_none() || !PAIR.contains(&name.as_str());
-    let factors: Vec<_> = factors.iter().filter(is_own).cloned().collect();
-    let factors = &factors[..];
-    for (name, levels) in factors {
+    text += hosts.as_deref().unwrap_or_default();
+    let is_own = |(name, _): &&Factor| hosts.is_none() || !PAIR.contains(&name.as_str());
+    let factors: Vec<Factor> = factors.iter().filter(is_own).cloned().collect();
+    for (name, levels) in &factors {
         let label = |label: &Label| match label {
             Label::Number(number) => format!("{{ label = {number} }}"),
             Label::Text(text) => format!("{{ label = {} }}", quoted(text)),
         };
         let levels: Vec<String> = levels.iter().map(label).collect();
-        let _ = write!(
-            text,
-            "[[factor]]\nname = {}\nlevels = [{}]\n",
-            quoted(name),
-            levels.join(", ")
-        );
+        let (name, levels) = (quoted(name), levels.join(", "));
+        let _ = write!(text, "[[factor]]\nname = {name}\nlevels = [{levels}]\n");
     }
-    let row = if hosts.is_some() {
-        PAIR[0]
-    } else {
-        rows(factors)
+    let row = match hosts {
+        Some(_) => PAIR[0],
+        None => rows(&factors),
     };
     let _ = write!(text, "[table]\nrows = {}\n", quoted(row));
-    if let Some(columns) = columns(factors) {
+    if let Some(columns) = columns(&factors) {
         let _ = writeln!(text, "columns = {}", quoted(columns));
     }
-    let metrics: Vec<String> = metrics.iter().map(|metric| quoted(metric)).collect();
-    let _ = writeln!(text, "metrics = [{}]", metrics.join(", "));
-    text
+    text + &format!("metrics = [{}]\n", metrics.join(", "))
 }
 
 /// The mesh of cells that are all of a sender and a receiver, as the text of a study; absent where one is not, or there are
@@ -285,41 +252,28 @@ fn mesh(cells: &[Cell]) -> Option<String> {
     if !(3..=HOSTS_MOST).contains(&hosts.len()) || pairs.len() > PAIRS_MOST {
         return None;
     }
-    let list = |all: Vec<String>| all.join(", ");
-    let hosts = list(hosts.into_iter().map(|host| quoted(host)).collect());
-    let pairs = list(
-        pairs
-            .iter()
-            .map(|(a, b)| quoted(&format!("{a} {b}")))
-            .collect(),
-    );
+    let hosts: Vec<String> = hosts.into_iter().map(|host| quoted(host)).collect();
+    let pairs = pairs.iter().map(|(a, b)| quoted(&format!("{a} {b}")));
+    let (hosts, pairs) = (hosts.join(", "), Vec::from_iter(pairs).join(", "));
     Some(format!("[mesh]\nhosts = [{hosts}]\npairs = [{pairs}]\n"))
 }
 
 /// The factor of the table's rows: of two factors the one with more levels, otherwise one with
 /// numbers, otherwise the first.
-fn rows(factors: &[(String, Vec<Label>)]) -> &str {
-    if let [(first, some), (second, others)] = factors
-        && some.len() != others.len()
-    {
-        return if some.len() > others.len() {
-            first
-        } else {
-            second
-        };
-    }
-    let is_number = |(_, levels): &&(String, Vec<Label>)| {
-        levels.iter().any(|label| matches!(label, Label::Number(_)))
+fn rows(factors: &[Factor]) -> &str {
+    let is_number = |label: &Label| matches!(label, Label::Number(_));
+    let first = match factors {
+        [(first, some), (_, others)] if some.len() > others.len() => return first,
+        [(_, some), (second, others)] if some.len() < others.len() => return second,
+        _ => factors
+            .iter()
+            .find(|(_, levels)| levels.iter().any(is_number)),
     };
-    factors
-        .iter()
-        .find(is_number)
-        .or(factors.first())
-        .map_or("tool", |(name, _)| name)
+    first.or(factors.first()).map_or("tool", |(name, _)| name)
 }
 
 /// The factor of the columns: of the other factors the one with the fewest levels.
-fn columns(factors: &[(String, Vec<Label>)]) -> Option<&str> {
+fn columns(factors: &[Factor]) -> Option<&str> {
     let others = factors.iter().filter(|(name, _)| name != rows(factors));
     others
         .min_by_key(|(_, levels)| levels.len())

@@ -1,8 +1,6 @@
 //! Links of a MiniEdit file, and the meaning of their options in Mininet's `TCLink`.
 
-use serde_json::Value;
-
-use super::{Object, Options, Reader, list, options, text, word};
+use super::{Entry, Object, Options, Reader, entries, word};
 use bitcost_model::near::did_you_mean;
 use bitcost_model::shaping::{PPM, QueueLimit, Shaper, Shaping};
 use bitcost_model::topology::{End, Link};
@@ -15,65 +13,56 @@ const RATE_MAX_MBPS: f64 = 1000.0;
 const BURST_BYTES: u32 = 15 * 1024;
 /// The default limit of a netem, and of an htb's queue, in packets.
 const LIMIT_PACKETS: u32 = 1000;
+/// The longest delay and jitter, in microseconds.
+const TIME_MAX_US: f64 = 60e6;
 /// The options that are read.
 const KNOWN: [&str; 6] = ["bw", "delay", "jitter", "loss", "max_queue_size", "speedup"];
 
 impl Reader {
     pub(super) fn links(&mut self, root: &Object, asked: Options) -> Result<(), String> {
-        for (index, entry) in list(root, "links")?.iter().enumerate() {
-            let at = format!("links[{index}]");
-            let opts = options(entry, &at)?;
-            let near = self.linked(entry, "src", &at)?;
-            let far = self.linked(entry, "dest", &at)?;
-            let at = format!("{at} ({near} - {far})");
-            let shaping = self.shaping(opts, &at)?;
-            let gro_off = asked.mininet_compat && !opts.is_empty();
-            let ends = [
-                self.end(near, opts, &shaping, gro_off),
-                self.end(far, opts, &shaping, gro_off),
-            ];
+        let mut has_options = false;
+        for mut link in entries(root, "links")? {
+            let near = self.linked(&link, "src")?;
+            let far = self.linked(&link, "dest")?;
+            link.at += &format!(" ({near} - {far})");
+            let shaping = self.shaping(&link)?;
+            let is_optioned = link.opts.is_some_and(|opts| !opts.is_empty());
+            has_options |= is_optioned;
+            let gro_off = asked.mininet_compat && is_optioned;
+            let ends = [near, far].map(|node| self.end(node, &link, &shaping, gro_off));
             self.topology.links.push(Link {
                 ends,
                 mtu_bytes: MTU_BYTES,
             });
         }
-        let has_options = |entry: &Value| options(entry, "").is_ok_and(|opts| !opts.is_empty());
-        if !asked.mininet_compat && list(root, "links")?.iter().any(has_options) {
+        if has_options && !asked.mininet_compat {
             self.warn("links with options: Mininet turns GRO off at both of their ends; here it stays on unless --mininet-compat is given");
         }
         Ok(())
     }
 
     /// The node at one end of a link.
-    fn linked(&self, entry: &Value, key: &str, at: &str) -> Result<String, String> {
-        let name = entry
-            .get(key)
-            .and_then(text)
-            .ok_or_else(|| format!("{at}: `{key}` is missing"))?;
+    fn linked(&self, link: &Entry, key: &str) -> Result<String, String> {
+        let name =
+            word(link.object, key).ok_or_else(|| link.fault(format!("`{key}` is missing")))?;
         if self.topology.node(&name).is_some() {
             return Ok(name);
         }
-        let hint = did_you_mean(
-            &name,
-            self.topology.nodes.iter().map(|node| node.name.as_str()),
-        );
-        Err(format!(
-            "{at}: {key}: unknown node `{}`{hint}",
-            name.escape_debug()
-        ))
+        let names = self.topology.nodes.iter().map(|node| node.name.as_str());
+        let hint = did_you_mean(&name, names);
+        let name = name.escape_debug();
+        Err(link.fault(format!("{key}: unknown node `{name}`{hint}")))
     }
 
     /// The next port of a node, with the shaping of the packets that leave by it.
-    fn end(&mut self, node: String, opts: &Object, shaping: &Shaping, gro_off: bool) -> End {
+    fn end(&mut self, node: String, link: &Entry, shaping: &Shaping, gro_off: bool) -> End {
         let port = self.ports.entry(node.clone()).or_default();
         let device = format!("{node}-eth{port}");
         *port += 1;
         let mut egress = shaping.clone();
-        let speedup = opts
-            .get("speedup")
-            .and_then(number)
-            .filter(|speedup| *speedup > 0.0 && node.starts_with('s'));
-        if let Some(speedup) = speedup.filter(|speedup| *speedup <= RATE_MAX_MBPS) {
+        let speedup = link.word("speedup").and_then(|speedup| number(&speedup));
+        let is_rate = |speedup: &f64| *speedup > 0.0 && *speedup <= RATE_MAX_MBPS;
+        if let Some(speedup) = speedup.filter(is_rate).filter(|_| node.starts_with('s')) {
             with_rate(&mut egress, speedup);
         }
         End {
@@ -85,90 +74,75 @@ impl Reader {
         }
     }
 
-    fn shaping(&mut self, opts: &Object, at: &str) -> Result<Shaping, String> {
+    fn shaping(&mut self, link: &Entry) -> Result<Shaping, String> {
         let mut shaping = Shaping::default();
-        if let Some(rate) = self.in_range(opts, "bw", RATE_MAX_MBPS, at)? {
+        if let Some(rate) = self.in_range(link, "bw", RATE_MAX_MBPS)? {
             with_rate(&mut shaping, rate);
         }
-        shaping.delay_us = self.time(opts, "delay", at)?;
-        shaping.jitter_us = self.time(opts, "jitter", at)?;
-        if let Some(loss) = self.in_range(opts, "loss", 100.0, at)? {
+        shaping.delay_us = self.time(link, "delay")?;
+        shaping.jitter_us = self.time(link, "jitter")?;
+        if let Some(loss) = self.in_range(link, "loss", 100.0)? {
             shaping.loss_ppm = (loss * f64::from(PPM) / 100.0).round() as u32;
         }
-        let limit = self.in_range(opts, "max_queue_size", f64::from(u32::MAX), at)?;
+        let limit = self.in_range(link, "max_queue_size", f64::from(u32::MAX))?;
         if !shaping.is_nothing() || limit.is_some() {
             shaping.queue_limit = Some(QueueLimit::Packets(
                 limit.map_or(LIMIT_PACKETS, |limit| limit as u32).max(1),
             ));
         }
-        for key in opts.keys().filter(|key| !KNOWN.contains(&key.as_str())) {
-            let key = key.escape_debug();
-            self.warn(format!("{at}: {key}: ignored"));
+        let keys = link.opts.into_iter().flat_map(Object::keys);
+        for key in keys.filter(|key| !KNOWN.contains(&key.as_str())) {
+            self.warn(link.fault(format!("{}: ignored", key.escape_debug())));
         }
         Ok(shaping)
     }
 
     /// A number over 0 and up to `most`; a number out of range is ignored, as in Mininet, with a
     /// warning.
-    fn in_range(
-        &mut self,
-        opts: &Object,
-        key: &str,
-        most: f64,
-        at: &str,
-    ) -> Result<Option<f64>, String> {
-        let Some(value) = opts.get(key).filter(|value| text(value).is_some()) else {
+    fn in_range(&mut self, link: &Entry, key: &str, most: f64) -> Result<Option<f64>, String> {
+        let Some(word) = link.word(key) else {
             return Ok(None);
         };
-        let number =
-            number(value).ok_or_else(|| format!("{at}: {key}: {value} is not a number"))?;
-        if number < 0.0 || number > most {
-            self.warn(format!(
-                "{at}: {key}: {number} is not from 0 to {most}; ignored, as Mininet does"
-            ));
+        let number = number(&word).ok_or_else(|| {
+            let word = word.escape_debug();
+            link.fault(format!("{key}: `{word}` is not a number"))
+        })?;
+        if !(0.0..=most).contains(&number) {
+            self.warn(link.fault(format!(
+                "{key}: {number} is not from 0 to {most}; ignored, as Mininet does"
+            )));
         }
         Ok(Some(number).filter(|number| *number > 0.0 && *number <= most))
     }
 
     /// A time of tc(8) in microseconds: a number alone is microseconds.
-    fn time(&mut self, opts: &Object, key: &str, at: &str) -> Result<u64, String> {
-        const UNITS: [(&str, f64); 9] = [
-            ("usecs", 1.0),
-            ("usec", 1.0),
-            ("us", 1.0),
-            ("msecs", 1e3),
-            ("msec", 1e3),
-            ("ms", 1e3),
-            ("secs", 1e6),
-            ("sec", 1e6),
-            ("s", 1e6),
-        ];
-        const MOST_US: f64 = 60e6;
-        let Some(time) = word(opts, key) else {
+    fn time(&mut self, link: &Entry, key: &str) -> Result<u64, String> {
+        let Some(time) = link.word(key) else {
             return Ok(0);
         };
         let shown = time.escape_debug();
-        let (digits, scale) = match UNITS
-            .iter()
-            .find_map(|(unit, scale)| Some((time.strip_suffix(unit)?, *scale)))
-        {
-            Some((digits, scale)) => (digits.trim(), scale),
-            None => (time.as_str(), 1.0),
+        let digits = time.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
+        let unit = &time[digits.len()..];
+        let scale = match unit {
+            "" | "us" | "usec" | "usecs" => Some(1.0),
+            "ms" | "msec" | "msecs" => Some(1e3),
+            "s" | "sec" | "secs" => Some(1e6),
+            _ => None,
         };
-        let number = digits
-            .parse::<f64>()
-            .ok()
-            .map(|number| number * scale)
-            .filter(|us| (0.0..=MOST_US).contains(us));
-        let us = number.ok_or_else(|| {
-            format!(
-                "{at}: {key}: `{shown}` is not a time; allowed: such as \"20ms\", up to a minute"
-            )
-        })?;
-        if digits.len() == time.len() && us > 0.0 {
-            self.warn(format!(
-                "{at}: {key}: `{shown}` has no unit, and tc takes it for MICROSECONDS: {us} us are kept; if milliseconds were meant, write \"{shown}ms\""
-            ));
+        let us = number(digits.trim())
+            .zip(scale)
+            .map(|(number, scale)| number * scale);
+        let us = us
+            .filter(|us| (0.0..=TIME_MAX_US).contains(us))
+            .ok_or_else(|| {
+                link.fault(format!(
+                    "{key}: `{shown}` is not a time; allowed: such as \"20ms\", up to a minute"
+                ))
+            })?;
+        if unit.is_empty() && us > 0.0 {
+            self.warn(link.fault(format!(
+                "{key}: `{shown}` has no unit, and tc takes it for MICROSECONDS: {us} us are kept; if milliseconds were meant, write \"{shown}ms\""
+            )));
         }
         Ok(us.round() as u64)
     }
@@ -184,9 +158,7 @@ fn with_rate(shaping: &mut Shaping, mbps: f64) {
         .get_or_insert(QueueLimit::Packets(LIMIT_PACKETS));
 }
 
-fn number(value: &Value) -> Option<f64> {
-    text(value)?
-        .parse::<f64>()
-        .ok()
-        .filter(|number| number.is_finite())
+fn number(word: &str) -> Option<f64> {
+    let number = word.parse::<f64>().ok()?;
+    number.is_finite().then_some(number)
 }

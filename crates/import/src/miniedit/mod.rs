@@ -5,16 +5,19 @@
 //! links, addresses come from `nodeNum`, and a link with options shapes both of its ends in the
 //! same way. Commands in a file are shown, never run.
 
+mod entry;
 mod link;
-mod node;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use self::entry::{Entry, Object, entries, word};
 use bitcost_model::Invalid;
-use bitcost_model::topology::{At, Problem, Topology};
+use bitcost_model::topology::{
+    Address, At, Node, NodeKind, Problem, Route, Topology, is_node_name,
+};
 
 /// The result of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,10 +49,27 @@ pub struct Options {
     pub mininet_compat: bool,
 }
 
-/// Most entries of a list.
-const MOST: usize = 1000;
+/// An IPv4 network: its address and the length of its prefix.
+type Network = (Ipv4Addr, u8);
+
 /// MiniEdit's network of a file that names none.
-const IP_BASE: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 8);
+const IP_BASE: Network = (Ipv4Addr::new(10, 0, 0, 0), 8);
+
+/// The prefix length of a host's address without a prefix, whatever the network's prefix is: that
+/// of Mininet's `setIP`.
+const PREFIX_LENGTH: u8 = 8;
+
+/// Options of hosts and switches that have no counterpart here.
+const IGNORED: [&str; 8] = [
+    "cpu",
+    "cores",
+    "privateDirectory",
+    "vlanInterfaces",
+    "sched",
+    "sflow",
+    "netflow",
+    "switchIP",
+];
 
 /// The state while a file is read.
 #[derive(Default)]
@@ -60,14 +80,10 @@ struct Reader {
     /// The number of each node's next port.
     ports: BTreeMap<String, usize>,
     /// The address that each node's first device gets.
-    addresses: BTreeMap<String, bitcost_model::topology::Address>,
+    addresses: BTreeMap<String, Address>,
     /// The router of each host that names one.
     gateways: BTreeMap<String, Ipv4Addr>,
-    /// The kind of each controller, by name.
-    controllers: BTreeMap<String, String>,
 }
-
-type Object = Map<String, Value>;
 
 /// Reads a file's text.
 ///
@@ -87,7 +103,7 @@ fn read(text: &str, options: Options) -> Result<Imported, String> {
     let mut reader = Reader::default();
     reader.version(root)?;
     reader.controllers(root)?;
-    let base = reader.application(root)?;
+    let base = reader.network(root)?;
     reader.hosts(root, base)?;
     reader.switches(root, base)?;
     reader.links(root, options)?;
@@ -100,38 +116,36 @@ impl Reader {
     }
 
     fn version(&mut self, root: &Object) -> Result<(), String> {
-        match root.get("version").and_then(text).as_deref() {
-            Some("2") => {}
-            Some(other) => {
-                let version = other.escape_debug();
+        match word(root, "version") {
+            None => self.warn("version: missing; read as version 2"),
+            Some(version) if version == "2" => {}
+            Some(version) => {
                 return Err(format!(
-                    "version: `{version}`; allowed: \"2\"; open the file in a MiniEdit of Mininet 2.2 or later and save it again"
+                    "version: `{}`; allowed: \"2\"; open the file in a MiniEdit of Mininet 2.2 or later and save it again",
+                    version.escape_debug()
                 ));
             }
-            None => self.warn("version: missing; read as version 2"),
         }
         Ok(())
     }
 
     fn controllers(&mut self, root: &Object) -> Result<(), String> {
-        for (index, controller) in list(root, "controllers")?.iter().enumerate() {
-            let at = format!("controllers[{index}]");
-            let opts = options(controller, &at)?;
-            let name = word(opts, "hostname").unwrap_or_else(|| format!("c{index}"));
-            let kind = word(opts, "controllerType").unwrap_or_else(|| "ref".to_owned());
+        for (index, controller) in entries(root, "controllers")?.iter().enumerate() {
+            let name = controller.word("hostname").unwrap_or(format!("c{index}"));
+            let kind = controller.word("controllerType").unwrap_or_default();
             if ["remote", "inband"].contains(&kind.as_str()) {
                 self.warn(format!(
-                    "{at} {}: a {kind} controller decides what its switches forward; here they learn addresses automatically",
+                    "{} {}: a {kind} controller decides what its switches forward; here they learn addresses automatically",
+                    controller.at,
                     name.escape_debug()
                 ));
             }
-            self.controllers.insert(name, kind);
         }
         Ok(())
     }
 
     /// The network of the addresses.
-    fn application(&mut self, root: &Object) -> Result<(Ipv4Addr, u8), String> {
+    fn network(&mut self, root: &Object) -> Result<Network, String> {
         let Some(application) = root.get("application").and_then(Value::as_object) else {
             return Ok(IP_BASE);
         };
@@ -152,124 +166,180 @@ impl Reader {
         })
     }
 
+    fn hosts(&mut self, root: &Object, base: Network) -> Result<(), String> {
+        for mut host in entries(root, "hosts")? {
+            let name = self.name(&mut host, "h")?;
+            let address = host_address(&host, base).map_err(|why| host.fault(why))?;
+            self.addresses.insert(name.clone(), address);
+            if let Some(via) = host.word("defaultRoute") {
+                let via = via.trim_start_matches("via ").trim();
+                let gateway = via.parse().map_err(|_| {
+                    let via = via.escape_debug();
+                    host.fault(format!("defaultRoute: `{via}` is not an address"))
+                })?;
+                self.gateways.insert(name.clone(), gateway);
+            }
+            self.node(name, NodeKind::Host, &host);
+        }
+        Ok(())
+    }
+
+    fn switches(&mut self, root: &Object, base: Network) -> Result<(), String> {
+        // Mininet counts every host that it adds, and counts routers as hosts.
+        let mut hosts = self.topology.nodes.len() as u64;
+        for mut switch in entries(root, "switches")? {
+            let kind = switch.word("switchType").unwrap_or("default".to_owned());
+            if kind != "legacyRouter" {
+                let name = self.name(&mut switch, "s")?;
+                self.note_switch(&switch, &kind);
+                self.node(name, NodeKind::Switch, &switch);
+                continue;
+            }
+            let name = self.name(&mut switch, "r")?;
+            hosts += 1;
+            let ip = nth(base, hosts).ok_or_else(|| switch.fault("no address is left for it"))?;
+            self.addresses
+                .insert(name.clone(), Address::new(ip, base.1));
+            self.warn(switch.fault(format!(
+                "only its first device has an address ({ip}), as in Mininet; others come from its start command"
+            )));
+            self.node(name, NodeKind::Router, &switch);
+        }
+        Ok(())
+    }
+
+    /// Adds warnings for properties of a switch that have an effect in Mininet and none here.
+    fn note_switch(&mut self, switch: &Entry, kind: &str) {
+        if !["default", "ovs", "legacySwitch"].contains(&kind) {
+            let kind = kind.escape_debug();
+            self.warn(switch.fault(format!("a {kind} datapath becomes the kernel's bridge")));
+        }
+        if kind != "legacySwitch" && switch.length("controllers") == 0 {
+            self.warn(switch.fault("it has no controller, and would forward nothing in Mininet unless its start command changes that; here it learns addresses as a bridge does"));
+        }
+    }
+
+    /// The name by which links call a node, which its place contains from here on.
+    fn name(&self, entry: &mut Entry, letter: &str) -> Result<String, String> {
+        let numbered = || Some(format!("{letter}{}", word(entry.object, "number")?));
+        let name = entry.word("hostname").or_else(numbered);
+        let name = name.ok_or_else(|| entry.fault("it has neither a hostname nor a number"))?;
+        let shown = name.escape_debug();
+        if self.topology.node(&name).is_some() {
+            return Err(entry.fault(format!("the name `{shown}` is used twice")));
+        }
+        if !is_node_name(&name) {
+            return Err(entry.fault(format!(
+                "`{shown}` is not a name of a node; allowed: letters, digits, - _ and ."
+            )));
+        }
+        entry.at += &format!(" {name}");
+        Ok(name)
+    }
+
+    /// Adds a node, with the options that every kind of node can have.
+    fn node(&mut self, name: String, kind: NodeKind, entry: &Entry) {
+        for key in IGNORED.iter().filter(|key| entry.has(key)) {
+            self.warn(entry.fault(format!("{key}: ignored")));
+        }
+        let external = entry.length("externalInterfaces");
+        if external > 0 {
+            self.warn(entry.fault(format!(
+                "externalInterfaces: not attached; they take {external} port numbers, as in Mininet"
+            )));
+        }
+        for (key, when) in [("startCommand", "start"), ("stopCommand", "stop")] {
+            self.commands
+                .extend(entry.word(key).map(|command| FileCommand {
+                    node: name.clone(),
+                    when,
+                    text: command.escape_debug().to_string(),
+                }));
+        }
+        self.ports
+            .insert(name.clone(), kind.first_port() + external);
+        self.topology.nodes.push(Node {
+            name,
+            kind,
+            routes: Vec::new(),
+        });
+    }
+
     /// Adds addresses and routes, and checks the whole lab.
     fn finish(mut self) -> Result<Imported, String> {
-        let mut has_address = BTreeSet::new();
-        for end in self
-            .topology
-            .links
-            .iter_mut()
-            .flat_map(|link| &mut link.ends)
-        {
-            if let Some(address) = self
-                .addresses
-                .get(&end.node)
-                .filter(|_| has_address.insert(end.node.clone()))
-            {
-                end.addresses.push(*address);
-            }
+        let mut addresses = self.addresses.clone();
+        for end in self.topology.ends_mut() {
+            end.addresses.extend(addresses.remove(&end.node));
         }
-        let lonely: Vec<String> = self
-            .topology
-            .hosts()
-            .map(|host| host.name.clone())
-            .filter(|name| !has_address.contains(name))
-            .collect();
-        for name in lonely {
-            self.warn(format!(
-                "host {}: it has no link, and is left out",
-                name.escape_debug()
-            ));
-            self.topology.nodes.retain(|node| node.name != name);
+        for name in addresses.into_keys() {
+            if self.topology.hosts().any(|host| host.name == name) {
+                self.warn(format!("host {name}: it has no link, and is left out"));
+                self.topology.nodes.retain(|node| node.name != name);
+            }
         }
         self.routes();
         match self.topology.check() {
-            Ok(()) => {}
+            Ok(()) => Ok(Imported {
+                topology: self.topology,
+                warnings: self.warnings,
+                commands: self.commands,
+            }),
             Err(Problem {
                 at: At::Link(index),
                 message,
-            }) => return Err(format!("links[{index}]: {message}")),
-            Err(Problem { message, .. }) => return Err(message),
+            }) => Err(format!("links[{index}]: {message}")),
+            Err(Problem { message, .. }) => Err(message),
         }
-        Ok(Imported {
-            topology: self.topology,
-            warnings: self.warnings,
-            commands: self.commands,
-        })
     }
 
     fn routes(&mut self) {
-        for (name, via) in std::mem::take(&mut self.gateways) {
-            let to = bitcost_model::topology::Address {
-                ip: Ipv4Addr::UNSPECIFIED.into(),
-                prefix_length: 0,
+        for node in &mut self.topology.nodes {
+            let (name, own) = (&node.name, self.addresses.get(&node.name));
+            let Some(via) = self.gateways.get(name) else {
+                continue;
             };
-            let is_near = self
-                .addresses
-                .get(&name)
-                .is_some_and(|own| own.has(via.into()));
-            if !is_near {
-                self.warn(format!(
-                    "host {}: its defaultRoute {via} is not in its network; left out",
-                    name.escape_debug()
-                ));
-            } else if let Some(node) = self
-                .topology
-                .nodes
-                .iter_mut()
-                .find(|node| node.name == name)
-            {
-                node.routes.push(bitcost_model::topology::Route {
-                    to,
-                    via: via.into(),
+            if own.is_some_and(|own| own.has((*via).into())) {
+                node.routes.push(Route {
+                    to: Address::new(Ipv4Addr::UNSPECIFIED, 0),
+                    via: (*via).into(),
                 });
+            } else {
+                self.warnings.push(format!(
+                    "host {name}: its defaultRoute {via} is not in its network; left out"
+                ));
             }
         }
     }
 }
 
-/// The entries of a list that may be missing.
-fn list<'a>(root: &'a Object, key: &str) -> Result<&'a [Value], String> {
-    match root.get(key) {
-        None | Some(Value::Null) => Ok(&[]),
-        Some(Value::Array(entries)) if entries.len() <= MOST => Ok(entries),
-        Some(Value::Array(entries)) => Err(format!(
-            "{key}: {} entries; allowed: at most {MOST}",
-            entries.len()
-        )),
-        Some(Value::Object(_)) if key == "controllers" => {
-            Err("controllers: an object, as in files of version 1; allowed: a list".to_owned())
-        }
-        Some(_) => Err(format!("{key}: not a list")),
-    }
-}
-
-fn options<'a>(entry: &'a Value, at: &str) -> Result<&'a Object, String> {
-    static NONE: std::sync::OnceLock<Object> = std::sync::OnceLock::new();
-    match entry.as_object().map(|entry| entry.get("opts")) {
-        Some(Some(Value::Object(opts))) => Ok(opts),
-        Some(None | Some(Value::Null)) => Ok(NONE.get_or_init(Object::new)),
-        Some(Some(_)) => Err(format!("{at}.opts: not an object")),
-        None => Err(format!("{at}: not an object")),
-    }
-}
-
-/// A word or a number as text; `None` for an empty value or another type.
-fn text(value: &Value) -> Option<String> {
-    let text = match value {
-        Value::String(text) => text.trim().to_owned(),
-        Value::Number(number) => number.to_string(),
-        _ => return None,
-    };
-    (!text.is_empty()).then_some(text)
-}
-
-fn word(object: &Object, key: &str) -> Option<String> {
-    object.get(key).and_then(text)
-}
-
-fn parse_network(text: &str) -> Option<(Ipv4Addr, u8)> {
+fn parse_network(text: &str) -> Option<Network> {
     let (ip, length) = text.split_once('/').unwrap_or((text, "8"));
-    let (ip, length): (Ipv4Addr, u8) = (ip.parse().ok()?, length.parse().ok()?);
+    let (ip, length): Network = (ip.parse().ok()?, length.parse().ok()?);
     (length <= 32).then_some((ip, length))
+}
+
+/// A host's address: the one in the file, otherwise the one with its number in the network.
+fn host_address(host: &Entry, base: Network) -> Result<Address, String> {
+    if let Some(own) = host.word("ip") {
+        let own = parse_network(&own)
+            .ok_or_else(|| format!("ip: `{}` is not an address", own.escape_debug()))?;
+        return Ok(Address::new(own.0, own.1));
+    }
+    let number = host.word("nodeNum").or_else(|| word(host.object, "number"));
+    let number = number.and_then(|number| number.parse().ok());
+    let number = number.ok_or("it has neither an ip nor a nodeNum")?;
+    let ip = nth(base, number)
+        .ok_or_else(|| format!("the network has no address for its nodeNum {number}"))?;
+    Ok(Address::new(ip, PREFIX_LENGTH))
+}
+
+/// The address with this number in a network; `None` where the network is smaller.
+fn nth((base, prefix_length): Network, number: u64) -> Option<Ipv4Addr> {
+    let most = u32::MAX.checked_shr(prefix_length.into()).unwrap_or(0);
+    let number = u32::try_from(number)
+        .ok()
+        .filter(|number| *number <= most)?;
+    Some(Ipv4Addr::from_bits(
+        (base.to_bits() & !most).wrapping_add(number),
+    ))
 }

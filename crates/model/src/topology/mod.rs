@@ -9,6 +9,8 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Invalid;
+use crate::near::did_you_mean;
 use crate::shaping::{DelayBackend, Shaping};
 
 pub use check::{At, Problem, check_count, is_node_name};
@@ -139,6 +141,14 @@ pub enum Napi {
 }
 
 impl Address {
+    /// This address in a network with a prefix of this length, in bits.
+    pub fn new(ip: impl Into<IpAddr>, prefix_length: u8) -> Address {
+        Address {
+            ip: ip.into(),
+            prefix_length,
+        }
+    }
+
     /// Its network: the address without the bits after the prefix.
     pub fn network(self) -> Address {
         let ip = match self.ip {
@@ -176,6 +186,11 @@ impl Topology {
         self.links.iter().flat_map(|link| &link.ends)
     }
 
+    /// Every end of every link, to be changed.
+    pub fn ends_mut(&mut self) -> impl Iterator<Item = &mut End> {
+        self.links.iter_mut().flat_map(|link| &mut link.ends)
+    }
+
     /// The node of this name.
     pub fn node(&self, name: &str) -> Option<&Node> {
         self.nodes.iter().find(|node| node.name == name)
@@ -189,6 +204,20 @@ impl Topology {
     /// The end with this device.
     pub fn end(&self, device: &str) -> Option<&End> {
         self.ends().find(|end| end.device == device)
+    }
+
+    /// The end with this device, which a user named.
+    ///
+    /// # Errors
+    /// A sentence with the devices that there are.
+    pub fn named_end(&self, device: &str) -> Result<&End, Invalid> {
+        let names: Vec<&str> = self.ends().map(|end| end.device.as_str()).collect();
+        let unknown = || {
+            let hint = did_you_mean(device, names.iter().copied());
+            let (device, all) = (device.escape_debug(), names.join(", "));
+            Invalid(format!("unknown device `{device}`{hint}; there are: {all}"))
+        };
+        self.end(device).ok_or_else(unknown)
     }
 
     /// The first address of a node; `None` for one without.
