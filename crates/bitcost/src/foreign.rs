@@ -1,7 +1,6 @@
 //! Names of iperf3, netperf and other programs: the options that bitcost takes as its own, and those,
 //! with tests and values, that are answered with how it is written here.
 
-use bitcost_model::units::{parse_duration, parse_rate};
 use bitcost_model::workload::{WORKLOADS, Workload};
 use clap::{Arg, Command};
 
@@ -216,9 +215,7 @@ pub fn netperf_length(words: &[String]) -> Option<String> {
 /// What a value of a setting means in another program, as the end of an error.
 pub fn of_value(setting: &str, value: &str) -> String {
     let here = match setting {
-        "duration_s" => of_test(value)
-            .map(|here| format!("netperf's `-t {value}` is {here}"))
-            .or_else(|| of_several_units(value)),
+        "duration_s" => of_test(value).map(|here| format!("netperf's `-t {value}` is {here}")),
         "rate_bps" if value == "0" => {
             Some("without --rate a test sends as fast as it can".to_owned())
         }
@@ -227,8 +224,7 @@ pub fn of_value(setting: &str, value: &str) -> String {
             .filter(|(_, burst)| burst.parse::<u32>().is_ok())
             .map(|(rate, burst)| {
                 format!("iperf3's `-b {value}` is `--rate {rate} --burst {burst}`")
-            })
-            .or_else(|| of_bytes_per_second(value)),
+            }),
         "message_size_bytes" => value
             .strip_prefix('-')
             .map(|bytes| format!("netperf's `-l {value}` is `--bytes {bytes}`")),
@@ -237,64 +233,9 @@ pub fn of_value(setting: &str, value: &str) -> String {
     here.map_or_else(String::new, |here| format!("; {here}"))
 }
 
-/// A time in several units, such as `2m30` or `1h5min`, in seconds.
-fn of_several_units(value: &str) -> Option<String> {
-    let unit_starts = value.find(|c: char| !c.is_ascii_digit())?;
-    let rest_starts = unit_starts + value[unit_starts..].find(|c: char| c.is_ascii_digit())?;
-    let (first, rest) = value.split_at(rest_starts);
-    let following = match &first[unit_starts..] {
-        "h" => "m",
-        "m" | "min" => "s",
-        _ => return None,
-    };
-    let has_unit = rest.ends_with(|c: char| !c.is_ascii_digit());
-    let rest = if has_unit {
-        rest.to_owned()
-    } else {
-        format!("{rest}{following}")
-    };
-    let seconds = (parse_duration(first).ok()? + parse_duration(&rest).ok()?).as_secs_f64();
-    Some(format!("{first} and {rest} are `--time {seconds}`"))
-}
-
-/// A rate in bytes per second, such as `100MB/s`, in bits.
-fn of_bytes_per_second(value: &str) -> Option<String> {
-    let number = value
-        .trim_end_matches("/s")
-        .trim_end_matches("ps")
-        .strip_suffix('B')?;
-    let rate = 8 * parse_rate(number).ok()?;
-    let (scaled, letter) = match rate {
-        rate if rate % 1_000_000 == 0 => (rate / 1_000_000, "M"),
-        rate if rate % 1_000 == 0 => (rate / 1_000, "k"),
-        rate => (rate, ""),
-    };
-    Some(format!(
-        "B is for bytes, and {value} is `--rate {scaled}{letter}`"
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_time_in_several_units_and_a_rate_in_bytes_are_computed() {
-        assert_eq!(
-            of_value("duration_s", "2m30"),
-            "; 2m and 30s are `--time 150`"
-        );
-        assert_eq!(
-            of_value("duration_s", "1h5min"),
-            "; 1h and 5min are `--time 3900`"
-        );
-        assert_eq!(of_value("duration_s", "10x"), "");
-        assert_eq!(
-            of_value("rate_bps", "100MB/s"),
-            "; B is for bytes, and 100MB/s is `--rate 800M`"
-        );
-        assert_eq!(of_value("rate_bps", "12x"), "");
-    }
 
     #[test]
     fn a_length_is_netperf_s_where_the_test_is_named_so() {

@@ -5,8 +5,9 @@ use std::net::AddrParseError;
 use std::num::ParseIntError;
 
 use bitcost_model::near::did_you_mean;
-use bitcost_model::retired::{self, instead_of};
+use bitcost_model::retired::instead_of;
 use bitcost_model::workload::{WORKLOADS, Workload};
+use bitcost_study::settings::names;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 
@@ -39,9 +40,7 @@ impl Mistake<'_> {
                 self.text(ContextKind::InvalidArg),
                 self.usage(&name)
             ),
-            ErrorKind::InvalidValue => self
-                .html_comparison(&path)
-                .unwrap_or_else(|| self.no_value()),
+            ErrorKind::InvalidValue => self.no_value(),
             ErrorKind::ValueValidation => self.refused_value(),
             ErrorKind::ArgumentConflict => format!(
                 "{} cannot be used with {}; `{name} --help` describes both",
@@ -125,11 +124,14 @@ impl Mistake<'_> {
         if path.len() == 1 && has_option(verb, &["test"], &found) {
             return format!("`{found}` is an option of `{name} test`: `{name} test tcp {found}`");
         }
-        if let Some(gone) = instead_of(retired::Kind::Option, &found) {
+        if let Some(gone) = instead_of(&found) {
             return gone;
         }
         let options = options(verb);
-        let near = did_you_mean(&found, options.iter().map(String::as_str));
+        let near = match setting(&found).filter(|_| has_option(verb, &[], "--set")) {
+            Some(setting) => format!("; write `--set {setting}=VALUE`"),
+            None => did_you_mean(&found, options.iter().map(String::as_str)),
+        };
         format!("`{name}` has no option `{found}`{near}; `{name} --help` lists its options")
     }
 
@@ -167,7 +169,7 @@ impl Mistake<'_> {
                 None => format!("netperf's `{found}` is {here}"),
             };
         }
-        if let Some(gone) = instead_of(retired::Kind::Verb, &found) {
+        if let Some(gone) = instead_of(&found) {
             return gone;
         }
         let visible = verb.get_subcommands().filter(|verb| !verb.is_hide_set());
@@ -219,16 +221,6 @@ impl Mistake<'_> {
         };
         let here = foreign::of_test(test)?;
         Some(format!("netperf's `-t {test}` is {here}"))
-    }
-
-    /// `bitcost compare OLD NEW --format html`.
-    fn html_comparison(&self, path: &[&str]) -> Option<String> {
-        let is_html = self
-            .text(ContextKind::InvalidValue)
-            .eq_ignore_ascii_case("html");
-        (matches!(path, [_, "compare"]) && is_html).then(|| {
-            "`bitcost compare` prints text, md and json; `bitcost report OLD NEW` writes the comparison as an HTML page".to_owned()
-        })
     }
 
     /// A value that is none of the names of a list.
@@ -294,6 +286,13 @@ fn option(shown: &str) -> String {
         true => shown[..end].to_owned(),
         false => shown.to_owned(),
     }
+}
+
+/// The setting that an option would have by its name, which may leave the unit out.
+fn setting(option: &str) -> Option<&'static str> {
+    let asked = option.strip_prefix("--")?.replace('-', "_");
+    let units = ["", "_ns", "_us", "_s", "_bytes"];
+    names().find(|name| units.contains(&name.strip_prefix(&*asked).unwrap_or("no")))
 }
 
 /// The long names of a command's options.

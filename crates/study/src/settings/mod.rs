@@ -7,7 +7,7 @@ mod table;
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::near::near_or_all;
-use bitcost_model::retired::{self, instead_of};
+use bitcost_model::retired::instead_of;
 use toml_edit::Value;
 
 pub(crate) use background::to_toml as background_to_toml;
@@ -45,7 +45,7 @@ pub fn named(name: &str) -> Result<&'static Setting, Invalid> {
     found.ok_or_else(|| {
         let all: Vec<&str> = names().collect();
         let unknown = || format!("unknown setting `{name}`{}", near_or_all(name, &all));
-        Invalid(instead_of(retired::Kind::Setting, name).unwrap_or_else(unknown))
+        Invalid(instead_of(name).unwrap_or_else(unknown))
     })
 }
 
