@@ -5,11 +5,12 @@ use std::path::Path;
 use bitcost_import::miniedit::{self, FileCommand, Options};
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::near::did_you_mean;
 use bitcost_model::shaping::DelayBackend;
 use bitcost_model::study::LabSpec;
 use bitcost_model::topology::Topology;
-use bitcost_study::topology::{Ground, PRESETS, Preset, Warning, parse, to_toml, warnings};
+use bitcost_study::topology::{
+    Ground, OR_FILE, Preset, Warning, is_file, parse, to_toml, warnings,
+};
 
 use crate::error::ExecuteError;
 use crate::files;
@@ -67,22 +68,11 @@ pub fn set_delay_backend_of(lab: &mut LabSpec, backend: DelayBackend) -> Result<
 /// # Errors
 /// Usage, with the line of the error.
 pub fn find(name: &str, change: Change) -> Result<NamedLab, ExecuteError> {
-    let ending = Path::new(name)
-        .extension()
-        .and_then(|ending| ending.to_str())
-        .unwrap_or_default();
-    if let Some(preset) = Preset::find(name) {
+    if !is_file(name) {
+        let preset = Preset::named(name);
+        let preset = preset.map_err(|Invalid(why)| ExecuteError::Usage(why + OR_FILE))?;
         let text = preset.text(change.size)?;
         return read_lab(name, &format!("labs/{name}.toml"), &text);
-    }
-    if !name.contains('/') && !["toml", "mn"].contains(&ending) {
-        let names = PRESETS.iter().map(|preset| preset.name);
-        let all: Vec<&str> = names.clone().collect();
-        return Err(ExecuteError::Usage(format!(
-            "unknown lab `{name}`{}; allowed: {}, or the path of a lab file (.toml) or of a MiniEdit file (.mn)",
-            did_you_mean(name, names),
-            all.join(", ")
-        )));
     }
     if change.size.is_some() {
         return Err(ExecuteError::Usage(
@@ -97,7 +87,7 @@ pub fn find(name: &str, change: Change) -> Result<NamedLab, ExecuteError> {
     let stem = Path::new(name)
         .file_stem()
         .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    if ending != "mn" {
+    if !name.ends_with(".mn") {
         return read_lab(&stem, name, &text);
     }
     let imported = miniedit::import(

@@ -54,7 +54,7 @@ mod tests {
         [
             "\ntopology = \"wire\"",
             "\ntopology = \"wir\"",
-            "unknown topology `wir`",
+            "unknown lab `wir`",
         ],
         [
             "\nmtu_bytes = 8896",

@@ -1,7 +1,7 @@
 //! Changes of a lab that is running, as words: devices, each followed by what is to be set there.
 
 use bitcost_model::Invalid;
-use bitcost_model::near::did_you_mean;
+use bitcost_model::near::near_or_all;
 use bitcost_model::shaping::Shaping;
 use bitcost_model::topology::Topology;
 use toml_edit::Value;
@@ -49,7 +49,8 @@ pub fn changes(
             }
             (Some((device, _)), None) if !is_complete => return Err(nothing_for(device)),
             (_, None) => {
-                changed.push((word.clone(), egress(topology, word)?));
+                let now = topology.named_end(word)?.egress.clone();
+                changed.push((word.clone(), now));
                 is_complete = false;
                 continue;
             }
@@ -83,58 +84,40 @@ fn devices(topology: &Topology) -> String {
     names.join(", ")
 }
 
-/// What a device does now.
-fn egress(topology: &Topology, device: &str) -> Result<Shaping, Invalid> {
-    let found = topology.end(device).map(|end| end.egress.clone());
-    found.ok_or_else(|| {
-        let hint = did_you_mean(device, topology.ends().map(|end| end.device.as_str()));
-        Invalid(format!(
-            "unknown device `{device}`{hint}; there are: {}",
-            devices(topology)
-        ))
-    })
-}
-
 fn set_one(shaping: &mut Shaping, built: &Shaping, key: &str, value: &str) -> Result<(), Invalid> {
-    match (key, value) {
-        (_, CLEAR) => restore(shaping, built, key),
-        ("rate", NONE) => shaping.rate_bps = None,
-        ("burst", NONE) => shaping.burst_bytes = None,
-        ("queue_limit", NONE) => shaping.queue_limit = None,
-        ("delay", ZERO) => shaping.delay_us = 0,
-        ("jitter", ZERO) => shaping.jitter_us = 0,
-        ("loss", ZERO) => shaping.loss_ppm = 0,
-        ("reorder", ZERO) => shaping.reorder_ppm = 0,
-        ("duplicate", ZERO) => shaping.duplicate_ppm = 0,
-        _ if SHAPING.names().contains(&key) => {
+    let names = SHAPING.names();
+    if !names.contains(&key) {
+        let rest = near_or_all(key, &names);
+        return Err(Invalid(format!("unknown parameter `{key}`{rest}")));
+    }
+    let is_off = match key {
+        "rate" | "burst" | "queue_limit" => value == NONE,
+        "shaper" => false,
+        _ => value == ZERO,
+    };
+    match value {
+        CLEAR => copy(shaping, built, key),
+        _ if is_off => copy(shaping, &Shaping::default(), key),
+        _ => {
             return set(shaping, key, &Value::from(value))
                 .map_err(|why| Invalid(format!("`{key}` {why}")));
         }
-        _ => {}
     }
-    if SHAPING.names().contains(&key) {
-        return Ok(());
-    }
-    let hint = did_you_mean(key, SHAPING.names());
-    Err(Invalid(format!(
-        "unknown parameter `{key}`{hint}; allowed: {}",
-        SHAPING.names().join(", ")
-    )))
+    Ok(())
 }
 
-/// Makes one value that of the lab as it was built.
-fn restore(shaping: &mut Shaping, built: &Shaping, key: &str) {
+/// Makes one value that of another shaping.
+fn copy(shaping: &mut Shaping, from: &Shaping, key: &str) {
     match key {
-        "rate" => shaping.rate_bps = built.rate_bps,
-        "burst" => shaping.burst_bytes = built.burst_bytes,
-        "shaper" => shaping.shaper = built.shaper,
-        "delay" => shaping.delay_us = built.delay_us,
-        "jitter" => shaping.jitter_us = built.jitter_us,
-        "loss" => shaping.loss_ppm = built.loss_ppm,
-        "reorder" => shaping.reorder_ppm = built.reorder_ppm,
-        "duplicate" => shaping.duplicate_ppm = built.duplicate_ppm,
-        "queue_limit" => shaping.queue_limit = built.queue_limit,
-        _ => {}
+        "rate" => shaping.rate_bps = from.rate_bps,
+        "burst" => shaping.burst_bytes = from.burst_bytes,
+        "shaper" => shaping.shaper = from.shaper,
+        "delay" => shaping.delay_us = from.delay_us,
+        "jitter" => shaping.jitter_us = from.jitter_us,
+        "loss" => shaping.loss_ppm = from.loss_ppm,
+        "reorder" => shaping.reorder_ppm = from.reorder_ppm,
+        "duplicate" => shaping.duplicate_ppm = from.duplicate_ppm,
+        _ => shaping.queue_limit = from.queue_limit,
     }
 }
 
@@ -144,7 +127,7 @@ fn check(
     changed: Vec<(String, Shaping)>,
 ) -> Result<Vec<(String, Shaping)>, Invalid> {
     let mut after = topology.clone();
-    for end in after.links.iter_mut().flat_map(|link| &mut link.ends) {
+    for end in after.ends_mut() {
         if let Some((_, shaping)) = changed.iter().find(|(device, _)| *device == end.device) {
             end.egress = shaping.clone();
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use bitcost_model::topology::{Address, End, NodeKind, Route, Topology};
+use bitcost_model::topology::{Address, End, Link, Node, NodeKind, Route, Topology};
 
 /// The least MTU that a device with an IPv6 address has, in bytes (RFC 8200, section 5).
 const IPV6_MTU_MIN_BYTES: u32 = 1280;
@@ -24,12 +24,8 @@ pub struct Addressing {
 
 impl Default for Addressing {
     fn default() -> Addressing {
-        let subnet = Address {
-            ip: Ipv4Addr::new(10, 0, 0, 0).into(),
-            prefix_length: 24,
-        };
         Addressing {
-            subnet,
+            subnet: Address::new(Ipv4Addr::new(10, 0, 0, 0), 24),
             ipv6: true,
             listed: BTreeSet::new(),
             routed: BTreeSet::new(),
@@ -40,94 +36,67 @@ impl Default for Addressing {
 /// Gives every device of a host or router an address where none is listed, and every such node its
 /// routes.
 pub fn fill(topology: &mut Topology, addressing: &Addressing) {
-    let segments = segments(topology);
-    let count = segments.iter().max().map_or(0, |last| last + 1);
+    let of_links = segments(topology);
+    let count = of_links.iter().max().map_or(0, |last| last + 1);
     for segment in 0..count {
-        address_segment(topology, &segments, segment, count, addressing);
+        address_segment(topology, &of_links, segment, count, addressing);
     }
-    for index in 0..topology.nodes.len() {
-        let node = &topology.nodes[index];
+    let segments = Segments {
+        topology,
+        of_links: &of_links,
+    };
+    let routes: Vec<Vec<Route>> = topology
+        .nodes
+        .iter()
+        .map(|node| segments.routes(node, count))
+        .collect();
+    for (node, routes) in topology.nodes.iter_mut().zip(routes) {
         if count > 1 && !node.kind.is_bridge() && !addressing.routed.contains(&node.name) {
-            topology.nodes[index].routes = routes_of(topology, index, &segments);
+            node.routes = routes;
         }
     }
 }
 
-/// The segment of each link: links that bridges join form one segment.
+/// The segment of each link: links that bridges join form one segment. Segments are numbered in the
+/// order of their first links.
 fn segments(topology: &Topology) -> Vec<usize> {
-    let mut found: Vec<Option<usize>> = vec![None; topology.links.len()];
-    let mut next = 0;
-    for first in 0..topology.links.len() {
-        if found[first].is_some() {
-            continue;
+    let mut found: Vec<usize> = (0..topology.links.len()).collect();
+    for bridge in topology.nodes.iter().filter(|node| node.kind.is_bridge()) {
+        let is_at = |link: &Link| link.ends.iter().any(|end| end.node == bridge.name);
+        let joined = topology.links.iter().zip(&found);
+        let joined = joined.filter(|(link, _)| is_at(link)).map(|(_, of)| *of);
+        let joined: BTreeSet<usize> = joined.collect();
+        for segment in found.iter_mut().filter(|of| joined.contains(of)) {
+            *segment = joined.first().copied().unwrap_or_default();
         }
-        let mut queue = VecDeque::from([first]);
-        while let Some(index) = queue.pop_front() {
-            if found[index].replace(next).is_some() {
-                continue;
-            }
-            let is_joining = |end: &&End| {
-                topology
-                    .node(&end.node)
-                    .is_some_and(|node| node.kind.is_bridge())
-            };
-            for end in topology.links[index].ends.iter().filter(is_joining) {
-                let joined = |other: &usize| {
-                    topology.links[*other]
-                        .ends
-                        .iter()
-                        .any(|far| far.node == end.node)
-                };
-                queue.extend(
-                    (0..topology.links.len())
-                        .filter(|other| found[*other].is_none() && joined(other)),
-                );
-            }
-        }
-        next += 1;
     }
-    found.into_iter().map(Option::unwrap_or_default).collect()
+    let firsts: BTreeSet<usize> = found.iter().copied().collect();
+    let number = |first: usize| firsts.range(..first).count();
+    found.into_iter().map(number).collect()
 }
 
 fn address_segment(
     topology: &mut Topology,
-    segments: &[usize],
+    of_links: &[usize],
     segment: usize,
     count: usize,
     addressing: &Addressing,
 ) {
-    let mut taken: BTreeSet<IpAddr> = topology
-        .ends()
-        .flat_map(|end| &end.addresses)
-        .map(|a| a.ip)
-        .collect();
+    let given = topology.ends().flat_map(|end| &end.addresses);
+    let mut taken: BTreeSet<IpAddr> = given.map(|address| address.ip).collect();
     let networks = networks(addressing, segment, count);
-    let order: Vec<(String, NodeKind)> = topology
-        .nodes
-        .iter()
-        .map(|node| (node.name.clone(), node.kind))
-        .collect();
-    for (name, kind) in order {
-        if kind.is_bridge() {
-            continue;
-        }
-        let own = topology
-            .links
-            .iter_mut()
-            .zip(segments)
-            .filter(|(_, of)| **of == segment)
-            .map(|(link, _)| link);
-        for link in own {
+    let Topology { nodes, links, .. } = topology;
+    for node in nodes.iter().filter(|node| !node.kind.is_bridge()) {
+        let own = links.iter_mut().zip(of_links);
+        for (link, _) in own.filter(|(_, of)| **of == segment) {
             let mtu = link.mtu_bytes;
-            for end in link.ends.iter_mut().filter(|end| end.node == name) {
-                if addressing.listed.contains(&end.device) {
-                    continue;
-                }
+            let ends = link.ends.iter_mut().filter(|end| end.node == node.name);
+            for end in ends.filter(|end| !addressing.listed.contains(&end.device)) {
                 let usable = networks
                     .iter()
                     .filter(|n| n.ip.is_ipv4() || mtu >= IPV6_MTU_MIN_BYTES);
                 end.addresses = usable
-                    .filter_map(|network| free(*network, kind, &taken))
+                    .filter_map(|network| free(*network, node.kind, &taken))
                     .collect();
                 taken.extend(end.addresses.iter().map(|address| address.ip));
             }
@@ -135,121 +104,86 @@ fn address_segment(
     }
 }
 
-/// The routes of a node: a host sends everything to the first router of its segments; a router has
-/// a route to each other network by its nearest neighbour on the way there.
-fn routes_of(topology: &Topology, node: usize, segments: &[usize]) -> Vec<Route> {
-    let node = &topology.nodes[node];
-    if node.kind == NodeKind::Host {
-        let near = segments_of(topology, &node.name, segments).into_iter();
-        let router = near
-            .flat_map(|segment| routers_in(topology, segment, segments))
-            .next();
-        return router.map(|(_, end)| defaults(end)).unwrap_or_default();
-    }
-    let own = segments_of(topology, &node.name, segments);
-    let count = segments.iter().max().map_or(0, |last| last + 1);
-    let far = (0..count).filter(|segment| !own.contains(segment));
-    far.flat_map(|segment| routes_to(topology, &node.name, segment, segments))
-        .collect()
-}
-
-/// The segments that a node is in, in the order of its links.
-fn segments_of(topology: &Topology, node: &str, segments: &[usize]) -> Vec<usize> {
-    let is_of = |index: &usize| {
-        topology.links[*index]
-            .ends
-            .iter()
-            .any(|end| end.node == node)
-    };
-    (0..topology.links.len())
-        .filter(is_of)
-        .map(|index| segments[index])
-        .collect()
-}
-
-fn routers_in<'a>(
+/// A topology with the segment of each link.
+struct Segments<'a> {
     topology: &'a Topology,
-    segment: usize,
-    segments: &[usize],
-) -> Vec<(&'a str, &'a End)> {
-    let links = topology
-        .links
-        .iter()
-        .zip(segments)
-        .filter(|(_, of)| **of == segment);
-    let ends = links.flat_map(|(link, _)| &link.ends);
-    let is_router = |end: &&End| {
-        topology
-            .node(&end.node)
-            .is_some_and(|node| node.kind == NodeKind::Router)
-    };
-    ends.filter(is_router)
-        .map(|end| (end.node.as_str(), end))
-        .collect()
+    of_links: &'a [usize],
 }
 
-/// The routes from a router to the networks of a segment.
-fn routes_to(topology: &Topology, from: &str, goal: usize, segments: &[usize]) -> Vec<Route> {
-    let mut seen = BTreeSet::from([from]);
-    let first = segments_of(topology, from, segments)
-        .into_iter()
-        .flat_map(|near| routers_in(topology, near, segments));
-    let mut queue: VecDeque<(&str, &End)> = first.collect();
-    while let Some((router, by)) = queue.pop_front() {
-        if !seen.insert(router) {
-            continue;
+impl<'a> Segments<'a> {
+    /// The routes of a node: a host sends everything to the first router of its segments; a router
+    /// has a route to each other network by its nearest neighbour on the way there.
+    fn routes(&self, node: &Node, count: usize) -> Vec<Route> {
+        let own = self.of_node(&node.name);
+        if node.kind == NodeKind::Host {
+            let router = own.into_iter().flat_map(|near| self.routers(near)).next();
+            return router.map(defaults).unwrap_or_default();
         }
-        let near = segments_of(topology, router, segments);
-        if near.contains(&goal) {
-            return routes_by(topology, by, goal, segments);
-        }
-        queue.extend(
-            near.into_iter()
-                .flat_map(|s| routers_in(topology, s, segments))
-                .map(|(next, _)| (next, by)),
-        );
+        let far = (0..count).filter(|segment| !own.contains(segment));
+        far.flat_map(|goal| self.routes_to(&node.name, goal))
+            .collect()
     }
-    Vec::new()
-}
 
-fn routes_by(topology: &Topology, by: &End, goal: usize, segments: &[usize]) -> Vec<Route> {
-    let links = topology
-        .links
-        .iter()
-        .zip(segments)
-        .filter(|(_, of)| **of == goal);
-    let addresses = links
-        .flat_map(|(link, _)| &link.ends)
-        .flat_map(|end| &end.addresses);
-    let networks: BTreeSet<Address> = addresses.map(|address| address.network()).collect();
-    let gateway = |to: Address| {
-        by.addresses
-            .iter()
-            .find(|via| via.ip.is_ipv4() == to.ip.is_ipv4())
-    };
-    networks
-        .into_iter()
-        .filter_map(|to| {
-            Some(Route {
-                to,
-                via: gateway(to)?.ip,
-            })
-        })
-        .collect()
+    /// The segments that a node is in, in the order of its links.
+    fn of_node(&self, node: &str) -> Vec<usize> {
+        let is_at = |link: &Link| link.ends.iter().any(|end| end.node == node);
+        let links = self.topology.links.iter().zip(self.of_links);
+        let own = links.filter(|(link, _)| is_at(link));
+        own.map(|(_, of)| *of).collect()
+    }
+
+    fn ends(&self, segment: usize) -> impl Iterator<Item = &'a End> + use<'a> {
+        let links = self.topology.links.iter().zip(self.of_links);
+        let own = links.filter(move |(_, of)| **of == segment);
+        own.flat_map(|(link, _)| &link.ends)
+    }
+
+    fn routers(&self, segment: usize) -> impl Iterator<Item = &'a End> + use<'a> {
+        let topology = self.topology;
+        let is_router = |node: &Node| node.kind == NodeKind::Router;
+        self.ends(segment)
+            .filter(move |end| topology.node(&end.node).is_some_and(is_router))
+    }
+
+    /// The routes from a router to the networks of a segment.
+    fn routes_to(&self, from: &str, goal: usize) -> Vec<Route> {
+        let mut seen = BTreeSet::from([from]);
+        let first = self.of_node(from).into_iter();
+        let first = first.flat_map(|near| self.routers(near));
+        let mut queue: VecDeque<(&str, &End)> = first.map(|end| (&*end.node, end)).collect();
+        while let Some((router, by)) = queue.pop_front() {
+            if !seen.insert(router) {
+                continue;
+            }
+            let near = self.of_node(router);
+            if near.contains(&goal) {
+                return self.routes_by(by, goal);
+            }
+            let next = near.into_iter().flat_map(|near| self.routers(near));
+            queue.extend(next.map(|end| (&*end.node, by)));
+        }
+        Vec::new()
+    }
+
+    fn routes_by(&self, by: &End, goal: usize) -> Vec<Route> {
+        let addresses = self.ends(goal).flat_map(|end| &end.addresses);
+        let networks: BTreeSet<Address> = addresses.map(|address| address.network()).collect();
+        let route = |to: Address| {
+            let mut own = by.addresses.iter().map(|address| address.ip);
+            let via = own.find(|via| via.is_ipv4() == to.ip.is_ipv4())?;
+            Some(Route { to, via })
+        };
+        networks.into_iter().filter_map(route).collect()
+    }
 }
 
 /// Default routes by the addresses of a router's device.
 fn defaults(end: &End) -> Vec<Route> {
     let mut routes: Vec<Route> = Vec::new();
     for via in end.addresses.iter().map(|address| address.ip) {
-        if !routes
-            .iter()
-            .any(|route| route.via.is_ipv4() == via.is_ipv4())
-        {
-            routes.push(Route {
-                to: everything(via.is_ipv4()),
-                via,
-            });
+        let to = everything(via.is_ipv4());
+        if routes.iter().all(|route| route.to != to) {
+            routes.push(Route { to, via });
         }
     }
     routes
@@ -257,14 +191,9 @@ fn defaults(end: &End) -> Vec<Route> {
 
 /// The network of all addresses.
 pub fn everything(is_v4: bool) -> Address {
-    let ip = if is_v4 {
-        IpAddr::from(Ipv4Addr::UNSPECIFIED)
-    } else {
-        Ipv6Addr::UNSPECIFIED.into()
-    };
-    Address {
-        ip,
-        prefix_length: 0,
+    match is_v4 {
+        true => Address::new(Ipv4Addr::UNSPECIFIED, 0),
+        false => Address::new(Ipv6Addr::UNSPECIFIED, 0),
     }
 }
 
@@ -274,19 +203,12 @@ fn networks(addressing: &Addressing, segment: usize, count: usize) -> Vec<Addres
     let mut v4 = addressing.subnet.network();
     if let (IpAddr::V4(base), 2..) = (v4.ip, count) {
         let ip = Ipv4Addr::from_bits(base.to_bits().wrapping_add(u32::from(number) << 8));
-        v4 = Address {
-            ip: ip.into(),
-            prefix_length: 24,
-        };
+        v4 = Address::new(ip, 24);
     }
-    let v6 = Address {
-        ip: Ipv6Addr::new(0xfd00, 0, 0, number, 0, 0, 0, 0).into(),
-        prefix_length: 64,
-    };
-    if addressing.ipv6 {
-        vec![v4, v6]
-    } else {
-        vec![v4]
+    let v6 = Address::new(Ipv6Addr::new(0xfd00, 0, 0, number, 0, 0, 0, 0), 64);
+    match addressing.ipv6 {
+        true => vec![v4, v6],
+        false => vec![v4],
     }
 }
 

@@ -1,6 +1,7 @@
 //! The labs that are part of the program, as the text of lab files.
 
 use bitcost_model::Invalid;
+use bitcost_model::near::near_or_all;
 
 /// The size of a preset that comes in several sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +63,16 @@ pub const PRESETS: &[Preset] = &[
 ];
 
 impl Preset {
+    /// The preset of this name, which a user wrote.
+    ///
+    /// # Errors
+    /// A sentence with the names that there are.
+    pub fn named(name: &str) -> Result<&'static Preset, Invalid> {
+        let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        let unknown = || Invalid(format!("unknown lab `{name}`{}", near_or_all(name, &names)));
+        Preset::find(name).ok_or_else(unknown)
+    }
+
     /// The preset of this name.
     pub fn find(name: &str) -> Option<&'static Preset> {
         PRESETS.iter().find(|preset| preset.name == name)

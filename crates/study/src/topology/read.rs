@@ -5,8 +5,9 @@ use std::net::IpAddr;
 
 use toml_edit::{Document, Item, Value};
 
+use super::KINDS;
 use super::fill::{Addressing, everything, fill};
-use super::presets::{PRESETS, Preset};
+use super::presets::Preset;
 use super::quantity;
 use crate::error::StudyError;
 use crate::keys::{LAB_FILE, LINK, SHAPING};
@@ -15,8 +16,11 @@ use bitcost_model::Invalid;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::shaping::{DelayBackend, Shaper, Shaping};
 use bitcost_model::topology::{
-    Address, At, End, Link, Napi, Node, NodeKind, Problem, Route, Topology, check_count,
+    Address, At, End, Link, Napi, Node, Problem, Route, Topology, check_count,
 };
+
+/// What else than a preset may be named, as the end of an error.
+pub const OR_FILE: &str = ", or the path of a lab file (.toml) or of a MiniEdit file (.mn)";
 
 /// The MTU of links that give none, in bytes.
 const MTU_BYTES: u32 = 1500;
@@ -126,10 +130,9 @@ fn with_document<T>(
 /// # Errors
 /// A sentence where there is no such preset, or the MTU is not possible.
 pub fn preset(name: &str, mtu_bytes: u32, napi: Napi) -> Result<Topology, Invalid> {
-    let napi = if napi == Napi::Inline {
-        "inline"
-    } else {
-        "threaded"
+    let napi = match napi {
+        Napi::Inline => "inline",
+        Napi::Threaded => "threaded",
     };
     let text = format!("topology = \"{name}\"\nmtu_bytes = {mtu_bytes}\nnapi = \"{napi}\"\n");
     Ok(parse(name, &text)?)
@@ -141,16 +144,8 @@ pub fn wire(mtu_bytes: u32, napi: Napi) -> Topology {
 }
 
 fn from_preset(section: &Section, name: &str) -> Result<Draft, StudyError> {
-    let Some(preset) = Preset::find(name) else {
-        let names = PRESETS.iter().map(|preset| preset.name);
-        let all: Vec<&str> = names.clone().collect();
-        let message = format!(
-            "unknown topology `{name}`{}; allowed: {}, or the path of a lab file (.toml) or of a MiniEdit file (.mn)",
-            did_you_mean(name, names),
-            all.join(", ")
-        );
-        return Err(section.error_at("topology", message));
-    };
+    let preset =
+        Preset::named(name).map_err(|Invalid(why)| section.error_at("topology", why + OR_FILE))?;
     let size = LAB_FILE.whole(section, "size")?;
     let text = preset
         .text(size)
@@ -172,13 +167,7 @@ fn from_preset(section: &Section, name: &str) -> Result<Draft, StudyError> {
 impl Draft {
     fn read(&mut self, section: &Section) -> Result<(), StudyError> {
         check_size(section)?;
-        let kinds = [
-            ("hosts", NodeKind::Host),
-            ("switches", NodeKind::Switch),
-            ("routers", NodeKind::Router),
-            ("wires", NodeKind::Wire),
-        ];
-        for (key, kind) in kinds {
+        for (key, kind) in KINDS {
             for (name, offset) in names(section, key)? {
                 self.places.insert(At::Node(name.clone()), offset);
                 self.topology.nodes.push(Node {
@@ -303,23 +292,11 @@ impl Draft {
 
     /// The end with this device, named as a key or in a list.
     fn end(&mut self, section: &Section, device: &str) -> Result<&mut End, StudyError> {
-        let names: Vec<String> = self.topology.ends().map(|end| end.device.clone()).collect();
-        let mut ends = self
-            .topology
-            .links
-            .iter_mut()
-            .flat_map(|link| &mut link.ends);
-        ends.find(|end| end.device == device).ok_or_else(|| {
-            let hint = did_you_mean(device, names.iter().map(String::as_str));
-            section.error_at(
-                device,
-                format!(
-                    "unknown device `{}`{hint}; there are: {}",
-                    device.escape_debug(),
-                    names.join(", ")
-                ),
-            )
-        })
+        let known = self.topology.named_end(device).map(|_| ());
+        known.map_err(|why| section.error_at(device, why))?;
+        let mut ends = self.topology.ends_mut();
+        let end = ends.find(|end| end.device == device);
+        end.ok_or_else(|| section.error_at(device, "unknown device"))
     }
 
     fn addresses(&mut self, section: &Section) -> Result<(), StudyError> {
@@ -374,25 +351,13 @@ impl Draft {
                     via,
                 });
             }
-            let names: Vec<String> = self
-                .topology
-                .nodes
-                .iter()
-                .map(|node| node.name.clone())
-                .collect();
-            let Some(node) = self
-                .topology
-                .nodes
-                .iter_mut()
-                .find(|node| node.name == name)
-            else {
-                let hint = did_you_mean(name, names.iter().map(String::as_str));
-                return Err(section.error_at(
-                    name,
-                    format!("unknown node `{}`{hint}", name.escape_debug()),
-                ));
+            let nodes = &mut self.topology.nodes;
+            let Some(place) = nodes.iter().position(|node| node.name == name) else {
+                let hint = did_you_mean(name, nodes.iter().map(|node| node.name.as_str()));
+                let shown = name.escape_debug();
+                return Err(section.error_at(name, format!("unknown node `{shown}`{hint}")));
             };
-            node.routes = routes;
+            nodes[place].routes = routes;
             self.addressing.routed.insert(name.to_owned());
         }
         Ok(())
@@ -424,10 +389,7 @@ fn check_size(section: &Section) -> Result<(), StudyError> {
         Some(Item::ArrayOfTables(tables)) => tables.len(),
         _ => 0,
     };
-    let nodes = ["hosts", "switches", "routers", "wires"]
-        .map(length)
-        .into_iter()
-        .fold(0, usize::saturating_add);
+    let nodes = KINDS.iter().map(|(key, _)| length(key)).sum();
     check_count(nodes, length("link")).map_err(|message| section.error(message))
 }
 
@@ -446,7 +408,8 @@ fn names(section: &Section, key: &str) -> Result<Vec<(String, usize)>, StudyErro
 pub(super) fn address(text: &str) -> Option<Address> {
     let (ip, length) = text.split_once('/')?;
     let (ip, prefix_length): (IpAddr, u8) = (ip.trim().parse().ok()?, length.trim().parse().ok()?);
-    (prefix_length <= if ip.is_ipv4() { 32 } else { 128 }).then_some(Address { ip, prefix_length })
+    (prefix_length <= if ip.is_ipv4() { 32 } else { 128 })
+        .then_some(Address::new(ip, prefix_length))
 }
 
 /// Changes a shaping by the keys of a table.

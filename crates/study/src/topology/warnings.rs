@@ -28,6 +28,15 @@ pub struct Warning {
     pub message: String,
 }
 
+impl Warning {
+    fn new(name: &'static str, message: impl Into<String>) -> Warning {
+        Warning {
+            name,
+            message: message.into(),
+        }
+    }
+}
+
 /// The facts that are known in addition to the lab.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ground<'a> {
@@ -63,27 +72,19 @@ pub fn warnings(topology: &Topology, ground: &Ground<'_>) -> Vec<Warning> {
 
 /// The paths that are checked, both directions of each pair of hosts.
 fn paths<'a>(topology: &'a Topology, ground: &Ground<'_>) -> Vec<Path<'a>> {
-    if let Some((sender, receiver)) = ground.ends {
-        return [
-            topology.path(sender, receiver),
-            topology.path(receiver, sender),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-    }
-    let hosts: Vec<&str> = topology
-        .hosts()
-        .map(|host| host.name.as_str())
-        .take(HOSTS_MAX)
-        .collect();
-    let pairs = hosts.iter().flat_map(|from| {
-        hosts
-            .iter()
-            .filter(move |to| *to != from)
-            .map(move |to| (*from, *to))
-    });
+    let hosts: Vec<&str> = match ground.ends {
+        Some((sender, receiver)) => vec![sender, receiver],
+        None => topology
+            .hosts()
+            .map(|host| host.name.as_str())
+            .take(HOSTS_MAX)
+            .collect(),
+    };
+    let pairs = hosts
+        .iter()
+        .flat_map(|from| hosts.iter().map(move |to| (*from, *to)));
     pairs
+        .filter(|(from, to)| from != to)
         .filter_map(|(from, to)| topology.path(from, to))
         .collect()
 }
@@ -122,10 +123,7 @@ fn cpus(topology: &Topology, ground: &Ground<'_>) -> Option<Warning> {
         "{emulator} runs on the CPUs of the ends, {cpus} for the three: its CPU time is in their \
          figures, and it is late when they are busy. Use a machine with 3 CPUs or more, or rates that leave it time"
     );
-    Some(Warning {
-        name: "emulator-cpus",
-        message,
-    })
+    Some(Warning::new("emulator-cpus", message))
 }
 
 fn queue(end: &End, rate_bps: u64, packet_bytes: u64) -> Option<Warning> {
@@ -157,10 +155,7 @@ fn queue(end: &End, rate_bps: u64, packet_bytes: u64) -> Option<Warning> {
          bytes{super_packets}. Give it queue_limit = \"{remedy}\"",
         show_time(end.egress.delay_us),
     );
-    is_short.then_some(Warning {
-        name: "queue-limit",
-        message,
-    })
+    is_short.then_some(Warning::new("queue-limit", message))
 }
 
 /// A burst that is shorter than the data of one kernel tick, or than a super-packet.
@@ -184,10 +179,7 @@ fn burst(end: &End) -> Option<Warning> {
         show_rate(rate),
         1000 / TICKS_PER_S
     );
-    (burst < of_tick || !cut.is_empty()).then_some(Warning {
-        name: "burst",
-        message,
-    })
+    (burst < of_tick || !cut.is_empty()).then_some(Warning::new("burst", message))
 }
 
 /// A delay in one direction only, which is mistaken for a round trip.
@@ -206,10 +198,7 @@ fn one_way(path: &Path<'_>) -> Option<Warning> {
         "the delay of {whole} is set in one direction only, at {device}: the round trip is {whole}, one way takes {whole} \
          and the other nothing. A path with that round trip has {half} each way; write that if it is meant"
     );
-    Some(Warning {
-        name: "one-way-delay",
-        message,
-    })
+    Some(Warning::new("one-way-delay", message))
 }
 
 /// A socket buffer that is smaller than the bandwidth-delay product of the path.
@@ -220,46 +209,42 @@ fn buffers(path: &Path<'_>, conditions: &Conditions, usual: Option<[u64; 2]>) ->
     else {
         return Vec::new();
     };
-    let asked = [
-        conditions.send_buffer_bytes,
-        conditions.receive_buffer_bytes,
-    ];
-    let sysctls = [
-        ("net.ipv4.tcp_wmem", Role::Sender),
-        ("net.ipv4.tcp_rmem", Role::Receiver),
-    ];
-    let names = [
-        ("send", "send_buffer_bytes"),
-        ("receive", "receive_buffer_bytes"),
+    let sockets = [
+        (
+            "send",
+            conditions.send_buffer_bytes,
+            "net.ipv4.tcp_wmem",
+            Role::Sender,
+        ),
+        (
+            "receive",
+            conditions.receive_buffer_bytes,
+            "net.ipv4.tcp_rmem",
+            Role::Receiver,
+        ),
     ];
     let mut warnings = Vec::new();
-    for (index, (sysctl, role)) in sysctls.into_iter().enumerate() {
-        let fixed = asked[index].map(u64::from);
-        let room = fixed
-            .or_else(|| {
-                most_of(
-                    &conditions.host_settings,
-                    sysctl,
-                    conditions.direction.role_of(role),
-                )
-            })
+    for (index, (name, asked, sysctl, role)) in sockets.into_iter().enumerate() {
+        let host = conditions.direction.role_of(role);
+        let room = asked
+            .map(u64::from)
+            .or_else(|| most_of(&conditions.host_settings, sysctl, host))
             .or_else(|| Some(usual?[index]));
         let Some(room) = room.filter(|room| *room < bdp) else {
             continue;
         };
-        let (name, setting) = names[index];
         let message = format!(
             "the {name} buffer holds at most {room} bytes, less than the bandwidth-delay product of {bdp} bytes \
              ({} × {}): it limits the rate to {} Mbit/s. Write tcp_buffers = \"8 bdp\", or a larger {}",
             show_rate(path.rate_bps().unwrap_or_default()),
             show_time(path.rtt_us()),
             room * 8 / path.rtt_us().max(1),
-            if fixed.is_some() { setting } else { sysctl },
+            match asked {
+                Some(_) => format!("{name}_buffer_bytes"),
+                None => sysctl.to_owned(),
+            },
         );
-        warnings.push(Warning {
-            name: "buffers",
-            message,
-        });
+        warnings.push(Warning::new("buffers", message));
     }
     warnings
 }
@@ -291,10 +276,7 @@ fn pacing(conditions: &Conditions) -> Option<Warning> {
         conditions.pacing == Pacing::Kernel && conditions.workload.is_datagram() && !has_fq;
     let message = "the kernel paces datagrams only by the queueing discipline fq, which is not requested, and reports \
                    nothing where it cannot: request qdisc = \"sender: fq\", or pacing = \"sender\"";
-    is_ineffective.then(|| Warning {
-        name: "pacing-without-fq",
-        message: message.to_owned(),
-    })
+    is_ineffective.then(|| Warning::new("pacing-without-fq", message))
 }
 
 #[cfg(test)]

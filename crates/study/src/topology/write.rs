@@ -2,20 +2,16 @@
 
 use std::fmt::Write as _;
 
+use super::KINDS;
 use bitcost_model::shaping::{DelayBackend, Shaper, Shaping};
 use bitcost_model::shaping::{show_limit, show_rate, show_share, show_time};
-use bitcost_model::topology::{End, Napi, Node, NodeKind, Topology};
+use bitcost_model::topology::{End, Napi, Node, Topology};
 
 /// The complete text of a lab file: names of devices are written only where they differ from the
 /// default names.
 pub fn to_toml(topology: &Topology) -> String {
     let mut text = String::new();
-    for (key, kind) in [
-        ("hosts", NodeKind::Host),
-        ("switches", NodeKind::Switch),
-        ("routers", NodeKind::Router),
-        ("wires", NodeKind::Wire),
-    ] {
+    for (key, kind) in KINDS {
         let of_kind = topology
             .nodes
             .iter()
@@ -47,17 +43,9 @@ pub fn to_toml(topology: &Topology) -> String {
         let _ = writeln!(text, "gro_off = [{}]", gro_off.join(", "));
     }
     links(topology, &mut text);
-    let shaped: Vec<&End> = topology
-        .ends()
-        .filter(|end| !end.egress.is_nothing())
-        .collect();
-    for end in shaped {
-        let _ = write!(
-            text,
-            "\n[egress.{}]\n{}",
-            key(&end.device),
-            shaping(&end.egress)
-        );
+    for end in topology.ends().filter(|end| !end.egress.is_nothing()) {
+        let (device, shaping) = (key(&end.device), shaping(&end.egress));
+        let _ = write!(text, "\n[egress.{device}]\n{shaping}");
     }
     addresses(topology, &mut text);
     for node in topology.nodes.iter().filter(|node| !node.kind.is_bridge()) {
@@ -98,37 +86,27 @@ fn links(topology: &Topology, text: &mut String) {
 }
 
 fn shaping(shaping: &Shaping) -> String {
-    let shares = [
-        ("loss", shaping.loss_ppm),
-        ("reorder", shaping.reorder_ppm),
-        ("duplicate", shaping.duplicate_ppm),
-    ];
-    let times = [("delay", shaping.delay_us), ("jitter", shaping.jitter_us)];
+    let time = |us: u64| (us > 0).then(|| show_time(us));
+    let share = |ppm: u32| (ppm > 0).then(|| show_share(ppm));
     let rows = [
-        shaping.rate_bps.map(|rate| ("rate", show_rate(rate))),
-        shaping
-            .burst_bytes
-            .map(|burst| ("burst", format!("{burst} B"))),
-        (shaping.shaper == Shaper::Htb).then(|| ("shaper", "htb".to_owned())),
+        ("rate", shaping.rate_bps.map(show_rate)),
+        (
+            "burst",
+            shaping.burst_bytes.map(|burst| format!("{burst} B")),
+        ),
+        (
+            "shaper",
+            (shaping.shaper == Shaper::Htb).then(|| "htb".to_owned()),
+        ),
+        ("delay", time(shaping.delay_us)),
+        ("jitter", time(shaping.jitter_us)),
+        ("loss", share(shaping.loss_ppm)),
+        ("reorder", share(shaping.reorder_ppm)),
+        ("duplicate", share(shaping.duplicate_ppm)),
+        ("queue_limit", shaping.queue_limit.map(show_limit)),
     ];
-    let times = times
-        .into_iter()
-        .filter(|(_, us)| *us > 0)
-        .map(|(name, us)| (name, show_time(us)));
-    let shares = shares
-        .into_iter()
-        .filter(|(_, ppm)| *ppm > 0)
-        .map(|(name, ppm)| (name, show_share(ppm)));
-    let limit = shaping
-        .queue_limit
-        .map(|limit| ("queue_limit", show_limit(limit)));
-    let all = rows
-        .into_iter()
-        .flatten()
-        .chain(times)
-        .chain(shares)
-        .chain(limit);
-    all.map(|(name, value)| format!("{name} = \"{value}\"\n"))
+    rows.into_iter()
+        .filter_map(|(name, value)| Some(format!("{name} = \"{}\"\n", value?)))
         .collect()
 }
 

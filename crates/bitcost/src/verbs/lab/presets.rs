@@ -1,6 +1,5 @@
 //! `bitcost lab presets`: the embedded labs, listed or printed.
 
-use bitcost_model::near::did_you_mean;
 use bitcost_study::topology::{PRESETS, Preset};
 
 use crate::failure::Failure;
@@ -23,14 +22,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .iter()
             .try_for_each(|preset| output::line(&format!("{:<9} {}", preset.name, preset.about)));
     };
-    let names = PRESETS.iter().map(|preset| preset.name);
-    let preset = Preset::find(name).ok_or_else(|| {
-        let all: Vec<&str> = names.clone().collect();
-        Failure::Usage(format!(
-            "unknown lab `{name}`{}; allowed: {}",
-            did_you_mean(name, names),
-            all.join(", ")
-        ))
-    })?;
+    let preset = Preset::named(name)?;
     output::print(&preset.text(arguments.size)?)
 }

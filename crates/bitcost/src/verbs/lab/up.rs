@@ -8,7 +8,7 @@ use bitcost_execute::labs::{self, NamedLab};
 use bitcost_lab::registry::{Asked, Claim, Description, Outcome};
 use bitcost_lab::state::State;
 use bitcost_lab::{Lab, NapiState, Topology};
-use bitcost_model::near::did_you_mean;
+use bitcost_model::Invalid;
 use bitcost_model::shaping::Shaping;
 
 use super::{detached, hints};
@@ -101,9 +101,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let emulate = arguments.emulated(&topology)?;
     if arguments.bare {
-        let links = topology.links.iter_mut();
-        links
-            .flat_map(|link| &mut link.ends)
+        topology
+            .ends_mut()
             .for_each(|end| end.egress = Shaping::default());
     }
     hints::say(&topology, arguments.hints);
@@ -177,23 +176,17 @@ fn change(lab: &Lab, description: &mut Description, wanted: &[(String, Shaping)]
 impl Arguments {
     /// The devices whose links get a link emulator where one is needed for delays.
     fn emulated(&self, topology: &Topology) -> Result<Vec<String>, Failure> {
-        let devices = || topology.ends().map(|end| end.device.as_str());
         let delayed = topology.ends().filter(|end| end.egress.needs_emulator());
         let mut emulated: Vec<String> = delayed.map(|end| end.device.clone()).collect();
         for device in &self.emulate {
-            match device.as_str() {
-                ALL => emulated.extend(devices().map(str::to_owned)),
-                device if devices().any(|known| known == device) => {
-                    emulated.push(device.to_owned())
-                }
-                device => {
-                    return Err(Failure::Usage(format!(
-                        "--emulate: unknown device `{device}`{}; allowed: {ALL}, {}",
-                        did_you_mean(device, devices()),
-                        devices().collect::<Vec<_>>().join(", ")
-                    )));
-                }
+            if device == ALL {
+                emulated.extend(topology.ends().map(|end| end.device.clone()));
+                continue;
             }
+            topology
+                .named_end(device)
+                .map_err(|Invalid(why)| Failure::Usage(format!("--emulate: {why}, or {ALL}")))?;
+            emulated.push(device.clone());
         }
         Ok(emulated)
     }

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use bitcost_execute::echo::Requests;
 use bitcost_lab::registry::Description;
-use bitcost_lab::{NodeKind, Topology, link_line};
+use bitcost_lab::{NodeKind, Topology};
 use bitcost_model::near::did_you_mean;
 use bitcost_model::units::counted;
 
@@ -26,14 +26,10 @@ const COMMANDS: &[(&str, &str)] = &[
         "NODE PROGRAM …",
         "runs a program in a node, such as h1 ping -c 3 h2",
     ),
-    ("nodes", "lists the nodes"),
-    ("links", "lists the links, with what each does to packets"),
     (
-        "net",
-        "lists the devices of each node, and where each leads",
+        "show",
+        "draws the lab as it now is, with its changes; also nodes, links, net and dump",
     ),
-    ("dump", "lists the nodes with their kinds and addresses"),
-    ("show", "draws the lab as it now is, with its changes"),
     (
         "set DEVICE KEY=VALUE …",
         "changes a link, such as set s1-eth2 delay=20ms",
@@ -62,11 +58,7 @@ pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure
     match word {
         "exit" | "quit" => return Ok(Next::End),
         "help" | "?" => output::print(&help())?,
-        "nodes" => output::line(&names(topology))?,
-        "links" => output::print(&links(topology))?,
-        "net" => output::print(&net(topology))?,
-        "dump" => output::print(&dump(topology))?,
-        "show" => output::print(&show::text(&lab))?,
+        "show" | "nodes" | "links" | "net" | "dump" => output::print(&show::text(&lab))?,
         "set" => set::apply(&lab, &split(rest)?)?,
         "pingall" => shell.ping_all()?,
         "test" => shell.test(&split(rest)?)?,
@@ -88,7 +80,7 @@ fn unknown_command(word: &str, topology: &Topology) -> String {
     let nodes = topology.nodes.iter().map(|node| node.name.as_str());
     let known: Vec<&str> = commands.chain(nodes).collect();
     format!(
-        "`{word}` is neither a command nor a node{}; help lists the commands, nodes the nodes",
+        "`{word}` is neither a command nor a node{}; help lists the commands, show the nodes",
         did_you_mean(word, known)
     )
 }
@@ -103,52 +95,6 @@ fn help() -> String {
         .iter()
         .map(|(usage, about)| format!("{usage:<width$}  {about}\n"));
     lines.collect()
-}
-
-fn names(topology: &Topology) -> String {
-    let names: Vec<&str> = topology
-        .nodes
-        .iter()
-        .map(|node| node.name.as_str())
-        .collect();
-    names.join(" ")
-}
-
-fn links(topology: &Topology) -> String {
-    let lines = topology.links.iter().map(|link| {
-        let [near, far] = &link.ends;
-        format!("{}\n", link_line(near, far))
-    });
-    lines.collect()
-}
-
-fn net(topology: &Topology) -> String {
-    let mut text = String::new();
-    for node in &topology.nodes {
-        text += &node.name;
-        for [near, far] in topology.links.iter().map(|link| &link.ends) {
-            for (own, peer) in [(near, far), (far, near)] {
-                if own.node == node.name {
-                    text += &format!(" {}:{}", own.device, peer.device);
-                }
-            }
-        }
-        text.push('\n');
-    }
-    text
-}
-
-fn dump(topology: &Topology) -> String {
-    let mut text = String::new();
-    for node in &topology.nodes {
-        text += &format!("{}  {}", node.name, node.kind.name());
-        for end in topology.ends().filter(|end| end.node == node.name) {
-            let addresses = end.addresses.iter().map(|address| format!(" {address}"));
-            text += &format!("  {}{}", end.device, addresses.collect::<String>());
-        }
-        text.push('\n');
-    }
-    text
 }
 
 /// A lab in which commands run programs.
