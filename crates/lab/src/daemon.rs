@@ -12,9 +12,10 @@ use bitcost_model::shaping::Shaping;
 
 use crate::LabError;
 use crate::build::{Network, build, isolate};
+use crate::memory_file::MemoryFile;
 use crate::processes::Processes;
 use crate::protocol::{Answer, Order, Ready, Request};
-use crate::state::{Change, State, StateFile};
+use crate::state::{Change, State};
 
 /// Runs the daemon; to be called first of all in `main`, while there is one thread.
 ///
@@ -54,7 +55,7 @@ fn unreadable(error: serde_json::Error) -> LabError {
 struct Held {
     network: Network,
     /// Where other processes may enter the lab: its present state, in memory and in its file.
-    state: Option<(StateFile, State)>,
+    state: Option<(MemoryFile, State)>,
     _programs: Option<Processes>,
 }
 
@@ -88,7 +89,7 @@ impl Held {
             });
         }
         state.topology = self.network.topology().clone();
-        file.write(state)?;
+        state.write(file)?;
         Ok(notes)
     }
 }
@@ -111,7 +112,8 @@ fn hold(line: &str) -> Result<(Held, Ready), LabError> {
     }
     let programs = Processes::start(Path::new("/proc/self/exe"))?;
     ready.init_pid = Some(programs.first_pid);
-    let mut file = StateFile::new()?;
+    let mut file = MemoryFile::new("bitcost-lab")
+        .map_err(|error| LabError::build("make the file of the lab's state", &error))?;
     ready.state_fd = Some(file.fd());
     let state = State {
         topology: request.topology,
@@ -119,7 +121,7 @@ fn hold(line: &str) -> Result<(Held, Ready), LabError> {
         ready: ready.clone(),
         machine: bitcost_sys::process::host_name(),
     };
-    file.write(&state)?;
+    state.write(&mut file)?;
     let held = Held {
         network,
         state: Some((file, state)),

@@ -2,15 +2,14 @@
 //! the daemon connects them.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::emulator::{Device, Emulator, Handle, Limit, Report, Settings};
+use crate::emulator::{Device, Emulator, Handle, Report, Settings};
 use bitcost_model::counters::LinkEmulator;
 use bitcost_model::shaping::{PPM, QueueLimit, Shaping};
 use bitcost_model::topology::{End, Link};
@@ -18,6 +17,7 @@ use bitcost_sys::namespace::{Kind, current, enter, unshare};
 use bitcost_sys::netlink::{Netns, Rtnl, VethPair};
 
 use crate::LabError;
+use crate::memory_file::MemoryFile;
 
 /// Packets that may be queued for the receiving endpoint of a link.
 const QUEUE_PACKETS: u32 = 10_000;
@@ -48,29 +48,21 @@ const APPLY_LIMIT: Duration = Duration::from_secs(2);
 /// emulator's thread formats its own alone.
 #[derive(Debug)]
 struct Sheet {
-    file: File,
+    file: MemoryFile,
     directions: BTreeMap<String, String>,
-    writings: u64,
 }
 
 impl Sheet {
-    /// Writes both directions of an emulator, together with the latest counters of the others. The
-    /// first and the last line of a complete file are the same number.
+    /// Writes both directions of an emulator, together with the latest counters of the others.
     fn write(&mut self, devices: &[String; 2], report: &Report) {
         let directions = report.directions.iter().zip(report.rates_bps);
         for (device, (counters, rate_bps)) in devices.iter().zip(directions) {
             let reading = counters.reading(device, report.cpu_ns, rate_bps);
             self.directions.insert(device.clone(), reading.part());
         }
-        self.writings += 1;
         let directions: Vec<&str> = self.directions.values().map(String::as_str).collect();
-        let directions = LinkEmulator::line_of(&directions);
-        let text = format!("{number}\n{directions}\n{number}\n", number = self.writings);
         // Memory suffices for so little; a reader ignores a file with an old end.
-        let _ = self
-            .file
-            .write_all_at(text.as_bytes(), 0)
-            .and_then(|()| self.file.set_len(text.len() as u64));
+        let _ = self.file.write(&LinkEmulator::line_of(&directions));
     }
 }
 
@@ -86,11 +78,9 @@ impl EmulatedLinks {
         // Its devices must send nothing themselves. Without IPv6 in the kernel there is nothing to
         // turn off.
         let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-        let file = bitcost_sys::process::memory_file("bitcost-emulators").map_err(failed)?;
         let sheet = Arc::new(Mutex::new(Sheet {
-            file,
+            file: MemoryFile::new("bitcost-emulators").map_err(failed)?,
             directions: BTreeMap::new(),
-            writings: 0,
         }));
         Ok(EmulatedLinks {
             namespace,
@@ -105,7 +95,7 @@ impl EmulatedLinks {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .file
-            .as_raw_fd()
+            .fd()
     }
 
     /// Makes the devices of a link: each endpoint has its peer, of the same name, in the emulators'
@@ -145,11 +135,8 @@ impl EmulatedLinks {
         self.enter()?;
         let mut rtnl = Rtnl::open()?;
         let mut device = |end: &End| {
-            let index = rtnl.link(&end.device)?.index;
-            Ok::<_, LabError>(Device {
-                index,
-                mtu_bytes: link.mtu_bytes,
-            })
+            let (index, mtu_bytes) = (rtnl.link(&end.device)?.index, link.mtu_bytes);
+            Ok::<_, LabError>(Device { index, mtu_bytes })
         };
         let devices = [device(&link.ends[0])?, device(&link.ends[1])?];
         let settings = link.ends.each_ref().map(|end| settings(&end.egress));
@@ -271,15 +258,11 @@ pub(crate) fn carries(link: &Link, asked: &[String]) -> bool {
 
 /// The shaping of a direction with another limit of its queue, if it is emulated.
 pub(crate) fn limited(shaping: &Shaping, limit: Option<QueueLimit>) -> Shaping {
-    let queue_limit = if shaping.needs_emulator() {
-        limit.or(shaping.queue_limit)
-    } else {
-        shaping.queue_limit
-    };
-    Shaping {
-        queue_limit,
-        ..shaping.clone()
+    let mut limited = shaping.clone();
+    if shaping.needs_emulator() {
+        limited.queue_limit = limit.or(shaping.queue_limit);
     }
+    limited
 }
 
 /// The emulator's settings. The kernel handles a direction that only has a rate or a queue.
@@ -288,11 +271,6 @@ fn settings(shaping: &Shaping) -> Settings {
         return Settings::default();
     }
     let share = |ppm: u32| f64::from(ppm) / f64::from(PPM);
-    let limit = shaping.room().map(|room| match room {
-        QueueLimit::Packets(most) => Limit::Packets(most.into()),
-        QueueLimit::Segments(most) => Limit::Segments(most.into()),
-        QueueLimit::Bytes(most) => Limit::Bytes(most),
-    });
     Settings {
         delay_ns: shaping.delay_us * 1000,
         jitter_ns: shaping.jitter_us * 1000,
@@ -300,6 +278,6 @@ fn settings(shaping: &Shaping) -> Settings {
         duplicate: share(shaping.duplicate_ppm),
         reorder: share(shaping.reorder_ppm),
         rate_bps: shaping.rate_bps,
-        limit,
+        limit: shaping.room(),
     }
 }

@@ -19,6 +19,7 @@
 //! | entry | entering a lab that another process holds |
 //! | names | the nodes' names in `/etc/hosts` |
 //! | state | what a running lab does now, and what was changed |
+//! | memory_file | a file that other processes read while it is written |
 //! | inside | the lab in one of whose nodes this process is |
 //! | drawing | a lab drawn as text |
 //! | diagnose | why namespaces are impossible here, and what to do |
@@ -37,6 +38,7 @@ pub mod emulator;
 mod entry;
 mod error;
 pub mod inside;
+mod memory_file;
 mod names;
 mod napi;
 mod node;
@@ -48,7 +50,7 @@ pub mod state;
 
 pub use bitcost_model::topology::{Address, End, Link, Napi, Node, NodeKind, Topology};
 pub use controller::{DAEMON_VERB, Lab};
-pub use drawing::{draw, link_line};
+pub use drawing::draw;
 pub use entry::Entry;
 pub use error::LabError;
 pub use inside::Inside;

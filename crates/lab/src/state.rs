@@ -1,10 +1,7 @@
 //! The present state of a running lab: a file in memory, which the daemon writes after each change
 //! and which processes in the lab's nodes read.
 
-use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,6 +10,7 @@ use bitcost_model::topology::Topology;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
+use crate::memory_file::MemoryFile;
 use crate::protocol::Ready;
 
 /// The present state of a running lab.
@@ -45,39 +43,14 @@ pub struct Change {
 const READINGS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The file, as the daemon writes it.
-#[derive(Debug)]
-pub(crate) struct StateFile {
-    file: File,
-    writings: u64,
-}
-
-impl StateFile {
-    pub(crate) fn new() -> Result<StateFile, LabError> {
-        let file = bitcost_sys::process::memory_file("bitcost-lab")
-            .map_err(|error| LabError::build("make the file of the lab's state", &error))?;
-        Ok(StateFile { file, writings: 0 })
-    }
-
-    /// The number of its file descriptor.
-    pub(crate) fn fd(&self) -> i32 {
-        self.file.as_raw_fd()
-    }
-
-    /// Writes the state. The first and the last line of a complete file are the same number.
-    pub(crate) fn write(&mut self, state: &State) -> Result<(), LabError> {
-        self.writings += 1;
-        let cannot = |error: io::Error| LabError::build("write the lab's state", &error);
-        let json = serde_json::to_string(state).map_err(|error| cannot(error.into()))?;
-        let text = format!("{number}\n{json}\n{number}\n", number = self.writings);
-        self.file
-            .write_all_at(text.as_bytes(), 0)
-            .and_then(|()| self.file.set_len(text.len() as u64))
-            .map_err(cannot)
-    }
-}
-
 impl State {
+    /// Writes it to the file.
+    pub(crate) fn write(&self, file: &mut MemoryFile) -> Result<(), LabError> {
+        let json = serde_json::to_string(self).map_err(io::Error::from);
+        let written = json.and_then(|json| file.write(&json));
+        written.map_err(|error| LabError::build("write the lab's state", &error))
+    }
+
     /// Reads the file at this path.
     ///
     /// # Errors

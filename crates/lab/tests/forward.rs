@@ -8,7 +8,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bitcost_lab::emulator::{Counters, Device, Emulator, Handle, Limit, Settings};
+use bitcost_lab::emulator::{Counters, Device, Emulator, Handle, Settings};
+use bitcost_model::shaping::QueueLimit;
 use bitcost_sys::socket::{SO_SNDBUF, SO_SNDBUFFORCE};
 use bitcost_testkit::gap::{DEVICE, Gap};
 
@@ -266,7 +267,7 @@ fn what_the_ring_drops_is_counted() {
 
 fn a_short_queue_drops_and_says_so() {
     let short = Settings {
-        limit: Some(Limit::Packets(10)),
+        limit: Some(QueueLimit::Packets(10)),
         ..held(200)
     };
     let path = Path::new(MTU_BYTES, [short, held(0)]);

@@ -1,7 +1,8 @@
 //! The schedule in virtual time: when packets depart, which are dropped, and the frequency of
 //! random losses.
 
-use bitcost_lab::emulator::{Limit, Schedule, Settings, Size};
+use bitcost_lab::emulator::{Schedule, Settings, Size};
+use bitcost_model::shaping::QueueLimit;
 
 const MS: u64 = 1_000_000;
 const FRAME: Size = Size {
@@ -111,17 +112,17 @@ fn a_limit_counts_what_it_says() {
         )
     };
     let five = [(0, SUPER); 5];
-    assert_eq!(dropped(Limit::Packets(5), &five), (0, 0, 0));
-    assert_eq!(dropped(Limit::Packets(3), &five), (2, 80, 0));
-    assert_eq!(dropped(Limit::Segments(3), &five), (5, 200, 0));
-    assert_eq!(dropped(Limit::Segments(80), &five), (3, 120, 0));
-    assert_eq!(dropped(Limit::Bytes(40 * 1514), &five), (4, 160, 0));
+    assert_eq!(dropped(QueueLimit::Packets(5), &five), (0, 0, 0));
+    assert_eq!(dropped(QueueLimit::Packets(3), &five), (2, 80, 0));
+    assert_eq!(dropped(QueueLimit::Segments(3), &five), (5, 200, 0));
+    assert_eq!(dropped(QueueLimit::Segments(80), &five), (3, 120, 0));
+    assert_eq!(dropped(QueueLimit::Bytes(40 * 1514), &five), (4, 160, 0));
     assert_eq!(
-        dropped(Limit::Packets(1), &[(0, FRAME), (20 * MS, FRAME)]),
+        dropped(QueueLimit::Packets(1), &[(0, FRAME), (20 * MS, FRAME)]),
         (0, 0, 0)
     );
     assert_eq!(
-        dropped(Limit::Packets(1), &[(0, FRAME), (20 * MS - 1, FRAME)]),
+        dropped(QueueLimit::Packets(1), &[(0, FRAME), (20 * MS - 1, FRAME)]),
         (1, 1, 0)
     );
 }
@@ -131,7 +132,7 @@ fn a_limit_counts_what_it_says() {
 fn a_caller_that_is_late_does_not_make_the_queue_longer() {
     let settings = Settings {
         delay_ns: 10,
-        limit: Some(Limit::Packets(1)),
+        limit: Some(QueueLimit::Packets(1)),
         ..Settings::default()
     };
     let mut line = Schedule::new(settings, 1, 0);

@@ -1,48 +1,11 @@
 //! Counters of the packets of one direction, by what happened to them.
 
-use bitcost_model::counters::{self, LinkEmulator};
-use serde::{Deserialize, Serialize};
+use bitcost_model::counters::{Amount, LinkEmulator};
 
 use crate::emulator::lateness::Lateness;
-use crate::emulator::size::Size;
-
-/// Packets, their segments, and their bytes with all headers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Amount {
-    /// Packets; a super-packet is one.
-    pub packets: u64,
-    /// Their segments on the link.
-    pub segments: u64,
-    /// Their bytes.
-    pub bytes: u64,
-}
-
-impl Amount {
-    /// Counts a packet of this size.
-    pub fn count(&mut self, size: Size) {
-        self.packets += 1;
-        self.segments += u64::from(size.segments);
-        self.bytes += size.bytes;
-    }
-
-    pub(crate) fn remove(&mut self, size: Size) {
-        self.packets -= 1;
-        self.segments -= u64::from(size.segments);
-        self.bytes -= size.bytes;
-    }
-
-    fn since(&self, before: &Amount) -> Amount {
-        Amount {
-            packets: self.packets.saturating_sub(before.packets),
-            segments: self.segments.saturating_sub(before.segments),
-            bytes: self.bytes.saturating_sub(before.bytes),
-        }
-    }
-}
 
 /// Counters of one direction since the emulator's start.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default)]
 pub struct Counters {
     /// Arrived.
     pub arrived: Amount,
@@ -65,37 +28,18 @@ pub struct Counters {
 impl Counters {
     /// What a reading of a run has of them.
     pub fn reading(&self, device: &str, cpu_ns: u64, rate_bps: Option<u64>) -> LinkEmulator {
-        let amount = |of: Amount| counters::Amount {
-            packets: of.packets,
-            segments: of.segments,
-            bytes: of.bytes,
-        };
         LinkEmulator {
             device: device.to_owned(),
-            arrived: amount(self.arrived),
-            departed: amount(self.departed),
-            lost: amount(self.lost),
-            overflowed: amount(self.overflowed),
-            duplicated: amount(self.duplicated),
-            refused: amount(self.refused),
+            arrived: self.arrived,
+            departed: self.departed,
+            lost: self.lost,
+            overflowed: self.overflowed,
+            duplicated: self.duplicated,
+            refused: self.refused,
             missed_packets: self.missed_packets,
             cpu_ns,
             rate_bps,
-            late: self.lateness.clone().into(),
-        }
-    }
-
-    /// The difference from `before`, an earlier state of the same counters.
-    pub fn since(&self, before: &Counters) -> Counters {
-        Counters {
-            arrived: self.arrived.since(&before.arrived),
-            departed: self.departed.since(&before.departed),
-            lost: self.lost.since(&before.lost),
-            overflowed: self.overflowed.since(&before.overflowed),
-            duplicated: self.duplicated.since(&before.duplicated),
-            refused: self.refused.since(&before.refused),
-            missed_packets: self.missed_packets.saturating_sub(before.missed_packets),
-            lateness: self.lateness.since(&before.lateness),
+            late: self.lateness.buckets(),
         }
     }
 }

@@ -255,12 +255,12 @@ impl Direction {
         let counters = self.schedule.counters_mut();
         for departure in self.leaving.drain(..count) {
             if is_taken {
-                counters.departed.count(departure.size);
+                departure.size.add_to(&mut counters.departed);
                 counters
                     .lateness
                     .record(now_ns.saturating_sub(departure.due_ns), 1);
             } else {
-                counters.refused.count(departure.size);
+                departure.size.add_to(&mut counters.refused);
             }
             pool.give_back(departure.packet);
         }

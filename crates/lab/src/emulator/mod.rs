@@ -23,10 +23,10 @@ mod schedule;
 mod settings;
 mod size;
 
-pub use counters::{Amount, Counters};
+pub use counters::Counters;
 pub use forward::{Device, Emulator, TOGETHER_NS};
 pub use handle::{Handle, Report};
 pub use lateness::Lateness;
 pub use schedule::{Departure, Schedule};
-pub use settings::{Limit, Settings};
+pub use settings::Settings;
 pub use size::{OFFLOAD_HEADER_BYTES, Size};

@@ -8,9 +8,12 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use bitcost_model::counters::Amount;
+use bitcost_model::shaping::QueueLimit;
+
 use crate::emulator::chance::Chance;
-use crate::emulator::counters::{Amount, Counters};
-use crate::emulator::settings::{Limit, Settings};
+use crate::emulator::counters::Counters;
+use crate::emulator::settings::Settings;
 use crate::emulator::size::Size;
 
 /// A packet that the emulator holds.
@@ -110,19 +113,19 @@ impl<T> Schedule<T> {
     /// called once for each copy that the emulator holds, so not at all if the packet is dropped.
     pub fn arrive(&mut self, at_ns: u64, size: Size, mut packet: impl FnMut() -> T) {
         self.release(at_ns);
-        self.counters.arrived.count(size);
+        size.add_to(&mut self.counters.arrived);
         let twice = self.chance.duplicates(self.settings.duplicate);
         let lost = self.chance.loses(self.settings.loss);
         if lost {
-            self.counters.lost.count(size);
+            size.add_to(&mut self.counters.lost);
         } else {
             self.enter(at_ns, size, &mut packet);
         }
         // The copy is a separate packet, which may be lost too, but is not duplicated again.
         if twice {
-            self.counters.duplicated.count(size);
+            size.add_to(&mut self.counters.duplicated);
             if self.chance.loses(self.settings.loss) {
-                self.counters.lost.count(size);
+                size.add_to(&mut self.counters.lost);
             } else {
                 self.enter(at_ns, size, &mut packet);
             }
@@ -177,7 +180,7 @@ impl<T> Schedule<T> {
             let Some(entry) = self.take_first() else {
                 return;
             };
-            self.holds.remove(entry.size);
+            entry.size.remove_from(&mut self.holds);
             self.due.push_back(entry);
         }
     }
@@ -200,11 +203,11 @@ impl<T> Schedule<T> {
 
     fn enter(&mut self, at_ns: u64, size: Size, packet: &mut impl FnMut() -> T) {
         if !self.has_room(size) {
-            self.counters.overflowed.count(size);
+            size.add_to(&mut self.counters.overflowed);
             return;
         }
         let due_ns = self.due_ns(at_ns, size);
-        self.holds.count(size);
+        size.add_to(&mut self.holds);
         let entry = Entry {
             due_ns,
             number: self.count,
@@ -222,9 +225,11 @@ impl<T> Schedule<T> {
     fn has_room(&self, size: Size) -> bool {
         match self.settings.limit {
             None => true,
-            Some(Limit::Packets(most)) => self.holds.packets < most,
-            Some(Limit::Segments(most)) => self.holds.segments + u64::from(size.segments) <= most,
-            Some(Limit::Bytes(most)) => self.holds.bytes + size.bytes <= most,
+            Some(QueueLimit::Packets(most)) => self.holds.packets < u64::from(most),
+            Some(QueueLimit::Segments(most)) => {
+                self.holds.segments + u64::from(size.segments) <= u64::from(most)
+            }
+            Some(QueueLimit::Bytes(most)) => self.holds.bytes + size.bytes <= most,
         }
     }
 

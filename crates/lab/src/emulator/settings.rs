@@ -1,5 +1,6 @@
 //! The settings of a link emulator for one direction, with the meaning that they have in netem.
 
+use bitcost_model::shaping::QueueLimit;
 use serde::{Deserialize, Serialize};
 
 /// The settings of one direction of a link emulator. The default forwards everything at once.
@@ -22,19 +23,7 @@ pub struct Settings {
     pub rate_bps: Option<u64>,
     /// The most that the emulator can hold, delayed and queued packets together; absent for no
     /// limit.
-    pub limit: Option<Limit>,
-}
-
-/// The queue limit of a direction of a link emulator; packets over the limit are dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Limit {
-    /// Arriving packets, as netem counts: a super-packet is one.
-    Packets(u64),
-    /// Segments, of which a super-packet has several.
-    Segments(u64),
-    /// Bytes of frames with their Ethernet headers.
-    Bytes(u64),
+    pub limit: Option<QueueLimit>,
 }
 
 impl Settings {
@@ -47,10 +36,9 @@ impl Settings {
 
     /// The shortest time that a packet may be held, in ns.
     pub fn least_delay_ns(&self) -> u64 {
-        if self.reorder > 0.0 {
-            0
-        } else {
-            self.delay_ns.saturating_sub(self.jitter_ns)
+        match self.reorder > 0.0 {
+            true => 0,
+            false => self.delay_ns.saturating_sub(self.jitter_ns),
         }
     }
 }

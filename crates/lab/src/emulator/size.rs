@@ -1,5 +1,6 @@
 //! The size of a packet on the link: its segments, and their bytes with the headers of each.
 
+use bitcost_model::counters::Amount;
 use serde::{Deserialize, Serialize};
 
 /// Length of the header for segmentation and checksum offload (`struct virtio_net_hdr`).
@@ -42,6 +43,20 @@ impl Size {
             segments: segments as u32,
             bytes: frame + (segments - 1) * headers,
         }
+    }
+
+    /// Counts a packet of this size.
+    pub fn add_to(self, amount: &mut Amount) {
+        amount.packets += 1;
+        amount.segments += u64::from(self.segments);
+        amount.bytes += self.bytes;
+    }
+
+    /// Takes a packet of this size out of a count.
+    pub fn remove_from(self, amount: &mut Amount) {
+        amount.packets -= 1;
+        amount.segments -= u64::from(self.segments);
+        amount.bytes -= self.bytes;
     }
 }
 
