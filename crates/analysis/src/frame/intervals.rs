@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bitcost_model::event::{Event, Events};
 use bitcost_model::imported::ImportedInterval;
-use bitcost_model::record::{CpuTicks, EndpointRecord, Role, Sample, TcpInfo, ThreadKind};
+use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo, ThreadKind};
 
 use super::table::{Table, Value, factors, levels};
 use crate::findings::Findings;
+use crate::metrics::cpu;
 
 /// The time between two samples of an endpoint.
 struct Between<'a> {
@@ -98,18 +99,11 @@ impl<'a> Between<'a> {
         if !self.tick_s.is_finite() {
             return Vec::new();
         }
-        let busy = |after: &CpuTicks| {
-            let before = self
-                .before
-                .cpus
-                .iter()
-                .find(|before| before.cpu == after.cpu)?;
-            let idle =
-                after.idle.saturating_sub(before.idle) + after.iowait.saturating_sub(before.iowait);
-            let share = 1.0 - idle as f64 * self.tick_s / self.seconds;
-            Some((after.cpu, 100.0 * share.clamp(0.0, 1.0)))
-        };
-        self.after.cpus.iter().filter_map(busy).collect()
+        let (before, after) = (&self.before.cpus, &self.after.cpus);
+        let spans = cpu::spans(before, after, self.seconds, self.tick_s).into_iter();
+        spans
+            .map(|span| (span.cpu, 100.0 * (span.busy_seconds / self.seconds)))
+            .collect()
     }
 }
 
@@ -145,17 +139,11 @@ fn of_end(end: &EndpointRecord) -> Vec<Stretch> {
 }
 
 fn of_import(interval: &ImportedInterval) -> Stretch {
-    let ImportedInterval {
-        end,
-        begin_s,
-        end_s,
-        figures,
-    } = interval.clone();
     Stretch {
-        end,
-        begin_s,
-        end_s,
-        figures,
+        end: interval.end,
+        begin_s: interval.begin_s,
+        end_s: interval.end_s,
+        figures: interval.figures.clone(),
         cpus: Vec::new(),
     }
 }

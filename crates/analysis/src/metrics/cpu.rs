@@ -50,7 +50,7 @@ pub(crate) fn cpus(record: &EndpointRecord) -> Option<Vec<CpuSpan>> {
 }
 
 /// Each CPU that is in both readings.
-fn spans(first: &[CpuTicks], last: &[CpuTicks], wall: f64, tick: f64) -> Vec<CpuSpan> {
+pub(crate) fn spans(first: &[CpuTicks], last: &[CpuTicks], wall: f64, tick: f64) -> Vec<CpuSpan> {
     let pairs = last.iter().filter_map(|after| {
         let before = first.iter().find(|before| before.cpu == after.cpu)?;
         Some(cpu_span(before, after, wall, tick))
