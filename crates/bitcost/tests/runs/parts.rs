@@ -277,7 +277,7 @@ fn every_part_is_reported() {
     done.assert_code(0);
     for line in [
         "    1 s  ← tcp_stream sender",
-        "← tcp_rr: to the host called sender, requests of 64 bytes, responses of 1 byte",
+        "← tcp_rr",
         "all flows",
         "Throughput, measured and background flows",
     ] {
