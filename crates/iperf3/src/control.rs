@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt;
+use serde::Serialize;
 
-use crate::protocol::{framed, server_error, state};
+use crate::protocol::{server_error, state};
 use crate::refusal::Refusal;
 
 /// How long each step of the control connection may take.
@@ -93,12 +94,15 @@ impl Control {
 
     /// Sends a state.
     pub fn send_state(&mut self, state: u8) -> Result<(), Lost> {
-        self.send(&[state], Instant::now() + STEP)
+        self.send(&[state])
     }
 
-    /// Sends a text with its length in front.
-    pub fn send_text(&mut self, text: &str) -> Result<(), Lost> {
-        self.send(&framed(text), Instant::now() + STEP)
+    /// Sends a document as JSON with its length in front.
+    pub fn send_text(&mut self, document: &impl Serialize) -> Result<(), Lost> {
+        let json = serde_json::to_vec(document);
+        let json = json.map_err(|error| Lost::Closed(error.to_string()))?;
+        self.send(&(json.len() as u32).to_be_bytes())?;
+        self.send(&json)
     }
 
     /// Tells the client why it is not served any longer. A client that does not read is not waited
@@ -115,11 +119,6 @@ impl Control {
         let _ = self.stream.write(&[state::SERVER_TERMINATE]);
         let _ = self.stream.set_read_timeout(Some(SLICE * 5));
         let _ = self.stream.read(&mut [0]);
-    }
-
-    /// Sends these bytes.
-    pub fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), Lost> {
-        self.send(bytes, Instant::now() + STEP)
     }
 
     /// The two numbers that follow `SERVER_ERROR`: iperf3's code and the system's `errno`.
@@ -159,7 +158,9 @@ impl Control {
         }
     }
 
-    fn send(&mut self, mut bytes: &[u8], until: Instant) -> Result<(), Lost> {
+    /// Sends these bytes.
+    pub fn send(&mut self, mut bytes: &[u8]) -> Result<(), Lost> {
+        let until = Instant::now() + STEP;
         while !bytes.is_empty() {
             if self.stop.load(Relaxed) {
                 return Err(Lost::Stopped);

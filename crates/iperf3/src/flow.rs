@@ -1,6 +1,7 @@
 //! What the sending and receiving loops of all streams share: the course of the test, the rate,
 //! and what is counted.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -74,11 +75,6 @@ impl Course {
         self.stage.load(Relaxed) == Stage::Over as u8
     }
 
-    /// When the omitted time ends.
-    pub fn omitted_until(&self) -> Instant {
-        self.started + Duration::from_secs(self.params.omit_seconds)
-    }
-
     /// Whether the number of blocks ends the test.
     pub fn counts_blocks(&self) -> bool {
         self.left.is_some()
@@ -115,15 +111,45 @@ pub struct Counts {
     pub jitter_ns: Option<f64>,
 }
 
-/// What a stream's thread gives back.
+/// What a stream's thread counts.
 #[derive(Debug, Default)]
 pub struct Counted {
     /// At the end of the omitted time.
     pub omitted: Counts,
-    /// At the end.
+    /// So far, and at last at the end.
     pub all: Counts,
     /// CPU time of the thread.
     pub cpu: CpuTimes,
+    /// All bytes, as the session sees them meanwhile.
+    bytes: Arc<AtomicU64>,
+    omitted_until: Option<Instant>,
+}
+
+impl Counted {
+    /// Nothing so far.
+    pub fn new(course: &Course, bytes: Arc<AtomicU64>) -> Counted {
+        let omitted = Duration::from_secs(course.params.omit_seconds);
+        Counted {
+            bytes,
+            omitted_until: (!omitted.is_zero()).then(|| course.started + omitted),
+            ..Counted::default()
+        }
+    }
+
+    /// Tells the session the bytes, and keeps the counts at the end of the omitted time; `complete`
+    /// adds what is not counted all the time.
+    #[inline]
+    pub fn note(&mut self, complete: impl FnOnce(&mut Counts)) {
+        self.bytes.store(self.all.bytes, Relaxed);
+        if self
+            .omitted_until
+            .is_some_and(|until| Instant::now() >= until)
+        {
+            self.omitted_until = None;
+            complete(&mut self.all);
+            self.omitted = self.all;
+        }
+    }
 }
 
 /// Keeps a rate: block by block, or several at once where the client asked for bursts. A stream that

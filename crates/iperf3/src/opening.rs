@@ -1,7 +1,8 @@
 //! What each connection to the server begins with: a cookie, and on a control connection the
 //! parameters. Read piece by piece and never beyond, because data follow the cookie of a stream.
 
-use crate::protocol::{COOKIE_BYTES, Cookie};
+use crate::protocol::{COOKIE_BYTES, Cookie, code};
+use crate::refusal::Refusal;
 
 /// The most bytes of parameters; iperf3 3.21 has the same limit.
 pub const MOST_PARAMS_BYTES: usize = 8 * 1024;
@@ -32,15 +33,6 @@ pub enum Complete {
     Params(Vec<u8>),
 }
 
-/// Why a connection is not one of iperf3.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Wrong {
-    /// The first 37 bytes are no cookie: printable characters and a NUL.
-    Cookie,
-    /// The parameters are announced with this number of bytes.
-    Length(u32),
-}
-
 impl Opening {
     /// The number of bytes to read next, at least 1.
     pub fn wanted(&self) -> usize {
@@ -58,8 +50,8 @@ impl Opening {
     /// Takes bytes, at most [`wanted`](Self::wanted); the rest is left out.
     ///
     /// # Errors
-    /// See [`Wrong`]; the connection must not be read further.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<Option<Complete>, Wrong> {
+    /// Why the connection is not one of iperf3; it must not be read further.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<Option<Complete>, Refusal> {
         let taken = &bytes[..bytes.len().min(self.wanted())];
         self.received.extend_from_slice(taken);
         if self.wanted() > 0 {
@@ -75,7 +67,12 @@ impl Opening {
                 let length = received.try_into().map_or(0, u32::from_be_bytes);
                 match usize::try_from(length) {
                     Ok(length @ 2..=MOST_PARAMS_BYTES) => self.stage = Stage::Params(length),
-                    _ => return Err(Wrong::Length(length)),
+                    _ => {
+                        let most = MOST_PARAMS_BYTES;
+                        let rule =
+                            format!("parameters of {length} bytes; at most {most} are allowed");
+                        return Err(Refusal::new(code::PARAMS, rule));
+                    }
                 }
                 Ok(None)
             }
@@ -89,11 +86,15 @@ impl Opening {
 
 /// Characters as iperf3 has had them: `hostname.seconds.random` at first, now only letters and
 /// digits; a NUL at the end.
-fn cookie(received: &[u8]) -> Result<Cookie, Wrong> {
-    let cookie: Cookie = received.try_into().map_err(|_| Wrong::Cookie)?;
-    let (characters, end) = cookie.split_at(COOKIE_BYTES - 1);
-    let is_cookie = characters.iter().all(u8::is_ascii_graphic) && end == [0];
-    is_cookie.then_some(cookie).ok_or(Wrong::Cookie)
+fn cookie(received: &[u8]) -> Result<Cookie, Refusal> {
+    let is_cookie = |cookie: &Cookie| {
+        let (characters, end) = cookie.split_at(COOKIE_BYTES - 1);
+        characters.iter().all(u8::is_ascii_graphic) && end == [0]
+    };
+    received.try_into().ok().filter(is_cookie).ok_or_else(|| {
+        let rule = "a connection that does not begin with iperf3's cookie";
+        Refusal::new(code::PARAMS, rule.to_owned())
+    })
 }
 
 #[cfg(test)]
@@ -126,10 +127,8 @@ mod tests {
     fn what_is_no_cookie_is_refused() {
         let mut opening = Opening::default();
         let request = b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n";
-        assert_eq!(
-            opening.take(&request[..COOKIE_BYTES.min(request.len())]),
-            Err(Wrong::Cookie)
-        );
+        let taken = opening.take(&request[..COOKIE_BYTES.min(request.len())]);
+        assert!(taken.is_err());
     }
 
     #[test]
@@ -137,10 +136,7 @@ mod tests {
         for length in [0, 1, MOST_PARAMS_BYTES as u32 + 1, u32::MAX] {
             let mut opening = Opening::default();
             opening.take(COOKIE).unwrap();
-            assert_eq!(
-                opening.take(&length.to_be_bytes()),
-                Err(Wrong::Length(length))
-            );
+            assert!(opening.take(&length.to_be_bytes()).is_err());
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Socket options that a client asks the server for: tried before the test, set on its sockets.
 
-use std::net::{IpAddr, TcpStream, UdpSocket};
+use std::net::IpAddr;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use bitcost_sys::socket::{
     self, IP_MTU_DISCOVER, IP_TOS, IPV6_MTU_DISCOVER, IPV6_TCLASS, SO_RCVBUF, SO_SNDBUF,
     TCP_NODELAY,
 };
-use rustix::net::{AddressFamily, SocketType, socket};
+use rustix::net::{AddressFamily, SocketType, socket, sockopt};
 
 use crate::params::Params;
 use crate::protocol::code;
@@ -100,30 +101,14 @@ fn set_congestion(socket: impl AsFd, params: &Params) -> Result<(), Refusal> {
     }
 }
 
-/// The congestion control in effect.
-pub fn congestion(stream: &TcpStream) -> Option<String> {
-    socket::congestion_control(stream).ok()
-}
-
 /// Limits how long calls on a stream's socket block.
-pub fn set_timeouts(
-    socket: &super::registry::Socket,
-    time: std::time::Duration,
-) -> std::io::Result<()> {
-    match socket {
-        super::registry::Socket::Tcp(stream) => set_tcp_timeouts(stream, time),
-        super::registry::Socket::Udp(socket) => set_udp_timeouts(socket, time),
-    }
-}
-
-fn set_tcp_timeouts(stream: &TcpStream, time: std::time::Duration) -> std::io::Result<()> {
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(time))?;
-    stream.set_write_timeout(Some(time))
-}
-
-fn set_udp_timeouts(socket: &UdpSocket, time: std::time::Duration) -> std::io::Result<()> {
-    socket.set_nonblocking(false)?;
-    socket.set_read_timeout(Some(time))?;
-    socket.set_write_timeout(Some(time))
+pub fn set_timeouts(socket: impl AsFd, time: Duration) -> std::io::Result<()> {
+    let fd = socket.as_fd();
+    rustix::io::ioctl_fionbio(fd, false)?;
+    sockopt::set_socket_timeout(fd, sockopt::Timeout::Recv, Some(time))?;
+    Ok(sockopt::set_socket_timeout(
+        fd,
+        sockopt::Timeout::Send,
+        Some(time),
+    )?)
 }

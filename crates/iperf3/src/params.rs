@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::json::{count, is_on, text, whole};
+use crate::json::{count, is_on, whole};
 use crate::protocol::{MOST_LENGTH, MOST_STREAMS, code};
 use crate::refusal::Refusal;
 
@@ -75,9 +75,7 @@ impl Params {
         }
         let number = |key: &str| match object.get(key) {
             None | Some(Value::Null) => Ok(0),
-            Some(_) => {
-                count(&object, key).ok_or_else(|| refuse(&format!("have no count as `{key}`")))
-            }
+            Some(value) => count(value).ok_or_else(|| refuse(&format!("have no count as `{key}`"))),
         };
         let is_udp = protocol(&object)?;
         let default_length = if is_udp { 1460 } else { 128 * 1024 };
@@ -99,8 +97,11 @@ impl Params {
             fq_bitrate: number("fqrate")?,
             window: Some(number("window")?).filter(|window| *window > 0),
             nodelay: is_on(&object, "nodelay"),
-            tos: whole(&object, "TOS").and_then(|tos| tos.try_into().ok()),
-            congestion: text(&object, "congestion").map(str::to_owned),
+            tos: object
+                .get("TOS")
+                .and_then(whole)
+                .and_then(|tos| tos.try_into().ok()),
+            congestion: object["congestion"].as_str().map(str::to_owned),
             zerocopy: is_on(&object, "zerocopy"),
             dont_fragment: is_on(&object, "dont_fragment"),
             wide_counters: is_on(&object, "udp_counters_64bit"),

@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::control::{STEP, is_passing};
-use crate::opening::{Complete, Opening, Wrong};
-use crate::protocol::{Cookie, code, server_error, state};
+use crate::opening::{Complete, Opening};
+use crate::protocol::{Cookie, server_error, state};
 use crate::refusal::Refusal;
 
 /// How long a refused client has to read why.
@@ -88,7 +88,7 @@ impl Pending {
                             .cookie
                             .map_or(Next::Gone, |cookie| Next::Params(cookie, params));
                     }
-                    Err(wrong) => return Next::Wrong(refusal(&wrong)),
+                    Err(refusal) => return Next::Wrong(refusal),
                 },
                 Err(error) if is_passing(&error) => return Next::Wait,
                 Err(_) => return Next::Gone,
@@ -119,15 +119,4 @@ impl Pending {
         self.is_refused = true;
         self.until = Instant::now() + FAREWELL;
     }
-}
-
-fn refusal(wrong: &Wrong) -> Refusal {
-    let rule = match wrong {
-        Wrong::Cookie => "a connection that does not begin with iperf3's cookie".to_owned(),
-        Wrong::Length(length) => format!(
-            "parameters of {length} bytes; at most {} are allowed",
-            crate::opening::MOST_PARAMS_BYTES
-        ),
-    };
-    Refusal::new(code::PARAMS, rule)
 }

@@ -98,10 +98,3 @@ pub fn server_error(code: i32, errno: i32) -> [u8; 9] {
     bytes[5..].copy_from_slice(&errno.to_be_bytes());
     bytes
 }
-
-/// A text with its length in front, as parameters and results are sent.
-pub fn framed(text: &str) -> Vec<u8> {
-    let mut bytes = (text.len() as u32).to_be_bytes().to_vec();
-    bytes.extend_from_slice(text.as_bytes());
-    bytes
-}

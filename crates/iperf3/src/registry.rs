@@ -3,57 +3,43 @@
 //! A TCP connection names its test by the cookie. A UDP greeting carries no cookie, so that only
 //! one test of each client address waits for greetings at a time.
 
-use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
-use crate::protocol::Cookie;
-
-/// A data connection.
-pub enum Socket {
-    /// Connected; the cookie is read.
-    Tcp(TcpStream),
-    /// Connected to the client; the greeting is answered.
-    Udp(UdpSocket),
-}
+use crate::control::STEP;
+use crate::protocol::{Cookie, code};
+use crate::refusal::Refusal;
 
 /// The tests that wait.
 #[derive(Default)]
 pub struct Registry {
-    inner: Mutex<Inner>,
-    freed: Condvar,
+    tests: Mutex<Vec<Awaited>>,
+    left: Condvar,
 }
 
-#[derive(Default)]
-struct Inner {
-    tests: HashMap<Cookie, Awaited>,
-    turns: HashMap<IpAddr, Turn>,
-}
-
-struct Awaited {
-    peer: IpAddr,
-    missing: usize,
-    taker: Sender<Socket>,
-}
-
-/// A test that waits for UDP greetings of its client.
+/// A test that waits for its data connections.
 #[derive(Clone)]
-pub struct Turn {
-    /// The server's side of the control connection, from which the answers are sent.
+pub struct Awaited {
+    /// The cookie of all of its connections.
+    pub cookie: Cookie,
+    /// Its client.
+    pub peer: IpAddr,
+    /// The server's side of the control connection, from which greetings are answered.
     pub local: SocketAddr,
+    /// Whether its streams begin with greetings.
+    pub is_udp: bool,
     /// Streams to come.
     pub missing: usize,
-    /// Takes their sockets.
-    pub taker: Sender<Socket>,
+    /// Takes their sockets, connected and past cookie or greeting.
+    pub taker: Sender<OwnedFd>,
 }
 
 /// A test's entry, until this is dropped.
 pub struct Registered {
     registry: Arc<Registry>,
     cookie: Cookie,
-    turn_of: Option<IpAddr>,
 }
 
 /// What is to be done with a connection that shows a cookie.
@@ -61,47 +47,46 @@ pub enum Belongs {
     /// No test has the cookie: this is a control connection.
     Unknown,
     /// It is a stream of a test.
-    To(Sender<Socket>),
+    To(Sender<OwnedFd>),
     /// A test has the cookie, but this connection is of another host or is one too many.
     Foreign,
 }
 
 impl Registry {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn tests(&self) -> MutexGuard<'_, Vec<Awaited>> {
+        self.tests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a test with the number of TCP streams that its client at this address will make;
-    /// absent where another test has the cookie.
-    pub fn enter(
-        self: &Arc<Self>,
-        cookie: Cookie,
-        peer: IpAddr,
-        missing: usize,
-        taker: Sender<Socket>,
-    ) -> Option<Registered> {
-        let mut inner = self.inner();
-        if inner.tests.contains_key(&cookie) {
-            return None;
-        }
-        let awaited = Awaited {
-            peer,
-            missing,
-            taker,
+    /// Enters a test; one of UDP waits until no other one of its client waits for greetings.
+    ///
+    /// # Errors
+    /// That took too long, or another test has the cookie.
+    pub fn enter(self: &Arc<Self>, test: Awaited) -> Result<Registered, Refusal> {
+        let has_turn = |other: &Awaited| other.is_udp && other.peer == test.peer;
+        let must_wait = |tests: &mut Vec<Awaited>| test.is_udp && tests.iter().any(has_turn);
+        let waited = self.left.wait_timeout_while(self.tests(), STEP, must_wait);
+        let (mut tests, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (code, rule) = match tests.iter().any(|other| other.cookie == test.cookie) {
+            true => (code::BUSY, "a cookie that another test has"),
+            false if waited.timed_out() => (
+                code::ACCEPT,
+                "a UDP test while another one from this host opens its streams",
+            ),
+            false => {
+                let (registry, cookie) = (self.clone(), test.cookie);
+                tests.push(test);
+                return Ok(Registered { registry, cookie });
+            }
         };
-        inner.tests.insert(cookie, awaited);
-        Some(Registered {
-            registry: self.clone(),
-            cookie,
-            turn_of: None,
-        })
+        Err(Refusal::new(code, rule.to_owned()))
     }
 
     /// The test of a TCP connection.
     pub fn of_cookie(&self, cookie: &Cookie, peer: IpAddr) -> Belongs {
-        match self.inner().tests.get_mut(cookie) {
+        let mut tests = self.tests();
+        match tests.iter_mut().find(|test| test.cookie == *cookie) {
             None => Belongs::Unknown,
-            Some(test) if test.peer == peer && test.missing > 0 => {
+            Some(test) if test.peer == peer && !test.is_udp && test.missing > 0 => {
                 test.missing -= 1;
                 Belongs::To(test.taker.clone())
             }
@@ -110,45 +95,19 @@ impl Registry {
     }
 
     /// The test that waits for a greeting from this address.
-    pub fn of_greeting(&self, peer: IpAddr) -> Option<Turn> {
-        let mut inner = self.inner();
-        let turn = inner.turns.get_mut(&peer).filter(|turn| turn.missing > 0)?;
-        turn.missing -= 1;
-        Some(turn.clone())
-    }
-}
-
-impl Registered {
-    /// Waits until no other test of this client waits for greetings, and is then the one that
-    /// does. False: it took too long.
-    pub fn take_turn(&mut self, peer: IpAddr, turn: Turn, time: Duration) -> bool {
-        let until = Instant::now() + time;
-        let mut inner = self.registry.inner();
-        while inner.turns.contains_key(&peer) {
-            let Some(left) = until.checked_duration_since(Instant::now()) else {
-                return false;
-            };
-            let waited = self.registry.freed.wait_timeout(inner, left);
-            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
-        inner.turns.insert(peer, turn);
-        drop(inner);
-        self.turn_of = Some(peer);
-        true
-    }
-
-    /// Lets the next test of this client wait for greetings.
-    pub fn end_turn(&mut self) {
-        if let Some(peer) = self.turn_of.take() {
-            self.registry.inner().turns.remove(&peer);
-            self.registry.freed.notify_all();
-        }
+    pub fn of_greeting(&self, peer: IpAddr) -> Option<Awaited> {
+        let mut tests = self.tests();
+        let waits = |test: &&mut Awaited| test.is_udp && test.peer == peer && test.missing > 0;
+        let test = tests.iter_mut().find(waits)?;
+        test.missing -= 1;
+        Some(test.clone())
     }
 }
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        self.end_turn();
-        self.registry.inner().tests.remove(&self.cookie);
+        let is_other = |test: &Awaited| test.cookie != self.cookie;
+        self.registry.tests().retain(is_other);
+        self.registry.left.notify_all();
     }
 }

@@ -21,7 +21,7 @@ use crate::params::Params;
 use crate::pending::{Next, Pending};
 use crate::protocol::{Cookie, code};
 use crate::refusal::Refusal;
-use crate::registry::{Belongs, Registry, Socket};
+use crate::registry::{Belongs, Registry};
 use crate::rules::Limits;
 use crate::session::{STACK_BYTES, Session};
 use crate::udp;
@@ -175,7 +175,7 @@ impl Server {
                         let peer = pending.peer.ip().to_canonical();
                         match self.registry.of_cookie(&cookie, peer) {
                             Belongs::To(taker) => {
-                                let _ = taker.send(Socket::Tcp(pending.into_stream()));
+                                let _ = taker.send(pending.into_stream().into());
                                 break;
                             }
                             Belongs::Foreign => {
@@ -284,7 +284,7 @@ impl Server {
         match udp::open_stream(turn.local, peer) {
             Ok((socket, misled)) => {
                 if socket.send(&answer).is_ok() {
-                    let _ = turn.taker.send(Socket::Udp(socket));
+                    let _ = turn.taker.send(socket.into());
                 }
                 misled
             }

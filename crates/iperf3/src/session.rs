@@ -1,14 +1,17 @@
 //! One test with one client, in its own thread, from the parameters to the exchange of results.
 
 use std::io;
-use std::net::{IpAddr, Shutdown, SocketAddr};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+use bitcost_sys::socket::congestion_control;
 use bitcost_sys::thread::cpu_times;
+use rustix::net::{Shutdown, shutdown};
 
 use crate::admission::Admitted;
 use crate::control::{Control, Lost, STEP, unexpected};
@@ -18,7 +21,7 @@ use crate::meter::Meter;
 use crate::params::Params;
 use crate::protocol::{Cookie, code, state, stream_id};
 use crate::refusal::Refusal;
-use crate::registry::{Registered, Registry, Socket, Turn};
+use crate::registry::{Awaited, Registry};
 use crate::results::{Results, StreamResult};
 use crate::rules::Limits;
 use crate::{options, tcp, udp};
@@ -70,9 +73,8 @@ struct Running {
     receives: bool,
     congestion: Option<String>,
     bytes: Arc<AtomicU64>,
-    /// Open until the results are exchanged, so that no client sees its end before.
-    socket: Arc<Socket>,
-    thread: JoinHandle<io::Result<Counted>>,
+    /// Its socket is open until the results are exchanged, so that no client sees its end before.
+    thread: JoinHandle<io::Result<(Counted, OwnedFd)>>,
 }
 
 impl Session {
@@ -111,10 +113,7 @@ impl Session {
         let sockets = self.connect()?;
         let host = self.peer.ip().to_canonical();
         for socket in &sockets {
-            match socket {
-                Socket::Tcp(stream) => options::set(stream, host, &self.params)?,
-                Socket::Udp(socket) => options::set(socket, host, &self.params)?,
-            }
+            options::set(socket, host, &self.params)?;
             options::set_timeouts(socket, QUIET).map_err(|error| stream_failed(&error))?;
         }
         self.control.send_state(state::TEST_START)?;
@@ -140,13 +139,15 @@ impl Session {
         cpu.kernel_ns -= cpu_before.kernel_ns;
         let mut open = Vec::new();
         for (index, flow) in flows.into_iter().enumerate() {
-            let counted = flow
-                .thread
-                .join()
-                .unwrap_or_else(|_| Ok(Counted::default()));
-            let counted = counted.map_err(|error| stream_failed(&error))?;
-            end_sending(&flow.socket, flow.receives);
-            open.push(flow.socket);
+            let ended = flow.thread.join();
+            let ended = ended.unwrap_or_else(|_| Err(io::Error::other("its thread failed")));
+            let (counted, socket) = ended.map_err(|error| stream_failed(&error))?;
+            if !flow.receives && !self.params.is_udp {
+                // Clients up to 3.15 wait for a whole block after the end of the test, or for the
+                // end of the stream. The client may have closed it.
+                let _ = shutdown(&socket, Shutdown::Write);
+            }
+            open.push(socket);
             cpu.user_ns += counted.cpu.user_ns;
             cpu.kernel_ns += counted.cpu.kernel_ns;
             let result = result(stream_id(index), &counted, test.seconds);
@@ -171,45 +172,26 @@ impl Session {
     }
 
     /// Has the client make its data connections.
-    fn connect(&mut self) -> Result<Vec<Socket>, End> {
+    fn connect(&mut self) -> Result<Vec<OwnedFd>, End> {
         let missing = self.params.receives().len();
-        let host = self.peer.ip().to_canonical();
         let (taker, sockets) = channel();
-        let streams = if self.params.is_udp { 0 } else { missing };
-        let entered = self
-            .registry
-            .enter(self.cookie, host, streams, taker.clone());
-        let mut entered = entered
-            .ok_or_else(|| Refusal::new(code::BUSY, "a cookie that another test has".to_owned()))?;
-        if self.params.is_udp {
-            self.take_turn(&mut entered, host, missing, taker)?;
-        }
+        let _registered = self.registry.enter(Awaited {
+            cookie: self.cookie,
+            peer: self.peer.ip().to_canonical(),
+            local: self.local,
+            is_udp: self.params.is_udp,
+            missing,
+            taker,
+        })?;
         self.control.send_state(state::CREATE_STREAMS)?;
         self.collect(&sockets, missing)
     }
 
-    fn take_turn(
-        &self,
-        entered: &mut Registered,
-        host: IpAddr,
+    fn collect(
+        &mut self,
+        sockets: &Receiver<OwnedFd>,
         missing: usize,
-        taker: Sender<Socket>,
-    ) -> Result<(), Refusal> {
-        let turn = Turn {
-            local: self.local,
-            missing,
-            taker,
-        };
-        match entered.take_turn(host, turn, STEP) {
-            true => Ok(()),
-            false => Err(Refusal::new(
-                code::ACCEPT,
-                "a UDP test while another one from this host opens its streams".to_owned(),
-            )),
-        }
-    }
-
-    fn collect(&mut self, sockets: &Receiver<Socket>, missing: usize) -> Result<Vec<Socket>, End> {
+    ) -> Result<Vec<OwnedFd>, End> {
         let until = Instant::now() + STEP;
         let mut collected = Vec::new();
         while collected.len() < missing {
@@ -231,25 +213,24 @@ impl Session {
         Ok(collected)
     }
 
-    fn start(&self, course: &Arc<Course>, sockets: Vec<Socket>) -> Result<Vec<Running>, End> {
+    fn start(&self, course: &Arc<Course>, sockets: Vec<OwnedFd>) -> Result<Vec<Running>, End> {
         let mut flows = Vec::new();
         for (receives, socket) in self.params.receives().into_iter().zip(sockets) {
-            let congestion = match &socket {
-                Socket::Tcp(stream) => options::congestion(stream),
-                Socket::Udp(_) => None,
+            let congestion = match self.params.is_udp {
+                true => None,
+                false => congestion_control(&socket).ok(),
             };
-            let (bytes, course_of_flow) = (Arc::new(AtomicU64::new(0)), course.clone());
-            let (counter, socket) = (bytes.clone(), Arc::new(socket));
-            let socket_of_flow = socket.clone();
+            let bytes = Arc::<AtomicU64>::default();
+            let counted = Counted::new(course, bytes.clone());
+            let course_of_flow = course.clone();
             let thread = Builder::new()
                 .stack_size(STACK_BYTES)
-                .spawn(move || flow(&socket_of_flow, receives, &course_of_flow, &counter));
+                .spawn(move || flow(socket, receives, &course_of_flow, counted));
             match thread {
                 Ok(thread) => flows.push(Running {
                     receives,
                     congestion,
                     bytes,
-                    socket,
                     thread,
                 }),
                 Err(error) => {
@@ -286,21 +267,22 @@ impl Session {
         let theirs = self.control.text()?;
         Results::read(&theirs).map_err(|why| Lost::Closed(why.0))?;
         let sends = test.streams.iter().any(|stream| !stream.receives);
-        let congestion = test
-            .streams
-            .iter()
-            .find_map(|stream| stream.congestion.clone());
+        let mut streams = test.streams.iter();
+        let congestion_used = streams.find_map(|stream| stream.congestion.clone());
+        let [total, user, system] = test.cpu_pct;
         let results = Results {
-            cpu_pct: Some(test.cpu_pct),
-            has_retransmits: (sends && !self.params.is_udp).then_some(true),
-            congestion,
+            cpu_util_total: Some(total),
+            cpu_util_user: Some(user),
+            cpu_util_system: Some(system),
+            sender_has_retransmits: (sends && !self.params.is_udp).then_some(1),
+            congestion_used,
             streams: test
                 .streams
                 .iter()
                 .map(|stream| stream.result.clone())
                 .collect(),
         };
-        self.control.send_text(&results.to_json())?;
+        self.control.send_text(&results)?;
         self.control.send_state(state::DISPLAY_RESULTS)?;
         match self.control.expect(state::IPERF_DONE) {
             // Both sides have all results.
@@ -320,29 +302,33 @@ fn finish(course: &Course, flows: &[Running]) {
     course.enter(Stage::Over);
 }
 
-/// Ends a stream on which the server sent. Clients up to 3.15 wait for a whole block after the end
-/// of the test, or for the end of the stream.
-fn end_sending(socket: &Socket, receives: bool) {
-    if let (Socket::Tcp(stream), false) = (socket, receives) {
-        // The client may have closed it.
-        let _ = stream.shutdown(Shutdown::Write);
-    }
-}
-
+/// Counts until the end of a stream, and returns its socket.
 fn flow(
-    socket: &Socket,
+    socket: OwnedFd,
     receives: bool,
     course: &Course,
-    bytes: &AtomicU64,
-) -> io::Result<Counted> {
-    let mut counted = match (socket, receives) {
-        (Socket::Tcp(stream), true) => tcp::receive(stream, course, bytes),
-        (Socket::Tcp(stream), false) => tcp::send(stream, course, bytes)?,
-        (Socket::Udp(socket), true) => udp::receive(socket, course, bytes),
-        (Socket::Udp(socket), false) => udp::send(socket, course, bytes),
+    mut counted: Counted,
+) -> io::Result<(Counted, OwnedFd)> {
+    let socket = match course.params.is_udp {
+        true => {
+            let socket = UdpSocket::from(socket);
+            match receives {
+                true => udp::receive(&socket, course, &mut counted),
+                false => udp::send(&socket, course, &mut counted),
+            }
+            socket.into()
+        }
+        false => {
+            let stream = TcpStream::from(socket);
+            match receives {
+                true => tcp::receive(&stream, course, &mut counted),
+                false => tcp::send(&stream, course, &mut counted)?,
+            }
+            stream.into()
+        }
     };
     counted.cpu = cpu_times();
-    Ok(counted)
+    Ok((counted, socket))
 }
 
 fn result(id: u64, counted: &Counted, seconds: f64) -> StreamResult {
@@ -352,11 +338,13 @@ fn result(id: u64, counted: &Counted, seconds: f64) -> StreamResult {
         id,
         bytes: all.bytes - omitted.bytes,
         retransmits: retransmits.map(|(all, omitted)| all.saturating_sub(omitted)),
-        jitter_s: all.jitter_ns.map(|ns| ns / 1e9),
+        jitter: all.jitter_ns.map(|ns| ns / 1e9),
         errors: all.lost,
         packets: all.packets,
-        omitted: Some([omitted.lost, omitted.packets]),
-        seconds: Some(seconds),
+        omitted_errors: omitted.lost,
+        omitted_packets: omitted.packets,
+        start_time: 0,
+        end_time: seconds,
     }
 }
 

@@ -3,8 +3,6 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
 
 use bitcost_sys::process::memory_file;
 use bitcost_sys::tcp_info::TcpInfo;
@@ -15,11 +13,8 @@ use crate::control::is_passing;
 use crate::flow::{Counted, Counts, Course, Pacer, QUIET};
 
 /// Receives until the test is over or the client closes the stream.
-pub fn receive(mut stream: &TcpStream, course: &Course, bytes: &AtomicU64) -> Counted {
+pub fn receive(mut stream: &TcpStream, course: &Course, counted: &mut Counted) {
     let mut buffer = vec![0; course.params.length];
-    let omitted_until = course.omitted_until();
-    let mut counted = Counted::default();
-    let mut is_omitted = course.params.omit_seconds > 0;
     while !course.is_over() {
         match stream.read(&mut buffer) {
             Ok(0) => break,
@@ -28,19 +23,15 @@ pub fn receive(mut stream: &TcpStream, course: &Course, bytes: &AtomicU64) -> Co
             Err(_) if !course.is_running() => break,
             Err(_) => {}
         }
-        if is_omitted && Instant::now() >= omitted_until {
-            (is_omitted, counted.omitted) = (false, counted.all);
-        }
-        bytes.store(counted.all.bytes, Relaxed);
+        counted.note(|_| {});
     }
-    counted
 }
 
 /// Sends until the client ends the test.
 ///
 /// # Errors
 /// Where `sendfile` was asked for, and there is no file to send.
-pub fn send(mut stream: &TcpStream, course: &Course, bytes: &AtomicU64) -> io::Result<Counted> {
+pub fn send(mut stream: &TcpStream, course: &Course, counted: &mut Counted) -> io::Result<()> {
     let block = vec![b'b'; course.params.length];
     let file = course
         .params
@@ -48,9 +39,7 @@ pub fn send(mut stream: &TcpStream, course: &Course, bytes: &AtomicU64) -> io::R
         .then(|| file_of(&block))
         .transpose()?;
     let mut pacer = Pacer::new(&course.params);
-    let omitted_until = course.omitted_until();
-    let mut counted = Counted::default();
-    let mut is_omitted = course.params.omit_seconds > 0;
+    let retransmits = |counts: &mut Counts| counts.retransmits = retransmits(stream);
     'test: while course.is_running() {
         if let Some(pacer) = &mut pacer {
             pacer.wait(course);
@@ -71,19 +60,15 @@ pub fn send(mut stream: &TcpStream, course: &Course, bytes: &AtomicU64) -> io::R
                 Ok(sent) => {
                     left -= sent;
                     counted.all.bytes += sent as u64;
-                    bytes.store(counted.all.bytes, Relaxed);
+                    counted.note(retransmits);
                 }
                 Err(error) if is_passing(&error) => {}
                 Err(_) => break 'test,
             }
         }
-        if is_omitted && Instant::now() >= omitted_until {
-            is_omitted = false;
-            counted.omitted = with_retransmits(counted.all, stream);
-        }
     }
-    counted.all = with_retransmits(counted.all, stream);
-    Ok(counted)
+    retransmits(&mut counted.all);
+    Ok(())
 }
 
 /// Waits until the socket has room for a good part of its buffer, as iperf3's server does by
@@ -101,14 +86,9 @@ fn wait_for_room(stream: &TcpStream, course: &Course) -> io::Result<()> {
     Ok(())
 }
 
-fn with_retransmits(counts: Counts, stream: &TcpStream) -> Counts {
-    let info = TcpInfo::read(stream).ok();
-    let retransmits = info.and_then(|info| info.get(|raw| &raw.total_retrans));
-    let retransmits = retransmits.map(u64::from);
-    Counts {
-        retransmits,
-        ..counts
-    }
+fn retransmits(stream: &TcpStream) -> Option<u64> {
+    let info = TcpInfo::read(stream).ok()?;
+    info.get(|raw| &raw.total_retrans).map(u64::from)
 }
 
 /// A file in memory with the content of a block.

@@ -73,24 +73,16 @@ fn rate(bytes: u64, seconds: f64) -> String {
 
 /// Loss and jitter, with a comma in front.
 fn loss(streams: &[&Stream]) -> String {
-    let counted = |figure: fn(&Stream) -> (u64, u64)| {
-        streams
-            .iter()
-            .map(|stream| figure(stream))
-            .fold((0, 0), |sum, next| (sum.0 + next.0, sum.1 + next.1))
-    };
-    let (lost, of) = counted(|stream| {
-        let [omitted_lost, omitted] = stream.result.omitted.unwrap_or_default();
-        (
-            stream.result.errors.saturating_sub(omitted_lost),
-            stream.result.packets.saturating_sub(omitted),
-        )
-    });
+    let (mut lost, mut of) = (0, 0);
+    for Stream { result, .. } in streams {
+        lost += result.errors.saturating_sub(result.omitted_errors);
+        of += result.packets.saturating_sub(result.omitted_packets);
+    }
     let mut text = format!(", {lost} of {of} datagrams lost");
     if of > 0 {
         let _ = write!(text, " ({:.2} %)", lost as f64 / of as f64 * 100.0);
     }
-    let jitters = streams.iter().filter_map(|stream| stream.result.jitter_s);
+    let jitters = streams.iter().filter_map(|stream| stream.result.jitter);
     if let Some(jitter) = jitters.reduce(f64::max) {
         let _ = write!(text, ", jitter {:.3} ms", jitter * 1000.0);
     }

@@ -2,8 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bitcost_sys::clock;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
@@ -48,12 +47,9 @@ pub fn open_stream(local: SocketAddr, peer: SocketAddr) -> io::Result<(UdpSocket
 }
 
 /// Receives until the test is over.
-pub fn receive(socket: &UdpSocket, course: &Course, bytes: &AtomicU64) -> Counted {
+pub fn receive(socket: &UdpSocket, course: &Course, counted: &mut Counted) {
     let mut buffer = vec![0; 1 << 16];
     let mut arrivals = Arrivals::default();
-    let omitted_until = course.omitted_until();
-    let mut counted = Counted::default();
-    let mut is_omitted = course.params.omit_seconds > 0;
     while !course.is_over() {
         match socket.recv(&mut buffer) {
             Ok(length) => {
@@ -74,25 +70,16 @@ pub fn receive(socket: &UdpSocket, course: &Course, bytes: &AtomicU64) -> Counte
             Err(_) => {}
         }
         counted.all.packets = arrivals.highest;
-        if is_omitted && Instant::now() >= omitted_until {
-            is_omitted = false;
-            counted.all.lost = arrivals.lost();
-            counted.omitted = counted.all;
-        }
-        bytes.store(counted.all.bytes, Relaxed);
+        counted.note(|counts| counts.lost = arrivals.lost());
     }
     counted.all.lost = arrivals.lost();
     counted.all.jitter_ns = arrivals.jitter_ns;
-    counted
 }
 
 /// Sends until the client ends the test or has closed its socket.
-pub fn send(socket: &UdpSocket, course: &Course, bytes: &AtomicU64) -> Counted {
+pub fn send(socket: &UdpSocket, course: &Course, counted: &mut Counted) {
     let mut datagram = vec![b'b'; course.params.length];
     let mut pacer = Pacer::new(&course.params);
-    let omitted_until = course.omitted_until();
-    let mut counted = Counted::default();
-    let mut is_omitted = course.params.omit_seconds > 0;
     let mut is_bounded = true;
     while course.is_running() {
         if is_bounded && !course.take_block() {
@@ -115,12 +102,8 @@ pub fn send(socket: &UdpSocket, course: &Course, bytes: &AtomicU64) -> Counted {
             Err(error) if is_passing(&error) || is_full(&error) => {}
             Err(_) => break,
         }
-        if is_omitted && Instant::now() >= omitted_until {
-            (is_omitted, counted.omitted) = (false, counted.all);
-        }
-        bytes.store(counted.all.bytes, Relaxed);
+        counted.note(|_| {});
     }
-    counted
 }
 
 /// Whether the queue of the interface has no room (`ENOBUFS`).

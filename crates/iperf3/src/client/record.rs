@@ -67,10 +67,17 @@ fn said(results: &Results, parts: &[Part]) -> Iperf3Peer {
         .filter_map(|stream| stream.retransmits);
     let receives = parts.iter().any(|part| part.role == Role::Receiver);
     let receives_udp = receives && parts.iter().any(is_datagram);
-    let jitters = results.streams.iter().filter_map(|stream| stream.jitter_s);
+    let jitters = results.streams.iter().filter_map(|stream| stream.jitter);
     Iperf3Peer {
-        process_cpu_pct: results.cpu_pct,
-        retransmitted: (sends_tcp && results.has_retransmits == Some(true))
+        process_cpu_pct: match [
+            results.cpu_util_total,
+            results.cpu_util_user,
+            results.cpu_util_system,
+        ] {
+            [Some(total), Some(user), Some(system)] => Some([total, user, system]),
+            _ => None,
+        },
+        retransmitted: (sends_tcp && results.sender_has_retransmits == Some(1))
             .then(|| retransmits.sum()),
         jitter_s: jitters.reduce(f64::max).filter(|_| receives_udp),
     }

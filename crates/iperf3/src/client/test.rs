@@ -103,7 +103,7 @@ impl Test {
         let mut control = control.map_err(|error| unreachable(self.server, &error))?;
         // A server that is busy may close the connection before it has read this; what it said
         // before is still there.
-        let _ = control.send_bytes(&cookie(&self.prepare.token));
+        let _ = control.send(&cookie(&self.prepare.token));
         match self
             .next(&mut control, STEP)
             .map_err(|why| self.no_server(&why))?
@@ -117,8 +117,9 @@ impl Test {
             }
             byte => return Err(self.no_server(&unexpected(byte))),
         }
-        let text = params.to_string();
-        control.send_text(&text).map_err(|lost| self.lost(&lost))?;
+        control
+            .send_text(&params)
+            .map_err(|lost| self.lost(&lost))?;
         self.expect(&mut control, state::CREATE_STREAMS)?;
         Ok(control)
     }
@@ -152,7 +153,7 @@ impl Test {
         };
         send(control, state::TEST_END)?;
         self.expect(control, state::EXCHANGE_RESULTS)?;
-        let ours = self.own_results(&theirs).to_json();
+        let ours = self.own_results(&theirs);
         control.send_text(&ours).map_err(|lost| self.lost(&lost))?;
         let results = control.text().map_err(|lost| self.lost(&lost))?;
         let results = Results::read(&results).map_err(|why| self.no_server(&why.0))?;
@@ -283,7 +284,6 @@ impl Test {
             }
         }
         Results {
-            has_retransmits: None,
             streams,
             ..Results::default()
         }
