@@ -218,7 +218,7 @@ impl Session {
     fn check(&mut self, [inward, outward]: [usize; 2], ended: Result<(), End>) {
         let to_agent = self.queues.inward[inward..].to_vec();
         let to_client = self.queues.outward[outward..].to_vec();
-        let refusals = self.judge.refusals();
+        let refusals = std::mem::take(&mut self.judge.refusals);
         if self.is_over {
             assert!(to_agent.is_empty() && to_client.is_empty() && refusals.is_empty());
             assert!(matches!(ended, Err(End::Told)));
@@ -227,7 +227,7 @@ impl Session {
         let most = WAITING_BYTES_MAX + DEFAULTS * self.longest;
         assert!(self.queues.inward.len() < most && self.queues.outward.len() < most);
         self.is_over = ended.is_err();
-        assert_eq!(self.judge.why().is_some(), self.is_over);
+        assert_eq!(self.judge.why.is_some(), self.is_over);
         let mut passed = Frames::new(usize::MAX);
         passed.push(&to_agent);
         while let Ok(Some(text)) = passed.take() {

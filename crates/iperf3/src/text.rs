@@ -6,7 +6,7 @@ use crate::event::{Stream, Test};
 use crate::params::Direction;
 
 impl Test {
-    /// One line: who, what, rate, loss.
+    /// One line: what, rate, loss.
     pub fn line(&self) -> String {
         let params = &self.params;
         let protocol = if params.is_udp { "UDP" } else { "TCP" };
@@ -16,10 +16,8 @@ impl Test {
             Direction::Both => "both ways",
         };
         let flows = bitcost_model::units::counted(params.streams, "flow");
-        let (peer, seconds) = (self.peer, self.seconds);
-        let (address, port) = (peer.ip().to_canonical(), peer.port());
-        let mut line =
-            format!("{address} port {port}: {protocol} {direction}, {flows}, {seconds:.1} s:");
+        let seconds = self.seconds;
+        let mut line = format!("{protocol} {direction}, {flows}, {seconds:.1} s:");
         let mut separator = " ";
         for receives in [true, false] {
             if let Some(figures) = self.direction(receives) {

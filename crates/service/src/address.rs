@@ -1,7 +1,7 @@
 //! The host and port of a service, as users type them.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::Ipv6Addr;
 
 use bitcost_model::Invalid;
 
@@ -27,57 +27,33 @@ impl HostPort {
     /// # Errors
     /// A sentence with the forms that are allowed.
     pub fn parse(text: &str, default_port: u16) -> Result<HostPort, Invalid> {
-        let wrong = || {
-            let shown: String = text.chars().take(64).collect();
-            Invalid(format!(
-                "{shown:?} is not a host of a service; allowed: `web`, `web:{PORT}`, `192.0.2.7`, `[2001:db8::7]:{PORT}`"
-            ))
+        let is_v6 = |host: &str| host.parse::<Ipv6Addr>().is_ok();
+        let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let (host, port) = match bracketed {
+            Some((host, port)) if is_v6(host) => (host, port),
+            _ if is_v6(text) => (text, ""),
+            _ => text.split_at(text.find(':').unwrap_or(text.len())),
         };
-        let (host, port) = parts(text).ok_or_else(wrong)?;
-        let port = match port {
-            Some(port) => port
-                .parse()
-                .ok()
-                .filter(|port| *port != 0)
-                .ok_or_else(wrong)?,
-            None => default_port,
+        let port = match port.strip_prefix(':') {
+            Some(port) => port.parse().ok().filter(|port| *port != 0),
+            None => port.is_empty().then_some(default_port),
         };
-        if !is_host(host) {
-            return Err(wrong());
-        }
-        Ok(HostPort {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+        let is_host = is_v6(host)
+            || (1..=HOST_BYTES_MAX).contains(&host.len())
+                && host.chars().all(is_plain)
+                && !host.starts_with(['-', '.']);
+        let host_port = port.filter(|_| is_host).map(|port| HostPort {
             host: host.to_owned(),
             port,
+        });
+        host_port.ok_or_else(|| {
+            let shown: String = text.chars().take(64).collect();
+            Invalid(format!(
+                "{shown:?} is not a host, with or without a port; allowed: `web`, `web:{default_port}`, `192.0.2.7`, `[2001:db8::7]:{default_port}`"
+            ))
         })
     }
-}
-
-/// The host and the text of the port.
-fn parts(text: &str) -> Option<(&str, Option<&str>)> {
-    if let Some(rest) = text.strip_prefix('[') {
-        let (host, after) = rest.split_once(']')?;
-        host.parse::<std::net::Ipv6Addr>().ok()?;
-        return match after {
-            "" => Some((host, None)),
-            _ => Some((host, Some(after.strip_prefix(':')?))),
-        };
-    }
-    if text.parse::<IpAddr>().is_ok() {
-        return Some((text, None));
-    }
-    match text.split_once(':') {
-        Some((host, port)) => Some((host, Some(port))),
-        None => Some((text, None)),
-    }
-}
-
-fn is_host(host: &str) -> bool {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
-    let is_name = !host.is_empty()
-        && host.len() <= HOST_BYTES_MAX
-        && host.chars().all(is_plain)
-        && !host.starts_with(['-', '.']);
-    is_name || host.parse::<IpAddr>().is_ok()
 }
 
 impl fmt::Display for HostPort {

@@ -8,17 +8,15 @@ use bitcost_sys::netlink::Rtnl;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::channel::{Channel, failure};
-use crate::fingerprint::Fingerprint;
 use crate::frames::{Frames, frame};
-use crate::link::LinkToken;
+use crate::link::{Fingerprint, LinkToken};
 use crate::message::{Answer, Hello, Refused};
 use crate::places::{Admitted, OF_NETWORK_MAX, PLACES_MAX};
 use crate::policy::Policy;
 use crate::queue::Ticket;
-use crate::session::Session;
 use crate::shared::{Event, Shared};
-use crate::signing;
 use crate::stream::{Stream, wait_any};
+use crate::{session, signing};
 
 /// The time in which an answer must leave.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -91,7 +89,7 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
         local: to,
         device,
     };
-    Session::new(shared, peer, policy).serve(&mut greeted.stream, greeted.frames);
+    session::serve(shared, peer, policy, (&mut greeted.stream, greeted.frames));
 }
 
 /// Has a process without privileges speak TLS with the client, once that says something.
@@ -152,7 +150,7 @@ impl Greeted {
 /// Waits until the test has the host; the client says nothing meanwhile.
 fn wait_for_turn(shared: &Shared, greeted: &mut Greeted, ticket: &Ticket) -> io::Result<()> {
     let mut told: Option<Instant> = None;
-    while !ticket.is_next() {
+    while !shared.queue.is_next(ticket) {
         if shared.is_stopping() {
             let why = Refused("the service is being stopped".to_owned());
             let _ = greeted.answer(&Answer::Refused(why));

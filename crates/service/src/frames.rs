@@ -2,20 +2,13 @@
 //! and as many bytes of JSON, as in the control protocol, with a limit that depends on what the peer
 //! has proved.
 
+use bitcost_model::protocol::encode;
 use serde::Serialize;
+
+use crate::message::Refused;
 
 /// The longest message of a client that has not yet proved who it is, in bytes.
 pub const OPENING_BYTES_MAX: usize = 4 << 10;
-
-/// A message that is longer than the receiver takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a message of {length} bytes; at most {most} are allowed here")]
-pub struct TooLong {
-    /// The length that it states.
-    pub length: usize,
-    /// The limit.
-    pub most: usize,
-}
 
 /// Collects bytes until they form messages. It holds at most one message and what was pushed after
 /// it: take until there is none before the next bytes are pushed.
@@ -48,16 +41,16 @@ impl Frames {
     ///
     /// # Errors
     /// When it states a length over the limit; nothing can be read after that.
-    pub fn take(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
+    pub fn take(&mut self) -> Result<Option<Vec<u8>>, Refused> {
         let Some(head) = self.bytes.first_chunk::<4>() else {
             return Ok(None);
         };
         let length = u32::from_be_bytes(*head) as usize;
         if length > self.most {
-            return Err(TooLong {
-                length,
-                most: self.most,
-            });
+            let most = self.most;
+            return Err(Refused(format!(
+                "a message of {length} bytes; at most {most} are allowed here"
+            )));
         }
         let Some(text) = self.bytes.get(4..4 + length) else {
             return Ok(None);
@@ -75,14 +68,9 @@ impl Frames {
 
 /// A message with its length in front.
 pub fn frame(message: &impl Serialize) -> Vec<u8> {
-    let mut frame = vec![0; 4];
-    // The messages of this crate and of the control protocol have no map with keys other than texts.
-    if serde_json::to_writer(&mut frame, message).is_err() {
-        return Vec::new();
-    }
-    let length = (frame.len() - 4) as u32;
-    frame[..4].copy_from_slice(&length.to_be_bytes());
-    frame
+    // The messages of this crate and of the control protocol are short, with no map whose keys are
+    // no texts.
+    encode(message).unwrap_or_default()
 }
 
 /// Follows the messages in a stream of bytes that is passed on, without keeping them, to know where
@@ -136,12 +124,6 @@ mod tests {
         }
         assert_eq!(found, [b"\"a\"".to_vec(), b"[1,2,3]".to_vec()]);
         frames.push(&65u32.to_be_bytes());
-        assert_eq!(
-            frames.take(),
-            Err(TooLong {
-                length: 65,
-                most: 64
-            })
-        );
+        assert!(frames.take().is_err());
     }
 }

@@ -19,7 +19,7 @@ use rustls::{Error, ServerConnection, SignatureAlgorithm, SignatureScheme};
 
 use crate::channel::{Channel, OPENING, SAID_BYTES_MAX, Said, failure};
 use crate::confine::confine;
-use crate::frames::{Frames, OPENING_BYTES_MAX, TooLong, frame};
+use crate::frames::{Frames, OPENING_BYTES_MAX, frame};
 use crate::message::{Hello, Refused};
 use crate::relay::{Queues, Through, relay};
 use crate::secure::Secure;
@@ -123,7 +123,7 @@ fn hello(
     match secure.read_frame(frames, until) {
         Ok(text) => Ok(Hello::read(&text)),
         Err(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-            Some(long @ TooLong { .. }) => Ok(Err(Refused(long.to_string()))),
+            Some(long) => Ok(Err(Refused::clone(long))),
             None => Err(error),
         },
     }

@@ -31,12 +31,13 @@ pub struct Judge {
     session_until_ns: u64,
     /// When the present run must be over.
     run_until_ns: Option<u64>,
-    started: u32,
     refused: u32,
-    /// What the service is to know of these.
-    refusals: Vec<Refused>,
-    /// Why the service ended the session.
-    why: Option<String>,
+    /// What was refused and the service is to be told.
+    pub refusals: Vec<Refused>,
+    /// How many runs were started.
+    pub started: u32,
+    /// Why the service ended the session; absent where it did not.
+    pub why: Option<String>,
 }
 
 /// This long after a time.
@@ -90,7 +91,7 @@ impl Judge {
             match self.frames.take() {
                 Ok(Some(text)) => self.message(&text, queues, now_ns)?,
                 Ok(None) => break,
-                Err(long) => return self.finish(long.to_string(), queues),
+                Err(long) => return self.finish(long.0, queues),
             }
         }
         Ok(())
@@ -130,21 +131,6 @@ impl Judge {
         self.say(&format!("the service ends the session: {why}"), queues);
         self.why = Some(why);
         Err(End::Told)
-    }
-
-    /// Why the service ended the session; absent where it did not.
-    pub fn why(&self) -> Option<&str> {
-        self.why.as_deref()
-    }
-
-    /// How many runs were started.
-    pub fn started(&self) -> u32 {
-        self.started
-    }
-
-    /// What was refused since this was last asked.
-    pub fn refusals(&mut self) -> Vec<Refused> {
-        std::mem::take(&mut self.refusals)
     }
 
     fn message(&mut self, text: &[u8], queues: &mut Queues, now_ns: u64) -> Result<(), End> {

@@ -17,8 +17,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, renameat, unlinkat};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::sign::SigningKey;
 
-use crate::fingerprint::Fingerprint;
-use crate::link::LinkToken;
+use crate::link::{Fingerprint, LinkToken};
 
 const FILE: &str = "key";
 

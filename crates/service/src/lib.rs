@@ -3,7 +3,7 @@
 //!
 //! | file | it is |
 //! |---|---|
-//! | address, fingerprint, link | what users type and see |
+//! | address, link | what users type and see |
 //! | key | the key of a service, and the secret of its link |
 //! | frames, message | what both sides say before the control protocol begins |
 //! | stream, secure, channel, tls | connections on which every wait has an end |
@@ -19,7 +19,6 @@ mod channel;
 pub mod client;
 pub mod confine;
 mod connection;
-mod fingerprint;
 pub mod frames;
 mod front;
 mod fronts;

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bitcost_model::Invalid;
+use sha2::{Digest, Sha256};
 
 use crate::address::{HostPort, PORT};
-use crate::fingerprint::{Fingerprint, bytes, letters};
 
 /// What a link begins with.
 pub const SCHEME: &str = "bitcost://";
@@ -24,6 +26,27 @@ pub struct Link {
     pub token: LinkToken,
 }
 
+/// By which a service is known: SHA-256 of its SubjectPublicKeyInfo (RFC 7250, section 3), 43 letters
+/// in base64url.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    /// The fingerprint of a key in its DER form.
+    pub fn of(public_key: &[u8]) -> Fingerprint {
+        Fingerprint(Sha256::digest(public_key).into())
+    }
+}
+
+/// Exactly `N` bytes in base64url without padding (RFC 4648, section 5).
+fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+    // More letters than the bytes need are not decoded at all.
+    if text.len() > N * 2 {
+        return None;
+    }
+    URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
+}
+
 /// The secret of a link: 16 random bytes, 22 letters in base64url.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct LinkToken(pub(crate) [u8; 16]);
@@ -36,7 +59,7 @@ impl LinkToken {
 
     /// The letters.
     pub fn letters(&self) -> String {
-        letters(&self.0)
+        URL_SAFE_NO_PAD.encode(self.0)
     }
 }
 
@@ -63,9 +86,9 @@ impl Link {
         let (service, token) = secrets.split_once('.').ok_or_else(|| {
             wrong("after `/#` a link has the service's key and a token with a point between them")
         })?;
-        let service = service
-            .parse()
-            .map_err(|why| Invalid(format!("the link's key: {why}; was the link cut?")))?;
+        let service = bytes(service).map(Fingerprint).ok_or_else(|| {
+            wrong("the link's key has 43 letters, digits, - and _; was the link cut?")
+        })?;
         let token = LinkToken::parse(token).ok_or_else(|| {
             wrong("the link's token has 22 letters, digits, - and _; was the link cut?")
         })?;
@@ -76,6 +99,7 @@ impl Link {
 impl fmt::Display for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Link { at, service, token } = self;
+        let service = URL_SAFE_NO_PAD.encode(service.0);
         write!(f, "{SCHEME}{at}/#{service}.{}", token.letters())
     }
 }

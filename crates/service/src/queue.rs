@@ -1,7 +1,6 @@
 //! The queue: one test has the host, and a few wait for it in the order in which they came.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::message::Refused;
 
@@ -10,59 +9,49 @@ pub const WAITING_MAX: usize = 8;
 
 /// The tests that take place or wait, in the order in which they came.
 #[derive(Default)]
-pub struct Queue(Mutex<VecDeque<u64>>);
+pub struct Queue(Mutex<Vec<Weak<()>>>);
 
 /// A test's place in the queue, until this is dropped.
-pub struct Ticket {
-    queue: Arc<Queue>,
-    number: u64,
-}
+pub type Ticket = Arc<()>;
 
 impl Queue {
-    fn tests(&self) -> MutexGuard<'_, VecDeque<u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn tests(&self) -> MutexGuard<'_, Vec<Weak<()>>> {
+        let mut tests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tests.retain(|test| test.strong_count() > 0);
+        tests
     }
 
     /// Enters a test.
     ///
     /// # Errors
     /// Too many wait.
-    pub fn enter(self: &Arc<Self>) -> Result<Ticket, Refused> {
+    pub fn enter(&self) -> Result<Ticket, Refused> {
         let mut tests = self.tests();
         if tests.len() > WAITING_MAX {
             return Err(Refused(format!(
                 "one test has the host and {WAITING_MAX} wait for it; try again later"
             )));
         }
-        let number = tests.back().map_or(0, |last| last + 1);
-        tests.push_back(number);
-        Ok(Ticket {
-            queue: self.clone(),
-            number,
-        })
+        let ticket = Ticket::default();
+        tests.push(Arc::downgrade(&ticket));
+        Ok(ticket)
     }
-}
 
-impl Ticket {
     /// Whether the test has the host.
-    pub fn is_next(&self) -> bool {
-        self.queue.tests().front() == Some(&self.number)
-    }
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        self.queue.tests().retain(|test| *test != self.number);
+    pub fn is_next(&self, ticket: &Ticket) -> bool {
+        let tests = self.tests();
+        tests.first().map(Weak::as_ptr) == Some(Arc::as_ptr(ticket))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::VecDeque;
 
     #[test]
     fn one_test_at_a_time_in_their_order_and_eight_wait() {
-        let queue = Arc::<Queue>::default();
+        let queue = Queue::default();
         let mut tickets: VecDeque<Ticket> = (0..=WAITING_MAX)
             .map(|_| queue.enter().expect("room"))
             .collect();
@@ -71,8 +60,8 @@ mod tests {
         drop(tickets.remove(3));
         tickets.push_back(queue.enter().expect("room"));
         while let Some(first) = tickets.pop_front() {
-            assert!(first.is_next());
-            assert!(tickets.iter().all(|ticket| !ticket.is_next()));
+            assert!(queue.is_next(&first));
+            assert!(tickets.iter().all(|ticket| !queue.is_next(ticket)));
         }
     }
 }

@@ -57,27 +57,12 @@ pub enum End {
     Told,
 }
 
-/// What happens to the bytes of both sides.
+/// What happens to the bytes of both sides: they are passed on, unless they are judged.
 pub trait Sides {
     /// Bytes of the peer arrived; none where there is room again for those that came before.
     ///
     /// # Errors
     /// Why nothing more is passed on.
-    fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End>;
-
-    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues);
-
-    /// Time has passed.
-    ///
-    /// # Errors
-    /// Why nothing more is passed on.
-    fn look(&mut self, queues: &mut Queues) -> Result<(), End>;
-}
-
-/// Passes everything on.
-pub struct Through;
-
-impl Sides for Through {
     fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
         queues.inward.extend_from_slice(bytes);
         Ok(())
@@ -87,10 +72,19 @@ impl Sides for Through {
         queues.outward.extend_from_slice(bytes);
     }
 
+    /// Time has passed.
+    ///
+    /// # Errors
+    /// Why nothing more is passed on.
     fn look(&mut self, _: &mut Queues) -> Result<(), End> {
         Ok(())
     }
 }
+
+/// Passes everything on.
+pub struct Through;
+
+impl Sides for Through {}
 
 /// Passes bytes on until one side ends. What is on its way to the peer is sent first.
 pub fn relay(

@@ -16,6 +16,7 @@ use crate::fronts::Give;
 use crate::key::OwnKey;
 use crate::places::Places;
 use crate::policy::Rules;
+use crate::queue::Queue;
 use crate::shared::{AgentCommand, Event, Shared};
 use crate::stream::wait_any;
 
@@ -76,7 +77,7 @@ impl Service {
             rules,
             agent,
             give,
-            queue: Arc::default(),
+            queue: Queue::default(),
             events,
             stop,
         });

@@ -17,45 +17,45 @@ use crate::shared::{Event, Shared};
 const LAST_STEPS: Duration = Duration::from_secs(8);
 
 /// A client that has the host.
-pub struct Session<'a> {
+struct Session<'a> {
     shared: &'a Shared,
     peer: SocketAddr,
     judge: Judge,
 }
 
-impl<'a> Session<'a> {
-    /// The session of this client, which begins now.
-    pub fn new(shared: &'a Shared, peer: SocketAddr, policy: Policy) -> Session<'a> {
-        let judge = Judge::new(policy, monotonic_ns());
-        Session {
-            shared,
-            peer,
-            judge,
+/// Serves a client that has the host, until either side ends. The agent is gone when this returns.
+pub fn serve(
+    shared: &Shared,
+    peer: SocketAddr,
+    policy: Policy,
+    (stream, frames): (&mut Channel, Frames),
+) {
+    let begun = Instant::now();
+    shared.tell(Event::Began { peer });
+    let mut session = Session {
+        shared,
+        peer,
+        judge: Judge::new(policy, monotonic_ns()),
+    };
+    let mut command = (shared.agent)();
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let why = match command.spawn() {
+        Ok(mut child) => {
+            let why = session.talk(stream, &mut child, frames);
+            end(&mut child);
+            why
         }
-    }
+        Err(error) => Some(format!("cannot start an agent: {error}")),
+    };
+    shared.tell(Event::Ended {
+        peer,
+        runs: session.judge.started,
+        time: begun.elapsed(),
+        why,
+    });
+}
 
-    /// Serves until either side ends. The agent is gone when this returns.
-    pub fn serve(mut self, stream: &mut Channel, frames: Frames) {
-        let (shared, peer, begun) = (self.shared, self.peer, Instant::now());
-        shared.tell(Event::Began { peer });
-        let mut command = (shared.agent)();
-        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let why = match command.spawn() {
-            Ok(mut child) => {
-                let why = self.talk(stream, &mut child, frames);
-                end(&mut child);
-                why
-            }
-            Err(error) => Some(format!("cannot start an agent: {error}")),
-        };
-        shared.tell(Event::Ended {
-            peer,
-            runs: self.judge.started(),
-            time: begun.elapsed(),
-            why,
-        });
-    }
-
+impl Session<'_> {
     /// Carries messages both ways; returns why it ended, if not by the client.
     fn talk(&mut self, stream: &mut Channel, child: &mut Child, frames: Frames) -> Option<String> {
         let (input, output) = (child.stdout.take()?, child.stdin.take()?);
@@ -72,15 +72,7 @@ impl<'a> Session<'a> {
             End::Peer => None,
             End::Process => Some("its agent ended".to_owned()),
             End::Broken(error) => Some(format!("the connection is lost: {error}")),
-            End::Told => self.judge.why().map(str::to_owned),
-        }
-    }
-
-    /// Tells the service what was refused.
-    fn tell(&mut self) {
-        for why in self.judge.refusals() {
-            let peer = self.peer;
-            self.shared.tell(Event::Refused { peer, why });
+            End::Told => self.judge.why.take(),
         }
     }
 }
@@ -103,7 +95,10 @@ fn end(child: &mut Child) {
 impl Sides for Session<'_> {
     fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
         let judged = self.judge.client_says(bytes, queues, monotonic_ns());
-        self.tell();
+        for why in self.judge.refusals.drain(..) {
+            let peer = self.peer;
+            self.shared.tell(Event::Refused { peer, why });
+        }
         judged
     }
 

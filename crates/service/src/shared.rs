@@ -57,7 +57,7 @@ pub struct Shared {
     pub rules: Rules,
     pub agent: AgentCommand,
     pub give: Give,
-    pub queue: Arc<Queue>,
+    pub queue: Queue,
     pub events: SyncSender<Event>,
     pub stop: Arc<AtomicBool>,
 }

@@ -37,7 +37,7 @@ pub trait Stream: AsFd {
     /// # Errors
     /// When the connection ends before, the message is too long, or it takes too long.
     fn read_frame(&mut self, frames: &mut Frames, until: Instant) -> io::Result<Vec<u8>> {
-        let long = |error: crate::frames::TooLong| io::Error::new(ErrorKind::InvalidData, error);
+        let long = |error: crate::message::Refused| io::Error::new(ErrorKind::InvalidData, error);
         let mut is_open = true;
         loop {
             if let Some(text) = frames.take().map_err(long)? {

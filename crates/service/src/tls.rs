@@ -11,7 +11,7 @@ use rustls::server::{AlwaysResolvesServerRawPublicKeys, NoServerSessionStorage, 
 use rustls::sign::{CertifiedKey, SigningKey};
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-use crate::fingerprint::Fingerprint;
+use crate::link::Fingerprint;
 
 /// The protocol that both sides must name (RFC 7301).
 const ALPN: &[u8] = b"bitcost/1";

@@ -15,14 +15,13 @@ use bitcost_iperf3::event::Event;
 use bitcost_iperf3::protocol::PORT;
 use bitcost_iperf3::rules::Limits;
 use bitcost_iperf3::server::Server;
-use bitcost_model::harmless;
 use bitcost_model::units::{counted, parse_duration, parse_rate};
 use bitcost_service::confine::confine;
 use bitcost_sys::privileges::NOBODY;
 use bitcost_sys::process::effective_uid;
 use bitcost_sys::seccomp::Also;
 
-use self::clients::ClientLines;
+use self::clients::Clients;
 use self::listening::{address, cannot_listen, place};
 use self::log::Log;
 use crate::failure::Failure;
@@ -98,10 +97,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     log.message(&format!(
         "the process that reads what clients send: {confined}"
     ));
-    let mut served = Served::default();
-    server.serve(|event| served.tell(&event, &log));
-    log.result(&served.summary());
-    log.finish();
+    let mut clients = Clients::new(log);
+    let (mut tests, mut bytes) = (0, 0);
+    server.serve(|event| match event {
+        Event::Test(test) => {
+            tests += 1;
+            bytes += test.bytes();
+            clients.served(test.peer, &test.line());
+        }
+        Event::Refused { peer, refusal } => clients.refused(peer, refusal.rule),
+        Event::Failed { peer, reason } => clients.failed(peer, &reason),
+    });
+    clients.finish(&format!("{} with {bytes} bytes", counted(tests, "test")));
     Ok(())
 }
 
@@ -134,50 +141,4 @@ fn addresses(text: &str) -> Result<Addresses, String> {
     let hosts = host.map_or(loopback.to_vec(), |host| vec![host]);
     let ends = hosts.into_iter().map(|host| SocketAddr::new(host, port));
     Ok(Addresses(ends.collect()))
-}
-
-/// What was served so far.
-#[derive(Default)]
-struct Served {
-    tests: usize,
-    bytes: u64,
-    refused: usize,
-    failed: usize,
-    lines: ClientLines,
-}
-
-impl Served {
-    /// Prints a test on standard output, and a refusal or failure on standard error.
-    fn tell(&mut self, event: &Event, log: &Log) {
-        match event {
-            Event::Test(test) => {
-                self.tests += 1;
-                self.bytes += test.bytes();
-                log.result(&harmless(&test.line()));
-            }
-            Event::Refused { peer, refusal } => {
-                self.refused += 1;
-                let line = format!("refused {}", refusal.rule);
-                self.lines.say(log, *peer, &line);
-            }
-            Event::Failed { peer, reason } => {
-                self.failed += 1;
-                self.lines.say(log, *peer, reason);
-            }
-        }
-    }
-
-    fn summary(&self) -> String {
-        let mut summary = format!(
-            "served {} with {} bytes",
-            counted(self.tests, "test"),
-            self.bytes
-        );
-        for (count, what) in [(self.refused, "refused"), (self.failed, "failed")] {
-            if count > 0 {
-                summary += &format!("; {} {what}", counted(count, "connection"));
-            }
-        }
-        summary
-    }
 }

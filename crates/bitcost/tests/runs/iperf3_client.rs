@@ -256,7 +256,7 @@ fn what_needs_bitcost_is_refused() {
             "--set receive_low_water_bytes",
         ),
         ("tcp", "--peer iperf3 needs the host"),
-        ("tcp 127.0.0.1:x", "does not name an iperf3 server"),
+        ("tcp 127.0.0.1:x", "is not a host, with or without a port"),
         ("tcp 127.0.0.1 --sender local", "--sender"),
     ] {
         let (code, _, said) = bitcost(options);

@@ -12,6 +12,7 @@ use bitcost_model::Unavailable;
 use bitcost_model::place::{IpVersion, Places};
 use bitcost_model::protocol::Peer;
 use bitcost_model::record::Role;
+use bitcost_service::address::HostPort;
 
 use super::named::{Host, Named};
 use super::resolve;
@@ -41,7 +42,7 @@ pub fn endpoint(host: &Host, programs: Arc<Programs>) -> Endpoint {
 
 /// The address of a server, of this version of IP where one is requested.
 fn address(host: &Host, version: Option<IpVersion>) -> Result<SocketAddr, ExecuteError> {
-    let Host::Iperf3(name, port) = host else {
+    let Host::Iperf3(HostPort { host: name, port }) = host else {
         return Err(ExecuteError::Usage(format!(
             "{} is not an iperf3 server",
             host.place()
@@ -82,7 +83,10 @@ impl Named {
             check_restored()?;
         }
         let server = address(self.host(Role::Receiver), places.asked_version())?;
-        let at_address = Host::Iperf3(server.ip().to_string(), server.port());
+        let at_address = Host::Iperf3(HostPort {
+            host: server.ip().to_string(),
+            port: server.port(),
+        });
         let [sender, _] = self.endpoints(programs);
         let receiver = Endpoint {
             place: self.host(Role::Receiver).place(),

@@ -1,11 +1,11 @@
 //! The two hosts that play the endpoints if any is named: this machine, or one that the system's
 //! ssh reaches.
 
-use std::net::{IpAddr, SocketAddr};
 
 use bitcost_model::Invalid;
 use bitcost_model::event::{NamedHost, NamedHosts};
 use bitcost_model::record::Role;
+use bitcost_service::address::HostPort;
 use bitcost_service::link::{Link, SCHEME};
 
 use super::kubernetes::target::Target;
@@ -26,8 +26,8 @@ pub enum Host {
     Slurm(String),
     /// A node of a Kubernetes cluster.
     Kubernetes(Target),
-    /// The stock iperf3 server at this host and port, as they were written.
-    Iperf3(String, u16),
+    /// The stock iperf3 server at this host and port.
+    Iperf3(HostPort),
 }
 
 /// What the place of a service begins with.
@@ -87,28 +87,7 @@ impl Host {
     /// # Errors
     /// When the text is neither, with the text that is allowed.
     pub fn parse_iperf3(text: &str) -> Result<Host, Invalid> {
-        let is_name = |host: &str| {
-            !host.is_empty()
-                && !host.starts_with('-')
-                && !host.contains(|c: char| c.is_whitespace() || c.is_control() || c == '[')
-        };
-        if let Ok(address) = text.parse::<SocketAddr>() {
-            return Ok(Host::Iperf3(address.ip().to_string(), address.port()));
-        }
-        let bare = text.trim_start_matches('[').trim_end_matches(']');
-        if let Ok(address) = bare.parse::<IpAddr>() {
-            return Ok(Host::Iperf3(address.to_string(), IPERF3_PORT));
-        }
-        let (host, port) = match text.rsplit_once(':') {
-            Some((host, port)) => (host, port.parse().ok()),
-            None => (text, Some(IPERF3_PORT)),
-        };
-        match port.filter(|port| *port > 0 && is_name(host) && !host.contains(':')) {
-            Some(port) => Ok(Host::Iperf3(host.to_owned(), port)),
-            None => Err(Invalid(format!(
-                "`{text}` does not name an iperf3 server; allowed: a host name or an address, with a port other than {IPERF3_PORT} after a colon, such as `web`, `10.0.0.2:5202` or `[fd00::2]:5202`"
-            ))),
-        }
+        HostPort::parse(text, IPERF3_PORT).map(Host::Iperf3)
     }
 
     /// `local`, or `ssh:` and the destination that is passed to ssh, or `service:` or `iperf3:`, host
@@ -120,8 +99,7 @@ impl Host {
             Host::Service(link) => format!("{SERVICE}{}", link.at),
             Host::Slurm(node) => format!("{SLURM}{node}"),
             Host::Kubernetes(target) => target.place(),
-            Host::Iperf3(host, port) if host.contains(':') => format!("iperf3:[{host}]:{port}"),
-            Host::Iperf3(host, port) => format!("iperf3:{host}:{port}"),
+            Host::Iperf3(server) => format!("iperf3:{server}"),
         }
     }
 }
@@ -307,7 +285,10 @@ mod tests {
     #[test]
     fn hosts_are_read() {
         let ssh = |name: &str| Ok(Host::Ssh(name.to_owned()));
-        let iperf3 = |name: &str, port| Ok(Host::Iperf3(name.to_owned(), port));
+        let iperf3 = |host: &str, port| {
+            let host = host.to_owned();
+            Ok(Host::Iperf3(HostPort { host, port }))
+        };
         assert_eq!(Host::parse("iperf3:web"), iperf3("web", 5201));
         assert_eq!(Host::parse("iperf3:[fd00::2]:99"), iperf3("fd00::2", 99));
         assert_eq!(Host::parse_iperf3("fd00::2"), iperf3("fd00::2", 5201));

@@ -8,7 +8,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use bitcost_host::KNOBS;
-use bitcost_model::harmless;
 use bitcost_model::host_settings::STRESS;
 use bitcost_model::units::counted;
 use bitcost_service::address::{HostPort, PORT};
@@ -17,7 +16,7 @@ use bitcost_service::link::Link;
 use bitcost_service::policy::Rules;
 use bitcost_service::{Event, FRONT_VERB, Fronts, OwnKey, Service};
 
-use super::clients::{ClientLines, from};
+use super::clients::Clients;
 use super::listening::{self, cannot_listen};
 use super::log::Log;
 use crate::failure::Failure;
@@ -141,16 +140,35 @@ pub fn run(place: &Place, limits: &Most) -> Result<(), Failure> {
         "the process that reads what clients send: {}",
         fronts.confined()
     ));
-    let mut lines = Lines::default();
+    let mut clients = Clients::new(log);
+    let (mut sessions, mut runs_of_all) = (0, 0);
     service.serve(
         (own, place.rules(limits)),
         Box::new(|| of_this_program(&["agent", "--of-service"])),
         Box::new(move |socket, channel, key| fronts.give(socket, channel, key)),
         stop,
-        |event| lines.tell(&event, &log),
+        |event| match event {
+            Event::Began { peer } => {
+                sessions += 1;
+                clients.served(peer, "begins");
+            }
+            Event::Ended {
+                peer,
+                runs,
+                time,
+                why,
+            } => {
+                runs_of_all += runs as usize;
+                let (runs, seconds) = (counted(runs as usize, "run"), time.as_secs_f64());
+                let why = why.map_or(String::new(), |why| format!("; {why}"));
+                clients.served(peer, &format!("ends after {runs} in {seconds:.1} s{why}"));
+            }
+            Event::Refused { peer, why } => clients.refused(peer, why),
+            Event::Failed { peer, reason } => clients.failed(peer, &reason),
+        },
     );
-    log.result(&lines.summary());
-    log.finish();
+    let (runs, sessions) = (counted(runs_of_all, "run"), counted(sessions, "session"));
+    clients.finish(&format!("{runs} in {sessions}"));
     Ok(())
 }
 
@@ -184,66 +202,6 @@ fn announce(service: &Service, own: &OwnKey, log: &Log) -> Result<(), Failure> {
         address.port(),
     ));
     Ok(())
-}
-
-/// What happened so far.
-#[derive(Default)]
-struct Lines {
-    sessions: usize,
-    runs: usize,
-    refused: usize,
-    failed: usize,
-    lines: ClientLines,
-}
-
-impl Lines {
-    /// Prints sessions on standard output, refusals and failures on standard error.
-    fn tell(&mut self, event: &Event, log: &Log) {
-        match event {
-            Event::Began { peer } => {
-                self.sessions += 1;
-                log.result(&format!("{}: begins", from(*peer)));
-            }
-            Event::Ended {
-                peer,
-                runs,
-                time,
-                why,
-            } => {
-                self.runs += *runs as usize;
-                let why = why.iter().map(|why| format!("; {}", harmless(why)));
-                log.result(&format!(
-                    "{}: ends after {} in {:.1} s{}",
-                    from(*peer),
-                    counted(*runs as usize, "run"),
-                    time.as_secs_f64(),
-                    why.collect::<String>()
-                ));
-            }
-            Event::Refused { peer, why } => {
-                self.refused += 1;
-                self.lines.say(log, *peer, &format!("refused: {why}"));
-            }
-            Event::Failed { peer, reason } => {
-                self.failed += 1;
-                self.lines.say(log, *peer, reason);
-            }
-        }
-    }
-
-    fn summary(&self) -> String {
-        let mut summary = format!(
-            "served {} in {}",
-            counted(self.runs, "run"),
-            counted(self.sessions, "session")
-        );
-        for (count, what) in [(self.refused, "refused"), (self.failed, "unauthenticated")] {
-            if count > 0 {
-                summary += &format!("; {count} {what}");
-            }
-        }
-        summary
-    }
 }
 
 #[cfg(test)]
