@@ -1,14 +1,14 @@
 //! Whether a message of a client may go to the agent. What no rule allows is refused, with the name
 //! of the rule and the value that it forbids.
 
-use std::fmt::Display;
+use std::fmt::{Arguments, Display};
 use std::net::IpAddr;
 use std::time::Duration;
 
 use bitcost_model::conditions::{AUTO_RECEIVE_BYTES, Conditions, ReceiveSize};
 use bitcost_model::host_settings::SettingRequest;
 use bitcost_model::place::EndpointPlace;
-use bitcost_model::protocol::{Confinement, Part, Prepare, Start, ToAgent};
+use bitcost_model::protocol::{Confinement, Part, Prepare, ToAgent};
 use bitcost_model::units::counted;
 use serde::{Deserialize, Serialize};
 
@@ -99,22 +99,39 @@ impl Policy {
         match message {
             ToAgent::Hello { .. }
             | ToAgent::Clock
+            | ToAgent::Constants { .. }
             | ToAgent::Finish { .. }
             | ToAgent::Stop
             | ToAgent::Renew => Ok(()),
             ToAgent::Describe { device } | ToAgent::AddressesOf { device } => {
                 self.interface(device)
             }
-            ToAgent::Route { to } => self.route(*to),
-            ToAgent::Constants { .. } => Ok(()),
-            ToAgent::Idle { length_ms } => idle(Duration::from_millis((*length_ms).into())),
-            ToAgent::TryProfile => Err(no_profile()),
+            ToAgent::Route { to } => {
+                let known = [self.peer, self.local];
+                let rule =
+                    format_args!("routes are reported only to {} and {}", known[0], known[1]);
+                require(known.contains(&to.to_canonical()), rule, to)
+            }
+            ToAgent::Idle { length_ms } => {
+                let (most, asked) = (IDLE_MAX.as_secs(), f64::from(*length_ms) / 1e3);
+                let rule = format_args!("an idle host is measured for at most {most} s");
+                require(asked <= most as f64, rule, format_args!("{asked} s"))
+            }
+            ToAgent::TryProfile => profile(true),
             ToAgent::Prepare(prepare) => self.prepare(prepare),
             ToAgent::Meet { addresses, .. } => addresses
                 .iter()
                 .flatten()
                 .try_for_each(|address| self.data(address.ip())),
-            ToAgent::Start(start) => self.start(start, now_ns),
+            ToAgent::Start(start) => {
+                let wait = Duration::from_nanos(start.begin_ns.saturating_sub(now_ns));
+                let rule = format_args!("a run begins within {} s", BEFORE_BEGIN.as_secs());
+                require(
+                    wait <= BEFORE_BEGIN,
+                    rule,
+                    format_args!("{} s", wait.as_secs()),
+                )
+            }
         }
     }
 
@@ -123,33 +140,19 @@ impl Policy {
             [] => std::slice::from_ref(&self.device),
             named => named,
         };
-        if allowed.iter().any(|name| name == device) {
-            return Ok(());
-        }
+        let is_allowed = allowed.iter().any(|name| name == device);
+        let rule = format_args!("interface: {}", allowed.join(", "));
         let shown: String = device.chars().take(15).collect();
-        Err(Refused(format!(
-            "interface: {}; requested {shown:?}",
-            allowed.join(", ")
-        )))
-    }
-
-    fn route(&self, to: IpAddr) -> Result<(), Refused> {
-        require([self.peer, self.local].contains(&to.to_canonical()), || {
-            format!(
-                "routes are reported only to {} and {}; requested {to}",
-                self.peer, self.local
-            )
-        })
+        require(is_allowed, rule, format_args!("{shown:?}"))
     }
 
     /// Whether flows may be connected to this address.
     fn data(&self, address: IpAddr) -> Result<(), Refused> {
-        require(address.to_canonical() == self.peer, || {
-            format!(
-                "data is sent only to the address from which the client authenticated, {}; requested {address}",
-                self.peer
-            )
-        })
+        let rule = format_args!(
+            "data is sent only to the address from which the client authenticated, {}",
+            self.peer
+        );
+        require(address.to_canonical() == self.peer, rule, address)
     }
 
     fn prepare(&self, prepare: &Prepare) -> Result<(), Refused> {
@@ -157,15 +160,14 @@ impl Policy {
         let is_of_lab = prepare.receiving.is_some()
             || prepare.peer_cpu.is_some()
             || !prepare.softirq_cpus.is_empty();
-        require(!is_of_lab, || {
-            "how an interface receives, and what is measured on the CPUs of both endpoints: this is not a lab".to_owned()
-        })?;
-        if prepare.is_profiled {
-            return Err(no_profile());
-        }
-        require(prepare.peer.is_bitcost(), || {
-            "the other endpoint is a bitcost; requested an iperf3 server".to_owned()
-        })?;
+        require(
+            !is_of_lab,
+            format_args!("this is not a lab"),
+            "how an interface receives, or what is measured on the CPUs of both endpoints",
+        )?;
+        profile(prepare.is_profiled)?;
+        let rule = format_args!("the other endpoint is a bitcost");
+        require(prepare.peer.is_bitcost(), rule, "an iperf3 server")?;
         for part in &prepare.parts {
             self.settings(part)?;
             self.subjects(part)?;
@@ -178,15 +180,13 @@ impl Policy {
             .map(|part| u64::from(part.conditions.flows))
             .sum();
         let most = self.rules.max_flows;
-        require(flows <= most.into(), || {
-            let requested = counted(flows as usize, "flow");
-            format!("max-flows is {most}; requested {requested}")
-        })?;
+        let requested = counted(flows as usize, "flow");
+        let rule = format_args!("max-flows is {most}");
+        require(flows <= most.into(), rule, requested)?;
         let bytes = prepare.parts.iter().map(|part| buffers(&part.conditions));
         let bytes = bytes.fold(0, u64::saturating_add);
-        require(bytes <= BUFFERS_BYTES_MAX, || {
-            format!("buffers of a run take at most {BUFFERS_BYTES_MAX} bytes; requested {bytes}")
-        })?;
+        let rule = format_args!("buffers of a run take at most {BUFFERS_BYTES_MAX} bytes");
+        require(bytes <= BUFFERS_BYTES_MAX, rule, bytes)?;
         self.rate(prepare)
     }
 
@@ -194,24 +194,27 @@ impl Policy {
         let allowed = &self.rules.settings;
         let requested = part.conditions.changed_settings(part.role);
         let is_forbidden = |name: &&&str| allowed.iter().all(|allowed| allowed != *name);
-        let Some(name) = requested.iter().find(is_forbidden) else {
-            return Ok(());
-        };
-        let shown: String = name.chars().take(64).collect();
+        let forbidden = requested.iter().find(is_forbidden);
+        let shown: String = forbidden
+            .iter()
+            .flat_map(|name| name.chars())
+            .take(64)
+            .collect();
         let allowed = match &allowed[..] {
             [] => "none".to_owned(),
             names => names.join(", "),
         };
-        Err(Refused(format!(
-            "allow-settings: {allowed}; requested {shown:?}"
-        )))
+        let rule = format_args!("allow-settings: {allowed}");
+        require(forbidden.is_none(), rule, format_args!("{shown:?}"))
     }
 
     fn conditions(&self, conditions: &Conditions) -> Result<(), Refused> {
         let is_flat = conditions.background.is_empty() && conditions.program.is_none();
-        require(is_flat, || {
-            "the parts of a run may not have parts; requested parts inside of a part, or for another program".to_owned()
-        })?;
+        require(
+            is_flat,
+            format_args!("the parts of a run may not have parts"),
+            "parts inside of a part, or for another program",
+        )?;
         // What a study's plan may ask for; the MTU of the path is known to the planner alone.
         let request = |reason: &dyn Display| Refused(format!("a test must be possible: {reason}"));
         conditions.check_bounds().map_err(|why| request(&why))?;
@@ -222,10 +225,12 @@ impl Policy {
         }
         let asked = conditions.window_limit() + Duration::from_millis(conditions.warmup_ms.into());
         let most = self.duration();
-        require(asked <= most, || {
-            let (most, asked) = (most.as_secs(), asked.as_secs_f64());
-            format!("max-duration is {most} s; requested {asked} s")
-        })
+        let rule = format_args!("max-duration is {} s", most.as_secs());
+        require(
+            asked <= most,
+            rule,
+            format_args!("{} s", asked.as_secs_f64()),
+        )
     }
 
     /// The interfaces whose settings a part changes at this host.
@@ -245,23 +250,18 @@ impl Policy {
             .as_deref()
             .map_or(Ok(()), |device| self.interface(device))?;
         let mut addresses = part.listen_on.into_iter().chain(own.address);
-        let other = addresses.find(|address| address.to_canonical() != self.local);
-        other.map_or(Ok(()), |address| {
-            Err(Refused(format!(
-                "data is sent only from the address that the client reached, and received only there, {}; requested {address}",
-                self.local
-            )))
-        })?;
+        let rule = format_args!(
+            "data is sent only from the address that the client reached, and received only there, {}",
+            self.local
+        );
+        addresses
+            .try_for_each(|address| require(address.to_canonical() == self.local, rule, address))?;
         let first = |place: &EndpointPlace| place.ports.map(|ports| ports.first);
         let mut ports = [&places.sender, &places.receiver]
             .into_iter()
             .filter_map(first);
-        match ports.find(|port| *port < FIRST_PORT) {
-            Some(port) => Err(Refused(format!(
-                "ports are {FIRST_PORT} and above; requested {port}"
-            ))),
-            None => Ok(()),
-        }
+        let rule = format_args!("ports are {FIRST_PORT} and above");
+        ports.try_for_each(|port| require(port >= FIRST_PORT, rule, port))
     }
 
     /// The longest run.
@@ -274,32 +274,24 @@ impl Policy {
             return Ok(());
         };
         let mut sum = 0.0;
+        let rule = format_args!("max-rate is {most} bit/s");
         for Part { conditions, .. } in &prepare.parts {
-            sum += rate_bps(conditions).ok_or_else(|| {
-                Refused(format!(
-                    "max-rate is {most} bit/s; requested a test without a rate (-b)"
-                ))
-            })?;
+            let rate = rate_bps(conditions);
+            require(rate.is_some(), rule, "a test without a rate (-b)")?;
+            sum += rate.unwrap_or_default();
             let length = conditions.window_limit().min(self.duration()).max(BURST);
             let burst_bytes = conditions.burst_bytes();
             let is_short = burst_bytes as f64 * 8.0 <= most as f64 * length.as_secs_f64();
-            require(is_short, || {
-                format!(
-                    "max-rate is {most} bit/s; requested {burst_bytes} bytes at once, which take longer than the test; send smaller messages or bursts"
-                )
-            })?;
+            let burst = format_args!(
+                "{burst_bytes} bytes at once, which take longer than the test; send smaller messages or bursts"
+            );
+            require(is_short, rule, burst)?;
         }
-        require(sum <= most as f64, || {
-            format!("max-rate is {most} bit/s over all flows; requested {sum:.0} bit/s")
-        })
-    }
-
-    fn start(&self, start: &Start, now_ns: u64) -> Result<(), Refused> {
-        let wait = Duration::from_nanos(start.begin_ns.saturating_sub(now_ns));
-        require(wait <= BEFORE_BEGIN, || {
-            let (most, wait) = (BEFORE_BEGIN.as_secs(), wait.as_secs());
-            format!("a run begins within {most} s; requested {wait} s")
-        })
+        require(
+            sum <= most as f64,
+            rule,
+            format_args!("{sum:.0} bit/s over all flows"),
+        )
     }
 
     /// The time within which a run that starts now must be over.
@@ -309,8 +301,9 @@ impl Policy {
 }
 
 /// Refuses what does not hold.
-fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), Refused> {
-    holds.then_some(()).ok_or_else(|| Refused(why()))
+fn require(holds: bool, rule: Arguments<'_>, requested: impl Display) -> Result<(), Refused> {
+    let refused = || Refused(format!("{rule}; requested {requested}"));
+    holds.then_some(()).ok_or_else(refused)
 }
 
 /// The memory that a part's flows send from and receive into, in bytes: a bound from above.
@@ -330,15 +323,9 @@ fn buffers(conditions: &Conditions) -> u64 {
 }
 
 /// Whoever samples the CPUs sees what all programs of the host do.
-fn no_profile() -> Refused {
-    Refused("a service is not profiled; requested --profile".to_owned())
-}
-
-fn idle(asked: Duration) -> Result<(), Refused> {
-    require(asked <= IDLE_MAX, || {
-        let (most, asked) = (IDLE_MAX.as_secs(), asked.as_secs_f64());
-        format!("an idle host is measured for at most {most} s; requested {asked} s")
-    })
+fn profile(is_requested: bool) -> Result<(), Refused> {
+    let rule = format_args!("a service is not profiled");
+    require(!is_requested, rule, "--profile")
 }
 
 /// The rate of user data that a part asks for over all of its flows, in bit/s; absent where it asks

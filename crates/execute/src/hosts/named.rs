@@ -1,7 +1,6 @@
 //! The two hosts that play the endpoints if any is named: this machine, or one that the system's
 //! ssh reaches.
 
-
 use bitcost_model::Invalid;
 use bitcost_model::event::{NamedHost, NamedHosts};
 use bitcost_model::record::Role;

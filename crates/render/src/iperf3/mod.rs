@@ -50,64 +50,42 @@ fn usage<T>(what: String) -> Result<T, ExportError> {
     Err(ExportError::Usage(format!("--format iperf3: {what}")))
 }
 
-/// The rows of the runs with a result, which bitcost made.
-fn with_result(execution: &Findings) -> Result<Vec<&RunRow>, ExportError> {
+/// The run with this number, from 1; without a number, the only run with a result.
+fn chosen(execution: &Findings, wanted: Option<u32>) -> Result<&RunRow, ExportError> {
+    let (name, runs) = (&execution.name, &execution.summary.runs);
     if execution.summary.is_imported {
         return usage(format!(
-            "it shows runs that bitcost made, and those of {} were imported; take --format csv or json",
-            execution.name
+            "it shows runs that bitcost made, and those of {name} were imported; take --format csv or json"
         ));
     }
-    let has_result = |row: &&RunRow| matches!(row.status, Status::Used | Status::LeftOut);
-    Ok(execution.summary.runs.iter().filter(has_result).collect())
-}
-
-/// The run with this number, from 1; without a number, the only run.
-fn chosen(execution: &Findings, wanted: Option<u32>) -> Result<&RunRow, ExportError> {
-    let name = &execution.name;
-    let all = with_result(execution)?;
-    let row: &RunRow = match (wanted, &all[..]) {
-        (None, [one]) => one,
-        (None, []) => return usage(format!("no run of {name} has a result")),
-        (None, several) => {
-            return usage(format!(
-                "it shows one run, and {name} has {}; choose one with --run N",
-                several.len()
-            ));
-        }
-        (Some(wanted), all) => match all.iter().find(|row| row.run + 1 == wanted) {
-            Some(found) => found,
-            None => return usage(no_result(execution, wanted)),
-        },
+    let has_result = |row: &RunRow| matches!(row.status, Status::Used | Status::LeftOut);
+    let is_chosen = |row: &&RunRow| match wanted {
+        Some(wanted) => row.run + 1 == wanted,
+        None => has_result(row),
     };
-    if row.status == Status::Used {
-        return Ok(row);
-    }
+    let candidates: Vec<&RunRow> = runs.iter().filter(is_chosen).collect();
+    let [row] = candidates[..] else {
+        let last = runs.last().map_or(0, |row| row.run + 1);
+        return usage(match wanted {
+            Some(wanted) => format!("{name} has no run {wanted}; its runs are 1 to {last}"),
+            None => format!(
+                "it shows one run, and {name} has {} with a result; choose one with --run N",
+                candidates.len()
+            ),
+        });
+    };
     let reason = row.reason.as_deref().unwrap_or("no reason is known");
-    Err(ExportError::Check(format!(
-        "--format iperf3: run {} of {name} is left out: {reason}",
-        row.run + 1
-    )))
-}
-
-/// Why there is no run with this number.
-fn no_result(execution: &Findings, wanted: u32) -> String {
-    let (name, runs) = (&execution.name, &execution.summary.runs);
-    match runs.iter().find(|row| row.run + 1 == wanted) {
-        Some(row) => {
-            let reason = row
-                .reason
-                .as_ref()
-                .map_or(String::new(), |reason| format!(": {reason}"));
-            format!(
-                "run {wanted} of {name} has no result ({}){reason}",
-                row.status.name()
-            )
-        }
-        None => format!(
-            "{name} has no run {wanted}; its runs are 1 to {}",
-            runs.last().map_or(0, |row| row.run + 1)
-        ),
+    let status = row.status.name();
+    match row.status {
+        Status::Used => Ok(row),
+        Status::LeftOut => Err(ExportError::Check(format!(
+            "--format iperf3: run {} of {name} is left out: {reason}",
+            row.run + 1
+        ))),
+        _ => usage(format!(
+            "run {} of {name} has no result ({status}): {reason}",
+            row.run + 1
+        )),
     }
 }
 
