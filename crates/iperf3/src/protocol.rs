@@ -1,7 +1,6 @@
 //! The numbers of the protocol: states, error codes, sizes, and the ids of streams.
 
-/// Bytes of a cookie: 36 characters and a NUL (`COOKIE_SIZE`).
-pub const COOKIE_BYTES: usize = 37;
+pub use bitcost_traffic::iperf3::COOKIE_BYTES;
 
 /// What distinguishes one test's connections; its client chooses it.
 pub type Cookie = [u8; COOKIE_BYTES];
@@ -59,10 +58,6 @@ pub mod code {
     pub const TOTAL_RATE: i32 = 27;
     /// The parameters cannot be read.
     pub const PARAMS: i32 = 114;
-    /// The results cannot be read.
-    pub const RESULTS: i32 = 117;
-    /// The client ended the test.
-    pub const CLIENT_TERMINATED: i32 = 119;
     /// The server is busy.
     pub const BUSY: i32 = 121;
     /// `SO_SNDBUF` or `SO_RCVBUF` cannot be set.

@@ -65,12 +65,7 @@ struct Addresses(Vec<SocketAddr>);
 /// Serves until it is stopped, and prints a line for each test.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(Addresses(addresses)) = &arguments.iperf3 else {
-        let most = own::Most {
-            rate_bps: arguments.max_rate,
-            duration: arguments.max_duration,
-            flows: arguments.max_flows,
-        };
-        return own::run(&arguments.place, &most);
+        return own::run(arguments);
     };
     let stop = stop_on_signals()?;
     // Where the limit cannot be raised, fewer connections are taken.

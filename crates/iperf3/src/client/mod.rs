@@ -142,7 +142,13 @@ fn answer(message: ToAgent, server: SocketAddr, output: &Output, running: &mut O
             *running = None;
             let (commands, received) = mpsc::channel();
             let stop = Arc::new(AtomicBool::new(false));
-            let test = Test::new(server, *prepare, output.clone(), received, stop.clone());
+            let test = Test {
+                server,
+                prepare: *prepare,
+                output: output.clone(),
+                commands: received,
+                stop: stop.clone(),
+            };
             let thread = std::thread::spawn(move || test.run());
             *running = Some(Running {
                 commands,

@@ -35,23 +35,16 @@ pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
     // A server that receives does so by its own calls, which no parameter of a test names.
     let to_server = conditions.direction != Direction::Reverse;
     let size = conditions.receive_size_bytes;
-    let refused = [
+    let by_server = [
         (
-            to_server && conditions.receive_low_water_bytes.is_some(),
+            conditions.receive_low_water_bytes.is_some(),
             "--set receive_low_water_bytes",
         ),
-        (
-            to_server && size != ReceiveSize::Message,
-            "--set receive_size_bytes",
-        ),
-        (
-            to_server && conditions.waiting == Waiting::Spin,
-            "--set waiting=spin",
-        ),
-        (
-            to_server && conditions.busy_poll_us.is_some(),
-            "--set busy_poll_us",
-        ),
+        (size != ReceiveSize::Message, "--set receive_size_bytes"),
+        (conditions.waiting == Waiting::Spin, "--set waiting=spin"),
+        (conditions.busy_poll_us.is_some(), "--set busy_poll_us"),
+    ];
+    let refused = [
         (conditions.offloads != Offloads::AsFound, "--offloads"),
         (conditions.tcp_buffers.is_some(), "--tcp-buffers"),
         (!conditions.background.is_empty(), "a background workload"),
@@ -65,7 +58,8 @@ pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
         (of_receiver.ports.is_some(), "--receiver-ports"),
         (conditions.program.is_some(), "another program"),
     ];
-    if let Some((_, what)) = refused.iter().find(|(is_given, _)| *is_given) {
+    let mut refused = by_server.iter().filter(|_| to_server).chain(&refused);
+    if let Some((_, what)) = refused.find(|(is_given, _)| *is_given) {
         return needs(what);
     }
     let of_hosts = conditions.host_settings.iter();

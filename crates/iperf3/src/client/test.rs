@@ -42,31 +42,19 @@ pub enum Command {
 
 /// A test.
 pub struct Test {
-    server: SocketAddr,
-    prepare: Prepare,
-    output: Output,
-    commands: Receiver<Command>,
-    stop: Arc<AtomicBool>,
+    /// Where the server listens.
+    pub server: SocketAddr,
+    /// What the controller requests.
+    pub prepare: Prepare,
+    /// Where messages to the controller go.
+    pub output: Output,
+    /// What the controller orders.
+    pub commands: Receiver<Command>,
+    /// Ends the test.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Test {
-    /// A test that has not begun.
-    pub fn new(
-        server: SocketAddr,
-        prepare: Prepare,
-        output: Output,
-        commands: Receiver<Command>,
-        stop: Arc<AtomicBool>,
-    ) -> Test {
-        Test {
-            server,
-            prepare,
-            output,
-            commands,
-            stop,
-        }
-    }
-
     /// Makes the test, and sends its record or why there is none.
     pub fn run(self) {
         match self.record() {

@@ -16,6 +16,7 @@ use bitcost_service::link::Link;
 use bitcost_service::policy::Rules;
 use bitcost_service::{Event, FRONT_VERB, Fronts, OwnKey, Service};
 
+use super::Arguments;
 use super::clients::Clients;
 use super::listening::{self, cannot_listen};
 use super::log::Log;
@@ -45,13 +46,6 @@ pub struct Place {
     allow_settings: Vec<String>,
 }
 
-/// What a test may have at most; what is absent has its default.
-pub struct Most {
-    pub rate_bps: Option<u64>,
-    pub duration: Option<Duration>,
-    pub flows: Option<u16>,
-}
-
 impl Place {
     /// The folder: the one that is named, else the one that systemd gives (`STATE_DIRECTORY`,
     /// systemd.exec(5)), else the default.
@@ -65,18 +59,6 @@ impl Place {
                 false => state.join("service"),
             }
         })
-    }
-
-    fn rules(&self, limits: &Most) -> Rules {
-        let default = Rules::default();
-        let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
-        Rules {
-            settings: self.allow_settings.clone(),
-            interfaces: self.interface.clone(),
-            max_rate_bps: limits.rate_bps,
-            max_duration_s: limits.duration.map_or(default.max_duration_s, seconds),
-            max_flows: limits.flows.map_or(default.max_flows, u32::from),
-        }
     }
 
     /// Listens; a host may be without IPv6.
@@ -122,8 +104,22 @@ fn setting(text: &str) -> Result<String, String> {
     }
 }
 
+/// What is allowed; what is absent has its default.
+fn rules(arguments: &Arguments) -> Rules {
+    let default = Rules::default();
+    let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
+    Rules {
+        settings: arguments.place.allow_settings.clone(),
+        interfaces: arguments.place.interface.clone(),
+        max_rate_bps: arguments.max_rate,
+        max_duration_s: (arguments.max_duration).map_or(default.max_duration_s, seconds),
+        max_flows: arguments.max_flows.map_or(default.max_flows, u32::from),
+    }
+}
+
 /// Serves until it is stopped.
-pub fn run(place: &Place, limits: &Most) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let place = &arguments.place;
     let stop = stop_on_signals()?;
     // Where the limit cannot be raised, fewer connections are taken.
     let _ = bitcost_sys::process::raise_open_files();
@@ -143,7 +139,7 @@ pub fn run(place: &Place, limits: &Most) -> Result<(), Failure> {
     let mut clients = Clients::new(log);
     let (mut sessions, mut runs_of_all) = (0, 0);
     service.serve(
-        (own, place.rules(limits)),
+        (own, rules(arguments)),
         Box::new(|| of_this_program(&["agent", "--of-service"])),
         Box::new(move |socket, channel, key| fronts.give(socket, channel, key)),
         stop,
