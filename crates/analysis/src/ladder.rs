@@ -29,15 +29,17 @@ pub struct Ladder {
     pub(crate) seen: Vec<String>,
 }
 
-/// How a ladder ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Everything that can be tried was tried, and nothing gains.
-    Complete,
-    /// A change may gain, and the blocks do not decide it.
-    Undecided,
-    /// The budget ended, or the user stopped it, before everything was tried.
-    Early,
+bitcost_model::words! {
+    /// How a ladder ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum End {
+        /// Everything that can be tried was tried, and nothing gains.
+        Complete = "complete",
+        /// A change may gain, and the blocks do not decide it.
+        Undecided = "undecided",
+        /// The budget ended, or the user stopped it, before everything was tried.
+        Early = "early",
+    }
 }
 
 /// A step.
@@ -58,9 +60,10 @@ pub struct Rung {
 }
 
 /// A change that was kept.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Kept {
     /// What was measured of it.
+    #[serde(flatten)]
     pub measured: Measured,
     /// How it is kept: the command, or what the program calls.
     pub keep: String,
@@ -90,15 +93,18 @@ impl Ladder {
 }
 
 /// A change that was tried.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
     /// Its label.
     pub label: String,
     /// Rate with it ÷ rate without it.
+    #[serde(rename = "rate_ratio")]
     pub rate: Interval,
     /// CPU time of both endpoints with it ÷ without it; absent where it is not known.
+    #[serde(rename = "cost_ratio")]
     pub cost: Option<Interval>,
     /// Mean latency of background transactions with it ÷ without it; absent without such.
+    #[serde(rename = "background_latency_ratio")]
     pub background: Option<Interval>,
     /// Blocks in which both were measured.
     pub blocks: u32,

@@ -38,10 +38,11 @@ pub fn read(
 
 /// Adds what the logs of experiments in a test's folder show; one that cannot be read is a caveat.
 fn add_proof(found: &mut Findings, folder: &Path, damaged: Damaged) {
-    let stages = [folder.join(PROOF), folder.join(format!("{PROOF}-2"))];
-    let logs = stages.iter().filter(|stage| stage.join(LOG_NAME).is_file());
-    let stages: Result<Vec<Findings>, ExecuteError> =
-        logs.map(|stage| read(stage, damaged)?.0).collect();
+    let stages = [PROOF.to_owned(), format!("{PROOF}-2")];
+    let stages = stages
+        .iter()
+        .filter_map(|stage| inner(folder, stage, damaged));
+    let stages: Result<Vec<Findings>, ExecuteError> = stages.collect();
     match stages {
         Ok(stages) if stages.is_empty() => {}
         Ok(stages) => prove::apply(found, &stages, None),
@@ -51,6 +52,13 @@ fn add_proof(found: &mut Findings, folder: &Path, damaged: Damaged) {
             found.summary.caveats.push(caveat);
         }
     }
+}
+
+/// What the log in this folder of an execution's folder says; absent where there is none.
+fn inner(folder: &Path, name: &str, damaged: Damaged) -> Option<Result<Findings, ExecuteError>> {
+    let folder = folder.join(name);
+    let is_there = folder.join(LOG_NAME).is_file();
+    is_there.then(|| read(&folder, damaged)?.0)
 }
 
 /// The most steps of a ladder, and rounds of a step, that are read.
@@ -68,11 +76,7 @@ pub fn round_folder(step: usize, round: usize) -> String {
 
 /// Adds the ladder of the steps in a test's folder; one that cannot be read ends it, with a caveat.
 fn add_ladder(found: &mut Findings, folder: &Path, damaged: Damaged) {
-    let read_log = |name: String| -> Option<Result<Findings, ExecuteError>> {
-        let folder = folder.join(name);
-        let is_there = folder.join(LOG_NAME).is_file();
-        is_there.then(|| read(&folder, damaged)?.0)
-    };
+    let read_log = |name: String| inner(folder, &name, damaged);
     let mut steps = Vec::new();
     for step in 0..STEPS_MOST {
         let test = (step > 0).then(|| read_log(step_folder(step))).flatten();

@@ -279,17 +279,9 @@ pub(crate) fn ladder_text(ladder: &Ladder, title: &str, options: TextOptions) ->
 pub(crate) fn ladder_json(ladder: &Ladder) -> Value {
     let step = |rung: &Rung| {
         let of_change = |kept: &Kept| {
-            json!({
-                "label": kept.measured.label,
-                "settings": kept.settings,
-                "keep": kept.keep,
-                "needs_root": kept.needs_root,
-                "rate_ratio": kept.measured.rate,
-                "cost_ratio": kept.measured.cost,
-                "background_latency_ratio": kept.measured.background,
-                "blocks": kept.measured.blocks,
-                "trap": trap(kept),
-            })
+            let mut change = json!(kept);
+            change["trap"] = json!(trap(kept));
+            change
         };
         json!({
             "limiter": rung.limiter.as_ref().map(|limiter| limiter.name()),
@@ -306,10 +298,6 @@ pub(crate) fn ladder_json(ladder: &Ladder) -> Value {
         "not_kept": ladder.without,
         "not_tried": ladder.untried,
         "caveats": ladder.caveats,
-        "end": match ladder.end {
-            End::Complete => "complete",
-            End::Undecided => "undecided",
-            End::Early => "early",
-        },
+        "end": ladder.end.name(),
     })
 }

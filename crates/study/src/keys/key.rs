@@ -1,5 +1,11 @@
 //! A key, the table that it is in, and the form of its value.
 
+use serde_json::{Value, json};
+
+use super::schema::{
+    by_name, factor_levels, list, metric, metric_of_list, one_or_list, pictures, scalar, settings,
+    text,
+};
 use crate::settings::SETTINGS;
 use crate::topology::PRESETS;
 
@@ -27,10 +33,8 @@ pub(crate) struct Key {
 /// The form of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
-    /// Any text.
-    Text,
-    /// True or false.
-    Switch,
+    /// What is said of it, and its schema.
+    Plain(&'static str, fn() -> Value),
     /// Any number.
     Number,
     /// A number over 0, up to this one.
@@ -45,42 +49,6 @@ pub(crate) enum Form {
     Words(fn() -> Vec<&'static str>),
     /// A preset's name or the path of a lab file.
     Topology,
-    /// The name of a metric.
-    Metric,
-    /// Names of metrics.
-    Metrics,
-    /// The name of a metric, or several.
-    MetricOrMetrics,
-    /// The name of a factor.
-    Factor,
-    /// A level: a number or a text.
-    Level,
-    /// Levels of a factor.
-    Levels,
-    /// A cell: factors with a level each.
-    Cell,
-    /// Factors with one level or several each.
-    Cells,
-    /// Two cells.
-    TwoCells,
-    /// Two numbers, the smaller first.
-    TwoNumbers,
-    /// Names.
-    Names,
-    /// A file, or such lines of it.
-    FileOrLines,
-    /// Two names.
-    TwoNames,
-    /// The levels of a factor as it lists them.
-    FactorLevels,
-    /// A picture's kind, or a table.
-    Pictures,
-    /// The addresses of a device or the like: lists of texts by name.
-    NamedLists,
-    /// Texts by name, by name.
-    NamedTables,
-    /// A table of settings.
-    Settings,
     /// A table.
     Table(&'static Table),
     /// A table for each device.
@@ -89,18 +57,42 @@ pub(crate) enum Form {
     List(&'static Table),
     /// A table, or a list of at most this number.
     OneOrList(&'static Table, usize),
-    /// A list of tables of factors with lists of levels.
-    LevelLists,
-    /// A list of the author's figures: levels of factors, and numbers of metrics.
-    FigureLists,
+}
+
+#[rustfmt::skip]
+impl Form {
+    pub const TEXT: Form = Form::Plain("text", text);
+    pub const SWITCH: Form = Form::Plain("true or false", || json!({ "type": "boolean" }));
+    pub const METRIC: Form = Form::Plain("a metric", metric);
+    pub const METRICS: Form = Form::Plain("a list of metrics", || list(metric_of_list()));
+    pub const METRIC_OR_METRICS: Form = Form::Plain("a metric, or a list", || one_or_list(metric_of_list()));
+    pub const FACTOR: Form = Form::Plain("the name of a factor", text);
+    pub const LEVEL: Form = Form::Plain("a level", scalar);
+    pub const LEVELS: Form = Form::Plain("a list of levels", || list(scalar()));
+    pub const CELL: Form = Form::Plain("`{ factor = level, … }`", || by_name(scalar()));
+    pub const CELLS: Form = Form::Plain(
+        "`{ factor = level, … }` or `{ factor = [level, …], … }`", || by_name(one_or_list(scalar())));
+    pub const TWO_CELLS: Form = Form::Plain(
+        "`[{ factor = level, … }, { factor = level, … }]`", || list(by_name(scalar())));
+    pub const TWO_NUMBERS: Form = Form::Plain("`[least, most]`", || list(json!({ "type": "number" })));
+    pub const NAMES: Form = Form::Plain("a list of names", || list(text()));
+    pub const FILE_OR_LINES: Form = Form::Plain("a file, or a list of its lines", || one_or_list(text()));
+    pub const TWO_NAMES: Form = Form::Plain("two names, as in `[\"h1\", \"s1\"]`", || list(text()));
+    pub const FACTOR_LEVELS: Form = Form::Plain("a list of values, or of tables with a `label`", factor_levels);
+    pub const PICTURES: Form = Form::Plain("a list of kinds and tables", pictures);
+    pub const FIGURE_LISTS: Form = Form::Plain("tables of levels and figures", || list(by_name(scalar())));
+    pub const NAMED_LISTS: Form = Form::Plain("lists of texts by device", || by_name(list(text())));
+    pub const NAMED_TABLES: Form = Form::Plain("tables by node", || by_name(by_name(text())));
+    pub const SETTINGS: Form = Form::Plain("a table of settings", settings);
+    pub const LEVEL_LISTS: Form = Form::Plain(
+        "tables of factors with lists of levels", || list(by_name(list(scalar()))));
 }
 
 impl Form {
     /// The allowed values, in words.
     pub fn allowed(self) -> String {
         match self {
-            Form::Text => "text".to_owned(),
-            Form::Switch => "true or false".to_owned(),
+            Form::Plain(allowed, _) | Form::Quantity(allowed) => allowed.to_owned(),
             Form::Number => "a number".to_owned(),
             Form::Share(most) if most.is_finite() => format!("a number over 0, up to {most}"),
             Form::Share(_) => "a number over 0".to_owned(),
@@ -111,7 +103,6 @@ impl Form {
                     words => format!("{number}, or {}", quoted(words)),
                 }
             }
-            Form::Quantity(allowed) => allowed.to_owned(),
             Form::Setting(name) => {
                 let setting = SETTINGS.iter().find(|setting| setting.name == name);
                 setting.map_or_else(String::new, |setting| setting.kind.allowed())
@@ -121,26 +112,6 @@ impl Form {
                 let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
                 format!("{}, or a path", presets.join(", "))
             }
-            Form::Metric => "a metric".to_owned(),
-            Form::Metrics => "a list of metrics".to_owned(),
-            Form::MetricOrMetrics => "a metric, or a list".to_owned(),
-            Form::Factor => "the name of a factor".to_owned(),
-            Form::Level => "a level".to_owned(),
-            Form::Levels => "a list of levels".to_owned(),
-            Form::Cell => "`{ factor = level, … }`".to_owned(),
-            Form::Cells => "`{ factor = level, … }` or `{ factor = [level, …], … }`".to_owned(),
-            Form::TwoCells => "`[{ factor = level, … }, { factor = level, … }]`".to_owned(),
-            Form::TwoNumbers => "`[least, most]`".to_owned(),
-            Form::Names => "a list of names".to_owned(),
-            Form::FileOrLines => "a file, or a list of its lines".to_owned(),
-            Form::TwoNames => "two names, as in `[\"h1\", \"s1\"]`".to_owned(),
-            Form::FactorLevels => "a list of values, or of tables with a `label`".to_owned(),
-            Form::Pictures => "a list of kinds and tables".to_owned(),
-            Form::FigureLists => "tables of levels and figures".to_owned(),
-            Form::NamedLists => "lists of texts by device".to_owned(),
-            Form::NamedTables => "tables by node".to_owned(),
-            Form::Settings => "a table of settings".to_owned(),
-            Form::LevelLists => "tables of factors with lists of levels".to_owned(),
             Form::Table(table) => format!("a table: {}", table.link()),
             Form::Tables(table) => format!("tables by device: {}", table.link()),
             Form::List(table) => format!("tables: {}", table.link()),
@@ -175,7 +146,7 @@ impl Table {
     /// The form of a key's value; that of a text where there is no such key.
     pub fn form(&self, name: &str) -> Form {
         let key = self.keys.iter().find(|key| key.name == name);
-        key.map_or(Form::Text, |key| key.form)
+        key.map_or(Form::TEXT, |key| key.form)
     }
 
     /// The names of all keys.

@@ -9,7 +9,7 @@ use crate::settings::{SETTINGS, Setting};
 
 /// The schema of a study file; `metrics` are the names of all metrics.
 pub fn study_schema(metrics: &[&str]) -> Value {
-    let mut level = settings();
+    let mut level = all_settings();
     level.insert("label".to_owned(), scalar());
     level.insert("about".to_owned(), json!({ "type": "string" }));
     let mut schema = table(&STUDY);
@@ -17,7 +17,7 @@ pub fn study_schema(metrics: &[&str]) -> Value {
     schema["title"] = STUDY.title.into();
     schema["definitions"] = json!({
         "metric": { "enum": metrics },
-        "settings": object(settings()),
+        "settings": object(all_settings()),
         "level": object(level),
     });
     schema
@@ -39,7 +39,7 @@ fn table(of: &Table) -> Value {
 }
 
 /// Every setting with what it does; those with a list of words offer these.
-fn settings() -> Map<String, Value> {
+fn all_settings() -> Map<String, Value> {
     let property = |setting: &Setting| {
         let about = format!("{}; allowed: {}", setting.about, setting.kind.allowed());
         let mut schema = json!({ "description": about });
@@ -57,20 +57,20 @@ fn object(properties: Map<String, Value>) -> Value {
 }
 
 /// Values by any name.
-fn by_name(value: Value) -> Value {
+pub(super) fn by_name(value: Value) -> Value {
     json!({ "type": "object", "additionalProperties": value })
 }
 
-fn list(items: Value) -> Value {
+pub(super) fn list(items: Value) -> Value {
     json!({ "type": "array", "items": items })
 }
 
 /// One of these, or a list of them.
-fn one_or_list(item: Value) -> Value {
+pub(super) fn one_or_list(item: Value) -> Value {
     json!({ "anyOf": [item, list(item.clone())] })
 }
 
-fn scalar() -> Value {
+pub(super) fn scalar() -> Value {
     json!({ "type": ["string", "number", "boolean"] })
 }
 
@@ -78,14 +78,37 @@ fn defined(name: &str) -> Value {
     json!({ "$ref": format!("#/definitions/{name}") })
 }
 
+pub(super) fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+pub(super) fn metric_of_list() -> Value {
+    defined("metric")
+}
+
+/// What stands next to a reference is not read in this draft.
+pub(super) fn metric() -> Value {
+    json!({ "allOf": [defined("metric")] })
+}
+
+pub(super) fn settings() -> Value {
+    json!({ "allOf": [defined("settings")] })
+}
+
+pub(super) fn factor_levels() -> Value {
+    list(json!({ "anyOf": [scalar(), defined("level")] }))
+}
+
+pub(super) fn pictures() -> Value {
+    list(json!({ "anyOf": [form(PICTURE.form("kind")), table(&PICTURE)] }))
+}
+
 /// The schema of a value.
 fn form(form: Form) -> Value {
-    let text = json!({ "type": "string" });
-    let number = json!({ "type": "number" });
     match form {
-        Form::Text | Form::Factor | Form::Topology => text,
-        Form::Switch => json!({ "type": "boolean" }),
-        Form::Number | Form::Share(_) => number,
+        Form::Plain(_, schema) => schema(),
+        Form::Topology => text(),
+        Form::Number | Form::Share(_) => json!({ "type": "number" }),
         Form::Whole(least, most, words) => {
             let number = json!({ "type": "integer", "minimum": least, "maximum": most });
             match words {
@@ -93,32 +116,12 @@ fn form(form: Form) -> Value {
                 words => json!({ "anyOf": [number, { "enum": words }] }),
             }
         }
-        Form::Setting(_) | Form::Level => scalar(),
+        Form::Setting(_) => scalar(),
         Form::Words(words) => json!({ "enum": words() }),
-        // What stands next to a reference is not read in this draft.
-        Form::Metric => json!({ "allOf": [defined("metric")] }),
-        Form::Metrics => list(defined("metric")),
-        Form::MetricOrMetrics => one_or_list(defined("metric")),
-        Form::Levels => list(scalar()),
-        Form::Cell => by_name(scalar()),
-        Form::Cells => by_name(one_or_list(scalar())),
-        Form::TwoCells => list(by_name(scalar())),
-        Form::TwoNumbers => list(number),
-        Form::Names | Form::TwoNames => list(text),
-        Form::Quantity(_) | Form::FileOrLines => one_or_list(text),
-        Form::FactorLevels => list(json!({ "anyOf": [scalar(), defined("level")] })),
-        Form::Pictures => {
-            let kind = self::form(PICTURE.form("kind"));
-            list(json!({ "anyOf": [kind, table(&PICTURE)] }))
-        }
-        Form::NamedLists => by_name(list(text)),
-        Form::NamedTables => by_name(by_name(text)),
-        Form::Settings => json!({ "allOf": [defined("settings")] }),
+        Form::Quantity(_) => one_or_list(text()),
         Form::Table(of) => table(of),
         Form::Tables(of) => by_name(table(of)),
         Form::List(of) => list(table(of)),
         Form::OneOrList(of, _) => one_or_list(table(of)),
-        Form::LevelLists => list(by_name(list(scalar()))),
-        Form::FigureLists => list(by_name(scalar())),
     }
 }

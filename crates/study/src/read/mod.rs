@@ -40,7 +40,7 @@ use compared::compared;
 use lab::lab;
 use lengths::lengths;
 use mistakes::Mistakes;
-use names::{known_factor, known_level, label};
+use names::{known_factor, known_level, label, two_levels};
 use picture::pictures;
 use possible::{Cells, fits};
 use sentence::{Known, sentences};
@@ -551,20 +551,8 @@ fn improvement(section: &Section, factors: &[Factor]) -> Result<Option<Improveme
         return Ok(None);
     };
     section.only(&IMPROVEMENT.names())?;
-    let factor = section.required_text("factor")?;
-    let factor = known_factor(&section, "factor", &factor, factors)?;
-    let level = |key: &str| -> Result<Label, StudyError> {
-        let value = section.value(key)?.and_then(label);
-        let label = value
-            .ok_or_else(|| section.error(format!("`{key}` is missing in [{}]", section.name)))?;
-        known_level(&section, key, factor, &label)?;
-        Ok(label)
-    };
-    Ok(Some(Improvement {
-        factor: factor.name.clone(),
-        from: level("from")?,
-        to: level("to")?,
-    }))
+    let (factor, from, to) = two_levels(&section, ["from", "to"], factors)?;
+    Ok(Some(Improvement { factor, from, to }))
 }
 
 fn expect(top: &Section, factors: &[Factor]) -> Result<Option<Expect>, StudyError> {

@@ -60,3 +60,20 @@ pub fn known_level(
     );
     Err(section.error_at(key, message))
 }
+
+/// The factor that a section names, and two levels of it by these keys.
+pub fn two_levels(
+    section: &Section,
+    keys: [&str; 2],
+    factors: &[Factor],
+) -> Result<(String, Label, Label), StudyError> {
+    let name = section.required_text("factor")?;
+    let factor = known_factor(section, "factor", &name, factors)?;
+    let level = |key: &str| -> Result<Label, StudyError> {
+        let found = section.value(key)?.and_then(label);
+        let found =
+            found.ok_or_else(|| section.error(format!("`{key}` is missing{}", section.place())))?;
+        known_level(section, key, factor, &found).map(|()| found)
+    };
+    Ok((name, level(keys[0])?, level(keys[1])?))
+}

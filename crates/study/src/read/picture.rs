@@ -1,13 +1,13 @@
 //! Reading `[report]`: the pictures that a study requests, with the line of each error.
 
-use toml_edit::{InlineTable, Value};
+use toml_edit::Value;
 
 use super::names::{known_factor, known_level, label};
 use crate::definition::{Factor, NamedMetric};
 use crate::error::StudyError;
 use crate::keys::REPORT;
 use crate::picture::{Bars, Picture, PictureKind, Scale};
-use crate::section::{Section, begin, shown};
+use crate::section::{Section, Source, begin, shown};
 use bitcost_model::near::did_you_mean;
 use bitcost_model::study::Label;
 
@@ -20,18 +20,15 @@ pub fn pictures(top: &Section, factors: &[Factor]) -> Result<Option<Vec<Picture>
         return Ok(None);
     };
     section.only(&REPORT.names())?;
-    let list = |value: &Value| {
-        value
-            .as_array()
-            .map(|list| list.iter().cloned().collect::<Vec<Value>>())
+    let list = |value: &Value| Some(value.as_array()?.iter().cloned().collect::<Vec<_>>());
+    let list = section.typed("pictures", "a list of pictures", list)?;
+    let read = |list: Vec<Value>| {
+        let pictures = list
+            .iter()
+            .map(|value| picture(section.source, value, factors));
+        pictures.collect::<Result<_, _>>()
     };
-    let Some(list) = section.typed("pictures", "a list of pictures", list)? else {
-        return Ok(None);
-    };
-    list.iter()
-        .map(|value| picture(&section, value, factors))
-        .collect::<Result<_, _>>()
-        .map(Some)
+    list.map(read).transpose()
 }
 
 /// Every metric that a picture names.
@@ -54,40 +51,47 @@ pub fn named(top: &Section) -> Result<Vec<NamedMetric>, StudyError> {
     Ok(metrics.map(named).collect())
 }
 
-fn picture(section: &Section, value: &Value, factors: &[Factor]) -> Result<Picture, StudyError> {
-    let error = |message: String| section.source.error(value.span(), message);
+fn picture(source: Source, value: &Value, factors: &[Factor]) -> Result<Picture, StudyError> {
+    let error = |message: String| source.error(value.span(), message);
     if let Some(name) = value.as_str() {
         return kind(name).map(Picture::plain).map_err(error);
     }
-    let Some(table) = value.as_inline_table() else {
-        return Err(error(format!(
-            "a picture is {}; allowed: {FORM}",
-            shown(value)
-        )));
+    let table = value.as_inline_table();
+    let table =
+        table.ok_or_else(|| error(format!("a picture is {}; allowed: {FORM}", shown(value))))?;
+    let section = Section {
+        source,
+        name: "report".to_owned(),
+        table,
+        span: value.span(),
     };
     let name = table.get("kind").and_then(Value::as_str);
     let name = name.ok_or_else(|| error(format!("a picture without a `kind`; allowed: {FORM}")))?;
     let mut picture = Picture::plain(kind(name).map_err(error)?);
     let keys = picture.kind.keys();
-    if let Some((key, _)) = table
-        .iter()
-        .find(|(key, _)| *key != "kind" && !keys.contains(key))
-    {
+    let mut given = table.iter().map(|(key, _)| key);
+    if let Some(key) = given.find(|key| *key != "kind" && !keys.contains(key)) {
         let hint = did_you_mean(key, keys.iter().copied());
         return Err(error(format!(
             "unknown key `{key}` of a picture `{name}`{hint}; allowed: {}",
             keys.join(", ")
         )));
     }
-    picture.title = text(table, "title").map_err(error)?;
-    picture.metrics = metrics(table).map_err(error)?;
-    if let Some(bars) = choice(table, "bars", Bars::named, &Bars::NAMES).map_err(error)? {
+    let names = |value: &Value| {
+        let names = value.as_array()?.iter();
+        names.map(|name| name.as_str().map(str::to_owned)).collect()
+    };
+    picture.title = section.text("title")?;
+    picture.metrics = section
+        .typed("metrics", "a list of metric names", names)?
+        .unwrap_or_default();
+    if let Some(bars) = choice(&section, "bars", Bars::named, &Bars::NAMES)? {
         picture.bars = bars;
     }
-    picture.x = choice(table, "x", Scale::named, &Scale::NAMES).map_err(error)?;
-    picture.y = choice(table, "y", Scale::named, &Scale::NAMES).map_err(error)?;
-    if let Some(of) = table.get("of") {
-        picture.of = levels(section, of, factors)?;
+    picture.x = choice(&section, "x", Scale::named, &Scale::NAMES)?;
+    picture.y = choice(&section, "y", Scale::named, &Scale::NAMES)?;
+    if let Some(of) = section.value("of")? {
+        picture.of = levels(&section, of, factors)?;
     }
     Ok(picture)
 }
@@ -97,14 +101,17 @@ fn kind(name: &str) -> Result<PictureKind, String> {
 }
 
 fn choice<T>(
-    table: &InlineTable,
+    section: &Section,
     key: &str,
     named: fn(&str) -> Option<T>,
     names: &[&str],
-) -> Result<Option<T>, String> {
-    text(table, key)?
-        .map(|name| choose(&format!("`{key}`"), &name, named, names))
+) -> Result<Option<T>, StudyError> {
+    let chosen = section
+        .text(key)?
+        .map(|name| choose(&format!("`{key}`"), &name, named, names));
+    chosen
         .transpose()
+        .map_err(|message| section.error_at(key, message))
 }
 
 fn choose<T>(
@@ -120,61 +127,30 @@ fn choose<T>(
     })
 }
 
-fn text(table: &InlineTable, key: &str) -> Result<Option<String>, String> {
-    let Some(value) = table.get(key) else {
-        return Ok(None);
-    };
-    match value.as_str() {
-        Some(text) => Ok(Some(text.to_owned())),
-        None => Err(format!("`{key}` is {}; allowed: a string", shown(value))),
-    }
-}
-
-fn metrics(table: &InlineTable) -> Result<Vec<String>, String> {
-    let Some(value) = table.get("metrics") else {
-        return Ok(Vec::new());
-    };
-    let list = value.as_array().and_then(|list| {
-        list.iter()
-            .map(|name| name.as_str().map(str::to_owned))
-            .collect()
-    });
-    list.ok_or_else(|| {
-        format!(
-            "`metrics` is {}; allowed: a list of metric names",
-            shown(value)
-        )
-    })
-}
-
 /// `{ factor = level }` or `{ factor = [level, level] }`.
 fn levels(
     section: &Section,
     of: &Value,
     factors: &[Factor],
 ) -> Result<Vec<(String, Vec<Label>)>, StudyError> {
-    let at = |message: String| section.source.error(of.span(), message);
-    let table = of.as_inline_table();
-    let table = table.ok_or_else(|| {
-        at(format!(
+    let refused = |message: String| section.error_at("of", message);
+    let table = of.as_inline_table().ok_or_else(|| {
+        refused(format!(
             "`of` is {}; allowed: a table such as {{ factor = [level, level] }}",
             shown(of)
         ))
     })?;
     let one = |(name, value): (&str, &Value)| -> Result<(String, Vec<Label>), StudyError> {
-        let factor =
-            known_factor(section, "pictures", name, factors).map_err(|error| at(error.message))?;
+        let factor = known_factor(section, "of", name, factors)?;
         let labels: Option<Vec<Label>> = match value.as_array() {
             Some(list) => list.iter().map(label).collect(),
             None => label(value).map(|label| vec![label]),
         };
         let labels = labels.filter(|labels| !labels.is_empty());
-        let labels =
-            labels.ok_or_else(|| at(format!("`{name}` is {}; allowed: levels", shown(value))))?;
-        let known = |label| {
-            known_level(section, "pictures", factor, label).map_err(|error| at(error.message))
-        };
-        labels.iter().try_for_each(known)?;
+        let labels = labels
+            .ok_or_else(|| refused(format!("`{name}` is {}; allowed: levels", shown(value))))?;
+        let mut known = labels.iter();
+        known.try_for_each(|label| known_level(section, "of", factor, label))?;
         Ok((name.to_owned(), labels))
     };
     table.iter().map(one).collect()

@@ -42,7 +42,7 @@ impl Typed {
         let workload = arguments.test;
         // The limits of the interfaces of named hosts are known only when the hosts are reached.
         let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
-        let mut settings = usual(workload, mtu_bytes);
+        let mut settings: Pairs = usual(workload, mtu_bytes).collect();
         if arguments.is_with_iperf3() {
             settings.extend(with_iperf3(workload));
         }
@@ -163,35 +163,25 @@ impl Typed {
 }
 
 /// The defaults of a test.
-fn usual(workload: Workload, mtu_bytes: u32) -> Vec<(&'static Setting, String)> {
+fn usual(workload: Workload, mtu_bytes: u32) -> impl Iterator<Item = (&'static Setting, String)> {
     let mut message = Conditions::of(workload).message_size_bytes;
     if workload.numbers_datagrams() {
         message = message.min(mtu_bytes.saturating_sub(UDP_HEADERS_BYTES));
     }
-    let latency = workload.is_transactional().then_some("true");
-    [
-        setting("message_size_bytes", &message.to_string()),
-        setting("duration_s", USUAL_DURATION),
-        latency.and_then(|on| setting("latency", on)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let latency = workload.is_transactional().then_some(("latency", "true"));
+    let size = setting("message_size_bytes", &message.to_string());
+    let others = [("duration_s", USUAL_DURATION)].into_iter().chain(latency);
+    size.into_iter()
+        .chain(others.filter_map(|(name, value)| setting(name, value)))
 }
 
 /// The defaults of a test with an iperf3 server, which counts from the first byte on, and whose
 /// datagrams fit into a packet of Ethernet.
-fn with_iperf3(workload: Workload) -> Vec<(&'static Setting, String)> {
+fn with_iperf3(workload: Workload) -> impl Iterator<Item = (&'static Setting, String)> {
     let is_udp = workload.numbers_datagrams();
-    [
-        setting("warmup_s", "0"),
-        is_udp
-            .then(|| setting("message_size_bytes", "1460"))
-            .flatten(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let size = is_udp.then_some(("message_size_bytes", "1460"));
+    let named = [("warmup_s", "0")].into_iter().chain(size);
+    named.filter_map(|(name, value)| setting(name, value))
 }
 
 /// Options that are short for a value of a setting.

@@ -93,7 +93,6 @@ impl<E: Into<Failure>> From<E> for Over {
 pub fn run(mut options: Arguments) -> Result<(), Failure> {
     let goal = goal(&mut options);
     let options = &options;
-    refuse(options)?;
     let stop = stop_on_signals()?;
     let mut test = Test::new(options)?;
     options
@@ -162,20 +161,13 @@ fn goal(options: &mut Arguments) -> Goal {
     goal
 }
 
-/// Refuses options that improving has no use for.
-fn refuse(options: &Arguments) -> Result<(), Failure> {
-    if !options.prove {
-        return Ok(());
-    }
-    let why = "--prove cannot be used with `improve`, which proves the bottleneck in every step";
-    Err(Failure::Usage(why.to_owned()))
-}
-
 /// Refuses conditions in which a step cannot be compared with the next.
 fn refuse_conditions(goal: Goal, test: &Test) -> Result<(), Failure> {
     let conditions = &test.typed.conditions;
     let has_cost = conditions.direction != Direction::Both && conditions.background.is_empty();
-    let why = if conditions.bound().is_some() {
+    let why = if test.arguments.prove {
+        "--prove cannot be used with `improve`, which proves the bottleneck in every step"
+    } else if conditions.bound().is_some() {
         "the runs of `improve` end after a time; leave out the number of bytes, messages or transactions"
     } else if test.until.is_some() {
         "--until-interval cannot be used with `improve`, which repeats runs until they decide"
