@@ -101,8 +101,7 @@ impl Control {
     pub fn send_text(&mut self, document: &impl Serialize) -> Result<(), Lost> {
         let json = serde_json::to_vec(document);
         let json = json.map_err(|error| Lost::Closed(error.to_string()))?;
-        self.send(&(json.len() as u32).to_be_bytes())?;
-        self.send(&json)
+        self.send(&[&(json.len() as u32).to_be_bytes()[..], &json].concat())
     }
 
     /// Tells the client why it is not served any longer. A client that does not read is not waited
