@@ -1,10 +1,12 @@
 //! `cargo xtask chaos`: kills at every step, in separate network namespaces.
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Error, Result};
+use bitcost_testkit::chaos;
+
+use crate::programs::given_or_built;
 
 /// How many deaths.
 #[derive(clap::Args)]
@@ -31,27 +33,17 @@ const LIMIT: Duration = Duration::from_secs(6);
 
 /// Kills processes and prints the results; returns whether everything was as it should be.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let program = match &arguments.program {
-        Some(program) => program
-            .canonicalize()
-            .with_context(|| program.display().to_string())?,
-        None => build()?,
-    };
+    let program = given_or_built(arguments.program.as_deref())?;
     // From here on nothing of the machine can be reached.
-    bitcost_testkit::enter_private_network().map_err(anyhow::Error::msg)?;
+    bitcost_testkit::enter_private_network().map_err(Error::msg)?;
     if arguments.whole {
-        let wrong =
-            bitcost_testkit::chaos::whole_runs(&program, LIMIT, &mut |line| println!("{line}"))
-                .map_err(anyhow::Error::msg)?;
-        let count = bitcost_testkit::chaos::whole_run_count();
-        println!(
-            "{} of {count} whole runs as they should be",
-            count - wrong.len()
-        );
-        return Ok(wrong.is_empty());
+        let wrong = chaos::whole_runs(&program, LIMIT, &mut |line| println!("{line}"));
+        let (wrong, count) = (wrong.map_err(Error::msg)?.len(), chaos::whole_run_count());
+        println!("{} of {count} whole runs as they should be", count - wrong);
+        return Ok(wrong == 0);
     }
     let began = Instant::now();
-    let plan = bitcost_testkit::chaos::Plan {
+    let plan = chaos::Plan {
         kills: arguments.kills,
         seed: arguments.seed,
         limit: LIMIT,
@@ -69,33 +61,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
             );
         }
     };
-    let tally =
-        bitcost_testkit::chaos::run(&program, plan, &mut say).map_err(anyhow::Error::msg)?;
-    print!("{tally}");
-    println!(
-        "seed {}, {:.0} s",
-        arguments.seed,
-        began.elapsed().as_secs_f64()
-    );
+    let tally = chaos::run(&program, plan, &mut say).map_err(Error::msg)?;
+    let (seed, seconds) = (arguments.seed, began.elapsed().as_secs_f64());
+    println!("{tally}seed {seed}, {seconds:.0} s");
     Ok(tally.wrong().is_empty())
-}
-
-/// The program, built as users build it, in the folder of this one.
-fn build() -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--release", "--package", "bitcost"])
-        .status();
-    if !built.context("start cargo")?.success() {
-        bail!("bitcost cannot be built");
-    }
-    let program = std::env::current_exe()?.with_file_name("bitcost");
-    if program.exists() {
-        Ok(program)
-    } else {
-        bail!(
-            "{} was not built: run this as cargo xtask chaos",
-            program.display()
-        )
-    }
 }

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use bitcost_stats::{Scale, change, paired_change};
 use serde_json::{Map, Value};
 
-use crate::bench_peers::given_or_built;
+use crate::programs::{given_or_built, output};
 
 /// What to run, and how often.
 #[derive(clap::Args)]
@@ -18,16 +18,12 @@ pub struct Arguments {
     /// The bitcost to try; else it is built as users build it
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
-    /// How often each of the 12 cells is measured, 12 s a block; 0: only judge what
-    /// `--with` has
+    /// How often each of the 12 cells is measured, 12 s a block
     #[arg(long, default_value_t = 24)]
     blocks: u32,
     /// The seed of the order
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Judge the runs together with those that this file has, and write all of them into it
-    #[arg(long, value_name = "FILE")]
-    with: Option<PathBuf>,
     /// Exit with 1 where a difference is not within its bounds
     #[arg(long)]
     check: bool,
@@ -69,22 +65,8 @@ const METHODS: [(&str, [&str; 2]); 2] = [
 
 /// Makes the runs and prints a line for each difference; returns whether all are within their
 /// bounds, or true without `--check`.
-///
-/// # Errors
-/// When a study cannot be run, or too few of its runs have a figure.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let mut rows = match &arguments.with {
-        Some(path) if path.exists() => {
-            serde_json::from_slice(&fs::read(path)?).with_context(|| path.display().to_string())?
-        }
-        _ => Vec::new(),
-    };
-    if arguments.blocks > 0 {
-        rows.extend(measured(arguments)?);
-    }
-    if let Some(path) = &arguments.with {
-        fs::write(path, serde_json::to_vec(&rows)?)?;
-    }
+    let rows = measured(arguments)?;
     println!(
         "What {WORK_US} us of work on each message add at each end, in us a message, with a 95 % interval. Within {BOUND_US} us of what is expected: yes, no, or perhaps where the interval reaches beyond"
     );
@@ -156,32 +138,18 @@ fn pairs(
 
 /// The rows of the runs of an execution of the study.
 fn measured(arguments: &Arguments) -> Result<Vec<Map<String, Value>>> {
-    let program = given_or_built(arguments.program.as_deref())?;
     let folder = tempfile::tempdir()?;
     let study = folder.path().join("known-work.toml");
     fs::write(&study, STUDY)?;
-    let output = ran(&program, &study, folder.path(), arguments)?;
-    serde_json::from_slice(&output).context("what bitcost run printed")
-}
-
-/// What `bitcost run` prints.
-fn ran(program: &Path, study: &Path, out: &Path, arguments: &Arguments) -> Result<Vec<u8>> {
-    let mut command = Command::new(program);
-    command.arg("run").arg(study).arg("--out").arg(out);
-    for (option, number) in [
-        ("--blocks", u64::from(arguments.blocks)),
-        ("--seed", arguments.seed),
-    ] {
-        command.args([option, &number.to_string()]);
-    }
+    let mut command = Command::new(given_or_built(arguments.program.as_deref())?);
+    command
+        .arg("run")
+        .arg(study)
+        .arg("--out")
+        .arg(folder.path());
+    command.args(["--blocks", &arguments.blocks.to_string()]);
+    command.args(["--seed", &arguments.seed.to_string()]);
     command.args(["--no-calibration", "--json", "--rows", "runs"]);
-    let output = command
-        .stdin(Stdio::null())
-        .stderr(Stdio::inherit())
-        .output()
-        .context("start bitcost")?;
-    if !output.status.success() {
-        bail!("bitcost run: {}", output.status);
-    }
-    Ok(output.stdout)
+    command.stderr(Stdio::inherit());
+    serde_json::from_str(&output(&mut command)?).context("what bitcost run printed")
 }

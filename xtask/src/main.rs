@@ -1,14 +1,16 @@
 //! Work on bitcost itself that is no part of the program: benchmarks against its peers, checks of
 //! its accounts, kills at every step, and packages.
 
+mod beds;
 mod bench_peers;
 mod chaos_verb;
 mod confusion;
 mod dist;
 mod known_work;
-mod kubernetes_bed;
+mod lines;
+mod programs;
 mod reference;
-mod slurm_bed;
+mod runs;
 mod source;
 mod vm;
 
@@ -33,10 +35,10 @@ enum Verb {
     Chaos(chaos_verb::Arguments),
     /// Start a real Slurm of nodes in network namespaces, and measure all pairs of them with planted faults; needs root,
     /// slurmctld, slurmd, slurm-client and munge
-    SlurmBed(slurm_bed::Arguments),
+    SlurmBed(beds::slurm::Arguments),
     /// Start a real Kubernetes of nodes in network namespaces, and measure meshes over its pods; needs root, the binaries of
     /// Kubernetes, etcd, containerd, runc and its network plug-ins
-    KubernetesBed(kubernetes_bed::Arguments),
+    KubernetesBed(beds::kubernetes::Arguments),
     /// Compare what known work on messages adds to the cost of either end with that work, over UDP and
     /// three ways of TCP; needs a machine that does nothing else
     KnownWork(known_work::Arguments),
@@ -47,11 +49,11 @@ enum Verb {
     Vm(vm::Arguments),
     /// Boot two machines with different kernels under QEMU and run bitcost between them, over ssh
     /// and over the service, with settings of virtio_net and failures
-    VmPair(vm::pair::Arguments),
+    VmPair(vm::PairArguments),
     /// Write the pages of docs/reference from the code, or check that they are current
     Reference(reference::Arguments),
     /// Count the lines of Rust of each room, those of the product apart from tests, and the words of the documents
-    Lines(source::lines::Arguments),
+    Lines(lines::Arguments),
     /// Runs whose limiter is known by construction, against what bitcost says of them
     Confusion(confusion::Arguments),
     /// Carry packets between two devices of this network namespace
@@ -85,13 +87,13 @@ fn main() -> ExitCode {
         Verb::Chaos(arguments) => chaos_verb::run(&arguments),
         Verb::Dist(arguments) => dist::run(&arguments),
         Verb::Vm(arguments) => vm::run(&arguments),
-        Verb::VmPair(arguments) => vm::pair::run(&arguments),
-        Verb::SlurmBed(arguments) => slurm_bed::run(&arguments),
-        Verb::KubernetesBed(arguments) => kubernetes_bed::run(&arguments),
+        Verb::VmPair(arguments) => vm::run_pair(&arguments),
+        Verb::SlurmBed(arguments) => beds::slurm::run(&arguments),
+        Verb::KubernetesBed(arguments) => beds::kubernetes::run(&arguments),
         Verb::KnownWork(arguments) => known_work::run(&arguments),
         Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::Reference(arguments) => reference::run(&arguments),
-        Verb::Lines(arguments) => source::lines::run(&arguments),
+        Verb::Lines(arguments) => lines::run(&arguments),
         Verb::Confusion(arguments) => confusion::run(&arguments),
         Verb::DelayNode {
             first,

@@ -7,9 +7,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use bitcost_sys::namespace::{Kind, current, enter, unshare};
+use bitcost_sys::namespace::{Kind, enter};
 use bitcost_sys::netlink::{Netns, Rtnl, VethPair};
 use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
+
+use crate::process::new_network;
 
 /// The name of each host's device.
 pub const DEVICE: &str = "eth0";
@@ -27,11 +29,7 @@ pub struct Host {
 
 impl Host {
     fn new(last: u8) -> Host {
-        let made = thread::spawn(|| unshare(&[Kind::Net]).and_then(|()| current(Kind::Net)));
-        let namespace = made
-            .join()
-            .expect("joins")
-            .expect("makes a network namespace");
+        let namespace = new_network().expect("makes a network namespace");
         Host {
             namespace,
             address: Ipv4Addr::new(10, 0, 0, last),

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+use bitcost_sys::namespace::{Kind, current, unshare};
 
 /// The environment variable with the family of a process.
 const FAMILY_VARIABLE: &str = "BITCOST_TESTKIT_FAMILY";
@@ -86,7 +89,7 @@ fn processes() -> Vec<u32> {
 }
 
 /// The words of a file of a process, which a zero byte ends; none when the process is gone.
-fn words(pid: u32, file: &str) -> Vec<String> {
+pub fn words(pid: u32, file: &str) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
     bytes
         .split(|byte| *byte == 0)
@@ -118,17 +121,28 @@ pub fn are_held(networks: &BTreeSet<u64>) -> bool {
         .any(|meta| networks.contains(&meta.ino()))
 }
 
+/// What `find` returns within `limit`.
+pub fn within<T>(limit: Duration, mut find: impl FnMut() -> Option<T>) -> Option<T> {
+    let deadline = Instant::now() + limit;
+    loop {
+        let found = find();
+        if found.is_some() || Instant::now() > deadline {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// Waits until `find` returns something.
 ///
 /// # Panics
 /// When it does not within `limit`.
-pub fn eventually<T>(limit: Duration, what: &str, mut find: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + limit;
-    loop {
-        if let Some(found) = find() {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "not within {limit:?}: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+pub fn eventually<T>(limit: Duration, what: &str, find: impl FnMut() -> Option<T>) -> T {
+    within(limit, find).unwrap_or_else(|| panic!("not within {limit:?}: {what}"))
+}
+
+/// A new network namespace with no process in it.
+pub fn new_network() -> std::io::Result<OwnedFd> {
+    let made = std::thread::spawn(|| unshare(&[Kind::Net]).and_then(|()| current(Kind::Net)));
+    made.join().unwrap_or(Err(std::io::ErrorKind::Other.into()))
 }

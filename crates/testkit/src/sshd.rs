@@ -63,9 +63,6 @@ pub struct Server<'a> {
 
 impl Servers {
     /// Moves the calling process, which has one thread, into a new mount namespace, and makes keys.
-    ///
-    /// # Errors
-    /// The kernel's, or those of ssh-keygen.
     pub fn new() -> io::Result<Servers> {
         let folder = tempfile::tempdir()?;
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
@@ -109,9 +106,6 @@ impl Servers {
     }
 
     /// Adds a host to the client's configuration, with more lines of it.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn add_host(&self, name: &str, address: &str, lines: &str) -> io::Result<()> {
         let hosts = fs::read_to_string(self.path("config.hosts")).unwrap_or_default();
         let hosts = format!("{hosts}Host {name}\n HostName {address}\n{lines}");
@@ -124,9 +118,6 @@ impl Servers {
 
     /// Starts a server in the place where `enter` puts its command, and adds its key to those that
     /// the client knows.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     ///
     /// # Panics
     /// When it does not listen soon.

@@ -4,13 +4,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use bitcost_host::{Knob, Offloads, Values};
 use bitcost_lab::{Lab, Napi};
-use serde::{Deserialize, Serialize};
 
-/// The sender's host.
 pub const SENDER: &str = "h1";
-/// The receiver's host.
 pub const RECEIVER: &str = "h2";
 
 /// The congestion control of both hosts, so that the machine's default does not matter; one that
@@ -18,7 +16,7 @@ pub const RECEIVER: &str = "h2";
 pub const CONGESTION_CONTROL: &str = "reno";
 
 /// The CPUs of both endpoints, and the state of their devices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
     /// Both endpoints use one CPU.
     pub one_cpu: bool,
@@ -27,8 +25,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A description for people.
-    pub fn says(self) -> String {
+    pub fn label(self) -> String {
         let cpus = if self.one_cpu {
             "both ends on one CPU"
         } else {
@@ -43,7 +40,6 @@ impl Setup {
 
 /// A path to measure on; it is removed when this is dropped.
 pub struct Field {
-    /// The lab.
     pub lab: std::sync::Arc<Lab>,
     /// CPU of the sender.
     pub sender_cpu: u32,
@@ -54,7 +50,6 @@ pub struct Field {
 }
 
 impl Field {
-    /// Builds the path.
     pub fn build(mtu_bytes: u32, setup: Setup) -> Result<Field> {
         let pair = bitcost_study::topology::preset("pair", mtu_bytes, Napi::Inline)?;
         let lab = Lab::up(Path::new("/proc/self/exe"), &pair)?;
@@ -72,40 +67,23 @@ impl Field {
             receiver,
         };
         for host in [SENDER, RECEIVER] {
-            field.choose_congestion_control(host)?;
+            let choice =
+                format!("echo {CONGESTION_CONTROL} > /proc/sys/net/ipv4/tcp_congestion_control");
+            field.done(host, &["sh".to_owned(), "-c".to_owned(), choice])?;
             if setup.offloads_off {
-                field.turn_offloads_off(host)?;
+                let program = std::env::current_exe()?.to_string_lossy().into_owned();
+                let device = field.lab.host(host)?.device.clone();
+                field.done(host, &[program, "offloads-off".to_owned(), device])?;
             }
         }
         Ok(field)
     }
 
-    /// Gives a host the congestion control that all generators use.
-    fn choose_congestion_control(&self, host: &str) -> Result<()> {
-        let write =
-            format!("echo {CONGESTION_CONTROL} > /proc/sys/net/ipv4/tcp_congestion_control");
-        let done = self
-            .start(host, &["sh".to_owned(), "-c".to_owned(), write])?
-            .wait()?;
-        if done.success() {
-            Ok(())
-        } else {
-            bail!("the congestion control of {host} could not be set to {CONGESTION_CONTROL}")
-        }
-    }
-
-    /// Makes this program turn a host's offloads off and read them back.
-    fn turn_offloads_off(&self, host: &str) -> Result<()> {
-        let program = std::env::current_exe()?.to_string_lossy().into_owned();
-        let device = self.lab.host(host)?.device.clone();
-        let done = self
-            .start(host, &[program, "offloads-off".to_owned(), device])?
-            .wait()?;
-        if done.success() {
-            Ok(())
-        } else {
-            bail!("the offloads of {host} could not be turned off")
-        }
+    /// Runs a command in a host.
+    fn done(&self, host: &str, words: &[String]) -> Result<()> {
+        let status = self.start(host, words)?.wait()?;
+        ensure!(status.success(), "{} in {host}: {status}", words.join(" "));
+        Ok(())
     }
 
     /// Bytes and packets that the sender's interface has sent, as a process in its host sees them.
@@ -195,4 +173,17 @@ pub fn output_of(mut child: Child, deadline: Instant) -> Result<String> {
     Ok(reader
         .join()
         .map_err(|_| anyhow::anyhow!("the reader died"))??)
+}
+
+/// Turns the offloads of a device in this network namespace off.
+pub fn offloads_off(device: &str) -> Result<()> {
+    let before = Offloads.observe(device)?;
+    let request = Values::from([(bitcost_host::SET.to_owned(), "off".to_owned())]);
+    let asked = Offloads.plan(device, &before, &request)?;
+    Offloads.write(device, &before, &asked)?;
+    let now = Offloads.observe(device)?;
+    let is_on = |name: &&String| now.get(*name).is_some_and(|word| bitcost_host::is_on(word));
+    let wrong: Vec<&String> = asked.keys().filter(is_on).collect();
+    ensure!(wrong.is_empty(), "{device}: still on: {wrong:?}");
+    Ok(())
 }

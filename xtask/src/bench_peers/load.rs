@@ -72,23 +72,6 @@ pub fn theft(stolen: f64) -> Option<String> {
     (stolen > STOLEN).then(|| format!("the hypervisor took {:.0} % of the CPUs", stolen * 100.0))
 }
 
-/// A run that something else disturbed.
-pub struct Disturbed {
-    /// Its case and contender.
-    pub run: String,
-    /// Its round, from 0.
-    pub round: u32,
-    /// The disturbance.
-    pub what: String,
-}
-
-impl Disturbed {
-    /// A description for people.
-    pub fn says(&self) -> String {
-        format!("{}, round {}: {}", self.run, self.round + 1, self.what)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,30 +1,97 @@
-//! bitcost's own runs: its agents in the hosts of the same path, driven as by the program.
+//! bitcost's own runs, in the ways in which it takes part, one row each: its agents in the hosts of the same path, driven as by the program.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use anyhow::Result;
 use bitcost_analysis::log::{PlaceFacts, measured};
-use bitcost_controller::{Endpoint, Endpoints, Session};
-use bitcost_lab::Lab;
-use bitcost_model::Unavailable;
-use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::event::Event;
-use bitcost_model::plan::Plan;
+use bitcost_controller::{Endpoints, Session};
+use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::record::{EndpointRecord, FlowRecord, Sample};
-use bitcost_model::search::Changes;
+use bitcost_model::search::{Changes, Goal};
 use bitcost_study::mode_search::{self, ModeSearch, apply};
 
-use super::cases::{Case, Traffic};
-use super::field::{Field, RECEIVER, SENDER};
+use super::cases::Case;
+use super::field::{Field, RECEIVER, SENDER, Setup};
 use super::figure::{Figure, lost, packet_bytes};
 use super::load::Load;
+use crate::runs::{endpoint, once, session};
 
-static NEVER: AtomicBool = AtomicBool::new(false);
+/// bitcost with the engine's defaults.
+pub const DEFAULT: &str = "bitcost";
+/// What `--mode auto` finds.
+pub const FAST: &str = "bitcost, auto";
+/// What `--mode auto --for cost` finds.
+pub const CHEAP: &str = "bitcost, auto for cost";
+/// Both endpoints of a transaction repeat their calls instead of sleeping.
+pub const SPINNING: &str = "bitcost, spinning";
+/// Every transaction's time is recorded.
+pub const TIMED: &str = "bitcost, timed";
+
+/// The message sizes of the search's cases of TCP.
+const FAST_TCP: [u32; 3] = [1024, 8192, 131_072];
+/// The same of UDP.
+const FAST_UDP: [u32; 2] = [64, 1472];
+
+/// A way in which bitcost takes part.
+pub struct Flavour {
+    pub name: &'static str,
+    pub about: &'static str,
+    /// Whether it takes part.
+    pub fits: fn(&Case, Setup) -> bool,
+    /// Its changes of the engine's defaults.
+    pub change: fn(&mut Conditions),
+}
+
+pub const FLAVOURS: &[Flavour] = &[
+    Flavour {
+        name: DEFAULT,
+        about: "the engine's defaults; TCP: a receive call takes a message",
+        fits: |_, _| true,
+        change: |_| {},
+    },
+    Flavour {
+        name: FAST,
+        about: "--mode auto: a search of at most 3 s before each run",
+        fits: |case, setup| (is_fast_tcp(case) || is_fast_udp(case)) && setup == Setup::default(),
+        change: |conditions| conditions.mode_auto = true,
+    },
+    Flavour {
+        name: CHEAP,
+        about: "--mode auto --for cost, of TCP",
+        fits: |case, setup| is_fast_tcp(case) && setup == Setup::default(),
+        change: |conditions| {
+            conditions.mode_auto = true;
+            conditions.search_for = Goal::Cost;
+        },
+    },
+    Flavour {
+        name: SPINNING,
+        about: "both ends call again and again instead of sleeping",
+        fits: |case, setup| is_rr(case) && !setup.one_cpu,
+        change: |conditions| conditions.waiting = Waiting::Spin,
+    },
+    Flavour {
+        name: TIMED,
+        about: "every transaction's time goes into a histogram",
+        fits: |case, _| is_rr(case),
+        change: |conditions| conditions.latency = true,
+    },
+];
+
+/// Whether fast options are searched for this case of TCP.
+pub fn is_fast_tcp(case: &Case) -> bool {
+    case.is_of(Workload::TcpStream, &FAST_TCP)
+}
+
+fn is_fast_udp(case: &Case) -> bool {
+    case.is_of(Workload::UdpStream, &FAST_UDP)
+}
+
+fn is_rr(case: &Case) -> bool {
+    matches!(case.traffic, Workload::TcpRr | Workload::UdpRr)
+}
 
 /// One run by agents that are started for it, with a change of the engine's defaults; a search, where that
 /// asks for one, comes before it.
@@ -33,10 +100,10 @@ pub fn measure(
     field: &Field,
     bitcost: &Path,
     seconds: f64,
-    change: impl FnOnce(&mut Conditions),
+    flavour: &Flavour,
 ) -> Result<Figure> {
     let mut conditions = Conditions {
-        workload: workload(case.traffic),
+        workload: case.traffic,
         message_size_bytes: case.size,
         rate_bps: case.rate_bps,
         idle_baseline_ms: Some(0),
@@ -44,10 +111,19 @@ pub fn measure(
         duration_ms: (seconds * 1000.0) as u32,
         ..Conditions::default()
     };
-    change(&mut conditions);
-    let sender = way(field, SENDER, field.sender_cpu, bitcost)?;
-    let receiver = way(field, RECEIVER, field.receiver_cpu, bitcost)?;
-    let mut session = Session::open(Endpoints { sender, receiver }, &NEVER)?;
+    (flavour.change)(&mut conditions);
+    let endpoint = |host, cpu| {
+        let bitcost = bitcost.to_owned();
+        endpoint(&field.lab, host, cpu, move || {
+            let mut command = Command::new(&bitcost);
+            command.arg("agent");
+            command
+        })
+    };
+    let mut session = session(Endpoints {
+        sender: endpoint(SENDER, field.sender_cpu)?,
+        receiver: endpoint(RECEIVER, field.receiver_cpu)?,
+    })?;
     let mut options = None;
     if conditions.mode_auto {
         let taken = search(&mut session, &conditions, case.mtu_bytes)?;
@@ -60,25 +136,6 @@ pub fn measure(
         options,
         ..figure(case, &ends)
     })
-}
-
-/// One run: the records of sender and receiver, or why there are none.
-fn once(
-    session: &mut Session,
-    conditions: Conditions,
-) -> Result<Result<[Box<EndpointRecord>; 2], Unavailable>> {
-    let mut outcome = Err(Unavailable("no run".to_owned()));
-    session.execute(&Plan::of_one(conditions), &BTreeSet::new(), &mut |event| {
-        match event {
-            Event::RunEnded {
-                sender, receiver, ..
-            } => outcome = Ok([sender, receiver]),
-            Event::RunFailed { reason, .. } => outcome = Err(Unavailable(reason)),
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok(outcome)
 }
 
 /// What `--mode auto` takes here.
@@ -102,7 +159,7 @@ fn search(session: &mut Session, conditions: &Conditions, mtu_bytes: u32) -> Res
 
 fn figure(case: &Case, [sender, receiver]: &[Box<EndpointRecord>; 2]) -> Figure {
     let rate = |end: &EndpointRecord| end.counts.measured.messages as f64 / end.window_seconds();
-    let is_udp = case.traffic == Traffic::Udp;
+    let is_udp = case.traffic == Workload::UdpStream;
     let per_second = rate(if is_udp { receiver } else { sender });
     let edges = sender.samples.first().zip(sender.samples.last());
     let load = edges.and_then(|(first, last)| {
@@ -130,42 +187,9 @@ fn figure(case: &Case, [sender, receiver]: &[Box<EndpointRecord>; 2]) -> Figure 
         cpu: load.map(|load| load.busy_cpus * 1e6 / (per_second * case.cpu_units())),
         pacing_cpu_pct: pacing
             .map(|pacing| pacing.cpu_ns as f64 / pacing.elapsed_ns as f64 * 100.0),
-        packet_bytes: sent.and_then(|(first, last)| {
-            packet_bytes(
-                last.0.saturating_sub(first.0),
-                last.1.saturating_sub(first.1),
-            )
-        }),
+        packet_bytes: sent.and_then(|(first, last)| packet_bytes(first, last)),
         window_limited: limited,
         stolen: load.map_or(0.0, |load| load.stolen),
         options: None,
     }
-}
-
-fn workload(traffic: Traffic) -> Workload {
-    match traffic {
-        Traffic::Tcp => Workload::TcpStream,
-        Traffic::Udp => Workload::UdpStream,
-        Traffic::Rr => Workload::TcpRr,
-        Traffic::UdpRr => Workload::UdpRr,
-        Traffic::Crr => Workload::TcpCrr,
-    }
-}
-
-fn way(field: &Field, host: &'static str, cpu: u32, bitcost: &Path) -> Result<Endpoint> {
-    let place = field.lab.host(host)?;
-    let (device, addresses) = (place.device.clone(), place.addresses.clone());
-    let (lab, bitcost): (Arc<Lab>, PathBuf) = (field.lab.clone(), bitcost.to_owned());
-    let command = move |_: Option<&str>| {
-        let mut command = Command::new(&bitcost);
-        command.arg("agent");
-        lab.command_in(host, &mut command)?;
-        Ok(command)
-    };
-    Ok(Endpoint {
-        device,
-        addresses,
-        cpus: vec![cpu],
-        ..Endpoint::new(format!("netns:{host}"), command)
-    })
 }

@@ -5,24 +5,26 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use bitcost_model::conditions::Workload;
 use bitcost_model::record::CpuTicks;
 use bitcost_probe::cpu::CpuProbe;
 
-use super::cases::{Case, Traffic};
+use super::cases::Case;
 use super::field::{Field, RECEIVER, SENDER, Server, output_of};
 use super::figure::{Figure, lost, packet_bytes};
-use super::flavours;
 use super::load::Load;
+use super::ours;
 
-/// A generator.
+/// A generator. In its commands HOST, PORT, SIZE, TIME and LOOP stand for what a case has.
 pub struct Rival {
     /// Its name in the table.
     pub name: &'static str,
     program: PathBuf,
-    /// The command that prints its version.
-    version: &'static [&'static str],
-    server: fn(&Rival, &Case) -> Vec<String>,
-    client: fn(&Rival, &Case, &str, f64) -> Option<Vec<String>>,
+    /// The option that prints its version; none of the C loop.
+    version: &'static str,
+    server: fn(&Case) -> String,
+    /// Absent where it has no such traffic.
+    client: fn(&Case) -> Option<String>,
     /// Reads messages or transactions per second from the client's output.
     rate: fn(&Case, &str) -> Option<f64>,
     /// Whether it counts whole seconds only.
@@ -43,62 +45,44 @@ const BEFORE_ITS_END: Duration = Duration::from_millis(50);
 /// How long a client may take beyond its time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Every rival.
 pub fn all(c_loop: &Path) -> Vec<Rival> {
+    type Of<T> = fn(&Case) -> T;
+    type Rate = fn(&Case, &str) -> Option<f64>;
+    let rival = |name: &'static str,
+                 version,
+                 server: Of<String>,
+                 client: Of<Option<String>>,
+                 rate: Rate| Rival {
+        name,
+        program: name.split(' ').next().unwrap_or_default().into(),
+        version,
+        server,
+        client,
+        rate,
+        whole_seconds: true,
+    };
+    let netserver = |_: &Case| "netserver -D -p PORT".to_owned();
+    let nuttcp_server = |_: &Case| "nuttcp -S --nofork -P PORT".to_owned();
     vec![
         Rival {
-            name: "C loop",
             program: c_loop.to_owned(),
-            version: &[],
-            server: loop_server,
-            client: loop_client,
-            rate: loop_rate,
             whole_seconds: false,
+            ..rival("C loop", "", loop_server, loop_client, loop_rate)
         },
+        rival("netperf", "-V", netserver, netperf, netperf_rate),
+        rival("iperf3", "--version", iperf3_server, iperf3, iperf3_rate),
+        // The data comes from a file, which is iperf3's fastest mode.
+        rival(
+            "iperf3 -Z",
+            "--version",
+            iperf3_server,
+            iperf3_sendfile,
+            iperf3_rate,
+        ),
+        rival("nuttcp", "-V", nuttcp_server, nuttcp, nuttcp_rate),
         Rival {
-            name: "netperf",
-            program: "netperf".into(),
-            version: &["-V"],
-            server: netserver,
-            client: netperf,
-            rate: netperf_rate,
-            whole_seconds: true,
-        },
-        Rival {
-            name: "iperf3",
-            program: "iperf3".into(),
-            version: &["--version"],
-            server: iperf3_server,
-            client: iperf3,
-            rate: iperf3_rate,
-            whole_seconds: true,
-        },
-        Rival {
-            name: "iperf3 -Z",
-            program: "iperf3".into(),
-            version: &["--version"],
-            server: iperf3_server,
-            client: iperf3_sendfile,
-            rate: iperf3_rate,
-            whole_seconds: true,
-        },
-        Rival {
-            name: "nuttcp",
-            program: "nuttcp".into(),
-            version: &["-V"],
-            server: nuttcp_server,
-            client: nuttcp,
-            rate: nuttcp_rate,
-            whole_seconds: true,
-        },
-        Rival {
-            name: "iperf2",
             program: "iperf".into(),
-            version: &["--version"],
-            server: iperf2_server,
-            client: iperf2,
-            rate: iperf2_rate,
-            whole_seconds: true,
+            ..rival("iperf2", "--version", iperf2_server, iperf2, iperf2_rate)
         },
     ]
 }
@@ -106,32 +90,28 @@ pub fn all(c_loop: &Path) -> Vec<Rival> {
 impl Rival {
     /// Whether it has this kind of traffic.
     pub fn can(&self, case: &Case) -> bool {
-        case.rate_bps.is_none() && (self.client)(self, case, "10.0.0.2", 1.0).is_some()
+        case.rate_bps.is_none() && (self.client)(case).is_some()
     }
 
     /// Its version, as it prints it.
     pub fn version(&self) -> String {
-        let output = Command::new(&self.program).args(self.version).output();
-        let text = output
-            .map(|output| [output.stdout, output.stderr].concat())
-            .unwrap_or_default();
-        let line = String::from_utf8_lossy(&text)
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_owned();
         if self.version.is_empty() {
-            "bench/peers/loop.c".to_owned()
-        } else {
-            line
+            return "bench/peers/loop.c".to_owned();
         }
+        let output = Command::new(&self.program).arg(self.version).output();
+        let text = output.map(|output| [output.stdout, output.stderr].concat());
+        let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
+        text.lines().next().unwrap_or_default().trim().to_owned()
     }
 
-    fn words(&self, words: &[&str]) -> Vec<String> {
-        std::iter::once(self.program.to_string_lossy().into_owned())
-            .chain(words.iter().map(|word| (*word).to_owned()))
-            .collect()
+    fn words(&self, command: &str, case: &Case, host: &str, seconds: f64) -> Vec<String> {
+        let command = command
+            .replace("HOST", host)
+            .replace("PORT", PORT)
+            .replace("SIZE", &case.size.to_string())
+            .replace("TIME", &seconds.to_string());
+        let word = |word: &str| word.replace("LOOP", &self.program.to_string_lossy());
+        command.split_whitespace().map(word).collect()
     }
 }
 
@@ -145,10 +125,12 @@ pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Resul
     } else {
         seconds
     };
-    let server = Server(field.start(RECEIVER, &(rival.server)(rival, case))?);
+    let host = field.receiver.to_string();
+    let server = rival.words(&(rival.server)(case), case, &host, seconds);
+    let server = Server(field.start(RECEIVER, &server)?);
     std::thread::sleep(SERVER_SETTLES);
-    let words = (rival.client)(rival, case, &field.receiver.to_string(), seconds)
-        .context("not this traffic")?;
+    let words = (rival.client)(case).context("not this traffic")?;
+    let words = rival.words(&words, case, &host, seconds);
     let mut cpus = CpuProbe::open();
     let length = Duration::from_secs_f64(seconds);
     let begin = Instant::now();
@@ -164,7 +146,7 @@ pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Resul
     sleep_until(begin + length.saturating_sub(BEFORE_ITS_END).max(CLIENT_SETTLES));
     let last = edge(&mut cpus);
     let window_limited = match case.traffic {
-        Traffic::Tcp => field.window_limited(),
+        Workload::TcpStream => field.window_limited(),
         _ => None,
     };
     let text = output_of(client, begin + length + PATIENCE)?;
@@ -172,7 +154,7 @@ pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Resul
         (rival.rate)(case, &text).with_context(|| format!("no rate in: {}", text.trim()))?;
     let span = (last.at - first.at).as_secs_f64();
     let per_second = match case.traffic {
-        Traffic::Udp => {
+        Workload::UdpStream => {
             let taken = first.taken.zip(last.taken);
             let (before, after) = taken.context("the datagrams received could not be read")?;
             after.saturating_sub(before) as f64 / span
@@ -182,18 +164,15 @@ pub fn measure(rival: &Rival, case: &Case, field: &Field, seconds: f64) -> Resul
     let load = Load::between(&first.cpus, &last.cpus, span);
     Ok(Figure {
         per_second,
-        lost: (case.traffic == Traffic::Udp).then(|| lost(sent_per_second, per_second)),
+        lost: (case.traffic == Workload::UdpStream).then(|| lost(sent_per_second, per_second)),
         cpu: load.map(|load| load.busy_cpus * 1e6 / (per_second * case.cpu_units())),
-        pacing_cpu_pct: None,
-        packet_bytes: first.sent.zip(last.sent).and_then(|(first, last)| {
-            packet_bytes(
-                last.0.saturating_sub(first.0),
-                last.1.saturating_sub(first.1),
-            )
-        }),
+        packet_bytes: first
+            .sent
+            .zip(last.sent)
+            .and_then(|(first, last)| packet_bytes(first, last)),
         window_limited,
-        options: None,
         stolen: load.map_or(0.0, |load| load.stolen),
+        ..Figure::default()
     })
 }
 
@@ -209,28 +188,20 @@ fn sleep_until(moment: Instant) {
     std::thread::sleep(moment.saturating_duration_since(Instant::now()));
 }
 
-fn transport(case: &Case) -> &'static str {
-    if case.traffic == Traffic::Udp {
-        "udp"
-    } else {
-        "tcp"
+fn loop_server(case: &Case) -> String {
+    match case.traffic {
+        Workload::UdpStream => "LOOP receive udp PORT SIZE".to_owned(),
+        _ => "LOOP receive tcp PORT SIZE".to_owned(),
     }
 }
 
-fn loop_server(rival: &Rival, case: &Case) -> Vec<String> {
-    rival.words(&["receive", transport(case), PORT, &case.size.to_string()])
-}
-
-fn loop_client(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
-    let words = [
-        "send",
-        transport(case),
-        host,
-        PORT,
-        &case.size.to_string(),
-        &seconds.to_string(),
-    ];
-    case.is_stream().then(|| rival.words(&words))
+fn loop_client(case: &Case) -> Option<String> {
+    let transport = match case.traffic {
+        Workload::TcpStream => "tcp",
+        Workload::UdpStream => "udp",
+        _ => return None,
+    };
+    Some(format!("LOOP send {transport} HOST PORT SIZE TIME"))
 }
 
 fn loop_rate(_: &Case, text: &str) -> Option<f64> {
@@ -238,142 +209,87 @@ fn loop_rate(_: &Case, text: &str) -> Option<f64> {
     Some(words.next()?.ok()? / words.next()?.ok()?)
 }
 
-fn netserver(_: &Rival, _: &Case) -> Vec<String> {
-    ["netserver", "-D", "-p", PORT].map(str::to_owned).into()
-}
-
-fn netperf(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
-    let test = match case.traffic {
-        Traffic::Tcp => "TCP_STREAM",
-        Traffic::Udp => "UDP_STREAM",
-        Traffic::Rr => "TCP_RR",
-        Traffic::UdpRr => "UDP_RR",
-        Traffic::Crr => "TCP_CRR",
+fn netperf(case: &Case) -> Option<String> {
+    let (test, transport) = match case.traffic {
+        Workload::TcpStream => ("omni", "tcp"),
+        Workload::UdpStream => ("omni", "udp"),
+        Workload::TcpRr => ("TCP_RR", ""),
+        Workload::UdpRr => ("UDP_RR", ""),
+        _ => ("TCP_CRR", ""),
     };
-    let (size, time) = (case.size.to_string(), seconds.to_string());
-    let mut words = vec![
-        "-H", host, "-p", PORT, "-t", "omni", "-P", "0", "-l", &time, "--",
-    ];
-    let both = format!("{size},{size}");
-    match case.traffic {
-        Traffic::Tcp | Traffic::Udp => words.extend([
-            "-d",
-            "send",
-            "-T",
-            transport(case),
-            "-m",
-            &size,
-            "-M",
-            &size,
-            "-R",
-            "1",
-        ]),
-        Traffic::Rr | Traffic::UdpRr | Traffic::Crr => {
-            words = vec![
-                "-H", host, "-p", PORT, "-t", test, "-P", "0", "-l", &time, "--", "-r", &both,
-            ];
-        }
-    }
-    words.extend([
-        "-o",
-        if case.is_stream() {
-            "LOCAL_SEND_THROUGHPUT"
-        } else {
-            "TRANSACTION_RATE"
-        },
-    ]);
-    Some(rival.words(&words))
+    let words = match transport {
+        "" => "-r SIZE,SIZE -o TRANSACTION_RATE".to_owned(),
+        _ => format!("-d send -T {transport} -m SIZE -M SIZE -R 1 -o LOCAL_SEND_THROUGHPUT"),
+    };
+    Some(format!(
+        "netperf -H HOST -p PORT -t {test} -P 0 -l TIME -- {words}"
+    ))
 }
 
 fn netperf_rate(case: &Case, text: &str) -> Option<f64> {
-    let figure: f64 = text
-        .lines()
-        .rev()
-        .find_map(|line| line.trim().parse().ok())?;
-    Some(if case.is_stream() {
-        figure * 1e6 / 8.0 / f64::from(case.size)
-    } else {
-        figure
+    let mut lines = text.lines().rev();
+    let figure: f64 = lines.find_map(|line| line.trim().parse().ok())?;
+    Some(match case.traffic {
+        Workload::TcpStream | Workload::UdpStream => figure * 1e6 / 8.0 / f64::from(case.size),
+        _ => figure,
     })
 }
 
-fn iperf3_server(rival: &Rival, _: &Case) -> Vec<String> {
-    rival.words(&["-s", "-1", "-p", PORT])
-}
-
-fn iperf3(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
-    let (size, time) = (case.size.to_string(), seconds.to_string());
-    let mut words = vec!["-c", host, "-p", PORT, "-J", "-t", &time, "-l", &size];
+/// A client's command for TCP, and with more words for datagrams that have room for the program's header.
+fn of_streams(case: &Case, tcp: &str, header: u32, udp: &str) -> Option<String> {
     match case.traffic {
-        Traffic::Tcp => {}
-        // iperf3's datagrams carry a header of 16 bytes.
-        Traffic::Udp if case.size >= 16 => words.extend(["-u", "-b", "0"]),
-        _ => return None,
+        Workload::TcpStream => Some(tcp.to_owned()),
+        Workload::UdpStream if case.size >= header => Some(format!("{tcp} {udp}")),
+        _ => None,
     }
-    Some(rival.words(&words))
 }
 
-/// `-Z`: the data comes from a file, which is iperf3's fastest mode.
-fn iperf3_sendfile(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
-    let mut words = iperf3(rival, case, host, seconds)?;
-    words.push("-Z".to_owned());
-    flavours::is_fast_tcp(case).then_some(words)
+fn iperf3_server(_: &Case) -> String {
+    "iperf3 -s -1 -p PORT".to_owned()
+}
+
+fn iperf3(case: &Case) -> Option<String> {
+    let tcp = "iperf3 -c HOST -p PORT -J -t TIME -l SIZE";
+    of_streams(case, tcp, 16, "-u -b 0")
+}
+
+fn iperf3_sendfile(case: &Case) -> Option<String> {
+    let command = format!("{} -Z", iperf3(case)?);
+    ours::is_fast_tcp(case).then_some(command)
 }
 
 fn iperf3_rate(case: &Case, text: &str) -> Option<f64> {
     let result: serde_json::Value = serde_json::from_str(text).ok()?;
-    let bits = result["end"]["sum_sent"]["bits_per_second"]
-        .as_f64()
-        .or(result["end"]["sum"]["bits_per_second"].as_f64())?;
-    Some(bits / 8.0 / f64::from(case.size))
+    let of = |sum: &str| result["end"][sum]["bits_per_second"].as_f64();
+    Some(of("sum_sent").or(of("sum"))? / 8.0 / f64::from(case.size))
 }
 
-fn nuttcp_server(rival: &Rival, _: &Case) -> Vec<String> {
-    rival.words(&["-S", "--nofork", "-P", PORT])
-}
-
-fn nuttcp(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
-    let (size, time) = (format!("-l{}", case.size), format!("-T{seconds}"));
-    let mut words = vec!["-P", PORT, "-fparse", &size, &time];
-    match case.traffic {
-        Traffic::Tcp => {}
-        Traffic::Udp if case.size >= 16 => words.extend(["-u", "-R0"]),
-        _ => return None,
-    }
-    words.push(host);
-    Some(rival.words(&words))
+fn nuttcp(case: &Case) -> Option<String> {
+    let tcp = "nuttcp -P PORT -fparse -lSIZE -TTIME";
+    Some(format!("{} HOST", of_streams(case, tcp, 16, "-u -R0")?))
 }
 
 fn nuttcp_rate(case: &Case, text: &str) -> Option<f64> {
     let value = |key: &str| {
-        text.split_whitespace()
-            .find_map(|word| word.strip_prefix(key)?.parse::<f64>().ok())
+        let mut words = text.split_whitespace();
+        words.find_map(|word| word.strip_prefix(key)?.parse::<f64>().ok())
     };
     match case.traffic {
-        Traffic::Udp => Some(value("pkt=")? / value("real_seconds=")?),
+        Workload::UdpStream => Some(value("pkt=")? / value("real_seconds=")?),
         _ => Some(value("rate_Mbps=")? * 1e6 / 8.0 / f64::from(case.size)),
     }
 }
 
-fn iperf2_server(rival: &Rival, case: &Case) -> Vec<String> {
-    let size = case.size.to_string();
-    let mut words = vec!["-s", "-p", PORT, "-l", &size];
-    if case.traffic == Traffic::Udp {
-        words.push("-u");
+fn iperf2_server(case: &Case) -> String {
+    match case.traffic {
+        Workload::UdpStream => "iperf -s -p PORT -l SIZE -u".to_owned(),
+        _ => "iperf -s -p PORT -l SIZE".to_owned(),
     }
-    rival.words(&words)
 }
 
-fn iperf2(rival: &Rival, case: &Case, host: &str, seconds: f64) -> Option<Vec<String>> {
-    let (size, time) = (case.size.to_string(), seconds.to_string());
-    let mut words = vec!["-c", host, "-p", PORT, "-y", "C", "-t", &time, "-l", &size];
-    match case.traffic {
-        Traffic::Tcp => {}
-        // iperf2's datagrams carry a header of up to 60 bytes.
-        Traffic::Udp if case.size >= 64 => words.extend(["-u", "-b", "1000g"]),
-        _ => return None,
-    }
-    Some(rival.words(&words))
+fn iperf2(case: &Case) -> Option<String> {
+    let tcp = "iperf -c HOST -p PORT -y C -t TIME -l SIZE";
+    of_streams(case, tcp, 64, "-u -b 1000g")
 }
 
 fn iperf2_rate(case: &Case, text: &str) -> Option<f64> {

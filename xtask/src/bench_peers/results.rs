@@ -1,49 +1,39 @@
-//! The results: every run of every contender, and ratios of them within a regime.
+//! The results: every run of every contender, ratios of them within a regime, and their tables.
 
-use std::path::Path;
+use std::collections::BTreeSet;
 
-use anyhow::{Context, Result};
 use bitcost_stats::{Interval, median, ratio_interval};
-use serde::{Deserialize, Serialize};
 
 use super::cases::Case;
 use super::field::Setup;
-use super::figure::Figure;
-use super::regime::{REGIMES, Regime};
+use super::figure::{Figure, REGIMES, Regime};
+use super::ours::{DEFAULT, FLAVOURS};
 
 /// Seed of every interval, so that the same figures give the same interval.
 pub const SEED: u64 = 1;
 
 /// One contender in one case.
-#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its name.
-    pub name: String,
+    pub name: &'static str,
     /// The round of each run and its figures.
     pub runs: Vec<(u32, Figure)>,
 }
 
 /// One case, compared.
-#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Compared {
-    /// The setup.
     pub setup: Setup,
-    /// The case.
     pub case: Case,
     /// All contenders, ours first.
     pub entries: Vec<Entry>,
 }
 
-/// The values of one figure, each with its round.
-type Values = Vec<(u32, f64)>;
-
 /// A contender's runs of one regime.
 pub type Side<'a> = (&'a str, Regime);
 
 impl Compared {
-    /// A contender.
-    pub fn entry(&self, name: &str) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.name == name)
+    /// Whether it is of the usual setup.
+    pub fn is_usual(&self) -> bool {
+        self.setup == Setup::default()
     }
 
     /// The regimes in which a contender has runs.
@@ -52,22 +42,25 @@ impl Compared {
         REGIMES.into_iter().filter(has).collect()
     }
 
-    /// The runs of a contender that are of a regime.
-    pub fn runs(&self, (name, regime): Side) -> Vec<&(u32, Figure)> {
-        let all = self.entry(name).map_or(&[][..], |entry| &entry.runs);
+    fn runs(&self, (name, regime): Side) -> Vec<&(u32, Figure)> {
+        let entry = self.entries.iter().find(|entry| entry.name == name);
         let is_of = |(_, figure): &&(u32, Figure)| Regime::of(&self.case, figure) == regime;
-        all.iter().filter(is_of).collect()
+        entry
+            .into_iter()
+            .flat_map(|entry| &entry.runs)
+            .filter(is_of)
+            .collect()
     }
 
-    /// One figure of these runs.
-    pub fn values(&self, side: Side, figure: impl Fn(&Figure) -> Option<f64>) -> Values {
+    /// One figure of these runs, each with its round.
+    pub fn values(&self, side: Side, figure: impl Fn(&Figure) -> Option<f64>) -> Vec<(u32, f64)> {
         let runs = self.runs(side).into_iter();
         runs.filter_map(|(round, of)| Some((*round, figure(of)?)))
             .collect()
     }
 
     /// Messages or transactions per second of these runs.
-    pub fn rates(&self, side: Side) -> Values {
+    pub fn rates(&self, side: Side) -> Vec<(u32, f64)> {
         self.values(side, |figure| Some(figure.per_second))
     }
 
@@ -87,29 +80,82 @@ impl Compared {
         let cpu = |side| self.values(side, |figure| figure.cpu);
         ratio_interval(&cpu(a), &cpu(b), SEED)
     }
+
+    /// Its table: each contender's medians in each regime in which it has runs, the ratio of ours to each rival, and
+    /// that of our other contenders to our default; then the options that searches took.
+    pub fn table(&self) -> String {
+        let mut text = format!(
+            "\n### {}\n\n| {} |\n|---|--:|--:|--:|--:|--:|--:|---|---|\n",
+            self.case.name(),
+            COLUMNS.join(" | ")
+        );
+        for entry in &self.entries {
+            for regime in self.regimes(entry.name) {
+                text += &format!("| {} |\n", self.row(entry, regime).join(" | "));
+            }
+        }
+        let taken = |entry: &Entry| -> Vec<String> {
+            let options = entry
+                .runs
+                .iter()
+                .filter_map(|(_, run)| run.options.as_ref());
+            options
+                .map(|options| format!("{} took {options}", entry.name))
+                .collect()
+        };
+        let options: BTreeSet<String> = self.entries.iter().flat_map(taken).collect();
+        if !options.is_empty() {
+            let options: Vec<String> = options.into_iter().collect();
+            text += &format!("\n{}.\n", options.join("; "));
+        }
+        text
+    }
+
+    fn row(&self, entry: &Entry, regime: Regime) -> [String; 9] {
+        let name = entry.name;
+        let is_ours = FLAVOURS.iter().any(|flavour| flavour.name == name);
+        // The ratio is that of another of ours to the default, or that of the default to a rival.
+        let [a, b] = match is_ours {
+            true => [name, DEFAULT],
+            false => [DEFAULT, name],
+        }
+        .map(|name| (name, regime));
+        let ratio = |interval: Option<Interval>| match interval {
+            Some(interval) if name != DEFAULT => shown(interval),
+            _ => String::new(),
+        };
+        let side = (name, regime);
+        let number = |digits: usize, figure: &dyn Fn(&Figure) -> Option<f64>| {
+            let value = self.middle(side, figure);
+            value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
+        };
+        [
+            format!("{name}{}", regime.label()),
+            format!("{} of {}", self.runs(side).len(), entry.runs.len()),
+            number(0, &|figure| Some(figure.per_second)),
+            number(1, &|figure| figure.lost.map(|share| 100.0 * share)),
+            number(3, &|figure| figure.cpu),
+            number(0, &|figure| figure.packet_bytes),
+            number(0, &|figure| {
+                figure.window_limited.map(|share| 100.0 * share)
+            }),
+            ratio(self.rate_ratio(a, b)),
+            ratio(self.cpu_ratio(a, b)),
+        ]
+    }
 }
 
-/// The cases that an earlier execution wrote, and these, each case once.
-///
-/// # Errors
-/// When the file cannot be read or written.
-pub fn joined(file: &Path, new: Vec<Compared>) -> Result<Vec<Compared>> {
-    let name = || file.display().to_string();
-    let mut all: Vec<Compared> = match std::fs::read(file) {
-        Ok(bytes) => serde_json::from_slice(&bytes).with_context(name)?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error).with_context(name),
-    };
-    let key = |compared: &Compared| (compared.setup.says(), compared.case.name());
-    all.retain(|old| !new.iter().any(|new| key(new) == key(old)));
-    all.extend(new);
-    all.sort_by_key(|Compared { setup, case, .. }| {
-        let place = (case.rate_bps, case.traffic as u8, case.size);
-        (setup.one_cpu, setup.offloads_off, place)
-    });
-    std::fs::write(file, serde_json::to_vec(&all)?).with_context(name)?;
-    Ok(all)
-}
+const COLUMNS: [&str; 9] = [
+    "",
+    "runs",
+    "rate 1/s",
+    "lost, %",
+    "CPU",
+    "packet, B",
+    "window, %",
+    "rate, ours ÷ theirs",
+    "CPU, ours ÷ theirs",
+];
 
 /// A value with its interval, for people.
 pub fn shown(interval: Interval) -> String {

@@ -39,7 +39,7 @@ fn found(
     match scenario.group() {
         "rate" => filled(scenario, signals).map(|share| (share, FILLED, "share of the rate used")),
         "cpu_quota" => {
-            let end = usize::from(scenario.quota?.role() == Role::Receiver);
+            let end = usize::from(scenario.quota?.0 == Role::Receiver);
             let held = signals.throttled[end].unwrap_or(0.0);
             Some((held, THROTTLED, "share of the time throttled"))
         }
@@ -87,11 +87,11 @@ fn found(
 /// The share of the rate that was used: of a shaper by what passed it, of a link emulator by what
 /// the receiver took.
 fn filled(scenario: &Scenario, signals: &Signals) -> Option<f64> {
-    if let Between::Emulator(path) = scenario.between {
+    if let Between::Emulator(path) = &scenario.between {
         return Some(signals.goodput_bps? / path.rate_bps? as f64);
     }
     let hop = signals.hops.iter().find(|hop| hop.kind == "tbf")?;
-    let named = match scenario.between {
+    let named = match &scenario.between {
         Between::Queue(text) => text
             .strip_prefix("tbf rate ")
             .and_then(|rate| bitcost_model::units::parse_rate(rate).ok())

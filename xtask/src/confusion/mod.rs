@@ -2,7 +2,6 @@
 //! that bitcost names.
 
 mod able;
-mod able_here;
 mod came_about;
 mod numbers;
 mod plain;
@@ -20,6 +19,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use bitcost_analysis::explain::{RunFigures, cost_models};
 
+use crate::programs::{given_or_built, root};
 use able::Able;
 use plain::Line;
 use scenarios::{Scenario, all};
@@ -38,16 +38,9 @@ pub struct Arguments {
     /// Repeats of every scenario, in turn
     #[arg(long, default_value_t = 1)]
     repeats: u32,
-    /// Those on which bounds were set, or the variants that were kept apart
-    #[arg(long, default_value = "all", value_parser = ["all", "tuned", "variants"])]
-    set: String,
     /// Scenarios whose name contains this only
     #[arg(long)]
     only: Option<String>,
-    /// Leave out the sweeps over sizes, which give cost models; a file without sweeps is judged by
-    /// those of the file before it
-    #[arg(long)]
-    no_sweep: bool,
     /// Append every run with its records to this file
     #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
@@ -57,9 +50,6 @@ pub struct Arguments {
     /// The bitcost to run; absent: it is built in release mode
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
-    /// Judge runs too that something else disturbed: their limiter may be another one
-    #[arg(long)]
-    disturbed: bool,
     /// Print every candidate with its evidence, of runs whose verdict is wrong or unknown
     #[arg(long)]
     why: bool,
@@ -71,12 +61,12 @@ pub struct Arguments {
 }
 
 /// Runs or reads the trials, and prints the table; false when `--check` finds a promise broken.
-///
-/// # Errors
-/// When the lab cannot be built or a file cannot be read.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.random.is_wanted() {
-        random::run(&program(arguments)?, &arguments.random)?;
+        random::run(
+            &given_or_built(arguments.program.as_deref())?,
+            &arguments.random,
+        )?;
         return Ok(true);
     }
     let files = match &arguments.recordings {
@@ -98,15 +88,13 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         }
         if trial.foreign_cpus().is_some_and(|cpus| cpus > FOREIGN_CPUS) {
             disturbed += 1;
-            if !arguments.disturbed {
-                continue;
-            }
+            continue;
         }
         if let Some(why) = came_about::missing(scenario, trial) {
             missing.push(format!("{} ({why})", trial.scenario));
             continue;
         }
-        trial.strip(scenario.stripped);
+        trial.strip(scenario.without);
         let row = Row::of(scenario, trial, &models);
         if arguments.why && !row.is_right() {
             println!("{}", table::why(&row, trial, &models));
@@ -124,45 +112,27 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         let name = path.file_stem().unwrap_or_default().display();
         println!("{name}: {}", table::of_source(&rows, source));
     }
-    let word = if arguments.disturbed {
-        "judged as well"
-    } else {
-        "left out"
-    };
     println!(
-        "disturbed runs, in which something else used over {FOREIGN_CPUS} CPUs: {disturbed}, {word}"
+        "disturbed runs, in which something else used over {FOREIGN_CPUS} CPUs: {disturbed}, left out"
     );
     println!("not run: {not_run}");
     Ok((kept && not_run == 0) || !arguments.check)
 }
 
-fn program(arguments: &Arguments) -> Result<PathBuf> {
-    let named = arguments.program.clone();
-    named.map_or_else(|| crate::bench_peers::built("bitcost"), Ok)
-}
-
 fn is_wanted(arguments: &Arguments, scenario: &Scenario) -> bool {
-    let of_set = match arguments.set.as_str() {
-        "tuned" => !scenario.is_variant,
-        "variants" => scenario.is_variant,
-        _ => true,
-    };
-    of_set
-        && arguments
-            .only
-            .as_deref()
-            .is_none_or(|only| scenario.name.contains(only))
+    let only = arguments.only.as_deref();
+    only.is_none_or(|only| scenario.name.contains(only))
 }
 
 /// Every wanted scenario in every repeat, and one sweep over sizes for the cost model; and how many of
 /// these runs could not be made.
 fn measured(arguments: &Arguments) -> Result<(Vec<Trial>, usize)> {
-    let bitcost = program(arguments)?;
+    let bitcost = given_or_built(arguments.program.as_deref())?;
     let wanted: Vec<&Scenario> = all()
         .filter(|scenario| is_wanted(arguments, scenario))
         .collect();
     let able = if wanted.iter().any(|scenario| scenario.is_scaled()) {
-        let able = able_here::measure(&bitcost)?;
+        let able = trial::able(&bitcost)?;
         println!("{able}");
         able
     } else {
@@ -182,8 +152,8 @@ fn measured(arguments: &Arguments) -> Result<(Vec<Trial>, usize)> {
         }
         Ok(())
     };
-    for base in wanted.iter().filter(|_| !arguments.no_sweep) {
-        for size in base.sweep {
+    for base in &wanted {
+        for size in &base.sweep {
             take(trial::sweep(base, *size, &able, &bitcost), base.name)?;
         }
     }
@@ -210,8 +180,7 @@ fn keep(arguments: &Arguments, trial: &Trial) -> Result<()> {
 
 /// The recordings of the repository, in the order of their names.
 fn kept_files() -> Result<Vec<PathBuf>> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/recordings");
-    let files = std::fs::read_dir(folder).with_context(|| format!("read {folder}"))?;
+    let files = std::fs::read_dir(root().join("bench/recordings"))?;
     let files: Result<Vec<PathBuf>, _> = files.map(|file| Ok(file?.path())).collect();
     let mut files = files.map_err(|error: std::io::Error| error)?;
     files.retain(|file| file.extension().is_some_and(|name| name == "jsonl"));

@@ -11,7 +11,6 @@ use bitcost_model::record::{
 pub trait Number {
     /// Its value; absent where there is none.
     fn get(&self) -> Option<i64>;
-    /// Replaces it.
     fn set(&mut self, value: Option<i64>);
 }
 
@@ -58,77 +57,64 @@ impl<N: Number + Default> Number for Option<N> {
 /// Takes the name and the place of a number.
 pub type Visit<'a> = &'a mut dyn FnMut(String, &mut dyn Number);
 
-/// A function that visits the fields of a type, each with its name in a recording.
+/// A function that visits the fields of a type, each with its name in a recording, where that is another.
 macro_rules! numbers {
-    ($function:ident($kind:ty): $($field:ident = $name:literal),+ $(,)?) => {
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $name:literal) => { $name };
+    ($function:ident($kind:ty): $($field:ident $(= $name:literal)?),+ $(,)?) => {
         fn $function(of: &str, value: &mut $kind, visit: Visit) {
-            $(visit(format!("{of}.{}", $name), &mut value.$field);)+
+            $(visit(format!("{of}.{}", numbers!(@name $field $($name)?)), &mut value.$field);)+
         }
     };
 }
 
 numbers!(counts(Counts):
-    calls = "calls", messages = "messages", bytes = "bytes", short_calls = "short_calls",
-    failed_calls = "failed_calls", unanswered = "unanswered", empty_calls = "empty_calls",
-    wait_calls = "wait_calls", sleeps = "sleeps", slept_ns = "slept_ns");
+    calls, messages, bytes, short_calls, failed_calls, unanswered, empty_calls, wait_calls, sleeps, slept_ns);
 
-numbers!(cpu(CpuTicks):
-    user = "user", system = "system", irq = "irq", softirq = "softirq", steal = "steal",
-    idle = "idle", iowait = "iowait");
+numbers!(cpu(CpuTicks): user, system, irq, softirq, steal, idle, iowait);
 
-numbers!(thread(ThreadTime): run_ns = "run_ns", wait_ns = "wait_ns", slices = "slices");
+numbers!(thread(ThreadTime): run_ns, wait_ns, slices);
 
 numbers!(switches(Switches): voluntary = "sleeps", involuntary = "preempted");
 
 numbers!(tcp(TcpInfo):
-    snd_mss_bytes = "mss_bytes", ca_state = "ca_state", rtt_us = "rtt_us",
-    min_rtt_us = "min_rtt_us", snd_cwnd_segments = "cwnd_segments",
+    snd_mss_bytes = "mss_bytes", ca_state, rtt_us, min_rtt_us, snd_cwnd_segments = "cwnd_segments",
     snd_ssthresh_segments = "ssthresh_segments", snd_wnd_bytes = "peer_window_bytes",
-    rcv_wnd_bytes = "own_window_bytes", unacked_segments = "unacked_segments",
-    notsent_bytes = "unsent_bytes", pacing_rate_bytes_per_second = "pacing_bytes_per_second",
+    rcv_wnd_bytes = "own_window_bytes", unacked_segments, notsent_bytes = "unsent_bytes",
+    pacing_rate_bytes_per_second = "pacing_bytes_per_second",
     delivery_rate_bytes_per_second = "delivery_bytes_per_second",
     delivery_rate_app_limited = "delivery_app_limited", total_retrans = "retransmitted_segments",
     dsack_dups = "duplicates", reord_seen = "reorderings", rcv_ooopack = "out_of_order_segments",
-    data_segs_out = "data_segments_sent", data_segs_in = "data_segments_received",
-    bytes_sent = "bytes_sent", bytes_acked = "bytes_acked", bytes_received = "bytes_received",
-    busy_time_us = "busy_us", rwnd_limited_us = "receive_window_limited_us",
+    data_segs_out = "data_segments_sent", data_segs_in = "data_segments_received", bytes_sent, bytes_acked,
+    bytes_received, busy_time_us = "busy_us", rwnd_limited_us = "receive_window_limited_us",
     sndbuf_limited_us = "send_buffer_limited_us");
 
 numbers!(socket(SocketMemory):
-    receive_queue_bytes = "receive_queue_bytes", receive_buffer_bytes = "receive_buffer_bytes",
-    send_allocated_bytes = "send_allocated_bytes", send_buffer_bytes = "send_buffer_bytes",
-    send_queue_bytes = "send_queue_bytes", backlog_bytes = "backlog_bytes", drops = "drops");
+    receive_queue_bytes, receive_buffer_bytes, send_allocated_bytes, send_buffer_bytes, send_queue_bytes,
+    backlog_bytes, drops);
 
-numbers!(queue(Queue):
-    bytes = "bytes", packets = "packets", drops = "drops", overlimits = "overlimits",
-    backlog_packets = "waiting_packets", rate_bps = "rate_bps");
+numbers!(queue(Queue): bytes, packets, drops, overlimits, backlog_packets = "waiting_packets", rate_bps);
 
 numbers!(interface(Interface):
     rx_packets = "received_packets", rx_dropped = "received_dropped", tx_packets = "sent_packets",
     tx_dropped = "sent_dropped");
 
-numbers!(emulator(LinkEmulator):
-    missed_packets = "missed_packets", cpu_ns = "cpu_ns", rate_bps = "rate_bps");
+numbers!(emulator(LinkEmulator): missed_packets, cpu_ns, rate_bps);
 
-numbers!(amount(Amount): packets = "packets", segments = "segments");
+numbers!(amount(Amount): packets, segments);
 
-numbers!(softnet(Softnet):
-    processed = "processed", dropped = "dropped", time_squeeze = "squeezed");
+numbers!(softnet(Softnet): processed, dropped, time_squeeze = "squeezed");
 
-numbers!(throttling(Throttling):
-    periods = "periods", throttled_periods = "throttled_periods", throttled_us = "throttled_us");
+numbers!(throttling(Throttling): periods, throttled_periods, throttled_us);
 
 numbers!(sequence(Sequence):
-    measured_sent = "sent", measured_lost = "lost", total_lost = "lost_in_all",
-    reordered = "reordered", duplicated = "duplicated", late = "late");
+    measured_sent = "sent", measured_lost = "lost", total_lost = "lost_in_all", reordered, duplicated, late);
 
-numbers!(foreign(ForeignLoad): start_ns = "start_ns", end_ns = "end_ns", cpu_ns = "cpu_ns");
+numbers!(foreign(ForeignLoad): start_ns, end_ns, cpu_ns);
 
-numbers!(sample(Sample): at_ns = "at_ns", process_ns = "process_ns");
+numbers!(sample(Sample): at_ns, process_ns);
 
-numbers!(record(EndpointRecord):
-    window_start_ns = "window_start_ns", window_end_ns = "window_end_ns",
-    ticks_per_second = "ticks_per_second");
+numbers!(record(EndpointRecord): window_start_ns, window_end_ns, ticks_per_second);
 
 /// The counters of a sample.
 pub fn of_sample(of: &mut Sample, visit: Visit) {

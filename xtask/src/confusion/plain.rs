@@ -40,22 +40,41 @@ pub struct Line {
     receiver: End,
 }
 
-/// What was requested of the traffic.
-#[derive(Serialize, Deserialize)]
-struct Traffic {
-    workload: String,
-    message_size_bytes: u32,
-    flows: u32,
-    rate_bps: Option<u64>,
-    receiver_delay_us: u32,
-    send_buffer_bytes: Option<u32>,
-    receive_buffer_bytes: Option<u32>,
-    congestion_control: Option<String>,
-    offloads_off: bool,
-    duration_ms: u32,
+/// What was requested of the traffic: these conditions, the workload by its name, and whether offloads are off.
+macro_rules! traffic {
+    ($($field:ident: $kind:ty),+) => {
+        #[derive(Serialize, Deserialize)]
+        struct Traffic {
+            workload: String,
+            $($field: $kind,)+
+            offloads_off: bool,
+        }
+
+        impl Traffic {
+            fn of(conditions: &Conditions) -> Traffic {
+                Traffic {
+                    workload: conditions.workload.info().name.to_owned(),
+                    $($field: conditions.$field.clone(),)+
+                    offloads_off: conditions.offloads == Offloads::Off,
+                }
+            }
+
+            fn conditions(self) -> Result<Conditions> {
+                let mut workloads = WORKLOADS.iter();
+                let workload = workloads.find(|row| row.name == self.workload);
+                let workload = workload.with_context(|| format!("no workload {}", self.workload))?;
+                let mut conditions = Conditions::of(workload.workload);
+                $(conditions.$field = self.$field;)+
+                conditions.offloads = if self.offloads_off { Offloads::Off } else { Offloads::AsFound };
+                Ok(conditions)
+            }
+        }
+    };
 }
 
-/// One endpoint.
+traffic!(message_size_bytes: u32, flows: u32, rate_bps: Option<u64>, receiver_delay_us: u32, send_buffer_bytes: Option<u32>,
+    receive_buffer_bytes: Option<u32>, congestion_control: Option<String>, duration_ms: u32);
+
 #[derive(Serialize, Deserialize)]
 struct End {
     /// Settings as they were read back.
@@ -108,9 +127,6 @@ const THREADS: [(&str, ThreadKind); 3] = [
 
 impl Line {
     /// The line of a trial.
-    ///
-    /// # Errors
-    /// When a sample has other counters than the first.
     pub fn of(trial: &Trial) -> Result<Line> {
         Ok(Line {
             scenario: trial.scenario.clone(),
@@ -124,9 +140,6 @@ impl Line {
     }
 
     /// The trial of a line; `source` is the number of its file.
-    ///
-    /// # Errors
-    /// When a name is unknown.
     pub fn trial(self, source: usize) -> Result<Trial> {
         Ok(Trial {
             scenario: self.scenario,
@@ -137,44 +150,6 @@ impl Line {
             conditions: self.traffic.conditions()?,
             sender: self.sender.record(Role::Sender)?,
             receiver: self.receiver.record(Role::Receiver)?,
-        })
-    }
-}
-
-impl Traffic {
-    fn of(conditions: &Conditions) -> Traffic {
-        Traffic {
-            workload: conditions.workload.info().name.to_owned(),
-            message_size_bytes: conditions.message_size_bytes,
-            flows: conditions.flows,
-            rate_bps: conditions.rate_bps,
-            receiver_delay_us: conditions.receiver_delay_us,
-            send_buffer_bytes: conditions.send_buffer_bytes,
-            receive_buffer_bytes: conditions.receive_buffer_bytes,
-            congestion_control: conditions.congestion_control.clone(),
-            offloads_off: conditions.offloads == Offloads::Off,
-            duration_ms: conditions.duration_ms,
-        }
-    }
-
-    fn conditions(self) -> Result<Conditions> {
-        let mut workloads = WORKLOADS.iter();
-        let workload = workloads.find(|row| row.name == self.workload);
-        let workload = workload.with_context(|| format!("no workload {}", self.workload))?;
-        Ok(Conditions {
-            message_size_bytes: self.message_size_bytes,
-            flows: self.flows,
-            rate_bps: self.rate_bps,
-            receiver_delay_us: self.receiver_delay_us,
-            send_buffer_bytes: self.send_buffer_bytes,
-            receive_buffer_bytes: self.receive_buffer_bytes,
-            congestion_control: self.congestion_control,
-            offloads: match self.offloads_off {
-                true => Offloads::Off,
-                false => Offloads::AsFound,
-            },
-            duration_ms: self.duration_ms,
-            ..Conditions::of(workload.workload)
         })
     }
 }

@@ -2,20 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use bitcost_testkit::process::within;
 
 /// A control group with a quota, for root and version 1 or 2 of control groups.
 pub struct Quota {
-    /// Its folder.
     pub group: PathBuf,
 }
 
 impl Quota {
     /// A quota of this many per cent of a CPU.
-    ///
-    /// # Errors
-    /// When the group cannot be made.
     pub fn new(percent: u32) -> Result<Quota> {
         let (period, quota) = (20_000, 200 * percent);
         let first = Path::new("/sys/fs/cgroup/cpu").exists();
@@ -42,7 +40,7 @@ impl Quota {
 }
 
 /// A command that starts `program` in the group; its arguments are added by the caller.
-pub fn within(group: &Path, program: &Path) -> Command {
+pub fn inside(group: &Path, program: &Path) -> Command {
     let mut shell = Command::new("sh");
     shell
         .args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""])
@@ -54,11 +52,8 @@ pub fn within(group: &Path, program: &Path) -> Command {
 impl Drop for Quota {
     fn drop(&mut self) {
         // Its processes may need a moment to end.
-        for _ in 0..100 {
-            if std::fs::remove_dir(&self.group).is_ok() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+        within(Duration::from_secs(1), || {
+            std::fs::remove_dir(&self.group).ok()
+        });
     }
 }

@@ -1,7 +1,6 @@
 //! The confusion table: scenarios against verdicts, and whether the promises are kept.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use bitcost_analysis::explain::{Confidence, Verdict};
 use bitcost_render::explained::verdict_text;
@@ -9,9 +8,8 @@ use bitcost_render::explained::verdict_text;
 use super::scenarios::Scenario;
 use super::trial::{Models, Trial};
 
-/// Least share of right verdicts: of scenarios by means of which bounds were chosen, and of
-/// variants.
-const RIGHT: [f64; 2] = [0.97, 0.97];
+/// Least share of right verdicts, of scenarios by means of which bounds were chosen as of variants.
+const RIGHT: f64 = 0.97;
 
 /// Greatest share of unknown verdicts.
 const UNKNOWN: f64 = 0.03;
@@ -25,7 +23,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// Judges a trial.
     pub fn of(scenario: &'static Scenario, trial: &Trial, models: &Models) -> Row {
         Row {
             scenario,
@@ -61,11 +58,13 @@ impl Row {
         }
     }
 
-    /// Whether no verdict is wrong.
+    /// Whether it is not right, but no verdict is wrong.
     fn is_unknown(&self) -> bool {
         let said = self.said();
         let silent = "unknown";
-        said.contains(&silent) && said.iter().all(|name| *name == silent || self.names(name))
+        !self.is_right()
+            && said.contains(&silent)
+            && said.iter().all(|name| *name == silent || self.names(name))
     }
 
     /// Whether a verdict with high confidence is wrong: it names another limiter, or of two limiters
@@ -73,20 +72,21 @@ impl Row {
     fn is_sure(&self) -> bool {
         let is_whole = self.scenario.is_divided && self.verdicts.len() == 1;
         let wrong = |verdict: &&Verdict| is_whole || !self.names(verdict.limiter().name());
-        self.verdicts
-            .iter()
-            .filter(wrong)
-            .any(|verdict| verdict.confidence == Confidence::High)
+        !self.is_right()
+            && self
+                .verdicts
+                .iter()
+                .filter(wrong)
+                .any(|verdict| verdict.confidence == Confidence::High)
     }
 }
 
 /// The sums of a recording.
 pub fn of_source(rows: &[Row], source: usize) -> String {
-    let of = || rows.iter().filter(|row| row.source == source);
-    let right = of().filter(|row| row.is_right()).count();
-    let unknown = of().filter(|row| !row.is_right() && row.is_unknown());
-    let unknown = unknown.count();
-    let wrong = of().count() - right - unknown;
+    let of: Vec<&Row> = rows.iter().filter(|row| row.source == source).collect();
+    let right = of.iter().filter(|row| row.is_right()).count();
+    let unknown = of.iter().filter(|row| row.is_unknown()).count();
+    let wrong = of.len() - right - unknown;
     format!("{right} right, {unknown} unknown, {wrong} wrong")
 }
 
@@ -94,58 +94,31 @@ pub fn of_source(rows: &[Row], source: usize) -> String {
 pub fn why(row: &Row, trial: &Trial, models: &Models) -> String {
     let mut text = format!("== {} (repeat {})\n", trial.scenario, trial.repeat + 1);
     for verdict in trial.verdicts(models) {
-        let _ = writeln!(
-            text,
-            "{} ({})\n{}",
-            verdict.limiter(),
-            verdict.confidence.name(),
-            verdict_text(&verdict)
-        );
+        text += &format!("{}\n{}\n", phrase(&verdict), verdict_text(&verdict));
     }
-    let _ = write!(text, "right: {:?}\n{:#?}\n", row.right, trial.signals());
-    text
+    text + &format!("right: {:?}\n{:#?}\n", row.right, trial.signals())
 }
 
-/// Every limiter by construction with its scenarios, then every scenario that was not always right,
-/// then the sums and whether all promises are kept.
+/// Every limiter by construction, then every scenario that was not always right, then the sums and whether all promises are
+/// kept.
 pub fn table(rows: &[Row]) -> (String, bool) {
-    let mut text = "| by construction | bounds were set on | right | kept apart | right | said else |\n|---|---|---|---|---|---|\n".to_owned();
+    let mut text = "| by construction | right | said else |\n|---|---|---|\n".to_owned();
     for (group, of) in grouped(rows, |row| row.scenario.group()) {
-        let (variants, tuned): (Vec<&Row>, Vec<&Row>) =
-            of.iter().partition(|row| row.scenario.is_variant);
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} | {} |",
-            group.replace('_', " "),
-            names(&tuned),
-            count(&tuned),
-            names(&variants),
-            count(&variants),
-            missed(&of)
-        );
+        text += &format!("| {group} | {} | {} |\n", count(&of), missed(&of));
     }
     for (name, of) in grouped(rows, |row| row.scenario.name) {
         if of.iter().any(|row| !row.is_right()) {
-            let _ = writeln!(text, "{name}: {} right; {}", count(&of), missed(&of));
+            text += &format!("{name}: {} right; {}\n", count(&of), missed(&of));
         }
     }
     let mut kept = true;
-    for (variant, least) in [(false, RIGHT[0]), (true, RIGHT[1])] {
-        let of: Vec<&Row> = rows
-            .iter()
-            .filter(|row| row.scenario.is_variant == variant)
+    for (is_variant, set) in [(false, "bounds set on"), (true, "kept apart")] {
+        let of = rows.iter();
+        let of: Vec<&Row> = of
+            .filter(|row| row.scenario.is_variant == is_variant)
             .collect();
         if !of.is_empty() {
-            kept &= sum(
-                &mut text,
-                if variant {
-                    "kept apart"
-                } else {
-                    "bounds set on"
-                },
-                &of,
-                least,
-            );
+            kept &= sum(&mut text, set, &of);
         }
     }
     (text, kept)
@@ -163,95 +136,49 @@ fn grouped(rows: &[Row], key: impl Fn(&Row) -> &'static str) -> Vec<(&'static st
     groups
 }
 
-/// The scenarios of these rows, by the parts of their names after the colon, each once.
-fn names(rows: &[&Row]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for row in rows {
-        if !names.contains(&row.scenario.what()) {
-            names.push(row.scenario.what());
-        }
-    }
-    names.join("; ")
-}
-
-/// `20 of 20`.
 fn count(rows: &[&Row]) -> String {
-    format!(
-        "{} of {}",
-        rows.iter().filter(|row| row.is_right()).count(),
-        rows.len()
-    )
+    let right = rows.iter().filter(|row| row.is_right()).count();
+    format!("{right} of {}", rows.len())
 }
 
 /// The verdicts that were not right, and how often each was given.
 fn missed(rows: &[&Row]) -> String {
     let mut said: BTreeMap<String, usize> = BTreeMap::new();
-    rows.iter()
-        .filter(|row| !row.is_right())
-        .for_each(|row| *said.entry(phrase(row)).or_default() += 1);
-    let said: Vec<String> = said
-        .iter()
-        .map(|(said, count)| format!("{count} × {said}"))
-        .collect();
-    if said.is_empty() {
-        "–".to_owned()
-    } else {
-        said.join(", ")
+    for row in rows.iter().filter(|row| !row.is_right()) {
+        let verdicts: Vec<String> = row.verdicts.iter().map(phrase).collect();
+        *said.entry(verdicts.join(" + ")).or_default() += 1;
     }
+    let said = said.iter().map(|(said, count)| format!("{count} × {said}"));
+    said.collect::<Vec<_>>().join(", ")
 }
 
-fn sum(text: &mut String, set: &str, rows: &[&Row], least: f64) -> bool {
-    let count = rows.len() as f64;
-    let share =
-        |is_so: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| is_so(row)).count() as f64 / count;
-    let (right, unknown) = (
-        share(&Row::is_right),
-        share(&|row| !row.is_right() && row.is_unknown()),
-    );
-    let sure = rows
-        .iter()
-        .filter(|row| !row.is_right() && row.is_sure())
-        .count();
+fn phrase(verdict: &Verdict) -> String {
+    format!(
+        "{} ({})",
+        verdict.limiter().name(),
+        verdict.confidence.name()
+    )
+}
+
+fn sum(text: &mut String, set: &str, rows: &[&Row]) -> bool {
+    let share = |is_so: &dyn Fn(&Row) -> bool| {
+        rows.iter().filter(|row| is_so(row)).count() as f64 / rows.len() as f64
+    };
+    let right = share(&Row::is_right);
+    let unknown = share(&Row::is_unknown);
+    let sure = rows.iter().filter(|row| row.is_sure()).count();
     let high = share(&|row| {
-        row.is_right()
-            && row
-                .verdicts
-                .iter()
-                .all(|verdict| verdict.confidence == Confidence::High)
+        let mut verdicts = row.verdicts.iter();
+        row.is_right() && verdicts.all(|verdict| verdict.confidence == Confidence::High)
     });
-    let kept = right >= least && unknown <= UNKNOWN && sure == 0;
+    let kept = right >= RIGHT && unknown <= UNKNOWN && sure == 0;
     let word = if kept { "kept" } else { "NOT KEPT" };
-    let _ = writeln!(
-        text,
-        "{set}: {} runs, right {:.1} % (at least {:.0} %), unknown {:.1} % (at most {:.0} %), wrong with high confidence {sure}; right with high confidence {:.1} %: {word}",
-        rows.len(),
-        100.0 * right,
-        100.0 * least,
-        100.0 * unknown,
-        100.0 * UNKNOWN,
-        100.0 * high
+    let [right, least, unknown, most, high] =
+        [right, RIGHT, unknown, UNKNOWN, high].map(|share| 100.0 * share);
+    *text += &format!(
+        "{set}: {} runs, right {right:.1} % (at least {least:.0} %), unknown {unknown:.1} % (at most {most:.0} %), wrong with high \
+         confidence {sure}; right with high confidence {high:.1} %: {word}\n",
+        rows.len()
     );
     kept
-}
-
-fn phrase(row: &Row) -> String {
-    let part = |verdict: &Verdict| {
-        let share = if verdict.share < 0.995 {
-            format!(" {:.0} %", 100.0 * verdict.share)
-        } else {
-            String::new()
-        };
-        format!(
-            "{}{share} ({})",
-            verdict.limiter().name(),
-            verdict.confidence.name()
-        )
-    };
-    // Shares differ from run to run: with several verdicts, only their names are counted.
-    let whole: Vec<String> = row.verdicts.iter().map(part).collect();
-    if whole.len() == 1 {
-        whole.concat()
-    } else {
-        row.said().join(" + ")
-    }
 }

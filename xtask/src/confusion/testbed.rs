@@ -13,8 +13,9 @@ use bitcost_model::record::Role;
 use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
 
 use super::able::Able;
-use super::quota::{Quota, within};
+use super::quota::{Quota, inside};
 use super::scenarios::{Between, PathSettings, Scenario};
+use crate::runs::endpoint;
 
 /// The node between the hosts that is a link emulator.
 const EMULATOR_NODE: &str = "m1";
@@ -31,9 +32,8 @@ pub struct Testbed {
 }
 
 impl Testbed {
-    /// Builds the path.
     pub fn build(scenario: &Scenario, able: &Able, bitcost: &Path) -> Result<Testbed> {
-        let topology = match scenario.between {
+        let topology = match &scenario.between {
             Between::Emulator(_) => with_emulator(scenario.mtu_bytes),
             Between::Lab(text) => bitcost_study::topology::parse(scenario.name, text)?,
             _ => bitcost_study::topology::wire(scenario.mtu_bytes, Napi::Threaded),
@@ -46,7 +46,8 @@ impl Testbed {
         let (between, lines) = (lab.nodes_but(&["h1", "h2"]), lab.emulator_counters());
         let quota = scenario
             .quota
-            .map(|quota| anyhow::Ok((quota.role(), Quota::new(quota.percent(able))?)))
+            .zip(scenario.quota_pct(able))
+            .map(|((role, _), percent)| anyhow::Ok((role, Quota::new(percent)?)))
             .transpose()?;
         let mut testbed = Testbed {
             lab,
@@ -57,13 +58,12 @@ impl Testbed {
             quota,
             bitcost: bitcost.to_owned(),
         };
-        match scenario.between {
+        match &scenario.between {
             Between::Wire | Between::Lab(_) => {}
-            Between::Queue(text) => testbed.run_in("w1", &["node-qdisc", "w1-eth2", text])?,
-            Between::ScaledQueue(text) => {
-                testbed.run_in("w1", &["node-qdisc", "w1-eth2", &text(able)])?;
+            Between::Queue(text) => {
+                testbed.run_in("w1", &["node-qdisc", "w1-eth2", &able.filled(text)])?;
             }
-            Between::Emulator(line) => testbed.line = Some(testbed.start_emulator(line)?),
+            Between::Emulator(line) => testbed.line = Some(testbed.start_emulator(*line)?),
         }
         Ok(testbed)
     }
@@ -120,35 +120,22 @@ impl Testbed {
         } else {
             ("h2", self.cpus[1])
         };
-        let testbed = self.lab.host(name)?;
-        let (device, addresses) = (testbed.device.clone(), testbed.addresses.clone());
-        let (lab, bitcost) = (self.lab.clone(), self.bitcost.clone());
         let is_sender = role == Role::Sender;
-        let between = if is_sender {
-            self.between.clone()
-        } else {
-            Vec::new()
+        let between = match is_sender {
+            true => self.between.clone(),
+            false => Vec::new(),
         };
         let lines = self.lines.clone().filter(|_| is_sender);
-        let group = self
-            .quota
-            .as_ref()
-            .filter(|(of, _)| *of == role)
-            .map(|(_, quota)| quota.group.clone());
-        let command = move |_: Option<&str>| {
+        let quota = self.quota.as_ref().filter(|(of, _)| *of == role);
+        let group = quota.map(|(_, quota)| quota.group.clone());
+        let bitcost = self.bitcost.clone();
+        endpoint(&self.lab, name, cpu, move || {
             let mut command = match &group {
-                Some(group) => within(group, &bitcost),
+                Some(group) => inside(group, &bitcost),
                 None => Command::new(&bitcost),
             };
             command.args(agent_in_lab(&between, lines.as_deref()));
-            lab.command_in(name, &mut command)?;
-            Ok(command)
-        };
-        Ok(Endpoint {
-            device,
-            addresses,
-            cpus: vec![cpu],
-            ..Endpoint::new(format!("netns:{name}"), command)
+            command
         })
     }
 }
@@ -204,9 +191,6 @@ fn settings(path: PathSettings) -> [bitcost_lab::emulator::Settings; 2] {
 }
 
 /// Carries packets between two devices of this network namespace until it is killed.
-///
-/// # Errors
-/// When the settings cannot be read or a device cannot be opened.
 pub fn delay_node(devices: [&str; 2], settings: &str) -> Result<()> {
     let settings: [bitcost_lab::emulator::Settings; 2] = serde_json::from_str(settings)?;
     let mut rtnl = bitcost_sys::netlink::Rtnl::open()?;
@@ -228,9 +212,6 @@ pub fn delay_node(devices: [&str; 2], settings: &str) -> Result<()> {
 
 /// Makes a queueing discipline, written as in studies, the root of a device of this network
 /// namespace.
-///
-/// # Errors
-/// When it cannot be read or made.
 pub fn node_qdisc(device: &str, text: &str) -> Result<()> {
     let requests = bitcost_study::host_settings::QDISC.read(text)?;
     let request = requests.into_iter().next().context("nothing is asked")?;

@@ -1,24 +1,19 @@
 //! One run of a scenario, kept with its records so that it can be judged again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use bitcost_analysis::explain::{CostModel, RunFigures, Verdict, explain_run, packet_cost};
 use bitcost_analysis::metrics::RunView;
-use bitcost_controller::Session;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::event::Event;
-use bitcost_model::plan::Plan;
 use bitcost_model::record::{EndpointRecord, Sample, ThreadKind};
 use bitcost_study::settings::SETTINGS;
 
 use super::able::Able;
-use super::scenarios::{Scenario, Stripped};
+use super::scenarios::{self, Scenario};
 use super::testbed::Testbed;
-
-static NEVER: AtomicBool = AtomicBool::new(false);
+use crate::runs::{once, session};
 
 /// The cost models of scenarios, by the number of the file that holds their runs and by their names.
 pub type Models = BTreeMap<(usize, String), Vec<CostModel>>;
@@ -26,7 +21,6 @@ pub type Models = BTreeMap<(usize, String), Vec<CostModel>>;
 /// A run with the scenario that it belongs to.
 #[derive(Debug)]
 pub struct Trial {
-    /// The scenario's name.
     pub scenario: String,
     /// The limiters that it has by construction, by their names in JSON.
     pub right: Vec<String>,
@@ -38,9 +32,7 @@ pub struct Trial {
     pub source: usize,
     /// What was requested of it.
     pub conditions: Conditions,
-    /// The sender's record.
     pub sender: EndpointRecord,
-    /// The receiver's record.
     pub receiver: EndpointRecord,
 }
 
@@ -62,7 +54,6 @@ impl Trial {
         }
     }
 
-    /// Its figures.
     pub fn figures(&self) -> RunFigures {
         RunFigures::of(u64::from(self.repeat) + 1, &self.view())
     }
@@ -82,7 +73,7 @@ impl Trial {
     }
 
     /// Removes from the records the part that their scenario lacks.
-    pub fn strip(&mut self, what: Stripped) {
+    pub fn strip(&mut self, what: &str) {
         for sample in self
             .sender
             .samples
@@ -90,12 +81,12 @@ impl Trial {
             .chain(&mut self.receiver.samples)
         {
             match what {
-                Stripped::Nothing => {}
-                Stripped::Connections => {
+                "connections" => {
                     (sample.tcp_info, sample.connections, sample.sockets) =
                         (None, Vec::new(), Vec::new());
                 }
-                Stripped::Threads => sample.threads.clear(),
+                "threads" => sample.threads.clear(),
+                _ => {}
             }
         }
     }
@@ -172,6 +163,22 @@ impl Trial {
     }
 }
 
+/// Measures what this machine can do by four runs.
+pub fn able(bitcost: &Path) -> Result<Able> {
+    let run = |name| {
+        let scenario = scenarios::named(name).context(name)?;
+        let trial = run(scenario, 0, &Able::default(), bitcost)?;
+        trial.able().context("its records lack counters")
+    };
+    let (_, messages, _) = run("able: UDP of 1400 B")?;
+    Ok(Able {
+        small_tcp_bps: run("able: TCP of 128 B")?.0,
+        tiny_tcp_bps: run("able: TCP of 64 B")?.0,
+        udp_bps: 8.0 * 1400.0 * messages,
+        tcp_cpus: run("able: TCP")?.2,
+    })
+}
+
 /// Makes a run of a scenario on a machine that can do this much.
 pub fn run(scenario: &Scenario, repeat: u32, able: &Able, bitcost: &Path) -> Result<Trial> {
     let conditions = conditions(scenario, able)?;
@@ -193,11 +200,9 @@ fn conditions(scenario: &Scenario, able: &Able) -> Result<Conditions> {
     conditions.duration_ms = 1200;
     // No verdict uses the idle baseline.
     conditions.idle_baseline_ms = Some(0);
-    let fixed = scenario.settings();
-    let fixed = fixed.map(|(name, text)| (name, text.to_owned()));
-    let scaled = scenario.scaled.map_or_else(Vec::new, |scaled| scaled(able));
-    for (name, text) in fixed.chain(scaled) {
-        let setting = SETTINGS.iter().find(|setting| setting.name == name);
+    for (name, text) in &scenario.settings {
+        let text = able.filled(text);
+        let setting = SETTINGS.iter().find(|setting| setting.name == *name);
         let setting = setting.ok_or_else(|| anyhow!("{}: no setting {name}", scenario.name))?;
         bitcost_study::settings::set_text(setting, &mut conditions, &text)
             .map_err(|why| anyhow!("{}: {name}: {why}", scenario.name))?;
@@ -216,28 +221,16 @@ fn trial(
     (able, bitcost): (&Able, &Path),
 ) -> Result<Trial> {
     let testbed = Testbed::build(scenario, able, bitcost)?;
-    let mut session = Session::open(testbed.ends()?, &NEVER)?;
-    let plan = Plan::of_one(conditions.clone());
-    let mut outcome = Err("no run".to_owned());
-    session.execute(&plan, &BTreeSet::new(), &mut |event| {
-        match event {
-            Event::RunEnded {
-                sender, receiver, ..
-            } => outcome = Ok((*sender, *receiver)),
-            Event::RunFailed { reason, .. } => outcome = Err(reason),
-            _ => {}
-        }
-        Ok(())
-    })?;
-    let (sender, receiver) = outcome.map_err(|reason| anyhow!(reason))?;
+    let mut session = session(testbed.ends()?)?;
+    let [sender, receiver] = once(&mut session, conditions.clone())??;
     Ok(Trial {
         scenario: scenario.name.to_owned(),
-        right: scenario.right().into_iter().map(str::to_owned).collect(),
+        right: scenario.right.iter().map(|&name| name.to_owned()).collect(),
         repeat,
         sweep,
         source: 0,
         conditions,
-        sender,
-        receiver,
+        sender: *sender,
+        receiver: *receiver,
     })
 }

@@ -52,9 +52,6 @@ impl Archive {
     }
 
     /// The bytes of the archive, all of it with this time.
-    ///
-    /// # Errors
-    /// When a path is too long for tar.
     pub fn tar(self, time_s: u64) -> Result<Vec<u8>> {
         let mut tar = Builder::new(Vec::new());
         for (path, entry) in self.entries {
@@ -93,9 +90,6 @@ impl Archive {
 }
 
 /// The bytes, compressed, without a time or a name.
-///
-/// # Errors
-/// None in memory.
 pub fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut gzip = GzBuilder::new()
         .mtime(0)
@@ -105,9 +99,6 @@ pub fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// The bytes that were compressed.
-///
-/// # Errors
-/// When they are not gzip's.
 pub fn gunzip(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut plain = Vec::new();
     GzDecoder::new(bytes).read_to_end(&mut plain)?;
@@ -125,18 +116,12 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 /// Writes a file, and next to it the file that `sha256sum --check` reads.
-///
-/// # Errors
-/// When the folder cannot be written.
 pub fn write_with_sum(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).with_context(|| format!("write {}", path.display()))?;
     write_sum(path)
 }
 
 /// Writes the file that `sha256sum --check` reads, next to a file.
-///
-/// # Errors
-/// When the file cannot be read, or the folder cannot be written.
 pub fn write_sum(path: &Path) -> Result<()> {
     let name = path
         .file_name()

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::archive;
-use super::program::{PROFILE, Program};
-use super::release::{Release, carry_out, carry_out_quietly};
+use super::release::{PROFILE, Program, Release};
 use super::root::Root;
 use super::tools::{CARGO_DEB, LINTIAN};
+use crate::programs::{output, run};
 
 /// The changelog, in the folder of the sources.
 const CHANGELOG: &str = "crates/bitcost/debian/changelog";
@@ -25,9 +25,6 @@ const OF_DPKG: [&str; 2] = ["var/log/dpkg.log", "var/lib/dpkg/status-old"];
 const STATE: &str = "var/lib/bitcost";
 
 /// Makes the package in a folder.
-///
-/// # Errors
-/// When the changelog is of another version, or cargo-deb fails.
 pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
     let version = format!("{}-{REVISION}", release.version);
@@ -39,29 +36,13 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let path = out.join(format!("bitcost_{version}_{}.deb", Release::architecture()));
     compress_manual(program)?;
     let mut cargo_deb = CARGO_DEB.command()?;
-    cargo_deb.args([
-        "--quiet",
-        "--no-build",
-        "--strip",
-        "--locked",
-        "--package",
-        "bitcost",
-        "--profile",
-        PROFILE,
-    ]);
+    cargo_deb.args("--quiet --no-build --strip --locked --package bitcost".split(' '));
+    cargo_deb.args(["--profile", PROFILE, "--target", &release.target]);
     cargo_deb
-        .args([
-            "--target",
-            &release.target,
-            "--deb-revision",
-            REVISION,
-            "--output",
-        ])
+        .args(["--deb-revision", REVISION, "--output"])
         .arg(&path);
-    cargo_deb
-        .current_dir(&release.folder)
-        .env("SOURCE_DATE_EPOCH", release.time_s.to_string());
-    carry_out_quietly(&mut cargo_deb)?;
+    cargo_deb.current_dir(&release.folder);
+    output(cargo_deb.env("SOURCE_DATE_EPOCH", release.time_s.to_string()))?;
     archive::write_sum(&path)?;
     Ok(vec![path])
 }
@@ -80,18 +61,15 @@ fn compress_manual(program: &Program) -> Result<()> {
 }
 
 /// Looks for faults in the package, and installs it, runs it and purges it in a Debian root.
-///
-/// # Errors
-/// When there is a fault, the run fails, or a file is left.
 pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
     for file in files {
         let mut lintian = LINTIAN.command()?;
         lintian.args(["--fail-on", "error,warning", "--allow-root"]);
-        carry_out(lintian.arg(file))?;
+        run(lintian.arg(file))?;
         let root = Root::debian(&[])?;
         let before = root.paths()?;
         install(&root, file)?;
-        root.check_run("/usr/bin/bitcost", &program.release)?;
+        root.check_run("", "/usr/bin/bitcost", &program.release)?;
         fs::create_dir_all(root.path().join(STATE))?;
         fs::write(root.path().join(STATE).join("left-as-found.log"), "")?;
         root.as_root(&["dpkg", "-P", "bitcost"])?;

@@ -1,44 +1,29 @@
 //! `cargo xtask dist`: the packages of bitcost, and a trial of each in a place where nothing is
-//! installed.
-//!
-//! | file | it is |
-//! |---|---|
-//! | mod | the table of packages, and the command |
-//! | release | the facts that every package states: version, licence, source |
-//! | program | the static program, its manual and its completions |
-//! | archive | tar, gzip and SHA-256 without anything of the machine that packs |
-//! | tools | other programs that are needed, and how to install them |
-//! | root | empty folders and Debian roots to try a package in |
-//! | source | the source archive |
-//! | tarball | the program as `tar.gz` |
-//! | deb | the Debian package |
-//! | wheel | the Python wheel and its source distribution |
-//! | oci | the container image |
-//! | crates | the crates as crates.io would get them |
+//! installed. `release` has what every package states and the program; `archive` makes archives without anything of the
+//! machine that packs; `tools` are other programs that are needed, and `root` is where a package is tried.
 
 mod archive;
-mod crates;
 mod deb;
 mod oci;
-mod program;
 mod release;
 mod root;
-mod source;
-mod tarball;
 mod tools;
 mod wheel;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use program::Program;
-use release::Release;
+use crate::programs::run as carry_out;
+use archive::Archive;
+use release::{Program, Release};
+use root::Root;
 use tools::Tool;
 
 /// Which packages, and where to.
@@ -63,94 +48,89 @@ pub struct Arguments {
 struct Kind {
     /// Its name for `--only`.
     name: &'static str,
-    /// The tools that are needed to make it.
-    tools: &'static [Tool],
-    /// The further tools that are needed to try it.
-    check_tools: &'static [Tool],
+    /// The tools that are needed to make it, and those to try it.
+    tools: [&'static [Tool]; 2],
     /// Makes it in a folder; returns the files.
     make: fn(&Program, &Path) -> Result<Vec<PathBuf>>,
     /// Tries these files in a place where nothing is installed.
     check: fn(&Program, &[PathBuf]) -> Result<()>,
 }
 
-/// Every kind of package.
 const KINDS: &[Kind] = &[
     Kind {
         name: "tar",
-        tools: &[],
-        check_tools: &[tools::BUBBLEWRAP],
-        make: tarball::make,
-        check: tarball::check,
+        tools: [&[], &[tools::BUBBLEWRAP]],
+        make: make_tarball,
+        check: check_tarball,
     },
     Kind {
         name: "deb",
-        tools: &[tools::CARGO_DEB],
-        check_tools: &[tools::LINTIAN, tools::MMDEBSTRAP, tools::BUBBLEWRAP],
+        tools: [
+            &[tools::CARGO_DEB],
+            &[tools::LINTIAN, tools::MMDEBSTRAP, tools::BUBBLEWRAP],
+        ],
         make: deb::make,
         check: deb::check,
     },
     Kind {
         name: "wheel",
-        tools: &[tools::MATURIN],
-        check_tools: &[tools::MMDEBSTRAP, tools::BUBBLEWRAP],
+        tools: [&[tools::MATURIN], &[tools::MMDEBSTRAP, tools::BUBBLEWRAP]],
         make: wheel::make,
         check: wheel::check,
     },
     Kind {
         name: "oci",
-        tools: &[],
-        check_tools: &[tools::SKOPEO, tools::BUBBLEWRAP],
+        tools: [&[], &[tools::SKOPEO, tools::BUBBLEWRAP]],
         make: oci::make,
         check: oci::check,
     },
     Kind {
         name: "crates",
-        tools: &[],
-        check_tools: &[],
-        make: crates::make,
-        check: crates::check,
+        tools: [&[], &[]],
+        make: make_crates,
+        // A crate that does not build from its package alone lacks a file there.
+        check: |program, _| package(&program.release, &[]),
     },
 ];
 
+/// The names that `--only` accepts.
+fn names() -> PossibleValuesParser {
+    KINDS.iter().map(|kind| kind.name).into()
+}
+
 /// Makes the packages and, on request, tries them; returns whether everything succeeded.
-///
-/// # Errors
-/// The tool that is missing or the step that failed.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let kinds = chosen(&arguments.only);
-    let needed = kinds
-        .iter()
-        .flat_map(|kind| kind.tools.iter().chain(checked(kind, arguments.check)));
-    tools::require(
-        needed,
-        arguments.install || std::env::var_os("CI").is_some(),
-    )?;
-    let stop = stopped()?;
+    let only = &arguments.only;
+    let is_wanted = |kind: &&Kind| only.is_empty() || only.iter().any(|name| name == kind.name);
+    let kinds: Vec<&Kind> = KINDS.iter().filter(is_wanted).collect();
+    let needed = kinds.iter().flat_map(|kind| {
+        let [make, check] = kind.tools;
+        make.iter().chain(check.iter().filter(|_| arguments.check))
+    });
+    let may_install = arguments.install || std::env::var_os("CI").is_some();
+    tools::require(needed, may_install)?;
+    // The running programs end by the same signal, and this one ends after it has removed its folders.
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
     let release = Release::here()?;
-    let out = arguments
-        .out
-        .clone()
-        .unwrap_or_else(|| release.target_folder.join("packages"));
+    let out = arguments.out.clone();
+    let out = out.unwrap_or_else(|| release.target_folder.join("packages"));
     fs::create_dir_all(&out).with_context(|| format!("create {}", out.display()))?;
     let out = out.canonicalize()?;
-    source::make(&release, &out)?;
-    let program = program::build(release)?;
-    let mut made = Vec::new();
+    made(&make_source(&release, &out)?)?;
+    let program = Program::build(release)?;
+    let mut all = Vec::new();
     for kind in &kinds {
-        go_on(&stop)?;
+        ensure!(!stop.load(Ordering::Relaxed), "stopped");
         eprintln!("making {}", kind.name);
         let files = (kind.make)(&program, &out).with_context(|| format!("making {}", kind.name))?;
-        for file in &files {
-            println!(
-                "{:>11} bytes  {}",
-                fs::metadata(file)?.len(),
-                file.display()
-            );
-        }
-        made.push(files);
+        files.iter().try_for_each(|file| made(file))?;
+        all.push(files);
     }
-    for (kind, files) in kinds.iter().zip(&made).filter(|_| arguments.check) {
-        go_on(&stop)?;
+    for (kind, files) in kinds.iter().zip(&all).filter(|_| arguments.check) {
+        ensure!(!stop.load(Ordering::Relaxed), "stopped");
         eprintln!("trying {}", kind.name);
         (kind.check)(&program, files).with_context(|| format!("trying {}", kind.name))?;
         println!("{}: works where nothing is installed", kind.name);
@@ -158,52 +138,66 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-fn checked(kind: &'static Kind, check: bool) -> &'static [Tool] {
-    if check { kind.check_tools } else { &[] }
+fn made(file: &Path) -> Result<()> {
+    let bytes = fs::metadata(file)?.len();
+    println!("{bytes:>11} bytes  {}", file.display());
+    Ok(())
 }
 
-/// The names that `--only` accepts.
-fn names() -> PossibleValuesParser {
-    KINDS.iter().map(|kind| kind.name).into()
-}
-
-/// The kinds with these names, or all if none is named.
-fn chosen(names: &[String]) -> Vec<&'static Kind> {
-    KINDS
-        .iter()
-        .filter(|kind| names.is_empty() || names.iter().any(|name| name == kind.name))
-        .collect()
-}
-
-/// Becomes true on Ctrl-C or a request to end. The running programs end by the same signal, and
-/// this one ends after it has removed its folders.
-fn stopped() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+/// The files of the commit.
+fn make_source(release: &Release, out: &Path) -> Result<PathBuf> {
+    if release.revision.ends_with("-modified") {
+        eprintln!(
+            "files differ from the commit: the packages have them as they are, the source archive as committed"
+        );
     }
-    Ok(stop)
+    let plain = tempfile::NamedTempFile::new()?;
+    let mut git = Command::new("git");
+    git.args(["archive", "--format=tar", "--output"]);
+    git.arg(plain.path());
+    git.arg(format!("--prefix=bitcost-{}/", release.version));
+    carry_out(git.arg("HEAD").current_dir(&release.folder))?;
+    let path = out.join(release.source_name());
+    archive::write_with_sum(&path, &archive::gzip(&fs::read(plain.path())?)?)?;
+    Ok(path)
 }
 
-fn go_on(stop: &AtomicBool) -> Result<()> {
-    if stop.load(Ordering::Relaxed) {
-        bail!("stopped")
-    } else {
-        Ok(())
-    }
+/// The program as `tar.gz`: one folder, laid out as below `/usr/local`.
+fn make_tarball(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
+    let top = program.release.name();
+    let mut files = Archive::default();
+    let bytes = fs::read(&program.path)?;
+    files.file(&Path::new(&top).join("bin/bitcost"), 0o755, bytes);
+    files.tree(&program.share, &Path::new(&top).join("share"))?;
+    let path = out.join(format!("{top}.tar.gz"));
+    let packed = archive::gzip(&files.tar(program.release.time_s)?)?;
+    archive::write_with_sum(&path, &packed)?;
+    Ok(vec![path])
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_are_chosen_by_name_in_the_order_of_the_table() {
-        let names = |only: &[&str]| -> Vec<&str> {
-            let only: Vec<String> = only.iter().map(|&name| name.to_owned()).collect();
-            chosen(&only).iter().map(|kind| kind.name).collect()
-        };
-        assert_eq!(names(&[]), ["tar", "deb", "wheel", "oci", "crates"]);
-        assert_eq!(names(&["oci", "tar"]), ["tar", "oci"]);
+/// Unpacks it into an empty folder, and makes a run with that folder as the root.
+fn check_tarball(program: &Program, files: &[PathBuf]) -> Result<()> {
+    let root = Root::empty()?;
+    for file in files {
+        tar::Archive::new(&archive::gunzip(&fs::read(file)?)?[..]).unpack(root.path())?;
     }
+    let inside = format!("/{}/bin/bitcost", program.release.name());
+    root.check_run("", &inside, &program.release)
+}
+
+/// The crates as crates.io would receive them, in cargo's folder `package`.
+fn make_crates(program: &Program, _out: &Path) -> Result<Vec<PathBuf>> {
+    let release = &program.release;
+    package(release, &["--no-verify"])?;
+    let folder = release.target_folder.join("package");
+    let file = |name| folder.join(format!("{name}-{}.crate", release.version));
+    Ok(release.crates.iter().map(file).collect())
+}
+
+fn package(release: &Release, words: &[&str]) -> Result<()> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["package", "--quiet", "--locked", "--allow-dirty"]);
+    cargo.args(words);
+    cargo.args(release.crates.iter().flat_map(|name| ["--package", name]));
+    carry_out(cargo.current_dir(&release.folder))
 }

@@ -1,19 +1,18 @@
 //! The container image: the static program and only what it needs. The archive is an OCI image
 //! layout, which also has the file `manifest.json` that `docker load` reads.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, ensure};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::archive::{self, Archive};
-use super::program::Program;
-use super::release::{Release, carry_out};
+use super::release::{Program, Release};
 use super::root::Root;
 use super::tools::SKOPEO;
+use crate::programs::run;
 
 /// The program in the image.
 const PROGRAM: &str = "/usr/bin/bitcost";
@@ -26,9 +25,6 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
 /// Makes the image in a folder.
-///
-/// # Errors
-/// When a file cannot be read or written.
 pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
     let plain = layer(program)?;
@@ -49,23 +45,14 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
         "org.opencontainers.image.ref.name": release.version,
     });
     let index = json!({ "schemaVersion": 2, "manifests": [manifest] });
-    image.files.file(
-        Path::new("index.json"),
-        0o644,
-        index.to_string().into_bytes(),
-    );
-    image.files.file(
-        Path::new("oci-layout"),
-        0o644,
-        json!({ "imageLayoutVersion": "1.0.0" })
-            .to_string()
-            .into_bytes(),
-    );
-    image.files.file(
-        Path::new("manifest.json"),
-        0o644,
-        docker.to_string().into_bytes(),
-    );
+    for (name, content) in [
+        ("index.json", index),
+        ("oci-layout", json!({ "imageLayoutVersion": "1.0.0" })),
+        ("manifest.json", docker),
+    ] {
+        let content = content.to_string().into_bytes();
+        image.files.file(Path::new(name), 0o644, content);
+    }
     let path = out.join(format!(
         "bitcost-{}-oci-{}.tar",
         release.version,
@@ -112,7 +99,7 @@ fn layer(program: &Program) -> Result<Vec<u8>> {
 }
 
 fn config(release: &Release, diff_id: &str) -> Result<Value> {
-    let created = release.time_text()?;
+    let created = time(release)?;
     Ok(json!({
         "architecture": Release::architecture(), "os": "linux", "created": created,
         "config": {
@@ -124,6 +111,11 @@ fn config(release: &Release, diff_id: &str) -> Result<Value> {
     }))
 }
 
+/// The time of the commit, as RFC 3339 writes it.
+fn time(release: &Release) -> Result<String> {
+    Ok(jiff::Timestamp::from_second(i64::try_from(release.time_s)?)?.to_string())
+}
+
 /// The keys that the OCI image specification predefines.
 fn labels(release: &Release) -> Result<Value> {
     Ok(json!({
@@ -131,88 +123,49 @@ fn labels(release: &Release) -> Result<Value> {
         "org.opencontainers.image.description": release.description,
         "org.opencontainers.image.version": release.version,
         "org.opencontainers.image.licenses": release.license,
-        "org.opencontainers.image.source": release.source(),
+        "org.opencontainers.image.source": release.repository.clone().unwrap_or_else(|| release.source_name()),
         "org.opencontainers.image.revision": release.revision,
-        "org.opencontainers.image.created": release.time_text()?,
+        "org.opencontainers.image.created": time(release)?,
     }))
 }
 
-/// Checks the image: skopeo reads and copies it as both kinds of archive, its layers are unpacked
-/// into an empty folder by their digests, and its program is run with that folder as the root.
-///
-/// # Errors
-/// When a digest is wrong, skopeo refuses it, or the run fails.
+/// Checks the image: skopeo reads and copies it as both kinds of archive, which checks the digests; its layers are unpacked
+/// into an empty folder, and its program is run with that folder as the root.
 pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
     for file in files {
-        for kind in ["oci-archive", "docker-archive"] {
-            copied(kind, file)?;
-        }
+        copied("docker-archive", file)?;
+        let copy = copied("oci-archive", file)?;
+        let read = |name: &str| Ok::<_, Error>(fs::read(copy.path().join(name))?);
+        let blob = |descriptor: &Value| {
+            let digest = descriptor["digest"].as_str().unwrap_or_default();
+            read(digest.trim_start_matches("sha256:"))
+        };
+        let manifest: Value = serde_json::from_slice(&read("manifest.json")?)?;
+        let config: Value = serde_json::from_slice(&blob(&manifest["config"])?)?;
+        let layers = manifest["layers"].as_array();
         let root = Root::empty()?;
-        let config = unpack(&read(file)?, root.path())?;
-        let entry = config["config"]["Entrypoint"][0]
-            .as_str()
-            .context("the image has an entry point")?;
-        root.check_run(entry, &program.release)?;
+        for (number, layer) in layers.context("layers")?.iter().enumerate() {
+            let plain = archive::gunzip(&blob(layer)?)?;
+            let diff_id = format!("sha256:{}", archive::sha256(&plain));
+            ensure!(
+                config["rootfs"]["diff_ids"][number] == diff_id,
+                "layer {number} is not the one of the configuration"
+            );
+            tar::Archive::new(&plain[..]).unpack(root.path())?;
+        }
+        let entry = config["config"]["Entrypoint"][0].as_str();
+        let entry = entry.context("the image has an entry point")?;
+        root.check_run("", entry, &program.release)?;
     }
     Ok(())
 }
 
-fn copied(kind: &str, file: &Path) -> Result<()> {
+/// A folder with the image's blobs, by their digests.
+fn copied(kind: &str, file: &Path) -> Result<TempDir> {
     let into = tempfile::tempdir()?;
     let mut skopeo = SKOPEO.command()?;
-    skopeo
-        .args(["--insecure-policy", "copy", "--quiet"])
-        .arg(format!("{kind}:{}", file.display()));
-    carry_out(skopeo.arg(format!("dir:{}", into.path().display())))
-}
-
-/// The files of an archive by their paths.
-fn read(file: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
-    let bytes = fs::read(file)?;
-    let mut files = BTreeMap::new();
-    for entry in tar::Archive::new(&bytes[..]).entries()? {
-        let mut entry = entry?;
-        let path = entry.path()?.display().to_string();
-        let mut content = Vec::new();
-        entry.read_to_end(&mut content)?;
-        files.insert(path, content);
-    }
-    Ok(files)
-}
-
-/// Unpacks the layers of the only image; returns its configuration.
-fn unpack(files: &BTreeMap<String, Vec<u8>>, into: &Path) -> Result<Value> {
-    let index: Value = serde_json::from_slice(
-        files
-            .get("index.json")
-            .context("the archive has an index.json")?,
-    )?;
-    let manifest: Value = serde_json::from_slice(blob(files, &index["manifests"][0])?)?;
-    let config: Value = serde_json::from_slice(blob(files, &manifest["config"])?)?;
-    let layers = manifest["layers"]
-        .as_array()
-        .context("the manifest lists layers")?;
-    for (number, layer) in layers.iter().enumerate() {
-        let plain = archive::gunzip(blob(files, layer)?)?;
-        if config["rootfs"]["diff_ids"][number] != format!("sha256:{}", archive::sha256(&plain)) {
-            bail!("layer {number} is not the one of the configuration");
-        }
-        tar::Archive::new(&plain[..]).unpack(into)?;
-    }
-    Ok(config)
-}
-
-/// The bytes of a descriptor, if digest and size agree.
-fn blob<'a>(files: &'a BTreeMap<String, Vec<u8>>, descriptor: &Value) -> Result<&'a [u8]> {
-    let bytes = files
-        .get(&place(descriptor))
-        .with_context(|| format!("the archive lacks {descriptor}"))?;
-    let digest = format!("sha256:{}", archive::sha256(bytes));
-    if descriptor["digest"] != digest || descriptor["size"] != bytes.len() {
-        bail!(
-            "{descriptor} describes other bytes: {digest}, {} bytes",
-            bytes.len()
-        );
-    }
-    Ok(bytes)
+    skopeo.args(["--insecure-policy", "copy", "--quiet"]);
+    skopeo.arg(format!("{kind}:{}", file.display()));
+    run(skopeo.arg(format!("dir:{}", into.path().display())))?;
+    Ok(into)
 }

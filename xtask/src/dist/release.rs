@@ -1,12 +1,25 @@
 //! The facts that every package states: version, licence and source, of the commit that is checked
-//! out.
+//! out; and the static program with the files that it writes, its manual and its completions.
 
 use std::env::consts::ARCH;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
+
+use crate::programs::{output, root, run};
+
+/// The profile of `Cargo.toml` that packages are built with.
+pub const PROFILE: &str = "dist";
+
+/// Where each shell's completions are, below `share`.
+const COMPLETIONS: &[(&str, &str)] = &[
+    ("bash", "bash-completion/completions/bitcost"),
+    ("zsh", "zsh/site-functions/_bitcost"),
+    ("fish", "fish/vendor_completions.d/bitcost.fish"),
+];
 
 /// A version of bitcost that is packaged.
 pub struct Release {
@@ -14,7 +27,6 @@ pub struct Release {
     pub folder: PathBuf,
     /// Cargo's target folder.
     pub target_folder: PathBuf,
-    /// The version.
     pub version: String,
     /// A description of bitcost in one sentence.
     pub description: String,
@@ -34,64 +46,53 @@ pub struct Release {
 
 impl Release {
     /// The release of the checkout that this program was built from.
-    ///
-    /// # Errors
-    /// When it is no checkout of git, or cargo cannot read it.
     pub fn here() -> Result<Release> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("..")
-            .canonicalize()?;
+        let folder = root().canonicalize()?;
+        let said = |program: &str, words: &[&str]| {
+            output(Command::new(program).args(words).current_dir(&folder))
+        };
         let words = ["metadata", "--format-version", "1", "--no-deps"];
-        let metadata: Value = serde_json::from_str(&said(&folder, env!("CARGO"), &words)?)?;
-        let packages = metadata["packages"]
-            .as_array()
-            .context("cargo metadata lists packages")?;
+        let metadata: Value = serde_json::from_str(&said(env!("CARGO"), &words)?)?;
+        let packages = metadata["packages"].as_array();
+        let packages = packages.context("cargo metadata lists packages")?;
         let package = packages
             .iter()
             .find(|package| package["name"] == "bitcost")
             .context("there is no bitcost")?;
         let text = |key: &str| package[key].as_str().map(str::to_owned);
-        let head = said(&folder, "git", &["rev-parse", "HEAD"])
-            .context("packages are made of a checkout of git")?;
-        let modified = if said(&folder, "git", &["status", "--porcelain"])?.is_empty() {
-            ""
-        } else {
-            "-modified"
+        let required = |key: &str| text(key).with_context(|| format!("bitcost has a {key}"));
+        let head = said("git", &["rev-parse", "HEAD"]);
+        let head = head.context("packages are made of a checkout of git")?;
+        let modified = match said("git", &["status", "--porcelain"])?.as_str() {
+            "" => "",
+            _ => "-modified",
         };
-        let is_published = |package: &&Value| package["publish"].is_null();
-        let names = packages
-            .iter()
-            .filter(is_published)
-            .filter_map(|package| package["name"].as_str());
+        let published = packages.iter().filter(|one| one["publish"].is_null());
+        let crates = published.filter_map(|one| one["name"].as_str());
+        let target_folder = metadata["target_directory"].as_str();
+        let time_s = said("git", &["log", "-1", "--format=%ct"])?;
         Ok(Release {
-            target_folder: metadata["target_directory"]
-                .as_str()
-                .context("cargo names its target folder")?
-                .into(),
-            version: text("version").context("bitcost has a version")?,
-            description: text("description").context("bitcost has a description")?,
-            license: text("license").context("bitcost has a licence")?,
+            target_folder: target_folder.context("a target folder")?.into(),
+            version: required("version")?,
+            description: required("description")?,
+            license: required("license")?,
             repository: text("repository"),
             revision: format!("{}{modified}", head.trim()),
-            time_s: said(&folder, "git", &["log", "-1", "--format=%ct"])?
-                .trim()
-                .parse()?,
+            time_s: time_s.trim().parse()?,
             target: format!("{ARCH}-unknown-linux-gnu"),
-            crates: names.map(str::to_owned).collect(),
+            crates: crates.map(str::to_owned).collect(),
             folder,
         })
+    }
+
+    /// The name of the program's archive, and of its only folder.
+    pub fn name(&self) -> String {
+        format!("bitcost-{}-{}", self.version, self.target)
     }
 
     /// The name of the source archive.
     pub fn source_name(&self) -> String {
         format!("bitcost-{}-source.tar.gz", self.version)
-    }
-
-    /// The place of the source: the repository, or the archive that is published with the packages.
-    pub fn source(&self) -> String {
-        self.repository
-            .clone()
-            .unwrap_or_else(|| self.source_name())
     }
 
     /// The architecture, as Debian and container images call it.
@@ -103,20 +104,10 @@ impl Release {
         }
     }
 
-    /// The time of the commit, as RFC 3339 writes it.
-    ///
-    /// # Errors
-    /// When it is outside of this calendar.
-    pub fn time_text(&self) -> Result<String> {
-        Ok(jiff::Timestamp::from_second(i64::try_from(self.time_s)?)?.to_string())
-    }
-
     /// The text of the file SOURCE in the packages.
-    pub fn source_text(&self) -> String {
-        let repository = self
-            .repository
-            .iter()
-            .map(|repository| format!("Repository: {repository}\n"));
+    fn source_text(&self) -> String {
+        let repository = self.repository.iter();
+        let repository = repository.map(|repository| format!("Repository: {repository}\n"));
         format!(
             "bitcost {}\nLicence: {}\nCommit: {}\nSource: {}, published together with this package\n{}",
             self.version,
@@ -126,50 +117,70 @@ impl Release {
             repository.collect::<String>()
         )
     }
-}
 
-/// The output of a program; an error if it is missing or fails.
-pub fn said(folder: &Path, program: &str, words: &[&str]) -> Result<String> {
-    let output = Command::new(program)
-        .args(words)
-        .current_dir(folder)
-        .output();
-    let output = output.with_context(|| format!("cannot start {program}"))?;
-    if !output.status.success() {
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        bail!(
-            "{program} {}: {}: {}",
-            words.join(" "),
-            output.status,
-            error.trim()
+    /// Variables that link the C library statically and leave out the names of this machine's folders. Every build
+    /// with the same flags shares what is built.
+    pub fn flags(&self) -> [(&'static str, String); 1] {
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let cargo = || home.unwrap_or_default().join(".cargo");
+        let cargo = std::env::var_os("CARGO_HOME").map_or_else(cargo, PathBuf::from);
+        let flags = format!(
+            "-Ctarget-feature=+crt-static\u{1f}--remap-path-prefix={}=/cargo\u{1f}--remap-path-prefix={}=/bitcost",
+            cargo.display(),
+            self.folder.display()
         );
-    }
-    Ok(String::from_utf8(output.stdout)?)
-}
-
-/// Runs a program whose output is shown to the user; an error if it is missing or fails.
-pub fn carry_out(command: &mut Command) -> Result<()> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {name}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        bail!("{name} failed: {status}")
+        [("CARGO_ENCODED_RUSTFLAGS", flags)]
     }
 }
 
-/// Runs a program whose output matters only if it fails; an error if it is missing or fails.
-pub fn carry_out_quietly(command: &mut Command) -> Result<()> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start {name}"))?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() {
-        Ok(())
-    } else {
-        bail!("{name} failed: {}\n{said}", output.status)
+/// The static program with its files.
+pub struct Program {
+    pub release: Release,
+    pub path: PathBuf,
+    /// The folder next to it with `man`, completions and `doc`, laid out as below `/usr/share`.
+    pub share: PathBuf,
+}
+
+impl Program {
+    /// Builds the program, and makes it write its manual and completions.
+    pub fn build(release: Release) -> Result<Program> {
+        let (version, target) = (&release.version, &release.target);
+        eprintln!("building bitcost {version} for {target}, static");
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--locked", "--package", "bitcost"]);
+        cargo.args(["--profile", PROFILE, "--target", target]);
+        run(cargo.current_dir(&release.folder).envs(release.flags()))?;
+        let folder = release.target_folder.join(target).join(PROFILE);
+        let program = Program {
+            path: folder.join("bitcost"),
+            share: folder.join("share"),
+            release,
+        };
+        program.describe()?;
+        Ok(program)
     }
+
+    fn describe(&self) -> Result<()> {
+        let (share, release) = (&self.share, &self.release);
+        if share.exists() {
+            fs::remove_dir_all(share).with_context(|| format!("remove {}", share.display()))?;
+        }
+        let man = share.join("man/man1");
+        output(Command::new(&self.path).args(["man", "--out"]).arg(man))?;
+        for (shell, place) in COMPLETIONS {
+            let completions = output(Command::new(&self.path).args(["completions", shell]))?;
+            write(&share.join(place), completions.as_bytes())?;
+        }
+        let doc = share.join("doc/bitcost");
+        write(&doc.join("SOURCE"), release.source_text().as_bytes())?;
+        for file in ["LICENSE-APACHE", "LICENSE-MIT", "README.md"] {
+            write(&doc.join(file), &fs::read(release.folder.join(file))?)?;
+        }
+        Ok(())
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::create_dir_all(path.parent().context("a file in a folder")?)?;
+    fs::write(path, bytes).with_context(|| format!("write {}", path.display()))
 }

@@ -9,11 +9,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
-use super::release::{Release, carry_out};
+use super::release::Release;
 use super::tools::{BUBBLEWRAP, MMDEBSTRAP};
+use crate::programs::{captured, run};
 
 /// An ordinary user: `nobody`.
 const USER: u32 = 65534;
@@ -35,9 +36,6 @@ pub struct Root {
 
 impl Root {
     /// A root that has only mount points.
-    ///
-    /// # Errors
-    /// When no folder can be made.
     pub fn empty() -> Result<Root> {
         let root = Root::bare()?;
         for name in FOREIGN {
@@ -48,9 +46,6 @@ impl Root {
 
     /// A Debian of this machine's release and package source, with its essential packages and
     /// these.
-    ///
-    /// # Errors
-    /// When the caller is not root, or the packages are not available.
     pub fn debian(packages: &[&str]) -> Result<Root> {
         if bitcost_sys::process::effective_uid() != 0 {
             bail!(
@@ -76,7 +71,7 @@ impl Root {
                 .iter()
                 .find(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0)),
         );
-        carry_out(&mut mmdebstrap)?;
+        run(&mut mmdebstrap)?;
         fs::set_permissions(root.path(), Permissions::from_mode(0o755))?;
         Ok(root)
     }
@@ -92,44 +87,32 @@ impl Root {
         if bitcost_sys::process::effective_uid() == 0 {
             bwrap.uid(USER).gid(USER);
         }
-        heard(bwrap.args(words), words)
+        Ok(captured(bwrap.args(words))?.concat())
     }
 
     /// Runs a command in it as root; returns its output.
     pub fn as_root(&self, words: &[&str]) -> Result<String> {
-        heard(self.inside()?.args(["--cap-add", "ALL"]).args(words), words)
+        let mut bwrap = self.inside()?;
+        Ok(captured(bwrap.args(["--cap-add", "ALL"]).args(words))?.concat())
     }
 
-    /// Makes a run of one second with this program as an ordinary user.
-    ///
-    /// # Errors
-    /// When it is another version, or prints no throughput.
-    pub fn check_run(&self, program: &str, release: &Release) -> Result<()> {
-        self.check_run_after("", program, release)
-    }
-
-    /// Makes the same run after the commands of a line of shell, if it has any, in the same `/tmp`.
-    ///
-    /// # Errors
-    /// As above, and when the commands fail.
-    pub fn check_run_after(&self, line: &str, program: &str, release: &Release) -> Result<()> {
-        let words: [&[&str]; 2] = [&["--version"], &["test", "tcp", "--time", "1s"]];
-        let [version, run] = words.map(|words| match line {
+    /// Makes a run of one second with this program as an ordinary user, after the commands of a line of shell, if it has
+    /// any, in the same `/tmp`.
+    pub fn check_run(&self, line: &str, program: &str, release: &Release) -> Result<()> {
+        let printed = |words: &[&str]| match line {
             "" => self.as_user(&[&[program], words].concat()),
-            line => self.as_user(&[
-                "sh",
-                "-ec",
-                &format!("{line}; exec {program} {}", words.join(" ")),
-            ]),
-        });
-        let version = version?;
-        if !version.contains(&format!("bitcost {}", release.version)) {
-            bail!(
-                "{program} --version says {version}, not {}",
-                release.version
-            );
-        }
-        let run = run?;
+            line => {
+                let line = format!("{line}; exec {program} {}", words.join(" "));
+                self.as_user(&["sh", "-ec", &line])
+            }
+        };
+        let version = printed(&["--version"])?;
+        ensure!(
+            version.contains(&format!("bitcost {}", release.version)),
+            "{program} --version says {version}, not {}",
+            release.version
+        );
+        let run = printed(&["test", "tcp", "--time", "1s"])?;
         let throughput = throughput(&run)
             .with_context(|| format!("no throughput in what it printed:\n{run}"))?;
         println!("    {program} test tcp: {throughput}");
@@ -137,9 +120,6 @@ impl Root {
     }
 
     /// Every path in it.
-    ///
-    /// # Errors
-    /// When a folder cannot be read.
     pub fn paths(&self) -> Result<BTreeSet<PathBuf>> {
         let mut paths = BTreeSet::new();
         collect(self.path(), self.path(), &mut paths)?;
@@ -156,39 +136,10 @@ impl Root {
     fn inside(&self) -> Result<Command> {
         let mut bwrap = BUBBLEWRAP.command()?;
         bwrap.arg("--bind").arg(self.path()).arg("/");
-        bwrap.args([
-            "--proc", "/proc", "--dev", "/dev", "--bind", "/sys", "/sys", "--tmpfs", "/tmp",
-            "--chdir", "/tmp",
-        ]);
-        bwrap.args([
-            "--unshare-pid",
-            "--unshare-net",
-            "--unshare-ipc",
-            "--die-with-parent",
-            "--clearenv",
-        ]);
-        bwrap.args([
-            "--setenv",
-            "PATH",
-            "/usr/sbin:/usr/bin:/sbin:/bin",
-            "--setenv",
-            "HOME",
-            "/tmp",
-        ]);
+        let words = "--proc /proc --dev /dev --bind /sys /sys --tmpfs /tmp --chdir /tmp --unshare-pid --unshare-net --unshare-ipc \
+            --die-with-parent --clearenv --setenv PATH /usr/sbin:/usr/bin:/sbin:/bin --setenv HOME /tmp";
+        bwrap.args(words.split_whitespace());
         Ok(bwrap)
-    }
-}
-
-fn heard(command: &mut Command, words: &[&str]) -> Result<String> {
-    let output = command
-        .output()
-        .with_context(|| format!("start {}", words.join(" ")))?;
-    let said = [&output.stdout[..], &output.stderr[..]].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    if output.status.success() {
-        Ok(said)
-    } else {
-        bail!("{}: {}\n{said}", words.join(" "), output.status)
     }
 }
 

@@ -7,38 +7,25 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::archive;
-use super::program::{PROFILE, Program, flags};
-use super::release::carry_out_quietly;
+use super::release::{PROFILE, Program};
 use super::root::Root;
 use super::tools::MATURIN;
+use crate::programs::output;
 
 /// Makes both in a folder.
-///
-/// # Errors
-/// When maturin fails.
 pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
     let place = release.target_folder.join("wheels-made");
     let _ = fs::remove_dir_all(&place);
-    let build: &[&str] = &[
-        "build",
-        "--locked",
-        "--profile",
-        PROFILE,
-        "--target",
-        &release.target,
-    ];
-    for words in [build, &["sdist"]] {
+    let build = format!(
+        "build --locked --profile {PROFILE} --target {}",
+        release.target
+    );
+    for words in [build.as_str(), "sdist"] {
         let mut maturin = MATURIN.command()?;
-        maturin
-            .args(words)
-            .arg("--out")
-            .arg(&place)
-            .current_dir(&release.folder);
-        maturin
-            .envs(flags(release))
-            .env("SOURCE_DATE_EPOCH", release.time_s.to_string());
-        carry_out_quietly(&mut maturin)?;
+        maturin.args(words.split(' ')).arg("--out").arg(&place);
+        maturin.current_dir(&release.folder).envs(release.flags());
+        output(maturin.env("SOURCE_DATE_EPOCH", release.time_s.to_string()))?;
     }
     let mut made = Vec::new();
     for entry in fs::read_dir(&place)? {
@@ -57,9 +44,6 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
 
 /// Installs the wheel without a package index into a fresh virtual environment, in a Debian root
 /// that has Python.
-///
-/// # Errors
-/// When the run there fails.
 pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
     let wheel = files
         .iter()
@@ -73,5 +57,5 @@ pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
     fs::copy(wheel, root.path().join(&*name))?;
     let line =
         format!("python3 -m venv /tmp/venv; /tmp/venv/bin/pip install --quiet --no-index /{name}");
-    root.check_run_after(&line, "/tmp/venv/bin/bitcost", &program.release)
+    root.check_run(&line, "/tmp/venv/bin/bitcost", &program.release)
 }

@@ -5,7 +5,9 @@ mod tables;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
+
+use crate::programs::{given_or_built, output, root};
 
 /// What is done with the pages.
 #[derive(clap::Args)]
@@ -39,12 +41,8 @@ impl Page {
 
 /// Writes the pages, or compares them. Returns false if a page is not current.
 pub fn run(arguments: &Arguments) -> Result<bool> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => built(&root)?,
-    };
-    let folder = root.join("docs/reference");
+    let program = given_or_built(arguments.program.as_deref())?;
+    let folder = root().join("docs/reference");
     let mut is_current = true;
     for page in pages(&program)? {
         let path = folder.join(page.file);
@@ -99,33 +97,5 @@ fn pages(program: &Path) -> Result<Vec<Page>> {
 
 /// The page of the commands, as the program prints it.
 fn commands(program: &Path) -> Result<String> {
-    let printed = Command::new(program)
-        .args(["man", "--markdown"])
-        .output()
-        .with_context(|| program.display().to_string())?;
-    ensure!(
-        printed.status.success(),
-        "`{} man --markdown` failed: {}",
-        program.display(),
-        String::from_utf8_lossy(&printed.stderr)
-    );
-    Ok(String::from_utf8(printed.stdout)?)
-}
-
-/// The program of this repository, built without optimisation.
-fn built(root: &Path) -> Result<PathBuf> {
-    let building = Command::new(env!("CARGO"))
-        .args(["build", "--package", "bitcost", "--message-format", "json"])
-        .current_dir(root)
-        .stderr(std::process::Stdio::inherit())
-        .output()
-        .context("cargo build")?;
-    ensure!(building.status.success(), "cargo build failed");
-    for line in String::from_utf8(building.stdout)?.lines() {
-        let message: serde_json::Value = serde_json::from_str(line)?;
-        if let Some(path) = message["executable"].as_str() {
-            return Ok(path.into());
-        }
-    }
-    bail!("cargo build names no program")
+    output(Command::new(program).args(["man", "--markdown"]))
 }

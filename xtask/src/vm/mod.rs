@@ -1,18 +1,18 @@
-//! `cargo xtask vm`: bitcost in a machine with Debian's full kernel, emulated without KVM. It has
-//! netem, fq, and modules that the kernel loads on demand.
+//! `cargo xtask vm` and `vm-pair`: bitcost in machines with Debian's full kernels, emulated without KVM. They have netem, fq, and
+//! modules that the kernel loads on demand.
 //!
-//! The machine has no disk and no network: its files are an archive with this program as its first
-//! process, bitcost, and what both need. Its clock counts instructions, so that a busy host makes
-//! it slower and its figures not worse.
+//! A machine has no disk: its files are an archive with this program as its first process, bitcost, and what both need.
+//!
+//! `vm` has one machine without a network, whose clock counts instructions, so that a busy host makes it slower and its
+//! figures not worse. `vm-pair` has two with different kernels: `near` makes the checks and reaches `far` with ssh over
+//! `eth0`, a socket between both emulators. The data go over `eth1`, which has several queues and segmentation offload, of
+//! the driver virtio_net. The clock of `far` is an hour ahead.
 
-mod apt;
-mod boot;
 mod files;
-mod initramfs;
 pub mod inside;
 mod kernel;
-mod modules;
-pub mod pair;
+mod machine;
+mod network;
 mod report;
 
 use std::fs;
@@ -21,95 +21,133 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use tempfile::TempDir;
 
-use apt::Packages;
-use boot::{Clock, Machine};
-use report::Tally;
+use crate::programs::{given_or_built, require};
+use files::Image;
+use inside::{Role, Wanted};
+use kernel::Kernel;
+use machine::{Machine, Running};
+use network::Network;
+use report::{Ask, Line, Tally};
 
-/// Which machine, and what to do in it.
+/// Which machines, and what to do in them.
 #[derive(Args)]
 pub struct Arguments {
     /// The bitcost to try; else it is built as users build it
     #[arg(long, value_name = "PATH")]
     program: Option<PathBuf>,
-    /// A kernel's package; else Debian's newest cloud kernel, by apt-get download
-    #[arg(long, value_name = "FILE.deb")]
-    deb: Option<PathBuf>,
-    /// The folder for downloaded kernels; otherwise one next to this program
+    /// The folder for downloaded packages; otherwise one next to this program
     #[arg(long, value_name = "FOLDER")]
     kernels: Option<PathBuf>,
-    /// After how many seconds the machine is killed
-    #[arg(long, default_value_t = 900)]
-    limit: u64,
     /// Checks whose name contains this
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Fail where the emulator or the kernel's package cannot be had, instead of skipping all
-    #[arg(long)]
-    require: bool,
-    /// Run the command as root
-    #[arg(long)]
-    root: bool,
-    /// A command to run in it instead of the checks, as an ordinary user, such as `bitcost lab up
-    /// lab15`
-    #[arg(last = true)]
-    command: Vec<String>,
 }
 
-/// Boots the machine and prints the checks; returns whether everything that could be checked holds.
-///
-/// # Errors
-/// When the machine does not start or does not finish in time.
+/// The same for two machines.
+#[derive(Args)]
+pub struct PairArguments {
+    #[command(flatten)]
+    machines: Arguments,
+    /// Few checks, under 3 minutes
+    #[arg(long)]
+    short: bool,
+}
+
+/// After which time machines are killed.
+const LIMIT: Duration = Duration::from_secs(1800);
+/// The releases of Debian whose kernels near and far have: Linux 6.1 and 6.12.
+const RELEASES: [&str; 2] = ["bookworm", "trixie"];
+
+/// The kernels of the machines, and what joins them.
+type Prepared = (Vec<Kernel>, Option<Network>);
+
+/// Boots one machine and prints the checks; returns whether everything that could be checked holds.
 pub fn run(arguments: &Arguments) -> Result<bool> {
+    made(arguments, false, &[Role::Alone], |kernels| {
+        Ok((vec![kernel::newest(kernels, None)?], None))
+    })
+}
+
+/// Boots both machines and prints the checks; returns whether everything that could be checked holds.
+pub fn run_pair(arguments: &PairArguments) -> Result<bool> {
+    let (machines, roles) = (&arguments.machines, [Role::Near, Role::Far]);
+    made(machines, arguments.short, &roles, |kernels| {
+        network::possible()?;
+        require(files::FOR_SSH, "openssh-client openssh-server procps")?;
+        let kernel = |release| {
+            kernel::newest(kernels, Some(release))
+                .with_context(|| format!("the kernel of {release}"))
+        };
+        let [near, far] = RELEASES.map(kernel);
+        // The emulators and the devices between them live in this process's own network.
+        Ok((vec![near?, far?], Some(Network::new()?)))
+    })
+}
+
+/// Has the machines make their checks; where they cannot be had, it says so.
+fn made(
+    arguments: &Arguments,
+    short: bool,
+    roles: &[Role],
+    prepare: impl Fn(&Path) -> Result<Prepared>,
+) -> Result<bool> {
+    let program = given_or_built(arguments.program.as_deref())?;
     let cache = cache()?;
-    let kernels = arguments.kernels.as_ref().unwrap_or(&cache);
-    let kernel = boot::emulator().and_then(|()| match &arguments.deb {
-        Some(deb) => kernel::of_file(kernels, deb),
-        None => kernel::newest(kernels, &Packages::here()),
-    });
-    let kernel = match kernel {
-        Ok(kernel) => kernel,
-        Err(error) if arguments.require => return Err(error),
+    let kernels = arguments.kernels.as_deref().unwrap_or(&cache);
+    let (kernels, network) = match machine::possible().and_then(|()| prepare(kernels)) {
+        Ok(prepared) => prepared,
         Err(error) => {
-            println!(
-                "SKIPPED: no checks under a full kernel, for the machine cannot be had: {error:#}"
-            );
+            println!("SKIPPED: no checks in emulated machines, for they cannot be had: {error:#}");
             return Ok(true);
         }
     };
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => crate::bench_peers::built("bitcost")?,
-    };
-    let archive = cache.join("initramfs");
-    let wanted = inside::Wanted {
+    let keys = network.as_ref().map(|_| files::keys()).transpose()?;
+    let keys = keys.as_ref().map(TempDir::path);
+    let wanted = Wanted {
         only: arguments.only.clone(),
-        command: arguments.command.clone(),
-        root: arguments.root,
-        short: false,
+        short,
     };
-    files::base(&kernel, &program, &wanted)?.write(&archive)?;
-    let console = cache.join("console.log");
-    let machine = Machine {
-        kernel: &kernel.image,
-        initramfs: &archive,
-        console: &console,
-        clock: Clock::Instructions,
-        cpus: 1,
-        devices: Vec::new(),
-        words: "",
-        limit: Duration::from_secs(arguments.limit),
-    };
+    let mut images = Vec::new();
+    for (role, kernel) in roles.iter().zip(kernels) {
+        let image = Image::new(&cache, *role, kernel, keys);
+        image.write(&program, &wanted)?;
+        images.push(image);
+    }
     let (began, mut tally) = (Instant::now(), Tally::default());
-    boot::start(&machine)?.until_off(|line| {
-        tally.print(line);
+    let start = |image| -> Result<Running> {
+        let machine = Machine {
+            image,
+            network: network.as_ref(),
+            limit: LIMIT.saturating_sub(began.elapsed()),
+        };
+        machine.start()
+    };
+    let mut near = start(&images[0])?;
+    let mut far = images.get(1).map(start).transpose()?;
+    near.until_off(|line| {
+        let (network, ask) = (network.as_ref(), serde_json::from_str(line));
+        match (ask, network, &mut far) {
+            (Ok(Line::Ask(Ask::CutLink)), Some(network), _) => network.set(false)?,
+            (Ok(Line::Ask(Ask::JoinLink)), Some(network), _) => network.set(true)?,
+            (Ok(Line::Ask(Ask::BootOther)), _, Some(far)) => {
+                far.until_off(|_| Ok(()))?;
+                *far = start(&images[1])?;
+            }
+            _ => tally.print(line),
+        }
         Ok(())
     })?;
+    if let Some(far) = far.as_mut().filter(|_| tally.is_whole()) {
+        far.until_off(|_| Ok(()))?;
+    }
     println!("{}; {:.0} s", tally.text(), began.elapsed().as_secs_f64());
     if !tally.is_whole() {
+        let consoles: Vec<String> = images.iter().map(Image::end_of_console).collect();
         bail!(
-            "the machine went down before its end; its console:\n{}",
-            boot::tail(&console)
+            "a machine went down before the end; the consoles:\n{}",
+            consoles.join("\n--- far\n")
         );
     }
     Ok(tally.is_good())
@@ -118,11 +156,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
 /// A folder for results, next to this program.
 fn cache() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
-    let target = program
-        .parent()
-        .and_then(Path::parent)
-        .context("this program stands in no folder of cargo's")?;
-    let cache = target.join("vm");
+    let target = program.parent().and_then(Path::parent);
+    let cache = target
+        .context("this program stands in no folder of cargo's")?
+        .join("vm");
     fs::create_dir_all(&cache)?;
     Ok(cache)
 }

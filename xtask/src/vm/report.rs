@@ -3,7 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Line {
@@ -12,25 +11,15 @@ pub enum Line {
         /// The output of `uname -r`.
         kernel: String,
     },
-    /// A check ended.
     Check {
-        /// Its name.
         name: String,
-        /// Its outcome.
         outcome: Outcome,
-        /// The observation.
         said: String,
         /// How long it took by the machine's clock, in milliseconds.
         took_ms: u64,
     },
-    /// A command printed a line.
-    Printed {
-        /// The line.
-        text: String,
-    },
     /// The machine asks for something that only its host can do.
     Ask(Ask),
-    /// All is done.
     End {
         /// How many checks there were.
         checks: usize,
@@ -43,7 +32,6 @@ pub enum Line {
 pub enum Ask {
     /// Cut the link between both.
     CutLink,
-    /// Join it again.
     JoinLink,
     /// Boot the other machine, which is off or goes off now.
     BootOther,
@@ -53,9 +41,7 @@ pub enum Ask {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It holds.
     Ok,
-    /// It does not.
     Failed,
     /// It could not be made.
     Skipped,
@@ -87,7 +73,6 @@ impl Tally {
                     took_ms as f64 / 1000.0
                 )
             }
-            Ok(Line::Printed { text }) => text,
             Ok(Line::Ask(_)) => String::new(),
             Ok(Line::End { checks }) => {
                 self.announced = Some(checks);

@@ -1,4 +1,4 @@
-//! Bounds that several limiters share: set on the scenarios of `cargo xtask confusion --set tuned`, checked on
+//! Bounds that several limiters share: set on the scenarios of `cargo xtask confusion` that are not kept apart, checked on
 //! its variants.
 //!
 //! Shares are of wall time unless a name says otherwise.

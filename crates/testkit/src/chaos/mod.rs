@@ -54,9 +54,6 @@ pub struct Plan {
 /// private one.
 ///
 /// `say` gets a line for each death.
-///
-/// # Errors
-/// When the hosts cannot be created, or cannot be restored for the next death.
 pub fn run(program: &Path, plan: Plan, say: &mut dyn FnMut(&str)) -> Result<Tally, String> {
     let world = World::new(program, plan.limit)?;
     let mut random = ChaCha8Rng::seed_from_u64(plan.seed);

@@ -43,7 +43,7 @@ pub fn span(world: &World) -> Result<Span, String> {
         .wait()
         .map_err(|error| format!("wait for a run: {error}"))?;
     let end = began.elapsed();
-    wait_until_gone(world, Instant::now(), None)?;
+    wait_until_gone(world)?;
     world.check_usable()?;
     if status.success() {
         Ok(Span { begin, end })
@@ -73,7 +73,7 @@ pub fn death(
         let since = Instant::now();
         reap(child);
         if killed.is_empty() {
-            wait_until_gone(world, since, None)?;
+            wait_until_gone(world)?;
             continue;
         }
         let both =
@@ -154,7 +154,7 @@ pub fn stopped(world: &World, who: Who) -> Result<Outcome, String> {
     reap(child);
     let verdict = judge(world, since, false, but_for)?;
     world.signal_all(Signal::SIGKILL);
-    wait_until_gone(world, Instant::now(), None)?;
+    wait_until_gone(world)?;
     Ok(Outcome {
         killed: Vec::new(),
         verdict,

@@ -72,7 +72,7 @@ impl Death {
     pub fn play(&self, world: &World) -> Result<Outcome, String> {
         let played = play(self.scene, world, Some(self))?;
         let Some(since) = played.killed_at else {
-            wait_until_gone(world, Instant::now(), None)?;
+            wait_until_gone(world)?;
             return Ok(Outcome::not_reached());
         };
         let has = |who| played.killed.contains(&who);
@@ -89,7 +89,7 @@ pub fn deaths(world: &World, kills: usize, random: &mut ChaCha8Rng) -> Result<De
     let (mut own, mut others) = (Vec::new(), Vec::new());
     for scene in [Scene::Run, Scene::Alone, Scene::Restore] {
         let played = play(scene, world, None)?;
-        wait_until_gone(world, Instant::now(), None)?;
+        wait_until_gone(world)?;
         world.check_usable()?;
         if played.steps.is_empty() {
             return Err(format!(
@@ -196,18 +196,14 @@ fn play(scene: Scene, world: &World, death: Option<&Death>) -> Result<Played, St
 
 /// Kills one after the other; returns those that existed.
 fn kill(world: &World, victims: &[Who]) -> Vec<Who> {
-    let side = |who: Who| {
-        if who == Who::Controller {
-            Side::Near
-        } else {
-            Side::Far
-        }
+    let is_there = |who: &Who| {
+        let side = match who {
+            Who::Controller => Side::Near,
+            _ => Side::Far,
+        };
+        world.signal(*who, side, Signal::SIGKILL) > 0
     };
-    victims
-        .iter()
-        .copied()
-        .filter(|who| world.signal(*who, side(*who), Signal::SIGKILL) > 0)
-        .collect()
+    victims.iter().copied().filter(is_there).collect()
 }
 
 /// Kills agent and watchdog of the far host together when everything is in effect.
@@ -221,5 +217,5 @@ fn leave_a_journal(world: &World) -> Result<(), String> {
     let ended = child
         .wait()
         .map_err(|error| format!("wait for the controller: {error}"));
-    ended.and_then(|_| wait_until_gone(world, Instant::now(), None))
+    ended.and_then(|_| wait_until_gone(world))
 }

@@ -8,6 +8,7 @@ use nix::libc;
 use nix::unistd::Pid;
 
 use crate::chaos::trace::Call;
+use crate::process::words as words_of;
 
 /// A kind of process of bitcost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,25 +26,25 @@ pub enum Who {
 impl Who {
     const ALL: [Who; 4] = [Who::Controller, Who::Agent, Who::Watchdog, Who::Restore];
 
+    /// Its command on the command line, and its name.
+    fn names(self) -> [&'static str; 2] {
+        match self {
+            Who::Controller => ["test", "controller"],
+            Who::Agent => ["agent", "agent"],
+            Who::Watchdog => ["host-watchdog", "watchdog"],
+            Who::Restore => ["host", "host restore"],
+        }
+    }
+
     /// Its command on the command line.
     pub fn verb(self) -> &'static str {
-        match self {
-            Who::Controller => "test",
-            Who::Agent => "agent",
-            Who::Watchdog => "host-watchdog",
-            Who::Restore => "host",
-        }
+        self.names()[0]
     }
 }
 
 impl fmt::Display for Who {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Who::Controller => "controller",
-            Who::Agent => "agent",
-            Who::Watchdog => "watchdog",
-            Who::Restore => "host restore",
-        })
+        f.write_str(self.names()[1])
     }
 }
 
@@ -156,11 +157,9 @@ fn is_removal(number: i64) -> bool {
 }
 
 fn who(process: Pid) -> Option<Who> {
-    let text = fs::read(format!("/proc/{process}/cmdline")).ok()?;
-    let verb = text.split(|byte| *byte == 0).nth(1)?;
-    Who::ALL
-        .into_iter()
-        .find(|who| who.verb().as_bytes() == verb)
+    let line = words_of(process.as_raw().unsigned_abs(), "cmdline");
+    let verb = line.get(1)?;
+    Who::ALL.into_iter().find(|who| who.verb() == verb)
 }
 
 /// The content of a line of the journal, or of a message from an agent to its watchdog: "intent 3".

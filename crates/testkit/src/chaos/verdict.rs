@@ -1,10 +1,10 @@
 //! Judges whether everything is as before, and which process restored it.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::chaos::step::Who;
 use crate::chaos::world::{Side, World};
+use crate::process::{within, words};
 
 /// The result of a death.
 #[derive(Debug)]
@@ -60,12 +60,8 @@ pub fn judge(
     }
     let mut differences = Vec::new();
     for side in HOSTS {
-        differences.extend(
-            world
-                .differences(side)?
-                .into_iter()
-                .map(|line| format!("{side} {line}")),
-        );
+        let lines = world.differences(side)?.into_iter();
+        differences.extend(lines.map(|line| format!("{side} {line}")));
     }
     let has_journal = HOSTS.iter().any(|side| !world.journals(*side).is_empty());
     if differences.is_empty() && !has_journal {
@@ -119,34 +115,25 @@ fn restore(world: &World, side: Side) -> Result<Option<String>, String> {
 
 /// Waits until no process is left, at most until the deadline. Returns those that are left.
 fn members_after(world: &World, deadline: Instant, but_for: Option<u32>) -> Vec<String> {
-    loop {
-        let left: Vec<u32> = world
-            .family
-            .members()
-            .into_iter()
-            .filter(|pid| Some(*pid) != but_for)
-            .collect();
-        if left.is_empty() || Instant::now() > deadline {
-            return left.into_iter().map(command_line).collect();
+    let left = || {
+        let mut members = world.family.members();
+        members.retain(|pid| Some(*pid) != but_for);
+        members
+    };
+    let limit = deadline.saturating_duration_since(Instant::now());
+    match within(limit, || left().is_empty().then_some(())) {
+        Some(()) => Vec::new(),
+        None => {
+            let left = left().into_iter();
+            left.map(|pid| words(pid, "cmdline").join(" ")).collect()
         }
-        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
-fn command_line(pid: u32) -> String {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&bytes)
-        .replace('\0', " ")
-        .trim()
-        .to_owned()
-}
-
 /// Waits until every process has ended.
-pub fn wait_until_gone(world: &World, since: Instant, but_for: Option<u32>) -> Result<(), String> {
-    let left = members_after(world, since + GONE, but_for);
-    if left.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("these do not end: {}", left.join("; ")))
+pub fn wait_until_gone(world: &World) -> Result<(), String> {
+    match members_after(world, Instant::now() + GONE, None)[..] {
+        [] => Ok(()),
+        ref left => Err(format!("these do not end: {}", left.join("; "))),
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::chaos::verdict::wait_until_gone;
 use crate::chaos::world::{Side, World};
@@ -136,9 +136,6 @@ const TOGETHER: usize = 2;
 
 /// Plays every scene with `program` (bitcost), each on separate hosts in separate network
 /// namespaces; `say` gets a line for each. Returns the failures.
-///
-/// # Errors
-/// When the hosts cannot be created.
 pub fn whole_runs(
     program: &Path,
     limit: Duration,
@@ -212,21 +209,13 @@ impl Scene {
         if let Some(other) = &mut other {
             let _ = other.wait();
         }
-        wait_until_gone(&world, Instant::now(), None)?;
+        wait_until_gone(&world)?;
         let mut wrong = Vec::new();
         for side in [Side::Near, Side::Far] {
-            wrong.extend(
-                world
-                    .differences(side)?
-                    .into_iter()
-                    .map(|line| format!("{side} {line}")),
-            );
-            wrong.extend(
-                world
-                    .journals(side)
-                    .into_iter()
-                    .map(|path| format!("{} is left", path.display())),
-            );
+            let lines = world.differences(side)?.into_iter();
+            wrong.extend(lines.map(|line| format!("{side} {line}")));
+            let journals = world.journals(side).into_iter();
+            wrong.extend(journals.map(|path| format!("{} is left", path.display())));
         }
         let (code, said) = (status.code(), world.said());
         let is_as_wanted = match self.wanted {

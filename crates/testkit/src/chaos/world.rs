@@ -7,10 +7,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::process::Family;
-use bitcost_sys::namespace::{Kind, current, unshare};
+use crate::process::{Family, new_network, within};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -49,24 +48,9 @@ impl fmt::Display for Side {
 }
 
 /// The settings requested of both hosts, as options of `bitcost test`.
-const ASKED: &[&str] = &[
-    "--device-mtu",
-    "1400",
-    "--offloads",
-    "off",
-    "--set",
-    "gso_max_segs=1",
-    "--set",
-    "gso_max_size=20000",
-    "--set",
-    "gro_max_size=4000",
-    "--qdisc",
-    "htb rate 800M",
-    "--sysctl",
-    "net.ipv4.tcp_sack=0, net.ipv4.tcp_rmem=4096 65536 524288",
-    "--set",
-    "channels=rx 1, tx 1",
-];
+const ASKED: &str = "--device-mtu 1400 --offloads off --set gso_max_segs=1 --set gso_max_size=20000 \
+    --set gro_max_size=4000 --qdisc 'htb rate 800M' \
+    --sysctl 'net.ipv4.tcp_sack=0, net.ipv4.tcp_rmem=4096 65536 524288' --set 'channels=rx 1, tx 1'";
 /// The number of changes of each host for these.
 pub const CHANGES: usize = 9;
 /// A device that is up, with an address and two queues.
@@ -166,9 +150,7 @@ impl World {
     /// each.
     pub fn with(program: &Path, limit: Duration, script: &str) -> Result<World, String> {
         let make = || -> io::Result<World> {
-            let far =
-                std::thread::spawn(|| unshare(&[Kind::Net]).and_then(|()| current(Kind::Net)));
-            let far = far.join().unwrap_or(Err(io::ErrorKind::Other.into()))?;
+            let far = new_network()?;
             let (folder, family) = (tempfile::tempdir()?, Family::new());
             let program = program.to_owned();
             Ok(World {
@@ -244,16 +226,8 @@ impl World {
         let script = script
             .replace("DEV", side.device())
             .replace("ADDRESS", side.address());
-        self.command(
-            side,
-            &[
-                "unshare",
-                "--mount",
-                "sh",
-                "-ec",
-                &format!("{OWN_SYS}{script}"),
-            ],
-        )
+        let script = format!("{OWN_SYS}{script}");
+        self.command(side, &["unshare", "--mount", "sh", "-ec", &script])
     }
 
     /// The output of a shell at a host; on failure its standard error.
@@ -302,48 +276,22 @@ impl World {
 
     /// Starts a run that changes both hosts, its sender at the near one.
     pub fn start(&self) -> Result<Child, String> {
-        self.start_asking(ASKED)
+        self.start_asking(&crate::split(ASKED))
     }
 
     /// Starts a run with these settings, its sender at the near host.
     pub fn start_asking(&self, asked: &[&str]) -> Result<Child, String> {
         let program = self.program.to_string_lossy();
-        let run = [
-            "test",
-            "tcp",
-            "--no-log",
-            "-t",
-            "300ms",
-            "-O",
-            "50ms",
-            "-b",
-            "20M",
-            "--receiver",
-            "ssh:far",
-        ];
-        let there = [
-            "--receiver-address",
-            Side::Far.address(),
-            "--remote-program",
-            &program,
-        ];
-        let said = || File::create(self.path("said")).map(Stdio::from);
-        let mut command = self.command(
-            Side::Near,
-            &[&[&*program], &run[..], &there, asked].concat(),
+        let run = format!(
+            "test tcp --no-log -t 300ms -O 50ms -b 20M --receiver ssh:far --receiver-address {} --remote-program",
+            Side::Far.address()
         );
-        let path = format!(
-            "{}:{}",
-            self.folder.path().display(),
-            std::env::var("PATH").unwrap_or_default()
-        );
-        let started = said().and_then(|said| {
-            command
-                .env("PATH", path)
-                .stdout(Stdio::null())
-                .stderr(said)
-                .spawn()
-        });
+        let run: Vec<&str> = run.split(' ').chain([&*program]).collect();
+        let mut command = self.command(Side::Near, &[&[&*program], &run[..], asked].concat());
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", self.folder.path().display()));
+        let started = File::create(self.path("said"))
+            .and_then(|said| command.stdout(Stdio::null()).stderr(said).spawn());
         started.map_err(|error| format!("cannot start {program}: {error}"))
     }
 
@@ -389,17 +337,11 @@ impl World {
 
     /// The process id of the process that waits at the gate.
     pub fn waits(&self) -> Result<Pid, String> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let text = fs::read_to_string(self.path("waits")).unwrap_or_default();
-            if let Ok(pid) = text.trim().parse() {
-                return Ok(Pid::from_raw(pid));
-            }
-            if Instant::now() > deadline {
-                return Err(format!("no process reached the gate: {}", self.said()));
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        let pid = || {
+            let text = fs::read_to_string(self.path("waits")).ok()?;
+            text.trim().parse().ok().map(Pid::from_raw)
+        };
+        within(PATIENCE, pid).ok_or_else(|| format!("no process reached the gate: {}", self.said()))
     }
 
     /// Lets the waiting process continue; the file must stay open until it has.
@@ -415,17 +357,10 @@ impl World {
 
     /// Waits until the journal of a host has this word `count` times.
     pub fn wait_for(&self, side: Side, word: &str, count: usize) -> Result<(), String> {
-        let deadline = Instant::now() + PATIENCE;
-        while self.journal(side).matches(&format!("{{\"{word}\"")).count() < count {
-            if Instant::now() > deadline {
-                return Err(format!(
-                    "the journal of {side} never had {word}: {}",
-                    self.said()
-                ));
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Ok(())
+        let word = format!("{{\"{word}\"");
+        let has = || (self.journal(side).matches(&word).count() >= count).then_some(());
+        within(PATIENCE, has)
+            .ok_or_else(|| format!("the journal of {side} never had {word}: {}", self.said()))
     }
 
     /// The text of the journals of a host.

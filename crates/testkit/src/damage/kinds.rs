@@ -11,105 +11,55 @@ pub struct Kind {
     pub apply: fn(&[u8], &mut Random) -> Vec<u8>,
 }
 
-/// Every kind.
-pub const KINDS: [Kind; 18] = [
-    Kind {
-        name: "digit changed",
-        apply: digit,
-    },
-    Kind {
-        name: "digit of a result changed",
-        apply: digit_of_a_result,
-    },
-    Kind {
-        name: "number made huge",
-        apply: huge,
-    },
-    Kind {
-        name: "line removed",
-        apply: |log, random| of_lines(log, random, |lines, at, _| drop(lines.remove(at))),
-    },
-    Kind {
-        name: "lines swapped",
-        apply: |log, random| of_lines(log, random, |lines, at, other| lines.swap(at, other)),
-    },
-    Kind {
-        name: "line doubled",
-        apply: |log, random| {
-            of_lines(log, random, |lines, at, _| {
-                lines.insert(at, lines[at].clone())
-            })
-        },
-    },
-    Kind {
-        name: "line copied elsewhere",
-        apply: |log, random| {
-            of_lines(log, random, |lines, at, other| {
-                lines.insert(other, lines[at].clone())
-            })
-        },
-    },
-    Kind {
-        name: "result renumbered",
-        apply: renumbered,
-    },
-    Kind {
-        name: "hosts removed",
-        apply: |log, _| without(log, b"{\"event\":\"prepared\""),
-    },
-    Kind {
-        name: "plan doubled",
-        apply: plan_doubled,
-    },
-    Kind {
-        name: "format lowered",
-        apply: |log, _| replaced(log, b"\"format\":5", b"\"format\":3"),
-    },
-    Kind {
-        name: "cut",
-        apply: |log, random| log[..random.below(log.len())].to_vec(),
-    },
-    Kind {
-        name: "bytes missing",
-        apply: |log, random| {
-            let at = random.below(log.len());
-            [
-                &log[..at],
-                &log[(at + 1 + random.below(5000)).min(log.len())..],
-            ]
-            .concat()
-        },
-    },
-    Kind {
-        name: "bit flipped",
-        apply: |log, random| {
-            let mut log = log.to_vec();
-            let at = random.below(log.len());
-            log[at] ^= 1 << random.below(8);
-            log
-        },
-    },
-    Kind {
-        name: "tail spliced",
-        apply: |log, random| {
-            of_lines(log, random, |lines, at, other| {
-                lines.extend_from_within(at.min(other)..)
-            })
-        },
-    },
-    Kind {
-        name: "nested",
-        apply: |log, random| inserted(log, random, &[b'['; 200_000]),
-    },
-    Kind {
-        name: "UTF-8 cut",
-        apply: |log, random| inserted(log, random, b"\xe2\x82"),
-    },
-    Kind {
-        name: "zeros",
-        apply: |log, random| overwritten(log, random, 512),
-    },
-];
+macro_rules! kinds {
+    ($($name:literal: |$log:pat_param, $random:pat_param| $damage:expr;)*) => {
+        /// Every kind.
+        pub const KINDS: &[Kind] = &[$(Kind { name: $name, apply: |$log, $random| $damage }),*];
+    };
+}
+
+kinds! {
+    "digit changed": |log, random| digit_in(log, random, 0..log.len());
+    "digit of a result changed": |log, random| digit_of_a_result(log, random);
+    "number made huge": |log, random| huge(log, random);
+    "line removed": |log, random| of_lines(log, random, |lines, at, _| drop(lines.remove(at)));
+    "lines swapped": |log, random| of_lines(log, random, |lines, at, other| lines.swap(at, other));
+    "line doubled": |log, random| of_lines(log, random, |lines, at, _| lines.insert(at, lines[at].clone()));
+    "line copied elsewhere": |log, random| of_lines(log, random, |lines, at, other| lines.insert(other, lines[at].clone()));
+    "result renumbered": |log, random| renumbered(log, random);
+    "hosts removed": |log, _| of(lines(log).into_iter().filter(|line| !line.starts_with(b"{\"event\":\"prepared\"")));
+    "plan doubled": |log, random| plan_doubled(log, random);
+    "format lowered": |log, _| replaced(log, b"\"format\":5", b"\"format\":3");
+    "cut": |log, random| log[..random.below(log.len())].to_vec();
+    "bytes missing": |log, random| {
+        let at = random.below(log.len());
+        [&log[..at], &log[(at + 1 + random.below(5000)).min(log.len())..]].concat()
+    };
+    "bit flipped": |log, random| changed(log, random, |log, at, random| log[at] ^= 1 << random.below(8));
+    "tail spliced": |log, random| of_lines(log, random, |lines, at, other| lines.extend_from_within(at.min(other)..));
+    "nested": |log, random| inserted(log, random, &[b'['; 200_000]);
+    "UTF-8 cut": |log, random| inserted(log, random, b"\xe2\x82");
+    "zeros": |log, random| changed(log, random, |log, at, _| {
+        let end = (at + 512).min(log.len());
+        log[at..end].fill(0);
+    });
+}
+
+fn of(lines: impl Iterator<Item = Vec<u8>>) -> Vec<u8> {
+    lines.flatten().collect()
+}
+
+/// Changes the bytes from a chosen place on.
+fn changed(
+    log: &[u8],
+    random: &mut Random,
+    change: impl Fn(&mut [u8], usize, &mut Random),
+) -> Vec<u8> {
+    let mut log = log.to_vec();
+    let at = random.below(log.len());
+    change(&mut log, at, random);
+    log
+}
 
 fn lines(log: &[u8]) -> Vec<Vec<u8>> {
     log.split_inclusive(|byte| *byte == b'\n')
@@ -137,10 +87,6 @@ fn digit_in(log: &[u8], random: &mut Random, places: std::ops::Range<usize>) -> 
         log[*at] = b'0' + (log[*at] - b'0' + 1 + random.below(9) as u8) % 10;
     }
     log
-}
-
-fn digit(log: &[u8], random: &mut Random) -> Vec<u8> {
-    digit_in(log, random, 0..log.len())
 }
 
 /// Changes a digit of the counts of a run's receiver or sender.
@@ -185,14 +131,6 @@ fn renumbered(log: &[u8], random: &mut Random) -> Vec<u8> {
     lines.concat()
 }
 
-fn without(log: &[u8], begin: &[u8]) -> Vec<u8> {
-    lines(log)
-        .into_iter()
-        .filter(|line| !line.starts_with(begin))
-        .collect::<Vec<_>>()
-        .concat()
-}
-
 fn plan_doubled(log: &[u8], random: &mut Random) -> Vec<u8> {
     let mut lines = lines(log);
     let plan = lines
@@ -214,12 +152,4 @@ fn replaced(log: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 fn inserted(log: &[u8], random: &mut Random, bytes: &[u8]) -> Vec<u8> {
     let at = random.below(log.len());
     [&log[..at], bytes, &log[at..]].concat()
-}
-
-fn overwritten(log: &[u8], random: &mut Random, length: usize) -> Vec<u8> {
-    let mut log = log.to_vec();
-    let at = random.below(log.len());
-    let end = (at + length).min(log.len());
-    log[at..end].fill(0);
-    log
 }

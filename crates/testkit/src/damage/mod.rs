@@ -6,10 +6,12 @@ mod random;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::process::within;
 
 pub use kinds::{KINDS, Kind};
 pub use random::Random;
@@ -65,9 +67,6 @@ pub struct Bench {
 
 impl Bench {
     /// Reads the log of the execution in this folder, and the program's output for it.
-    ///
-    /// # Errors
-    /// A sentence, when the log cannot be read or the program does not show it.
     pub fn new(program: &Path, folder: &Path, seed: u64) -> Result<Bench, String> {
         let log = folder.join(LOG_NAME);
         let log = std::fs::read(&log).map_err(|error| format!("{}: {error}", log.display()))?;
@@ -85,9 +84,6 @@ impl Bench {
 
     /// Damages the log by this number, and runs the first `commands` of [`COMMANDS`] on it. The
     /// same number is the same damage.
-    ///
-    /// # Errors
-    /// A sentence, when the damaged log cannot be written.
     pub fn damage(&self, number: usize, commands: usize, tally: &mut Tally) -> Result<(), String> {
         let kind = KINDS[number % KINDS.len()];
         let mut random =
@@ -99,17 +95,15 @@ impl Bench {
         let mut fate = 3;
         for (place, words) in COMMANDS.iter().take(commands).enumerate() {
             tally.commands += 1;
-            match run(&self.program, words, folder.path()) {
-                Err(wrong) => tally
-                    .wrong
-                    .push((number, kind.name, wrong, words.join(" "))),
-                Ok(output) if place == 0 => match self.fate(&output) {
-                    Ok(found) => fate = found,
-                    Err(wrong) => tally
-                        .wrong
-                        .push((number, kind.name, wrong, words.join(" "))),
-                },
-                Ok(_) => {}
+            let result = run(&self.program, words, folder.path()).and_then(|output| {
+                if place == 0 {
+                    fate = self.fate(&output)?;
+                }
+                Ok(())
+            });
+            if let Err(wrong) = result {
+                let words = words.join(" ");
+                tally.wrong.push((number, kind.name, wrong, words));
             }
         }
         let counts = tally.kinds.entry(kind.name).or_default();
@@ -179,17 +173,13 @@ fn run(program: &Path, words: &[&str], folder: &Path) -> Result<Output, Wrong> {
     })
 }
 
-fn wait(mut child: std::process::Child) -> Result<ExitStatus, Wrong> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Ok(status),
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
-            _ => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(Wrong::Hang);
-            }
+fn wait(mut child: Child) -> Result<ExitStatus, Wrong> {
+    match within(PATIENCE, || child.try_wait().transpose()) {
+        Some(Ok(status)) => Ok(status),
+        _ => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(Wrong::Hang)
         }
     }
 }
@@ -203,12 +193,8 @@ fn medians(document: &Value) -> BTreeMap<(String, String), String> {
     let mut found = BTreeMap::new();
     for cell in document["cells"].as_array().into_iter().flatten() {
         for (metric, figure) in cell.as_object().into_iter().flatten() {
-            if let Some(median) = figure.get("median") {
-                found.insert(
-                    (cell["levels"].to_string(), metric.clone()),
-                    median.to_string(),
-                );
-            }
+            let key = (cell["levels"].to_string(), metric.clone());
+            found.extend(figure.get("median").map(|median| (key, median.to_string())));
         }
     }
     found

@@ -8,18 +8,15 @@ use serde_json::Value;
 
 use super::draw::Situation;
 use super::factor::Kind;
-use crate::confusion::quota::{Quota, within};
+use crate::confusion::quota::{Quota, inside};
 
 /// Length of the test that is judged, in seconds.
 const JUDGED_SECONDS: &str = "2";
 
 /// What bitcost says of a test.
 pub struct Answer {
-    /// The limiter's name.
     pub limiter: String,
-    /// Its confidence.
     pub confidence: String,
-    /// What it advises.
     pub remedy: String,
     /// Throughput in Mbit/s, or transactions per second.
     pub rate: f64,
@@ -34,9 +31,6 @@ pub struct Measured {
 }
 
 /// Makes the test that is judged, with its log in this folder.
-///
-/// # Errors
-/// When it fails, with its last line.
 pub fn judged(bitcost: &Path, situation: &Situation, log: &Path, is_proved: bool) -> Result<()> {
     std::fs::create_dir_all(log)?;
     let mut words = vec!["-t", JUDGED_SECONDS];
@@ -49,9 +43,6 @@ pub fn judged(bitcost: &Path, situation: &Situation, log: &Path, is_proved: bool
 }
 
 /// What bitcost says of the test with this log.
-///
-/// # Errors
-/// When there is no log, or it cannot be read.
 pub fn answer(bitcost: &Path, situation: &Situation, log: &Path) -> Result<Answer> {
     let mut folders = std::fs::read_dir(log)?;
     let folder = folders.next().context("no log")??.path();
@@ -69,9 +60,6 @@ pub fn answer(bitcost: &Path, situation: &Situation, log: &Path) -> Result<Answe
 }
 
 /// Makes a short run, whose window holds many round trips.
-///
-/// # Errors
-/// When it fails, with its last line.
 pub fn short(bitcost: &Path, situation: &Situation) -> Result<Measured> {
     let round_trip = 2e-6 * situation.value(Kind::Delay).unwrap_or(0.0);
     let is_lossy = situation.value(Kind::Loss).is_some();
@@ -97,7 +85,7 @@ fn test(bitcost: &Path, situation: &Situation, words: &[&str]) -> Result<Value> 
         .map(|percent| Quota::new(percent as u32));
     let quota = quota.transpose()?;
     let mut command = match &quota {
-        Some(quota) => within(&quota.group, bitcost),
+        Some(quota) => inside(&quota.group, bitcost),
         None => Command::new(bitcost),
     };
     command

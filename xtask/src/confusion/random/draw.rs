@@ -5,7 +5,6 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 use super::factor::{DRAWN, Factor, Kind};
 
-/// A situation.
 #[derive(Clone, Debug)]
 pub struct Situation {
     /// The workload's verb: `tcp`, `udp` or `rr`.
@@ -99,7 +98,6 @@ impl Draw {
         (low.ln() + self.unit() * (high / low).ln()).exp()
     }
 
-    /// The next situation.
     pub fn next(&mut self) -> Situation {
         let workload = match self.unit() {
             part if part < 0.65 => "tcp",
@@ -113,8 +111,13 @@ impl Draw {
         };
         let mut factors = Vec::new();
         for kind in DRAWN {
-            let drawn = self.is(probability(kind, workload, lab.is_some()));
-            let value = self.value(kind, workload);
+            let (probability, low, high) = spread(kind, workload, lab.is_some(), self.able_bps);
+            let drawn = self.is(probability);
+            let value = self.between(low, high);
+            let value = match kind {
+                Kind::Rate | Kind::Delay | Kind::Loss => value,
+                _ => value.round(),
+            };
             if drawn {
                 factors.push(Factor { kind, value });
             }
@@ -135,46 +138,36 @@ impl Draw {
             options,
         }
     }
-
-    fn value(&mut self, kind: Kind, workload: &str) -> f64 {
-        let able = self.able_bps;
-        match kind {
-            Kind::Rate => self.between(20e6, 1.5 * able),
-            Kind::Delay => self.between(100.0, 30_000.0),
-            Kind::Loss => self.between(0.01, 3.0),
-            Kind::Queue => self.between(10.0, 2000.0).round(),
-            Kind::ReceiveBuffer => self.between(8e3, 2e6).round(),
-            Kind::SendBuffer => self.between(8e3, 2e6).round(),
-            Kind::MessageSize if workload == "udp" => self.between(64.0, 8192.0).round(),
-            Kind::MessageSize => self.between(64.0, 262_144.0).round(),
-            Kind::ApplicationRate => self.between(10e6, able).round(),
-            Kind::SendWork | Kind::ReceiveWork => self.between(100.0, 50_000.0).round(),
-            Kind::Flows => self.between(2.0, 8.0).round(),
-            Kind::Stress => self.between(20.0, 100.0).round(),
-            Kind::Quota => self.between(20.0, 200.0).round(),
-            Kind::SenderCpu | Kind::ReceiverCpu | Kind::WakeUps => 0.0,
-        }
-    }
 }
 
-/// How probable a kind is in a situation.
-fn probability(kind: Kind, workload: &str, is_embedded: bool) -> f64 {
-    let is_stream = workload != "rr";
-    match kind {
-        _ if kind.is_of_link() && is_embedded => 0.0,
-        Kind::Rate => 0.7,
-        Kind::Delay => 0.6,
-        Kind::Loss => 0.25,
-        Kind::Queue => 0.3,
-        Kind::ReceiveBuffer => 0.3,
-        Kind::ReceiveWork => 0.2,
-        Kind::SendWork if is_stream => 0.2,
-        Kind::Stress => 0.15,
-        Kind::Quota => 0.08,
-        Kind::MessageSize if is_stream => 0.5,
-        Kind::ApplicationRate if is_stream => 0.25,
-        Kind::Flows if is_stream => 0.2,
-        Kind::SendBuffer if workload == "tcp" => 0.2,
-        _ => 0.0,
-    }
+/// How probable a kind is in a situation, and the least and the greatest value.
+fn spread(kind: Kind, workload: &str, is_embedded: bool, able_bps: f64) -> (f64, f64, f64) {
+    let (probability, low, high) = match kind {
+        Kind::Rate => (0.7, 20e6, 1.5 * able_bps),
+        Kind::Delay => (0.6, 100.0, 30_000.0),
+        Kind::Loss => (0.25, 0.01, 3.0),
+        Kind::Queue => (0.3, 10.0, 2000.0),
+        Kind::ReceiveBuffer => (0.3, 8e3, 2e6),
+        Kind::SendBuffer => (0.2, 8e3, 2e6),
+        Kind::MessageSize if workload == "udp" => (0.5, 64.0, 8192.0),
+        Kind::MessageSize => (0.5, 64.0, 262_144.0),
+        Kind::ApplicationRate => (0.25, 10e6, able_bps),
+        Kind::SendWork | Kind::ReceiveWork => (0.2, 100.0, 50_000.0),
+        Kind::Flows => (0.2, 2.0, 8.0),
+        Kind::Stress => (0.15, 20.0, 100.0),
+        Kind::Quota => (0.08, 20.0, 200.0),
+        Kind::SenderCpu | Kind::ReceiverCpu | Kind::WakeUps => (0.0, 1.0, 1.0),
+    };
+    let of_streams = [
+        Kind::SendWork,
+        Kind::MessageSize,
+        Kind::ApplicationRate,
+        Kind::Flows,
+    ];
+    let is_possible = match kind {
+        Kind::SendBuffer => workload == "tcp",
+        _ if kind.is_of_link() => !is_embedded,
+        _ => workload != "rr" || !of_streams.contains(&kind),
+    };
+    (if is_possible { probability } else { 0.0 }, low, high)
 }

@@ -27,7 +27,6 @@ pub enum Kind {
     SendWork,
     /// Work for each message at the receiver, in ns.
     ReceiveWork,
-    /// Flows.
     Flows,
     /// Load of another program, in per cent of a CPU.
     Stress,
@@ -114,7 +113,6 @@ impl Kind {
 /// A kind with its value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factor {
-    /// What.
     pub kind: Kind,
     /// How much, in the kind's unit.
     pub value: f64,

@@ -4,15 +4,16 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::truth::Truth;
 
+const FILE: &str = "found.jsonl";
+
 /// The first line: what is drawn depends on these.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Series {
-    /// The seed.
     pub seed: u64,
     /// What a stream over the embedded wire reaches on this machine, in Mbit/s.
     pub able_mbps: f64,
@@ -33,7 +34,6 @@ pub struct Found {
     pub seconds: f64,
 }
 
-/// A folder.
 pub struct Kept {
     folder: PathBuf,
     /// What it was begun with.
@@ -44,40 +44,29 @@ pub struct Kept {
 
 impl Kept {
     /// The folder's series, which `begin` begins where there is none.
-    ///
-    /// # Errors
-    /// When it cannot be read or written, or has another seed.
     pub fn open(folder: &Path, seed: u64, begin: impl FnOnce() -> Result<Series>) -> Result<Kept> {
         std::fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
-        let mut kept = Kept {
-            folder: folder.to_owned(),
-            series: Series {
-                seed,
-                able_mbps: 0.0,
-            },
-            found: Vec::new(),
-        };
-        let path = kept.path();
-        if !path.exists() {
-            kept.series = begin()?;
-            kept.append(&kept.series)?;
-            return Ok(kept);
-        }
-        let text = std::fs::read_to_string(&path)?;
+        let path = folder.join(FILE);
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
         let mut lines = text.lines();
-        kept.series = serde_json::from_str(lines.next().unwrap_or_default())
-            .with_context(|| format!("{} does not begin with a series", path.display()))?;
-        if kept.series.seed != seed {
-            bail!("{} has seed {}", folder.display(), kept.series.seed);
-        }
+        let series: Series = match lines.next() {
+            Some(line) => serde_json::from_str(line)
+                .with_context(|| format!("{} does not begin with a series", path.display()))?,
+            None => {
+                let series = begin()?;
+                append(&path, &series)?;
+                series
+            }
+        };
+        let kept = series.seed;
+        ensure!(kept == seed, "{} has seed {kept}", folder.display());
         // A line without its end is of a run that was killed.
         let whole = |line: &str| serde_json::from_str(line).ok();
-        kept.found = lines.filter_map(whole).collect();
-        Ok(kept)
-    }
-
-    fn path(&self) -> PathBuf {
-        self.folder.join("found.jsonl")
+        Ok(Kept {
+            folder: folder.to_owned(),
+            series,
+            found: lines.filter_map(whole).collect(),
+        })
     }
 
     /// The folder for the log of a situation.
@@ -87,16 +76,15 @@ impl Kept {
 
     /// Adds what was found.
     pub fn add(&mut self, found: Found) -> Result<()> {
-        self.append(&found)?;
+        append(&self.folder.join(FILE), &found)?;
         self.found.push(found);
         Ok(())
     }
+}
 
-    fn append(&self, line: &impl Serialize) -> Result<()> {
-        let path = self.path();
-        let mut options = std::fs::OpenOptions::new();
-        let mut file = options.create(true).append(true).open(&path)?;
-        writeln!(file, "{}", serde_json::to_string(line)?)
-            .with_context(|| format!("write {}", path.display()))
-    }
+fn append(path: &Path, line: &impl Serialize) -> Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.create(true).append(true).open(path)?;
+    writeln!(file, "{}", serde_json::to_string(line)?)
+        .with_context(|| format!("write {}", path.display()))
 }

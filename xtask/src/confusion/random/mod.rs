@@ -55,10 +55,6 @@ impl Random {
 }
 
 /// Draws situations, judges what bitcost says of each, and prints a table by confidence.
-///
-/// # Errors
-/// When this machine's rate cannot be measured, or the folder cannot be used. A situation that cannot
-/// be run is named and left out.
 pub fn run(bitcost: &Path, arguments: &Random) -> Result<()> {
     let began = Instant::now();
     let within = arguments.within.map(Duration::from_secs);

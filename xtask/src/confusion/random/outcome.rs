@@ -59,15 +59,12 @@ impl Table {
         }
         // A verdict that is judged again may advise something else than what was tried.
         let given = remedy::made(situation, &answer.remedy);
-        let advice = truth.responses.iter().filter(|made| {
+        let mut advice = truth.responses.iter().filter(|made| {
             made.kind.is_none() && given.iter().any(|(words, _)| *words == made.words)
         });
-        let (advised, lowering): (Vec<_>, Vec<_>) = (
-            advice.clone().collect(),
-            advice.filter(|made| made.lowers(truth.noise)).collect(),
-        );
-        self.advised += u32::from(!advised.is_empty());
-        self.lowering += u32::from(!lowering.is_empty());
+        let is_lower = advice.clone().any(|made| made.lowers(truth.noise));
+        self.advised += u32::from(advice.next().is_some());
+        self.lowering += u32::from(is_lower);
         let word = match outcome {
             Outcome::Open => "open",
             _ if is_unknown => "unknown",
@@ -82,27 +79,18 @@ impl Table {
                 Decision::Refused => "!",
             };
             let gain = response.mean().map_or(0.0, |mean| 100.0 * mean.exp_m1());
-            format!(
-                "{}{mark} {gain:+.0} %",
-                response.kind.map_or_else(
-                    || format!("[{}]", response.words),
-                    |kind| format!("{kind:?} x{:.2}", response.ratio)
-                )
-            )
+            let change = match response.kind {
+                Some(kind) => format!("{kind:?} x{:.2}", response.ratio),
+                None => format!("[{}]", response.words),
+            };
+            format!("{change}{mark} {gain:+.0} %")
         };
-        let tried = truth
-            .responses
-            .iter()
-            .filter(|made| !made.logs.is_empty())
-            .map(of);
+        let tried = truth.responses.iter().filter(|made| !made.logs.is_empty());
+        let tried = tried.map(of).collect::<Vec<_>>().join(", ");
+        let (noise, seconds) = (100.0 * truth.noise, found.seconds);
         format!(
-            "{head}\n  {word} {} ({}), {:.1}: {} (noise {:.0} %, {:.0} s)",
-            answer.limiter,
-            answer.confidence,
-            answer.rate,
-            tried.collect::<Vec<_>>().join(", "),
-            100.0 * truth.noise,
-            found.seconds
+            "{head}\n  {word} {} ({}), {:.1}: {tried} (noise {noise:.0} %, {seconds:.0} s)",
+            answer.limiter, answer.confidence, answer.rate
         )
     }
 

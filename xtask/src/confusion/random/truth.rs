@@ -37,9 +37,7 @@ const MOST_WORK_NS: f64 = 1e6;
 /// What a change shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Decision {
-    /// The rate follows.
     Follows,
-    /// It does not.
     DoesNot,
     /// The runs differ too much to tell.
     Open,
@@ -58,7 +56,6 @@ pub struct Response {
     pub ratio: f64,
     /// The logarithm of the rate with the change ÷ that without it, of each pair of runs.
     pub logs: Vec<f64>,
-    /// What that shows.
     pub decision: Decision,
 }
 
@@ -110,7 +107,6 @@ impl Response {
 /// What was found of a situation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Truth {
-    /// Every change.
     pub responses: Vec<Response>,
     /// The rates of unchanged runs.
     pub unchanged: Vec<f64>,
@@ -120,9 +116,6 @@ pub struct Truth {
 
 /// Changes what the verdict names, and what it advises; where the rate does not follow what is named, each
 /// other factor, and each end's CPU time.
-///
-/// # Errors
-/// When an unchanged run fails; when the unchanged runs differ too much, or differ from the judged test.
 pub fn truth(bitcost: &Path, situation: &Situation, answer: &Answer) -> Result<Truth> {
     let first = short(bitcost, situation)?;
     let judged = answer.rate;

@@ -1,15 +1,14 @@
 //! bitcost as a user of the machine starts it, and the traces that it leaves.
 
-use std::io::{BufRead, BufReader, Read};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
-use std::thread::{self, JoinHandle};
+use std::process::{Child, Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// The ordinary user.
 const USER: u32 = 1000;
 
 /// A command of the ordinary user, in a separate folder.
@@ -27,11 +26,8 @@ pub fn user(program: &str) -> Command {
 /// The output of a command of bitcost, and its exit code.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Its exit code.
     pub code: Option<i32>,
-    /// Its standard output.
     pub out: String,
-    /// Its standard error.
     pub err: String,
 }
 
@@ -47,9 +43,6 @@ impl Outcome {
     }
 
     /// The JSON document that it printed.
-    ///
-    /// # Errors
-    /// When it did not end with 0 or 1, or printed none.
     pub fn json(&self) -> Result<Value> {
         if ![Some(0), Some(1)].contains(&self.code) {
             bail!("it ended with {:?}: {}", self.code, self.err.trim());
@@ -84,50 +77,29 @@ pub fn outcome(command: &mut Command) -> Result<Outcome> {
 }
 
 /// A lab that the ordinary user keeps running; it is stopped when this is dropped.
-pub struct StandingLab {
-    child: Child,
-    notes: Option<JoinHandle<String>>,
-}
+pub struct StandingLab(Child);
 
 /// The line that `lab up` prints last.
 const LAST_LINE: &str = "down:";
+/// What it prints on standard error.
+const NOTES: &str = "/tmp/lab.txt";
 
 impl StandingLab {
     /// Starts a lab from the text of a lab file, with more words for `lab up`.
-    ///
-    /// # Errors
-    /// When it does not start; with its output.
     pub fn up(file: &str, words: &[&str]) -> Result<StandingLab> {
         let path = lab_file(file)?;
         let mut command = user("bitcost");
-        command
-            .args(["lab", "up", &path])
-            .args(words)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn()?;
-        let mut lines = BufReader::new(child.stdout.take().context("no output")?).lines();
-        let notes = child
-            .stderr
-            .take()
-            .map(|stderr| thread::spawn(move || text(stderr)));
-        let mut lab = StandingLab { child, notes };
+        command.args(["lab", "up", &path]).args(words);
+        command.stdout(Stdio::piped()).stderr(File::create(NOTES)?);
+        let mut lab = StandingLab(command.spawn()?);
+        let mut lines = BufReader::new(lab.0.stdout.take().context("no output")?).lines();
         if lines.any(|line| line.is_ok_and(|line| line.starts_with(LAST_LINE))) {
             return Ok(lab);
         }
-        bail!(
-            "the lab did not come up: {}",
-            lab.notes
-                .take()
-                .and_then(|notes| notes.join().ok())
-                .unwrap_or_default()
-        );
+        bail!("the lab did not come up: {}", lab.down());
     }
 
     /// Runs a program in a node.
-    ///
-    /// # Errors
-    /// When it fails; with its output.
     pub fn exec(&self, node: &str, words: &[&str]) -> Result<String> {
         let mut all = vec!["lab", "exec", node, "--"];
         all.extend(words);
@@ -143,30 +115,17 @@ impl StandingLab {
     }
 
     /// Stops it and returns its output except the drawing.
-    pub fn down(mut self) -> String {
-        self.end();
-        self.notes
-            .take()
-            .and_then(|notes| notes.join().ok())
-            .unwrap_or_default()
-    }
-
-    fn end(&mut self) {
-        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
-        let _ = self.child.wait();
+    pub fn down(self) -> String {
+        drop(self);
+        std::fs::read_to_string(NOTES).unwrap_or_default()
     }
 }
 
 impl Drop for StandingLab {
     fn drop(&mut self) {
-        self.end();
+        let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
+        let _ = self.0.wait();
     }
-}
-
-fn text(mut stderr: ChildStderr) -> String {
-    let mut bytes = Vec::new();
-    let _ = stderr.read_to_end(&mut bytes);
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Writes a lab file with this text, which everybody can read.

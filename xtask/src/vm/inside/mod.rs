@@ -1,40 +1,111 @@
-//! The part that runs in a machine: its first process and the checks.
+//! The part that runs in a machine: its first process, which mounts what programs expect, starts the checks, reaps processes, and
+//! powers off; and the checks.
 
 mod checks;
-mod cost;
 mod guest;
-mod init;
 mod pair;
 mod port;
-mod wanted;
 
-use std::process::ExitCode;
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
 
 use anyhow::Result;
-pub use wanted::{ROLE, Role, WANTED, Wanted};
+use rustix::mount::{MountFlags, mount};
+use rustix::process::{WaitOptions, wait};
+use rustix::system::{RebootCommand, reboot, sethostname};
+
+pub use port::{ROLE, Role, WANTED, Wanted};
+
+/// The name under which the first process starts the checks.
+const CHECKS: &str = "vm-checks";
 
 /// The function of this process if it runs in a machine; `None` elsewhere.
 pub fn role() -> Option<fn() -> ExitCode> {
     let name = std::env::args_os().next()?;
-    let name = std::path::Path::new(&name)
-        .file_name()?
-        .to_str()?
-        .to_owned();
-    match name.as_str() {
-        wanted::CHECKS => Some(|| worked(checks::work())),
-        wanted::PAIR => Some(|| worked(pair::work())),
-        wanted::COST => Some(|| worked(cost::work())),
-        _ if std::process::id() == 1 => Some(init::main),
-        _ => None,
+    let name = std::path::Path::new(&name).file_name()?.to_owned();
+    if name == CHECKS {
+        return Some(|| {
+            let outcome = match Role::here() {
+                Role::Alone => checks::work(),
+                _ => pair::work(),
+            };
+            outcome.map_or_else(
+                |error| {
+                    eprintln!("checks: {error:#}");
+                    ExitCode::FAILURE
+                },
+                |()| ExitCode::SUCCESS,
+            )
+        });
     }
+    (std::process::id() == 1).then_some(first_process as fn() -> ExitCode)
 }
 
-fn worked(outcome: Result<()>) -> ExitCode {
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("checks: {error:#}");
-            ExitCode::FAILURE
+/// The mounts, with their places and options.
+const MOUNTS: [(&str, &str, &str); 4] = [
+    ("proc", "/proc", ""),
+    ("sysfs", "/sys", ""),
+    ("devtmpfs", "/dev", ""),
+    ("tmpfs", "/tmp", "mode=1777"),
+];
+
+/// Does not return: the machine powers off.
+fn first_process() -> ExitCode {
+    if let Err(error) = until_checked() {
+        eprintln!("init: {error:#}");
+    }
+    rustix::fs::sync();
+    let outcome = reboot(RebootCommand::PowerOff);
+    eprintln!("init: cannot switch off: {outcome:?}");
+    ExitCode::FAILURE
+}
+
+fn until_checked() -> Result<()> {
+    for (kind, place, options) in MOUNTS {
+        let options = CString::new(options)?;
+        mount(
+            kind,
+            place,
+            kind,
+            MountFlags::empty(),
+            Some(options.as_c_str()),
+        )?;
+    }
+    fs::write("/proc/sys/kernel/printk", "4")?;
+    let role = Role::here();
+    sethostname(role.name().as_bytes())?;
+    if role != Role::Alone {
+        pair::set_up(role, program)?;
+    }
+    let mut checks = match role {
+        // It ends when the other machine orders the kernel to power off.
+        Role::Far => {
+            let mut sleep = program("/bin/sleep", "sleep");
+            sleep.arg("infinity");
+            sleep
+        }
+        _ => program("/proc/self/exe", CHECKS),
+    };
+    let child = checks.env(ROLE, role.name()).spawn()?;
+    // A process that loses its parent becomes a child of this process.
+    while let Some((pid, _)) = wait(WaitOptions::empty())? {
+        if pid.as_raw_nonzero().get().unsigned_abs() == child.id() {
+            break;
         }
     }
+    Ok(())
+}
+
+/// A program with the environment of the machine, under this name.
+fn program(path: &str, name: &str) -> Command {
+    let mut command = Command::new(path);
+    command
+        .arg0(name)
+        .env_clear()
+        .env("PATH", "/bin:/sbin")
+        .env("HOME", "/root")
+        .env("RUST_BACKTRACE", "1");
+    command
 }

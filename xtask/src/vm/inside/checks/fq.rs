@@ -10,61 +10,49 @@ use crate::vm::inside::port::Found;
 /// wakes when half of its buffer is free, 46 datagrams of 2500.
 const TOLERANCE_PCT: f64 = 2.0;
 
-/// The value in effect of the setting with this name at the sender.
-fn in_effect<'a>(run: &'a Value, name: &str) -> Option<&'a str> {
-    let all = run["records"][0]["sender"]["in_effect"].as_array()?;
-    all.iter().find(|row| row["name"] == name)?["actual"].as_str()
-}
-
-fn check(run: &Value, wanted: &[(&str, &str)]) -> Result<()> {
+/// A run of a second with this root qdisc at the sender, whose values in effect must be these.
+fn run(words: &str, qdisc: &str, wanted: &[(&str, &str)]) -> Result<Value> {
+    let mut all: Vec<&str> = words.split(' ').collect();
+    all.extend(["--topology", "pair", "-t", "1s", "--json", "--samples"]);
+    all.extend(["--qdisc", qdisc]);
+    let run = bitcost(&all)?.json()?;
+    let sender = &run["records"][0]["sender"];
     for (name, value) in wanted {
-        let actual = in_effect(run, name);
+        let mut rows = sender["in_effect"].as_array().into_iter().flatten();
+        let actual = rows.find(|row| row["name"] == *name);
+        let actual = actual.and_then(|row| row["actual"].as_str());
         ensure!(
             actual == Some(value),
             "{name} was asked to be {value} and is {actual:?}"
         );
     }
-    let queues = run["records"][0]["sender"]["samples"][0]["queues"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
+    let queues = &sender["samples"][0]["queues"];
+    let mut kinds = queues.as_array().into_iter().flatten();
     ensure!(
-        queues.iter().any(|queue| queue["kind"] == "fq"),
-        "the sender's samples have no fq: {queues:?}"
+        kinds.any(|queue| queue["kind"] == "fq"),
+        "the sender's samples have no fq: {queues}"
     );
-    Ok(())
+    Ok(run)
+}
+
+/// The median of a metric of the only cell.
+fn median(run: &Value, name: &str) -> f64 {
+    let median = run["cells"][0][name]["median"].as_f64();
+    median.unwrap_or(f64::NAN)
 }
 
 /// Sends datagrams of 1000 bytes for a second at this rate; returns the difference in per cent, if
 /// none was lost.
 fn paced(rate: &str) -> Result<f64> {
-    let words = [
-        "--topology",
-        "pair",
-        "-l",
-        "1000",
-        "-b",
-        rate,
-        "-t",
-        "1s",
-        "--qdisc",
-        "sender: fq",
-        "--json",
-        "--samples",
-    ];
-    let run = bitcost(&[&["test", "udp"][..], &words].concat())?.json()?;
-    check(&run, &[("qdisc.kind", "fq")])?;
-    let lost = run["cells"][0]["loss_pct"]["median"]
-        .as_f64()
-        .unwrap_or(f64::NAN);
+    let words = format!("test udp -l 1000 -b {rate}");
+    let run = run(&words, "sender: fq", &[("qdisc.kind", "fq")])?;
+    let lost = median(&run, "loss_pct");
     ensure!(lost == 0.0, "{lost} % were lost at {rate}");
     ensure!(
         run["records"][0]["sender"]["flows"][0]["pacing"].is_null(),
         "the sender paced itself, by sleeping"
     );
-    Ok(run["cells"][0]["rate_error_pct"]["median"]
-        .as_f64()
-        .unwrap_or(f64::NAN))
+    Ok(median(&run, "rate_error_pct"))
 }
 
 pub(super) fn datagrams() -> Result<Found> {
@@ -78,25 +66,18 @@ pub(super) fn datagrams() -> Result<Found> {
 }
 
 pub(super) fn stream() -> Result<Found> {
-    let words = "--topology pair -b 20M -t 1s --pacing kernel --json --samples --qdisc";
-    let words: Vec<&str> = words
-        .split(' ')
-        .chain(["sender: fq limit_packets 500"])
-        .collect();
-    let run = bitcost(&[&["test", "tcp"][..], &words].concat())?.json()?;
-    check(
-        &run,
+    let run = run(
+        "test tcp -b 20M --pacing kernel",
+        "sender: fq limit_packets 500",
         &[("qdisc.kind", "fq"), ("qdisc.limit_packets", "500")],
     )?;
-    let paced = run["records"][0]["sender"]["flows"][0]["tcp_info"]["pacing_rate_bytes_per_second"]
-        .as_u64();
+    let info = &run["records"][0]["sender"]["flows"][0]["tcp_info"];
+    let paced = info["pacing_rate_bytes_per_second"].as_u64();
     ensure!(
         paced == Some(2_500_000),
         "the socket is paced at {paced:?} bytes/s"
     );
-    let mbps = run["cells"][0]["throughput_mbps"]["median"]
-        .as_f64()
-        .unwrap_or(f64::NAN);
+    let mbps = median(&run, "throughput_mbps");
     // The kernel counts headers too: a segment is at least 1448 of 1514 bytes.
     ensure!((18.5..=21.0).contains(&mbps), "{mbps:.2} Mbit/s arrived");
     Ok(Found::Holds(format!(

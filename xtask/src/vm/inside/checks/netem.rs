@@ -32,9 +32,6 @@ pub fn two_hosts(egress: &str) -> String {
 }
 
 /// The least round trip of `count` requests, in milliseconds.
-///
-/// # Errors
-/// When none is answered.
 pub fn least_rtt_ms(lab: &StandingLab, count: u32) -> Result<f64> {
     let count = count.to_string();
     let words = ["bitcost", ECHO_VERB, "10.0.0.2", &count, "20", "1000"];

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use bitcost_testkit::process::within;
 
 use super::netem::{least_rtt_ms, two_hosts};
 use crate::vm::inside::guest::{StandingLab, bitcost};
@@ -62,9 +62,8 @@ fn traces() -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// The number of checks whether all traces are gone, and the time between two of them.
-const LOOKS: u32 = 100;
-const PAUSE: Duration = Duration::from_millis(20);
+/// When all traces must be gone.
+const GONE: Duration = Duration::from_secs(2);
 
 pub(super) fn gone() -> Result<Found> {
     let before = traces()?;
@@ -76,14 +75,12 @@ pub(super) fn gone() -> Result<Found> {
         during.len() > before.len(),
         "no trace of a running lab: {during:?}"
     );
-    let is_gone = || traces().is_ok_and(|now| now == before);
-    let all_gone = (0..LOOKS).any(|_| {
-        is_gone() || {
-            thread::sleep(PAUSE);
-            false
-        }
-    });
-    ensure!(all_gone, "before: {before:?}; after: {:?}", traces()?);
+    let is_gone = || traces().is_ok_and(|now| now == before).then_some(());
+    ensure!(
+        within(GONE, is_gone).is_some(),
+        "before: {before:?}; after: {:?}",
+        traces()?
+    );
     Ok(Found::Holds(format!(
         "5 ms requested, {rtt:.3} ms measured; {} traces while it stood, none after it",
         during.len() - before.len()

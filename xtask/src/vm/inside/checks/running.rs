@@ -14,46 +14,29 @@ const NODE: &str = "s1";
 
 /// What is set, one after the other: the words, the parts of tc's text that must be there and must
 /// not be there, and the least round trip in milliseconds.
-const STEPS: [Step; 4] = [
-    Step {
-        words: &["delay=20ms", "rate=1G", "loss=0.1%"],
-        present: &["netem", "delay 20ms", "loss 0.1%", "rate 1Gbit"],
-        absent: &[],
-        rtt_ms: 20.0,
-    },
-    Step {
-        words: &["delay=5ms", "queue_limit=777 packets"],
-        present: &["netem", "limit 777", "delay 5ms", "loss 0.1%", "rate 1Gbit"],
-        absent: &[],
-        rtt_ms: 5.0,
-    },
-    Step {
-        words: &["loss=0"],
-        present: &["netem", "delay 5ms", "rate 1Gbit"],
-        absent: &["loss"],
-        rtt_ms: 5.0,
-    },
-    Step {
-        words: &["clear"],
-        present: &[],
-        absent: &["netem", "delay", "loss", "rate"],
-        rtt_ms: 0.0,
-    },
+const STEPS: [(&str, &str, &str, f64); 4] = [
+    (
+        "delay=20ms|rate=1G|loss=0.1%",
+        "netem|delay 20ms|loss 0.1%|rate 1Gbit",
+        "",
+        20.0,
+    ),
+    (
+        "delay=5ms|queue_limit=777 packets",
+        "netem|limit 777|delay 5ms|loss 0.1%|rate 1Gbit",
+        "",
+        5.0,
+    ),
+    ("loss=0", "netem|delay 5ms|rate 1Gbit", "loss", 5.0),
+    ("clear", "", "netem|delay|loss|rate", 0.0),
 ];
-
-struct Step {
-    words: &'static [&'static str],
-    present: &'static [&'static str],
-    absent: &'static [&'static str],
-    rtt_ms: f64,
-}
 
 /// Sets, changes and removes netem in a running lab without a delay.
 pub(super) fn changed() -> Result<Found> {
     let preset = bitcost(&["lab", "presets", "lab15"])?;
     let lab = StandingLab::up(&preset.out, &["--bare", "--name", LAB])?;
     let mut seen = Vec::new();
-    for step in &STEPS {
+    for step in STEPS {
         seen.push(made(&lab, step)?);
     }
     refused(&lab)?;
@@ -66,36 +49,37 @@ pub(super) fn changed() -> Result<Found> {
 }
 
 /// Makes a step and compares what it prints, what tc reads and what ping measures with it.
-fn made(lab: &StandingLab, step: &Step) -> Result<String> {
-    let text = step.words.join(" ");
-    let words = [&["lab", "set", LAB, DEVICE], step.words].concat();
+fn made(
+    lab: &StandingLab,
+    (step, present, absent, rtt_ms): (&str, &'static str, &'static str, f64),
+) -> Result<String> {
+    let words: Vec<&str> = ["lab", "set", LAB, DEVICE]
+        .into_iter()
+        .chain(step.split('|'))
+        .collect();
     let outcome = bitcost(&words)?;
     ensure!(
-        outcome.code == Some(0),
-        "{text}: {:?}: {}",
+        outcome.code == Some(0) && outcome.out.starts_with(&format!("{DEVICE}: ")),
+        "{step}: {:?}: it does not print the device as it now is: {} {}",
         outcome.code,
+        outcome.out,
         outcome.err.trim()
     );
-    ensure!(
-        outcome.out.starts_with(&format!("{DEVICE}: ")),
-        "{text}: it does not print the device as it now is: {}",
-        outcome.out
-    );
     let shown = tc(lab)?;
-    if let Some(missing) = step.present.iter().find(|part| !shown.contains(**part)) {
-        bail!("{text}: \"{missing}\" is not in what tc shows: {shown}");
+    let parts = |text: &'static str| text.split('|').filter(|part| !part.is_empty());
+    if let Some(missing) = parts(present).find(|part| !shown.contains(part)) {
+        bail!("{step}: \"{missing}\" is not in what tc shows: {shown}");
     }
-    if let Some(left) = step.absent.iter().find(|part| shown.contains(**part)) {
-        bail!("{text}: \"{left}\" is still in what tc shows: {shown}");
+    if let Some(left) = parts(absent).find(|part| shown.contains(part)) {
+        bail!("{step}: \"{left}\" is still in what tc shows: {shown}");
     }
     // The very first request waits until the address is resolved, over the same delay.
     let rtt = least_rtt_ms(lab, 10)?;
     ensure!(
-        (step.rtt_ms..step.rtt_ms + RTT_SLACK_MS).contains(&rtt),
-        "{text}: {} ms were asked for, the least round trip is {rtt:.3} ms",
-        step.rtt_ms
+        (rtt_ms..rtt_ms + RTT_SLACK_MS).contains(&rtt),
+        "{step}: {rtt_ms} ms were asked for, the least round trip is {rtt:.3} ms"
     );
-    Ok(format!("{text}: {rtt:.3} ms"))
+    Ok(format!("{step}: {rtt:.3} ms"))
 }
 
 /// A value that netem cannot have is refused, and changes nothing.

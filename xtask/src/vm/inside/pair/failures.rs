@@ -7,8 +7,7 @@ use anyhow::{Result, ensure};
 
 use super::hosts::{forget_far, sh, wait_for_far};
 use super::tested::{OVER_SSH, Run, started};
-use crate::vm::inside::port::{Found, Port};
-use crate::vm::inside::wanted::Role;
+use crate::vm::inside::port::{Found, Port, Role};
 use crate::vm::report::{Ask, Line};
 
 /// How long a test of a second may take to end after its link was cut: the run's time, the lease,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::vm::inside::wanted::Role;
+use crate::vm::inside::port::Role;
 
 /// The interface for ssh, and that for the data.
 pub const SSH_DEVICE: &str = "eth0";
@@ -22,9 +22,6 @@ const DRIVERS: [&str; 2] = ["virtio_pci", "virtio_net"];
 const BOOTS: Duration = Duration::from_secs(180);
 
 /// Gives a machine its addresses, and has sshd serve it. `program` is a command by path and name.
-///
-/// # Errors
-/// When an interface is missing or a program fails.
 pub fn set_up(role: Role, program: impl Fn(&str, &str) -> Command) -> Result<()> {
     for driver in DRIVERS {
         // One that is built into the kernel has no module; if it is missing, so is the interface.
@@ -53,9 +50,6 @@ pub fn set_up(role: Role, program: impl Fn(&str, &str) -> Command) -> Result<()>
 }
 
 /// Waits until ssh reaches the far host.
-///
-/// # Errors
-/// When it does not in time; with what ssh says.
 pub fn wait_for_far() -> Result<()> {
     let end = Instant::now() + BOOTS;
     loop {
@@ -69,29 +63,19 @@ pub fn wait_for_far() -> Result<()> {
 
 /// A command that a shell on a host runs. Those at the far host share a connection.
 pub fn command(role: Role, script: &str) -> Command {
-    let words: &[&str] = if role == Role::Far {
-        &[
-            "ssh",
-            "-oControlMaster=auto",
-            "-oControlPath=/tmp/far",
-            "-oControlPersist=yes",
-            "-oConnectTimeout=5",
-            "-oServerAliveInterval=5",
-            "far",
-        ]
-    } else {
-        &["sh", "-c"]
-    };
-    let mut command = Command::new(words[0]);
-    command.args(&words[1..]);
+    let mut words = match role {
+        Role::Far => "ssh -oControlMaster=auto -oControlPath=/tmp/far -oControlPersist=yes -oConnectTimeout=5 \
+            -oServerAliveInterval=5 far",
+        _ => "sh -c",
+    }
+    .split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
     command.arg(script).stdin(Stdio::null());
     command
 }
 
 /// What a script prints on a host.
-///
-/// # Errors
-/// When it fails; with what it said.
 pub fn sh(role: Role, script: &str) -> Result<String> {
     let output = command(role, script).output()?;
     if !output.status.success() {
@@ -106,9 +90,6 @@ pub fn sh(role: Role, script: &str) -> Result<String> {
 }
 
 /// The kernel's release, as `uname -r` prints it.
-///
-/// # Errors
-/// When the host is not reached.
 pub fn kernel(role: Role) -> Result<String> {
     Ok(sh(role, "uname -r")?.trim().to_owned())
 }
@@ -126,9 +107,6 @@ pub fn near(program: &str, words: &[&str]) -> Command {
 }
 
 /// What the near host's interface for the data counted, such as `tx_packets`.
-///
-/// # Errors
-/// When the interface is missing.
 pub fn counted(name: &str) -> Result<u64> {
     let path = format!("/sys/class/net/{DATA_DEVICE}/statistics/{name}");
     let text = fs::read_to_string(&path).with_context(|| path.clone())?;
@@ -136,9 +114,6 @@ pub fn counted(name: &str) -> Result<u64> {
 }
 
 /// All that other programs read of a host's settings, with a line for each.
-///
-/// # Errors
-/// When a program fails.
 pub fn settings(role: Role) -> Result<Vec<String>> {
     let script = [SSH_DEVICE, DATA_DEVICE].map(|device| {
         format!(

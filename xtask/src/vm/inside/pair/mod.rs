@@ -3,68 +3,44 @@
 
 mod failures;
 mod hosts;
-mod others;
 mod reach;
 mod settings;
 mod tested;
 
 use anyhow::{Result, bail};
 
-use super::port::{Found, Port};
-use super::wanted::Role;
+use super::port::{Check, Found, Port, Role, check};
 use crate::vm::report::Line;
 
 pub use hosts::set_up;
 
-/// A check between both machines.
-struct Row {
-    name: &'static str,
-    /// Whether it is in the short form.
-    short: bool,
-    check: fn(&mut Port) -> Result<Found>,
-}
-
-const fn row(name: &'static str, check: fn(&mut Port) -> Result<Found>) -> Row {
-    Row {
-        name,
-        short: false,
-        check,
-    }
-}
-
-const fn short(name: &'static str, check: fn(&mut Port) -> Result<Found>) -> Row {
-    Row {
-        name,
+const fn short(name: &'static str, run: fn(&mut Port) -> Result<Found>) -> Check {
+    Check {
         short: true,
-        check,
+        ..check(name, run)
     }
 }
 
 /// All checks in their order; after the last one the far machine has forgotten all.
-const ROWS: &[Row] = &[
-    row("two kernels reach each other", reach::ping),
+const CHECKS: &[Check] = &[
+    check("two kernels reach each other", reach::ping),
     short("tests over ssh", reach::over_ssh),
     short("tests over the service", reach::over_the_service),
     short("offloads at both hosts", settings::offloads),
-    row("offloads that depend on others", settings::dependent),
-    row("an offload that is fixed", settings::fixed),
-    row("MTU 9000", settings::mtu),
-    row("channels", settings::channels),
-    row("coalescing", settings::coalescing),
-    row("a sysctl", settings::sysctl),
-    row("fq paces", settings::fq),
-    row("netem delays", settings::netem),
-    row("clocks an hour apart", reach::clocks),
-    row("another version of bitcost", reach::versions),
-    row("iperf3 and netperf agree", others::agree),
-    row("a link that is cut", failures::cut),
-    row("a host that is powered off", failures::powered_off),
+    check("offloads that depend on others", settings::dependent),
+    check("an offload that is fixed", settings::fixed),
+    check("MTU 9000", settings::mtu),
+    check("channels", settings::channels),
+    check("coalescing", settings::coalescing),
+    check("a sysctl", settings::sysctl),
+    check("fq paces", settings::fq),
+    check("netem delays", settings::netem),
+    check("clocks an hour apart", reach::clocks),
+    check("a link that is cut", failures::cut),
+    check("a host that is powered off", failures::powered_off),
 ];
 
 /// Makes the wanted checks and has the far machine power off.
-///
-/// # Errors
-/// When the far machine does not come up, or the port cannot be written.
 pub fn work() -> Result<()> {
     let mut port = Port::open()?;
     let up = hosts::wait_for_far();
@@ -72,30 +48,20 @@ pub fn work() -> Result<()> {
         kernel: hosts::kernel(Role::Near)?,
     })?;
     up?;
-    let rows: Vec<&Row> = ROWS
-        .iter()
-        .filter(|row| row.short || !port.wanted.short)
-        .collect();
     let before = of_both()?;
-    port.make(
-        &rows,
-        |row| row.name,
-        |port, row| {
-            let found = (row.check)(port);
-            let changed = hosts::differences(&before, &of_both()?);
-            if !changed.is_empty() {
-                let found = match found {
-                    Ok(Found::Holds(said) | Found::Skipped(said)) => said,
-                    Err(error) => format!("{error:#}"),
-                };
-                bail!(
-                    "{found}; the settings are not as before: {}",
-                    changed.join("; ")
-                );
-            }
-            found
-        },
-    )?;
+    port.make(CHECKS, |port, row| {
+        let found = (row.check)(port);
+        let changed = hosts::differences(&before, &of_both()?);
+        if !changed.is_empty() {
+            let found = match found {
+                Ok(Found::Holds(said) | Found::Skipped(said)) => said,
+                Err(error) => format!("{error:#}"),
+            };
+            let changed = changed.join("; ");
+            bail!("{found}; the settings are not as before: {changed}");
+        }
+        found
+    })?;
     // It is off before it can answer.
     let _ = hosts::sh(Role::Far, "echo o > /proc/sysrq-trigger");
     Ok(())

@@ -8,10 +8,10 @@ use bitcost_execute::echo::ECHO_VERB;
 use bitcost_model::ping::Pings;
 
 use super::hosts::{FAR_ADDRESS, kernel, near, sh};
-use super::tested::{OVER_SSH, Run, over, test};
+use super::tested::{Run, over, test};
 use crate::vm::inside::guest::outcome;
+use crate::vm::inside::port::Role;
 use crate::vm::inside::port::{Found, Port};
-use crate::vm::inside::wanted::Role;
 
 pub(super) fn ping(_: &mut Port) -> Result<Found> {
     let words = [ECHO_VERB, FAR_ADDRESS, "3", "20", "1000"];
@@ -39,18 +39,17 @@ pub(super) fn over_ssh(port: &mut Port) -> Result<Found> {
 /// A service at the far host; it is ended when this is dropped.
 pub(super) struct Service {
     pid: String,
-    /// Its link.
     pub link: String,
 }
 
 impl Service {
-    /// Starts `program` as a service at the address for the data.
-    pub fn start(program: &str) -> Result<Service> {
+    /// Starts a service at the address for the data.
+    pub fn start() -> Result<Service> {
         let state = "/tmp/service";
         let pid = sh(
             Role::Far,
             &format!(
-                "rm -rf {state}; {program} serve {FAR_ADDRESS} --state {state} >{state}.txt 2>&1 </dev/null & echo $!"
+                "rm -rf {state}; bitcost serve {FAR_ADDRESS} --state {state} >{state}.txt 2>&1 </dev/null & echo $!"
             ),
         )?;
         let mut service = Service {
@@ -80,7 +79,7 @@ impl Drop for Service {
 }
 
 pub(super) fn over_the_service(_: &mut Port) -> Result<Found> {
-    let service = Service::start("bitcost")?;
+    let service = Service::start()?;
     let served = Run::of(&test(&["tcp", "-t", "1"], &over(&service.link))?)?;
     let refused = test(
         &["tcp", "-t", "1", "--offloads", "receiver: off"],
@@ -105,47 +104,11 @@ pub(super) fn clocks(_: &mut Port) -> Result<Found> {
     ensure!((3300..3900).contains(&ahead), "far is {ahead} s ahead");
     let words = ["udp", "-b", "2M", "-t", "1", "--delay-variation"];
     let run = Run::over_ssh(&words)?;
-    let service = Service::start("bitcost")?;
+    let service = Service::start()?;
     let served = Run::of(&test(&["tcp", "-t", "1"], &over(&service.link))?)?;
     Ok(Found::Holds(format!(
         "far is {ahead} s ahead; udp over ssh: {}; tcp over the service: {}",
         run.text()?,
         served.text()?
     )))
-}
-
-/// The program of another version, if the host has one.
-const OTHER: &str = "/bin/bitcost-other";
-
-pub(super) fn versions(_: &mut Port) -> Result<Found> {
-    if !std::path::Path::new(OTHER).exists() {
-        return Ok(Found::Skipped(
-            "no program of another version: --other PATH".to_owned(),
-        ));
-    }
-    let named = [OVER_SSH, &["--remote-program", OTHER]].concat();
-    let ssh = test(&["tcp", "-t", "1"], &named)?;
-    let service = Service::start(OTHER);
-    let served = match &service {
-        Ok(service) => said(&test(&["tcp", "-t", "1"], &over(&service.link))?)?,
-        Err(error) => format!("it cannot serve: {error:#}"),
-    };
-    Ok(Found::Holds(format!(
-        "ssh: {}; service: {served}",
-        said(&ssh)?
-    )))
-}
-
-/// What came of a test with two versions: it works, or the refusal names both.
-fn said(outcome: &crate::vm::inside::guest::Outcome) -> Result<String> {
-    if outcome.code == Some(0) {
-        return Run::of(outcome)?.text();
-    }
-    ensure!(
-        outcome.code == Some(3) && outcome.err.contains("version"),
-        "no word of versions: {:?} {}",
-        outcome.code,
-        outcome.err
-    );
-    Ok(outcome.err.trim().to_owned())
 }

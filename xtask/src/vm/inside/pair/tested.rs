@@ -36,7 +36,6 @@ pub fn test(test: &[&str], hosts: &[&str]) -> Result<Outcome> {
 /// A test that was started.
 pub struct Started {
     child: JoinHandle<std::io::Result<Output>>,
-    /// When.
     pub began: Instant,
 }
 
@@ -46,9 +45,6 @@ const UNDER_WAY: u64 = 300_000;
 const STARTS: Duration = Duration::from_secs(60);
 
 /// Starts a test and waits until it sends.
-///
-/// # Errors
-/// When it ends before, or sends nothing.
 pub fn started(test: &[&str], hosts: &[&str]) -> Result<Started> {
     let before = counted("tx_bytes")?;
     let mut command = near("bitcost", &words(test, hosts));
@@ -68,15 +64,11 @@ pub fn started(test: &[&str], hosts: &[&str]) -> Result<Started> {
 }
 
 impl Started {
-    /// Whether it runs.
     pub fn is_running(&self) -> bool {
         !self.child.is_finished()
     }
 
     /// Waits for its end.
-    ///
-    /// # Errors
-    /// When it could not be started.
     pub fn ended(self) -> Result<Outcome> {
         let output = self.child.join().ok().context("its thread died")??;
         let outcome = Outcome::of(&output);
@@ -90,9 +82,6 @@ pub struct Run(Value);
 
 impl Run {
     /// The run of a test that ended with 0.
-    ///
-    /// # Errors
-    /// When it did not, or has no run.
     pub fn of(outcome: &Outcome) -> Result<Run> {
         ensure!(
             outcome.code == Some(0),
@@ -107,17 +96,11 @@ impl Run {
     }
 
     /// Makes a test over ssh.
-    ///
-    /// # Errors
-    /// When it does not end with 0.
     pub fn over_ssh(words: &[&str]) -> Result<Run> {
         Run::of(&test(words, OVER_SSH)?)
     }
 
     /// What was carried, and how fast.
-    ///
-    /// # Errors
-    /// When nothing was.
     pub fn text(&self) -> Result<String> {
         let (figure, unit) = match self.metric("transactions_per_second") {
             Ok(rate) => (rate, "transactions/s"),
@@ -128,9 +111,6 @@ impl Run {
     }
 
     /// The median of a metric.
-    ///
-    /// # Errors
-    /// When it is absent.
     pub fn metric(&self, name: &str) -> Result<f64> {
         self.0["cells"][0][name]["median"]
             .as_f64()

@@ -8,34 +8,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::bench_peers::{given_or_built, require};
+use super::{Bed, word, words_or_shell};
+use crate::programs::{given_or_built, output, require};
 
-const BED: &str = include_str!("bed.sh");
+const SCRIPT: &str = include_str!("kubernetes.sh");
 
 /// The page with the rights that a user needs.
 const PAGE: &str = include_str!("../../../docs/howto/fleet.md");
 
 /// What the bed needs in addition to the binaries of Kubernetes, all in Debian.
-const PROGRAMS: [&str; 9] = [
-    "etcd",
-    "containerd",
-    "ctr",
-    "runc",
-    "openssl",
-    "nsenter",
-    "nft",
-    "cc",
-    "/usr/lib/cni/bridge",
-];
+const PROGRAMS: &str = "etcd containerd ctr runc openssl nsenter nft cc /usr/lib/cni/bridge";
 
 /// The binaries of Kubernetes.
-const BINARIES: [&str; 5] = [
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-scheduler",
-    "kubelet",
-    "kubectl",
-];
+const BINARIES: &str = "kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl";
 
 /// The image in the bed.
 const IMAGE: &str = "localhost/bitcost:bed";
@@ -70,28 +55,20 @@ pub struct Arguments {
     words: Vec<String>,
 }
 
-/// The bed, which is removed when this is dropped.
-struct Bed<'a> {
-    folder: &'a Path,
+/// A bed with the binaries of Kubernetes, and the bitcost that measures in it.
+struct Cluster {
+    bed: Bed,
     binaries: PathBuf,
     program: PathBuf,
 }
 
-impl Bed<'_> {
-    fn script(&self, words: &[&str]) -> Result<()> {
-        let (verb, rest) = words.split_first().context("a verb")?;
-        let mut command = Command::new("bash");
-        command.args(["-c", BED, "bed.sh", verb]).arg(self.folder);
-        ensure!(command.args(rest).status()?.success(), "bed.sh {verb}");
-        Ok(())
-    }
-
+impl Cluster {
     /// A command with the configuration of the administrator or of the ordinary user.
     fn command(&self, program: &Path, user: &str) -> Result<Command> {
         let path = std::env::var("PATH")?;
         let mut command = Command::new(program);
         command
-            .env("KUBECONFIG", self.folder.join(format!("{user}.conf")))
+            .env("KUBECONFIG", self.bed.path(&format!("{user}.conf")))
             .env("PATH", format!("{}:{path}", self.binaries.display()));
         Ok(command)
     }
@@ -99,20 +76,13 @@ impl Bed<'_> {
     /// What kubectl prints for the administrator.
     fn kubectl(&self, words: &[&str]) -> Result<String> {
         let mut command = self.command(&self.binaries.join("kubectl"), "admin")?;
-        let output = command.args(words).output()?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        ensure!(
-            output.status.success(),
-            "kubectl {}: {said}",
-            words.join(" ")
-        );
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        output(command.args(words))
     }
 
     /// Starts a mesh as the ordinary user.
     fn start(&self, study: &str, words: &[&str]) -> Result<Child> {
         let mut command = self.command(&self.program, "user")?;
-        command.current_dir(self.folder);
+        command.current_dir(self.bed.folder.path());
         command.args(["run", study, "--kubernetes", "--image", IMAGE]);
         command.args(["--image-pull-policy", "Never", "--out", "runs"]);
         let command = command.args(words).stdout(Stdio::piped());
@@ -121,10 +91,9 @@ impl Bed<'_> {
 
     /// The number of jobs and pods of bitcost.
     fn left(&self) -> Result<usize> {
-        let label = "app.kubernetes.io/managed-by=bitcost";
-        let kinds = "jobs,pods";
-        let said = self.kubectl(&["get", kinds, "--output=name", "--selector", label])?;
-        Ok(said.lines().count())
+        let selector = "--selector=app.kubernetes.io/managed-by=bitcost";
+        let found = self.kubectl(&["get", "jobs,pods", "--output=name", selector])?;
+        Ok(found.lines().count())
     }
 
     /// Waits until this number of objects of bitcost is there, or none.
@@ -142,72 +111,67 @@ impl Bed<'_> {
     }
 }
 
-impl Drop for Bed<'_> {
-    fn drop(&mut self) {
-        if let Err(error) = self.script(&["down"]) {
-            eprintln!("{error:#}");
-        }
-    }
-}
-
 /// Starts the bed, and checks or runs a command there; returns whether that was successful.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     require(
-        &PROGRAMS,
+        PROGRAMS,
         "etcd-server containerd runc containernetworking-plugins openssl nftables gcc",
     )?;
     let binaries = std::fs::canonicalize(&arguments.binaries)
         .with_context(|| format!("{}", arguments.binaries.display()))?;
-    if let Some(missing) = BINARIES.iter().find(|name| !binaries.join(name).is_file()) {
+    if let Some(missing) = BINARIES
+        .split(' ')
+        .find(|name| !binaries.join(name).is_file())
+    {
         bail!("{missing} is not in {}", binaries.display());
     }
     let program = given_or_built(arguments.program.as_deref())?;
-    let folder = tempfile::tempdir()?;
-    let bed = Bed {
-        folder: folder.path(),
+    let archive = arguments.archive.as_ref().map(std::fs::canonicalize);
+    let files = [
+        &binaries,
+        &program,
+        &archive.transpose()?.unwrap_or_default(),
+    ]
+    .map(|path| word(path));
+    let (began, nodes) = (Instant::now(), arguments.nodes.to_string());
+    let bed = Bed::up(SCRIPT, &[&nodes, &files[0], &files[1], &files[2]])?;
+    let cluster = Cluster {
+        bed,
         binaries,
         program,
     };
-    let began = Instant::now();
-    let (nodes, binaries) = (arguments.nodes.to_string(), bed.binaries.to_string_lossy());
-    let archive = arguments.archive.as_ref().map(std::fs::canonicalize);
-    let archive = archive.transpose()?.unwrap_or_default();
-    let files = [bed.program.to_string_lossy(), archive.to_string_lossy()];
-    bed.script(&["up", &nodes, &binaries, &files[0], &files[1]])?;
     println!(
         "{nodes} nodes are ready after {:.1} s",
         began.elapsed().as_secs_f64()
     );
     if arguments.check {
-        return check(&bed, arguments.nodes as usize);
+        return check(&cluster, arguments.nodes as usize);
     }
-    let words = match &arguments.words[..] {
-        [] => vec!["bash".to_owned()],
-        words => words.to_vec(),
-    };
-    let mut command = bed.command(Path::new(&words[0]), "admin")?;
+    let words = words_or_shell(&arguments.words);
+    let mut command = cluster.command(Path::new(&words[0]), "admin")?;
     Ok(command.args(&words[1..]).status()?.success())
 }
 
 /// A mesh that completes, one that is interrupted, and one that is killed.
-fn check(bed: &Bed, nodes: usize) -> Result<bool> {
+fn check(cluster: &Cluster, nodes: usize) -> Result<bool> {
     let long = STUDY.replace("duration_s = 0.3", "duration_s = 5");
-    std::fs::write(bed.folder.join("long.toml"), long)?;
-    std::fs::write(bed.folder.join("rights.yaml"), rights()?)?;
-    let file = bed.folder.join("rights.yaml");
-    bed.kubectl(&["apply", "--filename", &file.to_string_lossy()])?;
+    cluster.bed.write("long.toml", long)?;
+    let rights = word(&cluster.bed.write("rights.yaml", rights()?)?);
+    cluster.kubectl(&["apply", "--filename", &rights])?;
     let mut is_whole = true;
     for network in ["pod", "host"] {
         let text = STUDY.replace("\"pod\"", &format!("\"{network}\""));
-        std::fs::write(bed.folder.join("mesh.toml"), text)?;
-        let output = bed.start("mesh.toml", &["--json"])?.wait_with_output()?;
+        cluster.bed.write("mesh.toml", text)?;
+        let output = cluster
+            .start("mesh.toml", &["--json"])?
+            .wait_with_output()?;
         println!("network {network}:");
         is_whole &= completed(&output, nodes)?;
     }
-    let gone = bed.wait(|count| count == 0)?;
+    let gone = cluster.wait(|count| count == 0)?;
     println!("nothing is left {:.1} s later", gone.as_secs_f64());
-    let is_interrupted = stopped(bed, nodes, "INT")?;
-    let is_killed = stopped(bed, nodes, "KILL")?;
+    let is_interrupted = stopped(cluster, nodes, "INT")?;
+    let is_killed = stopped(cluster, nodes, "KILL")?;
     Ok(is_whole && is_interrupted && is_killed)
 }
 
@@ -232,15 +196,15 @@ fn completed(output: &Output, hosts: usize) -> Result<bool> {
 }
 
 /// Ends a mesh by a signal in its first run, and prints when nothing of it is left.
-fn stopped(bed: &Bed, nodes: usize, signal: &str) -> Result<bool> {
-    let mut child = bed.start("long.toml", &[])?;
+fn stopped(cluster: &Cluster, nodes: usize, signal: &str) -> Result<bool> {
+    let mut child = cluster.start("long.toml", &[])?;
     // A job and a pod for each node.
-    bed.wait(|count| count == 2 * nodes)?;
+    cluster.wait(|count| count == 2 * nodes)?;
     std::thread::sleep(Duration::from_secs(5));
     let pid = child.id().to_string();
     let sent = Command::new("kill").args(["-s", signal, &pid]).status()?;
     let ended = child.wait()?;
-    let gone = bed.wait(|count| count == 0)?;
+    let gone = cluster.wait(|count| count == 0)?;
     println!(
         "SIG{signal}: {ended}; nothing is left {:.0} s later",
         gone.as_secs_f64()

@@ -6,15 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// The root of the repository.
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
+use crate::programs::root;
 
 /// The folders of the rooms: the crates, xtask and fuzz, in order.
-///
-/// # Errors
-/// When the folder of the crates cannot be read.
 pub fn rooms() -> Result<Vec<PathBuf>> {
     let crates = std::fs::read_dir(root().join("crates"))?;
     let mut rooms: Vec<PathBuf> = crates.map(|room| Ok(room?.path())).collect::<Result<_>>()?;
@@ -40,7 +34,6 @@ pub fn below(folder: &Path) -> Vec<PathBuf> {
 
 /// A file of the product, with the lines of its tests.
 pub struct Source {
-    /// Its text.
     pub text: String,
     /// The lines of each item that is compiled for tests alone.
     pub tests: Vec<RangeInclusive<usize>>,
@@ -50,9 +43,6 @@ pub struct Source {
 
 impl Source {
     /// Reads a file.
-    ///
-    /// # Errors
-    /// When it cannot be read or is not Rust.
     pub fn read(path: &Path) -> Result<Source> {
         let place = || path.display().to_string();
         Source::parse(std::fs::read_to_string(path).with_context(place)?).with_context(place)

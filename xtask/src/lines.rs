@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use toml_edit::{DocumentMut, value};
 
-use super::files::{Source, below, rooms, root};
+use crate::programs::{output, root};
+use crate::source::{Source, below, rooms};
 
 /// The file with the most lines of each room and of each sum.
 const BOUNDS: &str = "lines.toml";
@@ -35,9 +36,6 @@ struct Lines {
 type Counted = BTreeMap<(&'static str, String), usize>;
 
 /// Prints a line for each room: of the product, then of the tools, then their sums.
-///
-/// # Errors
-/// When a source or `lines.toml` cannot be read.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     let counted = count_all()?;
     if !arguments.check && !arguments.lower {
@@ -106,14 +104,10 @@ fn print(name: &str, lines: Lines) {
 /// The words of all Markdown that git tracks, as `wc -w` counts them.
 fn words() -> Result<usize> {
     // The clone may belong to another user.
-    let listed = Command::new("git")
-        .args(["-c", "safe.directory=*", "ls-files", "*.md"])
-        .current_dir(root())
-        .output()
-        .context("git ls-files")?;
-    ensure!(listed.status.success(), "git ls-files: {}", listed.status);
+    let mut git = Command::new("git");
+    git.args(["-c", "safe.directory=*", "ls-files", "*.md"]);
     let mut words = 0;
-    for name in String::from_utf8(listed.stdout)?.lines() {
+    for name in output(git.current_dir(root()))?.lines() {
         let page = std::fs::read_to_string(root().join(name)).context(name.to_owned())?;
         words += page.split_whitespace().count();
     }

@@ -1,4 +1,3 @@
-#!/bin/bash
 # A real Kubernetes on one machine without systemd, docker or a registry: etcd, the control plane, and for each node a
 # network namespace with its own containerd and kubelet. Its pods have a bridge in each node, and routes
 # between nodes.
@@ -34,11 +33,8 @@ images() {
   image localhost/pause:1 "$D/images/pause" /pause "$D/images/pause.tar"
 }
 
-network() {
-  ip link add ${P}br type bridge; ip addr add $NET.254/24 dev ${P}br; ip link set ${P}br up
+routes() {
   for i in $(seq "$N"); do
-    ip netns add $P$i; ip link add ${P}v$i type veth peer name eth0 netns $P$i; ip link set ${P}v$i master ${P}br up
-    ip -n $P$i addr add $NET.$i/24 dev eth0; ip -n $P$i link set lo up; ip -n $P$i link set eth0 up
     ip -n $P$i route add default via $NET.254; ip netns exec $P$i sysctl -qw net.ipv4.ip_forward=1
   done
   for i in $(seq "$N"); do
@@ -141,7 +137,7 @@ case $verb in
 up)
   N=$3 B=$4; mkdir -p "$D"; cd "$D"; echo "$N" > nodes
   export KUBECONFIG=$D/admin.conf
-  images "$5" "${6-}"; network; users; control_plane
+  images "$5" "${6-}"; networks; routes; users; control_plane
   for i in $(seq "$N"); do node "$i"; done
   for _ in $(seq 240); do
     [ "$("$B/kubectl" get nodes --no-headers 2> /dev/null | grep -c ' Ready')" = "$N" ] && exit 0; sleep 0.25
@@ -158,8 +154,7 @@ down)
   done > /dev/null 2>&1
   for f in n*/ctd.pid cm.pid sched.pid api.pid; do kill "$(cat "$f")" || true; done; sleep 2; kill "$(cat etcd.pid)" || true
   for m in $(awk -v r="$D/" 'index($2, r) == 1 { print $2 }' /proc/mounts | sort -r); do umount "$m" || true; done
-  for i in $(seq "$N"); do ip netns del $P$i || true; ip link del ${P}v$i 2> /dev/null || true; done
-  ip link del ${P}br || true
+  networks_down
   for g in $(groups); do
     find "$g"/k8s.io "$g"/$P[0-9]* -depth -type d -exec rmdir {} + 2> /dev/null || true
   done;;

@@ -1,4 +1,3 @@
-#!/bin/bash
 # A real Slurm on one machine without systemd: munged, slurmctld and a slurmd for each node, each in its own network
 # namespace, with links of RATE to one bridge.
 # usage: bed.sh up FOLDER NODES RATE | fault FOLDER rate|quota NODE VALUE | down FOLDER
@@ -16,12 +15,8 @@ up)
   mkdir -p "$D"/{munge,socket,state,log,spool}; chmod 700 "$D/munge"; chmod 755 "$D" "$D/socket"
   echo "$N" > "$D/nodes"
   dd if=/dev/urandom of="$D/munge/key" bs=1024 count=1 status=none; chmod 600 "$D/munge/key"
-  ip link add ${P}br type bridge; ip addr add $NET.254/24 dev ${P}br; ip link set ${P}br up
-  for i in $(seq "$N"); do
-    ip netns add $P$i; ip link add ${P}v$i type veth peer name eth0 netns $P$i
-    ip link set ${P}v$i master ${P}br up; ip -n $P$i addr add $NET.$i/24 dev eth0
-    ip -n $P$i link set lo up; ip -n $P$i link set eth0 up; limit "$RATE" $i
-  done
+  networks
+  for i in $(seq "$N"); do limit "$RATE" $i; done
   {
     cat <<C
 ClusterName=bitcost
@@ -79,7 +74,6 @@ down)
     for f in "$D"/log/slurmd-*.pid "$D/log/slurmctld.pid"; do [ -f "$f" ] && kill -0 "$(cat "$f")" 2>/dev/null && alive=1; done
     [ $alive = 0 ] && break; sleep 0.1
   done
-  for i in $(seq "$N"); do ip netns del $P$i || true; ip link del ${P}v$i 2>/dev/null || true; done
-  ip link del ${P}br || true
+  networks_down
   [ ! -d $quotas/$P ] || rmdir $quotas/$P || true;;
 esac

@@ -1,0 +1,81 @@
+//! Other programs: where they are, what they print, and those that this workspace builds.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask).to_owned()
+}
+
+/// The file of a program: in a folder of the path, of programs of root, or of programs that cargo installs.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let cargo = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo/bin"));
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/sbin"].map(PathBuf::from))
+        .chain(cargo)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
+/// Fails where one of these programs is not here; `packages` are those of Debian that have them.
+pub fn require(programs: &str, packages: &str) -> Result<()> {
+    let mut programs = programs.split_whitespace();
+    match programs.find(|program| find(program).is_none()) {
+        Some(missing) => bail!("{missing} is missing: apt-get install {packages}"),
+        None => Ok(()),
+    }
+}
+
+/// What a program prints; an error with all of it where the program fails.
+pub fn output(command: &mut Command) -> Result<String> {
+    captured(command).map(|[printed, _]| printed)
+}
+
+/// What a program prints on standard output and standard error.
+pub fn captured(command: &mut Command) -> Result<[String; 2]> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output();
+    let output = output.with_context(|| format!("start {program}"))?;
+    let [printed, errors] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    ensure!(
+        output.status.success(),
+        "{program}: {}\n{printed}{}",
+        output.status,
+        errors.trim()
+    );
+    Ok([printed, errors])
+}
+
+/// Runs a program that prints for the user.
+pub fn run(command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let status = command
+        .status()
+        .with_context(|| format!("start {program}"))?;
+    ensure!(status.success(), "{program}: {status}");
+    Ok(())
+}
+
+/// The bitcost that was given, else the one of this workspace.
+pub fn given_or_built(given: Option<&Path>) -> Result<PathBuf> {
+    match given {
+        Some(program) => program
+            .canonicalize()
+            .with_context(|| program.display().to_string()),
+        None => built(),
+    }
+}
+
+/// bitcost as users build it, in the folder of this program.
+fn built() -> Result<PathBuf> {
+    run(Command::new(env!("CARGO")).args(["build", "--release", "--package", "bitcost"]))?;
+    let path = std::env::current_exe()?.with_file_name("bitcost");
+    ensure!(path.exists(), "{} is not there", path.display());
+    Ok(path)
+}
