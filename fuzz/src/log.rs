@@ -13,7 +13,7 @@ use bitcost_render::csv::csv;
 use bitcost_render::iperf3::iperf3;
 use bitcost_render::json::table_json;
 use bitcost_render::layout::TextOptions;
-use bitcost_render::markdown_table::markdown_table;
+use bitcost_render::markdown::markdown_table;
 use bitcost_render::provenance::{Maker, Source};
 use tempfile::TempDir;
 

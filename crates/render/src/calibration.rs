@@ -3,7 +3,7 @@
 use bitcost_model::calibration::{Calibration, Capacity};
 use serde_json::{Value, json};
 
-use crate::notes::by_cell;
+use crate::by_cell::by_cell;
 use crate::number;
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::summary::Summary;

@@ -2,6 +2,7 @@
 //! HTML, the formats of other programs, and progress.
 
 mod answer;
+mod by_cell;
 mod calibration;
 pub mod comparison;
 mod comparison_headline;

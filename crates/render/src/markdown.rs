@@ -3,8 +3,10 @@
 use crate::comparison::comparison_markdown;
 use crate::export::{ExportError, Form, Input, RowSupport, each};
 use crate::improve::{ladder_lines, ladder_paragraphs, ladder_sentences};
-use crate::markdown_table::{escape, markdown_table};
+use crate::lines::Lines;
+use crate::markdown_table::escape;
 use bitcost_analysis::findings::Findings;
+use bitcost_analysis::frame::Table;
 use bitcost_analysis::improve::Ladder;
 use std::fmt::Write;
 
@@ -46,6 +48,11 @@ fn export(input: &Input) -> Result<String, ExportError> {
         all
     };
     Ok(each(input, whole))
+}
+
+/// A table, with numbers to the right. Words cannot break out of their place in it.
+pub fn markdown_table(table: &Table) -> String {
+    Lines::from(table).markdown()
 }
 
 /// The tables of [`crate::text::text()`] as Markdown, with their caveats and notes. Words from a

@@ -1,14 +1,6 @@
-//! A table in Markdown, and words escaped for it.
+//! Words escaped for Markdown, and for a cell of a table in it.
 
-use bitcost_analysis::frame::Table;
 use bitcost_model::shown;
-
-use crate::lines::Lines;
-
-/// The table, with numbers to the right. Words cannot break out of their place in it.
-pub fn markdown_table(table: &Table) -> String {
-    Lines::from(table).markdown()
-}
 
 /// Words of our own in a cell of a table, in which backquotes mark code. Outside of code, `<` would
 /// begin a tag.

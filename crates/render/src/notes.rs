@@ -7,10 +7,10 @@ use bitcost_analysis::summary::{Summary, shown_metrics};
 use bitcost_model::study::phrase;
 use bitcost_model::units::counted;
 
+use crate::by_cell::by_cell;
 use crate::calibration::calibration_text;
 use crate::constants::constants_remarks;
 use crate::stop_rule::stop_rule_text;
-use crate::words::around;
 
 /// One caveat or note: its mark, and the words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,43 +47,6 @@ pub fn notes(summary: &Summary) -> Vec<Remark> {
         .into_iter()
         .flat_map(|(mark, all)| all.into_iter().map(move |words| Remark { mark, words }));
     remarks.collect()
-}
-
-/// The most cells that a sentence names; with more, it gives their number.
-const CELLS: usize = 3;
-
-/// A sentence about a number of runs, and the cell of which it is true; absent where it is about no
-/// single one.
-pub(crate) type Fact = (String, usize, Option<String>);
-
-/// Each sentence once, after the cells of which it is true, and before the number of runs where that
-/// is not 0.
-pub(crate) fn by_cell(summary: &Summary, facts: impl IntoIterator<Item = Fact>) -> Vec<String> {
-    let mut groups: Vec<(String, usize, Vec<String>)> = Vec::new();
-    for (words, runs, cell) in facts {
-        let known = groups.iter_mut().find(|(known, ..)| *known == words);
-        match known {
-            Some((_, count, cells)) => {
-                *count += runs;
-                cells.extend(cell.filter(|cell| !cells.contains(cell)));
-            }
-            None => groups.push((words, runs, Vec::from_iter(cell))),
-        }
-    }
-    let all = summary.cells.len();
-    let sentence = |(words, runs, cells): (String, usize, Vec<String>)| {
-        let cells = match cells.len() {
-            count if count == all => "all cells".to_owned(),
-            count if count <= CELLS => cells.join("; "),
-            count => format!("{count} of {all} cells"),
-        };
-        let count = match runs {
-            0 => String::new(),
-            runs => format!(" ({})", counted(runs, "run")),
-        };
-        format!("{}{words}{count}", around("", &cells, ": "))
-    };
-    groups.into_iter().map(sentence).collect()
 }
 
 /// Notes on runs.

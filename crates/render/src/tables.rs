@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use bitcost_analysis::cells::{CellSummary, has};
 use bitcost_analysis::metrics::{Metric, metric};
-use bitcost_analysis::summary::{Summary, tabled_metrics};
+use bitcost_analysis::summary::{ImprovementSummary, Summary, tabled_metrics};
 use bitcost_model::imported::NOT_SAID;
 use bitcost_model::study::{Label, phrase};
-use bitcost_study::Factor;
+use bitcost_study::{Factor, Improvement};
 
 use crate::figure::figure;
 use crate::lines::Lines;
@@ -43,7 +43,9 @@ pub fn tables(summary: &Summary, columns: usize) -> Vec<MetricTables> {
             true => vec![(None, cells(summary, name))],
             false => grids(summary, name),
         };
-        tables.extend(improvements(summary, name));
+        if is_listed || !is_improvement_down(summary) {
+            tables.extend(improvements(summary, name));
+        }
         MetricTables {
             title: title(name),
             tables,
@@ -66,6 +68,13 @@ fn is_list_needed(summary: &Summary, columns: usize) -> bool {
     });
     factor.is_some_and(|factor| factor.levels.len() > columns)
         || summary.cells.len().saturating_mul(3) < places
+}
+
+/// Whether the improvement is one between rows of the study's table, whose last row it then is.
+fn is_improvement_down(summary: &Summary) -> bool {
+    let table = &summary.study.table;
+    let improvement = table.improvement.as_ref();
+    improvement.is_some_and(|improvement| improvement.factor == table.rows)
 }
 
 /// A row of our figures, and below it one of the document's where it has some.
@@ -129,25 +138,40 @@ fn named(cell: &CellSummary) -> String {
     }
 }
 
-/// The study's improvement at each combination of the other levels; absent where the study asks for
-/// none, and for a metric without a better side.
-fn improvements(summary: &Summary, name: &str) -> Option<Placed> {
-    let requested = summary.study.table.improvement.as_ref()?;
+/// The improvement that the study requests, where the metric has a better side.
+fn requested<'a>(summary: &'a Summary, name: &str) -> Option<&'a Improvement> {
     metric(name).filter(|metric| Metric::has_better_side(metric))?;
+    summary.study.table.improvement.as_ref()
+}
+
+/// Our ratio and the document's.
+fn ratios(of: &ImprovementSummary, name: &str) -> (Option<String>, Option<String>) {
+    let ours = of.figures.iter().find(|(known, _)| *known == name);
+    let theirs = of.expected.iter().find(|(known, _)| known == name);
+    (
+        ours.map(|(name, ratio)| number::improvement(name, ratio)),
+        theirs.map(|(_, ratio)| format!("×{}", number::plain(*ratio))),
+    )
+}
+
+fn improvement_name(requested: &Improvement) -> String {
+    format!("improvement, {} → {}", requested.from, requested.to)
+}
+
+/// The requested improvement at each combination of the other levels.
+fn improvements(summary: &Summary, name: &str) -> Option<Placed> {
+    let requested = requested(summary, name)?;
     let rows = summary.improvements.iter().flat_map(|found| {
+        let (ours, theirs) = ratios(found, name);
         let words = match found.levels.is_empty() {
             true => "all".to_owned(),
             false => phrase(&found.levels),
         };
-        let ours = found.figures.iter().find(|(known, _)| *known == name);
-        let ours = ours.map(|(name, ratio)| number::improvement(name, ratio));
-        let theirs = found.expected.iter().find(|(known, _)| known == name);
-        let theirs = theirs.map(|(_, ratio)| format!("×{}", number::plain(*ratio)));
         pair(words, vec![ours], vec![theirs])
     });
-    let title = format!("improvement, {} → {}:", requested.from, requested.to);
     let header = vec!["cell".to_owned(), "ratio".to_owned()];
     let rows = rows.collect();
+    let title = format!("{}:", improvement_name(requested));
     Some((Some(title), Lines { header, rows }))
 }
 
@@ -185,9 +209,21 @@ fn grids(summary: &Summary, name: &str) -> Vec<Placed> {
             let (ours, theirs) = (columns.iter().map(ours), columns.iter().map(theirs));
             pair(row[0].1.to_string(), ours.collect(), theirs.collect())
         };
+        let down = requested(summary, name).filter(|_| is_improvement_down(summary));
+        let improvement = down.map(|requested| {
+            let at = |column: &Levels| {
+                let mut all = summary.improvements.iter();
+                let at = all.find(|of| has(&of.levels, &[&fixed[..], column].concat()));
+                at.map_or((None, None), |of| ratios(of, name))
+            };
+            let (ours, theirs) = columns.iter().map(at).unzip();
+            pair(improvement_name(requested), ours, theirs)
+        });
         let lines = Lines {
             header: std::iter::once(table.rows.clone()).chain(heads).collect(),
-            rows: rows.iter().flat_map(row).collect(),
+            rows: (rows.iter().flat_map(row))
+                .chain(improvement.into_iter().flatten())
+                .collect(),
         };
         (!rows.is_empty()).then_some((place, lines))
     };

@@ -4,7 +4,6 @@ use crate::comparison_text::comparison_text;
 use crate::coverage;
 use crate::export::{ExportError, Form, Input, RowSupport, each};
 use crate::improve::{ladder_text, ladder_title};
-use crate::markdown_table::markdown_table;
 use bitcost_analysis::findings::Findings;
 use bitcost_model::harmless_page;
 use bitcost_model::study::Label;
@@ -34,7 +33,7 @@ pub(crate) const FORM: Form = Form {
 
 fn export(input: &Input) -> Result<String, ExportError> {
     if let Some(rows) = input.rows {
-        return Ok(markdown_table(&rows.table(input.executions)));
+        return Ok(Lines::from(&rows.table(input.executions)).markdown());
     }
     Ok(each(input, |execution| whole(execution, input)))
 }

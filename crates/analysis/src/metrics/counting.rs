@@ -5,7 +5,7 @@ use bitcost_model::record::{
 };
 
 use crate::metrics::cpu;
-use crate::metrics::packaging::Edges;
+use crate::metrics::edges::Edges;
 use crate::metrics::path;
 use crate::metrics::view::{RunView, quotient};
 

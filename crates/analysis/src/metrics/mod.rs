@@ -7,6 +7,7 @@ pub mod attribution;
 mod counting;
 pub(crate) mod cpu;
 mod disturbance;
+mod edges;
 mod figures;
 mod packaging;
 mod parts;
@@ -24,8 +25,9 @@ pub(crate) use disturbance::programs_cpus;
 pub use disturbance::{
     Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds, foreign_load,
 };
+pub(crate) use edges::protocols_grown;
 pub use figures::Figures;
-pub(crate) use packaging::{bytes_between, full_from, interface_shows_packets, protocols_grown};
+pub(crate) use packaging::{bytes_between, full_from, interface_shows_packets};
 pub use parts::{PartRun, parts};
 pub use path::{EmulatorTrouble, LATE_BOUND_US, QueueDrops, emulator_trouble, queue_drops};
 pub use quality::{BUSY_BEFORE_PCT, COARSE_PCT, Mark, Weak, marks};

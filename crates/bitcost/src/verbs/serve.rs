@@ -17,6 +17,7 @@ use bitcost_iperf3::rules::Limits;
 use bitcost_iperf3::server::Server;
 use bitcost_model::units::{counted, parse_duration, parse_rate};
 use bitcost_service::confine::confine;
+use bitcost_service::policy::Rules;
 use bitcost_sys::privileges::NOBODY;
 use bitcost_sys::process::effective_uid;
 use bitcost_sys::seccomp::Also;
@@ -65,7 +66,15 @@ struct Addresses(Vec<SocketAddr>);
 /// Serves until it is stopped, and prints a line for each test.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(Addresses(addresses)) = &arguments.iperf3 else {
-        return own::run(arguments);
+        let default = Rules::default();
+        let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
+        let rules = Rules {
+            max_rate_bps: arguments.max_rate,
+            max_duration_s: (arguments.max_duration).map_or(default.max_duration_s, seconds),
+            max_flows: arguments.max_flows.map_or(default.max_flows, u32::from),
+            ..default
+        };
+        return own::run(&arguments.place, rules);
     };
     let stop = stop_on_signals()?;
     // Where the limit cannot be raised, fewer connections are taken.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::schema::{
+use super::form::{
     by_name, factor_levels, list, metric, metric_of_list, one_or_list, pictures, scalar, settings,
     text,
 };

@@ -1,6 +1,7 @@
 //! Every key of a study file and of a lab file: its name, the form of its value, its meaning. The
 //! readers take the allowed names from these tables; the reference page is made of them.
 
+mod form;
 mod key;
 mod markdown;
 mod read;

@@ -16,13 +16,3 @@ pub use quantity::{MODERATION, limit as parse_limit, moderation as parse_moderat
 pub use read::{OR_FILE, is_file, parse, preset, read, read_from, wire};
 pub use warnings::{Ground, Warning, warnings};
 pub use write::to_toml;
-
-use bitcost_model::topology::NodeKind;
-
-/// The keys with the names of nodes, one for each kind of node.
-const KINDS: [(&str, NodeKind); 4] = [
-    ("hosts", NodeKind::Host),
-    ("switches", NodeKind::Switch),
-    ("routers", NodeKind::Router),
-    ("wires", NodeKind::Wire),
-];

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 
 use toml_edit::{Document, Item, Value};
 
-use super::KINDS;
 use super::fill::{Addressing, everything, fill};
 use super::presets::Preset;
 use super::quantity;
@@ -16,11 +15,19 @@ use bitcost_model::Invalid;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::shaping::{DelayBackend, Shaper, Shaping};
 use bitcost_model::topology::{
-    Address, At, End, Link, Napi, Node, Problem, Route, Topology, check_count,
+    Address, At, End, Link, Napi, Node, NodeKind, Problem, Route, Topology, check_count,
 };
 
 /// What else than a preset may be named, as the end of an error.
 pub const OR_FILE: &str = ", or the path of a lab file (.toml) or of a MiniEdit file (.mn)";
+
+/// The keys with the names of nodes, one for each kind of node.
+pub(super) const KINDS: [(&str, NodeKind); 4] = [
+    ("hosts", NodeKind::Host),
+    ("switches", NodeKind::Switch),
+    ("routers", NodeKind::Router),
+    ("wires", NodeKind::Wire),
+];
 
 /// The MTU of links that give none, in bytes.
 const MTU_BYTES: u32 = 1500;

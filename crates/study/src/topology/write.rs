@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::KINDS;
+use super::read::KINDS;
 use bitcost_model::shaping::{DelayBackend, Shaper, Shaping};
 use bitcost_model::shaping::{show_limit, show_rate, show_share, show_time};
 use bitcost_model::topology::{End, Napi, Node, Topology};

@@ -5,7 +5,6 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use bitcost_host::KNOBS;
 use bitcost_model::host_settings::STRESS;
@@ -16,7 +15,6 @@ use bitcost_service::link::Link;
 use bitcost_service::policy::Rules;
 use bitcost_service::{Event, FRONT_VERB, Fronts, OwnKey, Service};
 
-use super::Arguments;
 use super::clients::Clients;
 use super::listening::{self, cannot_listen};
 use super::log::Log;
@@ -104,22 +102,13 @@ fn setting(text: &str) -> Result<String, String> {
     }
 }
 
-/// What is allowed; what is absent has its default.
-fn rules(arguments: &Arguments) -> Rules {
-    let default = Rules::default();
-    let seconds = |time: Duration| u32::try_from(time.as_secs()).unwrap_or(u32::MAX);
-    Rules {
-        settings: arguments.place.allow_settings.clone(),
-        interfaces: arguments.place.interface.clone(),
-        max_rate_bps: arguments.max_rate,
-        max_duration_s: (arguments.max_duration).map_or(default.max_duration_s, seconds),
-        max_flows: arguments.max_flows.map_or(default.max_flows, u32::from),
-    }
-}
-
 /// Serves until it is stopped.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let place = &arguments.place;
+pub fn run(place: &Place, rules: Rules) -> Result<(), Failure> {
+    let rules = Rules {
+        settings: place.allow_settings.clone(),
+        interfaces: place.interface.clone(),
+        ..rules
+    };
     let stop = stop_on_signals()?;
     // Where the limit cannot be raised, fewer connections are taken.
     let _ = bitcost_sys::process::raise_open_files();
@@ -139,7 +128,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut clients = Clients::new(log);
     let (mut sessions, mut runs_of_all) = (0, 0);
     service.serve(
-        (own, rules(arguments)),
+        (own, rules),
         Box::new(|| of_this_program(&["agent", "--of-service"])),
         Box::new(move |socket, channel, key| fronts.give(socket, channel, key)),
         stop,
