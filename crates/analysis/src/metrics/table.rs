@@ -372,7 +372,7 @@ const ROWS: &[&[Metric]] = &[
             "datagrams of the window that arrived a second time ÷ those sent";
         "late_pct", "Datagrams too late to count",
             |run| counting::arrivals(run, |arrivals| arrivals.late),
-            "datagrams of the window that came more than 65 536 numbers late ÷ those sent; they are among the lost";
+            "datagrams of the window that came more than 262 144 numbers late ÷ those sent; they are among the lost";
     ),
     one!("own_cpu_share_pct", "Share of busy time used by the run", "%", Neither, [Streams Transactions Totals]
         => counting::own_cpu_share,
