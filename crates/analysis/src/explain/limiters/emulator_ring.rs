@@ -16,7 +16,7 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Loss,
             about: "UDP",
-            evidence: "over 2 % lost, half of them dropped by a link emulator's ring, because they arrived faster than it read them",
+            evidence: "over 2 % lost, half of them dropped by a link emulator's ring",
             rule: |signals| named(signals, of_datagrams),
         },
         Question {

@@ -110,7 +110,7 @@ pub(super) const ON_THE_SAME_CPUS: &str =
     "both ends run on the same CPUs, and wait for each other there";
 
 /// What docs/method/bottleneck.md says of it.
-pub(super) const SHARED_EVIDENCE: &str = "75 % of all CPUs' time in use, both endpoints' threads waiting for a CPU 25 % together; of both endpoints the one that is blocked less, which is at most 50 %";
+pub(super) const SHARED_EVIDENCE: &str = "75 % of all CPUs' time in use, both endpoints' threads waiting for a CPU 25 % together; blocked less than the other endpoint, 50 % at most";
 
 /// How much of the CPUs that both ends share is in use, as evidence; absent on two machines.
 pub(super) fn at_work(signals: &Signals, bound: Bound) -> Option<Evidence> {

@@ -23,7 +23,7 @@ pub static ROW: LimiterRow = LimiterRow {
     questions: &[Question {
         step: Step::Latency,
         about: "",
-        evidence: "requests or connections, of which each flow has one at a time; the client waits for answers 50 % of the time; where each moves 64 KiB or more, a quarter of its time is a round trip",
+        evidence: "requests or connections; the client waits for answers 50 % of the time; where each moves 64 KiB or more, a quarter of its time is a round trip",
         rule: |signals| waiting(signals).into_iter().collect(),
     }],
 };

@@ -22,7 +22,7 @@ pub static ROW: LimiterRow = LimiterRow {
     questions: &[Question {
         step: Step::Sender,
         about: "",
-        evidence: "sender blocked in send at most 15 %, or at most half as long as the receiver is blocked in receive; on a CPU or waiting for one 75 %; of the cost of its packets at this size at most 25 % grows with bytes, by the cost model of the execution and the upper bound of its part per byte: of datagrams by messages; of TCP by segments, where 0.9 packets or more left the interface for each segment",
+        evidence: "sender blocked in send at most 15 %, or at most half as long as the receiver is blocked in receive; on a CPU or waiting for one 75 %; of their cost at this size at most 25 % grows with bytes, by the cost model of the execution (upper bound): of datagrams by messages; of TCP by segments, where 0.9 packets or more left the interface for each",
         rule: by_packets,
     }],
 };

@@ -22,7 +22,7 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Latency,
             about: "requests of UDP, connections",
-            evidence: "50 % of the time is waiting for answers that were lost, until the request is given up or the SYN is retransmitted",
+            evidence: "50 % of the time is waiting for answers that were lost",
             rule: |signals| given_up(signals).into_iter().collect(),
         },
     ],

@@ -25,7 +25,7 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Congestion,
             about: "TCP",
-            evidence: "over 0.1 % of segments retransmitted, or one in W² at a congestion window of W segments; and half as many dropped by one queueing discipline or link emulator that was full; a packet counts as segments sent ÷ packets that passed there; not where the round-trip time is evidence of a rate on the path: the queue is then never empty, and a longer one does not carry more",
+            evidence: "as many retransmitted; half as many dropped by one queueing discipline or link emulator that was full, a packet counted as segments sent ÷ packets that passed there; not where the round-trip time is evidence of a rate on the path",
             rule: of_streams,
         },
     ],

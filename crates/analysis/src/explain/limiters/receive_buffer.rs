@@ -18,7 +18,7 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Buffers,
             about: "",
-            evidence: "25 % of the connection's busy time as the kernel reports (`tcpi_rwnd_limited`), and no less than of the send buffer",
+            evidence: "25 % of the busy time (`tcpi_rwnd_limited`), and no less than of the send buffer",
             rule: |signals| limited(&signals.tcp, true).into_iter().collect(),
         },
         Question {

@@ -29,7 +29,7 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Loss,
             about: "UDP, in the kernel",
-            evidence: "over 2 % lost, half of them dropped as they leave the sender's interface (the ring of the virtual interface behind it is full); the thread that handles what the receiver's interface receives on a CPU or waiting for one 75 %",
+            evidence: "over 2 % lost, half of them as they leave the sender's interface (the ring behind it is full); the thread that handles what the receiver's interface receives on a CPU or waiting for one 75 %",
             rule: at_the_ring,
         },
         Question {

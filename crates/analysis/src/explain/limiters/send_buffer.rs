@@ -15,7 +15,7 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Buffers,
             about: "",
-            evidence: "25 % of the connection's busy time as the kernel reports (`tcpi_sndbuf_limited`), and more than of the receive window",
+            evidence: "25 % of the busy time (`tcpi_sndbuf_limited`), and more than of the receive window",
             rule: |signals| limited(&signals.tcp, true).into_iter().collect(),
         },
         Question {

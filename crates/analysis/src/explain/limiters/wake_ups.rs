@@ -16,7 +16,7 @@ pub static ROW: LimiterRow = LimiterRow {
     questions: &[Question {
         step: Step::WakeUps,
         about: "",
-        evidence: "requests or connections; voluntary context switches of both endpoints' traffic threads, times the time until a woken thread runs on this host, are 50 % of the time of a transaction; or times the time of the call that wakes, 50 % of the CPU time of both endpoints",
+        evidence: "requests or connections; wake-ups × the time until a woken thread runs on this host are 50 % of the time of a transaction, or × that of the call that wakes, 50 % of the CPU time of both endpoints",
         rule: |signals| {
             signals
                 .transactions
