@@ -19,9 +19,8 @@ pub const EXIT_CODES: [(u8, &str); 7] = [
     ),
     (
         1,
-        "A measurement or a comparison failed its check: runs failed, were lost or left out, and \
-         the table says which and why; `bitcost test` requested a setting that is not in effect; \
-         `compare --fail-on` found such a change.",
+        "A measurement or a comparison failed its check: runs failed, were lost or left out; a \
+         setting is not in effect; `compare --fail-on` found such a change.",
     ),
     (
         2,
@@ -29,19 +28,17 @@ pub const EXIT_CODES: [(u8, &str); 7] = [
     ),
     (
         3,
-        "The machine or a host lacks something, such as a kernel module or a privilege, also if every \
-         run that was left out failed for that reason; a host cannot be reached; or the folder \
-         or standard output cannot be written.",
+        "The machine or a host lacks something, such as a kernel module or a privilege; a host cannot \
+         be reached; the folder or standard output cannot be written.",
     ),
     (
         4,
-        "`--fail-on` could not be decided: the intervals of some changes are too wide to tell, or the \
-         two sides were measured on different machines.",
+        "`--fail-on` could not be decided: some intervals are too wide, or the two sides were \
+         measured on different machines.",
     ),
     (
         130,
-        "Stopped by Ctrl-C; what was measured is kept. `bitcost serve` exits with 0, because it always \
-         ends so.",
+        "Stopped by Ctrl-C; what was measured is kept. `bitcost serve` exits with 0.",
     ),
     (
         141,

@@ -75,12 +75,10 @@ pub struct Look {
     /// Number of the run to print with --format iperf3, starting at 1 [default: the only run]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=u32::MAX))]
     run: Option<u32>,
-    /// With --json, also print the raw records of every run, with all samples (about 100 KB per
-    /// second)
+    /// With --json, also print all samples of every run (about 100 KB per second)
     #[arg(long)]
     samples: bool,
-    /// Print all figures of a test, its settings, and the evidence for the bottleneck before the
-    /// answer
+    /// Print all figures of a test, its settings, and the evidence for the bottleneck
     #[arg(short, long)]
     pub verbose: bool,
 }

@@ -10,8 +10,8 @@ use bitcost_model::Invalid;
 /// What a study is compared with.
 #[derive(clap::Args)]
 pub struct Held {
-    /// Run every cell a second time, interleaved, with another setting, such as
-    /// congestion_control=bbr or tso=off, or with another bitcost program, and compare both
+    /// Run every cell also with another setting, such as congestion_control=bbr or tso=off, or with
+    /// another bitcost, interleaved, and compare both
     #[arg(long, value_name = "KEY=VALUE|PROGRAM")]
     against: Option<String>,
 }

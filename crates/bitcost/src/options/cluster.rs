@@ -8,8 +8,8 @@ use crate::failure::Failure;
 /// Which nodes are hosts, and what is started there.
 #[derive(clap::Args)]
 pub struct ClusterOptions {
-    /// Measure the nodes of the Kubernetes cluster that kubectl reaches, instead of the study's hosts; an agent runs in
-    /// a pod on each node; the pods are removed afterwards
+    /// Measure the nodes of the Kubernetes cluster that kubectl reaches; an agent runs in a pod on
+    /// each
     #[arg(long, requires = "image", conflicts_with_all = ["hosts", "slurm"], help_heading = "Hosts")]
     kubernetes: bool,
     /// Image of the pods, which has bitcost on its PATH (the repository has a Dockerfile)

@@ -18,8 +18,8 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often a study is executed.
 #[derive(clap::Args)]
 pub struct Executions {
-    /// Run the whole study N times, each time with its own folder and random order, for `bitcost
-    /// compare --old … --new …`
+    /// Run the whole study N times, each with its own folder and order, for `bitcost compare --old
+    /// … --new …`
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=EXECUTIONS_MOST), conflicts_with = "resume")]
     executions: Option<u32>,
     /// With --executions: time to wait between them, such as 10m [default: none]

@@ -15,9 +15,9 @@ use crate::failure::Failure;
 /// The two hosts.
 #[derive(clap::Args)]
 pub struct HostOptions {
-    /// Host of the receiver: `local`; an ssh destination, such as user@host; the link that
-    /// `bitcost serve` prints on another host; or, in a node of a running lab, another host of that lab, by name or address [default: local if
-    /// --sender is given, else the embedded lab]
+    /// Host of the receiver: `local`; an ssh destination, such as user@host; the link of a `bitcost
+    /// serve`; in a node of a running lab another host of that lab [default: local if --sender is
+    /// given, else the embedded lab]
     #[arg(long, value_name = "HOST", value_parser = Host::parse, help_heading = "Hosts")]
     receiver: Option<Host>,
     /// Host of the sender, written as for --receiver [default: local if --receiver is given, else
@@ -33,7 +33,7 @@ pub struct HostOptions {
     #[arg(long, value_name = "DEVICE", help_heading = "Hosts")]
     receiver_dev: Option<String>,
     /// Path of bitcost on the hosts that ssh reaches [default: bitcost in their PATH if it is the
-    /// same build, otherwise a copy of this program, which leaves no file behind]
+    /// same build, otherwise a copy of this program]
     #[arg(long, value_name = "PATH", value_parser = parse_program, help_heading = "Hosts")]
     remote_program: Option<String>,
     /// Configuration file for ssh, as its option -F

@@ -11,9 +11,8 @@ pub struct Judging {
     /// Smallest change that counts as better or worse, in per cent
     #[arg(long, value_name = "PERCENT", default_value_t = THRESHOLD_PCT, value_parser = threshold)]
     pub threshold: f64,
-    /// Exit with code 1 if a metric of any cell got worse (corrected for the number of comparisons
-    /// by Holm's procedure, with at most 5 % false alarms), or if the new side lacks cells or
-    /// values of the old one; with code 4 if the runs cannot tell
+    /// Exit with code 1 if a metric of any cell got worse, or if the new side lacks cells or values
+    /// of the old one; with code 4 if the runs cannot tell
     #[arg(long, value_name = "VERDICT", value_parser = ["worse"])]
     pub fail_on: Option<String>,
 }

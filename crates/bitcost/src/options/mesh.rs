@@ -18,14 +18,14 @@ pub struct MeshOptions {
     /// File with a host on each line: the hosts of the study's mesh, instead of those that it names
     #[arg(long, value_name = "FILE", help_heading = "Hosts")]
     hosts: Option<PathBuf>,
-    /// Measure the nodes of the Slurm allocation that bitcost is in, instead of the study's hosts; each agent is a step of
-    /// the allocation (srun)
+    /// Measure the nodes of the Slurm allocation that bitcost is in; each agent is a step of it
+    /// (srun)
     #[arg(long, conflicts_with = "hosts", help_heading = "Hosts")]
     slurm: bool,
     #[command(flatten)]
     cluster: ClusterOptions,
-    /// Interface that the data of a mesh takes at each host, such as ib0 [default: that of the route to the
-    /// other host's name]
+    /// Interface that the data of a mesh takes at each host, such as ib0 [default: that of the
+    /// route]
     #[arg(long, value_name = "DEVICE", help_heading = "Hosts")]
     network_device: Option<String>,
 }

@@ -13,20 +13,20 @@ use crate::failure::Failure;
 /// How long a study takes, and in which order its runs come.
 #[derive(clap::Args)]
 pub struct Order {
-    /// Number of blocks; each block runs every cell once, in random order. `auto` adds blocks until
-    /// the confidence intervals of the ratios that the study compares, or else of its cells' medians,
-    /// are as narrow as --within requests [default: as the study says]
+    /// Number of blocks, each of which runs every cell once, in random order; `auto` adds blocks
+    /// until the intervals of the study's ratios, or else of its cells' medians, are as narrow as
+    /// --within [default: as the study says]
     #[arg(long, value_name = "N|auto", value_parser = parse_blocks)]
     blocks: Option<Blocks>,
-    /// With --blocks auto: stop when the 95 % confidence intervals
-    /// are narrower than this percentage of the median [default: 10%]
+    /// With --blocks auto: width of the 95 % confidence intervals, as a percentage of the median
+    /// [default: 10%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     within: Option<f64>,
     /// Measured time of each run, such as 2s or 500ms [default: as the study says]
     #[arg(long, value_name = "TIME", value_parser = parse_window)]
     duration: Option<Duration>,
-    /// Maximum total time, such as 10m: run as many blocks as fit into it, with --blocks auto at
-    /// most that many [default with auto: four times the time of the study's own blocks]
+    /// Maximum total time, such as 10m; as many blocks as fit are run [default with auto: four
+    /// times the time of the study's own blocks]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     budget: Option<Duration>,
     /// Use the durations and counts of the document that the study reproduces

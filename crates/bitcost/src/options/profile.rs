@@ -8,9 +8,8 @@ use crate::failure::Failure;
 /// What is profiled.
 #[derive(clap::Args)]
 pub struct ProfileOptions {
-    /// Repeat each run while the CPUs of the hosts are sampled, and show in which parts of the
-    /// kernel the CPU time is spent. Needs root on the hosts; other figures are of the runs without
-    /// sampling
+    /// Repeat each run while the CPUs are sampled, and show in which parts of the kernel CPU time
+    /// is spent. Needs root on the hosts; other figures are of the runs without sampling
     #[arg(long)]
     profile: bool,
 }

@@ -12,8 +12,8 @@ use crate::failure::Failure;
 /// How often a run is repeated.
 #[derive(clap::Args)]
 pub struct Repeats {
-    /// Repeat the run until the 95 % confidence interval of the median of --metric is narrower than
-    /// this share of the median, such as 5% [default: one run]
+    /// Repeat the run until the 95 % confidence interval of --metric's median is narrower than this
+    /// share of it, such as 5% [default: one run]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     until_interval: Option<f64>,
     /// Metric of --until-interval [default: throughput_mbps, or transactions_per_second]

@@ -59,8 +59,8 @@ pub struct GoodputArguments {
     /// Use UDP instead of TCP
     #[arg(long)]
     udp: bool,
-    /// Calculate for an emulated link of a lab, which counts the Ethernet header but not the
-    /// preamble, frame check sequence and interframe gap
+    /// Calculate for an emulated link of a lab, which counts the Ethernet header but no preamble,
+    /// frame check sequence and gap
     #[arg(long)]
     emulated: bool,
     /// Also print the figures for messages of this size, in bytes

@@ -47,10 +47,10 @@ pub enum Verb {
     Compare(compare::Arguments),
     /// Find what makes a run faster or cheaper
     ///
-    /// The bottleneck is proved, what may relax it is tried in short runs that are interleaved with
-    /// unchanged ones, what gains is kept, and the next bottleneck follows. The options are those of
-    /// `test`; `--for cost` looks for the least CPU time of both endpoints at the rate of the
-    /// unchanged run, or at --rate. Every change is undone; nothing is left set.
+    /// The bottleneck is proved, what may relax it is tried in short runs, interleaved with
+    /// unchanged ones, what gains is kept, and the next bottleneck follows. `--for cost` looks for
+    /// the least CPU time of both endpoints at the rate of the unchanged run, or at --rate. Nothing
+    /// is left set.
     Improve(Box<test::Arguments>),
     /// Import results of netperf, iperf3 and others as an execution
     Import(import::Arguments),

@@ -15,12 +15,12 @@ use crate::{files, output};
 /// Which executions, and where to.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folder of the execution; several folders become chapters of one file, and the first is
-    /// compared with each of the others [default: the newest execution in bitcost-runs]
+    /// Folder of the execution; the first of several is compared with each other one [default: the
+    /// newest execution in bitcost-runs]
     #[arg(value_name = "FOLDER")]
     folders: Vec<PathBuf>,
-    /// Output file; `-` is standard output [default: report.html in the first folder; for several
-    /// folders compare-with-NAME.html there, where NAME is that of the second]
+    /// Output file; `-` is standard output [default: report.html in the first folder, for several
+    /// compare-with-NAME.html, where NAME is that of the second]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Smallest change that counts as better or worse where executions are compared, in per cent

@@ -18,10 +18,10 @@ Examples:
   bitcost lab set s1-eth2 delay=0 loss=clear
   bitcost lab set s1-eth2 clear")]
 pub struct Arguments {
-    /// Name of the lab, if several are running; then devices, each followed by the settings to
-    /// change: rate, burst, shaper, delay, jitter, loss, reorder, duplicate and queue_limit,
-    /// written as in lab files. 0 or none turns a setting off, KEY=clear restores the value with
-    /// which the lab was built, and `clear` alone restores all of them
+    /// Name of the lab, if several are running; then devices, each followed by settings: rate,
+    /// burst, shaper, delay, jitter, loss, reorder, duplicate, queue_limit, written as in lab
+    /// files. 0 or none turns a setting off, KEY=clear restores the lab's own, and `clear` alone
+    /// all of them
     #[arg(required = true, value_name = "[LAB] DEVICE KEY=VALUE")]
     words: Vec<String>,
 }

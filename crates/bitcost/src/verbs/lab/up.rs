@@ -34,9 +34,9 @@ pub struct Arguments {
     /// set them later
     #[arg(long)]
     bare: bool,
-    /// Use bitcost's link emulator on the links of these devices where the kernel has no netem, so
-    /// that `bitcost lab set` can delay them; `all` selects every link [default: links that the lab
-    /// delays]
+    /// Use bitcost's link emulator on the links of these devices, so that `bitcost lab set` can
+    /// delay them, if the kernel has no netem; `all` selects every link [default: links that the
+    /// lab delays]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     emulate: Vec<String>,
     /// Return when the lab is ready, and keep it running in the background until `bitcost lab down`

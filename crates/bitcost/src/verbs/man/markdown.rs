@@ -1,9 +1,14 @@
 //! The manual as one page of Markdown, from the definitions of the command line.
 
 use bitcost_render::markdown_table::cell;
+use bitcost_study::settings::{SETTINGS, Setting};
+use clap::builder::StyledStr;
 use clap::{Arg, Command};
 
 use crate::failure::EXIT_CODES;
+
+/// The fewest options that a command shares with one above it for their names to stand for their rows.
+const FEWEST_SHARED: usize = 3;
 
 /// Every command with its arguments and options, and the exit codes.
 pub fn page(mut command: Command) -> String {
@@ -13,10 +18,11 @@ pub fn page(mut command: Command) -> String {
         "# Commands\n\n`bitcost COMMAND --help` prints the same in a terminal, and `bitcost man COMMAND | man -l -` as a \
          page of the manual.\n\n",
     );
-    let all = below(&command);
+    let mut all = below(&command);
+    all.sort_by_key(|command| command.get_name() != "test");
     text += "| command | what it does |\n|---|---|\n";
     for command in &all {
-        let (name, about) = (full_name(command), cell(&about(command)));
+        let (name, about) = (full_name(command), cell(&about(command.get_about())));
         text += &format!("| [`{name}`](#{}) | {about} |\n", name.replace(' ', "-"));
     }
     text += "\nOptions of every command: `-h` prints short help, `--help` long help.\n\n## Exit codes\n\n";
@@ -24,8 +30,9 @@ pub fn page(mut command: Command) -> String {
     for (code, meaning) in EXIT_CODES {
         text += &format!("| {code} | {} |\n", cell(meaning));
     }
+    let mut above = Vec::new();
     for command in &all {
-        text += &section(command);
+        text += &section(command, &mut above);
     }
     text
 }
@@ -48,19 +55,23 @@ fn full_name(command: &Command) -> String {
     name.to_owned()
 }
 
-fn about(command: &Command) -> String {
-    let about = command.get_long_about().or(command.get_about());
+/// A text of the help.
+fn about(about: Option<&StyledStr>) -> String {
     about.map(ToString::to_string).unwrap_or_default()
 }
 
-/// One command: what it does, how it is called, and a table of its arguments.
-fn section(command: &Command) -> String {
+/// A command with the rows of its options.
+type Above = (String, Vec<String>);
+
+/// One command: what it does, how it is called, and its arguments and options.
+fn section(command: &Command, above: &mut Vec<Above>) -> String {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();
+    let about = about(command.get_long_about().or(command.get_about()));
     let mut text = format!(
         "\n## {}\n\n{}.\n\n```text\n{usage}\n```\n",
         full_name(command),
-        about(command).trim_end_matches('.')
+        about.trim_end_matches('.')
     );
     let is_shown =
         |arg: &&Arg| !arg.is_hide_set() && !matches!(arg.get_id().as_str(), "help" | "version");
@@ -68,13 +79,55 @@ fn section(command: &Command) -> String {
         .get_arguments()
         .filter(is_shown)
         .partition(|arg| arg.is_positional());
-    for (kind, args) in [("argument", positional), ("option", options)] {
-        if !args.is_empty() {
-            text += &format!("\n| {kind} | is |\n|---|---|\n");
-            args.iter().for_each(|arg| text += &row(arg));
+    text += &table("argument", positional.into_iter().map(row));
+    let rows: Vec<String> = options.iter().map(|arg| row(arg)).collect();
+    let (mut own, mut shared) = (vec![true; rows.len()], String::new());
+    let mut leave_out = |of: &str, is_there: &dyn Fn(usize) -> bool, all: usize| {
+        let found: Vec<usize> = (0..rows.len()).filter(|i| own[*i] && is_there(*i)).collect();
+        if found.len() < FEWEST_SHARED {
+            return;
         }
+        found.iter().for_each(|index| own[*index] = false);
+        let names: Vec<String> = found.iter().map(|index| name(options[*index])).collect();
+        shared += &match found.len() == all {
+            true => format!("\nAll options of {of}.\n"),
+            false => format!("\nAs of {of}: {}.\n", names.join(", ")),
+        };
+    };
+    for (other, known) in above.iter() {
+        let link = format!("[`{other}`](#{})", other.replace(' ', "-"));
+        leave_out(&link, &|index| known.contains(&rows[index]), known.len());
     }
+    let settings = "[Settings](settings.md), which has their values";
+    leave_out(settings, &|index| is_setting(options[index]), usize::MAX);
+    let printed = rows.iter().zip(&own).filter(|(_, own)| **own);
+    text += &table("option", printed.map(|(row, _)| row.clone()));
+    text += &shared;
+    above.push((full_name(command), rows));
     text
+}
+
+/// Whether an option is that of a setting, and says the same.
+fn is_setting(option: &Arg) -> bool {
+    let help = about(option.get_long_help().or(option.get_help()));
+    let is_of = |setting: &Setting| option.get_id() == setting.name && help == setting.about;
+    SETTINGS.iter().any(is_of)
+}
+
+/// A table of arguments or options; nothing without rows.
+fn table(kind: &str, rows: impl Iterator<Item = String>) -> String {
+    let rows: String = rows.collect();
+    match rows.is_empty() {
+        true => rows,
+        false => format!("\n| {kind} | is |\n|---|---|\n{rows}"),
+    }
+}
+
+/// An option as it is written.
+fn name(option: &Arg) -> String {
+    let short = || option.get_short().map(|short| format!("`-{short}`"));
+    let long = option.get_long().map(|long| format!("`--{long}`"));
+    long.or_else(short).unwrap_or_default()
 }
 
 /// One argument or option with its other names, its values and its default.
@@ -97,8 +150,9 @@ fn row(arg: &Arg) -> String {
     let aliases = arg.get_all_aliases().unwrap_or_default();
     names.extend(aliases.iter().map(|alias| format!("`--{alias}`")));
 
-    let help = arg.get_long_help().or(arg.get_help());
-    let mut help = cell(&help.map(ToString::to_string).unwrap_or_default());
+    let help = about(arg.get_long_help().or(arg.get_help()));
+    // The short help has the values in its text.
+    let mut help = cell(help.split(" [possible values: ").next().unwrap_or_default());
     let possible = arg.get_possible_values();
     let words: Vec<String> = possible
         .iter()

@@ -54,8 +54,8 @@ pub struct Arguments {
     /// Workload: what the sender and the receiver do
     #[arg(ignore_case = true, value_parser = workload_parser())]
     pub test: Workload,
-    /// Host of the receiver; same as --receiver. In a node of a running lab (`bitcost lab exec`)
-    /// another host of the lab, by name or address [default there: the first other one]
+    /// Host of the receiver; same as --receiver [default in a node of a running lab: the first
+    /// other host]
     #[arg(value_name = "HOST", value_parser = no_option, conflicts_with = "receiver")]
     pub host: Option<String>,
     #[command(flatten)]
@@ -66,9 +66,8 @@ pub struct Arguments {
     /// Use IPv6 only
     #[arg(short = '6')]
     pub ipv6: bool,
-    /// Send from the receiver to the sender; same as --direction reverse. Options keep referring to
-    /// the same hosts: --receiver-cpus, --receiver-address, and `receiver: …` in --qdisc and other
-    /// host settings apply to the host that --receiver names, which then sends
+    /// Send from the receiver to the sender; same as --direction reverse. Other options keep
+    /// referring to the same hosts
     #[arg(short = 'R', long, conflicts_with_all = ["both", "direction"])]
     pub reverse: bool,
     /// Send in both directions at once; same as --direction both
@@ -84,8 +83,8 @@ pub struct Arguments {
     /// Time between two lines of the run: a second, for command lines of iperf3
     #[arg(short, long, value_name = "TIME", hide = true, value_parser = a_second)]
     pub interval: Option<()>,
-    /// Program at HOST: `bitcost`, which is started over ssh, or `iperf3`, a server that is already
-    /// running there (`iperf3 -s`); HOST:PORT selects its port [default: bitcost]
+    /// Program at HOST: `bitcost`, or `iperf3`, a server that is running there (`iperf3 -s`);
+    /// HOST:PORT selects its port [default: bitcost]
     #[arg(long, value_name = "PROGRAM", value_parser = ["bitcost", "iperf3"], conflicts_with_all = ["topology", "mtu"])]
     pub peer: Option<String>,
     #[command(flatten)]
@@ -97,8 +96,8 @@ pub struct Arguments {
     /// or a MiniEdit file (.mn) [default: wire; in a node of a running lab that lab]
     #[arg(long, conflicts_with_all = ["sender", "receiver", "host"])]
     pub topology: Option<String>,
-    /// Prove the verdict by experiment: after the test, short runs with a little less of one suspected
-    /// resource after the other, interleaved with unchanged ones
+    /// Prove the verdict: after the test, short runs with a little less of one suspected resource,
+    /// interleaved with unchanged ones
     #[arg(long)]
     pub prove: bool,
     /// Maximum time of the experiments of --prove, or of all trials of `improve` [default: 30s, of
