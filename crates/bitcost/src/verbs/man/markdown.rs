@@ -83,7 +83,9 @@ fn section(command: &Command, above: &mut Vec<Above>) -> String {
     let rows: Vec<String> = options.iter().map(|arg| row(arg)).collect();
     let (mut own, mut shared) = (vec![true; rows.len()], String::new());
     let mut leave_out = |of: &str, is_there: &dyn Fn(usize) -> bool, all: usize| {
-        let found: Vec<usize> = (0..rows.len()).filter(|i| own[*i] && is_there(*i)).collect();
+        let found: Vec<usize> = (0..rows.len())
+            .filter(|i| own[*i] && is_there(*i))
+            .collect();
         if found.len() < FEWEST_SHARED {
             return;
         }
@@ -91,7 +93,7 @@ fn section(command: &Command, above: &mut Vec<Above>) -> String {
         let names: Vec<String> = found.iter().map(|index| name(options[*index])).collect();
         shared += &match found.len() == all {
             true => format!("\nAll options of {of}.\n"),
-            false => format!("\nAs of {of}: {}.\n", names.join(", ")),
+            false => format!("\nAs in {of}: {}.\n", names.join(", ")),
         };
     };
     for (other, known) in above.iter() {
