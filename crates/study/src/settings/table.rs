@@ -146,7 +146,7 @@ pub const SETTINGS: &[Setting] = settings! {
         "How the receiver takes messages from the kernel: plain calls, or a fast path (default: plain)";
     run_row "mode", flag("mode"),
         Kind::Word(&[("honest", |c| c.mode_auto = false), ("auto", |c| c.mode_auto = true)]),
-        "How modes and settings of the sockets are chosen: `honest`, as given, else plain calls; `auto`: short trials of at most 3 s choose modes, messages per call, receive buffer, low-water mark and waiting; what is given is kept (default: honest)";
+        "`honest`: modes as given, else plain calls; `auto`: trials of at most 3 s choose modes, messages per call, receive buffer, low-water mark and waiting, as far as they are not given (default: honest)";
     run_row "search_for", flag("for"),
         Kind::Word(&[("rate", |c| c.search_for = Goal::Rate), ("cost", |c| c.search_for = Goal::Cost)]),
         "What --mode auto looks for: the highest throughput, or the least CPU time of both endpoints per KiB (default: rate)";
@@ -185,11 +185,11 @@ pub const SETTINGS: &[Setting] = settings! {
     row "offloads", flag("offloads"), Kind::Host(&OFFLOADS),
         "Offloads of the hosts' interfaces: `on` and `off` set tso, gso, gro and lro where offered, `tso-only` leaves tso alone on; or features by ethtool's names, such as `tso off, rx-gro on`; `sender: off` sets one host (default: unchanged)";
     row "gso_max_segs", None, Kind::Host(&GSO_MAX_SEGS),
-        "Maximum number of segments per packet that TCP hands to the interface, whatever its offloads are; with 1, every segment passes through the stack alone (default: unchanged)";
+        "Maximum number of segments per packet that TCP hands to the interface, whatever its offloads are (default: unchanged)";
     row "gso_max_size", None, Kind::Host(&GSO_MAX_SIZE),
         "Maximum size of a packet that TCP hands to the interface, in bytes, with headers (default: unchanged)";
     row "gro_max_size", None, Kind::Host(&GRO_MAX_SIZE),
-        "Maximum size of a packet that GRO merges from received ones, in bytes; with 1, nothing is merged (default: unchanged)";
+        "Maximum size of a packet that GRO merges, in bytes (default: unchanged)";
     row "emulator_queue_limit", None,
         form!("LIMIT", QUEUE_LIMIT, |c, text| {
             c.emulator_queue_limit = Some(parse_limit(&Value::from(text)).ok()?);
@@ -207,7 +207,7 @@ pub const SETTINGS: &[Setting] = settings! {
             c.path_change = Some(PathChange::parse(text)?);
             Some(())
         }),
-        "Rate, delay or loss of the lab's links, in per cent of what the lab requests (default: 100%)";
+        "Rate, delay or loss of the lab's links, relative to the lab's own (default: 100%)";
     row "mtu_bytes", flag("device-mtu"), Kind::Host(&MTU),
         "MTU of the hosts' interfaces, in bytes (default: unchanged)";
     row "qdisc", flag("qdisc"), Kind::Host(&QDISC),
@@ -225,9 +225,9 @@ pub const SETTINGS: &[Setting] = settings! {
     row "rps_cpus", None, Kind::Host(&RPS_CPUS),
         "CPUs to which the interfaces' receive queues hand packets (RPS), such as `receiver: 1`, or `none`; root alone may set it (default: unchanged)";
     row "governor", None, Kind::Host(&GOVERNOR),
-        "CPU frequency governor of the hosts, such as performance (default: unchanged)";
+        "CPU frequency governor of the hosts (default: unchanged)";
     row "stress", None, Kind::Host(&STRESS),
-        "Load on the hosts' CPUs during the run: number of threads (default: 1), what they do (cpu, memory or syscall), share of a CPU (default: 100%), and which CPUs (default: any), such as `2 cpu 50% on 0-1` (default: none)";
+        "Load on the hosts' CPUs during the run: threads (1), what they do, share of a CPU (100%), which CPUs (any) (default: none)";
     row "congestion_control", letter("congestion", 'C'),
         form!("NAME", NAME, |c, text| { c.congestion_control = Some(name(text)?); Some(()) }),
         "TCP congestion control of the run's sockets, such as cubic or reno (TCP_CONGESTION; default: the hosts')";
@@ -236,7 +236,7 @@ pub const SETTINGS: &[Setting] = settings! {
             c.tcp_buffers = Some(TcpBuffers::parse(text)?);
             Some(())
         }),
-        "Maximum of TCP buffer auto-tuning on both hosts (net.ipv4.tcp_rmem, tcp_wmem), in bytes, or as multiple of the bandwidth-delay product of the lab's path, such as `8 bdp` (default: unchanged)";
+        "Maximum of TCP buffer auto-tuning on both hosts (net.ipv4.tcp_rmem, tcp_wmem), in bytes or bandwidth-delay products of the lab's path (default: unchanged)";
     row "send_buffer_bytes", flag("send-buffer"),
         Kind::Number(
             &bounds::SEND_BUFFER_BYTES,
@@ -295,7 +295,7 @@ pub const SETTINGS: &[Setting] = settings! {
         "Number of parallel flows (default: 1)";
     run_row "stop_bytes", letter("bytes", 'n'),
         Kind::Number(&bounds::STOP_BYTES, &[], |c, n| { (c.stop_bytes, c.warmup_ms) = (Some(n), 0); }),
-        "Bytes of user data, over all flows, after which the run ends, without warm-up; 100M is 100000000, and iperf3's is 104857600 (default: ends by time)";
+        "Bytes of user data, over all flows, after which the run ends, without warm-up (default: ends by time)";
     run_row "stop_messages", letter("messages", 'k'),
         Kind::Number(&bounds::STOP_MESSAGES, &[], |c, n| { (c.stop_messages, c.warmup_ms) = (Some(n), 0); }),
         "Messages or transactions, over all flows, after which the run ends, without warm-up (default: ends by time)";
