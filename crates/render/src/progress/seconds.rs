@@ -128,6 +128,8 @@ impl Seconds {
 
 #[cfg(test)]
 mod tests {
+    use bitcost_testkit::assert_says;
+
     use bitcost_model::conditions::{Direction, Workload};
     use bitcost_model::record::{PartSample, Role};
 
@@ -204,10 +206,7 @@ mod tests {
         let line = view
             .line(&told(Role::Receiver, 8000, 62_500_000))
             .expect("a line");
-        assert!(
-            line.contains("1.00 Gbit/s") && line.contains("500 Mbit/s"),
-            "{line}"
-        );
+        assert_says(&line, &["1.00 Gbit/s", "500 Mbit/s"]);
         assert_eq!(
             view.so_far().as_deref(),
             Some("sender 1.00 Gbit/s, receiver 500 Mbit/s")

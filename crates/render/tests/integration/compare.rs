@@ -306,10 +306,7 @@ fn what_the_new_side_lacks_is_missing() {
         ),
         (Some("missing"), &json!(5), &json!(0))
     );
-    assert!(
-        first.get("new_median").is_none() && first["old_median"].is_number(),
-        "{first}"
-    );
+    assert!(first.get("new_median").is_none() && first["old_median"].is_number());
     let found = across(&without_udp, &whole, &metrics, 3.0);
     assert_counts(&found, &[(Verdict::Missing, 0), (Verdict::CannotTell, 4)]);
 }
@@ -342,8 +339,7 @@ fn what_has_no_ratio_is_told_in_its_unit() {
     assert!(
         first["difference"]
             .as_f64()
-            .is_some_and(|points| (points - 62.0).abs() < 0.1),
-        "{first}"
+            .is_some_and(|points| (points - 62.0).abs() < 0.1)
     );
     assert!(
         first.get("change_pct").is_none() && first["low"].is_number() && first["high"].is_number(),
@@ -383,10 +379,7 @@ fn words_of_a_log_stay_in_their_line() {
         "{text}"
     );
     let markdown = comparison_markdown(&found);
-    assert!(
-        !markdown.contains("\n# head") && !markdown.contains("<b>"),
-        "{markdown}"
-    );
+    assert!(!markdown.contains("\n# head") && !markdown.contains("<b>"));
     // A list ends at a blank line.
     assert_says(
         &markdown,

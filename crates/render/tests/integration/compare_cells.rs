@@ -40,12 +40,7 @@ fn a_side_has_the_others_levels_of_what_it_does_not_name() {
     );
     let found = within(&execution, &old, &new, &throughput(), 3.0);
     assert_eq!(found.names.1, "transport=TCP message_size_bytes=8192");
-    assert_eq!(
-        (found.cells.len(), found.unmatched.len()),
-        (1, 0),
-        "{}",
-        comparison_text(&found, None)
-    );
+    assert_eq!((found.cells.len(), found.unmatched.len()), (1, 0));
     let medians = found.cells[0].changes[0].medians;
     assert_eq!(medians.0, medians.1, "both have 8192 bytes: {medians:?}");
     assert!(!old.is_same_as(&new) && Side(vec![size(8192)]).is_same_as(&old));
@@ -117,12 +112,7 @@ fn a_factor_of_one_side_alone_is_no_hindrance() {
     let further = "[[factor]]\nname = \"nodelay\"\nlevels = [{ label = \"on\", nodelay = true }]\n";
     let (old, new) = (whole(STUDY), whole(&format!("{STUDY}\n{further}")));
     let found = compared(("old", &old), ("new", &new), &throughput());
-    assert_eq!(
-        (found.cells.len(), found.unmatched.len()),
-        (4, 0),
-        "{}",
-        comparison_text(&found, None)
-    );
+    assert_eq!((found.cells.len(), found.unmatched.len()), (4, 0));
     assert_eq!(found.known_to_one, ["recorded in new alone: nodelay on"]);
     // With two levels, a cell could match either.
     let both = further.replace(
@@ -220,8 +210,7 @@ fn files_match_by_what_they_say_whatever_varies() {
     let text = comparison_text(&found, None);
     assert_eq!(
         (found.cells.len(), found.cells[0].name().starts_with("tcp")),
-        (1, true),
-        "{text}"
+        (1, true)
     );
     assert_says(
         &text,
@@ -231,10 +220,7 @@ fn files_match_by_what_they_say_whatever_varies() {
     // A cell whose files do not give the level may have any level.
     let unsaid = imported(&[protocols("tcp"), protocols("not said")], &[]);
     let found = compared(("both", &both), ("unsaid", &unsaid), &throughput());
-    assert!(
-        found.cells.is_empty() && found.unmatched.iter().any(|only| only.why.is_some()),
-        "{found:?}"
-    );
+    assert!(found.cells.is_empty() && found.unmatched.iter().any(|only| only.why.is_some()));
 }
 
 #[test]
@@ -248,10 +234,7 @@ fn files_match_our_own_cells_by_their_settings() {
     let text = comparison_text(&found, None);
     let names: Vec<String> = found.cells.iter().map(|cell| cell.name()).collect();
     assert_eq!(names, ["1024 · UDP", "8192 · UDP"], "{text}");
-    assert!(
-        text.contains("- recorded in files alone: tool iperf3\n") && found.lost_cells() == 2,
-        "{text}"
-    );
+    assert!(text.contains("- recorded in files alone: tool iperf3\n") && found.lost_cells() == 2);
     let apart = within(
         &execution("files", &files),
         &Side(vec![size(1024)]),
@@ -275,10 +258,7 @@ fn of_many_cells_of_one_side_the_rest_is_counted() {
     let far = imported(&sizes(100), &[]);
     let found = compared(("old", &old), ("far", &far), &throughput());
     let text = comparison_text(&found, None);
-    assert!(
-        found.lost_cells() == 40 && text.contains("- only in old: 10 more cells\n"),
-        "{text}"
-    );
+    assert!(found.lost_cells() == 40 && text.contains("- only in old: 10 more cells\n"));
     assert!(text.contains("- only in far: 10 more cells\n"), "{text}");
 }
 
@@ -330,17 +310,12 @@ fn the_text_says_by_which_means_and_why() {
     let text = text(&own_cpus(|_| true));
     assert!(text.contains("CPU time: all cells: own_cpus: "), "{text}");
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        words(&text).contains("before the block; soft interrupts timed"),
-        "{text}"
-    );
+    assert_says(&words(&text), &["before the block; soft interrupts timed"]);
     let text = words(&crate::common::text(&own_cpus(|_| false)));
     assert_says(&text, &["before the block; soft interrupts by ticks"]);
-    assert!(
-        text.contains(
-            "the time of soft interrupts is by ticks, because they cannot be timed: refused ("
-        ),
-        "{text}"
+    assert_says(
+        &text,
+        &["the time of soft interrupts is by ticks, because they cannot be timed: refused ("],
     );
     let cell = &crate::common::json(&own_cpus(|_| true))["cells"][0];
     assert_eq!(cell["softirqs"]["timed"], 3, "{cell:#}");

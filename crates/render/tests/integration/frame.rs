@@ -68,8 +68,7 @@ fn a_row_per_run_has_levels_outcome_and_metrics_with_units() {
     assert!(
         lines
             .lines()
-            .all(|line| line.split(',').count() == table.columns.len()),
-        "{lines}"
+            .all(|line| line.split(',').count() == table.columns.len())
     );
     assert_eq!(
         bitcost_render::json::table_json(&table)[3].get("throughput_mbps"),
@@ -153,8 +152,5 @@ fn labels_cannot_leave_their_field() {
     let text = csv(&table);
     assert!(text.contains("\"'=1+1|<b>\"\",x\""), "{text}");
     let text = bitcost_render::markdown::markdown_summary(&executions[0].summary);
-    assert!(
-        text.contains("=1+1\\|&lt;b&gt;") && !text.contains("<b>"),
-        "{text}"
-    );
+    assert!(text.contains("=1+1\\|&lt;b&gt;") && !text.contains("<b>"));
 }

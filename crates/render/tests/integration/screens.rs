@@ -61,21 +61,14 @@ fn figures_and_answer_of_a_test() {
     );
     let answer = bitcost_render::test_answer::test_answer(&run, "h1 to h2 in lab wire", None);
     assert!(answer.lines().count() <= 10, "{answer}");
-    assert!(
-        answer.lines().all(|line| line.chars().count() <= 80),
-        "{answer}"
-    );
+    assert!(answer.lines().all(|line| line.chars().count() <= 80));
     assert_snapshot!("answer_of_a_test", answer);
 }
 
-/// The end of a study.
 #[test]
 fn answer_of_a_study() {
     let folder = "bitcost-runs/2026-07-27T10-00-00-known";
     let answer = bitcost_render::study_answer::study_answer(&findings(&events()), folder);
-    assert!(
-        answer.lines().all(|line| line.chars().count() <= 80),
-        "{answer}"
-    );
+    assert!(answer.lines().all(|line| line.chars().count() <= 80));
     assert_snapshot!(answer);
 }
