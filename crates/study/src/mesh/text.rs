@@ -73,10 +73,7 @@ mod tests {
         let whole =
             with_hosts(text, Some("# two\n a\n\nb # one\n"), Some("a  b\n")).expect("a mesh");
         assert!(whole.contains("hosts = [\"a\", \"b\"]"), "{whole}");
-        assert!(
-            whole.contains("pairs = [\"a b\"]") && !whole.contains("file"),
-            "{whole}"
-        );
+        assert!(whole.contains("pairs = [\"a b\"]") && !whole.contains("file"));
         assert_eq!(MeshFiles::of(&whole), Some(MeshFiles::default()));
         assert!(with_hosts("title = \"x\"", None, None).is_err());
         assert_eq!(MeshFiles::of("title = 1"), None);

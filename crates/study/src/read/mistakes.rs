@@ -44,90 +44,40 @@ mod tests {
         "receive_service_demand_us_per_kib",
     ];
 
-    /// Changes in the study, each with a part of the sentence that it must cause.
-    const PLANTED: [[&str; 3]; 12] = [
-        [
-            "title = \"",
-            "titel = \"",
-            "unknown key `titel`; did you mean `title`?",
-        ],
-        [
-            "\ntopology = \"wire\"",
-            "\ntopology = \"wir\"",
-            "unknown lab `wir`",
-        ],
-        [
-            "\nmtu_bytes = 8896",
-            "\nmtu_byte = 8896",
-            "unknown key `mtu_byte` in [lab]",
-        ],
-        ["warmup_s = 0.25", "warmup_s = \"soon\"", "`warmup_s`"],
-        [
-            "duration_s = 2\n",
-            "duraton_s = 2\n",
-            "unknown setting `duraton_s`; did you mean `duration_s`",
-        ],
+    /// Changes in the study, each of which is a mistake.
+    const PLANTED: [[&str; 2]; 12] = [
+        ["title = \"", "titel = \""],
+        ["\ntopology = \"wire\"", "\ntopology = \"wir\""],
+        ["\nmtu_bytes = 8896", "\nmtu_byte = 8896"],
+        ["warmup_s = 0.25", "warmup_s = \"soon\""],
+        ["duration_s = 2\n", "duraton_s = 2\n"],
         [
             "mss = \"message\", offloads = \"on\"",
             "mss = \"mesage\", offloads = \"on\"",
-            "`mss`",
         ],
-        ["blocks = 5\n", "blocks = 0\n", "`blocks` is 0"],
-        [
-            "rows = \"message_size_bytes\"",
-            "rows = \"message_size\"",
-            "unknown factor `message_size`",
-        ],
-        [
-            "from = 1024, to = 8192",
-            "from = 1024, to = 8193",
-            "unknown level `8193`",
-        ],
-        [
-            "between = [1, 8]",
-            "betwen = [1, 8]",
-            "unknown key `betwen`",
-        ],
-        ["\nat_least = 1.5", "\nat_least = \"much\"", "`at_least`"],
-        [
-            "throughput_mbps = 4805",
-            "troughput_mbps = 4805",
-            "unknown metric `troughput_mbps`",
-        ],
+        ["blocks = 5\n", "blocks = 0\n"],
+        ["rows = \"message_size_bytes\"", "rows = \"message_size\""],
+        ["from = 1024, to = 8192", "from = 1024, to = 8193"],
+        ["between = [1, 8]", "betwen = [1, 8]"],
+        ["\nat_least = 1.5", "\nat_least = \"much\""],
+        ["throughput_mbps = 4805", "troughput_mbps = 4805"],
     ];
 
-    fn mistakes(text: &str) -> Vec<StudyError> {
+    fn mistakes(text: &str) -> Vec<String> {
         let read = Study::read("s.toml", text, None, Some(&METRICS));
-        read.err().unwrap_or_default()
+        let all = read.err().unwrap_or_default();
+        all.iter().map(ToString::to_string).collect()
     }
 
+    /// In the order of their lines; the title is missing as well, since its key is another word.
     #[test]
-    fn a_study_without_a_mistake_has_none() {
-        let all = mistakes(STUDY);
-        assert!(all.is_empty(), "{all:#?}");
-    }
-
-    #[test]
-    fn each_planted_mistake_is_found_alone_and_all_are_found_together() {
-        let mut all_planted = STUDY.to_owned();
-        for [right, wrong, _] in PLANTED {
-            assert!(all_planted.contains(right), "{right}");
-            all_planted = all_planted.replacen(right, wrong, 1);
+    fn all_mistakes_are_found_together() {
+        assert!(mistakes(STUDY).is_empty(), "{:?}", mistakes(STUDY));
+        let mut planted = STUDY.to_owned();
+        for [right, wrong] in PLANTED {
+            assert!(planted.contains(right), "{right}");
+            planted = planted.replacen(right, wrong, 1);
         }
-        let together = mistakes(&all_planted);
-        for [right, wrong, sentence] in PLANTED {
-            let alone = mistakes(&STUDY.replacen(right, wrong, 1));
-            let of_it = |found: &[StudyError]| {
-                found
-                    .iter()
-                    .filter(|mistake| mistake.message.contains(sentence))
-                    .count()
-            };
-            assert_eq!(of_it(&alone), 1, "{wrong}: {alone:#?}");
-            assert_eq!(of_it(&together), 1, "{wrong}: {together:#?}");
-        }
-        // The title is missing as well, since its key is another word.
-        assert!(together.len() <= PLANTED.len() + 3, "{together:#?}");
-        assert!(together.is_sorted_by_key(|mistake| mistake.line));
+        insta::assert_snapshot!(mistakes(&planted).join("\n"));
     }
 }

@@ -67,7 +67,6 @@ pub fn set_text(setting: &Setting, conditions: &mut Conditions, text: &str) -> R
 #[cfg(test)]
 mod tests {
     use bitcost_model::conditions::Mss;
-    use bitcost_model::modes::Mode;
 
     use super::*;
 
@@ -130,22 +129,5 @@ mod tests {
         ] {
             assert!(typed(name, text).is_err(), "{name} {text}");
         }
-    }
-
-    #[test]
-    fn an_unknown_mode_in_a_study_is_named_with_what_resembles_it() {
-        let mut conditions = Conditions::default();
-        let unknown = set(&mut conditions, "send_mode", &"gzo".into()).expect_err("no such mode");
-        assert!(unknown.0.contains("did you mean `gso`?"), "{unknown}");
-        assert!(set(&mut conditions, "receive_mode", &"gso".into()).is_err());
-        assert_eq!(set(&mut conditions, "receive_mode", &"gro".into()), Ok(()));
-        assert_eq!(conditions.receive_mode, Mode::Gro);
-    }
-
-    #[test]
-    fn a_setting_that_is_gone_is_named_with_what_to_use_instead() {
-        let gone = set(&mut Conditions::default(), "buffers", &"64KiB".into());
-        let why = "`buffers` is gone; use `tcp_buffers`".to_owned();
-        assert_eq!(gone, Err(Invalid(why)));
     }
 }

@@ -70,30 +70,6 @@ fn one_offload_of_a_set_leaves_the_others_as_they_were() {
 }
 
 #[test]
-fn a_comparison_names_two_levels_of_a_factor() {
-    let error = |lines: &str| {
-        Study::parse("mine.toml", &format!("{TEXT}\n[compare]\n{lines}\n")).expect_err("an error")
-    };
-    for (lines, says) in [
-        (
-            "factor = \"transprt\"\nold = \"UDP\"\nnew = \"TCP, offloads on\"",
-            "did you mean `transport`",
-        ),
-        (
-            "factor = \"transport\"\nold = \"UDP\"\nnew = \"TCP, offloads onn\"",
-            "did you mean `TCP, offloads on`",
-        ),
-        (
-            "factor = \"transport\"\nold = \"UDP\"\nnew = \"UDP\"",
-            "two levels that differ",
-        ),
-    ] {
-        let found = error(lines).to_string();
-        assert!(found.contains(says), "{found}");
-    }
-}
-
-#[test]
 fn a_study_that_varies_nothing_can_be_held_against_a_setting() {
     let one =
         study("title = \"One\"\nquestion = \"Any?\"\n[table]\nmetrics = [\"throughput_mbps\"]\n");

@@ -30,6 +30,8 @@ ratio = [{ message_size_bytes = 400 }, { message_size_bytes = 100 }]
 between = [1, 4]
 "#;
 
+const RATIO: &str = "ratio = [{ message_size_bytes = 400 }, { message_size_bytes = 100 }]";
+
 fn read(text: &str) -> Study {
     Study::parse("mine.toml", text).expect("it reads")
 }
@@ -113,6 +115,8 @@ fn mistakes_are_named_with_their_line() {
         ("kind = [\"b\"]\n", ""),
         ("duration_s = 0.25", "duration_s = 0.01"),
         ("counts_pct = 1000", "counts = 10"),
+        (RATIO, "over_single = {}"),
+        (RATIO, "step_over = \"message_size_bytes\"\nlevels = [100]"),
     ] {
         let error = error_of(&TEXT.replacen(from, to, 1));
         answers += &format!("{from} -> {to}\n{error}\n\n");
@@ -122,13 +126,7 @@ fn mistakes_are_named_with_their_line() {
 
 #[test]
 fn figures_along_a_factor_take_all_of_its_levels_unless_some_are_named() {
-    let with = |lines: &str| {
-        TEXT.replacen(
-            "ratio = [{ message_size_bytes = 400 }, { message_size_bytes = 100 }]",
-            lines,
-            1,
-        )
-    };
+    let with = |lines: &str| TEXT.replacen(RATIO, lines, 1);
     let figure = |lines: &str| read(&with(lines)).checks[0].claims[0].figure.clone();
     let Figure::Spread(along) =
         figure("spread_over = \"message_size_bytes\"\nat = { kind = \"a\" }")
@@ -149,11 +147,6 @@ fn figures_along_a_factor_take_all_of_its_levels_unless_some_are_named() {
         figure("over_single = {}\nrate = \"2.5G\""),
         Figure::OverSingle(_, 2_500_000_000)
     ));
-    assert!(error_of(&with("over_single = {}")).contains("`rate` is missing"));
-    assert!(
-        error_of(&with("step_over = \"message_size_bytes\"\nlevels = [100]"))
-            .contains("two levels or more")
-    );
 }
 
 #[test]
@@ -169,28 +162,7 @@ fn an_answer_is_about_one_to_three_metrics_each_once() {
     assert!(
         error
             .message
-            .contains("unknown metric `rtt_us`; did you mean `min_rtt_us`?"),
-        "{error}"
-    );
-    for list in [
-        "[]",
-        "\"rtt_us\"",
-        "[1]",
-        "[\"a\", \"b\", \"c\", \"d\"]",
-        "[\"a\", \"a\"]",
-    ] {
-        let found = error_of(&with(list));
-        assert!(
-            found.starts_with(&format!("mine.toml:{line}:1: `answer` is ")),
-            "{found}"
-        );
-        assert!(
-            found.contains("allowed: a list of one to three metric names, each once"),
-            "{found}"
-        );
-    }
-    assert!(
-        error_of(&with("[\"a\"]").replace("answer", "anwser")).contains("did you mean `answer`?")
+            .contains("unknown metric `rtt_us`; did you mean `min_rtt_us`?")
     );
 }
 

@@ -2,7 +2,7 @@
 //! its line.
 
 use bitcost_model::shaping::QueueLimit;
-use bitcost_model::topology::{NodeKind, Topology};
+use bitcost_model::topology::Topology;
 use bitcost_study::Study;
 use bitcost_study::topology::{PRESETS, parse, to_toml};
 
@@ -65,40 +65,14 @@ fn what_is_written_reads_back_as_the_same() {
 #[test]
 fn a_routed_lab_is_completed() {
     let lab = read(ROUTED);
-    let addresses: Vec<String> = lab
-        .ends()
-        .filter(|end| {
-            lab.node(&end.node)
-                .is_some_and(|node| node.kind != NodeKind::Switch)
-        })
-        .map(|end| format!("{} {}", end.device, end.addresses[0]))
-        .collect();
-    assert_eq!(
-        addresses,
-        [
-            "h1-eth0 10.0.0.1/24",
-            "h2-eth0 10.0.0.2/24",
-            "r1-eth0 10.0.0.254/24",
-            "r1-eth1 10.0.1.254/24",
-            "r2-eth0 10.0.1.253/24",
-            "r2-eth1 10.0.2.254/24",
-            "h3-eth0 10.0.2.1/24"
-        ]
-    );
-    let routes = |name: &str| -> Vec<String> {
-        let routes = lab
-            .node(name)
-            .unwrap()
-            .routes
-            .iter()
-            .filter(|route| route.via.is_ipv4());
-        routes
-            .map(|route| format!("{} by {}", route.to, route.via))
-            .collect()
-    };
-    assert_eq!(routes("h1"), ["0.0.0.0/0 by 10.0.0.254"]);
-    assert_eq!(routes("r1"), ["10.0.2.0/24 by 10.0.1.253"]);
-    assert_eq!(routes("r2"), ["10.0.0.0/24 by 10.0.1.254"]);
+    let mut found = String::new();
+    for end in lab.ends() {
+        found += &format!("{} {:?}\n", end.device, end.addresses);
+    }
+    for name in ["h1", "h2", "h3", "r1", "r2"] {
+        found += &format!("{name} {:?}\n", lab.node(name).unwrap().routes);
+    }
+    insta::assert_snapshot!(found);
     let path = lab.path("h1", "h3").unwrap();
     assert_eq!(
         (path.mtu_bytes, path.rate_bps()),
@@ -140,6 +114,9 @@ fn mistakes_are_named_with_their_line() {
         format!("{lab}[egress.s1-eth2]\ndelay = \"-5ms\"\n"),
         format!("{lab}[egress.s1-eth2]\nloss = -0.1\n"),
         format!("{lab}[egress.s1-eth2]\nloss = \"-1%\"\n"),
+        format!("{lab}[egress.s1-eth2]\nloss = \"101%\"\n"),
+        format!("{lab}[egress.s1-eth2]\nloss = \"nan%\"\n"),
+        format!("{lab}[egress.s1-eth2]\ndelay = \"2h\"\n"),
         format!("{lab}[egress.s1-eth2]\nqueue_limit = 1000\n"),
         format!("{lab}[egress.s1-eth2]\nlatency = \"20ms\"\n"),
         format!("{lab}[egress.s1-eth8]\ndelay = \"20ms\"\n"),
@@ -181,21 +158,6 @@ fn a_study_changes_a_preset_or_has_its_own_lab() {
         (lab.topology.as_str(), lab.receiver.as_str(), lab.mtu_bytes),
         ("own", "c", 1400)
     );
-    for (lab, says) in [
-        (
-            "topology = \"pair\"\nsender = \"h3\"",
-            "the sender `h3` is not a host of the lab",
-        ),
-        (
-            "topology = \"lab15\"\n[lab.egress.s1-eth2]\ndelay = \"x\"",
-            "mine.toml:9:1: `delay` is \"x\"",
-        ),
-    ] {
-        match study(lab) {
-            Err(error) => assert!(error.contains(says) && !says.is_empty(), "{lab}: {error}"),
-            Ok(_) => assert!(says.is_empty(), "{lab}"),
-        }
-    }
 }
 
 #[test]
@@ -218,10 +180,7 @@ fn a_study_names_a_lab_file_whose_text_comes_with_it() {
     assert_eq!(based.lab.path().expect("a path").rtt_us(), 20_000);
     // A mistake in the lab file has its place there.
     let wrong = read(text, &lab.replace("ends", "enids")).expect_err("a mistake");
-    assert!(
-        wrong.to_string().starts_with("dir/my-lab.toml:3:1: "),
-        "{wrong}"
-    );
+    assert!(wrong.to_string().starts_with("dir/my-lab.toml:3:1: "));
     let missing = Study::parse("mine.toml", text).expect_err("no text");
     assert_eq!((missing.line, missing.column), (4, 1), "{missing}");
 }
