@@ -1,5 +1,4 @@
-//! Files of other programs, whole and damaged.
+//! Files of other programs.
 
-mod damage;
 mod miniedit;
 mod tools;

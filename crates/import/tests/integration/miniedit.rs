@@ -74,7 +74,6 @@ fn what_mininet_takes_otherwise_than_it_was_meant_is_said_with_its_place() {
     insta::assert_snapshot!(said.join("\n"));
 }
 
-/// A truncated file is refused wherever it is cut.
 #[test]
 fn a_truncated_file_is_refused_wherever_it_ends() {
     let whole = LAB15.trim_end();

@@ -1,7 +1,6 @@
 //! iperf3: documents of clients and servers, streams of events.
 
-use bitcost_import::{Head, execution, read};
-use bitcost_model::event::Event;
+use bitcost_import::read;
 
 use super::{figure, has, one};
 
@@ -32,11 +31,7 @@ fn iperf3_traps() {
         "what was received is not said"
     );
     assert_eq!(run.run.intervals.len(), 1);
-    assert!(
-        run.run.notes[0].contains("line 4 is cut"),
-        "{:?}",
-        run.run.notes
-    );
+    assert!(run.run.notes[0].contains("line 4 is cut"));
     let odd = "{\"event\":\"start\",\"data\":{}}\n5\n[]\n";
     assert!(
         read("x", odd.as_bytes()).expect("a stream")[0]
@@ -89,23 +84,4 @@ fn cpu_of_the_process_is_of_the_end_that_sends_or_receives() {
     }
     let server = one("iperf3/iperf3-server-reverse.json");
     assert!(has(&server, "iperf3_sender_cpu_pct") && !has(&server, "iperf3_receiver_cpu_pct"));
-}
-
-#[test]
-fn a_cell_is_named_by_what_its_document_says() {
-    let events = execution(
-        vec![one("iperf3/iperf3-server-reverse.json")],
-        Head {
-            name: "import",
-            version: "0",
-            at: "2026-11-22T10:00:00+00:00",
-            command_line: Vec::new(),
-        },
-    );
-    let planned = events.iter().find_map(|event| match event {
-        Event::Planned { plan } => Some(&plan.cells[0]),
-        _ => None,
-    });
-    let name = planned.expect("a plan").name();
-    assert!(name.contains("tcp") && name.contains("131072"), "{name}");
 }

@@ -173,16 +173,13 @@ fn what_is_none_of_them_is_said() {
     assert!(said(&fixture("netperf/netperf-error.txt")).contains("not a supported output"));
     let cut = fixture("iperf3/iperf3-tcp.json");
     let error = read("f", &cut[..cut.len() - 40]).expect_err("cut");
-    assert!(
-        matches!(
-            error,
-            ImportError::Broken {
-                format: "iperf3 (JSON)",
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(
+        error,
+        ImportError::Broken {
+            format: "iperf3 (JSON)",
+            ..
+        }
+    ));
 }
 
 fn head() -> bitcost_import::Head<'static> {
