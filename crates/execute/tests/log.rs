@@ -124,21 +124,6 @@ fn a_log_cut_at_any_byte_opens_and_says_what_is_incomplete() {
 }
 
 #[test]
-fn resuming_drops_the_incomplete_line_and_goes_on() {
-    let (_place, folder) = written();
-    let path = folder.join(LOG_NAME);
-    let bytes = fs::read(&path).expect("reads");
-    fs::write(&path, &bytes[..bytes.len() - 3]).expect("cut");
-    let log = read(&folder).expect("opens");
-    let mut writer = Writer::resume(&log.folder, &log.end).expect("resumes");
-    writer
-        .append(events().last().expect("one"))
-        .expect("appends");
-    drop(writer);
-    assert_eq!(read(&folder).expect("reads").events, events());
-}
-
-#[test]
 fn a_log_that_grew_since_it_was_read_is_refused_and_kept() {
     let (_place, folder) = written();
     let path = folder.join(LOG_NAME);
@@ -169,23 +154,11 @@ fn foreign_logs_are_named() {
     ));
     fs::remove_file(&path).expect("removed");
     let said = |path: &std::path::Path| read(path).expect_err("no execution").to_string();
-    assert!(
-        said(&folder).contains("an empty folder, not an execution's folder"),
-        "{}",
-        said(&folder)
-    );
+    assert!(said(&folder).contains("an empty folder, not an execution's folder"));
     let other = folder.join("notes.txt");
     fs::write(&other, "hello").expect("written");
-    assert!(
-        said(&folder).contains("a folder with other files (notes.txt)"),
-        "{}",
-        said(&folder)
-    );
-    assert!(
-        said(&other).contains("a file of 5 bytes") && said(&other).contains("bitcost import"),
-        "{}",
-        said(&other)
-    );
+    assert!(said(&folder).contains("a folder with other files (notes.txt)"));
+    assert!(said(&other).contains("a file of 5 bytes") && said(&other).contains("bitcost import"));
     assert!(matches!(
         read(&folder.join("nowhere")),
         Err(StoreError::NoSuchPath { .. })
@@ -208,15 +181,6 @@ fn lines(folder: &std::path::Path) -> Vec<String> {
         .collect()
 }
 
-/// The number of the line that is refused.
-fn refused(folder: &std::path::Path, lines: &[String]) -> usize {
-    fs::write(folder.join(LOG_NAME), lines.concat()).expect("written");
-    match read(folder).expect_err("damaged") {
-        StoreError::Damaged { line, .. } => line,
-        other => panic!("{other}"),
-    }
-}
-
 #[test]
 fn each_line_stays_one_json_object_whose_last_key_is_its_checksum() {
     let (_place, folder) = written();
@@ -231,51 +195,6 @@ fn each_line_stays_one_json_object_whose_last_key_is_its_checksum() {
             "{line}"
         );
     }
-}
-
-#[test]
-fn changed_removed_swapped_doubled_inserted_and_spliced_lines_are_refused() {
-    let (_place, folder) = written();
-    let whole = lines(&folder);
-    let changed = |change: &dyn Fn(&mut Vec<String>)| {
-        let mut lines = whole.clone();
-        change(&mut lines);
-        refused(&folder, &lines)
-    };
-    assert_eq!(
-        changed(&|lines| lines[4] = lines[4].replace("the agent died", "the agent lied")),
-        5
-    );
-    assert_eq!(
-        changed(&|lines| lines[3] = lines[3].replace("\"run\":1", "\"run\":2")),
-        4
-    );
-    assert_eq!(
-        changed(&|lines| lines[2] = lines[2].replace(",\"checksum\":\"", ",\"checksum\":\"0")),
-        3
-    );
-    assert_eq!(changed(&|lines| drop(lines.remove(5))), 6);
-    assert_eq!(changed(&|lines| lines.swap(5, 6)), 6);
-    assert_eq!(changed(&|lines| lines.insert(6, lines[5].clone())), 7);
-    assert_eq!(
-        changed(&|lines| lines.insert(
-            6,
-            "{\"event\":\"run_began\",\"run\":9,\"at\":\"x\"}\n".into()
-        )),
-        7
-    );
-    let (_other, other) = written();
-    let mut tail = lines(&other);
-    let first = tail[0].replace("bitcost_version\":\"0.1.0", "bitcost_version\":\"0.1.1");
-    tail[0] = first;
-    let tail: Vec<String> = bitcost_execute::store::seal_again(&tail.concat())
-        .split_inclusive('\n')
-        .map(str::to_owned)
-        .collect();
-    assert_eq!(
-        changed(&|lines| lines.splice(6.., tail[6..].iter().cloned()).for_each(drop)),
-        7
-    );
 }
 
 #[test]

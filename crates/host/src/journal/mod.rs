@@ -306,49 +306,4 @@ mod tests {
             assert!(!contents.hides_changes, "{length} bytes");
         }
     }
-
-    #[test]
-    fn other_format_and_missing_checksum_are_reported() {
-        let header = Header {
-            format: 99,
-            bitcost: "9.9".to_owned(),
-            ..Header::now(1)
-        };
-        let newer = [Entry::Header(header), Entry::Intent(change(1))]
-            .map(|step| line(&step).expect("a line"))
-            .concat();
-        let contents = parse(&newer);
-        assert!(contents.hides_changes && contents.header.is_none() && contents.pending.is_empty());
-        assert!(
-            contents
-                .unread
-                .iter()
-                .any(|line| line.contains("format 99 of bitcost 9.9")),
-            "{:?}",
-            contents.unread
-        );
-        let header = line(&Entry::Header(Header::now(1))).expect("a line");
-        let contents = parse(&[&header[..], b"{\"settled\":1}\n"].concat());
-        assert!(contents.hides_changes && contents.header.is_some());
-        assert!(
-            contents.unread[0].starts_with("line 2 is damaged: it has no checksum"),
-            "{:?}",
-            contents.unread
-        );
-    }
-
-    #[test]
-    fn every_changed_bit_is_detected() {
-        let steps = [
-            Entry::Header(Header::now(1)),
-            Entry::Intent(change(1)),
-            Entry::Made(change(1)),
-        ];
-        let whole = steps.map(|step| line(&step).expect("a line")).concat();
-        for bit in 0..whole.len() * 8 {
-            let mut bytes = whole.clone();
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            assert!(parse(&bytes).hides_changes, "bit {bit}");
-        }
-    }
 }

@@ -9,6 +9,7 @@ use bitcost_host::journal::{Entry, Header, line, path_here, read_at};
 use bitcost_host::recovery::{check_restored, found, recover};
 use bitcost_host::{Change, Outcome, Values, single};
 use bitcost_sys::netlink::{Rtnl, VethPair};
+use bitcost_testkit::assert_says;
 
 /// Journals that are changed at random.
 const MUTANTS: u64 = 500;
@@ -178,10 +179,9 @@ fn header_with_a_changed_bit_does_not_lose_the_network() {
         let recovered = recover(folder.path()).unwrap().remove(0);
         assert!(recovered.outcomes.is_empty(), "{recovered:?}");
         let said = recovered.problems.join("\n");
-        assert!(
-            said.contains("line 1 is damaged: its checksum is wrong")
-                && said.contains("kept, since"),
-            "{said}"
+        assert_says(
+            &said,
+            &["line 1 is damaged: its checksum is wrong", "kept, since"],
         );
         assert_eq!(fs::read(&path).unwrap(), bytes);
         assert!(
