@@ -13,6 +13,7 @@ use bitcost_model::place::IpVersion;
 use bitcost_model::record::{Counts, InEffect, Role};
 use bitcost_study::settings::SETTINGS;
 use bitcost_sys::socket::{self as option, IntOption};
+use bitcost_testkit::assert_says;
 use bitcost_traffic::{Control, Flow, Outcome, Sent};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketType, eth, recv, socket, sockopt};
@@ -241,7 +242,7 @@ receive_mode traffic/tests/modes.rs setting(row.end)
 delay_variation traffic/tests/integration/timing.rs delay_variation: true
 program bitcost/tests/runs/against.rs program=this
 mode bitcost/tests/runs/mode_search.rs mode = 
-search_for bitcost/tests/runs/mode_search.rs --for
+search_for bitcost/tests/runs/mode_search.rs search_for = 
 offloads bitcost/tests/runs/one_run.rs --offloads
 emulator_queue_limit bitcost/tests/runs/delay.rs emulator_queue_limit
 moderation bitcost/tests/runs/accounting.rs moderation_us
@@ -551,10 +552,9 @@ fn listens_again(conditions: &Conditions) {
     let taken = bitcost_traffic::listen(conditions, Ipv4Addr::LOCALHOST.into(), TOKEN)
         .map(drop)
         .expect_err("taken");
-    assert!(
-        taken.to_string().contains("127.0.0.1:5201")
-            && taken.to_string().contains("choose another port"),
-        "{taken}"
+    assert_says(
+        &taken.to_string(),
+        &["127.0.0.1:5201", "choose another port"],
     );
 }
 

@@ -2,7 +2,7 @@
 //! messages.
 
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
@@ -13,10 +13,9 @@ use bitcost_model::modes::Mode;
 use bitcost_model::workload::WORKLOADS;
 use bitcost_traffic::{Control, Pending, Phase, Ready, Sent};
 
-const PATIENCE: Duration = Duration::from_secs(5);
-const TOKEN: [u8; 16] = *b"sixteen letters!";
+use crate::{HERE, PATIENCE, TOKEN, ended, meet_via, start};
+
 const OTHER: [u8; 16] = *b"those of another";
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const MESSAGES: u64 = 500;
 
 /// A message of a sender with this token, as docs/method/traffic.md describes it.
@@ -99,22 +98,13 @@ fn assert_counts_own_messages_only(conditions: &Conditions, foreign: &[Vec<u8>])
             total,
         })
         .sequence;
-    assert_eq!(
-        (total, received.messages),
-        (MESSAGES, MESSAGES),
-        "{conditions:?}: {sequence:?}"
-    );
+    assert_eq!((total, received.messages), (MESSAGES, MESSAGES));
     if let Some(sequence) = sequence {
         assert_eq!(
             (sequence.total_lost, sequence.late, sequence.reordered),
-            (0, 0, 0),
-            "{sequence:?}"
+            (0, 0, 0)
         );
-        assert_eq!(
-            (sequence.duplicated, sequence.foreign),
-            (0, 0),
-            "{sequence:?}"
-        );
+        assert_eq!((sequence.duplicated, sequence.foreign), (0, 0));
     }
 }
 
@@ -220,6 +210,18 @@ impl Drop for ForeignConnections {
     }
 }
 
+/// Runs both endpoints to the bound; all of it is the window.
+fn run(ready: [Ready; 2]) -> [Arc<Control>; 2] {
+    let controls: [Arc<Control>; 2] = Default::default();
+    let running = ready.into_iter().zip(&controls).map(|(ready, control)| {
+        control.enter(Phase::Measured);
+        start(ready.flow, control)
+    });
+    let running: Vec<_> = running.collect();
+    running.into_iter().for_each(|end| drop(ended(end)));
+    controls
+}
+
 #[test]
 fn foreign_connections_do_not_block_the_sender() {
     let all = WORKLOADS.iter().map(|row| row.workload);
@@ -229,26 +231,12 @@ fn foreign_connections_do_not_block_the_sender() {
             stop_messages: Some(MESSAGES),
             ..Conditions::default()
         };
-        let pending = bitcost_traffic::listen(&conditions, HERE, TOKEN).expect("listens");
-        let address = pending.address();
-        let foreign = ForeignConnections::at(address);
-        let asked = conditions.clone();
-        let sender =
-            thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
-        let mut receiver = pending.accept(PATIENCE).expect("the sender comes").flow;
-        let mut sender = sender
-            .join()
-            .expect("no panic")
-            .expect("the receiver answers")
-            .flow;
-        let controls: [Arc<Control>; 2] = Default::default();
-        controls
-            .iter()
-            .for_each(|control| control.enter(Phase::Measured));
-        let control = controls[1].clone();
-        let receiving = thread::spawn(move || receiver.run(&control).expect("it succeeds"));
-        sender.run(&controls[0]).expect("it succeeds");
-        receiving.join().expect("no panic");
+        let mut foreign = None;
+        let ready = meet_via(&conditions, |address| {
+            foreign = Some(ForeignConnections::at(address));
+            address
+        });
+        let controls = run(ready);
         drop(foreign);
         let [sent, received] = [&controls[0], &controls[1]].map(|control| control.counts().total());
         assert_eq!((sent.messages, workload), (MESSAGES, workload));
@@ -266,16 +254,9 @@ fn silent_connections_do_not_block_a_tcp_crr_server() {
             stop_messages: Some(MESSAGES),
             ..Conditions::default()
         };
-        let pending = bitcost_traffic::listen(&conditions, HERE, TOKEN).expect("listens");
-        let (address, asked) = (pending.address(), conditions.clone());
-        let client =
-            thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
-        let mut server = pending.accept(PATIENCE).expect("the client comes").flow;
-        let mut client = client
-            .join()
-            .expect("no panic")
-            .expect("the server answers")
-            .flow;
+        let mut address = None;
+        let ready = meet_via(&conditions, |server| *address.insert(server));
+        let address = address.expect("set");
         // More than are kept; the last ones send half of a request.
         let silent: Vec<TcpStream> = (0..100)
             .filter_map(|_| TcpStream::connect(address).ok())
@@ -284,11 +265,7 @@ fn silent_connections_do_not_block_a_tcp_crr_server() {
             .iter()
             .skip(90)
             .for_each(|mut stream| drop(stream.write_all(&[1])));
-        let controls: [Arc<Control>; 2] = Default::default();
-        let control = controls[1].clone();
-        let serving = thread::spawn(move || server.run(&control).expect("it succeeds"));
-        client.run(&controls[0]).expect("it succeeds");
-        serving.join().expect("no panic");
+        let controls = run(ready);
         let counts = [&controls[0], &controls[1]].map(|control| control.counts().total().messages);
         assert_eq!(counts, [MESSAGES; 2], "{waiting:?}");
         drop(silent);

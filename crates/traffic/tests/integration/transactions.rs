@@ -1,20 +1,18 @@
 //! Requests and responses over the loopback, both endpoints in this process.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use bitcost_model::buffers::Buffers;
 use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::record::{Latency, PhaseCounts};
 use bitcost_model::workload::WORKLOADS;
-use bitcost_traffic::{Control, Flow, Outcome, Phase, Ready, Sent, TrafficError};
+use bitcost_traffic::{Control, Flow, Outcome, Phase, Sent};
 
-const PATIENCE: Duration = Duration::from_secs(5);
-const TOKEN: [u8; 16] = *b"sixteen letters!";
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+use crate::{HERE, ended, start};
 
 /// The workloads of which this is true.
 fn workloads(is_of: fn(Workload) -> bool) -> impl Iterator<Item = Workload> {
@@ -30,32 +28,15 @@ fn of(workload: Workload) -> Conditions {
     }
 }
 
-/// Both endpoints of a run; `via` may give the client another address than the server's.
 fn meet_via(
     conditions: &Conditions,
     via: impl FnOnce(SocketAddr) -> SocketAddr,
 ) -> [Box<dyn Flow>; 2] {
-    let pending = bitcost_traffic::listen(conditions, HERE, TOKEN).expect("listen");
-    let address = via(pending.address());
-    let asked = conditions.clone();
-    let client = thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
-    let Ready { flow: server, .. } = pending.accept(PATIENCE).expect("the client comes");
-    let Ready { flow: client, .. } = client
-        .join()
-        .expect("no panic")
-        .expect("the server answers");
-    [client, server]
+    crate::meet_via(conditions, via).map(|ready| ready.flow)
 }
 
 fn meet(conditions: &Conditions) -> [Box<dyn Flow>; 2] {
     meet_via(conditions, |address| address)
-}
-
-type Running = JoinHandle<(Result<(), TrafficError>, Box<dyn Flow>)>;
-
-fn start(mut flow: Box<dyn Flow>, control: &Arc<Control>) -> Running {
-    let control = control.clone();
-    thread::spawn(move || (flow.run(&control), flow))
 }
 
 /// The counts of both endpoints, and the client's times.
@@ -70,11 +51,9 @@ fn play([client, server]: [Box<dyn Flow>; 2], direct: impl FnOnce(&Control)) -> 
     let controls: [Arc<Control>; 2] = Default::default();
     let (client, server) = (start(client, &controls[0]), start(server, &controls[1]));
     direct(&controls[0]);
-    let (result, client) = client.join().expect("no panic");
-    result.expect("the client succeeds");
+    let client = ended(client);
     controls[1].expect_messages(controls[0].counts().total().messages);
-    let (result, _) = server.join().expect("no panic");
-    result.expect("the server succeeds");
+    ended(server);
     let Outcome { latency, .. } = client.outcome(Sent::default());
     Played {
         client: controls[0].counts(),
