@@ -210,10 +210,7 @@ mod tests {
             .map(|x| (x, 50.0 + 0.25 * x))
             .to_vec();
         let fit = fit_line(&points, 1).expect("four places");
-        assert!(
-            (fit.intercept.value - 50.0).abs() < 1e-9 && (fit.slope.value - 0.25).abs() < 1e-9,
-            "{fit:?}"
-        );
+        assert!((fit.intercept.value - 50.0).abs() < 1e-9 && (fit.slope.value - 0.25).abs() < 1e-9);
         assert!(fit.r_squared > 0.999_999 && fit.largest_residual.0 < 1e-9);
         assert_eq!(fit.equal_at().map(f64::round), Some(200.0));
         assert!((fit.share_of_slope(200.0) - 0.5).abs() < 1e-9);

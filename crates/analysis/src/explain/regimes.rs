@@ -226,14 +226,8 @@ mod tests {
             (regime.window_limited, regime.buffer_limited) = (None, None);
         }
         let said = Regimes::of(&runs).expect("two regimes").sentence();
-        assert!(
-            said.contains("30.0 Gbit/s in 1 run (full packets"),
-            "{said}"
-        );
-        assert!(
-            said.ends_with("does not report what limits the connection"),
-            "{said}"
-        );
+        assert!(said.contains("30.0 Gbit/s in 1 run (full packets"));
+        assert!(said.ends_with("does not report what limits the connection"));
     }
 
     #[test]

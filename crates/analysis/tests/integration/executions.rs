@@ -257,10 +257,7 @@ fn warnings_name_their_numbers() {
         .iter()
         .find(|warning| warning.name == "rate_missed")
         .expect("a missed rate");
-    assert!(
-        missed.found.contains("in 6 of 6 runs, worst -50.0 %"),
-        "{missed:?}"
-    );
+    assert!(missed.found.contains("in 6 of 6 runs, worst -50.0 %"));
 }
 
 #[test]
@@ -275,16 +272,11 @@ fn factors_that_move_together_or_nothing_are_doubted() {
     assert!(
         found
             .found
-            .starts_with("cork, nodelay change in the same cells"),
-        "{found:?}"
+            .starts_with("cork, nodelay change in the same cells")
     );
     let off = |c: &mut Conditions| c.offloads = Offloads::Off;
     let nothing = execution(vec![cell(1000, |_| {}), cell(1000, off)], 5, full);
-    assert!(
-        warnings(&nothing).contains(&"no_effect"),
-        "{:?}",
-        warnings(&nothing)
-    );
+    assert!(warnings(&nothing).contains(&"no_effect"));
     let one = execution(
         vec![cell(1000, |_| {}), cell(1000, |c| c.nodelay = true)],
         5,
@@ -312,11 +304,7 @@ fn runs_that_a_link_emulator_spoiled_have_a_warning() {
     let runs = events.len() - 6;
     events[runs..].iter_mut().for_each(|event| spoil(event, 0));
     let kept = explain_execution(&events);
-    assert!(
-        !warnings(&kept).contains(&"emulator_trouble"),
-        "{:?}",
-        kept.warnings
-    );
+    assert!(!warnings(&kept).contains(&"emulator_trouble"));
     events[runs + 2..]
         .iter_mut()
         .for_each(|event| spoil(event, 100));
@@ -329,14 +317,12 @@ fn runs_that_a_link_emulator_spoiled_have_a_warning() {
     assert!(
         found
             .found
-            .starts_with("in 4 of 6 runs a link emulator was late"),
-        "{found:?}"
+            .starts_with("in 4 of 6 runs a link emulator was late")
     );
     assert!(
         found
             .found
-            .ends_with("by 5000 µs (99 %), 5000 µs (maximum) (run 6, the worst)"),
-        "{found:?}"
+            .ends_with("by 5000 µs (99 %), 5000 µs (maximum) (run 6, the worst)")
     );
 }
 

@@ -509,10 +509,7 @@ fn a_busy_idle_baseline_leaves_no_figure_and_no_other_method() {
         end: ticks(&[(10, 0, 90, 0), (90, 0, 10, 0)]),
     });
     let reason = run.not_attributed();
-    assert!(
-        reason.contains("other programs used the receiver's CPU more before this test"),
-        "{reason}"
-    );
+    assert!(reason.contains("other programs used the receiver's CPU more before this test"));
     assert_eq!(run.figure("receive_service_demand_us_per_kib"), None);
     assert_eq!(run.figure("wire_service_demand_us_per_kib"), None);
 }
@@ -551,10 +548,7 @@ fn ticks_of_a_disturbed_run_are_blamed_on_nobody() {
     run.threads(Role::Sender, ThreadKind::Traffic, 600_000_000);
     run.threads(Role::Receiver, ThreadKind::Traffic, 600_000_000);
     let reason = run.not_attributed();
-    assert!(
-        reason.contains("soft interrupts in no thread of the run, or other programs, took"),
-        "{reason}"
-    );
+    assert!(reason.contains("soft interrupts in no thread of the run, or other programs, took"));
     assert_eq!(run.figure("send_service_demand_us_per_kib"), None);
     assert!(run.figure("throughput_mbps").is_some());
 }
@@ -569,10 +563,7 @@ fn napi_threads_that_nobody_sees_are_not_taken_for_soft_interrupts() {
     let active = &mut run.receiver.offloads.active;
     active.insert("rx-gro".into(), true);
     let reason = run.not_attributed();
-    assert!(
-        reason.contains("before 6.8") && reason.contains("napi = \"inline\""),
-        "{reason}"
-    );
+    assert!(reason.contains("before 6.8") && reason.contains("napi = \"inline\""));
     assert_eq!(run.figure("receive_service_demand_us_per_kib"), None);
     // Without GRO a veth has no NAPI.
     run.receiver.offloads.active.insert("rx-gro".into(), false);
@@ -923,10 +914,7 @@ fn what_else_ran_is_told() {
     run.sender.samples[1].threads.pop();
     run.sender.samples[0].threads.pop();
     let found = disturbance(&run.view());
-    assert!(
-        matches!(found, Some(Disturbance::Unexplained { .. })),
-        "{found:?}"
-    );
+    assert!(matches!(found, Some(Disturbance::Unexplained { .. })));
     assert_close(
         found.map(|disturbance| disturbance.pct()),
         100.0 * 0.925 / 4.0,
@@ -981,10 +969,7 @@ fn only_the_time_of_others_disturbs_where_their_clocks_are_known() {
     assert!(attribute(&run.view()).is_ok());
     run.sender.foreign = Some(foreign(600));
     let reason = run.not_attributed();
-    assert!(
-        reason.contains("something else took 12 % of the CPUs' time"),
-        "{reason}"
-    );
+    assert!(reason.contains("something else took 12 % of the CPUs' time"));
     // On two hosts the clocks of both must be known.
     run.shared_cpus = false;
     assert!(!matches!(

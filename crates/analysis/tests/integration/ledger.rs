@@ -197,11 +197,7 @@ fn drops_of_super_packets_are_converted() {
         ledger.spurious.as_ref().map(|found| found.segments),
         Some(6)
     );
-    assert!(
-        (ledger.tolerance() - (2.35 + 22.5)).abs() < 1e-9,
-        "{}",
-        ledger.tolerance()
-    );
+    assert!((ledger.tolerance() - (2.35 + 22.5)).abs() < 1e-9);
     assert_eq!(
         ledger.to_string(),
         "235 segments were retransmitted: 225 dropped by the queue (pfifo) of w1-eth2, 4 dropped by w1-eth2 on departure, 6 spurious (segments arrived in another order)"
@@ -243,8 +239,7 @@ fn what_no_counter_has_is_unexplained() {
     assert!(
         ledger
             .to_string()
-            .ends_with("50 lost at a place that no counter shows"),
-        "{ledger}"
+            .ends_with("50 lost at a place that no counter shows")
     );
     // Of few, one may stay.
     let few = |arrived| Run::tcp(45_000, arrived, 9, 0).ledger().unwrap();

@@ -111,10 +111,7 @@ fn proof_without_suspect(
     let all = names(&chosen);
     let mut stages = vec![experiments(&chosen, 1, screened)];
     let first = judge(&ordinary, &[], &[&stages[0]], false);
-    assert!(
-        first.tried.iter().all(|one| one.decision == Decision::Open),
-        "{first:?}"
-    );
+    assert!(first.tried.iter().all(|one| one.decision == Decision::Open));
     assert!(matches!(first.outcome, Outcome::Undecided(_)), "{first:?}");
     let left = chosen.standing_out(&first.tried);
     stages.push(experiments(&left, 8, decided));
@@ -162,19 +159,13 @@ fn a_wrong_verdict_is_refuted_and_replaced() {
     let (findings, proof) = proof(receiver_limits);
     let named = proof.named.as_ref().map(|named| named.name());
     assert_eq!(named, Some("sender_cpu"));
-    assert!(
-        matches!(&proof.outcome, Outcome::Refuted(found) if found.name() == "receiver_cpu"),
-        "{proof:?}"
-    );
+    assert!(matches!(&proof.outcome, Outcome::Refuted(found) if found.name() == "receiver_cpu"));
     let verdict = findings.explanation.cells[0].verdict().expect("a verdict");
     assert_eq!(
         (verdict.limiter().name(), verdict.confidence),
         ("receiver_cpu", Confidence::Proved)
     );
-    assert!(
-        verdict.chosen.detail.contains("sender's CPU"),
-        "{verdict:?}"
-    );
+    assert!(verdict.chosen.detail.contains("sender's CPU"));
 }
 
 #[test]
@@ -183,10 +174,7 @@ fn nothing_is_proved_where_the_unchanged_runs_drift_or_differ_from_the_test() {
         sender_limits(run, conditions) * (1.0 + 0.01 * f64::from(run))
     };
     let (findings, drifted) = proof(drifting);
-    assert!(
-        matches!(&drifted.outcome, Outcome::Undecided(why) if why.contains("drift")),
-        "{drifted:?}"
-    );
+    assert!(matches!(&drifted.outcome, Outcome::Undecided(why) if why.contains("drift")));
     let verdict = findings.explanation.cells[0].verdict().expect("a verdict");
     assert_ne!(verdict.confidence, Confidence::Proved);
     // Only the test itself is this run alone.
@@ -195,10 +183,7 @@ fn nothing_is_proved_where_the_unchanged_runs_drift_or_differ_from_the_test() {
         factor * sender_limits(run, conditions)
     };
     let (_, differs) = proof(slower);
-    assert!(
-        matches!(&differs.outcome, Outcome::Undecided(why) if why.contains("short runs")),
-        "{differs:?}"
-    );
+    assert!(matches!(&differs.outcome, Outcome::Undecided(why) if why.contains("short runs")));
 }
 
 #[test]
@@ -206,10 +191,7 @@ fn without_a_suspect_more_blocks_decide_what_stood_out_in_one() {
     let (proof, [all, left]) = proof_without_suspect(receiver_limits, receiver_limits);
     assert!(all.len() > 3, "{all:?}");
     assert_eq!(left, ["receiver_cpu"]);
-    assert!(
-        matches!(&proof.outcome, Outcome::Found(found) if found.name() == "receiver_cpu"),
-        "{proof:?}"
-    );
+    assert!(matches!(&proof.outcome, Outcome::Found(found) if found.name() == "receiver_cpu"));
     for one in &proof.tried {
         let (decision, blocks) = match one.name {
             "receiver_cpu" => (Decision::Limits, 8),
@@ -224,10 +206,7 @@ fn all_that_were_screened_without_effect_are_decided() {
     let nothing_limits = |_: u32, _: &Conditions| 2000.0;
     let (proof, [all, left]) = proof_without_suspect(nothing_limits, receiver_limits);
     assert_eq!(left, all);
-    assert!(
-        matches!(&proof.outcome, Outcome::Found(found) if found.name() == "receiver_cpu"),
-        "{proof:?}"
-    );
+    assert!(matches!(&proof.outcome, Outcome::Found(found) if found.name() == "receiver_cpu"));
     let (proof, _) = proof_without_suspect(nothing_limits, nothing_limits);
     let is_left = |one: &Tried| one.decision == Decision::DoesNot && one.blocks == 8;
     assert!(proof.tried.iter().all(is_left), "{proof:?}");
@@ -260,10 +239,7 @@ fn what_more_blocks_leave_open_is_too_wide() {
     };
     let (proof, [_, left]) = proof_without_suspect(receiver_limits, at_times);
     assert_eq!(left, ["receiver_cpu"]);
-    assert!(
-        matches!(&proof.outcome, Outcome::Undecided(why) if why.contains("too wide")),
-        "{proof:?}"
-    );
+    assert!(matches!(&proof.outcome, Outcome::Undecided(why) if why.contains("too wide")));
 }
 
 #[test]

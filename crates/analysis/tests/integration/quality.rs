@@ -129,10 +129,7 @@ fn what_the_host_did_before_is_taken_off() {
     assert_eq!(attribute(&run.view()).expect("told").method, Method::Hosts);
     let run = run.rested([20, 0]);
     let close = |found: Option<f64>, expected: f64| {
-        assert!(
-            (found.expect("a figure") / expected - 1.0).abs() < 1e-9,
-            "{found:?} {expected}"
-        );
+        assert!((found.expect("a figure") / expected - 1.0).abs() < 1e-9);
     };
     close(
         run.figure("sender_host_service_demand_us_per_kib"),
@@ -168,10 +165,7 @@ fn ticks_that_are_too_few_are_a_mark_of_the_scope_that_they_tell() {
     assert_eq!(Run::new(false, [3, 2]).marks(), coarse);
     // On one host, 30 ticks on each CPU distinguish soft interrupts from the rest too coarsely.
     let found = Run::new(true, [30, 30]).marks();
-    assert!(
-        found.contains(&(Weak::FewTicks, Some(Role::Sender), true)),
-        "{found:?}"
-    );
+    assert!(found.contains(&(Weak::FewTicks, Some(Role::Sender), true)));
     let exact = Run::new(true, [200, 200]);
     assert!(
         !exact

@@ -99,8 +99,7 @@ fn the_ends_are_told_by_where_their_time_goes() {
     let verdict = decide(&sender);
     assert_eq!(
         (verdict.limiter().to_string().as_str(), verdict.confidence),
-        ("sender's CPU", Confidence::High),
-        "{verdict:?}"
+        ("sender's CPU", Confidence::High)
     );
     assert!(verdict.runner_up.is_some());
     let packets = Signals {
@@ -131,10 +130,7 @@ fn the_ends_are_told_by_where_their_time_goes() {
     };
     let verdict = decide(&contended);
     assert_eq!(verdict.limiter().to_string(), "sender's CPU");
-    assert!(
-        verdict.chosen.detail.contains("other threads"),
-        "{verdict:?}"
-    );
+    assert!(verdict.chosen.detail.contains("other threads"));
     let receiver = Signals {
         sender: times(0.3, 0.0, 0.0),
         receiver: times(0.97, 0.0, 0.0),
@@ -235,17 +231,12 @@ fn cpus_that_both_ends_share_are_named_by_the_end_that_sleeps_less() {
         ..full
     };
     let verdict = decide(&full);
-    assert_eq!(
-        verdict.limiter().to_string(),
-        "receiver's CPU",
-        "{verdict:?}"
-    );
+    assert_eq!(verdict.limiter().to_string(), "receiver's CPU");
     assert!(
         verdict
             .chosen
             .detail
-            .contains("both ends run on the same CPUs"),
-        "{verdict:?}"
+            .contains("both ends run on the same CPUs")
     );
     let apart = Signals {
         shared_cpus: None,
@@ -511,10 +502,7 @@ fn a_full_sender_that_retransmits_is_not_sure_to_limit() {
     let verdict = repeating(0.013);
     assert_eq!(verdict.limiter().name(), "sender_cpu");
     assert_eq!(verdict.confidence, Confidence::Low);
-    assert!(
-        verdict.chosen.detail.contains("1.3 % of segments"),
-        "{verdict:?}"
-    );
+    assert!(verdict.chosen.detail.contains("1.3 % of segments"));
 }
 
 #[test]
@@ -689,8 +677,7 @@ fn thin_evidence_is_unknown_and_says_what_was_closest() {
         verdict
             .chosen
             .detail
-            .contains("changed by a factor of 3.00"),
-        "{verdict:?}"
+            .contains("changed by a factor of 3.00")
     );
     assert_eq!(
         named(&Signals {

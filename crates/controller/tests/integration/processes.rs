@@ -99,15 +99,9 @@ fn invented_address_is_refused() {
     let wanted = "receiver agent at other reports that it listens at 192.0.2.1:22, but the address of this path is 127.0.0.1";
     assert!(reason.contains(wanted), "{reason}");
     let reason = failure(vec![vec![SocketAddr::new(HERE, 9), elsewhere]]);
-    assert!(
-        reason.contains("listens at 2 addresses for 1 flows"),
-        "{reason}"
-    );
+    assert!(reason.contains("listens at 2 addresses for 1 flows"));
     let reason = failure(Vec::new());
-    assert!(
-        reason.contains("listens for 0 workloads instead of 1"),
-        "{reason}"
-    );
+    assert!(reason.contains("listens for 0 workloads instead of 1"));
 }
 
 /// Unread messages wait in the agent's pipe, and not in memory.

@@ -91,10 +91,7 @@ mod tests {
         // Without numbers each endpoint divides by its own clock, so the windows differ.
         assert_eq!(implausible([1000, 1100], &received(90, 1010), None), None);
         let reason = implausible([1000, 1100], &received(100, 1001), None).expect("void");
-        assert!(
-            reason.contains("1101 datagrams and the sender sent 1100"),
-            "{reason}"
-        );
+        assert!(reason.contains("1101 datagrams and the sender sent 1100"));
     }
 
     #[test]
@@ -105,10 +102,7 @@ mod tests {
         );
         let reason =
             implausible([1000, 1100], &received(0, 0), Some(&numbered(1000))).expect("void");
-        assert!(
-            reason.starts_with("100.0 % of the datagrams came so late"),
-            "{reason}"
-        );
+        assert!(reason.starts_with("100.0 % of the datagrams came so late"));
         let of_old_log = Sequence {
             late: 12,
             measured: None,
