@@ -28,26 +28,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The part of the repository that a file belongs to: its crate, or its first folder, or `.` for
-/// the documents at the top.
-fn part(path: &Path) -> String {
-    let inside = path.strip_prefix(root()).unwrap();
-    let names: Vec<_> = inside.iter().map(|name| name.to_str().unwrap()).collect();
-    match names[..] {
-        ["crates", name, _, ..] | [name, _, ..] => name.to_owned(),
-        _ => ".".to_owned(),
-    }
-}
-
-/// Fails where anything was found: for each crate and fault, the places.
-fn assert_none(found: &BTreeMap<(String, String), Vec<String>>) {
-    let list = |((part, fault), places): (&(String, String), &Vec<String>)| {
-        format!("{part}: {fault}:\n  {}", places.join("\n  "))
-    };
-    let all: Vec<String> = found.iter().map(list).collect();
-    assert!(all.is_empty(), "{}", all.join("\n"));
-}
-
 /// A path in a source file: its names as written, and whether a public `use` makes it.
 #[derive(Clone)]
 struct Reference {
@@ -376,13 +356,10 @@ fn sources() -> Vec<PathBuf> {
 
 #[test]
 fn modules_make_no_circle() {
-    let mut found = BTreeMap::new();
+    let mut circles = Vec::new();
     for source in sources() {
-        // One entry for each module in a circle, so that a circle that grows is noticed.
-        let modules = Crate::read(&source).circles();
-        if !modules.is_empty() {
-            found.insert((part(&source), "modules in circles".to_owned()), modules);
-        }
+        let modules = Crate::read(&source).circles().into_iter();
+        circles.extend(modules.map(|uses| format!("{}: {uses}", source.display())));
     }
-    assert_none(&found);
+    assert!(circles.is_empty(), "{}", circles.join("\n"));
 }

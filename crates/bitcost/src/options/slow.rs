@@ -93,16 +93,15 @@ fn too_slow(
 
 #[cfg(test)]
 mod tests {
+    use bitcost_testkit::assert_says;
+
     use super::*;
 
     #[test]
     fn a_link_rate_without_a_letter_is_refused_with_what_it_means() {
         assert_eq!(link_rate("2.5G"), Ok(2_500_000_000));
         let refused = link_rate("2.5").expect_err("it has no letter");
-        assert!(
-            refused.contains("`2.5` is 2.5 bit/s") && refused.contains("write `2.5M`"),
-            "{refused}"
-        );
+        assert_says(&refused, &["`2.5` is 2.5 bit/s", "write `2.5M`"]);
         assert!(link_rate("12k").is_ok() && link_rate("11k").is_err());
     }
 }

@@ -1,6 +1,8 @@
 //! `bitcost compare` on recorded logs: which executions and cells are compared, and the errors if
 //! none can be. Nothing is run.
 
+use bitcost_testkit::assert_says;
+
 use std::fs;
 use std::path::Path;
 
@@ -28,11 +30,7 @@ fn copies(names: &[&str], keep: impl Fn(&str) -> bool) -> tempfile::TempDir {
 
 fn refused(place: &Path, words: &[&str], says: &[&str]) {
     let (code, stdout, stderr) = bitcost(place, &[&["compare"], words].concat());
-    assert_eq!(
-        (code, stdout.as_str()),
-        (Some(2), ""),
-        "{words:?}: {stderr}"
-    );
+    assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
     assert!(
         says.iter().all(|says| stderr.contains(says)),
         "{words:?}: {stderr}"
@@ -99,9 +97,9 @@ fn an_execution_without_results_fails_where_worse_does() {
         &["compare", "old", "new", "--fail-on", "worse"],
     );
     assert_eq!(code, Some(1), "{stdout}\n{stderr}");
-    assert!(
-        stderr.contains(" missing: the new side lacks values that the old side has"),
-        "{stderr}"
+    assert_says(
+        &stderr,
+        &[" missing: the new side lacks values that the old side has"],
     );
     assert!(stdout.contains("not made"), "{stdout}");
     let code = |words: &[&str]| bitcost(place.path(), words).0;

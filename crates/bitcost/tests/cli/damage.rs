@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bitcost_testkit::assert_says;
 use bitcost_testkit::damage::{Bench, COMMANDS, KINDS, Tally};
 
 use crate::words::bitcost;
@@ -76,9 +77,9 @@ fn a_changed_line_is_refused_by_every_reader_or_left_out_where_that_is_asked_for
     let left_out = format!("could not be verified and are left out ({line})");
     let (code, shown, stderr) = bitcost(Path::new("."), &["show", "--damaged", folder]);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(
-        shown.contains("caveat: the log is damaged") && shown.contains("missing: 1 run of 1"),
-        "{shown}"
+    assert_says(
+        &shown,
+        &["caveat: the log is damaged", "missing: 1 run of 1"],
     );
     let (_, json, _) = bitcost(Path::new("."), &["show", "--json", "--damaged", folder]);
     assert!(json.contains(&left_out), "{json}");

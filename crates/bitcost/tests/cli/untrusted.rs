@@ -1,6 +1,8 @@
 //! Folders and files of untrusted users: the program does not hang, writes nothing outside of its
 //! folder, and runs nothing.
 
+use bitcost_testkit::assert_says;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -18,8 +20,7 @@ fn bitcost(words: &[&str]) -> Output {
 fn refused(output: &Output, code: i32, says: &[&str]) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{said}");
-    says.iter()
-        .for_each(|what| assert!(said.contains(what), "{what}: {said}"));
+    assert_says(&said, says);
 }
 
 fn fifo(path: &Path) {

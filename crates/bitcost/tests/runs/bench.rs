@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use bitcost_execute::store::{LOG_NAME, Log};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
+use bitcost_sys::netlink::{Rtnl, VethPair};
 use bitcost_testkit::process::{Family, eventually};
 pub use bitcost_testkit::split;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -195,6 +196,17 @@ impl Bench {
             self.family.members().is_empty().then_some(())
         });
     }
+}
+
+/// Makes the devices a0 and b0 in this network.
+pub fn veth() {
+    let pair = VethPair {
+        name: "a0",
+        peer_name: "b0",
+        peer_netns: None,
+        mtu_bytes: 3000,
+    };
+    Rtnl::open().unwrap().create_veth(&pair).unwrap();
 }
 
 /// The program under test.

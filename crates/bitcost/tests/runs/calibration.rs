@@ -3,6 +3,7 @@
 
 use bitcost_model::calibration::Calibration;
 use bitcost_model::event::Event;
+use bitcost_testkit::assert_says;
 use rustix::process::Signal;
 
 use crate::bench::{Bench, PATIENCE, SMALL};
@@ -100,18 +101,18 @@ fn path_capacity_measured_before_the_first_run() {
     };
     assert_eq!(
         [carried(0), carried(1), carried(2)],
-        [(true, false), (true, false), (false, true)],
-        "{capacities:?}"
+        [(true, false), (true, false), (false, true)]
     );
     let execution = bench.execution();
     let shown = bench.bitcost(&["show", execution.to_str().unwrap()]);
-    for part in [
-        "calibration: idle round trip before the first run",
-        "requests: capacity not measured: ",
-        "Throughput relative to path capacity (%)",
-    ] {
-        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
-    }
+    assert_says(
+        &shown.stdout,
+        &[
+            "calibration: idle round trip before the first run",
+            "requests: capacity not measured: ",
+            "Throughput relative to path capacity (%)",
+        ],
+    );
 }
 
 fn skipped_calibration_is_reported() {

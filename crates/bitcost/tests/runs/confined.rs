@@ -9,9 +9,10 @@ use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::host_settings::SettingRequest;
 use bitcost_model::protocol::{FromAgent, Part, Peer, Prepare, Start, ToAgent, Token};
 use bitcost_model::record::Role;
-use bitcost_sys::netlink::{Rtnl, VethPair};
+use bitcost_sys::netlink::Rtnl;
 
 use crate::agent_process::AgentProcess;
+use crate::bench::veth;
 use crate::service::{Service, said};
 
 bitcost_testkit::trials! {
@@ -170,13 +171,7 @@ fn a_sender_over_its_rate_is_ended() {
 }
 
 fn other_interfaces_and_addresses_are_refused() {
-    let pair = VethPair {
-        name: "a0",
-        peer_name: "b0",
-        peer_netns: None,
-        mtu_bytes: 3000,
-    };
-    Rtnl::open().unwrap().create_veth(&pair).unwrap();
+    veth();
     let rules = [
         "--allow-settings",
         "mtu_bytes,offloads",

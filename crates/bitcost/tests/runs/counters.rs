@@ -40,7 +40,6 @@ fn runs(text: &str) -> Vec<(EndpointRecord, EndpointRecord)> {
     ended
 }
 
-/// Everything is read at the edges of the window, and what may be between them.
 fn counters_read_at_window_edges_and_between() {
     for (sender, receiver) in &runs(STUDY) {
         for end in [sender, receiver] {
@@ -141,7 +140,6 @@ fn hops(sender: &EndpointRecord, receiver: &EndpointRecord) {
     }
 }
 
-/// The idle hosts are measured before each block, once, unless a run asks for none.
 fn idle_baseline_measured_before_each_block() {
     for (length, expected_ms) in [
         ("", 500),

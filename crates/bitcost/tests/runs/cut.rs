@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::bench::{Bench, SMALL, log_file, runs_per_cell};
 
 bitcost_testkit::trials! {
-    Host: log_cut_anywhere_is_shown, cut_log_resumes;
+    Host: cut_log_resumes;
 }
 
 /// An execution of one block and the bytes of its log.
@@ -17,85 +17,6 @@ fn execution(bench: &Bench) -> (PathBuf, Vec<u8>) {
     let folder = bench.execution();
     let bytes = fs::read(log_file(&folder)).unwrap();
     (folder, bytes)
-}
-
-fn log_cut_anywhere_is_shown() {
-    let bench = Bench::new();
-    let (folder, bytes) = execution(&bench);
-    for length in lengths(&bytes) {
-        fs::write(log_file(&folder), &bytes[..length]).unwrap();
-        check(&bench, &folder.to_string_lossy(), &bytes[..length]);
-    }
-}
-
-/// Lengths at the end of each line, one byte before and after it, and at many places between.
-fn lengths(bytes: &[u8]) -> Vec<usize> {
-    let ends = bytes
-        .iter()
-        .enumerate()
-        .filter(|(_, byte)| **byte == b'\n')
-        .map(|(at, _)| at);
-    let mut lengths: Vec<usize> = ends
-        .flat_map(|end| [end - 1, end, end + 1, end + 2])
-        .collect();
-    lengths.extend((0..bytes.len()).step_by(bytes.len() / 40));
-    lengths.retain(|length| *length <= bytes.len());
-    lengths.sort_unstable();
-    lengths.dedup();
-    lengths
-}
-
-fn check(bench: &Bench, folder: &str, kept: &[u8]) {
-    let whole = kept.iter().filter(|byte| **byte == b'\n').count();
-    let rest = kept
-        .rsplit(|byte| *byte == b'\n')
-        .next()
-        .map_or(0, <[u8]>::len);
-    let cut = format!("the log ends within line {}, after {rest} bytes", whole + 1);
-    let ended = kept
-        .split(|byte| *byte == b'\n')
-        .take(whole)
-        .filter(|line| line.starts_with(b"{\"event\":\"run_ended\""));
-    let ended = ended.count() as u64;
-    for json in [false, true] {
-        let done = bench.bitcost(&["show", folder, "--json"][..if json { 3 } else { 2 }]);
-        let place = format!("{} bytes: {}", kept.len(), done.stderr);
-        assert_eq!(done.stderr.contains(&cut), rest > 0, "{place}");
-        // The first two lines are the study and the plan.
-        if whole < 2 {
-            assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{place}");
-            assert!(
-                done.stderr.contains(if whole == 0 {
-                    "execution_began"
-                } else {
-                    "no plan"
-                }),
-                "{place}"
-            );
-            continue;
-        }
-        assert_eq!(done.code, Some(0), "{place}");
-        if json {
-            assert_eq!(
-                done.stderr.lines().count(),
-                usize::from(rest > 0),
-                "{place}"
-            );
-            let document = done.json();
-            assert_eq!(
-                runs_per_cell(&document).iter().sum::<u64>(),
-                ended,
-                "{place}"
-            );
-            assert_eq!(
-                document["incomplete_runs"].as_array().map(Vec::len),
-                Some(2 - ended as usize),
-                "{place}"
-            );
-        } else {
-            assert_eq!(done.stdout.contains("missing: "), ended < 2, "{place}");
-        }
-    }
 }
 
 fn cut_log_resumes() {

@@ -2,12 +2,13 @@
 
 use bitcost_model::event::Event;
 use bitcost_model::record::EndpointRecord;
+use bitcost_testkit::assert_says;
 use serde_json::Value;
 
 use crate::bench::{Bench, split};
 
 bitcost_testkit::trials! {
-    Host: link_emulator_counters_are_recorded, queue_limit_without_a_queue_is_refused, delay_backend_without_a_choice_is_refused, netem_by_name_is_used_or_refused;
+    Host: link_emulator_counters_are_recorded, queue_limit_without_a_queue_is_refused, netem_by_name_is_used_or_refused;
 }
 
 /// Two queues on one path of 10 ms: one that drops, and one that does not.
@@ -124,33 +125,6 @@ fn queue_limit_without_a_queue_is_refused() {
     let done = bench.bitcost(&test);
     assert_ne!(done.code, Some(0));
     done.assert_says("nothing in this lab delays");
-    let done = bench.bitcost(&[&test[..], &["--sender", "local", "--receiver", "local"]].concat());
-    done.assert_code(2);
-    done.assert_says("--set emulator_queue_limit is for labs");
-}
-
-fn delay_backend_without_a_choice_is_refused() {
-    let bench = Bench::new();
-    bench.write("queues.toml", STUDY);
-    let backend = ["--delay-backend", "builtin"];
-    for verb in [["run", "queues.toml"], ["test", "tcp"]] {
-        let done = bench.bitcost(&[&verb[..], &["--receiver", "local"], &backend].concat());
-        done.assert_code(2);
-        assert!(
-            done.stderr
-                .contains("--delay-backend is for labs; leave it out between named hosts"),
-            "{done:?}"
-        );
-    }
-    let done = bench.bitcost(&[&["lab", "up", "switch"][..], &backend].concat());
-    done.assert_code(2);
-    done.assert_says("--delay-backend has no effect: nothing in this lab delays");
-    let done = bench.bitcost(&["run", "--resume", ".", "--delay-backend", "netem"]);
-    done.assert_code(2);
-    assert!(
-        done.stderr.contains("leave it out with --resume"),
-        "{done:?}"
-    );
 }
 
 /// netem is used if it is requested by name and the kernel has it; otherwise the lab is refused,
@@ -174,23 +148,18 @@ fn netem_by_name_is_used_or_refused() {
     auto.assert_code(0);
     if auto.stderr.contains("made by the kernel's netem") {
         netem.assert_code(0);
-        assert!(
-            netem.stderr.contains("made by the kernel's netem"),
-            "{netem:?}"
-        );
+        netem.assert_says("made by the kernel's netem");
         return;
     }
-    assert!(
-        auto.stderr.contains("because this kernel has no netem"),
-        "{auto:?}"
-    );
+    auto.assert_says("because this kernel has no netem");
     netem.assert_code(3);
-    for part in [
-        "this kernel does not have it",
-        "unshare -rn tc qdisc add dev lo root netem",
-        "delay_backend = \"builtin\"",
-    ] {
-        assert!(netem.stderr.contains(part), "{part}: {netem:?}");
-    }
+    assert_says(
+        &netem.stderr,
+        &[
+            "this kernel does not have it",
+            "unshare -rn tc qdisc add dev lo root netem",
+            "delay_backend = \"builtin\"",
+        ],
+    );
     bench.assert_nothing_left();
 }

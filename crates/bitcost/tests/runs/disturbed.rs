@@ -159,9 +159,6 @@ fn the_verdict_names_a_burner_first() {
             verdict.is_some_and(|line| line.contains("other programs took")),
             "{done:?}"
         );
-        assert!(
-            done.stdout.contains("stop the other programs first"),
-            "{done:?}"
-        );
+        done.assert_prints("stop the other programs first");
     }
 }

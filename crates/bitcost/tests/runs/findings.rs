@@ -135,6 +135,10 @@ fn assert_as_described(bench: &Bench, folder: &Path, document: &Value) {
     for line in log.lines() {
         let event: Value = serde_json::from_str(line).unwrap();
         assert_eq!(mistakes(&of_a_line, &event), [""; 0], "{line:.200}");
+        if event["event"] == "summarized" {
+            let path = "/cells/0/throughput_mbps/median";
+            assert_eq!(event.pointer(path), document.pointer(path));
+        }
     }
 }
 
@@ -147,8 +151,12 @@ fn every_verb_has_the_document_of_a_test() {
         let printed = done.json();
         assert!(printed["bottleneck"]["words"].is_string(), "{printed:#}");
         assert_eq!(printed["bottleneck"], printed["cells"][0]["bottleneck"]);
-        assert_same_document(&bench, &bench.execution(), &printed);
-        assert_as_described(&bench, &bench.execution(), &printed);
+        let folder = bench.execution();
+        assert_same_document(&bench, &folder, &printed);
+        assert_as_described(&bench, &folder, &printed);
+        let explained = bench.bitcost(&["explain", "--json", folder.to_str().unwrap()]);
+        let limiter = &explained.json()["cells"][0]["verdict"]["limiter"];
+        assert_eq!(*limiter, printed["bottleneck"]["limiter"]);
     }
 }
 

@@ -72,14 +72,9 @@ fn test_prints_each_format() {
 
     let html = test(&bench, &["-t", "200ms", "--format", "html"]).stdout;
     assert!(html.contains("</html>"), "{html}");
-    let refused = bench.bitcost(&["test", "tcp", "--no-log", "--format", "html"]);
-    refused.assert_code(2);
-    refused.assert_says("leave out --no-log");
     bench.assert_nothing_left();
 }
 
-/// Repeated runs have a row each and medians with their bounds; the form of a single run is
-/// refused.
 fn repeated_runs_are_rows() {
     let bench = Bench::new();
     let twice = split("-t 200ms --until-interval 100% --repeats 2-2");
@@ -90,8 +85,5 @@ fn repeated_runs_are_rows() {
         markdown.starts_with("| metric | median | low | high | unit |\n"),
         "{markdown}"
     );
-    let refused = bench.bitcost(&[&["test", "tcp", "--format", "iperf3"], &twice[..]].concat());
-    refused.assert_code(2);
-    refused.assert_says("for a single run");
     bench.assert_nothing_left();
 }

@@ -2,7 +2,7 @@
 //! its host is restored.
 
 use std::io::Write;
-use std::net::UdpSocket;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::ops::{Deref, DerefMut};
 use std::process::{ChildStdin, Command, Output, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
@@ -10,15 +10,16 @@ use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, Offloads, Workload};
 use bitcost_model::protocol::{
-    FRAME_BYTES_MAX, FromAgent, PROTOCOL, Part, Prepare, Start, ToAgent, encode,
+    FRAME_BYTES_MAX, FromAgent, PROTOCOL, Prepare, Start, ToAgent, encode,
 };
-use bitcost_model::record::Role;
 use bitcost_study::host_settings;
-use bitcost_sys::netlink::{Rtnl, VethPair};
+use bitcost_sys::netlink::Rtnl;
+use bitcost_testkit::assert_says;
 use bitcost_testkit::process::{Family, eventually};
 
 use crate::agent_process::AgentProcess;
-use crate::bench::PATIENCE;
+use crate::bench::{PATIENCE, veth};
+use crate::confined::receiving;
 
 bitcost_testkit::trials! {
     PrivateNetwork: frame_with_values_out_of_range_is_refused, repeated_idle_requests_start_one_thread, oversized_frame_ends_the_agent_with_an_error, repeated_messages_take_no_memory, an_agent_that_is_not_read_ends, receiver_count_above_sent_fails_the_run, low_open_files_limit_is_reported;
@@ -58,13 +59,7 @@ impl DerefMut for Agent {
 impl Agent {
     fn start(wrap: &[&str]) -> Agent {
         if Rtnl::open().unwrap().link("a0").is_err() {
-            let pair = VethPair {
-                name: "a0",
-                peer_name: "b0",
-                peer_netns: None,
-                mtu_bytes: 3000,
-            };
-            Rtnl::open().unwrap().create_veth(&pair).unwrap();
+            veth();
         }
         let words: Vec<&str> = wrap
             .iter()
@@ -127,24 +122,11 @@ impl Agent {
     }
 }
 
-fn prepare(conditions: Conditions) -> Prepare {
-    let part = Part {
-        role: Role::Receiver,
-        conditions,
-        listen_on: Some([127, 0, 0, 1].into()),
-    };
+/// A run that the agent receives.
+pub fn prepare(conditions: Conditions) -> Prepare {
     Prepare {
-        run: 0,
-        device: "a0".to_owned(),
-        cpus: Vec::new(),
-        peer_cpu: None,
-        softirq_cpus: Vec::new(),
         token: [7; 16],
-        parts: vec![part],
-        receiving: None,
-        peer: bitcost_model::protocol::Peer::Bitcost,
-        confinement: None,
-        is_profiled: false,
+        ..receiving(conditions, "a0", Ipv4Addr::LOCALHOST)
     }
 }
 
@@ -249,10 +231,7 @@ fn oversized_frame_ends_the_agent_with_an_error() {
     agent.write(br#"{"to_agent":"meet","addresses":[["127.0.0.1:1","127.0.0.1:2"]]}"#);
     let output = agent.end("too long");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        said.contains("a frame of 1048577 bytes; at most 1048576"),
-        "{output:?}"
-    );
+    assert_says(&said, &["a frame of 1048577 bytes; at most 1048576"]);
     assert!(matches!(output.status.code(), Some(1..=3)), "{output:?}");
 }
 

@@ -11,6 +11,7 @@ use std::process::Command;
 
 use bitcost_sys::namespace::{Kind, unshare};
 use bitcost_sys::process::effective_uid;
+use bitcost_testkit::assert_says;
 
 use crate::bench::{Bench, Done, PATIENCE, SMALL, program};
 
@@ -42,19 +43,15 @@ fn missing_user_namespaces_error_names_the_remedy() {
         drop(bench);
         bitcost_testkit::ignore(&done.stderr);
     }
-    assert_eq!(
-        (done.code, done.stdout.as_str()),
-        (Some(3), ""),
-        "{}",
-        done.stderr
+    assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{done:?}");
+    assert_says(
+        &done.stderr,
+        &[
+            "cannot make the lab's namespaces",
+            "max_user_namespaces is 0",
+            "sudo sysctl -w user.max_user_namespaces=",
+        ],
     );
-    for what in [
-        "cannot make the lab's namespaces",
-        "max_user_namespaces is 0",
-        "sudo sysctl -w user.max_user_namespaces=",
-    ] {
-        assert!(done.stderr.contains(what), "{what}: {}", done.stderr);
-    }
     assert_eq!(bench.contents(), ["bitcost"]);
     bench.assert_nothing_left();
 }
@@ -78,14 +75,8 @@ pub fn become_without_user_namespaces(words: &[String]) -> ! {
 
 /// Asserts that nothing was run: there is no line of a run, no result, no log.
 fn assert_said_before_traffic(done: &Done, says: &[&str]) {
-    assert_eq!(
-        (done.code, done.stdout.as_str()),
-        (Some(3), ""),
-        "{}",
-        done.stderr
-    );
-    says.iter()
-        .for_each(|what| assert!(done.stderr.contains(what), "{what}: {}", done.stderr));
+    assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{done:?}");
+    assert_says(&done.stderr, says);
     assert!(
         !done.stderr.contains("run 1 of") && !done.stderr.contains("log: "),
         "{}",

@@ -98,15 +98,7 @@ impl Yard {
 
 /// Ignores the test with the reason if an ordinary user cannot have a lab.
 fn skip_without_namespaces(yard: Yard) -> Yard {
-    let probe = yard.done(&[
-        "test",
-        "tcp",
-        "-t",
-        "0.1s",
-        "--topology",
-        "pair",
-        "--no-log",
-    ]);
+    let probe = yard.done(&split("test tcp -t 0.1s --topology pair --no-log"));
     if probe.code == Some(3) && probe.stderr.contains("namespaces") {
         drop(yard);
         bitcost_testkit::ignore(&probe.stderr);
@@ -207,24 +199,20 @@ fn visit(yard: &Yard) {
         .assert_code(143);
     let wrong = yard.exec(&name, "h3", &["true"]);
     wrong.assert_code(2);
-    assert!(
-        wrong
-            .stderr
-            .contains("has no host \"h3\"; it has h1, h2, r1, s1"),
-        "{wrong:?}"
-    );
+    wrong.assert_says("has no host \"h3\"; it has h1, h2, r1, s1");
     let taken = yard.done(&["lab", "up", "pair", "--name", &name]);
     taken.assert_code(3);
     assert!(taken.stderr.contains("is already running"), "{taken:?}");
     yard.done(&["lab", "down", &name]).assert_code(0);
     let done = running.finish(PATIENCE);
     done.assert_code(0);
-    for part in [
-        "r1-eth1 ── h2-eth0   → 100Mbit/s, room for 250 packets",
-        "h1  10.0.0.1/24 fd00::1/64",
-    ] {
-        assert!(done.stdout.contains(part), "{part}: {}", done.stdout);
-    }
+    assert_says(
+        &done.stdout,
+        &[
+            "r1-eth1 ── h2-eth0   → 100Mbit/s, room for 250 packets",
+            "h1  10.0.0.1/24 fd00::1/64",
+        ],
+    );
     assert!(!yard.listed(&name));
     yard.bench.assert_nothing_left();
 }
@@ -297,16 +285,7 @@ fn change(yard: &Yard) {
     let test = yard.exec(
         &name,
         "h1",
-        &[
-            "bitcost",
-            "test",
-            "tcp",
-            "h2",
-            "-t",
-            "0.3",
-            "--json",
-            "--samples",
-        ],
+        &split("bitcost test tcp h2 -t 0.3 --json --samples"),
     );
     test.assert_code(0);
     // A node has the machine's `/proc`; a container's has no kernel threads.
@@ -317,10 +296,7 @@ fn change(yard: &Yard) {
     assert!(test.json()["cells"][0]["throughput_mbps"]["median"].as_f64() > Some(0.0));
     in_effect(yard, &name);
     let cleared = set(&["s1-eth2", "clear", "s2-eth2", "rate=clear"]);
-    assert_eq!(
-        cleared.stdout, "s1-eth2: nothing\ns2-eth2: nothing\n",
-        "{cleared:?}"
-    );
+    assert_eq!(cleared.stdout, "s1-eth2: nothing\ns2-eth2: nothing\n");
     let shown = yard.done(&["lab", "show", &name]).stdout;
     assert_says(&shown, &["s1-eth2: 5ms, room for 1000 packets → nothing"]);
     let own = yard
@@ -356,12 +332,7 @@ fn refusals(yard: &Yard, name: &str) {
     if elsewhere.code != Some(0) {
         // A kernel without netem.
         elsewhere.assert_code(3);
-        assert!(
-            elsewhere
-                .stderr
-                .contains("bitcost lab up LAB --emulate h1-eth0"),
-            "{elsewhere:?}"
-        );
+        elsewhere.assert_says("bitcost lab up LAB --emulate h1-eth0");
         let shown = yard.done(&["lab", "show", name]).stdout;
         assert_says(&shown, &["s2-eth2 ── h2-eth0   → 1Gbit/s\n"]);
     } else {
@@ -370,12 +341,7 @@ fn refusals(yard: &Yard, name: &str) {
     }
     let nobody = yard.exec(name, "h1", &["bitcost", "test", "tcp", "h3"]);
     nobody.assert_code(2);
-    assert!(
-        nobody
-            .stderr
-            .contains("`h3` is not a host of the running lab"),
-        "{nobody:?}"
-    );
+    nobody.assert_says("`h3` is not a host of the running lab");
 }
 
 /// The log of the only test has the lab's settings as they were when it ran.
@@ -523,17 +489,9 @@ fn many_labs_at_the_same_time() {
 
 fn shaped_lab_keeps_its_rate() {
     let yard = skip_without_namespaces(Yard::new(Bench::new()));
-    let run = yard.done(&[
-        "test",
-        "udp",
-        "-l",
-        "1000",
-        "-t",
-        "0.5s",
-        "--topology",
-        "routed.toml",
-        "--json",
-    ]);
+    let run = yard.done(&split(
+        "test udp -l 1000 -t 0.5s --topology routed.toml --json",
+    ));
     run.assert_code(0);
     // The bound is 100 Mbit/s of frames of 1042 bytes, and a queue that may be emptied within the
     // window.
@@ -549,18 +507,9 @@ fn shaped_lab_keeps_its_rate() {
 
 fn tcp_buffer_limits_are_in_effect() {
     let yard = skip_without_namespaces(Yard::new(Bench::new()));
-    let run = yard.done(&[
-        "test",
-        "tcp",
-        "-t",
-        "0.2s",
-        "--topology",
-        "switch",
-        "--tcp-buffers",
-        "2MiB",
-        "--json",
-        "--samples",
-    ]);
+    let run = yard.done(&split(
+        "test tcp -t 0.2s --topology switch --tcp-buffers 2MiB --json --samples",
+    ));
     run.assert_code(0);
     let document = run.json();
     let max = |end: &str| {

@@ -44,11 +44,7 @@ fn random_loss_of_a_link_is_in_the_ledger() {
     let slow = ["udp", "-l", "1000", "--rate", "8M", "-w", "1M"];
     let losses = losses(&bench, &[&slow[..], &lab[..]].concat());
     let lost = losses["lost_datagrams"].as_u64().unwrap();
-    assert_eq!(
-        dropped(&losses, "link emulator at h1-eth0"),
-        lost,
-        "{losses:#}"
-    );
+    assert_eq!(dropped(&losses, "link emulator at h1-eth0"), lost);
     let tcp = self::losses(&bench, &[&["tcp"], &lab[..]].concat());
     assert!(dropped(&tcp, "link emulator at h1-eth0") > 0, "{tcp:#}");
     bench.assert_nothing_left();
@@ -76,7 +72,6 @@ fn datagrams_over_a_small_receive_buffer_are_in_the_ledger() {
     bench.assert_nothing_left();
 }
 
-/// Nothing is lost unseen in the default lab.
 fn ledger_of_a_plain_lab_closes() {
     let bench = Bench::new();
     for workload in ["tcp", "rr"] {

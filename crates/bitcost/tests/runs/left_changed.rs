@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use bitcost_host::journal::{Entry, Header};
 use bitcost_host::{Change, Values, single};
-use bitcost_sys::netlink::{Rtnl, VethPair};
+use bitcost_sys::netlink::Rtnl;
+use bitcost_testkit::assert_says;
 
-use crate::bench::{Bench, Done, PATIENCE, program};
+use crate::bench::{Bench, Done, PATIENCE, program, split, veth};
 
 bitcost_testkit::trials! {
     PrivateNetwork: impossible_host_setting_is_refused, damaged_journal_restores_its_whole_entries, journals_writable_by_others_are_refused, journal_of_another_network_is_ignored, journal_of_another_boot_is_reported;
@@ -20,14 +21,7 @@ struct Host(Bench);
 
 impl Host {
     fn new() -> Host {
-        let mut rtnl = Rtnl::open().unwrap();
-        rtnl.create_veth(&VethPair {
-            name: "a0",
-            peer_name: "b0",
-            peer_netns: None,
-            mtu_bytes: 3000,
-        })
-        .unwrap();
+        veth();
         Host(Bench::new())
     }
 
@@ -62,16 +56,7 @@ impl Host {
     fn test(&self, words: &[&str]) -> Done {
         self.bitcost(
             &[
-                &[
-                    "test",
-                    "tcp",
-                    "--receiver",
-                    "local",
-                    "-t",
-                    "100ms",
-                    "-O",
-                    "50ms",
-                ],
+                &split("test tcp --receiver local -t 100ms -O 50ms")[..],
                 words,
             ]
             .concat(),
@@ -127,26 +112,18 @@ fn damaged_journal_restores_its_whole_entries() {
     let before = fs::read(&damaged).unwrap();
     let refused = host.test(&[]);
     refused.assert_code(3);
-    assert!(
-        refused
-            .stderr
-            .contains("left a setting of this host changed")
-            && refused.stderr.contains("bitcost host restore"),
-        "{refused:?}"
-    );
+    refused.assert_says("left a setting of this host changed");
+    refused.assert_says("bitcost host restore");
     let restored = host.bitcost(&["host", "restore"]);
     restored.assert_code(1);
-    for said in [
-        "mtu_bytes of a0: as before",
-        "line 3 is damaged",
-        "kept, since",
-    ] {
-        assert!(
-            restored.stdout.contains(said),
-            "{said}: {}",
-            restored.stdout
-        );
-    }
+    assert_says(
+        &restored.stdout,
+        &[
+            "mtu_bytes of a0: as before",
+            "line 3 is damaged",
+            "kept, since",
+        ],
+    );
     assert_eq!((mtu(), fs::read(&damaged).unwrap()), (3000, before));
     host.test(&[]).assert_code(3);
     let newer = Header {
@@ -157,23 +134,15 @@ fn damaged_journal_restores_its_whole_entries() {
     let path = host.write_journal(&newer, &[mtu_left_changed()], "");
     let restored = host.bitcost(&["host", "restore"]);
     restored.assert_code(1);
-    for said in ["it has format 99 of bitcost 9.9.0", "kept, since"] {
-        assert!(
-            restored.stdout.contains(said),
-            "{said}: {}",
-            restored.stdout
-        );
-    }
+    assert_says(
+        &restored.stdout,
+        &["it has format 99 of bitcost 9.9.0", "kept, since"],
+    );
     assert_eq!((mtu(), path.exists()), (1400, true));
     let refused = host.test(&[]);
     refused.assert_code(3);
-    assert!(
-        refused
-            .stderr
-            .contains("what it changed on this host is unknown")
-            && refused.stderr.contains("remove that file"),
-        "{refused:?}"
-    );
+    refused.assert_says("what it changed on this host is unknown");
+    refused.assert_says("remove that file");
     fs::remove_file(path).unwrap();
     host.test(&[]).assert_code(0);
 }
@@ -191,10 +160,7 @@ fn journals_writable_by_others_are_refused() {
     ] {
         let refused = host.bitcost(words);
         refused.assert_code(3);
-        assert!(
-            refused.stderr.contains("other users may write to it"),
-            "{refused:?}"
-        );
+        refused.assert_says("other users may write to it");
     }
     fs::set_permissions(host.state(), fs::Permissions::from_mode(0o700)).unwrap();
     let elsewhere = host.0.path().join("elsewhere");
@@ -202,10 +168,7 @@ fn journals_writable_by_others_are_refused() {
     std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
     let refused = host.bitcost(&["host", "restore"]);
     refused.assert_code(1);
-    assert!(
-        refused.stdout.contains("it is a symbolic link"),
-        "{refused:?}"
-    );
+    refused.assert_prints("it is a symbolic link");
     assert_eq!((mtu(), elsewhere.exists()), (1400, true));
 }
 
@@ -229,10 +192,7 @@ fn journal_of_another_network_is_ignored() {
     host.write_journal(&elsewhere, &[of_machine], "");
     let refused = host.test(&[]);
     refused.assert_code(3);
-    assert!(
-        refused.stderr.contains("bitcost host restore"),
-        "{refused:?}"
-    );
+    refused.assert_says("bitcost host restore");
     assert_eq!(mtu(), 1400, "nothing was restored");
 }
 
@@ -292,12 +252,6 @@ fn impossible_host_setting_is_refused() {
         ],
     );
     powerless.assert_code(3);
-    assert!(
-        powerless
-            .stderr
-            .contains("it needs CAP_NET_ADMIN in the network namespace"),
-        "{}",
-        powerless.stderr
-    );
+    powerless.assert_says("it needs CAP_NET_ADMIN in the network namespace");
     assert!(bitcost_host::journal::all(&host.state()).is_empty());
 }

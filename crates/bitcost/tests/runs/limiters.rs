@@ -1,5 +1,6 @@
 //! The limiter of runs for which it is known by construction and no load of the machine changes it.
 
+use bitcost_testkit::assert_says;
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -21,7 +22,6 @@ fn said(words: &[&str]) -> Value {
     document["bottleneck"].clone()
 }
 
-/// A pacing rate that is reached is the limiter.
 fn pacing_is_the_limiter_when_its_rate_is_reached() {
     let verdict = said(&["tcp", "-l", "1024", "--rate", "5M"]);
     assert_eq!(verdict["limiter"], "application_pacing", "{verdict:#}");
@@ -44,18 +44,11 @@ fn requests_are_bound_by_latency() {
     }
 }
 
-/// A shaper at the sender's interface is named with that interface.
 fn shaper_is_named_with_its_interface() {
     let verdict = said(&["tcp", "--qdisc", "sender: tbf rate 20M"]);
     assert_eq!(verdict["limiter"], "rate", "{verdict:#}");
     assert_eq!(verdict["words"], "link or shaper rate at sender h1-eth0");
-    assert!(
-        verdict["remedy"]
-            .as_str()
-            .unwrap()
-            .contains("raise the rate"),
-        "{verdict:#}"
-    );
+    assert_says(&verdict["remedy"].as_str().unwrap(), &["raise the rate"]);
 }
 
 /// Of a run that is too short for a verdict the text names the figures to look at.
@@ -65,9 +58,5 @@ fn few_transactions_point_to_their_latency() {
     done.assert_code(0);
     let words: Vec<&str> = done.stdout.split_whitespace().collect();
     let words = words.join(" ");
-    assert!(
-        words.contains("unknown:") && words.contains("latency of transactions"),
-        "{}",
-        done.stdout
-    );
+    assert_says(&words, &["unknown:", "latency of transactions"]);
 }

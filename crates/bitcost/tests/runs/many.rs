@@ -5,7 +5,7 @@ use bitcost_model::record::{Counts, EndpointRecord, ThreadKind, ThreadTime};
 use crate::bench::Bench;
 
 bitcost_testkit::trials! {
-    Host: totals_are_decimal_and_exact_over_any_path, hundred_flows_add_up, eight_flows_give_one_service_demand;
+    Host: totals_are_decimal_and_exact_over_any_path, hundred_flows_add_up;
 }
 
 /// One run between two hosts without a wire, on which little is lost; returns both records, and the
@@ -103,46 +103,4 @@ fn hundred_flows_add_up() {
     let bounded = run("udp", &[&many[..], &["-k", "1234"]].concat());
     adds_up(&bounded, 100);
     assert_eq!(bounded[0].counts.measured.messages, 1234);
-}
-
-/// The service demand of the whole is the CPU time of all threads divided by the data of all flows.
-fn eight_flows_give_one_service_demand() {
-    let words = ["-P", "8", "-t", "500ms"];
-    let bench = Bench::new();
-    let done = bench.bitcost(&[&["test", "tcp", "--json", "--samples"], &words[..]].concat());
-    done.assert_code(0);
-    let document = done.json();
-    let sender: EndpointRecord =
-        serde_json::from_value(document["records"][0]["sender"].clone()).unwrap();
-    if document["attribution"] != "napi_thread" {
-        bitcost_testkit::ignore(
-            "this kernel does not list NAPI threads, so the ends' CPU time is an estimate by ticks",
-        );
-    }
-    let (first, last) = (
-        sender.samples.first().unwrap(),
-        sender.samples.last().unwrap(),
-    );
-    let parts = first
-        .threads
-        .iter()
-        .zip(&last.threads)
-        .filter(|(thread, _)| thread.kind != ThreadKind::Monitor);
-    let cpu_us: f64 = parts
-        .map(|(before, after)| (after.run_ns - before.run_ns) as f64 / 1e3)
-        .sum();
-    let cpus = cpu_us / ((last.at_ns - first.at_ns) as f64 / 1e3);
-    let kib: u64 = sender
-        .flows
-        .iter()
-        .map(|flow| flow.counts.measured.bytes)
-        .sum();
-    let demand = cpus * sender.window_seconds() * 1e6 / (kib as f64 / 1024.0);
-    let printed = document["cells"][0]["send_service_demand_us_per_kib"]["median"]
-        .as_f64()
-        .unwrap();
-    assert!(
-        (printed / demand - 1.0).abs() < 1e-6,
-        "{printed}, by its parts {demand}"
-    );
 }

@@ -6,8 +6,7 @@ use rustix::process::Signal;
 use crate::bench::{Bench, PATIENCE, failed, signal};
 
 bitcost_testkit::trials! {
-    Host: a_host_with_a_slow_link_is_named, all_pairs_of_a_round_are_made_at_once,
-        the_pairs_of_a_mesh_that_was_stopped_are_made_later, a_host_whose_agent_dies_loses_one_run_at_most,
+    Host: a_host_with_a_slow_link_is_named, all_pairs_of_a_round_are_made_at_once, a_host_whose_agent_dies_loses_one_run_at_most,
         an_interrupted_mesh_leaves_nothing_and_is_resumed;
 }
 
@@ -40,8 +39,7 @@ fn a_host_with_a_slow_link_is_named() {
     let slow = outliers.first().expect("an outlier");
     assert_eq!(
         (slow["kind"].as_str(), slow["sender"].as_str()),
-        (Some("host"), Some("h3")),
-        "{mesh}"
+        (Some("host"), Some("h3"))
     );
     assert!(
         slow["pct"].as_f64().is_some_and(|pct| pct < -70.0),
@@ -57,32 +55,6 @@ fn all_pairs_of_a_round_are_made_at_once() {
     let bench = Bench::new();
     bench.write("mesh.toml", &study("pattern = \"ring\"\nconcurrent = true"));
     let done = bench.bitcost(&["run", "mesh.toml", "--json", "--out", "runs"]);
-    done.assert_code(0);
-    assert_eq!(done.json()["runs"], 16);
-}
-
-fn the_pairs_of_a_mesh_that_was_stopped_are_made_later() {
-    let bench = Bench::new();
-    bench.write("mesh.toml", &study("pattern = \"ring\""));
-    let words = ["run", "mesh.toml", "--seed", "1", "--out", "runs"];
-    bench.bitcost(&words).assert_code(0);
-    let runs = bench.path().join("runs");
-    let folder = std::fs::read_dir(&runs)
-        .expect("a folder")
-        .next()
-        .expect("one")
-        .expect("one")
-        .path();
-    let log = folder.join("events.jsonl");
-    let text = std::fs::read_to_string(&log).expect("a log");
-    let ended = text
-        .match_indices("\"event\":\"run_ended\"")
-        .nth(4)
-        .expect("five runs")
-        .0;
-    let end = ended + text[ended..].find('\n').expect("a line") + 1;
-    std::fs::write(&log, &text[..end]).expect("a shorter log");
-    let done = bench.bitcost(&["run", "--resume", &folder.display().to_string(), "--json"]);
     done.assert_code(0);
     assert_eq!(done.json()["runs"], 16);
 }

@@ -76,9 +76,6 @@ fn a_test_takes_what_its_search_found() {
         again.contains("--send-mode gso") && !again.contains("--mode"),
         "{again}"
     );
-    let cost = bench.bitcost(&["test", "tcp", "--for", "cost"]);
-    cost.assert_code(2);
-    cost.assert_says("--mode auto");
     bench.assert_nothing_left();
 }
 

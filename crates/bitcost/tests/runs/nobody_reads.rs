@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use bitcost_model::event::Event;
+use bitcost_testkit::assert_says;
 use bitcost_testkit::process::eventually;
 use rustix::process::Signal;
 
@@ -251,11 +252,7 @@ fn execution_is_complete_when_output_is_closed() {
             untaken.errors()
         );
         if [Way::FullOutput, Way::Head].contains(&way) {
-            assert!(
-                untaken.errors().contains("log: bitcost-runs/"),
-                "{way:?}: {}",
-                untaken.errors()
-            );
+            assert_says(&untaken.errors(), &["log: bitcost-runs/"]);
         }
         bench.assert_nothing_left();
     }

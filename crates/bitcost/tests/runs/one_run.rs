@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use bitcost_testkit::assert_says;
 use bitcost_testkit::process::eventually;
 use serde_json::{Value, json};
 
@@ -19,8 +20,6 @@ fn test(bench: &Bench, words: &[&str]) -> crate::bench::Done {
     bench.bitcost(&[&["test"], words, &["-t", "200ms", "-O", "50ms"]].concat())
 }
 
-/// A receive buffer above the limit of the host is reported and fails the run; one within the limit
-/// does not.
 fn setting_not_in_effect_fails_the_run() {
     let bench = Bench::new();
     let most: u64 = fs::read_to_string("/proc/sys/net/core/rmem_max")
@@ -43,17 +42,12 @@ fn setting_not_in_effect_fails_the_run() {
     let missed = format!("receiver: receive_buffer_bytes requested {asked}, in effect {most}");
     let printed: Vec<&str> = done.stdout.split_whitespace().collect();
     let printed = printed.join(" ");
-    assert!(
-        printed.contains(&format!("not in effect: {missed}")),
-        "{printed}"
-    );
+    assert_says(&printed, &[&format!("not in effect: {missed}")]);
     done.assert_says("bitcost: not in effect: sender: receive_buffer_bytes");
     assert!(done.stderr.contains(&missed), "{}", done.stderr);
     bench.assert_nothing_left();
 }
 
-/// The run is repeated until its interval is narrow enough or the maximum is reached; all runs are
-/// reported.
 fn test_repeats_until_the_interval_is_narrow() {
     let bench = Bench::new();
     // Any two runs are as near to each other as the first share asks, and no two are as near as the
@@ -101,7 +95,6 @@ fn test_repeats_until_the_interval_is_narrow() {
     bench.assert_nothing_left();
 }
 
-/// A study with a stop rule ends when every cell is narrow enough, reports that, and is complete.
 fn study_ends_when_its_stop_rule_is_met() {
     let bench = Bench::new();
     let rule = "blocks = 2\nuntil_interval_pct = 100\nmax_blocks = 20\n";
@@ -112,11 +105,8 @@ fn study_ends_when_its_stop_rule_is_met() {
     let done = bench.bitcost(&["run", "mine.toml"]);
     done.assert_code(0);
     done.assert_says("after 2 blocks: 95 % interval of the median of throughput_mbps");
-    assert!(
-        done.stdout.contains("stop rule: ") && done.stdout.contains("reached in every cell"),
-        "{}",
-        done.stdout
-    );
+    done.assert_prints("stop rule: ");
+    done.assert_prints("reached in every cell");
     let folder = bench.execution();
     let document = bench
         .bitcost(&["show", "--json", folder.to_str().unwrap()])
@@ -156,13 +146,12 @@ fn blocks_are_added_until_the_question_is_answered() {
         bench.assert_nothing_left();
         (document, done.stdout + &done.stderr)
     };
-    let (document, said) = run(crate::bench::SMALL, &["--within", "100%", "--budget", "1m"]);
+    let (document, _) = run(crate::bench::SMALL, &["--within", "100%", "--budget", "1m"]);
     let auto = &document["blocks_auto"];
     assert_eq!(auto["budget_s"], 60.0);
     assert_eq!(
         (&auto["goal"], &auto["requested_pct"]),
-        (&json!("cells"), &json!(100.0)),
-        "{said}"
+        (&json!("cells"), &json!(100.0))
     );
 }
 
@@ -204,7 +193,6 @@ fn in_effect(document: &Value, end: &str, name: &str) -> [String; 2] {
     ["requested", "actual"].map(|key| row[key].as_str().unwrap_or("").to_owned())
 }
 
-/// Settings of the agents are in effect: times, flows, offloads, the receiver's address.
 fn socket_settings_are_in_effect() {
     let bench = Bench::new();
     let words = split("test tcp --json --samples -t 300ms -O 100ms -P 2 --offloads off -p 5201");
@@ -262,7 +250,6 @@ fn has_affinity(bench: &Bench, device: &str, cpus: &str) -> Option<()> {
         .then_some(())
 }
 
-/// The thread of each endpoint has the requested CPU, as the kernel lists it.
 fn affinity_is_in_effect() {
     let bench = Bench::new();
     let words = split("test udp --json -t 20s --sender-cpus 1 --receiver-cpus 0");

@@ -212,11 +212,7 @@ fn account(conditions: &Conditions, from: &FlowRecord, to: &FlowRecord) {
         (false, false) => assert_eq!(sent.bytes, received.bytes, "{name}"),
         (false, true) => {
             let sequence = to.sequence.unwrap();
-            assert_eq!(
-                sent.messages,
-                received.messages + sequence.total_lost,
-                "{name}"
-            );
+            assert_eq!(sent.messages, received.messages + sequence.total_lost);
             let measured = (from.counts.measured.messages, to.counts.measured.messages);
             assert_eq!(measured.0, measured.1 + sequence.measured_lost, "{name}");
         }
@@ -230,8 +226,7 @@ fn account(conditions: &Conditions, from: &FlowRecord, to: &FlowRecord) {
         (true, false) => {
             assert_eq!(
                 (sent.messages, sent.bytes),
-                (received.messages, received.bytes),
-                "{name}"
+                (received.messages, received.bytes)
             );
         }
     }
@@ -267,7 +262,6 @@ fn concurrent_parts_account_for_their_bytes() {
     assert_eq!(bounds, [0, 0]);
 }
 
-/// Every part has its lines and its figures, each named by its direction.
 fn every_part_is_reported() {
     let bench = Bench::new();
     let words = split(

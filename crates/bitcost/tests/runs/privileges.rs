@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use bitcost_service::confine::confine;
 use bitcost_sys::seccomp::Also;
 use bitcost_sys::{landlock, privileges};
+use bitcost_testkit::assert_says;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::iperf3::Listening;
@@ -108,10 +109,7 @@ fn foreign_hosts_are_read_without_privileges() {
     assert!(tested.status.success(), "{}", said(&tested));
     drop(foreign);
     let (_, printed) = server.stop();
-    assert!(
-        printed.contains("no_new_privs, system calls filtered"),
-        "{printed}"
-    );
+    assert_says(&printed, &["no_new_privs, system calls filtered"]);
     assert!(!Path::new(&format!("/proc/{front}")).exists());
     assert!(!Path::new(&format!("/proc/{copy}")).exists());
 }

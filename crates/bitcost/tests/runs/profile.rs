@@ -4,10 +4,10 @@ use bitcost_model::event::Event;
 use bitcost_model::profile::{Profile, ProfiledTask};
 use bitcost_sys::process::effective_uid;
 
-use crate::bench::{Bench, SMALL, runs_per_cell};
+use crate::bench::Bench;
 
 bitcost_testkit::trials! {
-    Host: a_profile_has_the_stacks_of_both_ends, a_twin_is_none_of_the_runs_of_its_cell, known_causes_are_in_their_layers, an_ordinary_user_is_told_who_may_profile;
+    Host: a_profile_has_the_stacks_of_both_ends, known_causes_are_in_their_layers, an_ordinary_user_is_told_who_may_profile;
 }
 
 /// The profiles of an execution in a lab, each with the number of its run.
@@ -105,18 +105,6 @@ fn known_causes_are_in_their_layers() {
         "the program works most of the time"
     );
     assert_eq!(of(&["--receive-mode", "truncate"]), (false, false));
-}
-
-fn a_twin_is_none_of_the_runs_of_its_cell() {
-    let bench = Bench::new();
-    let study = SMALL.replace("blocks = 3", "blocks = 2");
-    bench.write("small.toml", &study);
-    let words = ["run", "small.toml", "--no-calibration", "--json"];
-    let document = profiled(&bench, &words).json();
-    assert_eq!(runs_per_cell(&document), [2, 2]);
-    let runs: Vec<u32> = profiles(&bench).iter().map(|(run, _)| *run).collect();
-    assert_eq!(runs, [0, 1, 2, 3]);
-    bench.assert_nothing_left();
 }
 
 fn an_ordinary_user_is_told_who_may_profile() {

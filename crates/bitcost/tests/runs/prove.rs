@@ -49,7 +49,6 @@ fn rate_of_a_link_is_changed_and_its_verdict_proved() {
     bench.assert_nothing_left();
 }
 
-/// What the test said of its experiments is what its log says.
 fn experiments_are_read_again_from_the_log() {
     let bench = Bench::new();
     let words = split("test udp --set send_work_ns=20us -t 1 --prove --budget 8s --json");

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use bitcost_testkit::assert_says;
 use serde_json::Value;
 
 use crate::bench::{Bench, PATIENCE, SMALL, log_file, runs_per_cell, unsealed};
@@ -40,8 +41,7 @@ fn refused(bench: &Bench, words: &[&str], code: i32, says: &[&str]) {
     let done = bench.bitcost(&[&["run"], words].concat());
     assert_eq!(done.code, Some(code), "{}", done.stderr);
     assert_eq!(done.stdout, "");
-    says.iter()
-        .for_each(|what| assert!(done.stderr.contains(what), "{what}: {}", done.stderr));
+    assert_says(&done.stderr, says);
     assert_eq!(plan_and_machine(bench), before);
 }
 
@@ -199,12 +199,7 @@ fn resume_repeats_runs_without_data() {
         "{tried:?}"
     );
     let document = done.json();
-    assert_eq!(
-        runs_per_cell(&document).iter().sum::<u64>(),
-        3,
-        "{}",
-        document["excluded"]
-    );
+    assert_eq!(runs_per_cell(&document).iter().sum::<u64>(), 3);
     assert_eq!(
         (
             document["excluded"][0]["run"].as_u64(),

@@ -11,6 +11,7 @@ use bitcost_testkit::assert_says;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::agent_process::AgentProcess;
+use crate::bench::split;
 use crate::privileges::children;
 use crate::server::Server;
 
@@ -182,11 +183,7 @@ fn one_link_and_one_command_at_each_host() {
     let old = format!("bitcost://127.0.0.1:{}/#{}", new.port, secrets(&link));
     let output = test(&new.client(), &format!("tcp {old} -t 300ms"));
     assert_eq!(output.status.code(), Some(3));
-    assert!(
-        said(&output).contains("its key is not"),
-        "{}",
-        said(&output)
-    );
+    assert_says(&said(&output), &["its key is not"]);
     let mut wrong = new.link.clone();
     wrong.replace_range(wrong.len() - 4..wrong.len() - 1, "AAA");
     let output = test(&new.client(), &format!("tcp {wrong} -t 300ms"));
@@ -198,16 +195,9 @@ fn one_link_and_one_command_at_each_host() {
 }
 
 fn each_rule_is_named() {
-    let mut server = Service::with(&[
-        "--max-rate",
-        "10M",
-        "--max-duration",
-        "2s",
-        "--max-flows",
-        "2",
-        "--allow-settings",
-        "mtu_bytes",
-    ]);
+    let mut server = Service::with(&split(
+        "--max-rate 10M --max-duration 2s --max-flows 2 --allow-settings mtu_bytes",
+    ));
     let output = server.test("tcp -t 300ms -b 5M -P 2 -l 1000");
     assert!(output.status.success(), "{}", said(&output));
     for (options, rule) in [

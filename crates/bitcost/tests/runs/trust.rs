@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use bitcost_execute::store::Writer;
 use bitcost_model::event::{Event, NamedHost, NamedHosts, ProgramUsed};
 use bitcost_sys::process::effective_uid;
+use bitcost_testkit::assert_says;
 
 use crate::bench::{Bench, Done, PATIENCE, SMALL, program};
 
@@ -90,14 +91,8 @@ impl Traps {
     /// Asserts that the command is refused with these words, and that nothing was started.
     fn refused(&self, folder: &Path, code: i32, says: &[&str]) {
         let (done, is_marked) = self.resumed(folder, &[]);
-        assert_eq!(
-            (done.code, is_marked),
-            (Some(code), false),
-            "{}",
-            done.stderr
-        );
-        says.iter()
-            .for_each(|what| assert!(done.stderr.contains(what), "{what}: {}", done.stderr));
+        assert_eq!((done.code, is_marked), (Some(code), false), "{done:?}");
+        assert_says(&done.stderr, says);
     }
 }
 
@@ -131,7 +126,6 @@ fn changed(
     events
 }
 
-/// A plan is printed without starting the program that its study names.
 fn plan_starts_no_program() {
     let traps = Traps::new();
     let program = traps.path("program");
@@ -238,8 +232,6 @@ fn programs_named_by_a_log_are_checked_first() {
     );
 }
 
-/// Nothing that a log names is started if another user may have written the log, unless the user
-/// trusts it.
 fn files_of_another_user_start_nothing_unless_trusted() {
     if effective_uid() != 0 {
         bitcost_testkit::ignore("only root can make files of another user");

@@ -5,26 +5,23 @@ use std::fs;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 use bitcost_host::{KNOBS, Values};
 use bitcost_model::conditions::Conditions;
-use bitcost_model::protocol::{FromAgent, Part, Prepare, ToAgent};
-use bitcost_model::record::Role;
+use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_study::host_settings;
-use bitcost_sys::netlink::{Rtnl, VethPair};
+use bitcost_sys::netlink::Rtnl;
+use bitcost_testkit::assert_says;
 use bitcost_testkit::process::{Family, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::agent_process::AgentProcess;
-use crate::bench::PATIENCE;
+use crate::bench::{PATIENCE, veth};
+use crate::frames::prepare;
 
 bitcost_testkit::trials! {
-    PrivateNetwork: changes_are_journalled_shown_and_restored, killed_agent_or_controller_leaves_the_host_restored, deaths_at_random_times_leave_the_host_restored, killed_watchdog_ends_the_run_and_the_host_is_restored, stopped_agent_or_watchdog_is_ended_by_the_other, journal_restores_after_agent_and_watchdog_died, foreign_change_is_left_by_the_watchdog, host_in_use_is_refused;
+    PrivateNetwork: changes_are_journalled_shown_and_restored, killed_watchdog_ends_the_run_and_the_host_is_restored, stopped_agent_or_watchdog_is_ended_by_the_other, journal_restores_after_agent_and_watchdog_died, foreign_change_is_left_by_the_watchdog, host_in_use_is_refused;
 }
-
-/// Number of kills at random times.
-const KILLS: u64 = 40;
 
 /// A veth, a state folder, and the processes started.
 struct Bench {
@@ -35,14 +32,8 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
+        veth();
         let mut rtnl = Rtnl::open().unwrap();
-        let pair = VethPair {
-            name: "a0",
-            peer_name: "b0",
-            peer_netns: None,
-            mtu_bytes: 3000,
-        };
-        rtnl.create_veth(&pair).unwrap();
         for name in ["a0", "b0"] {
             let index = rtnl.link(name).unwrap().index;
             rtnl.set_up(index, true).unwrap();
@@ -150,25 +141,7 @@ impl Agent {
                 "net.ipv4.tcp_rmem=4096 65536 524288, net.ipv4.tcp_sack=0",
             )
             .unwrap();
-        let part = Part {
-            role: Role::Receiver,
-            conditions,
-            listen_on: Some([127, 0, 0, 1].into()),
-        };
-        let prepare = Prepare {
-            run: 0,
-            device: "a0".to_owned(),
-            cpus: Vec::new(),
-            peer_cpu: None,
-            softirq_cpus: Vec::new(),
-            token: [7; 16],
-            parts: vec![part],
-            receiving: None,
-            peer: bitcost_model::protocol::Peer::Bitcost,
-            confinement: None,
-            is_profiled: false,
-        };
-        ToAgent::Prepare(Box::new(prepare))
+        ToAgent::Prepare(Box::new(prepare(conditions)))
     }
 
     fn applied(&mut self) {
@@ -232,14 +205,15 @@ fn changes_are_journalled_shown_and_restored() {
     let mut agent = Agent::start(&bench);
     agent.applied();
     let shown = String::from_utf8(bench.bitcost(&["host", "show"]).stdout).unwrap();
-    for wanted in [
-        "held by a run",
-        "mtu_bytes of a0: value 3000 → 1400",
-        "qdisc of a0",
-        "net.ipv4.tcp_rmem",
-    ] {
-        assert!(shown.contains(wanted), "{wanted}: {shown}");
-    }
+    assert_says(
+        &shown,
+        &[
+            "held by a run",
+            "mtu_bytes of a0: value 3000 → 1400",
+            "qdisc of a0",
+            "net.ipv4.tcp_rmem",
+        ],
+    );
     let json: serde_json::Value =
         serde_json::from_slice(&bench.bitcost(&["host", "show", "--json"]).stdout).unwrap();
     assert_eq!(json["settings"]["mtu_bytes"]["a0"]["value"], "1400");
@@ -248,9 +222,9 @@ fn changes_are_journalled_shown_and_restored() {
         Some(5)
     );
     let restore = bench.bitcost(&["host", "restore"]);
-    assert!(
-        String::from_utf8_lossy(&restore.stdout).contains("held by bitcost with process"),
-        "{restore:?}"
+    assert_says(
+        &String::from_utf8_lossy(&restore.stdout),
+        &["held by bitcost with process"],
     );
     agent.send(&ToAgent::Stop);
     agent.until("stopped", |message| matches!(message, FromAgent::Stopped));
@@ -258,57 +232,6 @@ fn changes_are_journalled_shown_and_restored() {
     agent.applied();
     agent.let_go();
     bench.assert_as_before("the controller let go");
-}
-
-fn killed_agent_or_controller_leaves_the_host_restored() {
-    let bench = Bench::new();
-    let mut agent = Agent::start(&bench);
-    agent.applied();
-    agent.kill();
-    bench.assert_as_before("agent killed");
-    let mut agent = Agent::start(&bench);
-    agent.applied();
-    agent.let_go();
-    agent.kill();
-    bench.assert_as_before("controller and agent killed");
-}
-
-/// A small random generator; the seed is the number of the kill.
-fn random(seed: u64) -> impl FnMut(u64) -> u64 {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    move |most| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state % most
-    }
-}
-
-fn deaths_at_random_times_leave_the_host_restored() {
-    let bench = Bench::new();
-    for seed in 0..KILLS {
-        let mut random = random(seed + 1);
-        let mut agent = Agent::start(&bench);
-        // Half of the kills come while settings are applied, half while they are restored.
-        if random(2) == 0 {
-            agent.prepare();
-        } else {
-            agent.applied();
-            agent.send(&ToAgent::Stop);
-        }
-        std::thread::sleep(Duration::from_micros(random(30_000)));
-        match random(3) {
-            0 => agent.kill(),
-            1 => agent.let_go(),
-            _ => {
-                agent.let_go();
-                std::thread::sleep(Duration::from_micros(random(2_000)));
-                agent.kill();
-            }
-        }
-        drop(agent);
-        bench.assert_as_before(&format!("seed {seed}"));
-    }
 }
 
 fn killed_watchdog_ends_the_run_and_the_host_is_restored() {
@@ -381,9 +304,9 @@ fn journal_restores_after_agent_and_watchdog_died() {
     ] {
         let refused = bench.bitcost(words);
         assert_eq!(refused.status.code(), Some(3), "{refused:?}");
-        assert!(
-            String::from_utf8_lossy(&refused.stderr).contains("bitcost host restore"),
-            "{refused:?}"
+        assert_says(
+            &String::from_utf8_lossy(&refused.stderr),
+            &["bitcost host restore"],
         );
     }
     let shown = String::from_utf8(bench.bitcost(&["host", "show"]).stdout).unwrap();
@@ -407,9 +330,9 @@ fn foreign_change_is_left_by_the_watchdog() {
     });
     assert_eq!(rtnl.link("a0").unwrap().mtu_bytes, 2000);
     let shown = String::from_utf8(bench.bitcost(&["host", "show"]).stdout).unwrap();
-    assert!(
-        shown.contains("changed by another program and is left at 2000 (before: 3000)"),
-        "{shown}"
+    assert_says(
+        &shown,
+        &["changed by another program and is left at 2000 (before: 3000)"],
     );
     rtnl.set_mtu(index, 3000).unwrap();
     bench.assert_as_before("but for the foreign MTU");

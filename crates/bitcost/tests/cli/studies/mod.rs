@@ -1,23 +1,19 @@
 //! Studies as files: new ones, and all their mistakes at once.
 
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
-fn bitcost(folder: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
-    command.args(words).current_dir(folder).stdin(Stdio::null());
-    command.output().expect("bitcost starts")
+use bitcost_testkit::assert_says;
+
+use crate::words::{Said, bitcost};
+
+fn printed((code, stdout, stderr): Said) -> String {
+    assert_eq!(code, Some(0), "{stderr}");
+    stdout
 }
 
-fn printed(output: Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    String::from_utf8(output.stdout).expect("text")
-}
-
-fn said(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(2));
-    String::from_utf8_lossy(&output.stderr).into_owned()
+fn said((code, stdout, stderr): Said) -> String {
+    assert_eq!(code, Some(2), "{stdout}");
+    stderr
 }
 
 fn folder() -> tempfile::TempDir {
@@ -57,7 +53,7 @@ fn a_new_study_is_planned_as_it_is_and_overwrites_nothing() {
     let plan = printed(bitcost(path, &["plan", "study.toml"]));
     assert!(plan.contains("6 cells in 5 blocks"), "{plan}");
     let before = std::fs::read_to_string(path.join("study.toml")).expect("a file");
-    let again = said(&bitcost(path, &["studies", "new"]));
+    let again = said(bitcost(path, &["studies", "new"]));
     assert!(again.contains("study.toml exists"), "{again}");
     let after = std::fs::read_to_string(path.join("study.toml")).expect("a file");
     assert_eq!(before, after);
@@ -67,7 +63,7 @@ fn a_new_study_is_planned_as_it_is_and_overwrites_nothing() {
     ));
     let plan = printed(bitcost(path, &["plan", "mine.toml"]));
     assert!(plan.contains("16 cells"), "{plan}");
-    let near = said(&bitcost(
+    let near = said(bitcost(
         path,
         &["studies", "new", "--from", "lab51", "x.toml"],
     ));
@@ -81,8 +77,8 @@ fn plan_refuses_what_run_refuses_with_every_place() {
     let path = folder.path();
     let text = "title = \"t\"\nquestion = \"q\"\n[[factor]]\nname = \"kind\"\nlevels = [\n  { label = \"a\" },\n  { label = \"b\", mtu_bytes = 9000 },\n  { label = \"c\", emulator_queue_limit = \"9 packets\" },\n  { label = \"d\", sender_cpus = \"65000\" },\n]\n";
     std::fs::write(path.join("own.toml"), text).expect("a file");
-    let plan = said(&bitcost(path, &["plan", "own.toml"]));
-    let run = said(&bitcost(path, &["run", "own.toml"]));
+    let plan = said(bitcost(path, &["plan", "own.toml"]));
+    let run = said(bitcost(path, &["run", "own.toml"]));
     for says in [
         "own.toml:7:3: cell b: an interface's MTU of 9000 bytes",
         "own.toml:8:3: cell c: emulator_queue_limit has no effect",
@@ -101,10 +97,10 @@ fn a_lab_file_is_found_next_to_its_study() {
     std::fs::create_dir(path.join("in")).expect("a folder");
     let study = "title = \"t\"\nquestion = \"q\"\n[lab]\ntopology = \"lab.toml\"\n[workload]\nworkload = \"TCP\"\n";
     std::fs::write(path.join("in/own.toml"), study).expect("a file");
-    let missing = said(&bitcost(path, &["plan", "in/own.toml"]));
-    assert!(
-        missing.contains("in/own.toml:4:12: cannot read the lab in/lab.toml"),
-        "{missing}"
+    let missing = said(bitcost(path, &["plan", "in/own.toml"]));
+    assert_says(
+        &missing,
+        &["in/own.toml:4:12: cannot read the lab in/lab.toml"],
     );
     let lab = "hosts = [\"a\", \"b\"]\n[[link]]\nends = [\"a\", \"b\"]\n";
     std::fs::write(path.join("in/lab.toml"), lab).expect("a file");
@@ -114,6 +110,6 @@ fn a_lab_file_is_found_next_to_its_study() {
         lab.replace("\"b\"]\n[", "\"c\"]\n["),
     )
     .expect("a file");
-    let wrong = said(&bitcost(path, &["plan", "in/own.toml"]));
+    let wrong = said(bitcost(path, &["plan", "in/own.toml"]));
     assert!(wrong.contains("in/lab.toml:2:"), "{wrong}");
 }

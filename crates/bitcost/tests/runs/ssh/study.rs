@@ -3,6 +3,7 @@
 use std::fs;
 
 use bitcost_model::event::Event;
+use bitcost_testkit::assert_says;
 use bitcost_testkit::process::eventually;
 use serde_json::Value;
 
@@ -60,12 +61,7 @@ fn study_runs_between_ssh_hosts() {
             .all(|end| end.host.device.name == DATA && end.host.is_root),
         "{ends:?}"
     );
-    assert!(
-        done.stderr
-            .contains(&format!("receiver at ssh:root@b, {DATA} {DATA_ADDRESS}")),
-        "{}",
-        done.stderr
-    );
+    done.assert_says(&format!("receiver at ssh:root@b, {DATA} {DATA_ADDRESS}"));
     // The same file in the lab.
     let done = field
         .bench
@@ -74,7 +70,6 @@ fn study_runs_between_ssh_hosts() {
     assert_eq!(runs_per_cell(&done.json()), [3, 3]);
 }
 
-/// The hosts are those of the log, and must be the same machines.
 fn resume_uses_the_hosts_of_the_log() {
     let field = Field::new();
     install(&field);
@@ -131,10 +126,7 @@ fn resume_uses_the_hosts_of_the_log() {
     .unwrap();
     let (code, said) = resume(None);
     assert_eq!(code, Some(3), "{said}");
-    assert!(
-        said.contains("receiver: host name: was elsewhere, is "),
-        "{said}"
-    );
+    assert_says(&said, &["receiver: host name: was elsewhere, is "]);
     prepared["lab"] =
         serde_json::json!({"topology": "wire", "mtu_bytes": 1500, "napi": "threaded"});
     prepared.as_object_mut().unwrap().remove("hosts");

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 
+use bitcost_testkit::assert_says;
 use bitcost_testkit::sshd::{GUEST, GUEST_ID};
 
 use super::{DATA, Field, install};
@@ -40,19 +41,8 @@ fn test(field: &Field, receiver: &str, words: &[&str]) -> Done {
 
 fn refused(field: &Field, receiver: &str, words: &[&str], says: &[&str]) {
     let done = test(field, receiver, words);
-    assert_eq!(
-        (done.code, done.stdout.as_str()),
-        (Some(3), ""),
-        "{receiver}: {}",
-        done.stderr
-    );
-    says.iter().for_each(|what| {
-        assert!(
-            done.stderr.contains(what),
-            "{receiver}: {what}: {}",
-            done.stderr
-        )
-    });
+    assert_eq!((done.code, done.stdout.as_str()), (Some(3), ""), "{done:?}");
+    assert_says(&done.stderr, says);
 }
 
 /// A program at a host.
@@ -132,7 +122,6 @@ fn ssh_errors_name_cause_and_remedy() {
     refused(&field, "b", &misspelt, &["dta0", "did you mean", DATA]);
 }
 
-/// sudo is used only on request, and it is an error if it is missing or refuses.
 fn sudo_is_used_when_asked() {
     let field = Field::new();
     install(&field);
@@ -197,7 +186,8 @@ fn ordinary_user_runs_without_host_settings() {
     test(&field, "guest", &[]).assert_code(0);
     let done = test(&field, "guest", &["--offloads", "off"]);
     assert_eq!(done.code, Some(3), "{}", done.stderr);
-    for what in ["receiver: ", "permitted", "named hosts: --sudo"] {
-        assert!(done.stderr.contains(what), "{what}: {}", done.stderr);
-    }
+    assert_says(
+        &done.stderr,
+        &["receiver: ", "permitted", "named hosts: --sudo"],
+    );
 }
