@@ -33,7 +33,6 @@ impl Mistakes {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::definition::Study;
 
     const STUDY: &str = include_str!("../../../../studies/not-all-mbits.toml");
