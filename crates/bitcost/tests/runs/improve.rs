@@ -49,7 +49,7 @@ fn small_buffer_is_found_and_the_ladder_read_again() {
             .contains("receive buffer"),
         "{ladder:#}"
     );
-    assert_says(&change["keep"].as_str().expect("words"), &["SO_RCVBUF"]);
+    assert_says(change["keep"].as_str().expect("words"), &["SO_RCVBUF"]);
     let rate = |step: &Value| step["rate"]["value"].as_f64().expect("a rate");
     assert!(rate(&steps[1]) > 1.5 * rate(&steps[0]), "{ladder:#}");
 }

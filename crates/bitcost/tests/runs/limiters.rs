@@ -48,7 +48,7 @@ fn shaper_is_named_with_its_interface() {
     let verdict = said(&["tcp", "--qdisc", "sender: tbf rate 20M"]);
     assert_eq!(verdict["limiter"], "rate", "{verdict:#}");
     assert_eq!(verdict["words"], "link or shaper rate at sender h1-eth0");
-    assert_says(&verdict["remedy"].as_str().unwrap(), &["raise the rate"]);
+    assert_says(verdict["remedy"].as_str().unwrap(), &["raise the rate"]);
 }
 
 /// Of a run that is too short for a verdict the text names the figures to look at.

@@ -84,5 +84,5 @@ fn interrupted_test_says_what_it_does_not_know() {
     let shown = shown.json();
     assert_eq!(shown["cells"][0]["runs"], 0);
     let reason = shown["excluded"][0]["reason"].as_str().unwrap();
-    assert_says(&reason, &["interrupted: ", "; until then the sender sent "]);
+    assert_says(reason, &["interrupted: ", "; until then the sender sent "]);
 }
