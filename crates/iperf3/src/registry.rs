@@ -60,13 +60,16 @@ impl Registry {
     /// Enters a test; one of UDP waits until no other one of its client waits for greetings.
     ///
     /// # Errors
-    /// That took too long, or another test has the cookie.
+    /// That took too long, or another test has the cookie, for which nothing is waited.
     pub fn enter(self: &Arc<Self>, test: Awaited) -> Result<Registered, Refusal> {
         let has_turn = |other: &Awaited| other.is_udp && other.peer == test.peer;
-        let must_wait = |tests: &mut Vec<Awaited>| test.is_udp && tests.iter().any(has_turn);
+        let is_taken = |tests: &[Awaited]| tests.iter().any(|other| other.cookie == test.cookie);
+        let must_wait = |tests: &mut Vec<Awaited>| {
+            test.is_udp && !is_taken(tests) && tests.iter().any(has_turn)
+        };
         let waited = self.left.wait_timeout_while(self.tests(), STEP, must_wait);
         let (mut tests, waited) = waited.unwrap_or_else(PoisonError::into_inner);
-        let (code, rule) = match tests.iter().any(|other| other.cookie == test.cookie) {
+        let (code, rule) = match is_taken(&tests) {
             true => (code::BUSY, "a cookie that another test has"),
             false if waited.timed_out() => (
                 code::ACCEPT,

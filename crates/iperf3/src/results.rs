@@ -1,8 +1,7 @@
 //! The results that both sides exchange after a test.
 
 use bitcost_model::Invalid;
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::json;
@@ -11,60 +10,52 @@ use crate::json;
 const MOST: u64 = 1 << 53;
 
 /// One side's results, by the names that they have on the way.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Results {
     /// CPU time of this side's process for the test, in percent of one CPU; absent where a peer does
     /// not tell.
-    #[serde(default, deserialize_with = "number", serialize_with = "or_zero")]
+    #[serde(serialize_with = "or_zero")]
     pub cpu_util_total: Option<f64>,
     /// Of it in user mode.
-    #[serde(default, deserialize_with = "number", serialize_with = "or_zero")]
+    #[serde(serialize_with = "or_zero")]
     pub cpu_util_user: Option<f64>,
     /// Of it in the kernel.
-    #[serde(default, deserialize_with = "number", serialize_with = "or_zero")]
+    #[serde(serialize_with = "or_zero")]
     pub cpu_util_system: Option<f64>,
     /// 1 where this side counts retransmitted segments; absent where it only receives.
-    #[serde(default, deserialize_with = "count", serialize_with = "or_minus_one")]
+    #[serde(serialize_with = "or_minus_one")]
     pub sender_has_retransmits: Option<u64>,
     /// The congestion control in effect; not read.
-    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_used: Option<String>,
     /// Each stream.
     pub streams: Vec<StreamResult>,
 }
 
 /// One side's view of a stream.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StreamResult {
     /// 1, 3, 4, 5 and so on.
-    #[serde(deserialize_with = "required")]
     pub id: u64,
     /// Bytes sent or received, without those of the omitted time.
-    #[serde(deserialize_with = "required")]
     pub bytes: u64,
     /// Segments that were retransmitted; absent where this side cannot tell.
-    #[serde(default, deserialize_with = "count", serialize_with = "or_minus_one")]
+    #[serde(serialize_with = "or_minus_one")]
     pub retransmits: Option<u64>,
     /// RFC 3550's estimate, in seconds; absent where a peer sends no number.
-    #[serde(default, deserialize_with = "number", serialize_with = "or_zero")]
+    #[serde(serialize_with = "or_zero")]
     pub jitter: Option<f64>,
     /// Datagrams that were lost, with those of the omitted time.
-    #[serde(default, deserialize_with = "none_is_zero")]
     pub errors: u64,
     /// Datagrams that were sent, or the highest number received, with those of the omitted time.
-    #[serde(default, deserialize_with = "none_is_zero")]
     pub packets: u64,
     /// Lost datagrams of the omitted time; not read.
-    #[serde(skip_deserializing)]
     pub omitted_errors: u64,
     /// Datagrams of the omitted time; not read.
-    #[serde(skip_deserializing)]
     pub omitted_packets: u64,
     /// 0; not read.
-    #[serde(skip_deserializing)]
     pub start_time: u64,
     /// Seconds from the start to the end, without the omitted time; not read.
-    #[serde(skip_deserializing)]
     pub end_time: f64,
 }
 
@@ -72,35 +63,58 @@ impl Results {
     /// Reads the other side's document; the last one of several equal keys counts.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A sentence that says what is wrong, without a word of the peer's.
     pub fn read(json: &[u8]) -> Result<Results, Invalid> {
-        serde_json::from_slice(json)
-            .and_then(serde_json::from_value)
-            .map_err(|error| Invalid(format!("its results cannot be read: {error}")))
+        let document: Value = serde_json::from_slice(json)
+            .map_err(|error| Invalid(format!("results are not JSON: {error}")))?;
+        let streams = document.get("streams").and_then(Value::as_array);
+        let streams =
+            streams.ok_or_else(|| Invalid("the results have no list `streams`".to_owned()))?;
+        Ok(Results {
+            cpu_util_total: number(&document, "cpu_util_total"),
+            cpu_util_user: number(&document, "cpu_util_user"),
+            cpu_util_system: number(&document, "cpu_util_system"),
+            sender_has_retransmits: count(&document, "sender_has_retransmits")?,
+            congestion_used: None,
+            streams: streams
+                .iter()
+                .map(StreamResult::read)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl StreamResult {
+    fn read(stream: &Value) -> Result<StreamResult, Invalid> {
+        let required = |key: &str| {
+            let none = || Invalid(format!("a stream of the results has no count `{key}`"));
+            count(stream, key)?.ok_or_else(none)
+        };
+        Ok(StreamResult {
+            id: required("id")?,
+            bytes: required("bytes")?,
+            retransmits: count(stream, "retransmits")?,
+            jitter: number(stream, "jitter"),
+            errors: count(stream, "errors")?.unwrap_or(0),
+            packets: count(stream, "packets")?.unwrap_or(0),
+            ..StreamResult::default()
+        })
     }
 }
 
 /// A number; absent for another type, and below 0.
-fn number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    let number = Value::deserialize(from)?.as_f64();
-    Ok(number.filter(|number| *number >= 0.0))
+fn number(object: &Value, key: &str) -> Option<f64> {
+    object.get(key)?.as_f64().filter(|number| *number >= 0.0)
 }
 
-fn count<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    match json::count(&Value::deserialize(from)?) {
-        Some(count) if count > MOST => Err(D::Error::custom(format!(
-            "a count is {count}; at most {MOST} are possible"
+/// A count; absent for another type, and below 0.
+fn count(object: &Value, key: &str) -> Result<Option<u64>, Invalid> {
+    match object.get(key).and_then(json::count) {
+        Some(count) if count > MOST => Err(Invalid(format!(
+            "the results have a count `{key}` above {MOST}; at most that many are possible"
         ))),
         count => Ok(count),
     }
-}
-
-fn none_is_zero<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    count(from).map(Option::unwrap_or_default)
-}
-
-fn required<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    count(from)?.ok_or_else(|| D::Error::custom("`id` or `bytes` of a stream is no count"))
 }
 
 fn or_zero<S: Serializer>(number: &Option<f64>, into: S) -> Result<S::Ok, S::Error> {
@@ -147,7 +161,20 @@ mod tests {
         };
         assert!(read(MOST).is_ok());
         let why = read(MOST + 1).unwrap_err();
+        assert!(why.0.contains("`bytes` above"), "{why}");
         assert!(why.0.contains("at most"), "{why}");
+    }
+
+    #[test]
+    fn an_error_has_no_word_of_the_peer() {
+        for streams in [
+            format!(r#"{{"streams":"{}"}}"#, "x".repeat(250_000)),
+            format!(r#"{{"streams":["{}"]}}"#, "x".repeat(250_000)),
+            "[0,0,0,-1,[[1,5]]]".to_owned(),
+        ] {
+            let why = Results::read(streams.as_bytes()).unwrap_err();
+            assert!(why.0.len() < 100 && !why.0.contains("xx"), "{why}");
+        }
     }
 
     #[test]
