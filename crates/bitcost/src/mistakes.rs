@@ -128,10 +128,8 @@ impl Mistake<'_> {
             return gone;
         }
         let options = options(verb);
-        let near = match setting(&found).filter(|_| has_option(verb, &[], "--set")) {
-            Some(setting) => format!("; write `--set {setting}=VALUE`"),
-            None => did_you_mean(&found, options.iter().map(String::as_str)),
-        };
+        let near = of_setting(&found, verb)
+            .unwrap_or_else(|| did_you_mean(&found, options.iter().map(String::as_str)));
         format!("`{name}` has no option `{found}`{near}; `{name} --help` lists its options")
     }
 
@@ -288,11 +286,22 @@ fn option(shown: &str) -> String {
     }
 }
 
-/// The setting that an option would have by its name, which may leave the unit out.
-fn setting(option: &str) -> Option<&'static str> {
-    let asked = option.strip_prefix("--")?.replace('-', "_");
-    let units = ["", "_ns", "_us", "_s", "_bytes"];
-    names().find(|name| units.contains(&name.strip_prefix(&*asked).unwrap_or("no")))
+/// How the setting is given that an option would have by its name, which may leave the unit out: by
+/// its own option, whose id is the setting's name, else by `--set`.
+fn of_setting(option: &str, verb: &Command) -> Option<String> {
+    let requested = option.strip_prefix("--")?.replace('-', "_");
+    let is_it = |name: &&str| {
+        let unit = name.strip_prefix(&*requested);
+        unit.is_some_and(|unit| {
+            unit.is_empty() || unit.starts_with('_') && unit.rfind('_') == Some(0)
+        })
+    };
+    let setting = names().find(is_it)?;
+    let own = verb.get_arguments().find(|own| own.get_id() == setting);
+    match own.and_then(Arg::get_long) {
+        Some(own) => Some(format!("; write `--{own}`")),
+        None => has_option(verb, &[], "--set").then(|| format!("; write `--set {setting}=VALUE`")),
+    }
 }
 
 /// The long names of a command's options.

@@ -52,6 +52,7 @@ fn unchanged(comparison: &Comparison) -> String {
     let counts = [Verdict::Same, Verdict::CannotTell].map(|of| comparison.count(of));
     let [same, open] = counts.map(are);
     match counts {
+        [0, 0] => "No metric has a value on both sides".to_owned(),
         [_, 0] => format!("No change was found: {same} the same within {threshold} %"),
         [0, _] => format!(
             "These runs do not show whether anything changed by {threshold} %: {open} too uncertain to tell"

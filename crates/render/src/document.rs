@@ -94,7 +94,6 @@ pub struct Document {
     host_constants: Option<Value>,
     /// What the path of the lab carried before the first run.
     calibration: Option<Value>,
-    /// How noisy the machine was.
     /// Facts about runs of other programs.
     imported_runs: Option<Value>,
     /// Where the time goes, of runs that were profiled: for each of `cells` and each of its `ends` the

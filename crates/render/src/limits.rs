@@ -9,18 +9,30 @@ use crate::lines::Lines;
 /// Columns of a terminal that nobody has widened.
 const WIDTH: u16 = 80;
 
-/// Multiples of the bandwidth-delay product that the document has.
+/// Multiples of the bandwidth-delay product that the JSON has as `buffers`.
 const MULTIPLES: [u64; 5] = [1, 2, 4, 8, 16];
 
-/// A rate in bit/s with a prefix for its size: `2.354 Gbit/s`.
-fn rate(bits_per_second: f64) -> String {
+/// A rate in bit/s by the prefix for its size.
+fn scaled(bits_per_second: f64) -> (f64, &'static str) {
     let (scale, unit) = match bits_per_second {
         bits if bits >= 1e9 => (1e9, "Gbit/s"),
         bits if bits >= 1e6 => (1e6, "Mbit/s"),
         bits if bits >= 1e3 => (1e3, "kbit/s"),
         _ => (1.0, "bit/s"),
     };
-    format!("{:.3} {unit}", bits_per_second / scale)
+    (bits_per_second / scale, unit)
+}
+
+/// A rate that was computed: `2.354 Gbit/s`.
+fn rate(bits_per_second: f64) -> String {
+    let (value, unit) = scaled(bits_per_second);
+    format!("{value:.3} {unit}")
+}
+
+/// A rate that was requested, as it was: `2.5 Gbit/s`.
+fn requested(bits_per_second: u64) -> String {
+    let (value, unit) = scaled(bits_per_second as f64);
+    format!("{value} {unit}")
 }
 
 /// A title and named values below it.
@@ -36,7 +48,7 @@ fn named_values(title: &str, rows: &[(&str, String)]) -> String {
 /// messages.
 pub fn goodput_text(goodput: &Goodput) -> String {
     let framing = &goodput.framing;
-    let link = rate(goodput.rate_bps as f64);
+    let link = requested(goodput.rate_bps);
     let mtu = framing.mtu_bytes;
     let (frame, packet) = (framing.frame_bytes(), framing.packet_header_bytes());
     let (payload, wire) = (framing.full_payload_bytes(), framing.full().bytes);
@@ -160,7 +172,7 @@ pub fn pacing_text(pacing: &Pacing) -> String {
     let rows = [
         (
             "user data",
-            format!("{} = {user} byte/s", rate(pacing.rate_bps as f64)),
+            format!("{} = {user} byte/s", requested(pacing.rate_bps)),
         ),
         (
             "messages",
@@ -203,7 +215,7 @@ pub fn pacing_json(pacing: &Pacing) -> Value {
 
 /// The bandwidth-delay product of a path.
 pub fn bdp_text(bdp: &Bdp) -> String {
-    let (link, ms) = (rate(bdp.rate_bps as f64), bdp.rtt.as_secs_f64() * 1e3);
+    let (link, ms) = (requested(bdp.rate_bps), bdp.rtt.as_secs_f64() * 1e3);
     let bytes = bdp.bytes();
     let (segments, super_packets) = (bdp.segments(), bdp.super_packets());
     let rows = [

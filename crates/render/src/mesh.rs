@@ -11,7 +11,7 @@ use crate::layout::{TextOptions, heading, paragraph};
 use crate::lines::Lines;
 use crate::number;
 
-/// Most hosts of a matrix of text.
+/// Most hosts of a matrix.
 const MATRIX: usize = 16;
 
 /// Outliers, hosts without runs, and hosts with other settings that are listed, each.
@@ -148,9 +148,11 @@ pub fn mesh_text(of: &MeshFindings, title: &str, options: TextOptions) -> String
         text += &format!("\n{}", paragraph("", &words, width));
     }
     if let Some((title, matrix)) = matrix(of) {
-        // A matrix that is wider than the terminal is not broken.
+        // With broken lines it cannot be read.
         let matrix = matrix.text(u16::MAX);
-        text += &format!("\n{}{matrix}", paragraph("", &format!("{title}:"), width));
+        if matrix.lines().all(|line| line.chars().count() <= width) {
+            text += &format!("\n{}{matrix}", paragraph("", &format!("{title}:"), width));
+        }
     }
     if of.scores.is_some() {
         text += &format!("\n{}", paragraph("", METHOD, width));

@@ -29,8 +29,7 @@ pub fn explanation_folded(text: &str, width: u16) -> String {
     folded_text(text, width, HANGING)
 }
 
-/// The explanation for people; with `each_run`, it has a line
-/// for every run.
+/// The explanation for people; with `each_run`, it has a line for every run.
 pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
     let mut text = format!("{}\n", explanation.title);
     for group in alike(&explanation.cells) {

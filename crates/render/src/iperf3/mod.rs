@@ -68,6 +68,7 @@ fn chosen(execution: &Findings, wanted: Option<u32>) -> Result<&RunRow, ExportEr
         let last = runs.last().map_or(0, |row| row.run + 1);
         return usage(match wanted {
             Some(wanted) => format!("{name} has no run {wanted}; its runs are 1 to {last}"),
+            None if candidates.is_empty() => format!("no run of {name} has a result"),
             None => format!(
                 "it shows one run, and {name} has {} with a result; choose one with --run N",
                 candidates.len()
