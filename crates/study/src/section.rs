@@ -6,7 +6,6 @@ use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::error::StudyError;
 use bitcost_model::near::near_or_all;
-use bitcost_model::retired::instead_of;
 
 /// The file being read.
 #[derive(Clone, Copy)]
@@ -96,9 +95,7 @@ impl<'a> Section<'a> {
         keys.filter(|key| !allowed.contains(key))
             .map(|key| {
                 let (place, rest) = (self.place(), near_or_all(key, allowed));
-                let gone = instead_of(key);
-                let unknown = || format!("unknown key `{key}`{place}{rest}");
-                self.error_at(key, gone.unwrap_or_else(unknown))
+                self.error_at(key, format!("unknown key `{key}`{place}{rest}"))
             })
             .collect()
     }
