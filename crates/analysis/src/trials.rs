@@ -17,16 +17,13 @@ pub(crate) struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    /// The study, where it has this factor.
+    /// The study, where it has this factor and its level that changes nothing.
     pub fn of(findings: &'a Findings, factor: &'static str) -> Option<Trials<'a>> {
-        let unchanged = 0;
-        let all = Trials {
+        Some(Trials {
             findings,
-            unchanged,
+            unchanged: cell_of(findings, factor, UNCHANGED)?,
             factor,
-        };
-        let unchanged = all.cell(UNCHANGED)?;
-        Some(Trials { unchanged, ..all })
+        })
     }
 
     /// The levels, each with its cell; the unchanged one is left out.
@@ -41,11 +38,7 @@ impl<'a> Trials<'a> {
 
     /// The cell of this level.
     pub fn cell(self, label: &str) -> Option<usize> {
-        let mut planned = self.findings.summary.planned.iter();
-        planned.position(|cell| {
-            let level = cell.level(self.factor);
-            level.is_some_and(|level| level.to_string() == label)
-        })
+        cell_of(self.findings, self.factor, label)
     }
 
     /// The runs of a cell.
@@ -66,4 +59,13 @@ impl<'a> Trials<'a> {
     pub fn failed(self, cell: usize) -> Option<String> {
         self.runs(cell).find_map(|run| run.reason.clone())
     }
+}
+
+/// The cell of this level of a factor.
+fn cell_of(findings: &Findings, factor: &str, label: &str) -> Option<usize> {
+    let mut planned = findings.summary.planned.iter();
+    planned.position(|cell| {
+        let level = cell.level(factor);
+        level.is_some_and(|level| level.to_string() == label)
+    })
 }

@@ -77,8 +77,8 @@ impl InEffect {
             conditions.receive_buffer_bytes.is_some(),
             conditions.send_buffer_bytes.is_some(),
         ];
-        let moderation = run.receiver.in_effect.iter();
-        let moderation = { moderation }.find(|setting| setting.name == "moderation_us");
+        let mut in_effect = run.receiver.in_effect.iter();
+        let moderation = in_effect.find(|setting| setting.name == "moderation_us");
         let is_unmoderated = moderation.is_some_and(|of| of.actual.as_deref() == Some("0"));
         let ways = [
             (

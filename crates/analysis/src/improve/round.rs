@@ -90,9 +90,11 @@ pub(super) fn cost_of(conditions: &Conditions, value: impl Fn(&str) -> Option<f6
 /// The changes of a round, in the order of its levels; with the reason of each that has no result.
 pub fn measured(round: &Findings) -> (Vec<Measured>, Vec<(String, String)>) {
     let (mut found, mut failed) = (Vec::new(), Vec::new());
-    let trials = Trials::of(round, FACTOR);
-    for (cell, label) in trials.iter().flat_map(|trials| trials.levels()) {
-        match trials.and_then(|trials| of_cell(trials, cell, &label)) {
+    let Some(trials) = Trials::of(round, FACTOR) else {
+        return (found, failed);
+    };
+    for (cell, label) in trials.levels() {
+        match of_cell(trials, cell, &label) {
             Some(Ok(one)) => found.push(one),
             Some(Err(why)) => failed.push((label, why)),
             None => {}

@@ -2,24 +2,26 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::StoppedRun;
-use bitcost_model::record::Sample;
+use bitcost_model::record::Counts;
+
+use crate::metrics::Edges;
 
 /// `after 3.0 s; until then the sender sent 4441 Mbit/s, …`; absent where an endpoint has no two
 /// readings at different times.
 pub fn until_stopped_text(conditions: &Conditions, stopped: &StoppedRun) -> Option<String> {
-    let (sent, received) = (edges(&stopped.sender)?, edges(&stopped.receiver)?);
+    let (sent, received) = (Edges::of(&stopped.sender)?, Edges::of(&stopped.receiver)?);
     let rates = match conditions.workload.is_transactional() {
         true => format!(
             "the client made {:.0} transactions/s",
-            sent.per_second(messages)?
+            per_second(&sent, |counts| counts.messages)?
         ),
         false => format!(
             "the sender sent {:.0} Mbit/s, the receiver took {:.0} Mbit/s",
-            sent.per_second(bytes)? * 8e-6,
-            received.per_second(bytes)? * 8e-6
+            per_second(&sent, |counts| counts.bytes)? * 8e-6,
+            per_second(&received, |counts| counts.bytes)? * 8e-6
         ),
     };
-    let retransmits = sent.retransmits();
+    let retransmits = sent.tcp(|info| info.total_retrans);
     let retransmits = retransmits.map_or_else(String::new, |count| {
         format!(", {count} retransmitted segments")
     });
@@ -29,45 +31,15 @@ pub fn until_stopped_text(conditions: &Conditions, stopped: &StoppedRun) -> Opti
     ))
 }
 
-/// Two readings of an endpoint, and the time between them.
-struct Edges<'a> {
-    first: &'a Sample,
-    last: &'a Sample,
-    seconds: f64,
-}
-
-fn edges(samples: &[Sample]) -> Option<Edges<'_>> {
-    let (first, last) = (samples.first()?, samples.last()?);
-    let ns = last.at_ns.checked_sub(first.at_ns).filter(|ns| *ns > 0)?;
-    Some(Edges {
-        first,
-        last,
-        seconds: ns as f64 / 1e9,
-    })
-}
-
-fn bytes(sample: &Sample) -> u64 {
-    sample.counts.bytes
-}
-
-fn messages(sample: &Sample) -> u64 {
-    sample.counts.messages
-}
-
-impl Edges<'_> {
-    fn per_second(&self, count: impl Fn(&Sample) -> u64) -> Option<f64> {
-        Some(count(self.last).checked_sub(count(self.first))? as f64 / self.seconds)
-    }
-
-    fn retransmits(&self) -> Option<u64> {
-        let of = |sample: &Sample| sample.tcp_info.as_ref()?.total_retrans;
-        Some(u64::from(of(self.last)?.checked_sub(of(self.first)?)?))
-    }
+/// How much a count grew each second.
+fn per_second(edges: &Edges, count: impl Fn(&Counts) -> u64) -> Option<f64> {
+    let grown = count(&edges.last.counts).checked_sub(count(&edges.first.counts))?;
+    Some(grown as f64 / edges.seconds)
 }
 
 #[cfg(test)]
 mod tests {
-    use bitcost_model::record::Counts;
+    use bitcost_model::record::Sample;
 
     use super::*;
 

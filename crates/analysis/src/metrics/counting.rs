@@ -96,7 +96,7 @@ pub fn failed_sends(run: &RunView) -> Option<f64> {
 /// How much a 32-bit counter of the connection grew per second between the first and the last
 /// sample.
 fn grown(end: &EndpointRecord, counter: fn(&TcpInfo) -> Option<u32>) -> Option<f64> {
-    let edges = Edges::of(end)?;
+    let edges = Edges::of(&end.samples)?;
     Some(edges.tcp(counter)? / edges.seconds)
 }
 

@@ -2,6 +2,7 @@
 
 use bitcost_model::record::{CpuTicks, EndpointRecord, Sample, ThreadKind, ThreadTime};
 
+use crate::metrics::edges::Edges;
 use crate::metrics::view::RunView;
 
 /// One CPU over the time between the samples.
@@ -23,14 +24,12 @@ pub(crate) struct CpuSpan {
 
 /// The first and the last sample, if there are two.
 pub(crate) fn ends_of(record: &EndpointRecord) -> Option<(&Sample, &Sample)> {
-    let (first, last) = (record.samples.first()?, record.samples.last()?);
-    (last.at_ns > first.at_ns).then_some((first, last))
+    Edges::of(&record.samples).map(|edges| (edges.first, edges.last))
 }
 
 /// Time from the first to the last sample, in seconds; absent where there are fewer than two.
 pub(crate) fn span_seconds(record: &EndpointRecord) -> Option<f64> {
-    let (first, last) = ends_of(record)?;
-    Some((last.at_ns - first.at_ns) as f64 / 1e9)
+    Edges::of(&record.samples).map(|edges| edges.seconds)
 }
 
 /// Each CPU that is in the first and in the last sample; absent where there is none.

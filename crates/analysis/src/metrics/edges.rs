@@ -2,29 +2,27 @@
 
 use bitcost_model::record::{EndpointRecord, Sample, TcpInfo};
 
-use crate::metrics::cpu;
-
-/// The first and the last sample of an endpoint.
-pub(super) struct Edges<'a> {
-    pub(super) first: &'a Sample,
-    pub(super) last: &'a Sample,
-    pub(super) seconds: f64,
+/// The first and the last sample of an endpoint, and the time between them.
+pub(crate) struct Edges<'a> {
+    pub first: &'a Sample,
+    pub last: &'a Sample,
+    pub seconds: f64,
 }
 
 impl<'a> Edges<'a> {
-    /// Those of a record that has two.
-    pub(super) fn of(end: &'a EndpointRecord) -> Option<Edges<'a>> {
-        let (first, last) = cpu::ends_of(end)?;
-        let seconds = cpu::span_seconds(end)?;
+    /// Those of samples at two times.
+    pub fn of(samples: &'a [Sample]) -> Option<Edges<'a>> {
+        let (first, last) = (samples.first()?, samples.last()?);
+        let ns = last.at_ns.checked_sub(first.at_ns).filter(|ns| *ns > 0)?;
         Some(Edges {
             first,
             last,
-            seconds,
+            seconds: ns as f64 / 1e9,
         })
     }
 
     /// How much these counters of the protocols grew together; absent where none of them is known.
-    pub(super) fn grown(&self, names: &[&str]) -> Option<f64> {
+    pub fn grown(&self, names: &[&str]) -> Option<f64> {
         let growth = |name: &&str| {
             let (before, after) = (
                 self.first.protocols.get(*name)?,
@@ -37,13 +35,13 @@ impl<'a> Edges<'a> {
     }
 
     /// How much a 32-bit counter of the connections grew.
-    pub(super) fn tcp(&self, counter: fn(&TcpInfo) -> Option<u32>) -> Option<f64> {
+    pub fn tcp(&self, counter: fn(&TcpInfo) -> Option<u32>) -> Option<f64> {
         let of = |sample: &Sample| counter(sample.tcp_info.as_ref()?);
         Some(f64::from(of(self.last)?.wrapping_sub(of(self.first)?)))
     }
 
     /// How much a time of the connections grew, in µs.
-    pub(super) fn tcp_64(&self, time: fn(&TcpInfo) -> Option<u64>) -> Option<f64> {
+    pub fn tcp_64(&self, time: fn(&TcpInfo) -> Option<u64>) -> Option<f64> {
         let of = |sample: &Sample| time(sample.tcp_info.as_ref()?);
         Some(of(self.last)?.checked_sub(of(self.first)?)? as f64)
     }
@@ -51,5 +49,5 @@ impl<'a> Edges<'a> {
 
 /// How much a counter of the protocols of an endpoint's host grew in the window; absent where it is not known.
 pub(crate) fn protocols_grown(end: &EndpointRecord, name: &str) -> Option<f64> {
-    Edges::of(end)?.grown(&[name])
+    Edges::of(&end.samples)?.grown(&[name])
 }

@@ -25,7 +25,7 @@ pub(crate) use disturbance::programs_cpus;
 pub use disturbance::{
     Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds, foreign_load,
 };
-pub(crate) use edges::protocols_grown;
+pub(crate) use edges::{Edges, protocols_grown};
 pub use figures::Figures;
 pub(crate) use packaging::{bytes_between, full_from, interface_shows_packets};
 pub use parts::{PartRun, parts};

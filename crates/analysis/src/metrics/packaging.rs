@@ -59,7 +59,7 @@ fn keeps_connections(run: &RunView) -> bool {
 
 /// Segments per packet that the sender's transport hands to IP.
 fn in_the_senders_stack(run: &RunView) -> Option<f64> {
-    let edges = Edges::of(run.sender)?;
+    let edges = Edges::of(&run.sender.samples)?;
     let packets = edges.grown(&HANDED_TO_IP)?;
     if !run.conditions.workload.is_datagram() {
         return of_stream(run, &edges, packets);
@@ -74,7 +74,7 @@ pub fn at_the_senders_interface(run: &RunView) -> Option<f64> {
         // A queue before the interface drops datagrams that nobody retransmits.
         return None;
     }
-    let edges = Edges::of(run.sender)?;
+    let edges = Edges::of(&run.sender.samples)?;
     of_stream(run, &edges, sent_by_interface(edges.first, edges.last)?)
 }
 
@@ -156,7 +156,7 @@ pub fn full_packets_pct(run: &RunView) -> Option<f64> {
 
 /// Share of the connections' busy time, between the first and the last sample, in per cent.
 pub fn of_busy_time(run: &RunView, part: fn(&TcpInfo) -> Option<u64>) -> Option<f64> {
-    let edges = Edges::of(run.sender)?;
+    let edges = Edges::of(&run.sender.samples)?;
     let busy = edges.tcp_64(|info| info.busy_time_us)?;
     (keeps_connections(run) && busy > 0.0).then_some(())?;
     Some(100.0 * edges.tcp_64(part)? / busy)
@@ -164,7 +164,7 @@ pub fn of_busy_time(run: &RunView, part: fn(&TcpInfo) -> Option<u64>) -> Option<
 
 /// Segments per packet that the receiver's IP delivers to the transport, after GRO.
 fn in_the_receivers_stack(run: &RunView) -> Option<f64> {
-    let edges = Edges::of(run.receiver)?;
+    let edges = Edges::of(&run.receiver.samples)?;
     let packets = edges.grown(&DELIVERED)?;
     let all = edges.grown(&RECEIVED_SEGMENTS)?;
     if run.conditions.workload.is_datagram() {

@@ -1,6 +1,6 @@
 //! The figures of the sentences in which a study answers its question.
 
-use bitcost_stats::{Interval, Side, estimate_interval};
+use bitcost_stats::{Interval, Side, estimate_interval, median};
 use bitcost_study::Sentence;
 use bitcost_study::check::Levels;
 
@@ -46,9 +46,12 @@ fn figures(sentence: &Sentence, cells: &[(&Levels, &CellRuns)], seed: u64) -> Op
     };
     let sides: Vec<Side> = of.iter().chain(&to).map(Vec::as_slice).collect();
     let (above, below) = sides.split_at(of.len());
-    let sum = |sides: &[Side]| {
-        let sum = estimate_interval(sides, seed, |medians| Some(medians.iter().sum()));
-        Some(sum?.value)
+    let sum = |sides: &[Side]| -> Option<f64> {
+        let medians = sides.iter().map(|side| {
+            let values: Vec<f64> = side.iter().map(|(_, value)| *value).collect();
+            median(&values).filter(|value| value.is_finite())
+        });
+        medians.sum()
     };
     // Where nothing is below, this is no number.
     let ratio = estimate_interval(&sides, seed, |medians| {
