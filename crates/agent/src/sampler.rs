@@ -58,7 +58,7 @@ impl Sampler {
             ..target(device, sockets, between)
         };
         Sampler {
-            sources: sources(&target, |_| true),
+            sources: sources(&target, PROBES.iter()),
             is_many: traffic.len().max(flows) >= MANY,
             profiler: None,
         }
@@ -68,7 +68,7 @@ impl Sampler {
     pub fn of_packets(device: &str, sockets: Vec<Vec<Socket>>, between: &Between) -> Sampler {
         let target = target(device, sockets, between);
         Sampler {
-            sources: sources(&target, |probe| probe.is_of_packets),
+            sources: sources(&target, PROBES.iter().filter(|probe| probe.is_of_packets)),
             is_many: false,
             profiler: None,
         }
@@ -115,11 +115,13 @@ fn target(device: &str, sockets: Vec<Vec<Socket>>, between: &Between) -> Target 
     }
 }
 
-/// Opens the probes that are meant.
-fn sources(target: &Target, is_meant: impl Fn(&Probe) -> bool) -> Vec<(Every, Box<dyn Source>)> {
+/// Opens these probes.
+fn sources<'a>(
+    target: &Target,
+    probes: impl Iterator<Item = &'a Probe>,
+) -> Vec<(Every, Box<dyn Source>)> {
     let open = |probe: &Probe| Some((probe.every, (probe.open)(target)?));
-    let meant = PROBES.iter().filter(|probe| is_meant(probe));
-    meant.filter_map(open).collect()
+    probes.filter_map(open).collect()
 }
 
 /// A sample with the counts of the traffic's loops only.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::Unavailable;
 use bitcost_model::protocol::{FailureCause, FromAgent};
+use bitcost_sys::process::wait_ready;
 use rustix::event::{PollFd, PollFlags};
 use rustls::ClientConnection;
 
@@ -18,7 +19,7 @@ use crate::link::Link;
 use crate::message::{Answer, Hello};
 use crate::relay::{End, Queues, Through, relay};
 use crate::secure::Secure;
-use crate::stream::{Stream, wait_any};
+use crate::stream::Stream;
 use crate::tls;
 
 /// The longest answer of a service before the control protocol begins, in bytes.
@@ -72,9 +73,9 @@ pub fn carry(link: &Link, resolve: Resolve<'_>, tell: &mut dyn FnMut(&str)) -> i
     // The controller must know that this process lives, and this process whether the controller does.
     let mut alive = || {
         let written = output.write_all(&frame(&FromAgent::Alive));
-        let hung_up = wait_any(
+        let hung_up = wait_ready(
             &mut [PollFd::new(&input, PollFlags::empty())],
-            Duration::ZERO,
+            Some(Duration::ZERO),
         );
         match (written, hung_up) {
             (Ok(()), Ok(false)) => Ok(()),

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use bitcost_sys::netlink::Rtnl;
+use bitcost_sys::process::wait_ready;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::channel::{Channel, failure};
@@ -15,7 +16,7 @@ use crate::places::{Admitted, OF_NETWORK_MAX, PLACES_MAX};
 use crate::policy::Policy;
 use crate::queue::Ticket;
 use crate::shared::{Event, Shared};
-use crate::stream::{Stream, wait_any};
+use crate::stream::Stream;
 use crate::{session, signing};
 
 /// The time in which an answer must leave.
@@ -99,7 +100,7 @@ fn greet(
     until: Instant,
 ) -> io::Result<(Greeted, Result<Hello, Refused>)> {
     let left = until.saturating_duration_since(Instant::now());
-    if !wait_any(&mut [PollFd::new(&socket, PollFlags::IN)], left)? {
+    if !wait_ready(&mut [PollFd::new(&socket, PollFlags::IN)], Some(left))? {
         return Err(ErrorKind::TimedOut.into());
     }
     if socket.peek(&mut [0])? == 0 {
@@ -160,7 +161,10 @@ fn wait_for_turn(shared: &Shared, greeted: &mut Greeted, ticket: &Ticket) -> io:
             told = Some(Instant::now());
             greeted.answer(&Answer::Waiting)?;
         }
-        if wait_any(&mut [PollFd::new(&greeted.stream, PollFlags::IN)], LOOK)? {
+        if wait_ready(
+            &mut [PollFd::new(&greeted.stream, PollFlags::IN)],
+            Some(LOOK),
+        )? {
             let mut bytes = Vec::new();
             if !greeted.stream.take(&mut bytes)? || !bytes.is_empty() {
                 return Err(ErrorKind::ConnectionAborted.into());

@@ -194,18 +194,16 @@ impl Policy {
         let allowed = &self.rules.settings;
         let requested = part.conditions.changed_settings(part.role);
         let is_forbidden = |name: &&&str| allowed.iter().all(|allowed| allowed != *name);
-        let forbidden = requested.iter().find(is_forbidden);
-        let shown: String = forbidden
-            .iter()
-            .flat_map(|name| name.chars())
-            .take(64)
-            .collect();
+        let Some(forbidden) = requested.iter().find(is_forbidden) else {
+            return Ok(());
+        };
+        let shown: String = forbidden.chars().take(64).collect();
         let allowed = match &allowed[..] {
             [] => "none".to_owned(),
             names => names.join(", "),
         };
         let rule = format_args!("allow-settings: {allowed}");
-        require(forbidden.is_none(), rule, format_args!("{shown:?}"))
+        Err(refused(rule, format_args!("{shown:?}")))
     }
 
     fn conditions(&self, conditions: &Conditions) -> Result<(), Refused> {
@@ -277,8 +275,7 @@ impl Policy {
         let rule = format_args!("max-rate is {most} bit/s");
         for Part { conditions, .. } in &prepare.parts {
             let rate = rate_bps(conditions);
-            require(rate.is_some(), rule, "a test without a rate (-b)")?;
-            sum += rate.unwrap_or_default();
+            sum += rate.ok_or_else(|| refused(rule, "a test without a rate (-b)"))?;
             let length = conditions.window_limit().min(self.duration()).max(BURST);
             let burst_bytes = conditions.burst_bytes();
             let is_short = burst_bytes as f64 * 8.0 <= most as f64 * length.as_secs_f64();
@@ -300,10 +297,13 @@ impl Policy {
     }
 }
 
+fn refused(rule: Arguments<'_>, requested: impl Display) -> Refused {
+    Refused(format!("{rule}; requested {requested}"))
+}
+
 /// Refuses what does not hold.
 fn require(holds: bool, rule: Arguments<'_>, requested: impl Display) -> Result<(), Refused> {
-    let refused = || Refused(format!("{rule}; requested {requested}"));
-    holds.then_some(()).ok_or_else(refused)
+    holds.then_some(()).ok_or_else(|| refused(rule, requested))
 }
 
 /// The memory that a part's flows send from and receive into, in bytes: a bound from above.

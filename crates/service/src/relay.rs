@@ -4,10 +4,11 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use bitcost_sys::process::wait_ready;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 
-use crate::stream::{Stream, is_passing, wait_any};
+use crate::stream::{Stream, is_passing};
 
 /// Bytes that may wait for either side; no more is read meanwhile.
 pub const WAITING_BYTES_MAX: usize = 1 << 20;
@@ -127,7 +128,7 @@ fn last_words(output: &mut (impl Write + AsFd), queues: &mut Queues, until: Inst
     while to_process(output, queues).is_ok() && !queues.inward.is_empty() {
         let left = until.saturating_duration_since(Instant::now());
         let mut fds = [PollFd::new(output, PollFlags::OUT)];
-        if left.is_zero() || wait_any(&mut fds, left).is_err() {
+        if left.is_zero() || wait_ready(&mut fds, Some(left)).is_err() {
             return;
         }
     }
@@ -182,7 +183,7 @@ fn wait(
     if !queues.inward.is_empty() {
         fds.push(PollFd::new(output, PollFlags::OUT));
     }
-    wait_any(&mut fds, LOOK).map(|_| ())
+    wait_ready(&mut fds, Some(LOOK)).map(|_| ())
 }
 
 fn from_peer(

@@ -8,6 +8,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use bitcost_sys::process::wait_ready;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::channel::OPENING;
@@ -18,7 +19,6 @@ use crate::places::Places;
 use crate::policy::Rules;
 use crate::queue::Queue;
 use crate::shared::{AgentCommand, Event, Shared};
-use crate::stream::wait_any;
 
 /// The stack of a connection's thread, in bytes.
 const STACK: usize = 1 << 20;
@@ -94,7 +94,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     let mut connections: Vec<JoinHandle<()>> = Vec::new();
     while !shared.is_stopping() {
         let mut fds = [PollFd::new(listener, PollFlags::IN)];
-        if wait_any(&mut fds, LOOK).is_err() {
+        if wait_ready(&mut fds, Some(LOOK)).is_err() {
             std::thread::sleep(PAUSE);
         }
         let (socket, peer) = match listener.accept() {

@@ -3,9 +3,10 @@
 
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use bitcost_sys::process::wait_ready;
+use rustix::event::{PollFd, PollFlags};
 
 use crate::frames::Frames;
 
@@ -89,8 +90,8 @@ pub trait Stream: AsFd {
     /// When it takes too long.
     fn wait(&self, flags: PollFlags, until: Instant) -> io::Result<()> {
         let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() || !wait_any(&mut [PollFd::from_borrowed_fd(self.as_fd(), flags)], left)?
-        {
+        let mut socket = [PollFd::from_borrowed_fd(self.as_fd(), flags)];
+        if left.is_zero() || !wait_ready(&mut socket, Some(left))? {
             return Err(ErrorKind::TimedOut.into());
         }
         Ok(())
@@ -100,20 +101,4 @@ pub trait Stream: AsFd {
 /// Whether a read or write that failed like this can be tried again once the socket is ready.
 pub fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
-}
-
-/// Waits until one of these is ready; false: none was in time.
-///
-/// # Errors
-/// The error of poll(2), but not that a signal arrived.
-pub fn wait_any(fds: &mut [PollFd<'_>], time: Duration) -> io::Result<bool> {
-    let time = Timespec {
-        tv_sec: time.as_secs() as i64,
-        tv_nsec: i64::from(time.subsec_nanos()),
-    };
-    match poll(fds, Some(&time)) {
-        Ok(ready) => Ok(ready > 0),
-        Err(rustix::io::Errno::INTR) => Ok(true),
-        Err(error) => Err(error.into()),
-    }
 }

@@ -169,17 +169,12 @@ pub fn wait_either(
     second: impl AsFd,
     timeout: std::time::Duration,
 ) -> io::Result<bool> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let timeout = Timespec::try_from(timeout).map_err(|_| io::ErrorKind::InvalidInput)?;
+    use rustix::event::{PollFd, PollFlags};
     let mut files = [
         PollFd::new(&first, PollFlags::IN),
         PollFd::new(&second, PollFlags::IN),
     ];
-    match poll(&mut files, Some(&timeout)) {
-        Ok(ready) => Ok(ready > 0),
-        Err(rustix::io::Errno::INTR) => Ok(true),
-        Err(error) => Err(error.into()),
-    }
+    wait_ready(&mut files, Some(timeout))
 }
 
 /// Waits until one of `files` is readable or has ended, or until `timeout` has passed (ppoll(2)); absent: no timeout. A
@@ -188,17 +183,25 @@ pub fn wait_any(
     files: &[std::os::fd::BorrowedFd<'_>],
     timeout: Option<std::time::Duration>,
 ) -> io::Result<()> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::event::{PollFd, PollFlags};
+    let files = files.iter().map(|file| PollFd::new(file, PollFlags::IN));
+    wait_ready(&mut files.collect::<Vec<_>>(), timeout).map(drop)
+}
+
+/// Waits until one of these is ready, or until `timeout` has passed, which is false (ppoll(2)); absent: no timeout. A
+/// signal also ends the wait, as if one were ready.
+pub fn wait_ready(
+    files: &mut [rustix::event::PollFd<'_>],
+    timeout: Option<std::time::Duration>,
+) -> io::Result<bool> {
+    use rustix::event::{Timespec, poll};
     let timeout = timeout
         .map(Timespec::try_from)
         .transpose()
         .map_err(|_| io::ErrorKind::InvalidInput)?;
-    let mut files: Vec<PollFd<'_>> = files
-        .iter()
-        .map(|file| PollFd::new(file, PollFlags::IN))
-        .collect();
-    match poll(&mut files, timeout.as_ref()) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+    match poll(files, timeout.as_ref()) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(true),
         Err(error) => Err(error.into()),
     }
 }

@@ -1,7 +1,6 @@
 //! The size of a packet on the link: its segments, and their bytes with the headers of each.
 
 use bitcost_model::counters::Amount;
-use serde::{Deserialize, Serialize};
 
 /// Length of the header for segmentation and checksum offload (`struct virtio_net_hdr`).
 pub const OFFLOAD_HEADER_BYTES: usize = 10;
@@ -17,7 +16,7 @@ const TCP_DATA_OFFSET: usize = 12;
 const UDP_HEADER_BYTES: usize = 8;
 
 /// The size of a packet, super-packet or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Segments on the link.
     pub segments: u32,

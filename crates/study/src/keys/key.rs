@@ -41,8 +41,6 @@ pub(crate) enum Form {
     Share(f64),
     /// A whole number from the first to the second, or one of the words.
     Whole(u32, u32, &'static [&'static str]),
-    /// A text with a unit, in words.
-    Quantity(&'static str),
     /// The value of this setting.
     Setting(&'static str),
     /// One of these words.
@@ -61,6 +59,11 @@ pub(crate) enum Form {
 
 #[rustfmt::skip]
 impl Form {
+    /// A text such as one with a unit, or a list of them.
+    pub const fn quantity(allowed: &'static str) -> Form {
+        Form::Plain(allowed, || one_or_list(text()))
+    }
+
     pub const TEXT: Form = Form::Plain("text", text);
     pub const SWITCH: Form = Form::Plain("true or false", || json!({ "type": "boolean" }));
     pub const METRIC: Form = Form::Plain("a metric", metric);
@@ -76,7 +79,7 @@ impl Form {
         "`[{ factor = level, … }, { factor = level, … }]`", || list(by_name(scalar())));
     pub const TWO_NUMBERS: Form = Form::Plain("`[least, most]`", || list(json!({ "type": "number" })));
     pub const NAMES: Form = Form::Plain("a list of names", || list(text()));
-    pub const FILE_OR_LINES: Form = Form::Plain("a file, or a list of its lines", || one_or_list(text()));
+    pub const FILE_OR_LINES: Form = Form::quantity("a file, or a list of its lines");
     pub const TWO_NAMES: Form = Form::Plain("two names, as in `[\"h1\", \"s1\"]`", || list(text()));
     pub const FACTOR_LEVELS: Form = Form::Plain("a list of values, or of tables with a `label`", factor_levels);
     pub const PICTURES: Form = Form::Plain("a list of kinds and tables", pictures);
@@ -92,7 +95,7 @@ impl Form {
     /// The allowed values, in words.
     pub fn allowed(self) -> String {
         match self {
-            Form::Plain(allowed, _) | Form::Quantity(allowed) => allowed.to_owned(),
+            Form::Plain(allowed, _) => allowed.to_owned(),
             Form::Number => "a number".to_owned(),
             Form::Share(most) if most.is_finite() => format!("a number over 0, up to {most}"),
             Form::Share(_) => "a number over 0".to_owned(),

@@ -73,7 +73,6 @@ fn form(form: Form) -> Value {
         }
         Form::Setting(_) => scalar(),
         Form::Words(words) => json!({ "enum": words() }),
-        Form::Quantity(_) => one_or_list(text()),
         Form::Table(of) => table(of),
         Form::Tables(of) => by_name(table(of)),
         Form::List(of) => list(table(of)),

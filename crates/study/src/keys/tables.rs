@@ -76,12 +76,12 @@ macro_rules! lab_keys {
             key("addresses", Form::NAMED_LISTS, "The addresses of a device, such as `h1-eth0 = [\"10.0.0.1/24\"]` (default: the next free ones).");
             key("routes", Form::NAMED_TABLES, "The routes of a node, such as `default = \"10.0.0.254\"` (default: by the first router, or the shortest path).");
             key("gro_off", Form::NAMES, "Devices without generic receive offload.");
-            key("subnet", Form::Quantity("a network of IPv4 such as \"10.0.0.0/8\""), "The network from which addresses are taken (default: 10.0.0.0/8).");
+            key("subnet", Form::quantity("a network of IPv4 such as \"10.0.0.0/8\""), "The network from which addresses are taken (default: 10.0.0.0/8).");
             key("ipv6", Form::SWITCH, "Whether devices have addresses of IPv6 too (default: true).");
             key("mtu_bytes", Form::Whole(576, 65_535, &[]), "MTU of links that give none; with a lab file that `topology` names, of every link (default: 1500).");
             key("napi", NAPI, "Where hosts receive: in kernel threads, or inline in the sender's softirq (default: threaded).");
             key("delay_backend", BACKEND, "What delays, loses, reorders and duplicates packets: the kernel's netem, or bitcost's own emulator (default: auto, which is netem where the kernel has it).");
-            key("moderation", Form::Quantity(MODERATION), "Interrupt moderation of interfaces that receive a stream.");
+            key("moderation", Form::quantity(MODERATION), "Interrupt moderation of interfaces that receive a stream.");
             $($more)*
         }
     };
@@ -108,15 +108,15 @@ macro_rules! shaping_keys {
     ($($more:tt)*) => {
         keys! {
             $($more)*
-            key("rate", Form::Quantity(RATE), "Limits the bits of frames (default: no limit).");
-            key("burst", Form::Quantity(BYTES), "Bytes that may leave at once (default: 4 ms of the rate, at least 128 KiB).");
+            key("rate", Form::quantity(RATE), "Limits the bits of frames (default: no limit).");
+            key("burst", Form::quantity(BYTES), "Bytes that may leave at once (default: 4 ms of the rate, at least 128 KiB).");
             key("shaper", SHAPERS, "The queueing discipline that keeps a rate without delay (default: tbf).");
-            key("delay", Form::Quantity(TIME), "Time by which each packet is delayed (default: none).");
-            key("jitter", Form::Quantity(TIME), "Delays are from delay − jitter to delay + jitter, uniformly (default: none).");
-            key("loss", Form::Quantity(SHARE), "Share of packets that are dropped (default: none).");
-            key("reorder", Form::Quantity(SHARE), "Share of packets that are sent without the delay (default: none).");
-            key("duplicate", Form::Quantity(SHARE), "Share of packets that are sent twice (default: none).");
-            key("queue_limit", Form::Quantity(LIMIT), "Maximum queue length, delayed packets included (default: 1000 packets where packets are delayed).");
+            key("delay", Form::quantity(TIME), "Time by which each packet is delayed (default: none).");
+            key("jitter", Form::quantity(TIME), "Delays are from delay − jitter to delay + jitter, uniformly (default: none).");
+            key("loss", Form::quantity(SHARE), "Share of packets that are dropped (default: none).");
+            key("reorder", Form::quantity(SHARE), "Share of packets that are sent without the delay (default: none).");
+            key("duplicate", Form::quantity(SHARE), "Share of packets that are sent twice (default: none).");
+            key("queue_limit", Form::quantity(LIMIT), "Maximum queue length, delayed packets included (default: 1000 packets where packets are delayed).");
         }
     };
 }
@@ -143,9 +143,9 @@ pub(crate) const MESH: Table = Table {
     keys: keys! {
         key("hosts", Form::NAMES, "The hosts: `local`, or names that ssh knows (default: all hosts of the lab).");
         key("file", Form::TEXT, "A file with a host on each line, relative to the study, instead of `hosts`.");
-        key("pattern", Form::Quantity(Pattern::ALLOWED), "Which pairs are measured (default: screen, which is four random matchings).");
+        key("pattern", Form::quantity(Pattern::ALLOWED), "Which pairs are measured (default: screen, which is four random matchings).");
         key("pairs", Form::FILE_OR_LINES, "The senders and receivers, instead of `pattern`: lines such as `n1 n2`, in a file or in a list.");
-        key("network", Form::Quantity(Mesh::NETWORKS), "The network of `--kubernetes` in which pairs are measured: that of pods, or that of the nodes (default: pod).");
+        key("network", Form::quantity(Mesh::NETWORKS), "The network of `--kubernetes` in which pairs are measured: that of pods, or that of the nodes (default: pod).");
         key("concurrent", Form::SWITCH, "Whether all pairs of a round are measured at once, which loads the network (default: false).");
     },
 };

@@ -84,9 +84,9 @@ fn larger(trial: &Trial, buffer: &Buffer, has_bytes: Option<f64>) -> Vec<Offer> 
         } else if is_over {
             let sysctl = buffer.tuned.rsplit('.').next().unwrap_or(buffer.tuned);
             let label = format!("{sysctl} max {}", size(bytes));
-            let command = format!(
-                "sysctl -w net.ipv4.tcp_rmem=\"4096 131072 {bytes}\" net.ipv4.tcp_wmem=\"4096 16384 {bytes}\" (at both hosts)"
-            );
+            let [receive, send] = [&RECEIVE, &SEND]
+                .map(|one| format!("{}=\"4096 {} {bytes}\"", one.tuned, one.start_bytes));
+            let command = format!("sysctl -w {receive} {send} (at both hosts)");
             offers.push(Ok(host(label, &[("tcp_buffers", &typed)], command)));
         }
     }
