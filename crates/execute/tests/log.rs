@@ -45,6 +45,15 @@ fn written() -> (tempfile::TempDir, std::path::PathBuf) {
     (place, folder)
 }
 
+/// The number of the line that is refused.
+fn refused(folder: &std::path::Path, lines: &[String]) -> usize {
+    fs::write(folder.join(LOG_NAME), lines.concat()).expect("written");
+    match read(folder).expect_err("damaged") {
+        StoreError::Damaged { line, .. } => line,
+        other => panic!("{other}"),
+    }
+}
+
 #[test]
 fn a_log_reads_back_as_it_was_written() {
     let (_place, folder) = written();
@@ -195,6 +204,51 @@ fn each_line_stays_one_json_object_whose_last_key_is_its_checksum() {
             "{line}"
         );
     }
+}
+
+#[test]
+fn changed_removed_swapped_doubled_inserted_and_spliced_lines_are_refused() {
+    let (_place, folder) = written();
+    let whole = lines(&folder);
+    let changed = |change: &dyn Fn(&mut Vec<String>)| {
+        let mut lines = whole.clone();
+        change(&mut lines);
+        refused(&folder, &lines)
+    };
+    assert_eq!(
+        changed(&|lines| lines[4] = lines[4].replace("the agent died", "the agent lied")),
+        5
+    );
+    assert_eq!(
+        changed(&|lines| lines[3] = lines[3].replace("\"run\":1", "\"run\":2")),
+        4
+    );
+    assert_eq!(
+        changed(&|lines| lines[2] = lines[2].replace(",\"checksum\":\"", ",\"checksum\":\"0")),
+        3
+    );
+    assert_eq!(changed(&|lines| drop(lines.remove(5))), 6);
+    assert_eq!(changed(&|lines| lines.swap(5, 6)), 6);
+    assert_eq!(changed(&|lines| lines.insert(6, lines[5].clone())), 7);
+    assert_eq!(
+        changed(&|lines| lines.insert(
+            6,
+            "{\"event\":\"run_began\",\"run\":9,\"at\":\"x\"}\n".into()
+        )),
+        7
+    );
+    let (_other, other) = written();
+    let mut tail = lines(&other);
+    let first = tail[0].replace("bitcost_version\":\"0.1.0", "bitcost_version\":\"0.1.1");
+    tail[0] = first;
+    let tail: Vec<String> = bitcost_execute::store::seal_again(&tail.concat())
+        .split_inclusive('\n')
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(
+        changed(&|lines| lines.splice(6.., tail[6..].iter().cloned()).for_each(drop)),
+        7
+    );
 }
 
 #[test]

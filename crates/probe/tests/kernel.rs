@@ -3,10 +3,11 @@
 
 use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use bitcost_model::record::{Sample, ThreadKind};
-use bitcost_probe::{Between, Detail, PROBES, Socket, Target, Thread};
+use bitcost_probe::{Between, Detail, Node, PROBES, Socket, Target, Thread};
 use bitcost_sys::netlink::{Rtnl, VethPair};
 
 fn main() {
@@ -15,11 +16,12 @@ fn main() {
 
 bitcost_testkit::trials! { PrivateNetwork:
     full_queue_is_reported_with_its_drops,
+    other_namespace_is_read_from_here,
     missing_sources_are_absent,
     each_probe_reads_its_own_fields;
 }
 
-fn target(device: &str, sockets: Vec<Socket>) -> Target {
+fn target(device: &str, sockets: Vec<Socket>, nodes: Vec<Node>) -> Target {
     Target {
         device: device.to_owned(),
         threads: vec![Thread {
@@ -30,7 +32,7 @@ fn target(device: &str, sockets: Vec<Socket>) -> Target {
         sockets: Rc::from(vec![sockets]),
         tcp_info: |_: &OwnedFd| None,
         between: Between {
-            nodes: Vec::new(),
+            nodes,
             emulators: None,
         },
         softirqs: None,
@@ -77,7 +79,7 @@ fn full_queue_is_reported_with_its_drops() {
     if made.is_err() {
         bitcost_testkit::ignore("no pfifo in this kernel");
     }
-    let target = target("a0", Vec::new());
+    let target = target("a0", Vec::new(), Vec::new());
     let before = read(&target);
     assert_eq!(before.queues.len(), 1, "{:?}", before.queues);
     let socket = UdpSocket::bind("10.9.0.1:0").unwrap();
@@ -105,8 +107,56 @@ fn full_queue_is_reported_with_its_drops() {
     );
 }
 
+/// The counters of a namespace that this process is not in.
+fn other_namespace_is_read_from_here() {
+    let mut rtnl = pair();
+    let index = rtnl.link("a0").unwrap().index;
+    if rtnl.set_root_pfifo(index, 10).is_err() {
+        bitcost_testkit::ignore("no pfifo in this kernel");
+    }
+    let there = PathBuf::from(format!(
+        "/proc/self/task/{}/ns/net",
+        bitcost_sys::thread::thread_id()
+    ));
+    let there = std::fs::File::open(there).unwrap();
+    let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&there));
+    bitcost_sys::namespace::unshare(&[bitcost_sys::namespace::Kind::Net]).unwrap();
+    assert!(Rtnl::open().unwrap().link("a0").is_err());
+    let node = |name: &str, path: &str| Node {
+        name: name.to_owned(),
+        namespace: path.into(),
+    };
+    let nodes = vec![
+        node("w1", &path),
+        node("w2", "/proc/self/no-such-namespace"),
+    ];
+    let sample = read(&target("lo", Vec::new(), nodes));
+    let names = |found: Vec<(&Option<String>, &String)>| {
+        let mut names: Vec<String> = found
+            .into_iter()
+            .map(|(node, device)| format!("{}/{device}", node.as_deref().unwrap_or("-")))
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(
+        names(sample.queues.iter().map(|q| (&q.node, &q.device)).collect()),
+        ["w1/a0"]
+    );
+    assert_eq!(
+        names(
+            sample
+                .interfaces
+                .iter()
+                .map(|i| (&i.node, &i.device))
+                .collect()
+        ),
+        ["-/lo", "w1/a0", "w1/b0"]
+    );
+}
+
 fn missing_sources_are_absent() {
-    let sample = read(&target("no-such0", Vec::new()));
+    let sample = read(&target("no-such0", Vec::new(), Vec::new()));
     assert!(sample.queues.is_empty() && sample.interfaces.is_empty() && sample.driver.is_empty());
     assert!(sample.sockets.is_empty() && sample.tcp_info.is_none());
     assert!(!sample.cpus.is_empty());
@@ -121,6 +171,7 @@ fn each_probe_reads_its_own_fields() {
             handle: socket.into(),
             is_connection: false,
         }],
+        Vec::new(),
     ));
     assert!(!sample.cpus.is_empty() && sample.process_ns > Some(0));
     assert_eq!(sample.threads.len(), 1);

@@ -354,7 +354,7 @@ const ROWS: &[&[Metric]] = &[
         ["segments per packet in the " sender "'s stack × user data per segment; a super-packet is one packet"]),
     one!(FULL_PACKETS, "Time with full packets", "%", Neither
         => packaging::full_packets_pct,
-        "share of the time between samples in which the sender's packets carry more than 1.5 messages, or 32 KiB"),
+        "share of the time between samples in which the sender's packets carry at least 1.5 messages or 32 KiB of user data, whichever is less"),
     family!(("%", Neither) =>
         "receive_window_limited_pct", "Busy time limited by the receive window",
             |run| packaging::of_busy_time(run, |info| info.rwnd_limited_us),
@@ -441,7 +441,8 @@ const fn flattened(rows: &[&[Metric]]) -> [Metric; COUNT] {
     all
 }
 
-const BACKGROUND_DOC: &str = "the same figure of the first background flow that has it";
+const BACKGROUND_DOC: &str =
+    "the metric of this name without `background_`, of the first background workload that has it";
 
 /// A metric of the first background stream that has it.
 fn background_stream(run: &RunView, name: &str) -> Option<f64> {

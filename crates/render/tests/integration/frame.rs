@@ -5,6 +5,7 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Value, intervals_table, runs_table};
 use bitcost_model::event::FailureKind;
 use bitcost_render::csv::csv;
+use bitcost_render::markdown::markdown_table;
 
 fn execution(events: &[bitcost_model::event::Event]) -> Findings {
     Findings {
@@ -151,6 +152,8 @@ fn labels_cannot_leave_their_field() {
     let table = runs_table(&executions);
     let text = csv(&table);
     assert!(text.contains("\"'=1+1|<b>\"\",x\""), "{text}");
+    let text = markdown_table(&table);
+    assert!(text.contains("=1+1\\|&lt;b&gt;\",x"), "{text}");
     let text = bitcost_render::markdown::markdown_summary(&executions[0].summary);
     assert!(text.contains("=1+1\\|&lt;b&gt;") && !text.contains("<b>"));
 }

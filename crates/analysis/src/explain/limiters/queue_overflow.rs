@@ -25,7 +25,7 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Congestion,
             about: "TCP",
-            evidence: "as many retransmitted; half as many dropped by one queueing discipline or link emulator that was full, a packet counted as segments sent ÷ packets that passed there; not where the round-trip time is evidence of a rate on the path",
+            evidence: "as many segments retransmitted as in the row above; at least half as many dropped by one queueing discipline or link emulator that was full, a packet counted as segments sent ÷ packets that passed there; not where the round-trip time is evidence of a rate on the path",
             rule: of_streams,
         },
     ],

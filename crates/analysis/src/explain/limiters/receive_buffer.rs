@@ -18,13 +18,13 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Buffers,
             about: "",
-            evidence: "25 % of the busy time (`tcpi_rwnd_limited`), and no less than of the send buffer",
+            evidence: "25 % of the busy time (`tcpi_rwnd_limited`), and no less than the share limited by the send buffer",
             rule: |signals| limited(&signals.tcp, true).into_iter().collect(),
         },
         Question {
             step: Step::Windows,
             about: "",
-            evidence: "the same, less than of the send buffer; or receive window 90 % in use",
+            evidence: "the same, but less than the share limited by the send buffer; or receive window 90 % in use",
             rule: |signals| {
                 let tcp = &signals.tcp;
                 limited(tcp, false).into_iter().chain(used(tcp)).collect()

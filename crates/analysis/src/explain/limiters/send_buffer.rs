@@ -15,13 +15,13 @@ pub static ROW: LimiterRow = LimiterRow {
         Question {
             step: Step::Buffers,
             about: "",
-            evidence: "25 % of the busy time (`tcpi_sndbuf_limited`), and more than of the receive window",
+            evidence: "25 % of the busy time (`tcpi_sndbuf_limited`), and more than the share limited by the receive window",
             rule: |signals| limited(&signals.tcp, true).into_iter().collect(),
         },
         Question {
             step: Step::Windows,
             about: "",
-            evidence: "the same, no more than of the receive window; or at most 15 % of what waits in the socket unsent, the send buffer 50 % in use, and the congestion window at most 80 %",
+            evidence: "the same, but no more than the share limited by the receive window; or at most 15 % of what waits in the socket unsent, the send buffer 50 % in use, and the congestion window at most 80 %",
             rule: |signals| {
                 let tcp = &signals.tcp;
                 limited(tcp, false).into_iter().chain(used(tcp)).collect()
