@@ -290,13 +290,8 @@ fn option(shown: &str) -> String {
 /// its own option, whose id is the setting's name, else by `--set`.
 fn of_setting(option: &str, verb: &Command) -> Option<String> {
     let requested = option.strip_prefix("--")?.replace('-', "_");
-    let is_it = |name: &&str| {
-        let unit = name.strip_prefix(&*requested);
-        unit.is_some_and(|unit| {
-            unit.is_empty() || unit.starts_with('_') && unit.rfind('_') == Some(0)
-        })
-    };
-    let setting = names().find(is_it)?;
+    let is_unit = |unit: &str| unit.is_empty() || unit.rfind('_') == Some(0);
+    let setting = names().find(|name| name.strip_prefix(&*requested).is_some_and(is_unit))?;
     let own = verb.get_arguments().find(|own| own.get_id() == setting);
     match own.and_then(Arg::get_long) {
         Some(own) => Some(format!("; write `--{own}`")),

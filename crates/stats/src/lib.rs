@@ -24,7 +24,7 @@ pub use elasticity::{Elasticity, elasticity};
 pub use estimate::estimate_interval;
 pub use groups::gap;
 pub use looked::LOOKED;
-pub use modes::{TwoModes, two_modes};
+pub use modes::two_modes;
 pub use polish::{Entry, Polished, Score, polished};
 pub use quantile::{median, quantile, quantile_of_sorted};
 pub use regression::{LackOfFit, LineFit, fit_line};

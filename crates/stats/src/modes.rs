@@ -35,7 +35,7 @@ pub struct TwoModes {
 }
 
 /// The values' two modes; absent where they have one, where there are too few values, or one is not a number.
-pub fn two_modes(values: &[f64], seed: u64) -> Option<TwoModes> {
+pub fn two_modes(values: &[f64]) -> Option<TwoModes> {
     if values.len() < MODES_FROM || values.iter().any(|value| !value.is_finite()) {
         return None;
     }
@@ -51,7 +51,7 @@ pub fn two_modes(values: &[f64], seed: u64) -> Option<TwoModes> {
     if separation <= SEPARATION_MIN {
         return None;
     }
-    let chance = chance(sorted.len(), share, seed);
+    let chance = chance(sorted.len(), share);
     let (low, high) = (order[..cut].to_vec(), order[cut..].to_vec());
     (chance < CHANCE_MAX).then_some(TwoModes {
         low,
@@ -88,8 +88,8 @@ fn best_cut(sorted: &[f64]) -> Option<(usize, f64)> {
 }
 
 /// Probability that the same number of normal values have a cut with as large a share between its sides.
-fn chance(count: usize, share: f64, seed: u64) -> f64 {
-    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+fn chance(count: usize, share: f64) -> f64 {
+    let mut generator = ChaCha8Rng::seed_from_u64(0);
     let as_large = |generator: &mut ChaCha8Rng| {
         let mut sample: Vec<f64> = (0..count).map(|_| normal(generator)).collect();
         sample.sort_by(f64::total_cmp);
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn two_modes_are_found_in_two_clusters() {
         let values = [21.1, 24.7, 24.8, 24.7, 21.0, 24.4, 21.0, 24.6, 20.9, 24.8];
-        let modes = two_modes(&values, 1).expect("two modes");
+        let modes = two_modes(&values).expect("two modes");
         assert_eq!(
             modes
                 .low
@@ -157,7 +157,7 @@ mod tests {
             &[1.0; 8],
             &[1.0, 9.0, 1.0, 9.0],
         ] {
-            assert_eq!(two_modes(values, 1), None, "{values:?}");
+            assert_eq!(two_modes(values), None, "{values:?}");
         }
     }
 }

@@ -75,7 +75,10 @@ pub fn run_pair(arguments: &PairArguments) -> Result<bool> {
     let (machines, roles) = (&arguments.machines, [Role::Near, Role::Far]);
     made(machines, arguments.short, &roles, |kernels| {
         network::possible()?;
-        require(files::FOR_SSH, "openssh-client openssh-server procps iproute2 ethtool")?;
+        require(
+            files::FOR_SSH,
+            "openssh-client openssh-server procps iproute2 ethtool",
+        )?;
         let kernel = |release| {
             kernel::newest(kernels, Some(release))
                 .with_context(|| format!("the kernel of {release}"))

@@ -48,7 +48,7 @@ impl Levels {
 pub fn split(run: &RunView) -> Option<(bool, [Vec<usize>; 2])> {
     let all: Vec<usize> = (0..intervals(run)).collect();
     let rates = Series::of(run.receiver, &all).rates();
-    if let Some(mut modes) = two_modes(&rates, 0)
+    if let Some(mut modes) = two_modes(&rates)
         && are_apart(
             (modes.low.len(), modes.low_mean),
             (modes.high.len(), modes.high_mean),

@@ -26,11 +26,6 @@ impl Lateness {
         self.counts[bucket(late_ns)] += times;
     }
 
-    /// The number of packets.
-    pub fn total(&self) -> u64 {
-        self.counts.iter().sum()
-    }
-
     /// The bound of each bucket that has packets, in ns, with their number.
     pub fn buckets(&self) -> Vec<(u64, u64)> {
         let counts = self.counts.iter().enumerate();

@@ -206,15 +206,20 @@ impl Topology {
         self.ends().find(|end| end.device == device)
     }
 
+    /// The names of all devices, with commas between them.
+    pub fn devices(&self) -> String {
+        let names: Vec<&str> = self.ends().map(|end| end.device.as_str()).collect();
+        names.join(", ")
+    }
+
     /// The end with this device, which a user named.
     ///
     /// # Errors
     /// A sentence with the devices that there are.
     pub fn named_end(&self, device: &str) -> Result<&End, Invalid> {
-        let names: Vec<&str> = self.ends().map(|end| end.device.as_str()).collect();
         let unknown = || {
-            let hint = did_you_mean(device, names.iter().copied());
-            let (device, all) = (device.escape_debug(), names.join(", "));
+            let hint = did_you_mean(device, self.ends().map(|end| end.device.as_str()));
+            let (device, all) = (device.escape_debug(), self.devices());
             Invalid(format!("unknown device `{device}`{hint}; there are: {all}"))
         };
         self.end(device).ok_or_else(unknown)

@@ -44,7 +44,7 @@ pub fn changes(
             (None, Some(_)) => {
                 return Err(Invalid(format!(
                     "`{word}` has no device before it; devices: {}",
-                    devices(topology)
+                    topology.devices()
                 )));
             }
             (Some((device, _)), None) if !is_complete => return Err(nothing_for(device)),
@@ -62,7 +62,7 @@ pub fn changes(
         Some(_) => check(topology, changed),
         None => Err(Invalid(format!(
             "nothing to set; write a device, then what to set there; devices: {}",
-            devices(topology)
+            topology.devices()
         ))),
     }
 }
@@ -77,11 +77,6 @@ fn nothing_for(device: &str) -> Invalid {
         "nothing to set at {device}; allowed after it: {}, or {CLEAR}",
         keys.join(", ")
     ))
-}
-
-fn devices(topology: &Topology) -> String {
-    let names: Vec<&str> = topology.ends().map(|end| end.device.as_str()).collect();
-    names.join(", ")
 }
 
 fn set_one(shaping: &mut Shaping, built: &Shaping, key: &str, value: &str) -> Result<(), Invalid> {
