@@ -10,8 +10,8 @@ use bitcost_stats::Interval;
 
 use crate::cells::{CellSummary, RunRow, Status};
 use crate::compare::Comparison;
-use crate::explain::{ExplainedCell, Explanation, Limiter, explanation};
-use crate::ladder::Ladder;
+use crate::experiment::{Ladder, apply};
+use crate::explain::{ExplainedCell, Explanation, Limiter, Proof, explanation};
 use crate::log::{FirstRun, LogError, PlaceFacts, Reader};
 use crate::mesh::{MeshFindings, mesh};
 use crate::metrics::{Metric, RunView};
@@ -91,6 +91,7 @@ impl Findings {
     pub fn of(name: String, events: Events, reader: Reader) -> Result<Findings, LogError> {
         let (mut log, plan) = reader.finish()?;
         let first_run = log.first_run.take();
+        let (proof, ladder) = (log.proof.take(), log.ladder.take());
         let summary = Summary::of(log, plan);
         let profiled = profiled(&summary);
         let mut found = Findings {
@@ -101,12 +102,20 @@ impl Findings {
             events,
             summary,
             comparison: None,
-            ladder: None,
+            ladder,
             mesh: None,
             first_run,
         };
+        proof.into_iter().for_each(|proof| found.prove(proof));
         found.mesh = mesh(&found.summary, &|cell| found.limiter(cell));
         Ok(found)
+    }
+
+    /// Adds what experiments show of the verdict of a test.
+    pub fn prove(&mut self, proof: Proof) {
+        if let Some(cell) = self.explanation.cells.first_mut() {
+            apply(cell, proof);
+        }
     }
 
     /// What these events say.

@@ -1,24 +1,20 @@
 //! From records to figures: the log, the metrics of a run, summaries, comparisons, and what limited
 //! a flow. Nothing is formatted for output here.
 
-mod buffer;
 pub mod caveat;
 pub mod cells;
 pub mod checks;
 pub mod compare;
 pub mod evenly;
+pub mod experiment;
 pub mod explain;
 pub mod findings;
 pub mod frame;
-pub mod improve;
-mod ladder;
 pub mod ledger;
 pub mod log;
 pub mod mesh;
 pub mod metrics;
 pub mod profile;
-pub mod prove;
 pub mod statistics;
 pub mod summary;
 pub mod theory;
-mod trials;

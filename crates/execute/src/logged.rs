@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bitcost_analysis::log::{Reader, nothing_measured};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
-use bitcost_model::search::Search;
+use bitcost_model::search::{Decision, Search};
 use bitcost_study::Study;
 
 use crate::error::ExecuteError;
@@ -62,7 +62,11 @@ impl Found {
             Event::Prepared { .. } if self.prepared.is_none() => self.prepared = Some(event),
             Event::Constants { .. } => self.has_constants = true,
             Event::Calibrated { .. } => self.is_calibrated = true,
-            Event::Searched { search } => self.searches.push(*search),
+            Event::Decided { decision } => {
+                if let Decision::Mode(search) = *decision {
+                    self.searches.push(search);
+                }
+            }
             Event::RunEnded {
                 run,
                 sender,

@@ -12,15 +12,16 @@ use bitcost_controller::{ControllerError, Ending, Session, Sink};
 use bitcost_model::Unavailable;
 use bitcost_model::event::{Event, FORMAT};
 use bitcost_model::plan::Plan;
+use bitcost_model::search::Decision;
 use bitcost_study::Study;
 
 use crate::error::ExecuteError;
-use crate::findings::of_log;
+use crate::experiment::{Allows, search};
 use crate::logged::Logged;
 use crate::prepared::Prepared;
 use crate::progress::Progress;
-use crate::search::{self, Allows};
 use crate::store::{StoreError, Writer};
+use crate::target::Target;
 use crate::window::Window;
 
 /// An execution whose log has its first lines.
@@ -34,57 +35,6 @@ pub struct Executed {
     pub ending: Result<Ending, ExecuteError>,
 }
 
-/// What ends an execution, instead of the rule of its study.
-#[derive(Clone, Copy)]
-pub struct Until<'a> {
-    /// Most time from the first run on.
-    pub budget: Duration,
-    /// Whether what the blocks so far show is enough.
-    pub is_enough: &'a dyn Fn(&Findings) -> bool,
-}
-
-/// Where events are written.
-pub enum Target {
-    /// A file.
-    Disk(Writer),
-    /// Memory: the events are lost when this process ends.
-    Memory(Vec<Event>),
-}
-
-impl Target {
-    /// Appends an event; returns its place in the log.
-    fn append(&mut self, event: &Event) -> Result<usize, StoreError> {
-        match self {
-            Target::Disk(writer) => writer.append(event),
-            Target::Memory(events) => {
-                if !matches!(event, Event::Progress { .. }) {
-                    events.push(event.clone());
-                }
-                Ok(events.len().saturating_sub(1))
-            }
-        }
-    }
-
-    fn folder(&self) -> Option<&Path> {
-        match self {
-            Target::Disk(writer) => Some(writer.folder()),
-            Target::Memory(_) => None,
-        }
-    }
-
-    /// What a reader took of all the events. Those in memory are taken away.
-    fn findings(&mut self, reader: Reader, caveats: Vec<String>) -> Result<Findings, ExecuteError> {
-        match self {
-            Target::Disk(writer) => of_log(writer.log()?, caveats, reader),
-            Target::Memory(events) => {
-                let events = std::mem::take(events);
-                let found = Findings::of("test".to_owned(), events.into(), reader);
-                found.map_err(|error| ExecuteError::Usage(error.to_string()))
-            }
-        }
-    }
-}
-
 /// Writes the log of an execution, and reports to a watcher.
 pub struct Recorder<'a> {
     target: Target,
@@ -95,7 +45,6 @@ pub struct Recorder<'a> {
     /// What the runs show, once they are over.
     findings: Option<Findings>,
     window: Window,
-    until: Option<Until<'a>>,
     progress: &'a mut dyn Progress,
     /// When this part of the execution began.
     began: Instant,
@@ -114,7 +63,6 @@ impl<'a> Recorder<'a> {
             caveats: Vec::new(),
             findings: None,
             window: Window::default(),
-            until: None,
             progress,
             began: Instant::now(),
             runs_began: Instant::now(),
@@ -174,12 +122,6 @@ impl<'a> Recorder<'a> {
         self.record(&Event::Planned { plan: plan.clone() })
     }
 
-    /// Ends the execution by this instead of the rule of its study.
-    pub fn until(mut self, until: Option<Until<'a>>) -> Recorder<'a> {
-        self.until = until;
-        self
-    }
-
     /// The watcher.
     pub fn progress(&mut self) -> &mut dyn Progress {
         self.progress
@@ -198,12 +140,6 @@ impl<'a> Recorder<'a> {
     /// The stop rule of a study: whether `blocks` are enough, because the least number is reached
     /// and the intervals are narrow enough, or because the next would exceed the budget.
     fn is_enough(&mut self, study: &Study, blocks: u32) -> Result<bool, Unavailable> {
-        if let Some(until) = self.until.filter(|_| blocks > 0) {
-            let spent = self.runs_began.elapsed();
-            let found = Findings::of(String::new(), Vec::new().into(), self.reader.clone());
-            let found = found.map_err(|error| Unavailable(error.to_string()))?;
-            return Ok(spent + spent / blocks > until.budget || (until.is_enough)(&found));
-        }
         let Some(rule) = study.until.as_ref().filter(|_| blocks > 0) else {
             return Ok(false);
         };
@@ -265,8 +201,8 @@ impl<'a> Recorder<'a> {
                 return Ok(());
             };
             search::settle(plan, &found);
-            let search = Box::new(found);
-            self.record(&Event::Searched { search })?;
+            let decision = Box::new(Decision::Mode(found));
+            self.record(&Event::Decided { decision })?;
         }
         Ok(())
     }
@@ -277,7 +213,7 @@ impl<'a> Recorder<'a> {
         session: &mut Session,
         (study, plan): (&Study, &Plan),
         done: &BTreeSet<u32>,
-    ) -> Executed {
+    ) -> (Executed, Target) {
         self.spent_before = plan.time_of(done);
         self.runs_began = Instant::now();
         self.watched(|sink, recorder| {
@@ -286,11 +222,11 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// Makes runs whose events are recorded.
+    /// Makes runs whose events are recorded; returns also where later events go.
     pub fn watched(
         self,
         make: impl FnOnce(&mut Sink, &RefCell<Recorder>) -> Result<Ending, ControllerError>,
-    ) -> Executed {
+    ) -> (Executed, Target) {
         let recorder = RefCell::new(self);
         let mut sink = |event| {
             let mut recorder = recorder.borrow_mut();
@@ -310,10 +246,11 @@ impl<'a> Recorder<'a> {
             Some(found) => Ok(found),
             None => recorder.find(),
         };
-        Executed {
+        let executed = Executed {
             folder: recorder.target.folder().map(Path::to_owned),
             findings,
             ending: ending.map_err(ExecuteError::from),
-        }
+        };
+        (executed, recorder.target)
     }
 }

@@ -10,6 +10,7 @@ use crate::calibration::{Extent, calibrate};
 use crate::constants;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
+use crate::experiment::{Allows, search};
 use crate::hosts::Named;
 use crate::logged::Logged;
 use crate::machines::{as_seen_locally, check_same};
@@ -17,7 +18,6 @@ use crate::mesh;
 use crate::programs::{self, Programs};
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder};
-use crate::search::{self, Allows};
 use crate::store::{End, Writer};
 use crate::trust;
 
@@ -143,7 +143,9 @@ impl Resume {
             .filter(|cell| !is_searched(cell))
             .collect();
         recorder.search(&mut prepared, (study, &mut plan), &wanted, allows)?;
-        Ok(recorder.execute(&mut prepared.session, (study, &plan), done))
+        Ok(recorder
+            .execute(&mut prepared.session, (study, &plan), done)
+            .0)
     }
 }
 

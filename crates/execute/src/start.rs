@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use bitcost_controller::Ending;
 use bitcost_model::plan::Plan;
 use bitcost_study::Study;
 
@@ -11,12 +12,13 @@ use crate::calibration::{Extent, calibrate};
 use crate::constants;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
+use crate::experiment::{Allows, Bench, Experiment, search};
 use crate::mesh;
 use crate::programs::Programs;
 use crate::progress::Progress;
-use crate::recorder::{Executed, Recorder, Target, Until};
-use crate::search::{self, Allows};
+use crate::recorder::{Executed, Recorder};
 use crate::store::{StoreError, Writer};
+use crate::target::Target;
 
 /// A study that is to be executed.
 pub struct Start<'a> {
@@ -31,10 +33,8 @@ pub struct Start<'a> {
     /// The parent of the folder that is created for the log; if it is absent, the log is kept in
     /// memory alone.
     pub out: Option<&'a Path>,
-    /// The name of that folder; absent: the time and the study's name.
-    pub folder: Option<&'a str>,
-    /// What ends it, instead of the rule of its study.
-    pub until: Option<Until<'a>>,
+    /// What follows it, of a test.
+    pub experiment: Option<Experiment>,
     /// The command line, for the log.
     pub command_line: Vec<String>,
     /// What the endpoints allow, for a search of fast options.
@@ -55,8 +55,7 @@ impl<'a> Start<'a> {
             destination,
             calibration: Extent::Never,
             out: None,
-            folder: None,
-            until: None,
+            experiment: None,
             command_line,
             allows: |_| Ok(()),
         }
@@ -68,8 +67,7 @@ impl<'a> Start<'a> {
             return Ok(Target::Memory(Vec::new()));
         };
         let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S");
-        let usual = || format!("{stamp}-{}", self.study.name);
-        let name = self.folder.map_or_else(usual, str::to_owned);
+        let name = format!("{stamp}-{}", self.study.name);
         Writer::create(out, &name, self.plan.runs.len()).map(Target::Disk)
     }
 
@@ -99,9 +97,10 @@ impl<'a> Start<'a> {
         let mut prepared = destination.prepare(study, programs, self.calibration, stop)?;
         prepared.try_profile(plan)?;
         destination.report_notes(&prepared.notes, progress);
-        let mut recorder = Recorder::new(self.target()?, progress).until(self.until);
+        let mut recorder = Recorder::new(self.target()?, &mut *progress);
         recorder.begin(study, plan, self.command_line)?;
-        recorder.record(&destination.event(study, &prepared))?;
+        let place = destination.event(study, &prepared);
+        recorder.record(&place)?;
         if let Some(event) = constants::measure(&mut prepared, self.calibration)? {
             recorder.record(&event)?;
         }
@@ -119,6 +118,24 @@ impl<'a> Start<'a> {
         let wanted: Vec<usize> = search::wanted(&plan).collect();
         let allows = self.allows;
         recorder.search(&mut prepared, (study, &mut plan), &wanted, allows)?;
-        Ok(recorder.execute(&mut prepared.session, (study, &plan), &BTreeSet::new()))
+        let all = BTreeSet::new();
+        let (mut executed, mut target) =
+            recorder.execute(&mut prepared.session, (study, &plan), &all);
+        if let (Some(experiment), Ok(findings), Ok(Ending::Complete)) =
+            (self.experiment, &mut executed.findings, &executed.ending)
+        {
+            let mut bench = Bench {
+                facts: prepared.facts(),
+                session: &mut prepared.session,
+                target: &mut target,
+                prepared: place,
+                allows,
+                progress,
+                rounds: 0,
+            };
+            executed.ending = experiment.make(&mut bench, findings);
+            findings.log = target.place()?;
+        }
+        Ok(executed)
     }
 }

@@ -13,7 +13,7 @@ use crate::imported::ImportedRun;
 use crate::machine::HostDescription;
 use crate::plan::Plan;
 use crate::record::{EndpointRecord, Role, Sample};
-use crate::search::Search;
+use crate::search::{Decision, Trial};
 use crate::study::{LabSpec, Label};
 
 /// Version of the log format; a reader refuses every other one.
@@ -251,10 +251,15 @@ pub enum Event {
         /// The measurements, or the reason why there are none.
         calibration: Box<Calibration>,
     },
-    /// Short trials chose the options of a cell that asks for it (`mode = "auto"`): its runs have them.
-    Searched {
-        /// The search.
-        search: Box<Search>,
+    /// A trial: a short run with a change, or without, that is no run of the plan.
+    Tried {
+        /// The trial.
+        trial: Box<Trial>,
+    },
+    /// What trials decided. The last decision of a kind counts, of options the last of a cell.
+    Decided {
+        /// The decision.
+        decision: Box<Decision>,
     },
     /// The execution continues after it was interrupted.
     Resumed {

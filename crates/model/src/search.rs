@@ -1,9 +1,10 @@
-//! The search for fast options of a stream: short trials, and what they show.
+//! Experiments on a run: short trials with a change, what they show, and what they decided.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 words! {
     /// What a search looks for.
@@ -31,28 +32,40 @@ pub type Changes = BTreeMap<String, String>;
 /// What a trial measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
-    /// Delivered, in Mbit/s.
-    pub throughput_mbps: f64,
-    /// CPU time of both endpoints, in µs per KiB received; absent where it is not known.
+    /// What was delivered, in Mbit/s; of transactions, their number per second.
+    pub rate: f64,
+    /// CPU time of both endpoints, in µs per KiB received, or per transaction; absent where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_us_per_kib: Option<f64>,
+    pub cost_us: Option<f64>,
 }
 
-/// One short run of a search.
+/// One short run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
-    /// The round, from 0; the last is that of the finalists.
+    /// The round, from 0.
     pub round: u32,
-    /// Its settings.
+    /// The settings that differ from those of the test; none: it is unchanged.
     pub settings: Changes,
     /// Length of its window, in milliseconds.
     pub window_ms: u32,
-    /// What it measured; absent where the host refused it.
+    /// What it measured; absent where it has no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
     /// Why it has no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+}
+
+/// What trials decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "what", content = "because", rename_all = "snake_case")]
+pub enum Decision {
+    /// The options of a cell that asks for it (`mode = "auto"`): its runs have them.
+    Mode(Search),
+    /// What limits the test: `bitcost_analysis::explain::Proof`.
+    Bottleneck(Value),
+    /// What makes the test faster or cheaper: `bitcost_analysis::experiment::Ladder`.
+    Changes(Value),
 }
 
 /// The search of one cell.

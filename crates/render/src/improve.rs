@@ -1,9 +1,11 @@
 //! A ladder of improvements as text, Markdown and JSON: each step with what limited it, what was changed, and what that
 //! gave.
 
+use bitcost_analysis::experiment::{End, Kept, Ladder, Measured, NotKept, Rung};
+use bitcost_analysis::explain::NotTried;
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::improve::{End, Goal, Kept, Ladder, Measured, NotTried, Rung, Tried};
 use bitcost_analysis::statistics::Interval;
+use bitcost_model::search::Goal;
 use bitcost_model::units::{DIGITS, decimals};
 use serde_json::{Value, json};
 
@@ -21,10 +23,10 @@ const THOUSAND: f64 = 1000.0;
 pub(crate) fn unit(ladder: &Ladder) -> (&'static str, f64) {
     let rates = ladder.rungs.iter().filter_map(|rung| rung.rate);
     let most = rates.map(|rate| rate.value).fold(0.0, f64::max);
-    match ladder.rate_of {
-        (_, "Mbit/s") if most >= THOUSAND => ("Gbit/s", THOUSAND),
-        ("transactions_per_second", _) => ("transactions/s", 1.0),
-        (_, unit) => (unit, 1.0),
+    match ladder.rate_unit() {
+        "Mbit/s" if most >= THOUSAND => ("Gbit/s", THOUSAND),
+        _ if ladder.rate_metric == "transactions_per_second" => ("transactions/s", 1.0),
+        unit => (unit, 1.0),
     }
 }
 
@@ -64,7 +66,7 @@ pub(crate) fn ladder_lines(ladder: &Ladder) -> Lines {
             rung.cost.map_or_else(none, number::plain),
         ]
     };
-    let header = ["step", "limited by", "change", unit, ladder.cost_unit];
+    let header = ["step", "limited by", "change", unit, ladder.cost_unit()];
     Lines::new(header, ladder.rungs.iter().enumerate().map(row))
 }
 
@@ -139,7 +141,10 @@ fn gained(ladder: &Ladder) -> String {
         }
         (Goal::Cost, _, Some((before, after))) => {
             let (before, after) = (number::plain(before), number::plain(after));
-            format!("{changes}: from {before} to {after} {}.", ladder.cost_unit)
+            format!(
+                "{changes}: from {before} to {after} {}.",
+                ladder.cost_unit()
+            )
         }
         _ => format!("{changes} kept."),
     }
@@ -191,12 +196,12 @@ fn not_tried(all: &[NotTried]) -> Vec<String> {
     let mut said = Vec::new();
     for one in all {
         if let Some(command) = &one.command {
-            said.push(format!("{}: {}; as root: {command}", one.what, one.reason));
+            said.push(format!("{}: {}; as root: {command}", one.label, one.reason));
             continue;
         }
         match reasons.iter_mut().find(|(reason, _)| *reason == one.reason) {
-            Some((_, names)) => names.push(&one.what),
-            None => reasons.push((&one.reason, vec![&one.what])),
+            Some((_, names)) => names.push(&one.label),
+            None => reasons.push((&one.reason, vec![&one.label])),
         }
     }
     let together = reasons.into_iter();
@@ -220,7 +225,7 @@ fn gain(ratio: &Interval) -> String {
     }
 }
 
-fn tried(one: &Tried) -> String {
+fn tried(one: &NotKept) -> String {
     match &one.gain {
         Some(ratio) => format!("{} ({})", one.label, gain(ratio)),
         None => format!("{} (slower)", one.label),
@@ -274,30 +279,13 @@ pub(crate) fn ladder_text(ladder: &Ladder, title: &str, options: TextOptions) ->
     text + &paragraph("", &ladder_sentences(ladder).join(" "), width)
 }
 
-/// The ladder as JSON: `for`, `steps` with `limiter`, `change`, `rate` and `cost_us`, `not_kept`, `not_tried`, and
-/// `end` (`complete`, `undecided` or `early`).
+/// The ladder as JSON, as the log has it, with the trap of each change.
 pub(crate) fn ladder_json(ladder: &Ladder) -> Value {
-    let step = |rung: &Rung| {
-        let of_change = |kept: &Kept| {
-            let mut change = json!(kept);
-            change["trap"] = json!(trap(kept));
-            change
-        };
-        json!({
-            "limiter": rung.limiter.as_ref().map(|limiter| limiter.name()),
-            "is_proved": rung.is_proved,
-            "change": rung.change.as_ref().map(of_change),
-            "rate": rung.rate,
-            "cost_us": rung.cost,
-        })
-    };
-    json!({
-        "for": ladder.goal.name(),
-        "rate_metric": ladder.rate_of.0,
-        "steps": ladder.rungs.iter().map(step).collect::<Vec<_>>(),
-        "not_kept": ladder.without,
-        "not_tried": ladder.untried,
-        "caveats": ladder.caveats,
-        "end": ladder.end.name(),
-    })
+    let mut document = json!(ladder);
+    for (step, rung) in ladder.rungs.iter().enumerate() {
+        if let Some(kept) = &rung.change {
+            document["steps"][step]["change"]["trap"] = json!(trap(kept));
+        }
+    }
+    document
 }

@@ -5,9 +5,9 @@ use crate::export::{ExportError, Form, Input, RowSupport, each};
 use crate::improve::{ladder_lines, ladder_paragraphs, ladder_sentences};
 use crate::lines::Lines;
 use crate::markdown_table::escape;
+use bitcost_analysis::experiment::Ladder;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::Table;
-use bitcost_analysis::improve::Ladder;
 use std::fmt::Write;
 
 use crate::notes::notes;

@@ -117,8 +117,8 @@ fn finalists(search: &Search) -> impl Iterator<Item = String> + '_ {
             .filter(of)
             .filter_map(|trial| trial.measured)
             .collect();
-        let mbps = middle(measured.iter().map(|one| one.throughput_mbps))?;
-        let cost = middle(measured.iter().filter_map(|one| one.cpu_us_per_kib));
+        let mbps = middle(measured.iter().map(|one| one.rate))?;
+        let cost = middle(measured.iter().filter_map(|one| one.cost_us));
         let cost = cost.map_or_else(String::new, |cost| {
             format!(", {} µs/KiB", number::plain(cost))
         });
@@ -167,9 +167,9 @@ mod tests {
             round,
             settings: settings.collect(),
             window_ms: 80,
-            measured: outcome.ok().map(|throughput_mbps| Measured {
-                throughput_mbps,
-                cpu_us_per_kib: Some(0.3),
+            measured: outcome.ok().map(|rate| Measured {
+                rate,
+                cost_us: Some(0.3),
             }),
             refused: outcome.err().map(str::to_owned),
         }
@@ -234,10 +234,7 @@ mod tests {
             "auto: --receive-buffer 48K --send-mode writev: 4 trials in 2.50 s"
         );
         let document = searches_json(&[search]);
-        assert_eq!(
-            document[0]["trials"][1]["measured"]["throughput_mbps"],
-            3000.0
-        );
+        assert_eq!(document[0]["trials"][1]["measured"]["rate"], 3000.0);
         assert_eq!(document[0]["calls"], "writev, up to 64 messages a call");
     }
 }

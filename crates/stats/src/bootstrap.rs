@@ -17,7 +17,7 @@ const MANY: usize = 100;
 const MANY_PAIRED: usize = 1000;
 
 /// An estimate and the bounds between which it lies with 95 % confidence.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Interval {
     /// The estimate.
     pub value: f64,

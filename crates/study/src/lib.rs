@@ -23,7 +23,6 @@ mod single;
 mod stop_rule;
 mod tcp_buffers;
 pub mod topology;
-mod varied;
 
 pub use against::Against;
 pub use answer::{Place, Sentence, Word};
@@ -38,4 +37,3 @@ pub use picture::{Bars, Picture, PictureKind, Scale};
 pub use plan::shuffled;
 pub use single::Single;
 pub use tcp_buffers::size_tcp_buffers;
-pub use varied::Varied;

@@ -5,7 +5,6 @@
 //! are one of them, where a rate is looked for. The last round repeats the two and plain calls in longer
 //! trials, in turn.
 
-use std::collections::{BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use bitcost_model::record::Role;
 use bitcost_model::search::{Changes, Goal, Measured, Search, Trial};
 use bitcost_model::{Invalid, Unavailable};
 
-use crate::settings::{SETTINGS, Setting, set_text};
+use crate::settings::{SETTINGS, Setting, change};
 
 /// The most time of a search.
 pub const BUDGET: Duration = Duration::from_secs(3);
@@ -47,6 +46,9 @@ const ROUNDS: [&[&str]; 4] = [
     &["receive_buffer_bytes", "messages_per_call", "waiting"],
 ];
 
+/// The number of the last round, that of the finalists.
+const LAST: u32 = ROUNDS.len() as u32;
+
 /// The receive buffers that hold a sender back on a short path.
 const HOLDING_BACK: [&str; 4] = ["48K", "64K", "128K", "32K"];
 
@@ -58,198 +60,83 @@ const PAUSE: &str = "50us";
 /// are taken apart for other receive calls, which lose most of them.
 const TOGETHER: [(&str, &str); 2] = [("send_mode", "gso"), ("receive_mode", "gro")];
 
-/// A search that runs: it says what is tried next, and takes what that showed.
+/// What is searched.
 pub struct ModeSearch<'a> {
-    conditions: Conditions,
-    goal: Goal,
-    is_kept: &'a dyn Fn(&str) -> bool,
-    possible: &'a dyn Fn(&Conditions) -> Result<(), Invalid>,
-    /// The combinations that are left of this round.
-    queue: VecDeque<Changes>,
-    round: usize,
-    kept: Vec<Changes>,
+    /// The run.
+    pub conditions: &'a Conditions,
+    pub goal: Goal,
+    /// Whether a setting stays as it is.
+    pub is_kept: &'a dyn Fn(&str) -> bool,
+    /// Whether conditions can be tried.
+    pub possible: &'a dyn Fn(&Conditions) -> bool,
+}
+
+/// The outcome of a trial, and the time that it took.
+pub type Outcome = (Result<Measured, Unavailable>, Duration);
+
+/// What the trials so far showed.
+struct Searched<'a> {
+    of: &'a ModeSearch<'a>,
     trials: Vec<Trial>,
     untried: Vec<String>,
+    spent: Duration,
     /// The time that the longest trial of the rounds took.
     slowest: Duration,
 }
 
-impl<'a> ModeSearch<'a> {
-    /// The search of a run; settings that `is_kept` names stay as they are, and what is not `possible`
-    /// is not tried.
-    pub fn new(
-        conditions: &Conditions,
-        is_kept: &'a dyn Fn(&str) -> bool,
-        possible: &'a dyn Fn(&Conditions) -> Result<(), Invalid>,
-    ) -> ModeSearch<'a> {
-        let conditions = Conditions {
-            mode_auto: false,
-            search_for: Goal::Rate,
-            idle_baseline_ms: Some(0),
-            stop_bytes: None,
-            stop_messages: None,
-            latency: false,
-            ..conditions.clone()
-        };
-        let mut search = ModeSearch {
-            goal: Goal::Rate,
-            is_kept,
-            possible,
-            queue: VecDeque::new(),
-            round: 0,
-            kept: vec![Changes::new()],
-            trials: Vec::new(),
-            untried: Vec::new(),
-            slowest: Duration::ZERO,
-            conditions,
-        };
-        search.fill();
-        search
-    }
-
-    /// What it looks for.
-    pub fn of_goal(self, goal: Goal) -> ModeSearch<'a> {
-        ModeSearch { goal, ..self }
-    }
-
-    /// The conditions of the next trial after this time; absent where the search is over.
-    pub fn next(&mut self, elapsed: Duration) -> Option<Conditions> {
-        while self.round < ROUNDS.len() {
-            let is_late = elapsed + self.slowest + FINAL > BUDGET;
-            if is_late {
-                self.leave();
-            }
-            if let Some(settings) = self.queue.front().filter(|_| !is_late) {
-                return self.with(settings, self.short());
-            }
-            self.kept = self.two_best();
-            self.round += 1;
-            self.fill();
-        }
-        let [warmup, window] = LONG_MS.map(|ms| Duration::from_millis(ms.into()));
-        let long = self.slowest + warmup + window;
-        let is_first = self.finals().count() < self.kept.len() + 1;
-        let settings = self.queue.front()?;
-        let is_in_time = is_first || elapsed + long <= BUDGET;
-        is_in_time.then(|| self.with(settings, LONG_MS))?
-    }
-
-    /// Takes what a trial showed, which took this time.
-    pub fn take(&mut self, outcome: Result<Measured, Unavailable>, took: Duration) {
-        let Some(settings) = self.queue.pop_front() else {
-            return;
-        };
-        let is_final = self.round == ROUNDS.len();
-        if !is_final {
-            self.slowest = self.slowest.max(took);
-        }
-        let (measured, refused) = match outcome {
-            Ok(measured) => (Some(measured), None),
-            Err(reason) => (None, Some(reason.0)),
-        };
-        self.trials.push(Trial {
-            round: self.round as u32,
-            settings,
-            window_ms: if is_final { LONG_MS } else { self.short() }[1],
-            measured,
-            refused,
-        });
-    }
-
-    /// What it found in this time for the cell at this place of the plan.
+impl ModeSearch<'_> {
+    /// What is found for the cell at this place of a plan by trials; absent where one has no outcome, because the user
+    /// stopped it.
     ///
     /// # Errors
-    /// The reasons, where every trial was refused.
-    pub fn found(self, cell: usize, took: Duration) -> Result<Search, Unavailable> {
-        let last = self.round as u32;
-        let order = self.best(|trial| trial.round == last);
-        let changed: Vec<Changes> = order
-            .iter()
-            .filter(|one| !one.is_empty())
-            .cloned()
-            .collect();
-        if !self.trials.is_empty() && self.trials.iter().all(|trial| trial.refused.is_some()) {
-            let refused = self.trials.iter().filter_map(|trial| trial.refused.clone());
-            let reasons: BTreeSet<String> = refused.collect();
-            let reasons: Vec<String> = reasons.into_iter().collect();
-            return Err(Unavailable(reasons.join("; ")));
-        }
-        // Without a result, because the time was too short, calls stay plain.
-        let best = match order.first() {
-            Some(first) if !first.is_empty() => self.frugal(&changed, &order, last..=last),
-            first => first.cloned(),
+    /// Those of the trials.
+    pub fn search<E>(
+        &self,
+        cell: usize,
+        mut make: impl FnMut(&Conditions) -> Result<Option<Outcome>, E>,
+    ) -> Result<Option<Search>, E> {
+        let mut searched = Searched {
+            of: self,
+            trials: Vec::new(),
+            untried: Vec::new(),
+            spent: Duration::ZERO,
+            slowest: Duration::ZERO,
         };
-        let best = best.unwrap_or_default();
-        // What had one trial in the last round is judged by its trials of all rounds.
-        let of = |settings: &Changes| match self.values(settings, last..=last) {
-            values if values.len() < 2 => self.values(settings, 0..=last),
-            values => values,
-        };
-        let plain = of(&Changes::new());
-        let is_better = !best.is_empty() && is_apart(&of(&best), &plain);
-        let taken = match is_better || plain.is_empty() {
-            true => best,
-            false => Changes::new(),
-        };
-        Ok(Search {
-            cell,
-            goal: self.goal,
-            taken,
-            is_better,
-            untried: self.untried,
-            took_ms: took.as_millis() as u64,
-            trials: self.trials,
-        })
-    }
-
-    /// The combinations of the next round, those that were not tried yet; in the last round the
-    /// finalists in turn.
-    fn fill(&mut self) {
-        let Some(settings) = ROUNDS.get(self.round) else {
-            let mut finalists = self.kept.clone();
-            finalists.retain(|one| !one.is_empty());
-            finalists.push(Changes::new());
-            let all = std::iter::repeat_n(finalists, REPEATS);
-            self.queue = all.flatten().collect();
-            return;
-        };
-        if self.kept.is_empty() {
-            self.kept.push(Changes::new());
-        }
-        let mut queue: Vec<Changes> = vec![Changes::new()];
-        for setting in *settings {
-            let levels = levels(&self.conditions, setting);
-            for one in &self.kept {
-                for level in &levels {
-                    let changed = changed(one, setting, level);
-                    match *setting {
-                        "receive_mode" => queue.extend(rarely_called(changed)),
-                        _ => queue.push(changed),
-                    }
+        let mut kept = vec![Changes::new()];
+        for (round, settings) in (0..).zip(ROUNDS) {
+            for one in searched.combinations(round, settings, &kept) {
+                if searched.spent + searched.slowest + FINAL > BUDGET {
+                    searched.untried.push(options(&one));
+                    continue;
+                }
+                let Some(conditions) = self.with(&one, self.short()) else {
+                    continue;
+                };
+                match make(&conditions)? {
+                    Some(outcome) => searched.take(round, one, outcome),
+                    None => return Ok(None),
                 }
             }
+            kept = searched.two_best(round);
         }
-        if self.round == 0 {
-            queue.push(
-                TOGETHER
-                    .map(|(name, level)| (name.to_owned(), level.to_owned()))
-                    .into(),
-            );
-        }
-        for one in queue {
-            let is_new = !self.queue.contains(&one)
-                && !self.trials.iter().any(|trial| trial.settings == one);
-            let keeps = one.keys().all(|name| !(self.is_kept)(name));
-            if is_new && keeps && self.with(&one, SHORT_MS).is_some() {
-                self.queue.push_back(one);
+        kept.retain(|one| !one.is_empty());
+        kept.push(Changes::new());
+        let [warmup, window] = LONG_MS.map(|ms| Duration::from_millis(ms.into()));
+        let long = searched.slowest + warmup + window;
+        let in_turn = (0..REPEATS).flat_map(|time| kept.iter().map(move |one| (time, one)));
+        for (time, one) in in_turn {
+            let conditions = self.with(one, LONG_MS);
+            let Some(conditions) =
+                conditions.filter(|_| time == 0 || searched.spent + long <= BUDGET)
+            else {
+                break;
+            };
+            match make(&conditions)? {
+                Some(outcome) => searched.take(LAST, one.clone(), outcome),
+                None => return Ok(None),
             }
         }
-    }
-
-    /// Drops what is left of a round.
-    fn leave(&mut self) {
-        let left = std::mem::take(&mut self.queue);
-        self.untried.extend(left.iter().map(options));
+        Ok(Some(searched.found(cell)))
     }
 
     /// Warm-up and window of a trial of a round, in milliseconds.
@@ -265,27 +152,117 @@ impl<'a> ModeSearch<'a> {
     fn with(&self, settings: &Changes, [warmup_ms, duration_ms]: [u32; 2]) -> Option<Conditions> {
         let mut conditions = Conditions {
             duration_ms,
+            mode_auto: false,
+            search_for: Goal::Rate,
+            idle_baseline_ms: Some(0),
+            stop_bytes: None,
+            stop_messages: None,
+            latency: false,
             ..self.conditions.clone()
         };
         apply(settings, &mut conditions).ok()?;
-        let of_warmup = |warmup_ms| Conditions {
+        let lengths = [warmup_ms, 0].map(|warmup_ms| Conditions {
             warmup_ms,
             ..conditions.clone()
+        });
+        lengths.into_iter().find(|one| (self.possible)(one))
+    }
+}
+
+impl Searched<'_> {
+    /// Takes what a trial of a round showed.
+    fn take(&mut self, round: u32, settings: Changes, (outcome, took): Outcome) {
+        self.spent += took;
+        if round < LAST {
+            self.slowest = self.slowest.max(took);
+        }
+        let lengths = if round < LAST {
+            self.of.short()
+        } else {
+            LONG_MS
         };
-        let lengths = [warmup_ms, 0].map(of_warmup);
-        lengths.into_iter().find(|one| (self.possible)(one).is_ok())
+        self.trials.push(Trial {
+            round,
+            settings,
+            window_ms: lengths[1],
+            measured: outcome.as_ref().ok().copied(),
+            refused: outcome.err().map(|why| why.0),
+        });
     }
 
-    /// The trials of the last round with a result.
-    fn finals(&self) -> impl Iterator<Item = &Trial> {
-        let last = ROUNDS.len() as u32;
-        self.trials.iter().filter(move |trial| trial.round == last)
+    /// What the trials decide.
+    fn found(self, cell: usize) -> Search {
+        let order = self.best(|trial| trial.round == LAST);
+        let changed: Vec<Changes> = order
+            .iter()
+            .filter(|one| !one.is_empty())
+            .cloned()
+            .collect();
+        // Without a result, because the time was too short, calls stay plain.
+        let best = match order.first() {
+            Some(first) if !first.is_empty() => self.frugal(&changed, &order, LAST..=LAST),
+            first => first.cloned(),
+        };
+        let best = best.unwrap_or_default();
+        // What had one trial in the last round is judged by its trials of all rounds.
+        let of = |settings: &Changes| match self.values(settings, LAST..=LAST) {
+            values if values.len() < 2 => self.values(settings, 0..=LAST),
+            values => values,
+        };
+        let plain = of(&Changes::new());
+        let is_better = !best.is_empty() && is_apart(&of(&best), &plain);
+        Search {
+            cell,
+            goal: self.of.goal,
+            taken: match is_better || plain.is_empty() {
+                true => best,
+                false => Changes::new(),
+            },
+            is_better,
+            untried: self.untried,
+            took_ms: self.spent.as_millis() as u64,
+            trials: self.trials,
+        }
+    }
+
+    /// The combinations of a round, those that were not tried yet.
+    fn combinations(&self, round: u32, settings: &[&str], kept: &[Changes]) -> Vec<Changes> {
+        let mut all: Vec<Changes> = vec![Changes::new()];
+        for setting in settings {
+            let levels = levels(self.of.conditions, setting);
+            for one in kept {
+                for level in &levels {
+                    let changed = changed(one, setting, level);
+                    match *setting {
+                        "receive_mode" => all.extend(rarely_called(changed)),
+                        _ => all.push(changed),
+                    }
+                }
+            }
+        }
+        if round == 0 {
+            all.push(
+                TOGETHER
+                    .map(|(name, level)| (name.to_owned(), level.to_owned()))
+                    .into(),
+            );
+        }
+        let mut new: Vec<Changes> = Vec::new();
+        for one in all {
+            let is_new =
+                !new.contains(&one) && !self.trials.iter().any(|trial| trial.settings == one);
+            let keeps = one.keys().all(|name| !(self.of.is_kept)(name));
+            if is_new && keeps && self.of.with(&one, SHORT_MS).is_some() {
+                new.push(one);
+            }
+        }
+        new
     }
 
     /// What the trials of these rounds with these settings showed, the better the larger.
     fn values(&self, settings: &Changes, rounds: RangeInclusive<u32>) -> Vec<f64> {
         let of = self.trials_of(settings, rounds);
-        of.filter_map(|trial| value(self.goal, trial)).collect()
+        of.filter_map(|trial| value(self.of.goal, trial)).collect()
     }
 
     /// The trials of these rounds with these settings.
@@ -301,15 +278,15 @@ impl<'a> ModeSearch<'a> {
 
     /// The best combination, and of the others the cheapest that is about as fast, or else the next best
     /// one; after the send modes plain calls, where a rate is looked for.
-    fn two_best(&self) -> Vec<Changes> {
+    fn two_best(&self, round: u32) -> Vec<Changes> {
         let order = self.best(|_| true);
         let Some((first, others)) = order.split_first() else {
-            return Vec::new();
+            return vec![Changes::new()];
         };
         let plain = order.iter().skip(1).find(|one| one.is_empty());
-        let second = match plain.filter(|_| self.round == 0 && self.goal == Goal::Rate) {
+        let second = match plain.filter(|_| round == 0 && self.of.goal == Goal::Rate) {
             Some(plain) => Some(plain.clone()),
-            None => self.frugal(others, &order, 0..=self.round as u32),
+            None => self.frugal(others, &order, 0..=round),
         };
         std::iter::once(first.clone()).chain(second).collect()
     }
@@ -326,11 +303,11 @@ impl<'a> ModeSearch<'a> {
         let rate = |one: &Changes| middle(self.values(one, rounds.clone()));
         let cost = |one: &Changes| {
             let trials = self.trials_of(one, rounds.clone());
-            middle(trials.filter_map(|trial| trial.measured?.cpu_us_per_kib))
+            middle(trials.filter_map(|trial| trial.measured?.cost_us))
         };
         let fastest = order.first().and_then(rate)?;
         let as_fast = among.iter().filter(|one| {
-            self.goal == Goal::Rate
+            self.of.goal == Goal::Rate
                 && rate(one).is_some_and(|rate| rate * (1.0 + AS_FAST) >= fastest)
         });
         let costs = as_fast.filter_map(|one| Some((one, cost(one)?)));
@@ -343,7 +320,7 @@ impl<'a> ModeSearch<'a> {
         let mut found: Vec<(Changes, Vec<f64>)> = Vec::new();
         let trials = || self.trials.iter().filter(|trial| is_of(trial));
         for trial in trials() {
-            let Some(value) = value(self.goal, trial) else {
+            let Some(value) = value(self.of.goal, trial) else {
                 continue;
             };
             match found.iter_mut().find(|(known, _)| *known == trial.settings) {
@@ -363,14 +340,10 @@ impl<'a> ModeSearch<'a> {
 /// Sets these settings.
 ///
 /// # Errors
-/// As [`set_text`]; or where there is no such setting.
+/// As [`change`].
 pub fn apply(settings: &Changes, conditions: &mut Conditions) -> Result<(), Invalid> {
-    for (name, value) in settings {
-        let setting =
-            setting(name).ok_or_else(|| Invalid(format!("there is no setting `{name}`")))?;
-        set_text(setting, conditions, value)?;
-    }
-    Ok(())
+    let mut settings = settings.iter();
+    settings.try_for_each(|(name, value)| change(conditions, name, value))
 }
 
 /// These settings as options of `bitcost test`; `plain calls` where there are none.
@@ -477,8 +450,8 @@ fn levels(conditions: &Conditions, name: &str) -> Vec<Option<String>> {
 fn value(goal: Goal, trial: &Trial) -> Option<f64> {
     let measured = trial.measured?;
     match goal {
-        Goal::Rate => Some(measured.throughput_mbps),
-        Goal::Cost => Some(1.0 / measured.cpu_us_per_kib?.max(f64::MIN_POSITIVE)),
+        Goal::Rate => Some(measured.rate),
+        Goal::Cost => Some(1.0 / measured.cost_us?.max(f64::MIN_POSITIVE)),
     }
 }
 
@@ -522,10 +495,10 @@ mod tests {
     }
 
     /// A trial with this rate and this CPU time.
-    fn measured(throughput_mbps: f64, us_per_kib: f64) -> Measured {
+    fn measured(rate: f64, us_per_kib: f64) -> Measured {
         Measured {
-            throughput_mbps,
-            cpu_us_per_kib: Some(us_per_kib),
+            rate,
+            cost_us: Some(us_per_kib),
         }
     }
 
@@ -536,15 +509,14 @@ mod tests {
         trial: Duration,
         result: &dyn Fn(&Conditions) -> Result<Measured, Unavailable>,
     ) -> Search {
-        let possible = |conditions: &Conditions| conditions.check_modes(1500);
-        let mut search = ModeSearch::new(conditions, is_kept, &possible);
-        let mut elapsed = Duration::ZERO;
-        while let Some(next) = search.next(elapsed) {
-            let outcome = result(&next);
-            elapsed += trial;
-            search.take(outcome, trial);
-        }
-        search.found(0, elapsed).expect("a result")
+        let search = ModeSearch {
+            conditions,
+            goal: conditions.search_for,
+            is_kept,
+            possible: &|conditions| conditions.check_modes(1500).is_ok(),
+        };
+        let found = search.search(0, |next| Ok::<_, ()>(Some((result(next), trial))));
+        found.expect("trials").expect("a result")
     }
 
     #[test]
@@ -579,12 +551,12 @@ mod tests {
             ..Conditions::default()
         };
         let found = play_of(&conditions, &|_| false, SHORT, &|c| {
-            let throughput_mbps = match (c.send_mode, c.receive_mode) {
+            let rate = match (c.send_mode, c.receive_mode) {
                 (Mode::Gso, Mode::Gro) => 400.0,
                 (Mode::Plain, _) => 100.0,
                 _ => 50.0,
             };
-            Ok(measured(throughput_mbps, 1.0))
+            Ok(measured(rate, 1.0))
         });
         assert_eq!(options(&found.taken), "--receive-mode gro --send-mode gso");
     }
@@ -597,15 +569,12 @@ mod tests {
         };
         let found = play_of(&conditions, &|_| false, SHORT, &|c| {
             let is_spinning = c.waiting == bitcost_model::conditions::Waiting::Spin;
-            let throughput_mbps = match (c.send_mode, is_spinning) {
+            let rate = match (c.send_mode, is_spinning) {
                 (Mode::Writev, true) => 205.0,
                 (Mode::Writev, false) => 200.0,
                 _ => 100.0,
             };
-            Ok(measured(
-                throughput_mbps,
-                if is_spinning { 2.0 } else { 1.0 },
-            ))
+            Ok(measured(rate, if is_spinning { 2.0 } else { 1.0 }))
         });
         assert_eq!(options(&found.taken), "--send-mode writev");
         assert!(found.is_better);
@@ -615,21 +584,17 @@ mod tests {
     fn receive_mode_that_is_cheap_only_with_few_calls_is_found() {
         let conditions = Conditions {
             message_size_bytes: 131_072,
+            search_for: Goal::Cost,
             ..Conditions::default()
         };
-        let possible = |conditions: &Conditions| conditions.check_modes(1500);
-        let mut search = ModeSearch::new(&conditions, &|_| false, &possible).of_goal(Goal::Cost);
-        let mut elapsed = Duration::ZERO;
-        while let Some(next) = search.next(elapsed) {
-            let us_per_kib = match (next.receive_mode, next.receiver_delay_us) {
+        let found = play_of(&conditions, &|_| false, SHORT, &|c| {
+            let us_per_kib = match (c.receive_mode, c.receiver_delay_us) {
                 (Mode::Truncate, 1..) => 0.5,
                 (Mode::Truncate, 0) => 1.0,
                 _ => 0.9,
             };
-            elapsed += SHORT;
-            search.take(Ok(measured(100.0, us_per_kib)), SHORT);
-        }
-        let found = search.found(0, elapsed).expect("a result");
+            Ok(measured(100.0, us_per_kib))
+        });
         assert_eq!(
             options(&found.taken),
             "--receive-mode truncate --set receiver_delay_us=50us"

@@ -1,5 +1,5 @@
-//! One run that options describe instead of a study file: it is a study of one cell, or of cells that
-//! vary it, as text that reads back.
+//! One run that options describe instead of a study file: it is a study of one cell, as text that reads
+//! back.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,6 @@ use bitcost_model::study::{LabSpec, UntilInterval};
 use crate::definition::Study;
 use crate::settings::{Kind, Setting, background_to_toml};
 use crate::topology::{Preset, to_toml};
-use crate::varied::Varied;
 
 /// The MTU of a study between named hosts, whose own interfaces are checked when they are
 /// connected, in bytes.
@@ -34,29 +33,16 @@ pub struct Single<'a> {
     pub runs: u32,
     /// The rule until which runs are repeated; absent: exactly `runs`.
     pub until: Option<&'a UntilInterval>,
-    /// What varies the run; absent: the study has one cell.
-    pub varied: Option<&'a Varied>,
-}
-
-fn alone(workload: Workload) -> Varied {
-    let test = workload.info().short_name;
-    Varied {
-        name: format!("test-{test}"),
-        title: format!("bitcost test {test}"),
-        question: "What does a run with these settings cost?",
-        factors: format!("\n[[factor]]\nname = \"test\"\nlevels = [{{ label = \"{test}\" }}]\n"),
-    }
 }
 
 impl Single<'_> {
-    /// The study with one cell, or with those that vary it.
+    /// The study with one cell.
     ///
     /// # Errors
     /// When the settings are not possible together, or not in the lab.
     pub fn study(&self) -> Result<Study, Invalid> {
-        let alone = alone(self.workload);
-        let varied = self.varied.unwrap_or(&alone);
-        let mut study = Study::parse(&format!("{}.toml", varied.name), &self.text(varied))?;
+        let test = self.workload.info().short_name;
+        let mut study = Study::parse(&format!("test-{test}.toml"), &self.text(test))?;
         match self.lab {
             Some(lab) => study.lab = lab.clone(),
             None => study.lab.network = None,
@@ -64,9 +50,10 @@ impl Single<'_> {
         Ok(study)
     }
 
-    fn text(&self, varied: &Varied) -> String {
-        let (title, question) = (&varied.title, varied.question);
-        let mut text = format!("title = \"{title}\"\nquestion = \"{question}\"\n");
+    fn text(&self, test: &str) -> String {
+        let mut text = format!(
+            "title = \"bitcost test {test}\"\nquestion = \"What does a run with these settings cost?\"\n"
+        );
         text += &self.lab_text();
         let _ = write!(
             text,
@@ -85,7 +72,11 @@ impl Single<'_> {
         if self.workload.is_transactional() {
             text += TRANSACTIONS_TABLE;
         }
-        text + &varied.factors
+        let _ = write!(
+            text,
+            "\n[[factor]]\nname = \"test\"\nlevels = [{{ label = \"{test}\" }}]\n"
+        );
+        text
     }
 
     fn lab_text(&self) -> String {
@@ -158,7 +149,6 @@ mod tests {
             lab,
             runs: 1,
             until: None,
-            varied: None,
         }
     }
 

@@ -140,21 +140,22 @@ pub fn measure(
 
 /// What `--mode auto` takes here.
 fn search(session: &mut Session, conditions: &Conditions, mtu_bytes: u32) -> Result<Changes> {
-    let possible = |conditions: &Conditions| Ok(conditions.check(mtu_bytes)?);
-    let search = ModeSearch::new(conditions, &|_| false, &possible);
-    let mut search = search.of_goal(conditions.search_for);
-    let began = Instant::now();
-    while let Some(trial) = search.next(began.elapsed()) {
+    let search = ModeSearch {
+        conditions,
+        goal: conditions.search_for,
+        is_kept: &|_| false,
+        possible: &|conditions| conditions.check(mtu_bytes).is_ok(),
+    };
+    let found = search.search(0, |trial| {
         let start = Instant::now();
         let ends = once(session, trial.clone())?;
         let outcome = ends.and_then(|[sender, receiver]| {
             let facts = PlaceFacts::new(true, &[]);
-            measured(facts, [&*sender, &*receiver], &trial)
+            measured(facts, [&*sender, &*receiver], trial)
         });
-        search.take(outcome, start.elapsed());
-    }
-    let found = search.found(0, began.elapsed());
-    Ok(found?.taken)
+        Ok::<_, anyhow::Error>(Some((outcome, start.elapsed())))
+    })?;
+    Ok(found.map(|found| found.taken).unwrap_or_default())
 }
 
 fn figure(case: &Case, [sender, receiver]: &[Box<EndpointRecord>; 2]) -> Figure {

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::explain::others::Others;
 use crate::explain::rivals::Rival;
 use crate::explain::signals::Signals;
@@ -79,7 +81,8 @@ bitcost_model::words! {
 pub const ON_THE_PATH: &str = "on the path";
 
 /// The one limit that, if it were relaxed, would let the flow go faster, and its place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "Placed", into = "Placed")]
 pub struct Limiter {
     row: &'static LimiterRow,
     place: String,
@@ -139,6 +142,22 @@ impl Limiter {
 
     fn key(&self) -> (&'static str, &str) {
         (self.row.name, &self.place)
+    }
+}
+
+/// A limiter in a log.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Placed {
+    pub limiter: String,
+    pub place: String,
+}
+
+impl From<Limiter> for Placed {
+    fn from(limiter: Limiter) -> Placed {
+        Placed {
+            limiter: limiter.name().to_owned(),
+            place: limiter.place,
+        }
     }
 }
 

@@ -46,11 +46,11 @@ pub use limiter::{
     Verdict,
 };
 pub use limiters::{LIMITERS, PATH_LOSS, quota_of};
-pub(crate) use limiters::{RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN};
+pub(crate) use limiters::{RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN, limiter};
 pub use load::Load;
 pub use of_execution::explanation;
 pub use others::{OTHERS_PCT, Others};
-pub use proof::{Decision, Outcome, Proof, Tried, Untried};
+pub use proof::{Decision, NotTried, Outcome, Proof, Tried};
 pub use regime::{Regime, regimes};
 pub use regimes::{Group, Regimes};
 pub use rivals::{Rival, Rivals};

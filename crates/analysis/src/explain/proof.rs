@@ -1,16 +1,16 @@
 //! What experiments say of a verdict: what happened to the throughput when a little of one resource
-//! after the other was taken away.
+//! after the other was taken away. The log has it as it was decided.
 
 use std::time::Duration;
 
 use bitcost_stats::Interval;
+use serde::{Deserialize, Serialize};
 
 use crate::explain::limiter::Limiter;
-use serde::Serialize;
 
 bitcost_model::words! {
-    /// What a perturbation shows of its resource.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    /// What a change shows of its resource.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Decision {
         /// The throughput follows it.
         Limits = "limits",
@@ -21,11 +21,10 @@ bitcost_model::words! {
     }
 }
 
-/// A perturbation that was tried.
-#[derive(Clone, Debug, PartialEq)]
+/// A change that was tried.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// What was changed, in words: `20 % less CPU time for the receiver`.
     pub changed: String,
     /// Throughput with it ÷ throughput without it.
@@ -33,7 +32,6 @@ pub struct Tried {
     /// Relative change of throughput ÷ relative change of the resource; absent where the resource
     /// has no size, as wake-ups.
     pub elasticity: Option<Interval>,
-    /// What that shows.
     pub decision: Decision,
     /// Blocks in which both were measured.
     pub blocks: usize,
@@ -41,20 +39,29 @@ pub struct Tried {
     pub more: Option<Duration>,
 }
 
-/// A resource that was not tried.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Untried {
-    /// The name of its perturbation.
-    #[serde(rename = "perturbation")]
-    pub name: &'static str,
-    /// The resource, in words.
-    pub resource: &'static str,
-    /// The reason.
+/// A change that was not tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotTried {
+    /// The change, or the resource that it is of.
+    pub label: String,
     pub reason: String,
+    /// The command that makes it, as root.
+    pub command: Option<String>,
 }
 
-/// What all perturbations together show of the verdict.
-#[derive(Clone, Debug, PartialEq)]
+impl NotTried {
+    /// A change that no command makes.
+    pub fn new(label: impl Into<String>, reason: impl Into<String>) -> NotTried {
+        NotTried {
+            label: label.into(),
+            reason: reason.into(),
+            command: None,
+        }
+    }
+}
+
+/// What all changes together show of the verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
     /// The throughput follows the resource of the limiter that was named.
     Proved,
@@ -63,8 +70,8 @@ pub enum Outcome {
     /// No limiter was named, and the throughput follows the resource of this one.
     Found(Limiter),
     /// No limiter was named, and the throughput follows the resource of this one most, by an interval that does not tell
-    /// whether it limits; with the name of its perturbation.
-    Likely(Limiter, &'static str),
+    /// whether it limits; with the name of its change.
+    Likely(Limiter, String),
     /// Nothing is proved, for this reason.
     Undecided(String),
 }
@@ -83,23 +90,29 @@ impl Outcome {
 }
 
 /// The experiments on a verdict.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
     /// The limiter that the counters named; absent where they named none.
     pub named: Option<Limiter>,
     /// Whether the unchanged runs are a base for it.
     pub is_sound: bool,
-    /// What they show together.
     pub outcome: Outcome,
-    /// Every perturbation with runs: those that limit first.
+    /// What raised the throughput most, where packets were not full.
+    pub remedy: Option<String>,
+    /// Every change with runs: those that limit first.
     pub tried: Vec<Tried>,
-    /// The resources that were not tried.
-    pub untried: Vec<Untried>,
+    pub untried: Vec<NotTried>,
     /// The blocks that were made.
     pub blocks: u32,
 }
 
 impl Proof {
+    /// Whether a change has this decision.
+    pub fn has(&self, name: &str, decision: Decision) -> bool {
+        let mut tried = self.tried.iter();
+        tried.any(|one| one.name == name && one.decision == decision)
+    }
+
     /// The limiter that was proved or found.
     pub fn limiter(&self) -> Option<&Limiter> {
         match &self.outcome {

@@ -18,6 +18,7 @@ pub use caveats::caveats_of;
 pub use error::LogError;
 pub use exclude::{nothing_measured, reason as left_out};
 pub use first_run::FirstRun;
+pub(crate) use in_effect::not_in_effect;
 pub use in_effect::settings_not_in_effect;
 pub use place::PlaceFacts;
 pub use reader::{Log, Reader};

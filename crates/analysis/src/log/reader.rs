@@ -12,17 +12,19 @@ use bitcost_model::harmless;
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::{EndpointRecord, Role};
-use bitcost_model::search::Search;
+use bitcost_model::search::{Decision, Search};
 use bitcost_model::study::LabSpec;
 use bitcost_study::Study;
 use bitcost_study::mode_search::apply;
+use serde::Deserialize;
 
 use super::error::LogError;
 use super::first_run::FirstRun;
 use super::place::PlaceFacts;
 use super::reduced::{Imported, Reduced};
 use super::stopped::until_stopped_text;
-use crate::explain::MANY;
+use crate::experiment::Ladder;
+use crate::explain::{MANY, Proof};
 use crate::metrics::RunView;
 use crate::profile::{Place, RunProfile, run_profile};
 
@@ -93,6 +95,10 @@ pub struct Log {
     pub(crate) calibration: Option<Box<Calibration>>,
     /// The searches for fast options.
     pub(crate) searches: Vec<Search>,
+    /// What experiments prove.
+    pub(crate) proof: Option<Proof>,
+    /// What makes the test faster or cheaper, where changes were tried.
+    pub(crate) ladder: Option<Ladder>,
     /// The last outcome of each run, with the place of its event.
     pub(crate) outcomes: BTreeMap<u32, (usize, Outcome)>,
     /// When each run began.
@@ -174,6 +180,8 @@ impl Log {
             constants: Vec::new(),
             calibration: None,
             searches: Vec::new(),
+            proof: None,
+            ladder: None,
             outcomes: BTreeMap::new(),
             began: BTreeMap::new(),
             enough_blocks: None,
@@ -210,7 +218,7 @@ impl Log {
             }
             Event::Constants { machines } => self.constants.clone_from(machines),
             Event::Calibrated { calibration } => self.calibration = Some(calibration.clone()),
-            Event::Searched { search } => self.settle(search, plan.as_mut()),
+            Event::Decided { decision } => self.decided(decision, plan.as_mut()),
             Event::RunEnded {
                 run,
                 sender,
@@ -246,6 +254,7 @@ impl Log {
                 self.enough_blocks = *enough_blocks;
             }
             Event::ExecutionBegan { .. }
+            | Event::Tried { .. }
             | Event::Resumed { .. }
             | Event::Summarized { .. }
             | Event::Progress { .. }
@@ -269,6 +278,23 @@ impl Log {
             self.bitcost_version, self.format
         ));
         Ok(())
+    }
+
+    /// Takes what trials decided; the last decision of a kind counts.
+    fn decided(&mut self, decision: &Decision, plan: Option<&mut Plan>) {
+        let read = match decision {
+            Decision::Mode(search) => return self.settle(search, plan),
+            Decision::Bottleneck(proof) => {
+                Proof::deserialize(proof).map(|proof| self.proof = Some(proof))
+            }
+            Decision::Changes(ladder) => {
+                Ladder::deserialize(ladder).map(|ladder| self.ladder = Some(ladder))
+            }
+        };
+        if let Err(why) = read {
+            let caveat = format!("what experiments decided cannot be read: {why}");
+            self.caveats.push(caveat);
+        }
     }
 
     /// Gives a cell the options that its search took.

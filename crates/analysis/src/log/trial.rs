@@ -27,8 +27,8 @@ pub fn measured(
         .ok_or_else(|| Unavailable("nothing was received in its window".to_owned()))?;
     let kib_per_second = throughput_mbps * 1e6 / 8.0 / 1024.0;
     Ok(Measured {
-        throughput_mbps,
-        cpu_us_per_kib: cpus_in_use(&view).map(|cpus| cpus * 1e6 / kib_per_second),
+        rate: throughput_mbps,
+        cost_us: cpus_in_use(&view).map(|cpus| cpus * 1e6 / kib_per_second),
     })
 }
 

@@ -1,25 +1,36 @@
 //! Experiments on a verdict, with runs whose bottleneck is known because they are made up.
 
+use bitcost_analysis::experiment::{
+    Base, Change, Round, Run, judge, needs_screening, standing_out, tightening,
+};
 use bitcost_analysis::explain::{Confidence, Decision, Outcome, Proof, Tried};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::prove::{Chosen, FACTOR, Ordinary, UNCHANGED, apply, choose, judge};
+use bitcost_analysis::log::PlaceFacts;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::event::{Event, FORMAT};
-use bitcost_model::plan::Lengths;
+use bitcost_model::plan::{Lengths, Plan, PlannedRun};
 use bitcost_model::study::Cell;
-use bitcost_study::settings::SETTINGS;
-use bitcost_study::{Single, Varied};
+use bitcost_study::Single;
+use bitcost_study::settings::{SETTINGS, change};
 
 use crate::executions::{Pace, events_of};
 
 const BYTES: u64 = 1000;
 
-/// An execution of UDP messages in these variants.
-fn execution(
-    varied: Option<&Varied>,
-    blocks: u32,
-    ns: impl Fn(u32, &Conditions) -> f64,
-) -> Findings {
+/// The events of a plan whose messages take this long.
+fn events(plan: &Plan, ns: impl Fn(u32, &Conditions) -> f64) -> Vec<Event> {
+    events_of(plan, |run: u32, cell: &Cell| {
+        let noise = 1.0 + 0.004 * f64::from(run * 7 % 5);
+        Pace {
+            bytes: (1e8 / (ns(run, &cell.conditions) * noise)) as u64 * BYTES,
+            run_ns: 99_000_000,
+            busy_ticks: 10,
+        }
+    })
+}
+
+/// A test of UDP messages.
+fn test(ns: impl Fn(u32, &Conditions) -> f64) -> Findings {
     let setting = |name: &str, value: &str| {
         let found = SETTINGS.iter().find(|setting| setting.name == name);
         (found.expect("a setting"), value.to_owned())
@@ -32,21 +43,12 @@ fn execution(
         workload: Workload::UdpStream,
         settings: &settings,
         lab: None,
-        runs: blocks,
+        runs: 1,
         until: None,
-        varied,
     };
     let study = single.study().expect("a study");
     let plan = study.plan(1, Lengths::default());
-    let pace = |run: u32, cell: &Cell| {
-        let noise = 1.0 + 0.004 * f64::from(run * 7 % 5);
-        Pace {
-            bytes: (1e8 / (ns(run, &cell.conditions) * noise)) as u64 * BYTES,
-            run_ns: 99_000_000,
-            busy_ticks: 10,
-        }
-    };
-    let mut events = vec![Event::ExecutionBegan {
+    let mut all = vec![Event::ExecutionBegan {
         format: FORMAT,
         bitcost_version: "0".to_owned(),
         at: "2026-11-25T12:00:00+00:00".to_owned(),
@@ -55,43 +57,72 @@ fn execution(
         study_text: study.text.clone(),
         lab_text: None,
     }];
-    events.extend(events_of(&plan, pace));
-    Findings::of_events("test".to_owned(), events).expect("findings")
+    all.extend(events(&plan, ns));
+    Findings::of_events("test".to_owned(), all).expect("findings")
 }
 
-/// A study of these perturbations, in this number of blocks.
-fn experiments(chosen: &Chosen, blocks: u32, ns: impl Fn(u32, &Conditions) -> f64) -> Findings {
-    let settings = |name: &str| SETTINGS.iter().find(|setting| setting.name == name);
-    let levels = chosen.tried.iter().map(|(row, set)| {
-        let set = set.iter();
-        let set = set.map(|(name, value)| (settings(name).expect("a setting"), value.clone()));
-        (row.name.to_owned(), set.collect())
+/// A round of these changes, in this number of blocks.
+fn round(
+    base: &Base,
+    changes: Vec<Change>,
+    blocks: u32,
+    ns: impl Fn(u32, &Conditions) -> f64,
+) -> Round {
+    let changed = |change_: Option<&Change>| {
+        let mut conditions = base.short(blocks == 1);
+        for (name, value) in change_.into_iter().flat_map(|one| &one.how.settings) {
+            change(&mut conditions, name, value).expect("possible");
+        }
+        conditions
+    };
+    let all = std::iter::once(None).chain(changes.iter().map(Some));
+    let conditions: Vec<Conditions> = all.map(changed).collect();
+    let count = conditions.len() as u32;
+    let planned = (0..blocks * count).map(|index| PlannedRun {
+        index,
+        block: index / count,
+        cell: (index % count) as usize,
     });
-    let levels: Vec<_> = levels.collect();
-    let varied = Varied::one_factor(
-        Workload::UdpStream,
-        ("prove", "Which?"),
-        (FACTOR, UNCHANGED),
-        &levels,
-    );
-    execution(Some(&varied), blocks, ns)
-}
-
-/// The proof that is among the findings.
-fn proof_of(findings: &Findings) -> Proof {
-    let proof = findings.explanation.cells[0].proof.clone();
-    proof.expect("a proof")
+    let cell = |conditions: &Conditions| Cell {
+        levels: Vec::new(),
+        conditions: conditions.clone(),
+    };
+    let plan = Plan {
+        blocks,
+        cells: conditions.iter().map(cell).collect(),
+        runs: planned.collect(),
+        ..Plan::of_one(Conditions::default())
+    };
+    let mut round = Round::new(changes, conditions);
+    for event in events(&plan, ns) {
+        if let Event::RunEnded {
+            run,
+            sender,
+            receiver,
+            ..
+        } = event
+        {
+            let place = (run % count) as usize;
+            let ends = [&*sender, &*receiver];
+            let made = Run::of(PlaceFacts::new(false, &[]), ends, &round.conditions[place]);
+            round.runs[place].push(made);
+        }
+    }
+    round
 }
 
 /// What experiments show of a test whose messages take this long.
 fn proof(ns: impl Fn(u32, &Conditions) -> f64) -> (Findings, Proof) {
-    let mut findings = execution(None, 1, &ns);
-    let ordinary = Ordinary::of(&findings).expect("a test");
-    let chosen = choose(&ordinary, &[], &|_| Ok(()));
-    assert!(!chosen.needs_screening(&ordinary));
-    let stage = experiments(&chosen, 8, &ns);
-    apply(&mut findings, &[stage], Some(chosen.untried));
-    let proof = proof_of(&findings);
+    let mut findings = test(&ns);
+    let base = Base::of(&findings).expect("a test");
+    let offers = tightening(&base, &[], &|_| Ok(()));
+    assert!(!needs_screening(&base, &offers.changes));
+    let round = round(&base, offers.changes, 8, &ns);
+    let proof = judge(&base, &offers.untried, &[&round], false);
+    findings.prove(proof.clone());
+    let logged = serde_json::to_value(&proof).expect("JSON");
+    let read: Proof = serde_json::from_value(logged).expect("a proof");
+    assert_eq!(read, proof, "the log has it whole");
     (findings, proof)
 }
 
@@ -100,25 +131,27 @@ fn proof(ns: impl Fn(u32, &Conditions) -> f64) -> (Findings, Proof) {
 fn proof_without_suspect(
     screened: impl Fn(u32, &Conditions) -> f64,
     decided: impl Fn(u32, &Conditions) -> f64,
-) -> (Proof, [Vec<&'static str>; 2]) {
-    let findings = execution(None, 1, &decided);
-    let mut ordinary = Ordinary::of(&findings).expect("a test");
-    (ordinary.named, ordinary.next) = (None, Vec::new());
-    let chosen = choose(&ordinary, &[], &|_| Ok(()));
-    assert!(chosen.needs_screening(&ordinary));
-    assert_ne!(ordinary.short_runs(true), ordinary.short_runs(false));
-    let names = |chosen: &Chosen| -> Vec<_> { chosen.tried.iter().map(|one| one.0.name).collect() };
-    let all = names(&chosen);
-    let mut stages = vec![experiments(&chosen, 1, screened)];
-    let first = judge(&ordinary, &[], &[&stages[0]], false);
+) -> (Proof, [Vec<String>; 2]) {
+    let findings = test(&decided);
+    let mut base = Base::of(&findings).expect("a test");
+    (base.named, base.next) = (None, Vec::new());
+    let changes = tightening(&base, &[], &|_| Ok(())).changes;
+    assert!(needs_screening(&base, &changes));
+    assert_ne!(base.short(true), base.short(false));
+    let names = |changes: &[Change]| -> Vec<String> {
+        changes.iter().map(|one| one.name().to_owned()).collect()
+    };
+    let all = names(&changes);
+    let screening = round(&base, changes.clone(), 1, screened);
+    let first = judge(&base, &[], &[&screening], false);
     assert!(first.tried.iter().all(|one| one.decision == Decision::Open));
     assert!(matches!(first.outcome, Outcome::Undecided(_)), "{first:?}");
-    let left = chosen.standing_out(&first.tried);
-    stages.push(experiments(&left, 8, decided));
-    let stages: Vec<&Findings> = stages.iter().collect();
-    let proof = judge(&ordinary, &[], &stages, false);
+    let left = standing_out(changes, &first.tried);
+    let left_names = names(&left);
+    let deciding = round(&base, left, 8, decided);
+    let proof = judge(&base, &[], &[&screening, &deciding], false);
     assert_eq!(proof.blocks, 9);
-    (proof, [all, names(&left)])
+    (proof, [all, left_names])
 }
 
 /// A sender that works 1.5 µs on a message and needs 0.5 µs to send it.
@@ -137,7 +170,7 @@ fn a_sender_that_limits_is_proved_with_an_elasticity_of_one() {
     assert_eq!(proof.outcome, Outcome::Proved, "{proof:?}");
     let first = &proof.tried[0];
     assert_eq!(
-        (first.name, first.decision),
+        (&*first.name, first.decision),
         ("sender_cpu", Decision::Limits)
     );
     let elasticity = first.elasticity.expect("an elasticity").value;
@@ -193,7 +226,7 @@ fn without_a_suspect_more_blocks_decide_what_stood_out_in_one() {
     assert_eq!(left, ["receiver_cpu"]);
     assert!(matches!(&proof.outcome, Outcome::Found(found) if found.name() == "receiver_cpu"));
     for one in &proof.tried {
-        let (decision, blocks) = match one.name {
+        let (decision, blocks) = match &*one.name {
             "receiver_cpu" => (Decision::Limits, 8),
             _ => (Decision::Open, 1),
         };
@@ -251,7 +284,7 @@ fn what_throughput_follows_without_a_decision_is_likely() {
     };
     let (proof, _) = proof_without_suspect(receiver_limits, in_part);
     assert!(
-        matches!(&proof.outcome, Outcome::Likely(likely, "receiver_cpu") if likely.name() == "receiver_cpu"),
+        matches!(&proof.outcome, Outcome::Likely(likely, name) if likely.name() == *name && name == "receiver_cpu"),
         "{proof:?}"
     );
 }

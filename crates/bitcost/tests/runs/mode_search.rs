@@ -2,6 +2,7 @@
 //! is kept.
 
 use bitcost_model::event::Event;
+use bitcost_model::search::Decision;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -50,8 +51,7 @@ fn a_test_takes_what_its_search_found() {
             "it was given: {trial}"
         );
         assert!(
-            trial.get("refused").is_some()
-                || trial["measured"]["throughput_mbps"].as_f64() > Some(0.0),
+            trial.get("refused").is_some() || trial["measured"]["rate"].as_f64() > Some(0.0),
             "{trial}"
         );
         modes.extend(trial["settings"]["receive_mode"].as_str());
@@ -106,7 +106,10 @@ fn resumed_execution_keeps_what_its_search_took() {
     bench.resume();
     let events = bench.log().events;
     let found = events.iter().filter_map(|event| match event {
-        Event::Searched { search } => Some(search),
+        Event::Decided { decision } => match &**decision {
+            Decision::Mode(search) => Some(search),
+            _ => None,
+        },
         _ => None,
     });
     let found: Vec<_> = found.collect();

@@ -1,6 +1,6 @@
 //! `bitcost test --prove`: the experiments on a verdict, in the test's own folder.
 
-use bitcost_execute::store::LOG_NAME;
+use bitcost_model::event::Event;
 use serde_json::Value;
 
 use crate::bench::{Bench, split};
@@ -56,7 +56,9 @@ fn experiments_are_read_again_from_the_log() {
     done.assert_code(0);
     let document = done.json();
     let folder = bench.execution();
-    assert!(folder.join("prove").join(LOG_NAME).is_file());
+    let trials = bench.log().events.into_iter();
+    let trials = trials.filter(|event| matches!(event, Event::Tried { .. }));
+    assert!(trials.count() > 1, "every trial is an event of the log");
     let again = bench.bitcost(&["show", folder.to_str().unwrap(), "--json"]);
     again.assert_code(0);
     let proof = &document["bottleneck"]["proof"];
@@ -64,11 +66,6 @@ fn experiments_are_read_again_from_the_log() {
     tried(&document, "sender_cpu");
     let explained = bench.bitcost(&["explain", folder.to_str().unwrap()]);
     explained.assert_prints("experiment: ");
-    // The log of a test without experiments has none.
-    std::fs::remove_dir_all(folder.join("prove")).unwrap();
-    let _ = std::fs::remove_dir_all(folder.join("prove-2"));
-    let without = bench.bitcost(&["show", folder.to_str().unwrap(), "--json"]);
-    assert!(without.json()["bottleneck"]["proof"].is_null());
     bench.assert_nothing_left();
 }
 
@@ -84,20 +81,19 @@ fn packets_that_are_not_full_are_filled() {
     if proof["named"] != "sender_cpu" || document["bottleneck"]["others"].is_object() {
         bitcost_testkit::ignore("this host was too busy for the sender's CPU to be the suspect");
     }
-    let names = |list: &str| {
+    let names = |list: &str, key: &str| {
         let all = proof[list].as_array().expect("a list").iter();
-        all.map(|one| one["perturbation"].as_str().unwrap_or_default())
+        all.map(|one| one[key].as_str().unwrap_or_default().to_owned())
             .collect::<Vec<_>>()
     };
-    let all = [names("tried"), names("not_tried")].concat();
+    let all = [names("tried", "perturbation"), names("not_tried", "label")].concat();
     for name in [
-        "small_receive_buffer",
-        "low_water",
-        "batches",
-        "kernel_thread",
-        "receive_cpu",
+        "receive buffer 48 KiB",
+        "a low-water mark of 32 KiB",
+        "send mode writev",
+        "soft interrupts receive",
     ] {
-        assert!(all.contains(&name), "{name}: {proof:#}");
+        assert!(all.iter().any(|one| one == name), "{name}: {proof:#}");
     }
     bench.assert_nothing_left();
 }

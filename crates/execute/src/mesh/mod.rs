@@ -16,8 +16,9 @@ use crate::error::ExecuteError;
 use crate::logged::Logged;
 use crate::machines::check_same;
 use crate::progress::Progress;
-use crate::recorder::{Executed, Recorder, Target};
+use crate::recorder::{Executed, Recorder};
 use crate::store::{StoreError, Writer};
+use crate::target::Target;
 
 impl Job<'_> {
     /// Makes all runs, in a new log.
@@ -78,6 +79,8 @@ impl Job<'_> {
         done: &BTreeSet<u32>,
         stop: &AtomicBool,
     ) -> Executed {
-        recorder.watched(|sink, _| rounds::make(ground, (self.mesh, self.plan), done, stop, sink))
+        let watched = recorder
+            .watched(|sink, _| rounds::make(ground, (self.mesh, self.plan), done, stop, sink));
+        watched.0
     }
 }

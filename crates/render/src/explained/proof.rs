@@ -53,7 +53,7 @@ pub(super) fn lines(proof: &Proof) -> Vec<String> {
         )
     });
     let untried = proof.untried.iter();
-    let untried = untried.map(|one| format!("not tried: {}: {}", one.resource, one.reason));
+    let untried = untried.map(|one| format!("not tried: {}: {}", one.label, one.reason));
     let all = std::iter::once(outcome(proof)).chain(tried).chain(untried);
     all.map(|line| format!("experiment: {line}")).collect()
 }

@@ -1,8 +1,9 @@
 //! The ladder of what makes a test faster.
 
+use bitcost_analysis::experiment::{Ladder, Rung};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::improve::{Goal, Ladder, Rung};
 use bitcost_analysis::statistics::Interval;
+use bitcost_model::search::Goal;
 
 use super::pictures::{Bars, Picture, Series};
 use super::writer::Html;
@@ -30,7 +31,7 @@ fn steps(ladder: &Ladder) -> Picture {
     let (rate_unit, divisor) = unit(ladder);
     let (what, shown_unit) = match ladder.goal {
         Goal::Rate => ("Rate", rate_unit),
-        Goal::Cost => ("CPU time of both endpoints", ladder.cost_unit),
+        Goal::Cost => ("CPU time of both endpoints", ladder.cost_unit()),
     };
     let value = |rung: &Rung| match ladder.goal {
         Goal::Rate => rate(rung, divisor),

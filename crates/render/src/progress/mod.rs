@@ -13,6 +13,7 @@ use std::time::Duration;
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::{EndpointRecord, Role, Sample};
+use bitcost_model::search::Decision;
 use bitcost_model::units::{counted, show_duration};
 use bitcost_model::{harmless, harmless_page};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -49,7 +50,11 @@ impl View {
     pub fn show(&mut self, event: &Event) {
         match event {
             Event::Planned { plan } => self.begin(plan),
-            Event::Searched { search } => self.line(&search_sentence(search)),
+            Event::Decided { decision } => {
+                if let Decision::Mode(search) = &**decision {
+                    self.line(&search_sentence(search));
+                }
+            }
             Event::RunBegan { run, .. } => self.run_began(*run),
             Event::Progress {
                 role: Role::Receiver,

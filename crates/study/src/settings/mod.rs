@@ -4,8 +4,11 @@ mod background;
 mod setting;
 mod table;
 
+use std::collections::BTreeMap;
+
 use bitcost_model::Invalid;
-use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::{Conditions, Offloads};
+use bitcost_model::host_settings::{OFFLOADS, SettingRequest};
 use bitcost_model::near::near_or_all;
 use bitcost_model::retired::instead_of;
 use toml_edit::Value;
@@ -64,9 +67,52 @@ pub fn set_text(setting: &Setting, conditions: &mut Conditions, text: &str) -> R
     }
 }
 
+/// Sets a setting as a change of a run that has its settings already: what is set at one host alone leaves the other host
+/// as it is.
+///
+/// # Errors
+/// As [`set_text`] and [`named`].
+pub fn change(conditions: &mut Conditions, name: &str, text: &str) -> Result<(), Invalid> {
+    let mut before = conditions.host_settings.clone();
+    let set = match conditions.offloads {
+        Offloads::AsFound => None,
+        Offloads::On => Some("on"),
+        Offloads::Off => Some("off"),
+    };
+    before.extend(set.map(|set| SettingRequest {
+        endpoint: None,
+        setting: OFFLOADS.to_owned(),
+        subject: None,
+        values: BTreeMap::from([("set".to_owned(), set.to_owned())]),
+    }));
+    set_text(named(name)?, conditions, text)?;
+    let own = || {
+        conditions
+            .host_settings
+            .iter()
+            .filter(|new| new.setting == name)
+    };
+    let Some(host) = own().next().and_then(|new| new.endpoint) else {
+        return Ok(());
+    };
+    let is_replaced = |old: &SettingRequest| {
+        old.setting == name
+            && old.endpoint != Some(host)
+            && (old.subject.is_none() || own().any(|new| new.subject == old.subject))
+    };
+    before.retain(is_replaced);
+    let kept = before.into_iter().map(|old| SettingRequest {
+        endpoint: Some(host.other()),
+        ..old
+    });
+    conditions.host_settings.extend(kept);
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use bitcost_model::conditions::Mss;
+    use bitcost_model::record::Role;
 
     use super::*;
 
@@ -81,6 +127,28 @@ mod tests {
         seen.sort();
         seen.dedup();
         assert_eq!(seen.len(), count);
+    }
+
+    #[test]
+    fn change_at_one_host_leaves_the_other_as_it_is() {
+        let mut conditions = Conditions {
+            offloads: Offloads::Off,
+            ..Conditions::default()
+        };
+        let of = |conditions: &Conditions, host: Role| {
+            let own = conditions.host_settings.iter();
+            let own = own.filter(|request| request.endpoint.is_none_or(|asked| asked == host));
+            own.flat_map(|request| request.values.values().cloned())
+                .collect::<Vec<_>>()
+        };
+        change(&mut conditions, "offloads", "receiver: tso on").expect("possible");
+        assert_eq!(conditions.offloads, Offloads::AsFound);
+        assert_eq!(of(&conditions, Role::Sender), ["off"]);
+        assert_eq!(of(&conditions, Role::Receiver), ["on"]);
+        change(&mut conditions, "threaded_napi", "sender: on").expect("possible");
+        change(&mut conditions, "threaded_napi", "receiver: off").expect("possible");
+        assert_eq!(of(&conditions, Role::Sender), ["off", "1"]);
+        assert_eq!(of(&conditions, Role::Receiver), ["on", "0"]);
     }
 
     #[test]

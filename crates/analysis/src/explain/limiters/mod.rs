@@ -23,7 +23,7 @@ mod udp_receive_buffer;
 mod unknown;
 mod wake_ups;
 
-use crate::explain::limiter::{Candidate, LimiterRow, Step};
+use crate::explain::limiter::{Candidate, Limiter, LimiterRow, Placed, Step};
 use crate::explain::signals::Signals;
 
 pub use congestion_loss::ROW as CONGESTION_LOSS;
@@ -59,6 +59,21 @@ pub static LIMITERS: [&LimiterRow; 19] = [
     &latency::ROW,
     &unknown::ROW,
 ];
+
+/// The limiter of this name at a place.
+pub fn limiter(name: &str, place: &str) -> Option<Limiter> {
+    let row = LIMITERS.into_iter().find(|row| row.name == name)?;
+    Some(row.placed(place))
+}
+
+impl TryFrom<Placed> for Limiter {
+    type Error = String;
+
+    fn try_from(placed: Placed) -> Result<Limiter, String> {
+        let found = limiter(&placed.limiter, &placed.place);
+        found.ok_or_else(|| format!("there is no limiter {}", placed.limiter))
+    }
+}
 
 /// Whether a step is asked of a run. What limits a stream's rate says nothing of transactions, and a
 /// thread that polls is on a CPU without working.

@@ -5,9 +5,8 @@ use bitcost_iperf3::client::request;
 use bitcost_model::Invalid;
 use bitcost_model::conditions::{Conditions, Impossible, Workload};
 use bitcost_model::modes::Mode;
-use bitcost_model::search::Search;
 use bitcost_model::study::LabSpec;
-use bitcost_study::settings::{Kind, SETTINGS, Setting, set_text};
+use bitcost_study::settings::{SETTINGS, Setting, set_text};
 use bitcost_study::size_tcp_buffers;
 
 use super::arguments::Arguments;
@@ -87,78 +86,6 @@ impl Typed {
             settings,
             conditions,
         })
-    }
-
-    /// Sets one more setting.
-    pub fn set(&mut self, name: &str, value: &str) {
-        self.settings.extend(setting(name, value));
-    }
-
-    /// Takes what the search of the test took, for the runs that follow it.
-    pub fn take(&mut self, searches: &[Search]) {
-        let is_of_search = |name: &str| ["mode", "search_for"].contains(&name);
-        let taken: Vec<_> = searches.iter().flat_map(|search| &search.taken).collect();
-        if self.conditions.mode_auto {
-            self.settings
-                .retain(|(setting, _)| !is_of_search(setting.name));
-        }
-        for (name, value) in taken {
-            self.set(name, value);
-        }
-        let mut conditions = Conditions::of(self.conditions.workload);
-        for (setting, value) in &self.settings {
-            // Each value was set before.
-            let _ = set_text(setting, &mut conditions, value);
-        }
-        self.conditions = conditions;
-    }
-
-    /// Sets one more setting, and the conditions with it.
-    ///
-    /// # Errors
-    /// Usage, when the value is not possible.
-    pub fn keep(&mut self, name: &str, value: &str) -> Result<(), Failure> {
-        if let Some((setting, value)) = setting(name, value) {
-            set_text(setting, &mut self.conditions, &value)
-                .map_err(|why| refused(setting, &value, &why))?;
-            self.settings.push((setting, value));
-        }
-        Ok(())
-    }
-
-    /// A value of a setting of hosts with what is set at the other host, as `sender: …; receiver: …`; of other
-    /// settings the value alone.
-    pub fn merged(&self, name: &str, value: &str) -> String {
-        let mut set = self.settings.iter().rev();
-        let old = set.find(|(setting, _)| setting.name == name);
-        let (Some((setting, old)), Some((host, _))) = (old, value.split_once(": ")) else {
-            return value.to_owned();
-        };
-        if !matches!(setting.kind, Kind::Host(_)) {
-            return value.to_owned();
-        }
-        let other = if host == "sender" {
-            "receiver"
-        } else {
-            "sender"
-        };
-        let parts = old.split(';').map(str::trim);
-        let kept = parts.filter_map(|part| match part.split_once(": ") {
-            Some((of, _)) => (of == other).then(|| part.to_owned()),
-            None => Some(format!("{other}: {part}")),
-        });
-        kept.chain([value.to_owned()])
-            .collect::<Vec<_>>()
-            .join("; ")
-    }
-
-    /// The settings of short runs: these, and the test's own without those that bound it.
-    pub fn short(&self, short: &[(&'static str, String)]) -> Pairs {
-        let own = self.settings.iter();
-        let kept = own.filter(|(setting, _)| !setting.name.starts_with("stop_"));
-        let short = short.iter();
-        let short = short.filter_map(|(name, value)| setting(name, value));
-        kept.cloned().chain(short).collect()
     }
 }
 

@@ -6,7 +6,6 @@ mod conditions;
 mod described;
 pub mod improve;
 mod progress;
-mod prove;
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -14,6 +13,7 @@ use std::time::Duration;
 use bitcost_analysis::cells::Status;
 use bitcost_analysis::findings::{Findings, LogPlace};
 use bitcost_controller::Ending;
+use bitcost_execute::Experiment;
 
 use crate::failure::Failure;
 use crate::format::Look;
@@ -36,8 +36,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.budget.is_some() && !arguments.prove {
         return Err(Failure::Usage("--budget needs --prove".to_owned()));
     }
+    let budget = arguments.budget.unwrap_or(PROOF_BUDGET);
+    let experiment = arguments.prove.then_some(Experiment::Prove(budget));
+    make(&Test::new(arguments)?, experiment)
+}
+
+/// Makes a test and the experiments that follow it, and prints the result.
+fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
+    let arguments = test.arguments;
     let stop = stop_on_signals()?;
-    let mut test = Test::new(arguments)?;
     arguments.look.check_test(
         test.until.is_some(),
         arguments.no_log,
@@ -52,20 +59,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         say_warnings(&test.destination.warnings(&study, &plan));
     }
     let look = &arguments.look;
-    let mut lines = Lines::new(look.is_for_people(), look.verbose, stop.clone());
-    let executed = test.execute(&study, &stop, &mut lines)?;
+    let is_improved = matches!(experiment, Some(Experiment::Improve(..)));
+    let mut lines = match is_improved {
+        true => Lines::silent(&stop),
+        false => Lines::new(look.is_for_people(), look.verbose, stop.clone()),
+    };
+    if is_improved {
+        output::say("step 0: the test as it is");
+    }
+    let executed = test.execute(&study, experiment, &stop, &mut lines)?;
     let folder = executed.folder;
-    let mut ending = executed
+    let ending = executed
         .ending
         .inspect_err(|_| say_log(folder.as_deref()))?;
-    let mut findings = executed.findings?;
-    test.typed.take(&findings.summary.searches);
-    if ending == Ending::Interrupted && !lines.has_run && lines.printed.is_ok() {
+    let findings = executed.findings?;
+    if ending == Ending::Interrupted && !is_improved && !lines.has_run && lines.printed.is_ok() {
         return Err(stopped(&findings, lines.so_far()));
-    }
-    if arguments.prove && ending == Ending::Complete && has_measured(&findings) {
-        let budget = arguments.budget.unwrap_or(PROOF_BUDGET);
-        ending = test.prove(&mut findings, folder.as_deref(), budget, &stop)?;
     }
     let is_unprinted = lines.printed.is_err();
     let printed = lines.printed.and_then(|()| print(&findings, look));

@@ -10,6 +10,7 @@ use bitcost_execute::Progress;
 use bitcost_model::event::Event;
 use bitcost_model::harmless;
 use bitcost_model::plan::Plan;
+use bitcost_model::search::Decision;
 use bitcost_model::units::counted;
 use bitcost_render::mode_search::search_sentence;
 use bitcost_render::progress::Seconds;
@@ -107,7 +108,11 @@ impl Progress for Lines {
         match event {
             Event::Planned { plan } => self.plan = Some(plan.clone()),
             // The result as text says what a search found.
-            Event::Searched { search } if !self.is_text => output::say(&search_sentence(search)),
+            Event::Decided { decision } if !self.is_text => {
+                if let Decision::Mode(search) = &**decision {
+                    output::say(&search_sentence(search));
+                }
+            }
             // Between named hosts the notes were reported earlier.
             Event::Prepared {
                 lab: Some(_),

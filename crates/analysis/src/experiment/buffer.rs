@@ -6,10 +6,9 @@ use bitcost_model::record::Role;
 use crate::explain::Load;
 
 /// A buffer of a socket.
-pub(crate) struct Buffer {
+pub(super) struct Buffer {
     /// The end that has it.
     pub end: Role,
-    /// It, in words.
     pub label: &'static str,
     /// The setting of its size.
     pub setting: &'static str,
@@ -21,14 +20,12 @@ pub(crate) struct Buffer {
     pub most: &'static str,
     /// Its first size where autotuning allows it, in bytes (kernel doc: networking/ip-sysctl).
     pub start_bytes: f64,
-    /// The size that a run requests.
     pub requested: fn(&Conditions) -> Option<u32>,
     /// Its size as a run requests it, or as it was tuned, in bytes.
     pub has_bytes: fn(&Load) -> Option<f64>,
 }
 
-/// The receive buffer.
-pub(crate) static RECEIVE: Buffer = Buffer {
+pub(super) static RECEIVE: Buffer = Buffer {
     end: Role::Receiver,
     label: "receive buffer",
     setting: "receive_buffer_bytes",
@@ -40,8 +37,7 @@ pub(crate) static RECEIVE: Buffer = Buffer {
     has_bytes: |load| load.receive_buffer_bytes,
 };
 
-/// The send buffer.
-pub(crate) static SEND: Buffer = Buffer {
+pub(super) static SEND: Buffer = Buffer {
     end: Role::Sender,
     label: "send buffer",
     setting: "send_buffer_bytes",

@@ -4,7 +4,8 @@ use bitcost_model::conditions::{ReceiveSize, Waiting};
 use bitcost_model::modes::{MODES, Mode, setting};
 use bitcost_model::record::Role;
 
-use crate::improve::intervention::{Offer, Trial, program};
+use crate::experiment::base::Base;
+use crate::experiment::change::{How, Offer, program};
 
 /// Larger messages, as multiples, up to a size in bytes.
 const LARGER: [u32; 2] = [4, 16];
@@ -16,12 +17,14 @@ const DATAGRAM_HEADERS: u32 = 48;
 /// Size of a receive call that takes many messages, in bytes.
 const RECEIVE_BYTES: u32 = 256 << 10;
 
-pub(super) fn larger_messages(trial: &Trial) -> Vec<Offer> {
-    let conditions = &trial.test.conditions;
+pub(in crate::experiment) fn larger_messages(base: &Base) -> Vec<Offer> {
+    let conditions = &base.conditions;
     let has = conditions.message_size_bytes;
     let most = match conditions.workload.is_datagram() {
         true => {
-            let mtu = trial.host(Role::Sender).device.mtu_bytes;
+            let mtu = base
+                .host(Role::Sender)
+                .map_or(0, |host| host.device.mtu_bytes);
             mtu.saturating_sub(DATAGRAM_HEADERS)
         }
         false => LARGEST_BYTES,
@@ -34,14 +37,18 @@ pub(super) fn larger_messages(trial: &Trial) -> Vec<Offer> {
     let offer = |bytes: u32| {
         let label = format!("messages of {bytes} bytes");
         let keep = format!("{bytes} bytes in a send call");
-        program(label, &[("message_size_bytes", &bytes.to_string())], keep)
+        Ok(program(
+            label,
+            &[("message_size_bytes", &bytes.to_string())],
+            keep,
+        ))
     };
     sizes.into_iter().map(offer).collect()
 }
 
 /// Messages that wait in the sender's socket until a packet is full, or until its queue is short.
-pub(super) fn gather(trial: &Trial) -> Vec<Offer> {
-    let conditions = &trial.test.conditions;
+pub(in crate::experiment) fn gather(base: &Base) -> Vec<Offer> {
+    let conditions = &base.conditions;
     let cork = program(
         "only full segments",
         &[("cork", "true")],
@@ -60,45 +67,52 @@ pub(super) fn gather(trial: &Trial) -> Vec<Offer> {
 }
 
 /// How the sender hands messages to the kernel.
-pub(super) fn send_modes(trial: &Trial) -> Vec<Offer> {
-    modes(trial, Role::Sender, trial.test.conditions.send_mode)
+pub(in crate::experiment) fn send_modes(base: &Base) -> Vec<Offer> {
+    modes(base, Role::Sender, base.conditions.send_mode)
 }
 
 /// How the receiver takes messages from the kernel.
-pub(super) fn receive_modes(trial: &Trial) -> Vec<Offer> {
-    modes(trial, Role::Receiver, trial.test.conditions.receive_mode)
+pub(in crate::experiment) fn receive_modes(base: &Base) -> Vec<Offer> {
+    modes(base, Role::Receiver, base.conditions.receive_mode)
 }
 
-pub(super) fn larger_receive_calls(trial: &Trial) -> Vec<Offer> {
-    let conditions = &trial.test.conditions;
-    let is_possible = conditions.workload.is_byte_stream()
-        && conditions.message_size_bytes < RECEIVE_BYTES
+pub(in crate::experiment) fn larger_receive_calls(base: &Base) -> Vec<Offer> {
+    let conditions = &base.conditions;
+    let is_smaller = conditions.message_size_bytes < RECEIVE_BYTES
         && conditions.receive_size_bytes == ReceiveSize::Message;
     let auto = program(
         "receive calls of 256 KiB with a low-water mark",
         &[("receive_size_bytes", "auto")],
         "recv() of 256 KiB, setsockopt(SO_RCVLOWAT) to what arrives in 1 ms",
     );
-    possible([(auto, true)], is_possible)
+    let mark = program(
+        "a low-water mark of 32 KiB",
+        &[("receive_low_water_bytes", "32K")],
+        "setsockopt(SO_RCVLOWAT, 32768) at the receiver",
+    );
+    let offers = [
+        (auto, is_smaller),
+        (mark.filling(), conditions.receive_low_water_bytes.is_none()),
+    ];
+    possible(offers, conditions.workload.is_byte_stream())
 }
 
-pub(super) fn more_flows(trial: &Trial) -> Vec<Offer> {
+pub(in crate::experiment) fn more_flows(base: &Base) -> Vec<Offer> {
     let offer = |times: u32| {
-        let count = trial
-            .test
-            .conditions
-            .flows
-            .saturating_mul(times)
-            .to_string();
+        let count = base.conditions.flows.saturating_mul(times).to_string();
         let keep = format!("{count} connections at the same time");
-        program(format!("{count} flows"), &[("flows", &count)], keep)
+        Ok(program(
+            format!("{count} flows"),
+            &[("flows", &count)],
+            keep,
+        ))
     };
     [2, 4].map(offer).into()
 }
 
 /// Polling instead of wake-ups.
-pub(super) fn polling(trial: &Trial) -> Vec<Offer> {
-    let conditions = &trial.test.conditions;
+pub(in crate::experiment) fn polling(base: &Base) -> Vec<Offer> {
+    let conditions = &base.conditions;
     let spin = program(
         "receivers poll",
         &[("waiting", "spin")],
@@ -117,16 +131,16 @@ pub(super) fn polling(trial: &Trial) -> Vec<Offer> {
 }
 
 /// Those of the offers that are possible, if any is.
-fn possible<const N: usize>(offers: [(Offer, bool); N], any: bool) -> Vec<Offer> {
+fn possible<const N: usize>(offers: [(How, bool); N], any: bool) -> Vec<Offer> {
     let offers = offers
         .into_iter()
         .filter(|(_, is_possible)| any && *is_possible);
-    offers.map(|(offer, _)| offer).collect()
+    offers.map(|(how, _)| Ok(how)).collect()
 }
 
 /// Every other mode of an endpoint in which the program still has the data.
-fn modes(trial: &Trial, end: Role, own: Mode) -> Vec<Offer> {
-    let workload = trial.test.conditions.workload;
+fn modes(base: &Base, end: Role, own: Mode) -> Vec<Offer> {
+    let workload = base.conditions.workload;
     // These throw the data away.
     let is_use =
         |mode: Mode| end == Role::Sender || ![Mode::Truncate, Mode::Splice].contains(&mode);
@@ -137,7 +151,12 @@ fn modes(trial: &Trial, end: Role, own: Mode) -> Vec<Offer> {
     let offer = |row: &bitcost_model::modes::Row| {
         let label = format!("{} {}", setting.replace('_', " "), row.name);
         let keep = format!("{} at the {}", row.about, end.name());
-        program(label, &[(setting, row.name)], keep)
+        let how = program(label, &[(setting, row.name)], keep);
+        Ok(if row.mode == Mode::Writev {
+            how.filling()
+        } else {
+            how
+        })
     };
     rows.map(offer).collect()
 }

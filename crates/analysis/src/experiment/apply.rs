@@ -1,0 +1,65 @@
+//! A verdict with what experiments show of it.
+
+use crate::explain::{
+    Candidate, Confidence, Decision, ExplainedCell, ON_THE_PATH, Outcome, Proof, RECEIVE_BUFFER,
+    Verdict, limiter,
+};
+
+/// What to do about a path that limits packets.
+const LARGER_PACKETS: &str = "a larger MTU on the whole path, or find what handles its packets and has no CPU time left: a forwarder, a firewall, a tunnel";
+
+/// Adds to the verdict of a cell what experiments show of it: one that is proved says so, and one that is refuted is
+/// replaced.
+pub fn apply(cell: &mut ExplainedCell, proof: Proof) {
+    let found = match &proof.outcome {
+        Outcome::Refuted(found) | Outcome::Found(found) => Some((found, Confidence::Proved)),
+        Outcome::Likely(found, _) => Some((found, Confidence::Low)),
+        Outcome::Proved | Outcome::Undecided(_) => None,
+    };
+    for run in &mut cell.runs {
+        if let (Some((found, confidence)), Some(first)) = (found, run.verdicts.first()) {
+            let instead = proof.named.as_ref();
+            let instead = instead.map(|named| format!("not {named}, which the counters name"));
+            // The row of packets is about the endpoints.
+            let is_of_path = Some(found) == limiter("packets_per_second", ON_THE_PATH).as_ref();
+            let mut verdict = Verdict {
+                chosen: Candidate {
+                    limiter: found.clone(),
+                    detail: instead.unwrap_or_default(),
+                    evidence: Vec::new(),
+                    remedy: is_of_path.then(|| LARGER_PACKETS.to_owned()),
+                    rival: None,
+                },
+                confidence,
+                share: 1.0,
+                ..first.clone()
+            };
+            if let Some(in_effect) = &run.in_effect {
+                in_effect.advise(&mut verdict);
+            }
+            without_guess(&mut verdict);
+            run.verdicts = vec![verdict];
+        }
+        let is_proved = proof.outcome == Outcome::Proved;
+        let is_it = |one: &&mut Verdict| is_proved && proof.named.as_ref() == Some(one.limiter());
+        for verdict in run.verdicts.iter_mut().filter(is_it) {
+            verdict.confidence = Confidence::Proved;
+            if verdict.limiter().is_on_the_path() && proof.has("segments", Decision::Limits) {
+                let packets = "it limits packets and not bits: smaller segments are slower";
+                packets.clone_into(&mut verdict.chosen.detail);
+                verdict.chosen.remedy = Some(LARGER_PACKETS.to_owned());
+            }
+            if proof.remedy.is_some() {
+                verdict.chosen.remedy.clone_from(&proof.remedy);
+            }
+            without_guess(verdict);
+        }
+    }
+    cell.proof = Some(proof);
+}
+
+/// Less of the receive buffer was slower, so that its usual remedy is no guess.
+fn without_guess(verdict: &mut Verdict) {
+    let is_of_buffer = verdict.limiter().name() == RECEIVE_BUFFER.name;
+    verdict.chosen.remedy.take_if(|_| is_of_buffer);
+}

@@ -1,0 +1,230 @@
+//! The test that an experiment changes: its conditions, its verdict, its hosts, and what its runs had of each resource.
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::event::EndpointDescription;
+use bitcost_model::host_settings::SettingRequest;
+use bitcost_model::machine::HostDescription;
+use bitcost_model::record::Role;
+use bitcost_model::search::Goal;
+use bitcost_model::study::LabSpec;
+
+use crate::cells::{RunRow, Status};
+use crate::explain::{Limiter, Load};
+use crate::findings::Findings;
+use crate::metrics::{Metric, full_from, metric};
+
+/// Measured window and warm-up of a short run, in milliseconds, on a path without delay.
+const WINDOW_MS: f64 = 400.0;
+const WARMUP_MS: f64 = 150.0;
+
+/// Round trips that the window and the warm-up last for in addition: congestion control has ended its slow start.
+const WINDOW_RTTS: f64 = 20.0;
+const WARMUP_RTTS: f64 = 10.0;
+
+/// Transactions that a window lasts for at least, so that one more or less changes their number by little.
+const TRANSACTIONS: f64 = 20.0;
+
+/// The longest window and warm-up, in milliseconds.
+const MOST_MS: f64 = 2000.0;
+
+/// With more segments retransmitted than this share, a window lasts twice as long: loss comes at random.
+const LOSSY: f64 = 0.001;
+
+/// The test that an experiment changes.
+#[derive(Clone, Debug)]
+pub struct Base {
+    pub conditions: Conditions,
+    /// What a run of it had of each resource.
+    pub load: Load,
+    /// Its throughput, in the unit of the workload's main metric.
+    pub rate: f64,
+    /// Absent between named hosts.
+    pub lab: Option<LabSpec>,
+    /// The limiter that the counters name; absent where they name none.
+    pub named: Option<Limiter>,
+    /// The limiters that come next.
+    pub next: Vec<Limiter>,
+    /// The limiter that experiments prove.
+    pub(super) proved: Option<Limiter>,
+    ends: Vec<EndpointDescription>,
+}
+
+/// A run, changed or not, as a row of the table compares it.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    pub conditions: &'a Conditions,
+    pub load: &'a Load,
+}
+
+impl Side<'_> {
+    /// The ratio of a value in another run to that in this one.
+    pub(super) fn ratio(&self, other: &Side, of: fn(&Load) -> Option<f64>) -> Option<f64> {
+        let ratio = of(other.load)? / of(self.load)?;
+        Some(ratio).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+    }
+}
+
+/// The metric that an experiment judges by.
+pub(crate) fn rate_metric(conditions: &Conditions) -> Option<&'static Metric> {
+    metric(match conditions.workload.is_transactional() {
+        true => "transactions_per_second",
+        false => "throughput_mbps",
+    })
+}
+
+/// The limiter of a test that experiments prove.
+pub(super) fn proved(findings: &Findings) -> Option<&Limiter> {
+    let proof = findings.explanation.cells.first()?.proof.as_ref()?;
+    proof.limiter().filter(|_| proof.is_sound)
+}
+
+impl Base {
+    /// The test of these findings; absent where it has several cells, or no run that is used.
+    pub fn of(findings: &Findings) -> Option<Base> {
+        let summary = &findings.summary;
+        let [cell] = &summary.planned[..] else {
+            return None;
+        };
+        let metric = rate_metric(&cell.conditions)?;
+        let load = |row: &RunRow| {
+            let kept = row.kept.as_ref().filter(|_| row.status == Status::Used)?;
+            let rate = row.used_value(metric).filter(|rate| *rate > 0.0)?;
+            Some((rate, kept.load))
+        };
+        let mut runs: Vec<(f64, Load)> = summary.runs.iter().filter_map(load).collect();
+        runs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (rate, load) = *runs.get(runs.len() / 2)?;
+        let explained = findings.explanation.cells.first()?;
+        let verdict = explained.verdict()?;
+        let verdicts = explained.runs.iter().flat_map(|run| &run.verdicts);
+        let mut next: Vec<Limiter> = verdicts
+            .filter_map(|verdict| Some(verdict.runner_up.as_ref()?.limiter.clone()))
+            .collect();
+        next.sort();
+        next.dedup();
+        Some(Base {
+            conditions: cell.conditions.clone(),
+            load,
+            rate,
+            lab: summary.lab.as_deref().cloned(),
+            named: Some(verdict.limiter().clone()).filter(|limiter| !limiter.is_unknown()),
+            next,
+            proved: proved(findings).cloned(),
+            ends: summary.ends.clone(),
+        })
+    }
+
+    /// The limiter that is proved; else the one that the counters name, and those that come next.
+    pub(super) fn suspects(&self) -> Vec<&Limiter> {
+        match &self.proved {
+            Some(found) => vec![found],
+            None => self.named.iter().chain(&self.next).collect(),
+        }
+    }
+
+    /// Whether the packets of a stream are known not to be full.
+    pub(super) fn has_small_packets(&self) -> bool {
+        let bytes = self.load.bytes_per_packet;
+        bytes.is_some_and(|bytes| bytes < full_from(&self.conditions))
+    }
+
+    /// The lab, where the test builds it.
+    pub(super) fn own_lab(&self) -> Option<&LabSpec> {
+        self.lab.as_ref().filter(|lab| lab.running.is_none())
+    }
+
+    /// Whether it is a stream that loses segments, or seems to.
+    pub(super) fn is_lossy(&self) -> bool {
+        self.load.retransmitted.is_some_and(|share| share > LOSSY)
+    }
+
+    /// The conditions of a short run; where it screens, of a shorter one, which compares many changes with less precision.
+    pub fn short(&self, screens: bool) -> Conditions {
+        let (window_ms, times) = match (screens, self.is_lossy()) {
+            (true, _) => (WINDOW_MS / 2.0, 1.0),
+            (false, true) => (WINDOW_MS, 2.0),
+            (false, false) => (WINDOW_MS, 1.0),
+        };
+        let of_lab = self.lab.as_ref().and_then(|lab| lab.path());
+        let of_lab = of_lab.map(|path| path.rtt_us() as f64);
+        let rtt_ms = self.load.rtt_us.or(of_lab).unwrap_or(0.0) / 1e3;
+        let at_least = match self.conditions.workload.is_transactional() {
+            true => TRANSACTIONS / self.rate * 1e3,
+            false => 0.0,
+        };
+        let window = (times * (window_ms + WINDOW_RTTS * rtt_ms)).max(at_least);
+        let warmup = WARMUP_MS + WARMUP_RTTS * rtt_ms;
+        let own = match screens || self.conditions.is_bounded() {
+            true => 0.0,
+            false => f64::from(self.conditions.warmup_ms),
+        };
+        Conditions {
+            duration_ms: window.min(MOST_MS).round() as u32,
+            warmup_ms: warmup.max(own).min(MOST_MS).round() as u32,
+            idle_baseline_ms: Some(0),
+            stop_bytes: None,
+            stop_messages: None,
+            mode_auto: false,
+            search_for: Goal::Rate,
+            ..self.conditions.clone()
+        }
+    }
+
+    /// What the host of the endpoint with this role is called.
+    pub(super) fn host_role(&self, end: Role) -> Role {
+        self.conditions.direction.role_of(end)
+    }
+
+    /// The host of the endpoint with this role.
+    pub(super) fn host(&self, end: Role) -> Option<&HostDescription> {
+        let role = self.host_role(end);
+        let mut ends = self.ends.iter();
+        Some(&ends.find(|one| one.role == role)?.host)
+    }
+
+    /// Whether root acts at both hosts.
+    pub(super) fn is_root(&self) -> bool {
+        self.ends.iter().all(|end| end.host.is_root)
+    }
+
+    /// What a sysctl of an endpoint's host has: what the run requests, else what was found.
+    pub(super) fn sysctl(&self, end: Role, name: &str) -> Option<&str> {
+        let host = self.host_role(end);
+        let is_of = |request: &&SettingRequest| {
+            request.subject.as_deref() == Some(name)
+                && request.endpoint.is_none_or(|asked| asked == host)
+        };
+        let requested = self.conditions.host_settings.iter().rev().find(is_of);
+        let requested = requested.and_then(|request| request.values.values().next());
+        let found = || self.host(end)?.sysctls.get(name);
+        requested.or_else(found).map(String::as_str)
+    }
+
+    /// Bytes that fill the path: of a lab whose links have rates, else those of what was delivered.
+    pub(super) fn bdp_bytes(&self) -> Option<f64> {
+        let lab = self.lab.as_ref();
+        let lab = lab.and_then(|lab| Some(lab.path()?.bdp_bytes()? as f64));
+        let known = lab.into_iter().chain(self.load.in_flight_bytes());
+        known.reduce(f64::max)
+    }
+
+    /// `receiver: VALUE`, a setting of the host of an endpoint.
+    pub(super) fn typed(&self, end: Role, value: &str) -> String {
+        format!("{}: {value}", self.host_role(end).name())
+    }
+
+    /// `command (at the receiver)`.
+    pub(super) fn at(&self, end: Role, command: &str) -> String {
+        format!("{command} (at the {})", self.host_role(end).name())
+    }
+
+    /// A command for the interface `DEV` of both hosts.
+    pub(super) fn at_both(&self, command: &str) -> String {
+        let device = |end| self.host(end).map_or("DEV", |host| &host.device.name);
+        let [sender, receiver] = [Role::Sender, Role::Receiver].map(device);
+        match sender == receiver {
+            true => format!("{} (at both hosts)", command.replace("DEV", sender)),
+            false => format!("{command} (at both hosts, where DEV is {sender} and {receiver})"),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! A change that an experiment can make: one row of the table, what it offers, and which rows an experiment takes.
+
+use bitcost_model::conditions::Conditions;
+use bitcost_model::record::Role;
+
+use super::base::{Base, Side};
+use crate::explain::{Limiter, NotTried, quota_of};
+
+/// The names of the rows that are looked at together.
+pub(super) const SENDER_CPU: &str = "sender_cpu";
+pub(super) const RECEIVER_CPU: &str = "receiver_cpu";
+pub(super) const PATH_RATE: &str = "path_rate";
+pub(super) const SEGMENTS: &str = "segments";
+pub(super) const FLOWS: &str = "flows";
+
+/// Settings of a run by name, each with its value as it is typed.
+pub type Settings = Vec<(&'static str, String)>;
+
+/// One row of [`CHANGES`](super::CHANGES).
+#[derive(Debug)]
+pub struct Row {
+    pub name: &'static str,
+    /// The limiters that are a lack of its resource, by name.
+    pub of: &'static [&'static str],
+    pub kind: Kind,
+}
+
+/// Whether a row takes some of a resource away, or gives more of it.
+#[derive(Debug)]
+pub enum Kind {
+    Tightens(Resource),
+    /// The changes to try, the smallest first. What a run has already is left out.
+    Relaxes(fn(&Base) -> Vec<Offer>),
+}
+
+/// What a row takes away, and how that is read back.
+#[derive(Debug)]
+pub struct Resource {
+    /// The resource, in words.
+    pub words: &'static str,
+    pub told: Told,
+    /// The endpoint whose CPU quota is a lack of it, too.
+    pub of_quota: Option<Role>,
+    /// The limiter that it finds; absent where the throughput may follow the resource whatever limits it.
+    pub finds: fn(&Conditions) -> Option<Limiter>,
+    /// The settings that take some of it away.
+    ///
+    /// # Errors
+    /// Why it cannot be tried on this test, as a part of a sentence.
+    pub settings: fn(&Base) -> Result<Settings, String>,
+    /// The share of the resource that a changed run (second) had of that of an unchanged one; absent where it was not
+    /// counted.
+    pub left: fn(&Side, &Side) -> Option<f64>,
+}
+
+/// What most resources have.
+pub(super) const LESS: Resource = Resource {
+    words: "",
+    told: Told::Less,
+    of_quota: None,
+    finds: |_| None,
+    settings: |_| Ok(Vec::new()),
+    left: |_, _| None,
+};
+
+/// Fuller packets, by what relaxes: throughput that rises with them was limited by their number.
+static FILLS: Resource = Resource {
+    told: Told::With,
+    left: |before, after| before.ratio(after, |load| load.bytes_per_packet),
+    ..LESS
+};
+
+/// How a change of a resource is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// `20 % less CPU time for the receiver`.
+    Less,
+    /// `25 % more delay`, where the resource is its inverse.
+    More,
+    /// `no wake-ups`, where it has no size.
+    Without,
+    /// `receive buffer 48 KiB`: packets are fuller, and more throughput is what shows that their number limits.
+    With,
+}
+
+/// How a change is made, and kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct How {
+    pub label: String,
+    pub settings: Settings,
+    /// The command, or what the program calls.
+    pub keep: String,
+    /// Whether a command as root keeps it, and a host must allow it to root alone.
+    pub needs_root: bool,
+    /// Whether it turns on what a host has off, and is therefore decided before anything unusual.
+    pub restores: bool,
+    /// Whether it fills packets that are not full, so that a proof tries it.
+    pub fills: bool,
+}
+
+/// A change, or why it cannot be tried.
+pub(super) type Offer = Result<How, NotTried>;
+
+impl How {
+    /// It as something that was not tried.
+    pub fn untried(&self, reason: impl Into<String>) -> NotTried {
+        NotTried {
+            command: self.needs_root.then(|| self.keep.clone()),
+            ..NotTried::new(&*self.label, reason)
+        }
+    }
+
+    /// It, where it fills packets.
+    pub(super) fn filling(self) -> How {
+        How {
+            fills: true,
+            ..self
+        }
+    }
+}
+
+/// A change that the program itself can make.
+pub(super) fn program(
+    label: impl Into<String>,
+    settings: &[(&'static str, &str)],
+    keep: impl Into<String>,
+) -> How {
+    let typed = settings.iter();
+    How {
+        label: label.into(),
+        settings: typed
+            .map(|(name, value)| (*name, (*value).to_owned()))
+            .collect(),
+        keep: keep.into(),
+        needs_root: false,
+        restores: false,
+        fills: false,
+    }
+}
+
+/// A change of a host, by a command as root.
+pub(super) fn host(
+    label: impl Into<String>,
+    settings: &[(&'static str, &str)],
+    command: impl Into<String>,
+) -> How {
+    How {
+        needs_root: true,
+        ..program(label, settings, command)
+    }
+}
+
+impl Row {
+    /// Whether a limiter is a lack of its resource.
+    pub fn is_of(&self, limiter: &Limiter) -> bool {
+        let is_quota = match &self.kind {
+            Kind::Tightens(resource) => resource.of_quota.map(quota_of).as_ref() == Some(limiter),
+            Kind::Relaxes(_) => false,
+        };
+        is_quota || self.of.contains(&limiter.name())
+    }
+
+    pub(super) fn offers(&self, base: &Base) -> Vec<Offer> {
+        match &self.kind {
+            Kind::Relaxes(offers) => offers(base),
+            Kind::Tightens(resource) => {
+                let settings = (resource.settings)(base);
+                let how = settings.map(|settings| How {
+                    settings,
+                    ..program(resource.words, &[], "")
+                });
+                vec![how.map_err(|reason| NotTried::new(resource.words, reason))]
+            }
+        }
+    }
+}
+
+/// A change that is tried.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub row: &'static Row,
+    pub how: How,
+}
+
+impl Change {
+    /// The resource that a proof changes by it.
+    pub(super) fn resource(&self) -> &'static Resource {
+        match &self.row.kind {
+            Kind::Tightens(resource) => resource,
+            Kind::Relaxes(_) => &FILLS,
+        }
+    }
+
+    /// The name by which a proof knows it.
+    pub fn name(&self) -> &str {
+        match self.row.kind {
+            Kind::Tightens(_) => self.row.name,
+            Kind::Relaxes(_) => &self.how.label,
+        }
+    }
+
+    /// Whether it changes the resource of the limiter that the counters name.
+    pub(super) fn is_own(&self, base: &Base) -> bool {
+        base.named
+            .as_ref()
+            .is_some_and(|named| match self.row.kind {
+                Kind::Tightens(_) => self.row.is_of(named),
+                Kind::Relaxes(_) => is_filled(named),
+            })
+    }
+
+    /// The change in words; `left` is as in [`Resource::left`].
+    pub(super) fn changed(&self, left: Option<f64>) -> String {
+        let share = |of: f64| format!("{:.0} %", 100.0 * of);
+        let resource = self.resource();
+        match (resource.told, left) {
+            (Told::Less, Some(left)) => format!("{} less {}", share(1.0 - left), resource.words),
+            (Told::More, Some(left)) => {
+                format!("{} more {}", share(1.0 / left - 1.0), resource.words)
+            }
+            (Told::Without, _) => format!("no {}", resource.words),
+            (Told::With, _) => self.how.label.clone(),
+            (_, None) => format!("another {}", resource.words),
+        }
+    }
+}
+
+/// Whether packets that are fuller relax a limiter.
+pub(super) fn is_filled(limiter: &Limiter) -> bool {
+    ["sender_cpu", "packets_per_second"].contains(&limiter.name())
+}
+
+/// Whether a limiter is a congestion window, whose resource, segments, is also that of packets.
+pub(super) fn is_clamp(limiter: &Limiter) -> bool {
+    limiter.name() == "congestion_window_clamp"
+}

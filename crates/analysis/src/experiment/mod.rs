@@ -1,0 +1,29 @@
+//! Experiments on a test: one thing of it is changed in short runs that are interleaved with unchanged ones, and the
+//! ratio of their rates says what the change does. What takes a little of a resource away shows what limits
+//! (docs/method/prove.md), and what gives more of it, what makes the test faster (docs/method/improve.md).
+
+mod apply;
+mod base;
+mod buffer;
+mod change;
+mod choose;
+mod judge;
+mod ladder;
+mod relax;
+mod round;
+mod steps;
+mod table;
+mod tighten;
+
+pub(crate) use apply::apply;
+pub use base::Base;
+pub use change::{Change, How, Row, Settings};
+pub use choose::{Offers, relaxing, tightening};
+pub use judge::{LIMITS_FROM, is_enough, judge, needs_screening, standing_out};
+pub use ladder::{
+    BLOCKS_LEAST, BLOCKS_MOST, End, FINALISTS, Kept, Ladder, Measured, NotKept, Rung,
+    SCREENING_BLOCKS,
+};
+pub use round::{Round, Run, blocks_planned, is_decided, screened, winner};
+pub use steps::Steps;
+pub use table::CHANGES;

@@ -1,0 +1,223 @@
+//! Settings of the hosts: offloads, super-packets, what a packet carries, how often a card interrupts, and the CPUs that
+//! receive and work.
+
+use bitcost_model::conditions::{Mss, Offloads};
+use bitcost_model::host_settings::{
+    OFFLOADS as OFFLOADS_SETTING, RPS_CPUS, SettingRequest, THREADED_NAPI,
+};
+use bitcost_model::record::Role;
+
+use crate::experiment::base::Base;
+use crate::experiment::change::{How, Offer, host, program};
+use crate::explain::NotTried;
+
+/// The features that make and take super-packets, by the kernel's names, and by ethtool's.
+const FEATURES: [(&str, &str); 3] = [
+    ("tx-tcp-segmentation", "tso"),
+    ("tx-generic-segmentation", "gso"),
+    ("rx-gro", "gro"),
+];
+
+/// A super-packet over 64 KiB, in bytes (BIG TCP).
+const BIG: &str = "196608";
+
+/// The MTU of frames that many networks carry instead of 1500, in bytes.
+const JUMBO: u32 = 9000;
+
+/// Time between two interrupts, in µs.
+const MODERATION_US: u32 = 50;
+
+/// Super-packets of more than 64 KiB.
+pub(in crate::experiment) fn super_packets(base: &Base) -> Vec<Offer> {
+    if !base.conditions.workload.is_byte_stream() {
+        return Vec::new();
+    }
+    let command = format!(
+        "ip link set DEV gso_max_size {BIG} gro_max_size {BIG} gso_ipv4_max_size {BIG} gro_ipv4_max_size {BIG}"
+    );
+    let settings = [("gso_max_size", BIG), ("gro_max_size", BIG)];
+    let command = base.at_both(&command);
+    vec![Ok(host("super-packets of 192 KiB", &settings, command))]
+}
+
+/// Offloads that are off at a host, by one change for each host.
+pub(in crate::experiment) fn offloads(base: &Base) -> Vec<Offer> {
+    let ends = [Role::Sender, Role::Receiver].into_iter();
+    ends.filter_map(|end| {
+        let device = &base.host(end)?.device;
+        let is_off =
+            |feature| device.features.get(feature) == Some(&false) || is_requested_off(base, end);
+        let off = FEATURES.iter().filter(|(feature, _)| is_off(*feature));
+        let all: Vec<String> = off.map(|(_, name)| format!("{name} on")).collect();
+        let command = format!("ethtool -K {} {}", device.name, all.join(" "));
+        let list = all.join(", ");
+        let label = format!("{list} at the {}", base.host_role(end).name());
+        let how = host(
+            label,
+            &[("offloads", &base.typed(end, &list))],
+            base.at(end, &command),
+        );
+        (!all.is_empty()).then_some(Ok(How {
+            restores: true,
+            ..how
+        }))
+    })
+    .collect()
+}
+
+/// Whether the run itself requests that offloads of an endpoint's host are off.
+fn is_requested_off(base: &Base, end: Role) -> bool {
+    let host = base.host_role(end);
+    let mut requests = base.conditions.host_settings.iter();
+    base.conditions.offloads == Offloads::Off
+        || requests.any(|request| {
+            request.setting == OFFLOADS_SETTING
+                && request.endpoint.is_none_or(|asked| asked == host)
+                && request.values.values().any(|value| value == "off")
+        })
+}
+
+/// More user data in a packet.
+pub(in crate::experiment) fn segments(base: &Base) -> Vec<Offer> {
+    let Some(sender) = base.host(Role::Sender) else {
+        return Vec::new();
+    };
+    let mtu_bytes = sender.device.mtu_bytes;
+    let mut offers = Vec::new();
+    if let Some(Mss::Bytes(_) | Mss::Message) = base.conditions.mss {
+        // Headers of IPv6 and TCP with timestamps.
+        let full = mtu_bytes.saturating_sub(72).to_string();
+        let label = format!("segments of {full} bytes");
+        offers.push(Ok(program(
+            label,
+            &[("mss", &full)],
+            "do not set TCP_MAXSEG",
+        )));
+    }
+    if mtu_bytes >= JUMBO {
+        return offers;
+    }
+    let untried = |reason: String| NotTried::new(format!("MTU {JUMBO}"), reason);
+    offers.push(Err(match base.lab {
+        None => NotTried {
+            command: Some(base.at_both(&format!("ip link set DEV mtu {JUMBO}"))),
+            ..untried("the connection to the other host may use this interface, and a change of its MTU can interrupt it".to_owned())
+        },
+        Some(_) => untried(format!(
+            "the links of the lab carry {mtu_bytes}; --mtu builds them for more"
+        )),
+    }));
+    offers
+}
+
+/// Interrupt moderation.
+pub(in crate::experiment) fn moderation(base: &Base) -> Vec<Offer> {
+    let label = format!("interrupts every {MODERATION_US} µs");
+    if base.lab.is_some() {
+        if base.conditions.moderation_us == Some(MODERATION_US) {
+            return Vec::new();
+        }
+        let keep = format!("ethtool -C DEV rx-usecs {MODERATION_US} on a card");
+        let typed = format!("{MODERATION_US}us");
+        return vec![Ok(program(label, &[("moderation", &typed)], keep))];
+    }
+    let device = base.host(Role::Receiver).map(|host| &host.device.name);
+    let offer = |device: &String| {
+        let command = format!("ethtool -C {device} rx-usecs {MODERATION_US}");
+        let typed = base.typed(Role::Receiver, &format!("rx_usecs {MODERATION_US}"));
+        Ok(host(
+            label,
+            &[("coalesce", &typed)],
+            base.at(Role::Receiver, &command),
+        ))
+    };
+    device.map(offer).into_iter().collect()
+}
+
+/// Where a host handles what its interface receives: in the other one of kernel threads and soft interrupts, and on the
+/// last CPU.
+pub(in crate::experiment) fn receiving(base: &Base) -> Vec<Offer> {
+    let Some(receiver) = base.host(Role::Receiver) else {
+        return Vec::new();
+    };
+    let folder = format!("/sys/class/net/{}", receiver.device.name);
+    let offer = |label: &str, (setting, value): (&'static str, &str), command: &str| {
+        let typed = base.typed(Role::Receiver, value);
+        host(
+            label,
+            &[(setting, &typed)],
+            base.at(Role::Receiver, command),
+        )
+        .filling()
+    };
+    let threads = receiver.device.napi_threaded.map(|has_threads| {
+        let (label, value, number) = match has_threads {
+            true => ("soft interrupts receive", "off", 0),
+            false => ("a kernel thread receives", "on", 1),
+        };
+        let command = format!("echo {number} > {folder}/threaded");
+        (
+            THREADED_NAPI,
+            offer(label, (THREADED_NAPI, value), &command),
+        )
+    });
+    // The masks of more CPUs have commas.
+    let last = receiver.cpus.last().filter(|cpu| (1..32).contains(*cpu));
+    let rps = last.map(|cpu| {
+        let command = format!("echo {:x} > {folder}/queues/rx-0/rps_cpus", 1_u32 << cpu);
+        let label = format!("received packets on CPU {cpu} (RPS)");
+        (
+            RPS_CPUS,
+            offer(&label, (RPS_CPUS, &cpu.to_string()), &command),
+        )
+    });
+    let requests = &base.conditions.host_settings;
+    let is_free = |setting: &str| {
+        let is_it = |request: &SettingRequest| request.setting == setting;
+        !requests.iter().any(is_it)
+    };
+    let offers = threads.into_iter().chain(rps);
+    offers
+        .filter(|(setting, _)| is_free(setting))
+        .map(|(_, how)| Ok(how))
+        .collect()
+}
+
+/// Endpoints on the first and on the last CPU, the other way round, and on one CPU.
+pub(in crate::experiment) fn cpus(base: &Base) -> Vec<Offer> {
+    let edges = |end: Role| {
+        let cpus = &base.host(end)?.cpus;
+        cpus.first().copied().zip(cpus.last().copied())
+    };
+    let (Some((first, last)), Some((at_first, at_last))) =
+        (edges(Role::Sender), edges(Role::Receiver))
+    else {
+        return Vec::new();
+    };
+    if at_first == at_last {
+        return Vec::new();
+    }
+    let mut pairs = vec![(first, at_last), (last, at_first)];
+    if base.lab.is_some() {
+        pairs.push((first, first));
+    }
+    let places = &base.conditions.places;
+    pairs.retain(|(send, receive)| {
+        places.sender.cpus != [*send] || places.receiver.cpus != [*receive]
+    });
+    let setting = |end: Role| match base.host_role(end) {
+        Role::Sender => "sender_cpus",
+        Role::Receiver => "receiver_cpus",
+    };
+    let offer = |(send, receive): (u32, u32)| {
+        Ok(program(
+            format!("sender on CPU {send}, receiver on CPU {receive}"),
+            &[
+                (setting(Role::Sender), &send.to_string()),
+                (setting(Role::Receiver), &receive.to_string()),
+            ],
+            format!("taskset -c {send} of the sender, taskset -c {receive} of the receiver"),
+        ))
+    };
+    pairs.into_iter().map(offer).collect()
+}

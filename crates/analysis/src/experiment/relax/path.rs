@@ -1,0 +1,70 @@
+//! How a sender shares the path, and the queues of a lab.
+
+use bitcost_model::record::Role;
+
+use crate::experiment::base::Base;
+use crate::experiment::change::{Offer, program};
+use crate::explain::NotTried;
+
+/// What the kernel has where it is not loaded yet.
+const OFTEN_LOADABLE: &str = "bbr";
+
+/// Bytes of a full packet on most links.
+const PACKET_BYTES: f64 = 1514.0;
+
+/// Queue limits, as multiples of what fills the path.
+const TIMES: [f64; 3] = [0.5, 1.0, 2.0];
+
+/// Each other congestion control that the sender's kernel has loaded.
+pub(in crate::experiment) fn congestion_controls(base: &Base) -> Vec<Offer> {
+    let conditions = &base.conditions;
+    if conditions.workload.is_datagram() {
+        return Vec::new();
+    }
+    let own = conditions.congestion_control.as_deref();
+    let own = own.or_else(|| base.sysctl(Role::Sender, "net.ipv4.tcp_congestion_control"));
+    let available = base.sysctl(Role::Sender, "net.ipv4.tcp_available_congestion_control");
+    let names: Vec<&str> = available.unwrap_or("").split_whitespace().collect();
+    let others = names.iter().filter(|name| Some(**name) != own);
+    let mut offers: Vec<Offer> = others
+        .map(|name| {
+            let keep = format!("setsockopt(TCP_CONGESTION, \"{name}\") at the sender");
+            Ok(program(*name, &[("congestion_control", name)], keep))
+        })
+        .collect();
+    if !names.contains(&OFTEN_LOADABLE) {
+        offers.push(Err(NotTried {
+            command: Some(format!("modprobe tcp_{OFTEN_LOADABLE}")),
+            ..NotTried::new(OFTEN_LOADABLE, "the sender's kernel has not loaded it")
+        }));
+    }
+    offers
+}
+
+/// The queue in front of a slow link.
+pub(in crate::experiment) fn queue_limits(base: &Base) -> Vec<Offer> {
+    let untried = |reason| NotTried::new("a longer queue in front of the slowest link", reason);
+    let Some(lab) = &base.lab else {
+        return vec![Err(untried(
+            "it may be at a host that is not reached from here",
+        ))];
+    };
+    if lab.running.is_some() {
+        return vec![Err(NotTried {
+            command: Some("bitcost lab set LAB DEVICE queue_limit=…".to_owned()),
+            ..untried("the lab is running, and other programs use it")
+        })];
+    }
+    let bdp = lab.path().and_then(|path| path.bdp_bytes());
+    let limits = bdp.map(|bdp| TIMES.map(|times| (bdp as f64 * times / PACKET_BYTES).ceil()));
+    let offer = |packets: f64| {
+        let limit = format!("{packets:.0} packets");
+        let keep = format!("tc qdisc change dev DEV … limit {packets:.0} at the slowest link");
+        Ok(program(
+            format!("queue of {limit}"),
+            &[("emulator_queue_limit", &limit)],
+            keep,
+        ))
+    };
+    limits.into_iter().flatten().map(offer).collect()
+}

@@ -1,0 +1,88 @@
+//! The table of changes: what a little of a resource is taken away by, and what relaxes a bottleneck.
+
+use super::base::Base;
+use super::change::{FLOWS, Kind, Offer, Row};
+use super::relax::{buffers, calls, hosts, path};
+use super::tighten;
+
+/// Limiters that less CPU time for a KiB relaxes.
+const CPU: &[&str] = &[
+    "sender_cpu",
+    "receiver_cpu",
+    "packets_per_second",
+    "wake_ups",
+    "cpu_quota",
+    "slow_reader",
+];
+
+const fn more(
+    name: &'static str,
+    of: &'static [&'static str],
+    offers: fn(&Base) -> Vec<Offer>,
+) -> Row {
+    Row {
+        name,
+        of,
+        kind: Kind::Relaxes(offers),
+    }
+}
+
+/// Every change, with the limiters that it is about. Within a stage changes are tried in this order.
+#[rustfmt::skip]
+pub static CHANGES: [Row; 28] = [
+    tighten::SENDER,
+    tighten::RECEIVER,
+    tighten::PATH,
+    tighten::RECEIVE_BUFFER,
+    tighten::SEND_BUFFER,
+    tighten::LOSS,
+    tighten::ROUND_TRIP,
+    tighten::SMALLER_SEGMENTS,
+    tighten::WAKE_UPS,
+    tighten::MESSAGE_RATE,
+    more("larger_receive_buffer", &["receive_buffer", "udp_receive_buffer", "slow_reader"], buffers::larger_receive),
+    more("larger_send_buffer", &["send_buffer"], buffers::larger_send),
+    more("congestion_control",
+        &["congestion_window_loss", "congestion_window_slow_start", "path_loss", "queue_overflow", "rate"],
+        path::congestion_controls),
+    more("queue_limit", &["queue_overflow", "path_loss", "congestion_window_loss", "rate"], path::queue_limits),
+    more("offloads", CPU, hosts::offloads),
+    more("small_receive_buffer", CPU, buffers::smaller_receive),
+    more("message_size", CPU, calls::larger_messages),
+    more("gather", &["sender_cpu", "receiver_cpu", "packets_per_second", "wake_ups"], calls::gather),
+    more("send_mode", &["sender_cpu", "packets_per_second", "wake_ups"], calls::send_modes),
+    more("receive_mode",
+        &["receiver_cpu", "packets_per_second", "wake_ups", "cpu_quota", "slow_reader"],
+        calls::receive_modes),
+    more("receive_size", &["receiver_cpu", "wake_ups", "slow_reader", "cpu_quota"], calls::larger_receive_calls),
+    more(FLOWS,
+        &["sender_cpu", "receiver_cpu", "receive_buffer", "send_buffer", "congestion_window_clamp",
+          "congestion_window_loss", "queue_overflow", "path_loss", "latency"],
+        calls::more_flows),
+    more("waiting", &["wake_ups", "latency", "receiver_cpu"], calls::polling),
+    more("cpus", CPU, hosts::cpus),
+    more("moderation", CPU, hosts::moderation),
+    more("receiving", CPU, hosts::receiving),
+    more("super_packets", &["sender_cpu", "receiver_cpu"], hosts::super_packets),
+    more("larger_segments", &["packets_per_second", "sender_cpu", "receiver_cpu"], hosts::segments),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::LIMITERS;
+
+    #[test]
+    fn changes_are_of_limiters_that_exist() {
+        for row in &CHANGES {
+            for name in row.of {
+                let mut known = LIMITERS.iter();
+                assert!(
+                    known.any(|limiter| limiter.name == *name),
+                    "{}: {name}",
+                    row.name
+                );
+            }
+        }
+    }
+}

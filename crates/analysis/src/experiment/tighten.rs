@@ -1,0 +1,305 @@
+//! What takes a little of a resource away: the rows of a proof.
+
+use bitcost_model::conditions::{Conditions, Direction, Waiting};
+use bitcost_model::record::Role;
+
+use super::base::{Base, Side};
+use super::buffer::{Buffer, RECEIVE, SEND};
+use super::change::{
+    Kind, LESS, PATH_RATE, RECEIVER_CPU, Resource, Row, SEGMENTS, SENDER_CPU, Settings, Told,
+};
+use crate::explain::{ON_THE_PATH, limiter};
+
+/// What is left of a resource: enough that the run stays what it is, and little enough for the noise of short runs.
+const LEFT: f64 = 0.8;
+
+const fn row(name: &'static str, of: &'static [&'static str], resource: Resource) -> Row {
+    Row {
+        name,
+        of,
+        kind: Kind::Tightens(resource),
+    }
+}
+
+/// The sender works longer on each message.
+pub(super) const SENDER: Row = row(
+    SENDER_CPU,
+    &["sender_cpu", "packets_per_second"],
+    Resource {
+        words: "CPU time for the sender",
+        of_quota: Some(Role::Sender),
+        finds: |_| limiter("sender_cpu", ""),
+        settings: |base| match base.conditions.workload.is_transactional() {
+            true => Err("a client of transactions cannot be given work".to_owned()),
+            false => Ok(vec![("send_work_ns", more_work(base, Role::Sender)?)]),
+        },
+        left: |before, after| cpu_left(before, after, Role::Sender),
+        ..LESS
+    },
+);
+
+/// The receiver works longer on each message or request.
+pub(super) const RECEIVER: Row = row(
+    RECEIVER_CPU,
+    &["receiver_cpu", "udp_receive_buffer"],
+    Resource {
+        words: "CPU time for the receiver",
+        of_quota: Some(Role::Receiver),
+        finds: |_| limiter("receiver_cpu", ""),
+        settings: |base| {
+            let workload = base.conditions.workload;
+            match workload.is_transactional() && !workload.has_requests() {
+                true => Err("a server of connections cannot be given work".to_owned()),
+                false => Ok(vec![("receive_work_ns", more_work(base, Role::Receiver)?)]),
+            }
+        },
+        left: |before, after| cpu_left(before, after, Role::Receiver),
+        ..LESS
+    },
+);
+
+/// The links of a lab are slower; between named hosts, whose interfaces are not ours, a background stream of datagrams
+/// takes a part of the rate.
+pub(super) const PATH: Row = row(
+    PATH_RATE,
+    &["rate", "queue_overflow", "path_loss"],
+    Resource {
+        words: "rate of the path",
+        finds: |_| limiter("rate", ON_THE_PATH),
+        settings: slower_path,
+        left: |before, after| {
+            let taken = after.load.background_bps - before.load.background_bps;
+            match after.conditions.path_change {
+                Some(change) => Some(f64::from(change.pct) / 100.0),
+                None => Some(1.0 - taken / before.load.delivered_bps?).filter(|left| *left > 0.0),
+            }
+        },
+        ..LESS
+    },
+);
+
+/// The receive buffer, and with TCP the window that it announces.
+pub(super) const RECEIVE_BUFFER: Row = row(
+    "receive_buffer",
+    &["receive_buffer", "udp_receive_buffer"],
+    Resource {
+        words: "receive buffer",
+        finds: |conditions| match conditions.workload.is_datagram() {
+            true => limiter("udp_receive_buffer", ""),
+            false => limiter("receive_buffer", ""),
+        },
+        settings: |base| smaller_buffer(base, &RECEIVE),
+        left: |before, after| match before.conditions.workload.is_datagram() {
+            true => before.ratio(after, |load| load.receive_buffer_bytes),
+            false => before.ratio(after, |load| load.window_bytes),
+        },
+        ..LESS
+    },
+);
+
+pub(super) const SEND_BUFFER: Row = row(
+    "send_buffer",
+    &["send_buffer"],
+    Resource {
+        words: "send buffer",
+        finds: |_| limiter("send_buffer", ""),
+        settings: |base| smaller_buffer(base, &SEND),
+        left: |before, after| before.ratio(after, |load| load.send_buffer_bytes),
+        ..LESS
+    },
+);
+
+/// The links of a lab that lose packets lose twice as many.
+pub(super) const LOSS: Row = row(
+    "loss",
+    &["congestion_window_loss"],
+    Resource {
+        words: "loss",
+        told: Told::More,
+        finds: |conditions| match conditions.workload.is_datagram() {
+            true => None,
+            false => limiter("congestion_window_loss", ""),
+        },
+        settings: |base| {
+            let lab = base.own_lab();
+            let lab = lab.ok_or("loss can be added only to a lab that the test builds")?;
+            let mut ends = lab.path().into_iter().flat_map(|path| path.there);
+            match ends.any(|end| end.egress.loss_ppm > 0) {
+                true => Ok(vec![("path_change", "loss 200%".to_owned())]),
+                false => Err("no link of the lab loses packets at random".to_owned()),
+            }
+        },
+        left: |_, after| Some(100.0 / f64::from(after.conditions.path_change?.pct)),
+        ..LESS
+    },
+);
+
+/// The links of a lab delay packets for longer.
+pub(super) const ROUND_TRIP: Row = row(
+    "round_trip",
+    &["latency"],
+    Resource {
+        words: "round-trip time",
+        told: Told::More,
+        finds: |conditions| match conditions.workload.is_transactional() {
+            true => limiter("latency", ""),
+            false => None,
+        },
+        settings: |base| {
+            let lab = base.own_lab();
+            let lab = lab.ok_or("delay can be added only to a lab that the test builds")?;
+            let rtt_us = lab.path().map_or(0, |path| path.rtt_us());
+            match base.conditions.workload.numbers_datagrams() {
+                true => Err("a stream of datagrams waits for no answer".to_owned()),
+                false if rtt_us == 0 => Err("no link of the lab has a delay".to_owned()),
+                false => Ok(vec![("path_change", format!("delay {:.0}%", 100.0 / LEFT))]),
+            }
+        },
+        left: |before, after| {
+            let asked = after.conditions.path_change?;
+            let measured = after.ratio(before, |load| load.rtt_us);
+            measured.or(Some(100.0 / f64::from(asked.pct)))
+        },
+        ..LESS
+    },
+);
+
+/// The same data in smaller TCP segments. Where the kernel's receive threads are full, their work is for each packet; a
+/// window is a number of segments.
+pub(super) const SMALLER_SEGMENTS: Row = row(
+    SEGMENTS,
+    &[
+        "packets_per_second",
+        "receiver_cpu",
+        "congestion_window_clamp",
+    ],
+    Resource {
+        words: "user data in a segment",
+        finds: |_| limiter("packets_per_second", ""),
+        settings: |base| {
+            if !base.conditions.workload.is_byte_stream() {
+                return Err("only a TCP stream can be cut into other segments".to_owned());
+            }
+            let size = base.load.segment_bytes.ok_or("their size is not known")?;
+            Ok(vec![("mss", less(size))])
+        },
+        left: |before, after| before.ratio(after, |load| load.segment_bytes),
+        ..LESS
+    },
+);
+
+/// Receivers poll instead of being woken.
+pub(super) const WAKE_UPS: Row = row(
+    "wake_ups",
+    &["wake_ups"],
+    Resource {
+        words: "wake-ups",
+        told: Told::Without,
+        finds: |_| limiter("wake_ups", ""),
+        settings: |base| match base.conditions.waiting {
+            Waiting::Block => Ok(vec![("waiting", "spin".to_owned())]),
+            Waiting::Spin => Err("receivers poll already".to_owned()),
+        },
+        ..LESS
+    },
+);
+
+/// The rate that the application asks for.
+pub(super) const MESSAGE_RATE: Row = row(
+    "message_rate",
+    &["application_pacing"],
+    Resource {
+        words: "rate of the application",
+        finds: |_| limiter("application_pacing", ""),
+        settings: |base| {
+            let (setting, rate) =
+                requested(&base.conditions).ok_or("it sends as fast as it can")?;
+            Ok(vec![(setting, less(rate))])
+        },
+        left: |before, after| {
+            Some(requested(after.conditions)?.1 / requested(before.conditions)?.1)
+        },
+        ..LESS
+    },
+);
+
+fn slower_path(base: &Base) -> Result<Settings, String> {
+    let conditions = &base.conditions;
+    if let Some(lab) = base.own_lab() {
+        let rate = lab.path().and_then(|path| path.rate_bps());
+        rate.ok_or("no link of the lab has a rate")?;
+        let slower = format!("rate {:.0}%", 100.0 * LEFT);
+        return Ok(vec![("path_change", slower)]);
+    }
+    if conditions.workload.is_transactional() {
+        return Err("transactions leave most of the path's rate unused".to_owned());
+    }
+    if !conditions.background.is_empty() {
+        return Err("the test has its own background workloads".to_owned());
+    }
+    let delivered = base.load.delivered_bps.ok_or("nothing was delivered")?;
+    let direction = match conditions.direction {
+        Direction::Reverse => " direction=reverse",
+        Direction::Forward | Direction::Both => "",
+    };
+    let rate = delivered * (1.0 - LEFT);
+    let stream = format!("udp message-size=1400 rate={rate:.0}{direction}");
+    Ok(vec![("background", stream)])
+}
+
+/// The setting that paces the run, and its value.
+fn requested(conditions: &Conditions) -> Option<(&'static str, f64)> {
+    let transactions = conditions.transaction_rate.map(u64::from);
+    let rates = [
+        ("rate_bps", conditions.rate_bps),
+        ("message_rate", conditions.message_rate),
+        ("transaction_rate", transactions),
+    ];
+    let mut set = rates.into_iter();
+    set.find_map(|(setting, rate)| Some((setting, rate? as f64)))
+}
+
+/// The work of an endpoint on each message, in ns.
+fn work_ns(conditions: &Conditions, role: Role) -> u32 {
+    match role {
+        Role::Sender => conditions.buffers.send_work_ns,
+        Role::Receiver => conditions.buffers.receive_work_ns,
+    }
+}
+
+/// What another amount of work for each message leaves of the CPU time of an endpoint.
+fn cpu_left(before: &Side, after: &Side, role: Role) -> Option<f64> {
+    let added = work_ns(after.conditions, role).checked_sub(work_ns(before.conditions, role))?;
+    let busy = before.load.busy_ns[role as usize]?;
+    Some(busy / (busy + f64::from(added)))
+}
+
+/// The work for each message that leaves the wanted share of an endpoint's CPU time.
+fn more_work(base: &Base, role: Role) -> Result<String, String> {
+    let busy = base.load.busy_ns[role as usize];
+    let busy = busy.ok_or_else(|| format!("the CPU time of the {} is not known", role.name()))?;
+    let added = busy * (1.0 / LEFT - 1.0);
+    let own = f64::from(work_ns(&base.conditions, role));
+    Ok(format!("{:.0}", own + added.ceil()))
+}
+
+/// A number scaled to what is left, at least 1.
+fn less(number: f64) -> String {
+    format!("{:.0}", (number * LEFT).max(1.0))
+}
+
+/// The settings that leave a buffer smaller; where TCP tunes it, its greatest size is what is changed.
+fn smaller_buffer(base: &Base, buffer: &Buffer) -> Result<Settings, String> {
+    let conditions = &base.conditions;
+    if conditions.workload.is_transactional() {
+        return Err("transactions need little of it".to_owned());
+    }
+    let has = (buffer.has_bytes)(&base.load).ok_or("its size is not known")?;
+    if !buffer.is_tuned(conditions) || conditions.tcp_buffers.is_some() {
+        return Ok(vec![(buffer.setting, less(has))]);
+    }
+    let most = 2.0 * has * LEFT;
+    let first = most.min(buffer.start_bytes);
+    let tuned = format!("{}=4096 {first:.0} {most:.0}", buffer.tuned);
+    Ok(vec![("sysctl", base.typed(buffer.end, &tuned))])
+}
