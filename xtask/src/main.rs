@@ -66,9 +66,6 @@ enum Verb {
     /// Give a device of this network namespace a queueing discipline
     #[command(hide = true)]
     NodeQdisc { device: String, qdisc: String },
-    /// Turn a device's offloads off, and read them back
-    #[command(hide = true)]
-    OffloadsOff { device: String },
 }
 
 fn main() -> ExitCode {
@@ -91,7 +88,6 @@ fn main() -> ExitCode {
         Verb::SlurmBed(arguments) => beds::slurm::run(&arguments),
         Verb::KubernetesBed(arguments) => beds::kubernetes::run(&arguments),
         Verb::KnownWork(arguments) => known_work::run(&arguments),
-        Verb::OffloadsOff { device } => bench_peers::offloads_off(&device).map(|()| true),
         Verb::Reference(arguments) => reference::run(&arguments),
         Verb::Lines(arguments) => lines::run(&arguments),
         Verb::Confusion(arguments) => confusion::run(&arguments),

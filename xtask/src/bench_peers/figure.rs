@@ -2,8 +2,9 @@
 //! docs/method/regimes.md defines it; of messages smaller than a segment, whether they carry more than one segment.
 
 use bitcost_model::conditions::Workload;
+use bitcost_model::record::CpuTicks;
 
-use super::cases::Case;
+use super::table::Case;
 
 /// The bytes of a packet that are no user data: Ethernet, IPv4 and TCP with timestamps.
 const HEADERS: f64 = 14.0 + 20.0 + 32.0;
@@ -29,12 +30,15 @@ pub struct Figure {
     pub window_limited: Option<f64>,
     /// Share of the CPUs' time that the hypervisor took.
     pub stolen: f64,
-    /// The options that a search took, as on the command line; absent where there was none.
+    /// What a search took; absent where there was none.
     pub options: Option<String>,
 }
 
-/// User data of each packet, from the bytes and packets that a sender's interface had sent at the start and at the end.
-pub fn packet_bytes(first: (u64, u64), last: (u64, u64)) -> Option<f64> {
+/// Bytes and packets that a sender's interface has sent.
+pub type Sent = (u64, u64);
+
+/// User data of each packet between two readings.
+pub fn packet_bytes(first: Sent, last: Sent) -> Option<f64> {
     let [bytes, packets] = [(first.0, last.0), (first.1, last.1)]
         .map(|(first, last)| last.saturating_sub(first) as f64);
     (packets > 0.0).then(|| (bytes / packets - HEADERS).max(0.0))
@@ -43,6 +47,45 @@ pub fn packet_bytes(first: (u64, u64), last: (u64, u64)) -> Option<f64> {
 /// The share of what was sent that did not arrive.
 pub fn lost(sent: f64, arrived: f64) -> f64 {
     (1.0 - arrived / sent.max(arrived).max(f64::MIN_POSITIVE)).max(0.0)
+}
+
+/// The load of the machine in a span of time.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// How many CPUs were busy on average: elapsed time minus idle time.
+    pub busy_cpus: f64,
+    /// Share of all CPUs that was busy.
+    pub busy: f64,
+    /// Share of all CPUs that the hypervisor took.
+    pub stolen: f64,
+}
+
+impl Load {
+    /// The load between two readings, with the seconds between them; absent if they could not be
+    /// read.
+    pub fn between(before: &[CpuTicks], after: &[CpuTicks], seconds: f64) -> Option<Load> {
+        if before.is_empty() || before.len() != after.len() || seconds <= 0.0 {
+            return None;
+        }
+        let ticks = bitcost_probe::cpu::ticks_per_second() as f64 * seconds;
+        let share = |before: u64, after: u64| after.saturating_sub(before) as f64 / ticks;
+        let (mut busy_cpus, mut stolen, cpus) = (0.0, 0.0, before.len() as f64);
+        for (b, a) in before.iter().zip(after) {
+            let idle = share(b.idle + b.iowait, a.idle + a.iowait);
+            busy_cpus += (1.0 - idle).clamp(0.0, 1.0);
+            stolen += share(b.steal, a.steal) / cpus;
+        }
+        Some(Load {
+            busy_cpus,
+            busy: busy_cpus / cpus,
+            stolen,
+        })
+    }
+
+    /// CPU time for a KiB or a transaction, in µs.
+    pub fn cost(&self, case: &Case, per_second: f64) -> f64 {
+        self.busy_cpus * 1e6 / (per_second * case.cpu_units())
+    }
 }
 
 /// The regime of a run. Ratios are of runs of one regime.
@@ -58,15 +101,15 @@ pub enum Regime {
     Full,
 }
 
-pub const REGIMES: [Regime; 4] = [Regime::Any, Regime::NotFull, Regime::Both, Regime::Full];
-
 /// The share of its busy time from which a run also has the regime that the receive window makes.
 const ALSO: f64 = 0.1;
 
 impl Regime {
+    pub const ALL: [Regime; 4] = [Regime::Any, Regime::NotFull, Regime::Both, Regime::Full];
+
     /// The regime of a run of a case.
     pub fn of(case: &Case, figure: &Figure) -> Regime {
-        let has_regimes = case.traffic == Workload::TcpStream && case.rate_bps.is_none();
+        let has_regimes = case.workload == Workload::TcpStream && case.rate_bps.is_none();
         let segment = case.mtu_bytes.saturating_sub(OF_SEGMENT);
         let full_from = (1.5 * f64::from(case.size.max(segment))).min(32_768.0);
         match figure.packet_bytes.filter(|_| has_regimes) {

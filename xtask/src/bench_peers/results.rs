@@ -1,84 +1,83 @@
-//! The results: every run of every contender, ratios of them within a regime, and their tables.
+//! The results: every run of every contender, ratios of them within a regime, their tables, and the verdicts on the targets.
 
 use std::collections::BTreeSet;
 
-use bitcost_stats::{Interval, median, ratio_interval};
+use bitcost_stats::{Interval, geometric_interval, median, median_interval, ratio_interval};
 
-use super::cases::Case;
-use super::field::Setup;
-use super::figure::{Figure, REGIMES, Regime};
-use super::ours::{DEFAULT, FLAVOURS};
+use super::figure::{Figure, Regime};
+use super::table::{Case, DEFAULT, How, Target, Verdict, Which};
 
 /// Seed of every interval, so that the same figures give the same interval.
-pub const SEED: u64 = 1;
+const SEED: u64 = 1;
 
 /// One contender in one case.
 pub struct Entry {
-    pub name: &'static str,
+    pub name: String,
+    pub is_ours: bool,
     /// The round of each run and its figures.
     pub runs: Vec<(u32, Figure)>,
 }
 
 /// One case, compared.
 pub struct Compared {
-    pub setup: Setup,
     pub case: Case,
     /// All contenders, ours first.
     pub entries: Vec<Entry>,
 }
 
 /// A contender's runs of one regime.
-pub type Side<'a> = (&'a str, Regime);
+type Side<'a> = (&'a str, Regime);
+
+impl Which {
+    /// The figure of a run.
+    fn of(self, figure: &Figure, case: &Case) -> Option<f64> {
+        match self {
+            Which::Rate => Some(figure.per_second),
+            Which::Cpu => figure.cpu,
+            Which::PacingCpuPct => figure.pacing_cpu_pct,
+            Which::RateOffPct => {
+                let requested = case.rate_bps? as f64 / 8.0 / f64::from(case.size);
+                Some((figure.per_second / requested - 1.0).abs() * 100.0)
+            }
+        }
+    }
+}
 
 impl Compared {
-    /// Whether it is of the usual setup.
-    pub fn is_usual(&self) -> bool {
-        self.setup == Setup::default()
-    }
-
-    /// The regimes in which a contender has runs.
-    pub fn regimes(&self, name: &str) -> Vec<Regime> {
-        let has = |regime: &Regime| !self.runs((name, *regime)).is_empty();
-        REGIMES.into_iter().filter(has).collect()
-    }
-
     fn runs(&self, (name, regime): Side) -> Vec<&(u32, Figure)> {
         let entry = self.entries.iter().find(|entry| entry.name == name);
-        let is_of = |(_, figure): &&(u32, Figure)| Regime::of(&self.case, figure) == regime;
-        entry
-            .into_iter()
-            .flat_map(|entry| &entry.runs)
-            .filter(is_of)
+        let runs = entry.into_iter().flat_map(|entry| &entry.runs);
+        runs.filter(|(_, figure)| Regime::of(&self.case, figure) == regime)
             .collect()
     }
 
     /// One figure of these runs, each with its round.
-    pub fn values(&self, side: Side, figure: impl Fn(&Figure) -> Option<f64>) -> Vec<(u32, f64)> {
+    fn values(&self, side: Side, which: Which) -> Vec<(u32, f64)> {
         let runs = self.runs(side).into_iter();
-        runs.filter_map(|(round, of)| Some((*round, figure(of)?)))
+        runs.filter_map(|(round, of)| Some((*round, which.of(of, &self.case)?)))
             .collect()
     }
 
-    /// Messages or transactions per second of these runs.
-    pub fn rates(&self, side: Side) -> Vec<(u32, f64)> {
-        self.values(side, |figure| Some(figure.per_second))
-    }
-
     /// The median of one figure of these runs.
-    pub fn middle(&self, side: Side, figure: impl Fn(&Figure) -> Option<f64>) -> Option<f64> {
-        let values = self.values(side, figure);
-        median(&values.iter().map(|(_, value)| *value).collect::<Vec<f64>>())
+    fn middle(&self, side: Side, figure: impl Fn(&Figure) -> Option<f64>) -> Option<f64> {
+        let runs = self.runs(side).into_iter();
+        median(&runs.filter_map(|(_, of)| figure(of)).collect::<Vec<f64>>())
     }
 
-    /// The ratio of the rate of `a` to that of `b`.
-    pub fn rate_ratio(&self, a: Side, b: Side) -> Option<Interval> {
-        ratio_interval(&self.rates(a), &self.rates(b), SEED)
+    fn ratio(&self, a: Side, b: Side, which: Which) -> Option<Interval> {
+        ratio_interval(&self.values(a, which), &self.values(b, which), SEED)
     }
 
-    /// The ratio of the CPU time of `a` to that of `b`.
-    pub fn cpu_ratio(&self, a: Side, b: Side) -> Option<Interval> {
-        let cpu = |side| self.values(side, |figure| figure.cpu);
-        ratio_interval(&cpu(a), &cpu(b), SEED)
+    /// The contender and its regime with the highest median rate, of those with these names.
+    fn fastest(&self, is_of: impl Fn(&str) -> bool) -> Option<Side<'_>> {
+        let names = self.entries.iter().map(|entry| entry.name.as_str());
+        let sides = names
+            .filter(|name| is_of(name))
+            .flat_map(|name| Regime::ALL.map(|regime| (name, regime)));
+        let rate = |side| self.middle(side, |figure| Some(figure.per_second));
+        let rated = sides.filter_map(|side| Some((side, rate(side)?)));
+        let most = rated.max_by(|a, b| a.1.total_cmp(&b.1));
+        most.map(|(side, _)| side)
     }
 
     /// Its table: each contender's medians in each regime in which it has runs, the ratio of ours to each rival, and
@@ -86,41 +85,37 @@ impl Compared {
     pub fn table(&self) -> String {
         let mut text = format!(
             "\n### {}\n\n| {} |\n|---|--:|--:|--:|--:|--:|--:|---|---|\n",
-            self.case.name(),
+            self.case.name,
             COLUMNS.join(" | ")
         );
+        let mut options = BTreeSet::new();
         for entry in &self.entries {
-            for regime in self.regimes(entry.name) {
-                text += &format!("| {} |\n", self.row(entry, regime).join(" | "));
+            for regime in Regime::ALL {
+                if !self.runs((&entry.name, regime)).is_empty() {
+                    text += &format!("| {} |\n", self.row(entry, regime).join(" | "));
+                }
             }
-        }
-        let taken = |entry: &Entry| -> Vec<String> {
-            let options = entry
+            let taken = entry
                 .runs
                 .iter()
                 .filter_map(|(_, run)| run.options.as_ref());
-            options
-                .map(|options| format!("{} took {options}", entry.name))
-                .collect()
-        };
-        let options: BTreeSet<String> = self.entries.iter().flat_map(taken).collect();
-        if !options.is_empty() {
-            let options: Vec<String> = options.into_iter().collect();
-            text += &format!("\n{}.\n", options.join("; "));
+            options.extend(taken.map(|taken| format!("{} took {taken}\n", entry.name)));
         }
+        options
+            .iter()
+            .for_each(|taken| text += &format!("\n{taken}"));
         text
     }
 
     fn row(&self, entry: &Entry, regime: Regime) -> [String; 9] {
-        let name = entry.name;
-        let is_ours = FLAVOURS.iter().any(|flavour| flavour.name == name);
+        let name = entry.name.as_str();
         // The ratio is that of another of ours to the default, or that of the default to a rival.
-        let [a, b] = match is_ours {
-            true => [name, DEFAULT],
-            false => [DEFAULT, name],
-        }
-        .map(|name| (name, regime));
-        let ratio = |interval: Option<Interval>| match interval {
+        let [a, b] = if entry.is_ours {
+            [name, DEFAULT]
+        } else {
+            [DEFAULT, name]
+        };
+        let ratio = |which| match self.ratio((a, regime), (b, regime), which) {
             Some(interval) if name != DEFAULT => shown(interval),
             _ => String::new(),
         };
@@ -139,8 +134,8 @@ impl Compared {
             number(0, &|figure| {
                 figure.window_limited.map(|share| 100.0 * share)
             }),
-            ratio(self.rate_ratio(a, b)),
-            ratio(self.cpu_ratio(a, b)),
+            ratio(Which::Rate),
+            ratio(Which::Cpu),
         ]
     }
 }
@@ -158,13 +153,69 @@ const COLUMNS: [&str; 9] = [
 ];
 
 /// A value with its interval, for people.
-pub fn shown(interval: Interval) -> String {
+fn shown(interval: Interval) -> String {
     let digits = if interval.value.abs() < 10.0 { 3 } else { 1 };
-    match (interval.low, interval.high) {
-        (Some(low), Some(high)) => format!(
-            "{:.digits$} [{low:.digits$}, {high:.digits$}]",
-            interval.value
-        ),
-        _ => format!("{:.digits$}", interval.value),
+    interval.with_places(digits)
+}
+
+/// The figures of a target, each with the name of its case.
+fn figures(target: &Target, all: &[Compared]) -> Vec<(String, Interval)> {
+    let (ours, which) = (target.ours.as_str(), target.figure);
+    let cases = || all.iter().filter(|compared| target.is_of(&compared.case));
+    let rivals = || target.rivals.iter().map(String::as_str);
+    let mut found = Vec::new();
+    match target.how {
+        How::Mean => {
+            for rival in rivals() {
+                let of = |compared: &Compared, name| compared.values((name, Regime::Any), which);
+                let pairs: Vec<_> = cases().map(|one| (of(one, ours), of(one, rival))).collect();
+                let pairs = pairs.iter().filter(|(a, b)| !a.is_empty() && !b.is_empty());
+                let sides: Vec<_> = pairs.map(|(a, b)| (&a[..], &b[..])).collect();
+                let name = format!("{} sizes, {rival}", sides.len());
+                found.extend(geometric_interval(&sides, SEED).map(|mean| (name, mean)));
+            }
+        }
+        How::Fastest => found.extend(cases().filter_map(|one| {
+            let rival = one.fastest(|name| rivals().any(|rival| rival == name))?;
+            let ratio = one.ratio(one.fastest(|name| name == ours)?, rival, which)?;
+            let name = format!("{}, {}{}", one.case.name, rival.0, rival.1.label());
+            Some((name, ratio))
+        })),
+        How::Each => {
+            for (one, regime) in cases().flat_map(|one| Regime::ALL.map(|regime| (one, regime))) {
+                let name = format!("{}{}", one.case.name, regime.label());
+                let ratio = |rival| {
+                    let ratio = one.ratio((ours, regime), (rival, regime), which);
+                    ratio.map(|ratio| (format!("{name}, {rival}"), ratio))
+                };
+                found.extend(rivals().filter_map(ratio));
+                if target.rivals.is_empty() {
+                    let values = one.values((ours, regime), which);
+                    let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
+                    found.extend(median_interval(&values, SEED).map(|value| (name.clone(), value)));
+                }
+            }
+        }
     }
+    found
+}
+
+/// The targets that the measurements allow to judge, as text, and whether one is missed.
+pub fn verdicts(targets: &[Target], all: &[Compared]) -> (String, bool) {
+    let mut text = "\n## Targets\n\nMissed: the value is off, and so is its whole interval. Cannot tell: the value is off, its interval \
+        reaches the bound.\n\n| target | case | wanted | found | verdict |\n|---|---|---|---|---|\n"
+        .to_owned();
+    let mut verdicts = Vec::new();
+    for target in targets {
+        for (case, found) in figures(target, all) {
+            let (verdict, title, wanted) = (target.judge(found), &target.title, target.wanted());
+            let (found, label) = (shown(found), verdict.label());
+            text += &format!("| {title} | {case} | {wanted} | {found} | {label} |\n");
+            verdicts.push(verdict);
+        }
+    }
+    let count = |of: Verdict| verdicts.iter().filter(|verdict| **verdict == of).count();
+    let counts = Verdict::ALL.map(|verdict| format!("{} {}", count(verdict), verdict.label()));
+    text += &format!("\n{}\n", counts.join(", "));
+    (text, count(Verdict::Missed) > 0)
 }
