@@ -21,8 +21,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::programs::run as carry_out;
-use archive::Archive;
-use release::{Program, Release};
+use release::{Program, Release, copy_tree};
 use root::Root;
 use tools::Tool;
 
@@ -114,6 +113,8 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
+    // Packages have the same modes whoever makes them.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let release = Release::here()?;
     let out = arguments.out.clone();
     let out = out.unwrap_or_else(|| release.target_folder.join("packages"));
@@ -151,27 +152,25 @@ fn make_source(release: &Release, out: &Path) -> Result<PathBuf> {
             "files differ from the commit: the packages have them as they are, the source archive as committed"
         );
     }
-    let plain = tempfile::NamedTempFile::new()?;
+    let path = out.join(release.source_name());
     let mut git = Command::new("git");
-    git.args(["archive", "--format=tar", "--output"]);
-    git.arg(plain.path());
+    git.args(["-c", "tar.tar.gz.command=gzip -9n", "archive", "--output"]);
+    git.arg(&path);
     git.arg(format!("--prefix=bitcost-{}/", release.version));
     carry_out(git.arg("HEAD").current_dir(&release.folder))?;
-    let path = out.join(release.source_name());
-    archive::write_with_sum(&path, &archive::gzip(&fs::read(plain.path())?)?)?;
+    archive::write_sum(&path)?;
     Ok(path)
 }
 
 /// The program as `tar.gz`: one folder, laid out as below `/usr/local`.
 fn make_tarball(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let top = program.release.name();
-    let mut files = Archive::default();
-    let bytes = fs::read(&program.path)?;
-    files.file(&Path::new(&top).join("bin/bitcost"), 0o755, bytes);
-    files.tree(&program.share, &Path::new(&top).join("share"))?;
+    let place = tempfile::tempdir()?;
+    let folder = place.path().join(&top);
+    program.install(&folder.join("bin/bitcost"))?;
+    copy_tree(&program.share, &folder.join("share"))?;
     let path = out.join(format!("{top}.tar.gz"));
-    let packed = archive::gzip(&files.tar(program.release.time_s)?)?;
-    archive::write_with_sum(&path, &packed)?;
+    archive::pack(place.path(), program.release.time_s, &path)?;
     Ok(vec![path])
 }
 
@@ -179,7 +178,7 @@ fn make_tarball(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
 fn check_tarball(program: &Program, files: &[PathBuf]) -> Result<()> {
     let root = Root::empty()?;
     for file in files {
-        tar::Archive::new(&archive::gunzip(&fs::read(file)?)?[..]).unpack(root.path())?;
+        archive::unpack(file, root.path())?;
     }
     let inside = format!("/{}/bin/bitcost", program.release.name());
     root.check_run("", &inside, &program.release)

@@ -1,18 +1,20 @@
 //! The container image: the static program and only what it needs. The archive is an OCI image
 //! layout, which also has the file `manifest.json` that `docker load` reads.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Context, Error, Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::archive::{self, Archive};
-use super::release::{Program, Release};
+use super::archive::{gzip, pack, sha256, unpack};
+use super::release::{Program, Release, copy_tree, write};
 use super::root::Root;
 use super::tools::SKOPEO;
-use crate::programs::run;
+use crate::programs::{output, run};
 
 /// The program in the image.
 const PROGRAM: &str = "/usr/bin/bitcost";
@@ -27,75 +29,70 @@ const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 /// Makes the image in a folder.
 pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
-    let plain = layer(program)?;
-    let mut image = Image::default();
-    let diff_id = format!("sha256:{}", archive::sha256(&plain));
-    let layer = image.blob(LAYER, archive::gzip(&plain)?);
-    let config = image.blob(CONFIG, config(release, &diff_id)?.to_string().into_bytes());
+    let place = tempfile::tempdir()?;
+    let image = place.path().join("image");
+    let plain = layer(program, place.path())?;
+    let diff_id = format!("sha256:{}", sha256(&plain)?);
+    gzip(&plain)?;
+    let layer = blob(&image, LAYER, &fs::read(plain.with_extension("tar.gz"))?)?;
+    let config = config(release, &diff_id)?.to_string();
+    let config = blob(&image, CONFIG, config.as_bytes())?;
     let tag = format!("bitcost:{}", release.version);
+    let place = |of: &Value| format!("blobs/sha256/{}", digits(of));
     let docker =
         json!([{ "Config": place(&config), "RepoTags": [tag], "Layers": [place(&layer)] }]);
     let manifest = json!({
         "schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer],
         "annotations": labels(release)?,
     });
-    let mut manifest = image.blob(MANIFEST, manifest.to_string().into_bytes());
+    let mut manifest = blob(&image, MANIFEST, manifest.to_string().as_bytes())?;
     manifest["annotations"] = json!({
         "io.containerd.image.name": format!("docker.io/library/{tag}"),
         "org.opencontainers.image.ref.name": release.version,
     });
-    let index = json!({ "schemaVersion": 2, "manifests": [manifest] });
     for (name, content) in [
-        ("index.json", index),
+        (
+            "index.json",
+            json!({ "schemaVersion": 2, "manifests": [manifest] }),
+        ),
         ("oci-layout", json!({ "imageLayoutVersion": "1.0.0" })),
         ("manifest.json", docker),
     ] {
-        let content = content.to_string().into_bytes();
-        image.files.file(Path::new(name), 0o644, content);
+        write(&image.join(name), content.to_string().as_bytes())?;
     }
-    let path = out.join(format!(
-        "bitcost-{}-oci-{}.tar",
-        release.version,
-        Release::architecture()
-    ));
-    archive::write_with_sum(&path, &image.files.tar(release.time_s)?)?;
+    let (version, kind) = (&release.version, Release::architecture());
+    let path = out.join(format!("bitcost-{version}-oci-{kind}.tar"));
+    pack(&image, release.time_s, &path)?;
     Ok(vec![path])
 }
 
-/// The files of an image archive as they are added.
-#[derive(Default)]
-struct Image {
-    files: Archive,
+/// Adds bytes to an image under their digest; returns the descriptor that refers to them.
+fn blob(image: &Path, media_type: &str, bytes: &[u8]) -> Result<Value> {
+    let blobs = image.join("blobs/sha256");
+    write(&blobs.join("new"), bytes)?;
+    let digest = sha256(&blobs.join("new"))?;
+    fs::rename(blobs.join("new"), blobs.join(&digest))?;
+    let (digest, size) = (format!("sha256:{digest}"), bytes.len());
+    Ok(json!({ "mediaType": media_type, "digest": digest, "size": size }))
 }
 
-impl Image {
-    /// Adds bytes under their digest; returns the descriptor that refers to them.
-    fn blob(&mut self, media_type: &str, bytes: Vec<u8>) -> Value {
-        let digest = archive::sha256(&bytes);
-        let descriptor = json!({ "mediaType": media_type, "digest": format!("sha256:{digest}"), "size": bytes.len() });
-        self.files
-            .file(&Path::new("blobs/sha256").join(digest), 0o644, bytes);
-        descriptor
-    }
+/// The hexadecimal digits of a descriptor's digest.
+fn digits(descriptor: &Value) -> &str {
+    let digest = descriptor["digest"].as_str().unwrap_or_default();
+    digest.trim_start_matches("sha256:")
 }
 
-/// The place of a descriptor's bytes in the archive.
-fn place(descriptor: &Value) -> String {
-    format!(
-        "blobs/{}",
-        descriptor["digest"]
-            .as_str()
-            .unwrap_or_default()
-            .replace(':', "/")
-    )
-}
-
-fn layer(program: &Program) -> Result<Vec<u8>> {
-    let mut files = Archive::default();
-    files.file(Path::new(&PROGRAM[1..]), 0o755, fs::read(&program.path)?);
-    files.tree(&program.share.join("doc"), Path::new("usr/share/doc"))?;
-    files.folder(Path::new(&WORK[1..]), 0o1777);
-    files.tar(program.release.time_s)
+/// The files of the image, as an archive in this folder.
+fn layer(program: &Program, place: &Path) -> Result<PathBuf> {
+    let files = place.join("layer");
+    copy_tree(&program.share.join("doc"), &files.join("usr/share/doc"))?;
+    program.install(&files.join(&PROGRAM[1..]))?;
+    let work = files.join(&WORK[1..]);
+    fs::create_dir(&work)?;
+    fs::set_permissions(work, Permissions::from_mode(0o1777))?;
+    let path = place.join("layer.tar");
+    pack(&files, program.release.time_s, &path)?;
+    Ok(path)
 }
 
 fn config(release: &Release, diff_id: &str) -> Result<Value> {
@@ -135,23 +132,26 @@ pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
     for file in files {
         copied("docker-archive", file)?;
         let copy = copied("oci-archive", file)?;
-        let read = |name: &str| Ok::<_, Error>(fs::read(copy.path().join(name))?);
-        let blob = |descriptor: &Value| {
-            let digest = descriptor["digest"].as_str().unwrap_or_default();
-            read(digest.trim_start_matches("sha256:"))
+        let read = |name: &str| -> Result<Value> {
+            Ok(serde_json::from_slice(&fs::read(copy.path().join(name))?)?)
         };
-        let manifest: Value = serde_json::from_slice(&read("manifest.json")?)?;
-        let config: Value = serde_json::from_slice(&blob(&manifest["config"])?)?;
+        let manifest = read("manifest.json")?;
+        let config = read(digits(&manifest["config"]))?;
         let layers = manifest["layers"].as_array();
         let root = Root::empty()?;
         for (number, layer) in layers.context("layers")?.iter().enumerate() {
-            let plain = archive::gunzip(&blob(layer)?)?;
-            let diff_id = format!("sha256:{}", archive::sha256(&plain));
+            let packed = copy.path().join(digits(layer));
+            let mut plain = Command::new("sh");
+            plain
+                .args(["-c", "gzip -dc <\"$0\" | sha256sum"])
+                .arg(&packed);
+            let sum = output(&mut plain)?;
+            let diff_id = config["rootfs"]["diff_ids"][number].as_str();
             ensure!(
-                config["rootfs"]["diff_ids"][number] == diff_id,
+                diff_id.is_some_and(|id| sum.starts_with(id.trim_start_matches("sha256:"))),
                 "layer {number} is not the one of the configuration"
             );
-            tar::Archive::new(&plain[..]).unpack(root.path())?;
+            unpack(&packed, root.path())?;
         }
         let entry = config["config"]["Entrypoint"][0].as_str();
         let entry = entry.context("the image has an entry point")?;

@@ -160,6 +160,12 @@ impl Program {
         Ok(program)
     }
 
+    /// Copies the program to a place, and makes its folder.
+    pub fn install(&self, to: &Path) -> Result<()> {
+        let mut install = Command::new("install");
+        output(install.arg("-Dm755").args([&self.path, to])).map(drop)
+    }
+
     fn describe(&self) -> Result<()> {
         let (share, release) = (&self.share, &self.release);
         if share.exists() {
@@ -180,7 +186,15 @@ impl Program {
     }
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+/// Copies the files below a folder.
+pub fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    let mut copy = Command::new("cp");
+    output(copy.arg("-rT").args([from, to])).map(drop)
+}
+
+/// Writes a file, and makes its folder.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::create_dir_all(path.parent().context("a file in a folder")?)?;
     fs::write(path, bytes).with_context(|| format!("write {}", path.display()))
 }

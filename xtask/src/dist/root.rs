@@ -165,19 +165,3 @@ fn collect(root: &Path, folder: &Path, paths: &mut BTreeSet<PathBuf>) -> Result<
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_throughput_is_a_number_above_zero() {
-        let run = "    1 s  sender\nThroughput offered    7 Mbit/s\nThroughput      2415 Mbit/s\n";
-        assert_eq!(
-            throughput(&run.replace("Throughput offered", "Offered")).as_deref(),
-            Some("2415 Mbit/s")
-        );
-        assert_eq!(throughput("Throughput      0.0 Mbit/s\n"), None);
-        assert_eq!(throughput("nothing\n"), None);
-    }
-}
