@@ -16,6 +16,7 @@ mod vm;
 
 use std::process::ExitCode;
 
+use bitcost_model::Unavailable;
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
@@ -45,10 +46,10 @@ enum Verb {
     /// Make the packages: tar.gz, .deb, wheel, container image, crates
     Dist(dist::Arguments),
     /// Boot Debian's cloud kernel under QEMU and check there what this kernel may lack: netem, fq,
-    /// labs of an ordinary user
+    /// labs of an ordinary user; exit code 3 where no machine can be emulated
     Vm(vm::Arguments),
     /// Boot two machines with different kernels under QEMU and run bitcost between them, over ssh
-    /// and over the service, with settings of virtio_net and failures
+    /// and over the service, with settings of virtio_net and failures; exit code 3 as above
     VmPair(vm::PairArguments),
     /// Write the pages of docs/reference from the code, or check that they are current
     Reference(reference::Arguments),
@@ -103,7 +104,7 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("xtask: {error:#}");
-            ExitCode::from(3)
+            ExitCode::from(if error.is::<Unavailable>() { 3 } else { 1 })
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use bitcost_model::Unavailable;
 
 /// The root of the repository.
 pub fn root() -> PathBuf {
@@ -22,11 +23,14 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Fails where one of these programs is not here; `packages` are those of Debian that have them.
+/// [`Unavailable`] where one of these programs is not here; `packages` are those of Debian that have them.
 pub fn require(programs: &str, packages: &str) -> Result<()> {
     let mut programs = programs.split_whitespace();
     match programs.find(|program| find(program).is_none()) {
-        Some(missing) => bail!("{missing} is missing: apt-get install {packages}"),
+        Some(missing) => {
+            let why = format!("{missing} is missing: apt-get install {packages}");
+            Err(Unavailable(why).into())
+        }
         None => Ok(()),
     }
 }

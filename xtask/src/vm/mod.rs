@@ -13,23 +13,22 @@ pub mod inside;
 mod kernel;
 mod machine;
 mod network;
-mod report;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use bitcost_model::Unavailable;
 use clap::Args;
 use tempfile::TempDir;
 
 use crate::programs::{given_or_built, require};
 use files::Image;
-use inside::{Role, Wanted};
+use inside::{Ask, END, FAILED, HOLDS, Role, Wanted};
 use kernel::Kernel;
 use machine::{Machine, Running};
 use network::Network;
-use report::{Ask, Line, Tally};
 
 /// Which machines, and what to do in them.
 #[derive(Args)]
@@ -63,14 +62,14 @@ const RELEASES: [&str; 2] = ["bookworm", "trixie"];
 /// The kernels of the machines, and what joins them.
 type Prepared = (Vec<Kernel>, Option<Network>);
 
-/// Boots one machine and prints the checks; returns whether everything that could be checked holds.
+/// Boots one machine and prints the checks; returns whether all of them hold.
 pub fn run(arguments: &Arguments) -> Result<bool> {
     made(arguments, false, &[Role::Alone], |kernels| {
         Ok((vec![kernel::newest(kernels, None)?], None))
     })
 }
 
-/// Boots both machines and prints the checks; returns whether everything that could be checked holds.
+/// Boots both machines and prints the checks; returns whether all of them hold.
 pub fn run_pair(arguments: &PairArguments) -> Result<bool> {
     let (machines, roles) = (&arguments.machines, [Role::Near, Role::Far]);
     made(machines, arguments.short, &roles, |kernels| {
@@ -89,7 +88,7 @@ pub fn run_pair(arguments: &PairArguments) -> Result<bool> {
     })
 }
 
-/// Has the machines make their checks; where they cannot be had, it says so.
+/// Has the machines make their checks; an error where they cannot be had.
 fn made(
     arguments: &Arguments,
     short: bool,
@@ -99,13 +98,10 @@ fn made(
     let program = given_or_built(arguments.program.as_deref())?;
     let cache = cache()?;
     let kernels = arguments.kernels.as_deref().unwrap_or(&cache);
-    let (kernels, network) = match machine::possible().and_then(|()| prepare(kernels)) {
-        Ok(prepared) => prepared,
-        Err(error) => {
-            println!("SKIPPED: no checks in emulated machines, for they cannot be had: {error:#}");
-            return Ok(true);
-        }
-    };
+    let prepared = machine::possible().and_then(|()| prepare(kernels));
+    let why =
+        |error: anyhow::Error| Unavailable(format!("no emulated machine can be had: {error:#}"));
+    let (kernels, network) = prepared.map_err(why)?;
     let keys = network.as_ref().map(|_| files::keys()).transpose()?;
     let keys = keys.as_ref().map(TempDir::path);
     let wanted = Wanted {
@@ -130,22 +126,23 @@ fn made(
     let mut near = start(&images[0])?;
     let mut far = images.get(1).map(start).transpose()?;
     near.until_off(|line| {
-        let (network, ask) = (network.as_ref(), serde_json::from_str(line));
-        match (ask, network, &mut far) {
-            (Ok(Line::Ask(Ask::CutLink)), Some(network), _) => network.set(false)?,
-            (Ok(Line::Ask(Ask::JoinLink)), Some(network), _) => network.set(true)?,
-            (Ok(Line::Ask(Ask::BootOther)), _, Some(far)) => {
+        let ask = Ask::ALL.into_iter().find(|ask| ask.line() == line);
+        match (ask, network.as_ref(), &mut far) {
+            (Some(Ask::CutLink), Some(network), _) => network.set(false)?,
+            (Some(Ask::JoinLink), Some(network), _) => network.set(true)?,
+            (Some(Ask::BootOther), _, Some(far)) => {
                 far.until_off(|_| Ok(()))?;
                 *far = start(&images[1])?;
             }
-            _ => tally.print(line),
+            _ => tally.hear(line),
         }
         Ok(())
     })?;
     if let Some(far) = far.as_mut().filter(|_| tally.is_whole()) {
         far.until_off(|_| Ok(()))?;
     }
-    println!("{}; {:.0} s", tally.text(), began.elapsed().as_secs_f64());
+    let seconds = began.elapsed().as_secs_f64();
+    println!("{} ok, {} failed; {seconds:.0} s", tally.ok, tally.failed);
     if !tally.is_whole() {
         let consoles: Vec<String> = images.iter().map(Image::end_of_console).collect();
         bail!(
@@ -153,7 +150,32 @@ fn made(
             consoles.join("\n--- far\n")
         );
     }
-    Ok(tally.is_good())
+    Ok(tally.failed == 0)
+}
+
+/// The reports so far.
+#[derive(Default)]
+struct Tally {
+    ok: usize,
+    failed: usize,
+    announced: Option<usize>,
+}
+
+impl Tally {
+    /// Counts a line, and prints it but for the last.
+    fn hear(&mut self, line: &str) {
+        self.ok += usize::from(line.starts_with(HOLDS));
+        self.failed += usize::from(line.starts_with(FAILED));
+        match line.strip_prefix(END) {
+            Some(count) => self.announced = count.parse().ok(),
+            None => println!("{line}"),
+        }
+    }
+
+    /// Whether the machine finished and each check was reported.
+    fn is_whole(&self) -> bool {
+        self.announced == Some(self.ok + self.failed)
+    }
 }
 
 /// A folder for results, next to this program.

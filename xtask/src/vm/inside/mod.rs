@@ -16,7 +16,7 @@ use rustix::mount::{MountFlags, mount};
 use rustix::process::{WaitOptions, wait};
 use rustix::system::{RebootCommand, reboot, sethostname};
 
-pub use port::{ROLE, Role, WANTED, Wanted};
+pub use port::{Ask, END, FAILED, HOLDS, ROLE, Role, WANTED, Wanted};
 
 /// The name under which the first process starts the checks.
 const CHECKS: &str = "vm-checks";

@@ -1,4 +1,4 @@
-//! The work that a machine is given, and its reports to its host: lines of JSON on the second serial port.
+//! The work that a machine is given, and its reports to its host: lines on the second serial port.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -6,8 +6,6 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-
-use crate::vm::report::{Line, Outcome};
 
 /// The file with the [`Wanted`] work, as JSON.
 pub const WANTED: &str = "/etc/wanted";
@@ -25,19 +23,18 @@ pub struct Wanted {
 /// an environment variable of the first process.
 pub const ROLE: &str = "role";
 
-/// What a machine is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It is one of two, and makes the checks.
+    /// One of two, which makes the checks.
     Near,
-    /// It is reached by the other one.
+    /// The one that is reached by the other.
     Far,
     /// It makes the checks of one machine.
     Alone,
 }
 
 impl Role {
-    /// Its name: that of the host, and in the kernel's command line.
+    /// That of the host, and in the kernel's command line.
     pub fn name(self) -> &'static str {
         match self {
             Role::Near => "near",
@@ -54,81 +51,103 @@ impl Role {
     }
 }
 
-/// The serial port that reports go to.
+/// The serial port that reports go to; nothing else writes to it.
 const PORT: &str = "/dev/ttyS1";
 
-/// The result of a check: the observation if it holds, or the reason why it could not be made. An
-/// error is a check that does not hold.
-pub enum Found {
-    Holds(String),
-    Skipped(String),
-}
+/// Returns what was seen where the check holds.
+type Make = fn(&mut Port) -> Result<String>;
 
-/// A check.
 pub struct Check {
     pub name: &'static str,
     /// Whether it is in the short form.
     pub short: bool,
-    pub check: fn(&mut Port) -> Result<Found>,
+    pub make: Make,
 }
 
-pub const fn check(name: &'static str, check: fn(&mut Port) -> Result<Found>) -> Check {
-    Check {
-        name,
-        short: false,
-        check,
-    }
+pub const fn check(name: &'static str, make: Make) -> Check {
+    let short = false;
+    Check { name, short, make }
 }
 
 /// The port, and the work to do.
 pub struct Port {
     file: File,
-    /// What the host wants.
     pub wanted: Wanted,
 }
 
+/// What only the host of two machines can do.
+#[derive(Clone, Copy)]
+pub enum Ask {
+    CutLink,
+    JoinLink,
+    /// The other machine is off or goes off now.
+    BootOther,
+}
+
+impl Ask {
+    pub const ALL: [Ask; 3] = [Ask::CutLink, Ask::JoinLink, Ask::BootOther];
+
+    /// Its line.
+    pub fn line(self) -> &'static str {
+        match self {
+            Ask::CutLink => "ask: cut the link",
+            Ask::JoinLink => "ask: join the link",
+            Ask::BootOther => "ask: boot the other machine",
+        }
+    }
+}
+
+/// How the lines of checks that hold, of those that do not, and of their number begin.
+pub const HOLDS: &str = "ok       ";
+pub const FAILED: &str = "FAILED   ";
+pub const END: &str = "end: ";
+
 impl Port {
-    /// Opens the port and reads what is wanted.
+    /// Opens the port, reads what is wanted, and tells that this kernel is up.
     pub fn open() -> Result<Port> {
         let file = OpenOptions::new().write(true).open(PORT).context(PORT)?;
         let wanted = serde_json::from_slice(&std::fs::read(WANTED)?)?;
-        Ok(Port { file, wanted })
+        let mut port = Port { file, wanted };
+        let uname = rustix::system::uname();
+        port.tell(&format!(
+            "Linux {} is up",
+            uname.release().to_string_lossy()
+        ))?;
+        Ok(port)
     }
 
     /// Sends a line.
-    pub fn tell(&mut self, line: &Line) -> Result<()> {
-        let mut text = serde_json::to_string(line)?;
-        text.push('\n');
-        self.file.write_all(text.as_bytes())?;
+    fn tell(&mut self, line: &str) -> Result<()> {
+        let line = line.trim().replace(['\n', '\r'], " ");
+        writeln!(self.file, "{line}")?;
         // The port is slow, and the machine is powered off after the last line.
         Ok(rustix::termios::tcdrain(&self.file)?)
     }
 
-    /// Makes those checks that are wanted, and reports them; then the end.
+    pub fn ask(&mut self, ask: Ask) -> Result<()> {
+        self.tell(ask.line())
+    }
+
+    /// Makes those checks that are wanted, and reports them; then their number.
     pub fn make(
         &mut self,
         checks: &[Check],
-        check: impl Fn(&mut Port, &Check) -> Result<Found>,
+        make: impl Fn(&mut Port, &Check) -> Result<String>,
     ) -> Result<()> {
-        let only = self.wanted.only.clone().unwrap_or_default();
-        let is_wanted =
-            |row: &&Check| row.name.contains(&only) && (row.short || !self.wanted.short);
+        let Wanted { only, short } = self.wanted.clone();
+        let only = only.unwrap_or_default();
+        let is_wanted = |row: &&Check| row.name.contains(&only) && (row.short || !short);
         let rows: Vec<&Check> = checks.iter().filter(is_wanted).collect();
         for row in &rows {
             eprintln!("--- {}", row.name);
             let began = Instant::now();
-            let (outcome, said) = match check(self, row) {
-                Ok(Found::Holds(said)) => (Outcome::Ok, said),
-                Ok(Found::Skipped(why)) => (Outcome::Skipped, why),
-                Err(error) => (Outcome::Failed, format!("{error:#}")),
+            let (begin, said) = match make(self, row) {
+                Ok(said) => (HOLDS, said),
+                Err(error) => (FAILED, format!("{error:#}")),
             };
-            self.tell(&Line::Check {
-                name: row.name.to_owned(),
-                outcome,
-                said,
-                took_ms: began.elapsed().as_millis() as u64,
-            })?;
+            let seconds = began.elapsed().as_secs_f64();
+            self.tell(&format!("{begin}{} ({seconds:.1} s): {said}", row.name))?;
         }
-        self.tell(&Line::End { checks: rows.len() })
+        self.tell(&format!("{END}{}", rows.len()))
     }
 }

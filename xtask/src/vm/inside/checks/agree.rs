@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::netem::{RTT_SLACK_MS, least_rtt_ms, two_hosts};
 use crate::vm::inside::guest::{StandingLab, bitcost, lab_file};
-use crate::vm::inside::port::Found;
+use crate::vm::inside::port::Port;
 
 /// The results of netem and of the emulator, by their names on the command line.
 fn both<T>(measure: impl Fn(&str) -> Result<T>) -> Result<[T; 2]> {
@@ -40,17 +40,17 @@ fn fates(backend: &str, egress: &str, words: &str) -> Result<[u64; 3]> {
 }
 
 /// What both found, if each is within a share of what is expected.
-fn near(seen: [f64; 2], expected: f64, share: f64, unit: &str) -> Result<Found> {
+fn near(seen: [f64; 2], expected: f64, share: f64, unit: &str) -> Result<String> {
     let [netem, emulator] = seen;
     let text = format!(
         "{expected:.2} {unit} expected, {netem:.2} by netem, {emulator:.2} by its own emulator"
     );
     let is_near = |value: f64| (value - expected).abs() <= share * expected;
     ensure!(seen.into_iter().all(is_near), "{text}");
-    Ok(Found::Holds(text))
+    Ok(text)
 }
 
-pub(super) fn round_trips() -> Result<Found> {
+pub(super) fn round_trips(_: &mut Port) -> Result<String> {
     let there = two_hosts("delay = \"30ms\"");
     let file = format!("{there}[egress.h2-eth0]\ndelay = \"15ms\"\n");
     let rtts = both(|backend| {
@@ -65,7 +65,7 @@ pub(super) fn round_trips() -> Result<Found> {
     near(rtts, 45.0, 1.0, "ms")
 }
 
-pub(super) fn drops() -> Result<Found> {
+pub(super) fn drops(_: &mut Port) -> Result<String> {
     const ROOM: u64 = 50;
     // A host sends packets for itself now and then, which take room in the queue.
     const OTHERS: u64 = 2;
@@ -83,7 +83,7 @@ pub(super) fn drops() -> Result<Found> {
     near(dropped, 150.0, 1.0, "of 200 datagrams dropped")
 }
 
-pub(super) fn rate() -> Result<Found> {
+pub(super) fn rate(_: &mut Port) -> Result<String> {
     // The link carries frames of 1042 bytes for one second, and its queue is full when the window
     // starts. Twice the rate is sent.
     let egress = "rate = \"2M\"\ndelay = \"20ms\"\nqueue_limit = \"20 packets\"";
@@ -94,7 +94,7 @@ pub(super) fn rate() -> Result<Found> {
     near(passed, 2e6 / 8.0 / 1042.0, 0.02, "datagrams")
 }
 
-pub(super) fn stream() -> Result<Found> {
+pub(super) fn stream(_: &mut Port) -> Result<String> {
     // The data that one socket sends ahead fits into the queue: data beyond that would arrive in
     // another second than it was sent in.
     let words = "tcp -t 2s -O 1s --send-buffer 32768";
@@ -107,7 +107,7 @@ pub(super) fn stream() -> Result<Found> {
     near(mbps, 5.0 * 1448.0 / 1514.0, 0.03, "Mbit/s")
 }
 
-pub(super) fn chances() -> Result<Found> {
+pub(super) fn chances(_: &mut Port) -> Result<String> {
     const SENT: u64 = 2000;
     const LOSS: f64 = 0.05;
     const COPY: f64 = 0.10;
@@ -130,7 +130,7 @@ pub(super) fn chances() -> Result<Found> {
         }
         Ok(format!("{lost} lost and {copies} twice"))
     })?;
-    Ok(Found::Holds(format!(
+    Ok(format!(
         "of {SENT} {netem} by netem, {emulator} by its own emulator"
-    )))
+    ))
 }

@@ -7,7 +7,7 @@ use bitcost_execute::echo::ECHO_VERB;
 use bitcost_model::ping::Pings;
 
 use crate::vm::inside::guest::{StandingLab, bitcost};
-use crate::vm::inside::port::Found;
+use crate::vm::inside::port::Port;
 
 /// Milliseconds by which the shortest round trip of an idle path may exceed the requested one.
 pub const RTT_SLACK_MS: f64 = 1.0;
@@ -40,14 +40,11 @@ pub fn least_rtt_ms(lab: &StandingLab, count: u32) -> Result<f64> {
     Ok(figures.min_us / 1000.0)
 }
 
-pub(super) fn loaded() -> Result<Found> {
+pub(super) fn loaded(_: &mut Port) -> Result<String> {
     let before = loaded_modules()?;
-    if let Some(there) = NEEDED
-        .iter()
-        .find(|name| before.iter().any(|loaded| loaded == *name))
-    {
-        return Ok(Found::Skipped(format!("{there} was loaded before")));
-    }
+    let is_needed = |name: &&String| NEEDED.contains(&name.as_str());
+    let there = before.iter().find(is_needed);
+    ensure!(there.is_none(), "{there:?} was loaded before");
     let preset = bitcost(&["lab", "presets", "lab15"])?;
     let lab = StandingLab::up(&preset.out, &[])?;
     // The very first request waits until the address is resolved, over the same delay.
@@ -59,12 +56,8 @@ pub(super) fn loaded() -> Result<Found> {
         said.contains("made by the kernel's netem"),
         "lab up does not say that netem is used: {said}"
     );
-    if let Some(missing) = NEEDED
-        .iter()
-        .find(|name| !after.iter().any(|loaded| loaded == *name))
-    {
-        bail!("{missing} is not loaded after the lab came up");
-    }
+    let loaded = after.iter().filter(is_needed).count();
+    ensure!(loaded == NEEDED.len(), "after the lab came up: {after:?}");
     ensure!(
         shown.contains("netem") && shown.contains("limit 1000 delay 20ms"),
         "tc shows: {shown}"
@@ -73,13 +66,13 @@ pub(super) fn loaded() -> Result<Found> {
         (20.0..20.0 + RTT_SLACK_MS).contains(&rtt),
         "20 ms were asked for, the least round trip is {rtt:.3} ms"
     );
-    Ok(Found::Holds(format!(
+    Ok(format!(
         "{}; 20 ms requested, {rtt:.3} ms measured",
         NEEDED.join(", ")
-    )))
+    ))
 }
 
-pub(super) fn settings() -> Result<Found> {
+pub(super) fn settings(_: &mut Port) -> Result<String> {
     let egress = "rate = \"100M\"\ndelay = \"30ms\"\njitter = \"2ms\"\nloss = \"1.5%\"\nreorder = \"25%\"\nduplicate = \"0.5%\"\nqueue_limit = \"777 packets\"";
     let wanted = [
         "limit 777",
@@ -94,6 +87,6 @@ pub(super) fn settings() -> Result<Found> {
     let shown = lab.exec("h1", &["tc", "qdisc", "show", "dev", "h1-eth0"])?;
     match wanted.iter().find(|part| !shown.contains(**part)) {
         Some(part) => bail!("\"{part}\" is not in what tc shows: {shown}"),
-        None => Ok(Found::Holds(shown.trim().to_owned())),
+        None => Ok(shown.trim().to_owned()),
     }
 }

@@ -2,24 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use bitcost_testkit::process::within;
 
 use super::netem::{least_rtt_ms, two_hosts};
 use crate::vm::inside::guest::{StandingLab, bitcost};
-use crate::vm::inside::port::Found;
+use crate::vm::inside::port::Port;
 
 /// Debian's own switch: whether ordinary users may make user namespaces.
 const SWITCH: &str = "/proc/sys/kernel/unprivileged_userns_clone";
 
-pub(super) fn refused() -> Result<Found> {
-    if !Path::new(SWITCH).exists() {
-        return Ok(Found::Skipped(format!("this kernel has no {SWITCH}")));
-    }
-    let usual = fs::read_to_string(SWITCH)?;
+pub(super) fn refused(_: &mut Port) -> Result<String> {
+    let usual = fs::read_to_string(SWITCH).context(SWITCH)?;
     ensure!(
         usual.trim() == "1",
         "{SWITCH} is {} by default",
@@ -40,7 +37,7 @@ pub(super) fn refused() -> Result<Found> {
         "no remedy: {}",
         outcome.err
     );
-    Ok(Found::Holds(outcome.err.trim().to_owned()))
+    Ok(outcome.err.trim().to_owned())
 }
 
 /// All traces of labs that a process could have left: network namespaces, devices, processes of
@@ -65,7 +62,7 @@ fn traces() -> Result<BTreeSet<String>> {
 /// When all traces must be gone.
 const GONE: Duration = Duration::from_secs(2);
 
-pub(super) fn gone() -> Result<Found> {
+pub(super) fn gone(_: &mut Port) -> Result<String> {
     let before = traces()?;
     let lab = StandingLab::up(&two_hosts("delay = \"5ms\""), &[])?;
     let during = traces()?;
@@ -81,8 +78,8 @@ pub(super) fn gone() -> Result<Found> {
         "before: {before:?}; after: {:?}",
         traces()?
     );
-    Ok(Found::Holds(format!(
+    Ok(format!(
         "5 ms requested, {rtt:.3} ms measured; {} traces while it stood, none after it",
         during.len() - before.len()
-    )))
+    ))
 }

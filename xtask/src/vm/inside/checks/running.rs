@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 
 use super::netem::{RTT_SLACK_MS, least_rtt_ms};
 use crate::vm::inside::guest::{StandingLab, bitcost};
-use crate::vm::inside::port::Found;
+use crate::vm::inside::port::Port;
 
 /// The name of the running lab.
 const LAB: &str = "changed";
@@ -32,7 +32,7 @@ const STEPS: [(&str, &str, &str, f64); 4] = [
 ];
 
 /// Sets, changes and removes netem in a running lab without a delay.
-pub(super) fn changed() -> Result<Found> {
+pub(super) fn changed(_: &mut Port) -> Result<String> {
     let preset = bitcost(&["lab", "presets", "lab15"])?;
     let lab = StandingLab::up(&preset.out, &["--bare", "--name", LAB])?;
     let mut seen = Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn changed() -> Result<Found> {
         said.contains("made by the kernel's netem") || !said.contains("made by"),
         "lab up says that it is not netem that is used: {said}"
     );
-    Ok(Found::Holds(seen.join("; ")))
+    Ok(seen.join("; "))
 }
 
 /// Makes a step and compares what it prints, what tc reads and what ping measures with it.

@@ -7,29 +7,28 @@ use anyhow::{Result, ensure};
 
 use super::hosts::{forget_far, sh, wait_for_far};
 use super::tested::{OVER_SSH, Run, started};
-use crate::vm::inside::port::{Found, Port, Role};
-use crate::vm::report::{Ask, Line};
+use crate::vm::inside::port::{Ask, Port, Role};
 
 /// How long a test of a second may take to end after its link was cut: the run's time, the lease,
 /// and what slow machines add.
 const ENDS: Duration = Duration::from_secs(90);
 
-pub(super) fn cut(port: &mut Port) -> Result<Found> {
+pub(super) fn cut(port: &mut Port) -> Result<String> {
     let run = started(&["tcp", "-t", "8", "--offloads", "off"], OVER_SSH)?;
     let began = run.began;
-    port.tell(&Line::Ask(Ask::CutLink))?;
+    port.ask(Ask::CutLink)?;
     let outcome = run.ended();
     let took = began.elapsed();
-    port.tell(&Line::Ask(Ask::JoinLink))?;
+    port.ask(Ask::JoinLink)?;
     let outcome = outcome?;
     ensure!(took < ENDS, "it took {took:?}");
     let after = retried()?;
-    Ok(Found::Holds(format!(
+    Ok(format!(
         "8 s asked for, ended after {:.1} s with {:?}: {}; then {after}",
         took.as_secs_f64(),
         outcome.code,
         outcome.err.trim()
-    )))
+    ))
 }
 
 /// A test when all is well again; the kernel may need some time to find its neighbour.
@@ -43,7 +42,7 @@ fn retried() -> Result<String> {
     }
 }
 
-pub(super) fn powered_off(port: &mut Port) -> Result<Found> {
+pub(super) fn powered_off(port: &mut Port) -> Result<String> {
     let run = started(&["tcp", "-t", "30", "--offloads", "off"], OVER_SSH)?;
     let began = Instant::now();
     // It is off before it can answer.
@@ -51,7 +50,7 @@ pub(super) fn powered_off(port: &mut Port) -> Result<Found> {
     let outcome = run.ended();
     let took = began.elapsed();
     forget_far();
-    port.tell(&Line::Ask(Ask::BootOther))?;
+    port.ask(Ask::BootOther)?;
     let outcome = outcome?;
     ensure!(
         outcome.code != Some(0) && outcome.err.contains("far"),
@@ -61,10 +60,10 @@ pub(super) fn powered_off(port: &mut Port) -> Result<Found> {
     );
     wait_for_far()?;
     let after = retried()?;
-    Ok(Found::Holds(format!(
+    Ok(format!(
         "ended after {:.1} s with {:?}: {}; after its boot {after}",
         took.as_secs_f64(),
         outcome.code,
         outcome.err.trim()
-    )))
+    ))
 }

@@ -9,16 +9,13 @@ mod tested;
 
 use anyhow::{Result, bail};
 
-use super::port::{Check, Found, Port, Role, check};
-use crate::vm::report::Line;
+use super::port::{Check, Port, Role, check};
 
 pub use hosts::set_up;
 
-const fn short(name: &'static str, run: fn(&mut Port) -> Result<Found>) -> Check {
-    Check {
-        short: true,
-        ..check(name, run)
-    }
+const fn short(name: &'static str, make: fn(&mut Port) -> Result<String>) -> Check {
+    let short = true;
+    Check { name, short, make }
 }
 
 /// All checks in their order; after the last one the far machine has forgotten all.
@@ -43,24 +40,15 @@ const CHECKS: &[Check] = &[
 /// Makes the wanted checks and has the far machine power off.
 pub fn work() -> Result<()> {
     let mut port = Port::open()?;
-    let up = hosts::wait_for_far();
-    port.tell(&Line::Up {
-        kernel: hosts::kernel(Role::Near)?,
-    })?;
-    up?;
+    hosts::wait_for_far()?;
     let before = of_both()?;
     port.make(CHECKS, |port, row| {
-        let found = (row.check)(port);
-        let changed = hosts::differences(&before, &of_both()?);
-        if !changed.is_empty() {
-            let found = match found {
-                Ok(Found::Holds(said) | Found::Skipped(said)) => said,
-                Err(error) => format!("{error:#}"),
-            };
-            let changed = changed.join("; ");
-            bail!("{found}; the settings are not as before: {changed}");
+        let found = (row.make)(port);
+        let changed = hosts::differences(&before, &of_both()?).join("; ");
+        if changed.is_empty() {
+            return found;
         }
-        found
+        bail!("{found:?}; the settings are not as before: {changed}")
     })?;
     // It is off before it can answer.
     let _ = hosts::sh(Role::Far, "echo o > /proc/sysrq-trigger");

@@ -10,22 +10,19 @@ use bitcost_model::ping::Pings;
 use super::hosts::{FAR_ADDRESS, kernel, near, sh};
 use super::tested::{Run, over, test};
 use crate::vm::inside::guest::outcome;
-use crate::vm::inside::port::Role;
-use crate::vm::inside::port::{Found, Port};
+use crate::vm::inside::port::{Port, Role};
 
-pub(super) fn ping(_: &mut Port) -> Result<Found> {
+pub(super) fn ping(_: &mut Port) -> Result<String> {
     let words = [ECHO_VERB, FAR_ADDRESS, "3", "20", "1000"];
     let said = outcome(&mut near("bitcost", &words))?.json()?;
     let pings: Pings = serde_json::from_value(said)?;
     let least = pings.figures().context("no answer")?.min_us;
     let [near, far] = [kernel(Role::Near)?, kernel(Role::Far)?];
     ensure!(near != far, "both are Linux {near}");
-    Ok(Found::Holds(format!(
-        "Linux {near} reaches Linux {far} in {least:.0} us"
-    )))
+    Ok(format!("Linux {near} reaches Linux {far} in {least:.0} us"))
 }
 
-pub(super) fn over_ssh(port: &mut Port) -> Result<Found> {
+pub(super) fn over_ssh(port: &mut Port) -> Result<String> {
     let mut said = Vec::new();
     let all = [&["tcp"][..], &["rr"], &["tcp", "-R"], &["udp", "-b", "5M"]];
     let wanted = if port.wanted.short { 1 } else { all.len() };
@@ -33,7 +30,7 @@ pub(super) fn over_ssh(port: &mut Port) -> Result<Found> {
         let run = Run::over_ssh(&[*words, &["-t", "1"]].concat())?;
         said.push(format!("{}: {}", words.join(" "), run.text()?));
     }
-    Ok(Found::Holds(said.join("; ")))
+    Ok(said.join("; "))
 }
 
 /// A service at the far host; it is ended when this is dropped.
@@ -78,7 +75,7 @@ impl Drop for Service {
     }
 }
 
-pub(super) fn over_the_service(_: &mut Port) -> Result<Found> {
+pub(super) fn over_the_service(_: &mut Port) -> Result<String> {
     let service = Service::start()?;
     let served = Run::of(&test(&["tcp", "-t", "1"], &over(&service.link))?)?;
     let refused = test(
@@ -91,14 +88,14 @@ pub(super) fn over_the_service(_: &mut Port) -> Result<Found> {
         refused.code,
         refused.err
     );
-    Ok(Found::Holds(format!(
+    Ok(format!(
         "by the link: {}; refused: {}",
         served.text()?,
         refused.err.trim()
-    )))
+    ))
 }
 
-pub(super) fn clocks(_: &mut Port) -> Result<Found> {
+pub(super) fn clocks(_: &mut Port) -> Result<String> {
     let now = |role| -> Result<i64> { Ok(sh(role, "date +%s")?.trim().parse()?) };
     let ahead = now(Role::Far)? - now(Role::Near)?;
     ensure!((3300..3900).contains(&ahead), "far is {ahead} s ahead");
@@ -106,9 +103,9 @@ pub(super) fn clocks(_: &mut Port) -> Result<Found> {
     let run = Run::over_ssh(&words)?;
     let service = Service::start()?;
     let served = Run::of(&test(&["tcp", "-t", "1"], &over(&service.link))?)?;
-    Ok(Found::Holds(format!(
+    Ok(format!(
         "far is {ahead} s ahead; udp over ssh: {}; tcp over the service: {}",
         run.text()?,
         served.text()?
-    )))
+    ))
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail, ensure};
 
 use super::hosts::{SSH_DEVICE, sh};
 use super::tested::{OVER_SSH, Run, started, test};
-use crate::vm::inside::port::{Found, Port, Role};
+use crate::vm::inside::port::{Port, Role};
 
 /// Makes a run with these words, in which both hosts must show all of this by a command.
 fn shown(words: &[&str], command: &str, shows: &[&str]) -> Result<Run> {
@@ -55,16 +55,16 @@ fn refused(words: &[&str], hosts: &[&str], name: &str) -> Result<String> {
 
 const FEATURES: &str = "ethtool -k eth1";
 
-pub(super) fn offloads(_: &mut Port) -> Result<Found> {
+pub(super) fn offloads(_: &mut Port) -> Result<String> {
     let shows = [
         "tcp-segmentation-offload: off",
         "generic-segmentation-offload: off",
         "generic-receive-offload: off",
     ];
-    held(&["tcp", "--offloads", "off"], FEATURES, &shows).map(Found::Holds)
+    held(&["tcp", "--offloads", "off"], FEATURES, &shows)
 }
 
-pub(super) fn dependent(_: &mut Port) -> Result<Found> {
+pub(super) fn dependent(_: &mut Port) -> Result<String> {
     let mut said = Vec::new();
     for [feature, along] in [
         ["tx-checksum-ip-generic", "tx-tcp-segmentation"],
@@ -77,10 +77,10 @@ pub(super) fn dependent(_: &mut Port) -> Result<Found> {
         ];
         said.push(held(&words, FEATURES, &[&shows[0], &shows[1]])?);
     }
-    Ok(Found::Holds(said.join("; ")))
+    Ok(said.join("; "))
 }
 
-pub(super) fn fixed(_: &mut Port) -> Result<Found> {
+pub(super) fn fixed(_: &mut Port) -> Result<String> {
     let shown = sh(Role::Near, &format!("ethtool -k {SSH_DEVICE}"))?;
     ensure!(
         shown.contains("tx-tcp-segmentation: off [fixed]"),
@@ -88,10 +88,10 @@ pub(super) fn fixed(_: &mut Port) -> Result<Found> {
     );
     let words = ["--offloads", "tx-tcp-segmentation on"];
     let over_socket = ["--receiver", "ssh:far", "--receiver-dev", SSH_DEVICE];
-    refused(&words, &over_socket, "tx-tcp-segmentation").map(Found::Holds)
+    refused(&words, &over_socket, "tx-tcp-segmentation")
 }
 
-pub(super) fn mtu(_: &mut Port) -> Result<Found> {
+pub(super) fn mtu(_: &mut Port) -> Result<String> {
     let words = ["tcp", "--device-mtu", "9000"];
     let run = shown(&words, "ip link show eth1", &["mtu 9000"])?;
     let mss = run.in_effect("sender", "mss_bytes");
@@ -100,48 +100,48 @@ pub(super) fn mtu(_: &mut Port) -> Result<Found> {
         "segments have {mss:?} bytes"
     );
     let text = run.text()?;
-    Ok(Found::Holds(format!("segments of 8948 bytes: {text}")))
+    Ok(format!("segments of 8948 bytes: {text}"))
 }
 
-pub(super) fn channels(_: &mut Port) -> Result<Found> {
+pub(super) fn channels(_: &mut Port) -> Result<String> {
     let before = sh(Role::Near, "ethtool -l eth1")?;
     ensure!(before.matches("Combined:\t2").count() == 1, "{before}");
     let words = ["tcp", "--set", "channels=combined 1"];
     let one = held(&words, "ethtool -l eth1", &["Combined:\t1"])?;
     let nine = refused(&["--set", "channels=combined 9"], OVER_SSH, "combined")?;
-    Ok(Found::Holds(format!("{one}; {nine}")))
+    Ok(format!("{one}; {nine}"))
 }
 
-pub(super) fn coalescing(_: &mut Port) -> Result<Found> {
+pub(super) fn coalescing(_: &mut Port) -> Result<String> {
     let usecs = refused(&["--set", "coalesce=rx_usecs 10"], OVER_SSH, "rx_usecs")?;
     let frames = refused(&["--set", "coalesce=tx_frames 0"], OVER_SSH, "tx_frames")?;
-    Ok(Found::Holds(format!("refused by name: {usecs}; {frames}")))
+    Ok(format!("refused by name: {usecs}; {frames}"))
 }
 
-pub(super) fn sysctl(_: &mut Port) -> Result<Found> {
+pub(super) fn sysctl(_: &mut Port) -> Result<String> {
     let name = "net.ipv4.tcp_slow_start_after_idle";
     let words = ["tcp", "--sysctl", &format!("{name}=0")];
-    held(&words, &format!("sysctl {name}"), &["= 0"]).map(Found::Holds)
+    held(&words, &format!("sysctl {name}"), &["= 0"])
 }
 
 /// The most that may arrive of 4 Mbit/s: a slow machine sends less, and the first burst is not delayed.
 const MOST_MBPS: f64 = 4.4;
 
-pub(super) fn fq(_: &mut Port) -> Result<Found> {
+pub(super) fn fq(_: &mut Port) -> Result<String> {
     let words = ["udp", "--qdisc", "fq", "-b", "4M", "--pacing", "kernel"];
     let run = shown(&words, "tc qdisc show dev eth1", &["qdisc fq "])?;
     let mbps = run.metric("throughput_mbps")?;
     let text = format!("4 Mbit/s requested, {mbps:.2} arrived");
     ensure!(mbps > 0.0 && mbps <= MOST_MBPS, "{text}");
-    Ok(Found::Holds(text))
+    Ok(text)
 }
 
-pub(super) fn netem(_: &mut Port) -> Result<Found> {
+pub(super) fn netem(_: &mut Port) -> Result<String> {
     let words = ["tcp", "-l", "16K", "--qdisc", "netem delay 40ms limit 5000"];
     let shows = ["qdisc netem", "delay 40ms"];
     let rtt_us = shown(&words, "tc qdisc show dev eth1", &shows)?.metric("rtt_us")?;
     let text = format!("40 ms each way, {:.1} ms around", rtt_us / 1000.0);
     // Both hosts delay.
     ensure!(rtt_us >= 80_000.0, "{text}");
-    Ok(Found::Holds(text))
+    Ok(text)
 }
