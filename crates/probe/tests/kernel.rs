@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use bitcost_model::record::{Sample, ThreadKind};
 use bitcost_probe::{Between, Detail, Node, PROBES, Socket, Target, Thread};
-use bitcost_sys::netlink::{Rtnl, VethPair};
+use bitcost_sys::netlink::Rtnl;
 
 fn main() {
     bitcost_testkit::main(&[TRIALS]);
@@ -49,17 +49,7 @@ fn read(target: &Target) -> Sample {
 /// A pair of devices that are up, the first with the address 10.9.0.1 and neighbours that never
 /// answer.
 fn pair() -> Rtnl {
-    let mut rtnl = Rtnl::open().unwrap();
-    let pair = VethPair {
-        name: "a0",
-        peer_name: "b0",
-        peer_netns: None,
-        mtu_bytes: 1500,
-    };
-    match rtnl.create_veth(&pair) {
-        Err(error) if error.is_unsupported() => bitcost_testkit::ignore("no veth in this kernel"),
-        outcome => outcome.unwrap(),
-    }
+    let mut rtnl = bitcost_testkit::veth(1500);
     for name in ["a0", "b0"] {
         let index = rtnl.link(name).unwrap().index;
         rtnl.set_up(index, true).unwrap();

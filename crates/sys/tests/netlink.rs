@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use bitcost_sys::netlink::{Ethtool, Netdev, Route, Rtnl, VethPair};
+use bitcost_sys::netlink::{Ethtool, Netdev, Route};
 use bitcost_testkit::assert_says;
 
 fn main() {
@@ -17,19 +17,8 @@ bitcost_testkit::trials! { PrivateNetwork:
     napi_of_a_veth_with_gro_is_listed;
 }
 
-fn pair(rtnl: &mut Rtnl) {
-    let pair = VethPair {
-        name: "a0",
-        peer_name: "b0",
-        peer_netns: None,
-        mtu_bytes: 1500,
-    };
-    rtnl.create_veth(&pair).unwrap();
-}
-
 fn routes_are_reported() {
-    let mut rtnl = Rtnl::open().unwrap();
-    pair(&mut rtnl);
+    let mut rtnl = bitcost_testkit::veth(1500);
     let a = rtnl.link("a0").unwrap().index;
     assert!(rtnl.link("lo").unwrap().is_loopback() && !rtnl.link("a0").unwrap().is_loopback());
     for link in ["a0", "b0"].map(|name| rtnl.link(name).unwrap().index) {
@@ -59,8 +48,7 @@ fn routes_are_reported() {
 }
 
 fn refusal_has_the_message_of_the_kernel() {
-    let mut rtnl = Rtnl::open().unwrap();
-    pair(&mut rtnl);
+    let mut rtnl = bitcost_testkit::veth(1500);
     let a = rtnl.link("a0").unwrap();
     let said = rtnl.set_mtu(a.index, 10).unwrap_err().to_string();
     assert!(said.contains("set the MTU of a0"), "{said}");
@@ -79,8 +67,7 @@ fn refusal_has_the_message_of_the_kernel() {
 }
 
 fn napi_of_a_veth_with_gro_is_listed() {
-    let mut rtnl = Rtnl::open().unwrap();
-    pair(&mut rtnl);
+    let mut rtnl = bitcost_testkit::veth(1500);
     for name in ["a0", "b0"] {
         let link = rtnl.link(name).unwrap();
         rtnl.set_up(link.index, true).unwrap();

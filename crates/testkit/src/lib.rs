@@ -9,7 +9,6 @@
 #![allow(clippy::disallowed_macros)]
 
 pub mod chaos;
-pub mod damage;
 pub mod gap;
 pub mod process;
 pub mod sshd;
@@ -21,6 +20,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use bitcost_sys::namespace::{Kind, unshare, unshare_user_as_root};
+use bitcost_sys::netlink::{Rtnl, VethPair};
 use bitcost_sys::process::effective_uid;
 use libtest_mimic::{Arguments, Completion, Trial};
 
@@ -127,15 +127,12 @@ fn run_listed(modules: &[&[ListedTrial]], threads: usize) -> ! {
     run_all(trials.collect(), threads)
 }
 
-/// As [`main`], for trials that carry values, each in a private network.
+/// As [`main`], for trials that carry values, each in a private network, as many at the same time as there are CPUs.
 pub fn main_of(trials: Vec<(&'static str, Run)>) -> ! {
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let placed = trials.into_iter();
-    run_all(
-        placed
-            .map(|(name, run)| (name, RunIn::PrivateNetwork, run))
-            .collect(),
-        1,
-    )
+    let placed = placed.map(|(name, run)| (name, RunIn::PrivateNetwork, run));
+    run_all(placed.collect(), threads)
 }
 
 fn run_all(trials: Vec<(&'static str, RunIn, Run)>, threads: usize) -> ! {
@@ -199,9 +196,25 @@ pub fn enter_private_network() -> Result<(), String> {
         unshare_user_as_root().map_err(|e| failed("make a user namespace", &e))?;
         unshare(&[Kind::Net]).map_err(|e| failed("make a network namespace", &e))?;
     }
-    let mut rtnl = bitcost_sys::netlink::Rtnl::open().map_err(|e| e.to_string())?;
+    let mut rtnl = Rtnl::open().map_err(|e| e.to_string())?;
     let loopback = rtnl.link("lo").map_err(|e| e.to_string())?;
     rtnl.set_up(loopback.index, true).map_err(|e| e.to_string())
+}
+
+/// Makes the devices `a0` and `b0`, which are not up, in this network; the trial is ignored where the kernel cannot.
+pub fn veth(mtu_bytes: u32) -> Rtnl {
+    let mut rtnl = Rtnl::open().expect("rtnetlink");
+    let pair = VethPair {
+        name: "a0",
+        peer_name: "b0",
+        peer_netns: None,
+        mtu_bytes,
+    };
+    match rtnl.create_veth(&pair) {
+        Err(error) if error.is_unsupported() => ignore("no veth in this kernel"),
+        outcome => outcome.expect("a pair"),
+    }
+    rtnl
 }
 
 fn run_here(wanted: &str, trials: &[(&'static str, RunIn, Run)]) {

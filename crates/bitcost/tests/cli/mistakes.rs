@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use bitcost_testkit::assert_says;
+use bitcost_testkit::{assert_says, split};
 use insta::assert_snapshot;
 
 use crate::words::bitcost;
@@ -21,21 +21,9 @@ fn refused(folder: &Path, words: &[&str]) -> String {
     stderr
 }
 
-/// The words of a command line; what is in single quotes is one word.
-fn words(line: &str) -> Vec<&str> {
-    let mut words = Vec::new();
-    for (index, part) in line.split('\'').enumerate() {
-        match index % 2 {
-            0 => words.extend(part.split_ascii_whitespace()),
-            _ => words.push(part),
-        }
-    }
-    words
-}
-
 /// Every command line with its answer in this folder.
 fn answers_in(folder: &Path, lines: &str) -> String {
-    let answer = |line| format!("$ bitcost {line}\n{}", refused(folder, &words(line)));
+    let answer = |line| format!("$ bitcost {line}\n{}", refused(folder, &split(line)));
     lines.lines().map(answer).collect()
 }
 

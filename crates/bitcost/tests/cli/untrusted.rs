@@ -1,26 +1,24 @@
 //! Folders and files of untrusted users: the program does not hang, writes nothing outside of its
 //! folder, and runs nothing.
 
-use bitcost_testkit::assert_says;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
+
+use bitcost_testkit::assert_says;
+
+use crate::words::bitcost;
 
 /// A recorded execution.
 const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sizes/events.jsonl");
 
-fn bitcost(words: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
-    command.args(words).stdin(Stdio::null()).output().unwrap()
-}
-
-/// Asserts an exit code and words on standard error.
-fn refused(output: &Output, code: i32, says: &[&str]) {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{said}");
+/// Asserts the exit code of a command and words on standard error, which it returns.
+fn refused(words: &[&str], code: i32, says: &[&str]) -> String {
+    let (found, _, said) = bitcost(Path::new("."), words);
+    assert_eq!(found, Some(code), "{said}");
     assert_says(&said, says);
+    said
 }
 
 fn fifo(path: &Path) {
@@ -60,11 +58,8 @@ fn a_log_that_is_no_regular_file_is_said_to_be_none() {
     let folder = folder.to_str().unwrap();
     let link = place.path().join("link");
     symlink(folder, &link).unwrap();
-    assert_eq!(
-        bitcost(&["show", link.to_str().unwrap()]).status.code(),
-        Some(0),
-        "the folder may be a link"
-    );
+    // The folder may be a link.
+    refused(&["show", link.to_str().unwrap()], 0, &[]);
     fs::remove_file(&log).unwrap();
     fifo(&log);
     for words in [
@@ -74,7 +69,7 @@ fn a_log_that_is_no_regular_file_is_said_to_be_none() {
         &["report", folder],
     ] {
         refused(
-            &bitcost(words),
+            words,
             2,
             &["events.jsonl: it is a FIFO or a pipe, not a regular file"],
         );
@@ -82,8 +77,8 @@ fn a_log_that_is_no_regular_file_is_said_to_be_none() {
     for (target, what) in [(LOG, "a symbolic link"), ("/dev/zero", "a symbolic link")] {
         fs::remove_file(&log).unwrap();
         symlink(target, &log).unwrap();
-        refused(&bitcost(&["show", folder]), 2, &[what]);
-        refused(&bitcost(&["run", "--resume", folder]), 2, &[what]);
+        refused(&["show", folder], 2, &[what]);
+        refused(&["run", "--resume", folder], 2, &[what]);
     }
 }
 
@@ -94,14 +89,10 @@ fn a_study_or_a_lab_that_is_no_regular_file_is_refused() {
     fifo(&path);
     let path = path.to_str().unwrap();
     for words in [["plan", path], ["run", path]] {
-        refused(
-            &bitcost(&words),
-            2,
-            &["it is a FIFO or a pipe, not a regular file"],
-        );
+        refused(&words, 2, &["it is a FIFO or a pipe, not a regular file"]);
     }
-    refused(&bitcost(&["lab", "up", path]), 2, &["it is a FIFO"]);
-    refused(&bitcost(&["plan", "/dev/zero"]), 2, &["it is a device"]);
+    refused(&["lab", "up", path], 2, &["it is a FIFO"]);
+    refused(&["plan", "/dev/zero"], 2, &["it is a device"]);
 }
 
 #[test]
@@ -110,22 +101,18 @@ fn a_report_is_not_written_through_a_link() {
     let precious = place.path().join("precious");
     fs::write(&precious, "precious").unwrap();
     symlink(&precious, folder.join("report.html")).unwrap();
-    let output = bitcost(&["report", folder.to_str().unwrap()]);
-    refused(
-        &output,
-        3,
-        &["report.html: it is a symbolic link", "--out FILE"],
-    );
+    let says = ["report.html: it is a symbolic link", "--out FILE"];
+    refused(&["report", folder.to_str().unwrap()], 3, &says);
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
     refused(
-        &bitcost(&["report", folder.to_str().unwrap(), "--out", "/dev/null"]),
+        &["report", folder.to_str().unwrap(), "--out", "/dev/null"],
         3,
         &["it is a device"],
     );
     assert_eq!(names(&folder), ["events.jsonl", "report.html"]);
     fs::remove_file(folder.join("report.html")).unwrap();
     for _ in 0..2 {
-        refused(&bitcost(&["report", folder.to_str().unwrap()]), 0, &[]);
+        refused(&["report", folder.to_str().unwrap()], 0, &[]);
     }
     assert_eq!(names(&folder), ["events.jsonl", "report.html"]);
 }
@@ -142,7 +129,9 @@ fn a_report_that_does_not_fit_leaves_the_old_one() {
         env!("CARGO_BIN_EXE_bitcost"),
     ]);
     let output = shell.arg(&folder).stdin(Stdio::null()).output().unwrap();
-    refused(&output, 3, &["cannot write", "report.html"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert_says(&said, &["cannot write", "report.html"]);
     assert_eq!(
         fs::read_to_string(folder.join("report.html")).unwrap(),
         "old"
@@ -155,7 +144,7 @@ fn pages_of_the_manual_are_not_written_through_links() {
     let place = tempfile::tempdir().unwrap();
     let (precious, pages) = (place.path().join("precious"), place.path().join("man1"));
     let out = ["man", "--out", pages.to_str().unwrap()];
-    refused(&bitcost(&out), 0, &[]);
+    refused(&out, 0, &[]);
     let all = names(&pages);
     assert!(
         ["bitcost.1", "bitcost-run.1", "bitcost-lab-up.1"]
@@ -165,7 +154,7 @@ fn pages_of_the_manual_are_not_written_through_links() {
     fs::write(&precious, "precious").unwrap();
     fs::remove_file(pages.join("bitcost-run.1")).unwrap();
     symlink(&precious, pages.join("bitcost-run.1")).unwrap();
-    refused(&bitcost(&out), 3, &["bitcost-run.1: it is a symbolic link"]);
+    refused(&out, 3, &["bitcost-run.1: it is a symbolic link"]);
     assert_eq!(
         (
             fs::read_to_string(&precious).unwrap().as_str(),
@@ -203,17 +192,17 @@ fn what_is_too_large_is_refused_before_it_is_expanded() {
         "allowed: at most 200000",
     ];
     for verb in ["plan", "run"] {
-        refused(&bitcost(&[verb, &large]), 2, &says);
+        refused(&[verb, &large], 2, &says);
     }
     let endless = write("endless.toml", &study(30, 20));
     refused(
-        &bitcost(&["plan", &endless]),
+        &["plan", &endless],
         2,
         &["at least 18446744073709551615 combinations"],
     );
     let long = write("long.toml", &study(2, 101));
     refused(
-        &bitcost(&["plan", &long, "--blocks", "1000"]),
+        &["plan", &long, "--blocks", "1000"],
         2,
         &["10201000 runs", "allowed: at most 10000000"],
     );
@@ -223,7 +212,7 @@ fn what_is_too_large_is_refused_before_it_is_expanded() {
         &format!("hosts = [\n{}\n]\n", hosts.join(",\n")),
     );
     refused(
-        &bitcost(&["lab", "up", &lab]),
+        &["lab", "up", &lab],
         2,
         &["200000 nodes and 0 links", "allowed: at most 1000 of each"],
     );
@@ -235,7 +224,7 @@ fn what_is_too_large_is_refused_before_it_is_expanded() {
         hosts.join(",")
     );
     refused(
-        &bitcost(&["lab", "up", &write("lab.mn", &edited)]),
+        &["lab", "up", &write("lab.mn", &edited)],
         2,
         &["hosts: 200000 entries", "allowed: at most"],
     );
@@ -277,9 +266,8 @@ fn a_name_in_an_error_stays_in_its_line() {
     for (name, text) in files {
         let path = place.path().join(name);
         fs::write(&path, text).unwrap();
-        let output = bitcost(&["lab", "up", path.to_str().unwrap()]);
-        refused(&output, 2, &["h1\\nbitcost: all is well"]);
-        let said = String::from_utf8_lossy(&output.stderr);
+        let words = ["lab", "up", path.to_str().unwrap()];
+        let said = refused(&words, 2, &["h1\\nbitcost: all is well"]);
         assert!(
             said.lines().count() == 1 && !said.contains('\u{1b}'),
             "{name}: {said:?}"

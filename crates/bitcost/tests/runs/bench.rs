@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use bitcost_execute::store::{LOG_NAME, Log};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
-use bitcost_sys::netlink::{Rtnl, VethPair};
 use bitcost_testkit::process::{Family, eventually};
 pub use bitcost_testkit::split;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -49,6 +48,7 @@ pub struct Bench {
     pub folder: tempfile::TempDir,
     pub family: Family,
     user: Option<u32>,
+    variables: Vec<(&'static str, String)>,
 }
 
 impl Bench {
@@ -58,7 +58,21 @@ impl Bench {
             folder: tempfile::tempdir().unwrap(),
             family: Family::new(),
             user: None,
+            variables: Vec::new(),
         }
+    }
+
+    /// Gives commands a variable of the environment, in whose value `FOLDER` stands for the folder.
+    pub fn with(mut self, name: &'static str, value: &str) -> Bench {
+        let value = value.replace("FOLDER", self.path().to_str().unwrap());
+        self.variables.push((name, value));
+        self
+    }
+
+    /// Has commands find the programs of the folder first.
+    pub fn with_own_programs(self) -> Bench {
+        let path = std::env::var("PATH").unwrap_or_default();
+        self.with("PATH", &format!("FOLDER:{path}"))
     }
 
     /// For commands of another user, to whom the folder belongs.
@@ -87,6 +101,7 @@ impl Bench {
         command
             .args(words)
             .current_dir(self.path())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .process_group(0);
         if let Some(uid) = self.user {
@@ -196,17 +211,6 @@ impl Bench {
             self.family.members().is_empty().then_some(())
         });
     }
-}
-
-/// Makes the devices a0 and b0 in this network.
-pub fn veth() {
-    let pair = VethPair {
-        name: "a0",
-        peer_name: "b0",
-        peer_netns: None,
-        mtu_bytes: 3000,
-    };
-    Rtnl::open().unwrap().create_veth(&pair).unwrap();
 }
 
 /// The program under test.

@@ -3,9 +3,8 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
-use std::path::Path;
 
-use crate::bench::{Bench, Done, PATIENCE, program, split};
+use crate::bench::{Bench, Done, split};
 
 bitcost_testkit::trials! {
     PrivateNetwork: cached_tcp_metrics_are_reported_and_kept;
@@ -13,24 +12,14 @@ bitcost_testkit::trials! {
 
 /// One short run with both endpoints on this host.
 fn test(bench: &Bench, words: &[&str]) -> Done {
-    let state = format!("BITCOST_STATE_DIR={}", bench.path().join("state").display());
-    let program = program();
     let run = split("test tcp --receiver local -t 200ms -O 50ms");
-    let words = [
-        &[state.as_str(), program.to_str().unwrap()],
-        &run[..],
-        words,
-    ]
-    .concat();
-    let done = bench
-        .start_program(Path::new("/usr/bin/env"), &words)
-        .finish(PATIENCE);
+    let done = bench.bitcost(&[&run[..], words].concat());
     done.assert_code(0);
     done
 }
 
 fn cached_tcp_metrics_are_reported_and_kept() {
-    let bench = Bench::new();
+    let bench = Bench::new().with("BITCOST_STATE_DIR", "FOLDER/state");
     let actual = |bench: &Bench, words: &[&str]| {
         let document = test(bench, words).json();
         ["sender", "receiver"].map(|end| {

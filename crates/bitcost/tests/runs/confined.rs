@@ -12,7 +12,6 @@ use bitcost_model::record::Role;
 use bitcost_sys::netlink::Rtnl;
 
 use crate::agent_process::AgentProcess;
-use crate::bench::veth;
 use crate::service::{Service, said};
 
 bitcost_testkit::trials! {
@@ -171,7 +170,7 @@ fn a_sender_over_its_rate_is_ended() {
 }
 
 fn other_interfaces_and_addresses_are_refused() {
-    veth();
+    bitcost_testkit::veth(3000);
     let rules = [
         "--allow-settings",
         "mtu_bytes,offloads",

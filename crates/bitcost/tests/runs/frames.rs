@@ -18,7 +18,7 @@ use bitcost_testkit::assert_says;
 use bitcost_testkit::process::{Family, eventually};
 
 use crate::agent_process::AgentProcess;
-use crate::bench::{PATIENCE, veth};
+use crate::bench::PATIENCE;
 use crate::confined::receiving;
 
 bitcost_testkit::trials! {
@@ -59,7 +59,7 @@ impl DerefMut for Agent {
 impl Agent {
     fn start(wrap: &[&str]) -> Agent {
         if Rtnl::open().unwrap().link("a0").is_err() {
-            veth();
+            bitcost_testkit::veth(3000);
         }
         let words: Vec<&str> = wrap
             .iter()

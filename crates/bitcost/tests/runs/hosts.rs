@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
 
 use bitcost_testkit::assert_says;
 use serde_json::Value;
 
-use crate::bench::{Bench, Done, PATIENCE, program};
+use crate::bench::{Bench, Done, program};
 
 bitcost_testkit::trials! {
     PrivateNetwork: both_endpoints_on_this_machine, ssh_carries_either_agent, program_is_copied_to_a_host_without_it, host_errors_name_cause_and_remedy;
@@ -40,7 +39,9 @@ struct Hosts(Bench);
 
 impl Hosts {
     fn new() -> Hosts {
-        let bench = Bench::new();
+        let bench = Bench::new().with_own_programs();
+        let bench = bench.with("BITCOST_STATE_DIR", "FOLDER/state");
+        let bench = bench.with("TMPDIR", "FOLDER/tmp");
         bench.write("ssh", SSH);
         fs::set_permissions(bench.path().join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
         symlink(program(), bench.path().join("far-bitcost")).unwrap();
@@ -49,26 +50,8 @@ impl Hosts {
 
     /// One short run.
     fn test(&self, words: &[&str]) -> Done {
-        let folder = self.0.path().to_str().unwrap();
-        let path = format!(
-            "PATH={folder}:{}",
-            std::env::var("PATH").unwrap_or_default()
-        );
-        let state = format!("BITCOST_STATE_DIR={folder}/state");
-        let program = program();
-        let temporary = format!("TMPDIR={folder}/tmp");
-        let before = [
-            path.as_str(),
-            &state,
-            &temporary,
-            program.to_str().unwrap(),
-            "test",
-        ];
-        let words = [&before[..], words, &["-t", "200ms", "-O", "50ms"]].concat();
-        let done = self
-            .0
-            .start_program(Path::new("/usr/bin/env"), &words)
-            .finish(PATIENCE);
+        let words = [&["test"], words, &["-t", "200ms", "-O", "50ms"]].concat();
+        let done = self.0.bitcost(&words);
         self.0.assert_nothing_left();
         done
     }

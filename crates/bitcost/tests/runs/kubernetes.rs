@@ -2,9 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
-use crate::bench::{Bench, Done, PATIENCE, program, split};
+use crate::bench::{Bench, Done, program, split};
 
 bitcost_testkit::trials! {
     PrivateNetwork: pods_in_the_network_of_nodes_are_measured_and_removed,
@@ -42,7 +41,10 @@ struct Cluster(Bench);
 
 impl Cluster {
     fn new(mesh: &str) -> Cluster {
-        let bench = Bench::new();
+        let bench = Bench::new().with_own_programs();
+        let bench = bench.with("BITCOST_STATE_DIR", "FOLDER/state");
+        let bench = bench.with("CLUSTER", "FOLDER");
+        let bench = bench.with("PROGRAM", program().to_str().unwrap());
         bench.write("kubectl", KUBECTL);
         bench.write("broken", "");
         fs::set_permissions(
@@ -57,27 +59,10 @@ impl Cluster {
         Cluster(bench)
     }
 
-    fn bitcost(&self, words: &[&str]) -> Done {
-        let folder = self.0.path().to_str().unwrap();
-        let path = format!(
-            "PATH={folder}:{}",
-            std::env::var("PATH").unwrap_or_default()
-        );
-        let state = format!("BITCOST_STATE_DIR={folder}/state");
-        let (cluster, own) = (format!("CLUSTER={folder}"), program());
-        let own = own.to_str().unwrap();
-        let program = format!("PROGRAM={own}");
-        let before = [path.as_str(), &state, &cluster, &program, own];
-        let words = [&before[..], words].concat();
-        self.0
-            .start_program(Path::new("/usr/bin/env"), &words)
-            .finish(PATIENCE)
-    }
-
     /// A run of the study with these options.
     fn run(&self, words: &[&str]) -> Done {
         let own = split("run mesh.toml --kubernetes --image i:1 --out runs");
-        self.bitcost(&[&own[..], words].concat())
+        self.0.bitcost(&[&own[..], words].concat())
     }
 
     fn has_jobs(&self) -> bool {
@@ -104,7 +89,9 @@ fn a_node_whose_image_is_not_there_has_a_line_and_is_measured_later() {
     cluster.0.write("broken", "");
     let runs = fs::read_dir(cluster.0.path().join("runs")).unwrap();
     let folder = runs.flatten().next().expect("a log").path();
-    let done = cluster.bitcost(&["run", "--resume", folder.to_str().unwrap(), "--json"]);
+    let done = cluster
+        .0
+        .bitcost(&["run", "--resume", folder.to_str().unwrap(), "--json"]);
     done.assert_code(0);
     assert_eq!(done.json()["runs"], 6, "{}", done.stderr);
     assert!(!cluster.has_jobs());
@@ -129,20 +116,8 @@ fn errors_of_a_cluster_name_cause_and_remedy() {
     done.assert_code(3);
     done.assert_says("a role with the rights");
     fs::remove_file(cluster.0.path().join("kubectl")).unwrap();
-    let own = program();
-    let words = [
-        "PATH=/nowhere",
-        own.to_str().unwrap(),
-        "run",
-        "mesh.toml",
-        "--kubernetes",
-        "--image",
-        "i:1",
-    ];
-    let done = cluster
-        .0
-        .start_program(Path::new("/usr/bin/env"), &words)
-        .finish(PATIENCE);
+    let cluster = Cluster(cluster.0.with("PATH", "/nowhere"));
+    let done = cluster.run(&[]);
     done.assert_code(3);
     done.assert_says("needs kubectl on the PATH");
 }

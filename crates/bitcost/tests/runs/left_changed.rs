@@ -3,14 +3,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bitcost_host::journal::{Entry, Header};
 use bitcost_host::{Change, Values, single};
 use bitcost_sys::netlink::Rtnl;
 use bitcost_testkit::assert_says;
 
-use crate::bench::{Bench, Done, PATIENCE, program, split, veth};
+use crate::bench::{Bench, Done, PATIENCE, program, split};
 
 bitcost_testkit::trials! {
     PrivateNetwork: impossible_host_setting_is_refused, damaged_journal_restores_its_whole_entries, journals_writable_by_others_are_refused, journal_of_another_network_is_ignored, journal_of_another_boot_is_reported;
@@ -21,35 +21,18 @@ struct Host(Bench);
 
 impl Host {
     fn new() -> Host {
-        veth();
-        Host(Bench::new())
+        bitcost_testkit::veth(3000);
+        Host(Bench::new().with("BITCOST_STATE_DIR", "FOLDER/state"))
     }
 
     fn state(&self) -> PathBuf {
         self.0.path().join("state")
     }
 
-    /// Runs bitcost with these words, started by the command `before`.
-    fn started(&self, before: &[&str], words: &[&str]) -> Done {
-        let state = format!("BITCOST_STATE_DIR={}", self.state().display());
-        let program = program();
-        let words = [
-            &[state.as_str()],
-            before,
-            &[program.to_str().unwrap()],
-            words,
-        ]
-        .concat();
-        let done = self
-            .0
-            .start_program(Path::new("/usr/bin/env"), &words)
-            .finish(PATIENCE);
+    fn bitcost(&self, words: &[&str]) -> Done {
+        let done = self.0.bitcost(words);
         self.0.assert_nothing_left();
         done
-    }
-
-    fn bitcost(&self, words: &[&str]) -> Done {
-        self.started(&[], words)
     }
 
     /// A short run with both endpoints on this host.
@@ -238,19 +221,12 @@ fn impossible_host_setting_is_refused() {
         done.assert_code(code);
         assert!(done.stderr.contains(says), "{words:?}: {}", done.stderr);
     }
-    let powerless = host.started(
-        &["setpriv", "--bounding-set=-all", "--"],
-        &[
-            "test",
-            "tcp",
-            "--receiver",
-            "local",
-            "-t",
-            "100ms",
-            "--device-mtu",
-            "sender: 1400",
-        ],
-    );
+    let program = program();
+    let before = ["--bounding-set=-all", "--", program.to_str().unwrap()];
+    let test = split("test tcp --receiver local -t 100ms --device-mtu 'sender: 1400'");
+    let words = [&before[..], &test].concat();
+    let powerless = host.0.start_program("setpriv".as_ref(), &words);
+    let powerless = powerless.finish(PATIENCE);
     powerless.assert_code(3);
     powerless.assert_says("it needs CAP_NET_ADMIN in the network namespace");
     assert!(bitcost_host::journal::all(&host.state()).is_empty());

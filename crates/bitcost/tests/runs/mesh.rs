@@ -2,6 +2,7 @@
 //! resumed.
 
 use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::bench::{Bench, PATIENCE, failed, signal};
 
@@ -27,40 +28,41 @@ fn study(mesh: &str) -> String {
     text
 }
 
-fn a_host_with_a_slow_link_is_named() {
+/// The document of a mesh. On a busy machine a run may measure nothing: it is named, and the execution ends with 1.
+fn measured(mesh: &str) -> Value {
     let bench = Bench::new();
-    bench.write("mesh.toml", &study(""));
+    bench.write("mesh.toml", &study(mesh));
     let done = bench.bitcost(&["run", "mesh.toml", "--seed", "1", "--json", "--out", "runs"]);
-    done.assert_code(0);
     let document = done.json();
-    let mesh = &document["mesh"];
+    let excluded = document["excluded"].as_array().expect("a list");
+    done.assert_code(i32::from(!excluded.is_empty()));
+    for run in excluded {
+        let reason = run["reason"].as_str().expect("a reason");
+        assert!(!reason.is_empty(), "{run}");
+    }
+    bench.assert_nothing_left();
+    document
+}
+
+fn a_host_with_a_slow_link_is_named() {
+    let mesh = &measured("")["mesh"];
     assert_eq!(mesh["pattern"], "screen");
     let outliers = mesh["outliers"].as_array().expect("outliers");
-    let slow = outliers.first().expect("an outlier");
-    assert_eq!(
-        (slow["kind"].as_str(), slow["sender"].as_str()),
-        (Some("host"), Some("h3"))
-    );
-    assert!(
-        slow["pct"].as_f64().is_some_and(|pct| pct < -70.0),
-        "{mesh}"
-    );
-    assert!(
-        slow["score"].as_f64().is_some_and(|score| score <= -6.0),
-        "{mesh}"
-    );
+    let is_slow = |of: &&Value| of["kind"] == "host" && of["sender"] == "h3";
+    let slow = outliers.iter().find(is_slow).expect("the slow host");
+    let least = |name: &str, least: f64| slow[name].as_f64().is_some_and(|of| of <= least);
+    assert!(least("pct", -70.0) && least("score", -6.0), "{mesh}");
 }
 
 fn all_pairs_of_a_round_are_made_at_once() {
-    let bench = Bench::new();
-    bench.write("mesh.toml", &study("pattern = \"ring\"\nconcurrent = true"));
-    let done = bench.bitcost(&["run", "mesh.toml", "--json", "--out", "runs"]);
-    done.assert_code(0);
-    assert_eq!(done.json()["runs"], 16);
+    let document = measured("pattern = \"ring\"\nconcurrent = true");
+    let excluded = document["excluded"].as_array().map_or(0, Vec::len);
+    let runs = document["runs"].as_u64().expect("a number") as usize;
+    assert!(runs == 16 || runs + excluded == 16, "{document:#}");
 }
 
 /// The runs of a mesh that is resumed, without those that have no result.
-fn resumed(bench: &Bench) -> (serde_json::Value, usize) {
+fn resumed(bench: &Bench) -> (Value, usize) {
     let document = bench.resume();
     let excluded = document["excluded"].as_array().map_or(0, Vec::len);
     bench.assert_nothing_left();

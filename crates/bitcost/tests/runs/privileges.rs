@@ -8,14 +8,15 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use bitcost_service::confine::confine;
 use bitcost_sys::seccomp::Also;
 use bitcost_sys::{landlock, privileges};
 use bitcost_testkit::assert_says;
+use bitcost_testkit::process::eventually;
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::bench::PATIENCE;
 use crate::iperf3::Listening;
 use crate::service::{Service, bitcost, said};
 
@@ -51,14 +52,10 @@ pub fn children(parent: u32, word: &str) -> Vec<u32> {
 
 /// Waits until there is exactly one of them.
 fn only(parent: u32, word: &str) -> u32 {
-    let until = Instant::now() + Duration::from_secs(20);
-    loop {
-        match children(parent, word)[..] {
-            [one] => return one,
-            ref others => assert!(Instant::now() < until, "{word}: {others:?}"),
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    eventually(PATIENCE, word, || match children(parent, word)[..] {
+        [one] => Some(one),
+        _ => None,
+    })
 }
 
 /// Whether root can become another user in this user namespace.

@@ -5,13 +5,13 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use bitcost_testkit::assert_says;
+use bitcost_testkit::process::eventually;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::agent_process::AgentProcess;
-use crate::bench::split;
+use crate::bench::{PATIENCE, split};
 use crate::privileges::children;
 use crate::server::Server;
 
@@ -129,11 +129,7 @@ fn agents(server: &Service) -> usize {
 
 /// Waits until this is so.
 pub fn wait_until(what: &str, is: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(20);
-    while !is() {
-        assert!(Instant::now() < until, "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    eventually(PATIENCE, what, || is().then_some(()));
 }
 
 fn one_link_and_one_command_at_each_host() {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bitcost_testkit::process::eventually;
+use bitcost_testkit::split;
 use rustix::process::{Pid, Signal, kill_process};
 
 bitcost_testkit::trials! {
@@ -101,7 +102,7 @@ fn failure(command: &str, files: &[(String, String)]) -> Option<String> {
     files
         .iter()
         .for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
-    let words = shortened(&words(command));
+    let words = shortened(&split(command)[1..]);
     let Output { status, stderr, .. } =
         match words.iter().take(2).map(String::as_str).collect::<Vec<_>>()[..] {
             ["lab", "up"] => Lab::up(folder.path(), &words[2]).down(),
@@ -204,27 +205,13 @@ impl Drop for Lab {
     }
 }
 
-/// Splits words as a shell does, for text with only spaces and single quotes.
-fn words(command: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    for (index, part) in command.split('\'').enumerate() {
-        if index % 2 == 1 {
-            words.push(part.to_owned());
-        } else {
-            words.extend(part.split_whitespace().map(str::to_owned));
-        }
-    }
-    words.remove(0);
-    words
-}
-
 /// Uses short times, this machine in the place of another host, and the plan of a study instead of
 /// its execution.
-fn shortened(words: &[String]) -> Vec<String> {
+fn shortened(words: &[&str]) -> Vec<String> {
     let mut short: Vec<&str> = Vec::new();
     let mut all = words.iter();
     while let Some(word) = all.next() {
-        match word.as_str() {
+        match *word {
             "-t" | "-O" => drop(all.next()),
             "run" => short.push("plan"),
             "HOST" => short.push("local"),

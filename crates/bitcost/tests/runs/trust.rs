@@ -9,7 +9,7 @@ use bitcost_model::event::{Event, NamedHost, NamedHosts, ProgramUsed};
 use bitcost_sys::process::effective_uid;
 use bitcost_testkit::assert_says;
 
-use crate::bench::{Bench, Done, PATIENCE, SMALL, program};
+use crate::bench::{Bench, Done, SMALL};
 
 bitcost_testkit::trials! {
     Host: plan_starts_no_program, programs_named_by_a_log_are_checked_first, files_of_another_user_start_nothing_unless_trusted;
@@ -38,7 +38,8 @@ struct Traps {
 
 impl Traps {
     fn new() -> Traps {
-        let bench = Bench::new();
+        // Only the program is one that leaves a mark.
+        let bench = Bench::new().with(MARK, "FOLDER/mark");
         let at = bench.path().display();
         bench.write("small.toml", SMALL);
         symlink(
@@ -59,15 +60,6 @@ impl Traps {
 
     fn mark(&self) -> PathBuf {
         self.bench.path().join("mark")
-    }
-
-    /// Runs bitcost with children that leave a mark if they are the program.
-    fn marking(&self, words: &[&str]) -> Done {
-        let (mark, bitcost) = (format!("{MARK}={}", self.mark().display()), program());
-        let words = [&[mark.as_str(), bitcost.to_str().unwrap()], words].concat();
-        self.bench
-            .start_program("/usr/bin/env".as_ref(), &words)
-            .finish(PATIENCE)
     }
 
     /// A log of `events` in a new folder.
@@ -139,11 +131,11 @@ fn plan_starts_no_program() {
         &["plan", "named.toml"][..],
         &["plan", "small.toml", "--against", program],
     ] {
-        let done = traps.marking(words);
+        let done = traps.bench.bitcost(words);
         done.assert_code(0);
         assert!(!traps.mark().exists(), "{words:?}");
     }
-    let done = traps.marking(&["run", "named.toml"]);
+    let done = traps.bench.bitcost(&["run", "named.toml"]);
     assert!(
         done.code == Some(2) && done.stderr.contains("does not identify itself as bitcost"),
         "{}",

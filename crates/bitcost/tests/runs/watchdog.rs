@@ -16,7 +16,7 @@ use bitcost_testkit::process::{Family, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::agent_process::AgentProcess;
-use crate::bench::{PATIENCE, veth};
+use crate::bench::PATIENCE;
 use crate::frames::prepare;
 
 bitcost_testkit::trials! {
@@ -32,7 +32,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
-        veth();
+        bitcost_testkit::veth(3000);
         let mut rtnl = Rtnl::open().unwrap();
         for name in ["a0", "b0"] {
             let index = rtnl.link(name).unwrap().index;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use bitcost_host::journal::{Entry, Header, line, path_here, read_at};
 use bitcost_host::recovery::{check_restored, found, recover};
 use bitcost_host::{Change, Outcome, Values, single};
-use bitcost_sys::netlink::{Rtnl, VethPair};
-use bitcost_testkit::assert_says;
+use bitcost_sys::netlink::Rtnl;
+use bitcost_testkit::{assert_says, veth};
 
 /// Journals that are changed at random.
 const MUTANTS: u64 = 500;
@@ -18,16 +18,6 @@ bitcost_testkit::trials! { PrivateNetwork:
     randomly_damaged_journal_is_kept_unless_intact_and_settled,
     header_with_a_changed_bit_does_not_lose_the_network,
     irregular_files_are_reported_and_kept;
-}
-
-fn veth() {
-    let pair = VethPair {
-        name: "a0",
-        peer_name: "b0",
-        peer_netns: None,
-        mtu_bytes: 3000,
-    };
-    Rtnl::open().unwrap().create_veth(&pair).unwrap();
 }
 
 fn set_mtu(bytes: u32) {
@@ -117,7 +107,7 @@ fn mutant(mut lines: Vec<Vec<u8>>, random: &mut impl FnMut(usize) -> usize) -> (
 }
 
 fn randomly_damaged_journal_is_kept_unless_intact_and_settled() {
-    veth();
+    veth(3000);
     let folder = tempfile::tempdir().unwrap();
     let here = Header::now(1);
     let headers = [
@@ -166,7 +156,7 @@ fn randomly_damaged_journal_is_kept_unless_intact_and_settled() {
 }
 
 fn header_with_a_changed_bit_does_not_lose_the_network() {
-    veth();
+    veth(3000);
     set_mtu(1400);
     let folder = tempfile::tempdir().unwrap();
     let whole = lines(&Header::now(1)).concat();
@@ -208,7 +198,7 @@ fn odd(folder: &Path, name: &str, make: impl FnOnce(&Path)) -> (PathBuf, Vec<u8>
 type Make = Box<dyn Fn(&Path)>;
 
 fn irregular_files_are_reported_and_kept() {
-    veth();
+    veth(3000);
     set_mtu(1400);
     let fifo = |path: &Path| {
         rustix::fs::mknodat(

@@ -8,7 +8,7 @@ use bitcost_host::{
     HostError, IDLE, INTERRUPT_COALESCING, Idle, Knob, Mtu, NoJournal, Offloads, RPS_CPUS,
     RootQdisc, Sysctl, THREADED_NAPI, Values, describe, is_on, single,
 };
-use bitcost_sys::netlink::{Limit, Rtnl, VethPair};
+use bitcost_sys::netlink::{Limit, Rtnl};
 use bitcost_testkit::assert_says;
 
 bitcost_testkit::trials! { PrivateNetwork:
@@ -41,14 +41,7 @@ bitcost_testkit::trials! { PrivateNetwork:
 }
 
 fn veth() {
-    let pair = VethPair {
-        name: "a0",
-        peer_name: "b0",
-        peer_netns: None,
-        mtu_bytes: 8896,
-    };
-    let mut rtnl = Rtnl::open().unwrap();
-    rtnl.create_veth(&pair).unwrap();
+    let mut rtnl = bitcost_testkit::veth(8896);
     let index = rtnl.link("a0").unwrap().index;
     rtnl.set_up(index, true).unwrap();
 }

@@ -62,24 +62,22 @@ pub fn run(program: &Path, plan: Plan, say: &mut dyn FnMut(&str)) -> Result<Tall
     tally.steps = deaths.steps;
     let at_steps = deaths.chosen.len();
     for death in &deaths.chosen {
-        let outcome = death.play(&world)?;
-        tally.add(&death.to_string(), outcome, say);
+        tally.add(&death.to_string(), death.play(&world)?, say);
         world.check_usable()?;
     }
     let span = random::span(&world)?;
     for _ in at_steps..plan.kills {
-        let (name, outcome) = random::death(&world, span, &mut random)?;
-        tally.add(&name, outcome, say);
+        let (name, verdict) = random::death(&world, span, &mut random)?;
+        tally.add(&name, verdict, say);
         world.check_usable()?;
     }
-    for who in plan
-        .stops
-        .then_some([Who::Agent, Who::Watchdog, Who::Controller])
-        .into_iter()
-        .flatten()
-    {
-        let outcome = random::stopped(&world, who)?;
-        tally.add_stop(&format!("{who} stopped"), outcome, say);
+    let stops = [Who::Agent, Who::Watchdog, Who::Controller].into_iter();
+    for who in stops.filter(|_| plan.stops) {
+        tally.add(
+            &format!("{who} stopped"),
+            random::stopped(&world, who)?,
+            say,
+        );
         world.check_usable()?;
     }
     Ok(tally)

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::RngCore;
 
 use crate::chaos::step::Who;
-use crate::chaos::verdict::{Outcome, judge, wait_until_gone};
+use crate::chaos::verdict::{Verdict, judge, wait_until_gone};
 use crate::chaos::world::{CHANGES, Side, World};
 
 /// When the far host's settings are changed, from the start of the controller.
@@ -58,7 +58,7 @@ pub fn death(
     world: &World,
     span: Span,
     random: &mut ChaCha8Rng,
-) -> Result<(String, Outcome), String> {
+) -> Result<(String, Verdict), String> {
     for _ in 0..TRIES {
         let child = world.start()?;
         let began = Instant::now();
@@ -94,8 +94,7 @@ pub fn death(
             names.join(", "),
             at.as_millis()
         );
-        let killed = killed.into_iter().map(|(who, _)| who).collect();
-        return Ok((name, Outcome { killed, verdict }));
+        return Ok((name, verdict));
     }
     Err("no process existed at any of the chosen times".to_owned())
 }
@@ -138,7 +137,7 @@ fn cut_power(world: &World) -> Vec<(Who, Side)> {
 }
 
 /// Stops a process (SIGSTOP) with everything in effect: the hosts are restored without it.
-pub fn stopped(world: &World, who: Who) -> Result<Outcome, String> {
+pub fn stopped(world: &World, who: Who) -> Result<Verdict, String> {
     let child = world.start()?;
     world.wait_for(Side::Far, "made", CHANGES)?;
     let side = if who == Who::Controller {
@@ -147,7 +146,7 @@ pub fn stopped(world: &World, who: Who) -> Result<Outcome, String> {
         Side::Far
     };
     if world.signal(who, side, Signal::SIGSTOP) == 0 {
-        return Ok(Outcome::not_reached());
+        return Ok(Verdict::NotReached);
     }
     let since = Instant::now();
     let but_for = Some(child.id()).filter(|_| who == Who::Controller);
@@ -155,10 +154,7 @@ pub fn stopped(world: &World, who: Who) -> Result<Outcome, String> {
     let verdict = judge(world, since, false, but_for)?;
     world.signal_all(Signal::SIGKILL);
     wait_until_gone(world)?;
-    Ok(Outcome {
-        killed: Vec::new(),
-        verdict,
-    })
+    Ok(verdict)
 }
 
 /// Reaps a child when it ends.

@@ -10,7 +10,7 @@ use rand_core::RngCore;
 
 use crate::chaos::step::{Names, Step, Who};
 use crate::chaos::trace::{Call, follow};
-use crate::chaos::verdict::{Outcome, judge, wait_until_gone};
+use crate::chaos::verdict::{Verdict, judge, wait_until_gone};
 use crate::chaos::world::{CHANGES, Side, World};
 
 /// The processes that are running when the step is reached.
@@ -69,18 +69,15 @@ impl fmt::Display for Death {
 
 impl Death {
     /// Follows the process to the step, kills, and judges the result.
-    pub fn play(&self, world: &World) -> Result<Outcome, String> {
+    pub fn play(&self, world: &World) -> Result<Verdict, String> {
         let played = play(self.scene, world, Some(self))?;
         let Some(since) = played.killed_at else {
             wait_until_gone(world)?;
-            return Ok(Outcome::not_reached());
+            return Ok(Verdict::NotReached);
         };
         let has = |who| played.killed.contains(&who);
         let nobody_is_left = self.scene != Scene::Run || (has(Who::Agent) && has(Who::Watchdog));
-        judge(world, since, nobody_is_left, None).map(|verdict| Outcome {
-            killed: played.killed,
-            verdict,
-        })
+        judge(world, since, nobody_is_left, None)
     }
 }
 

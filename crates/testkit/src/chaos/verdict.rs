@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use crate::chaos::step::Who;
 use crate::chaos::world::{Side, World};
 use crate::process::{within, words};
 
@@ -18,25 +17,6 @@ pub enum Verdict {
     Wrong(String),
     /// The step was not reached.
     NotReached,
-}
-
-/// A death and its result.
-#[derive(Debug)]
-pub struct Outcome {
-    /// Who was killed.
-    pub killed: Vec<Who>,
-    /// The result.
-    pub verdict: Verdict,
-}
-
-impl Outcome {
-    /// The outcome for a step that was not reached.
-    pub fn not_reached() -> Outcome {
-        Outcome {
-            killed: Vec::new(),
-            verdict: Verdict::NotReached,
-        }
-    }
 }
 
 const HOSTS: [Side; 2] = [Side::Near, Side::Far];

@@ -52,7 +52,7 @@ impl Field {
         if let Some(reason) = obstacle() {
             bitcost_testkit::ignore(&reason);
         }
-        let bench = Bench::new();
+        let bench = Bench::new().with("BITCOST_STATE_DIR", "FOLDER/near-state");
         let mut servers = Servers::new().unwrap();
         let home = current(Kind::Net).unwrap();
         let hosts = [("a", 1), ("b", 2)].map(|(name, number)| far(name, number, &home));

@@ -7,7 +7,7 @@ use bitcost_testkit::assert_says;
 use bitcost_testkit::sshd::{GUEST, GUEST_ID};
 
 use super::{DATA, Field, install};
-use crate::bench::{Done, PATIENCE};
+use crate::bench::{Done, split};
 
 bitcost_testkit::trials! {
     PrivateNetwork: ssh_errors_name_cause_and_remedy, ordinary_user_runs_without_host_settings, sudo_is_used_when_asked;
@@ -16,25 +16,9 @@ bitcost_testkit::trials! {
 /// A short run from this host to another.
 fn test(field: &Field, receiver: &str, words: &[&str]) -> Done {
     let config = field.servers.config();
-    let before = [
-        "test",
-        "tcp",
-        "-t",
-        "200ms",
-        "-O",
-        "50ms",
-        "--ssh-config",
-        config.to_str().unwrap(),
-    ];
-    let words = [&before[..], &["--receiver", receiver], words].concat();
-    let state = field.servers.path("near-state");
-    let state = format!("BITCOST_STATE_DIR={}", state.display());
-    let program = crate::bench::program();
-    let words = [&[state.as_str(), program.to_str().unwrap()], &words[..]].concat();
-    let done = field
-        .bench
-        .start_program("/usr/bin/env".as_ref(), &words)
-        .finish(PATIENCE);
+    let run = split("test tcp -t 200ms -O 50ms --ssh-config");
+    let to = [config.to_str().unwrap(), "--receiver", receiver];
+    let done = field.bench.bitcost(&[&run[..], &to, words].concat());
     field.assert_nothing_left();
     done
 }
