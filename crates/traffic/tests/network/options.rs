@@ -1,7 +1,7 @@
 //! Every setting is verified by a socket option, by packets, or by the outcome of a run; one that
-//! silently has no effect fails here. Each trial has its own network namespace.
+//! silently has no effect fails here.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,17 +9,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::place::IpVersion;
-use bitcost_model::record::{Counts, InEffect, Role};
+use bitcost_model::record::{InEffect, Role};
 use bitcost_study::settings::SETTINGS;
 use bitcost_sys::socket::{self as option, IntOption};
-use bitcost_testkit::assert_says;
-use bitcost_traffic::{Control, Flow, Outcome, Sent};
+use bitcost_testkit::{Run, assert_says};
+use bitcost_traffic::{Control, Ready};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketType, eth, recv, socket, sockopt};
 
-const PATIENCE: Duration = Duration::from_secs(10);
-const TOKEN: [u8; 16] = *b"sixteen letters!";
+use crate::play::{BOTH, HERE, PATIENCE, Played, TOKEN, try_meet};
 
 /// The verification of a setting with some workloads.
 struct Proof {
@@ -74,11 +72,10 @@ const PROOFS: &[Proof] = &[
         "receive_size_bytes=100 message_size_bytes=1000",
         &[TcpStream],
         |c| {
-            let played = play(c);
+            let received = play(c).receiver.total();
             assert!(
-                played.receiver.calls >= 200 && played.receiver.bytes == 20_000,
-                "{:?}",
-                played.receiver
+                received.calls >= 200 && received.bytes == 20_000,
+                "{received:?}"
             );
         },
     ),
@@ -125,7 +122,7 @@ const PROOFS: &[Proof] = &[
         is(c, option::TCP_NOTSENT_LOWAT, &BOTH, 16_384)
     }),
     proof("messages_per_call=4 send_mode=gso", &[UdpStream], |c| {
-        let sent = play(c).sender;
+        let sent = play(c).sender.total();
         assert_eq!((sent.messages, sent.calls), (20, 5));
     }),
     proof("busy_poll_us=37", &[TcpStream], |c| {
@@ -184,11 +181,13 @@ const PROOFS: &[Proof] = &[
     }),
     proof("stop_bytes=12345", &[TcpStream], |c| {
         let played = play(c);
-        assert_eq!([played.sender.bytes, played.receiver.bytes], [12_345; 2]);
+        let ends = [played.sender, played.receiver];
+        assert_eq!(ends.map(|counts| counts.total().bytes), [12_345; 2]);
     }),
     proof("stop_messages=17", &[UdpStream, TcpRr], |c| {
         let played = play(c);
-        assert_eq!([played.sender.messages, played.receiver.messages], [17; 2]);
+        let ends = [played.sender, played.receiver];
+        assert_eq!(ends.map(|counts| counts.total().messages), [17; 2]);
     }),
     proof("request_size_bytes=77", &[UdpRr], |c| {
         assert_eq!(payloads(c), [[77, 1]; 20].concat())
@@ -237,9 +236,9 @@ const PROOFS: &[Proof] = &[
 
 /// Settings that other tests verify, each with the file under `crates` and a text of the test in it.
 const ELSEWHERE: &str = r#"
-send_mode traffic/tests/modes.rs setting(row.end)
-receive_mode traffic/tests/modes.rs setting(row.end)
-delay_variation traffic/tests/integration/timing.rs delay_variation: true
+send_mode traffic/tests/network/modes.rs setting(row.end)
+receive_mode traffic/tests/network/modes.rs setting(row.end)
+delay_variation traffic/tests/network/timing.rs delay_variation: true
 program bitcost/tests/runs/against.rs program=this
 mode bitcost/tests/runs/mode_search.rs mode = 
 search_for bitcost/tests/runs/mode_search.rs search_for = 
@@ -281,10 +280,9 @@ fn elsewhere() -> impl Iterator<Item = (&'static str, &'static str, &'static str
     })
 }
 
-const BOTH: [Role; 2] = [Role::Sender, Role::Receiver];
-
-fn main() {
-    let mut trials: Vec<(&'static str, bitcost_testkit::Run)> = vec![
+/// A trial for each proof and workload.
+pub fn trials() -> Vec<(&'static str, Run)> {
+    let mut trials: Vec<(&'static str, Run)> = vec![
         (
             "every setting has its proof",
             Box::new(every_setting_has_its_proof),
@@ -300,7 +298,14 @@ fn main() {
             trials.push((name, Box::new(|| proved(proof, *workload))));
         }
     }
-    bitcost_testkit::main_of(trials);
+    trials
+}
+
+/// Gives a setting its value, as on the command line.
+pub fn set(conditions: &mut Conditions, name: &str, value: &str) {
+    let setting = SETTINGS.iter().find(|setting| setting.name == name);
+    let setting = setting.expect("a setting");
+    bitcost_study::settings::set_text(setting, conditions, value).expect("it takes the value");
 }
 
 fn every_setting_has_its_proof() {
@@ -331,10 +336,7 @@ fn proved(proof: &Proof, workload: Workload) {
         ..Conditions::default()
     };
     for (name, value) in proof.settings().rev() {
-        let setting = SETTINGS.iter().find(|setting| setting.name == name);
-        let setting = setting.expect("a setting");
-        bitcost_study::settings::set_text(setting, &mut conditions, value)
-            .expect("it takes the value");
+        set(&mut conditions, name, value);
     }
     if !conditions.is_bounded() {
         conditions.stop_messages = Some(20);
@@ -345,7 +347,7 @@ fn proved(proof: &Proof, workload: Workload) {
 
 /// Both endpoints, ready to start.
 struct Met {
-    flows: [Box<dyn Flow>; 2],
+    ready: [Ready; 2],
     sockets: [OwnedFd; 2],
 }
 
@@ -359,27 +361,14 @@ impl Met {
     }
 }
 
-fn try_meet(conditions: &Conditions) -> Result<Met, bitcost_traffic::TrafficError> {
-    let here: IpAddr = match conditions.ip_version() {
-        IpVersion::V4 => Ipv4Addr::LOCALHOST.into(),
-        IpVersion::V6 => Ipv6Addr::LOCALHOST.into(),
-    };
-    let pending = bitcost_traffic::listen(conditions, here, TOKEN)?;
-    let (asked, address) = (conditions.clone(), pending.address());
-    let sender = thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
-    let receiver = pending.accept(PATIENCE);
-    let [sender, receiver] = [sender.join().expect("no panic")?, receiver?];
-    no_difference(&sender.in_effect);
-    no_difference(&receiver.in_effect);
-    let flows = [sender.flow, receiver.flow];
-    let sockets = flows
-        .each_ref()
-        .map(|flow| flow.handle().expect("a handle"));
-    Ok(Met { flows, sockets })
-}
-
 fn meet(conditions: &Conditions) -> Met {
-    try_meet(conditions).unwrap_or_else(|error| panic!("{error}"))
+    let ready = try_meet(conditions, |address| address);
+    let ready = ready.unwrap_or_else(|error| panic!("{error}"));
+    ready.iter().for_each(|end| no_difference(&end.in_effect));
+    let sockets = ready
+        .each_ref()
+        .map(|end| end.flow.handle().expect("a handle"));
+    Met { ready, sockets }
 }
 
 /// The bytes of a datagram on the wire are those that the interface counts, with the Ethernet header
@@ -461,47 +450,9 @@ fn is_bound(conditions: &Conditions, devices: [&str; 1], ends: [Role; 1]) {
     }
 }
 
-/// The outcomes of both endpoints.
-struct Played {
-    sender: Counts,
-    receiver: Counts,
-    outcomes: [Outcome; 2],
-    elapsed: Duration,
-}
-
 /// Runs both endpoints to the run's bound.
 fn play(conditions: &Conditions) -> Played {
-    play_all(meet(conditions))
-}
-
-fn play_all(met: Met) -> Played {
-    let controls: [Arc<Control>; 2] = Default::default();
-    let began = Instant::now();
-    let run = |(mut flow, control): (Box<dyn Flow>, &Arc<Control>)| {
-        let control = control.clone();
-        thread::spawn(move || flow.run(&control).map(|()| flow))
-    };
-    controls
-        .iter()
-        .for_each(|control| control.enter(bitcost_traffic::Phase::Measured));
-    let threads: Vec<_> = met.flows.into_iter().zip(&controls).map(run).collect();
-    let mut flows = Vec::new();
-    for thread in threads {
-        flows.push(thread.join().expect("no panic").expect("it succeeds"));
-        controls[1].expect_messages(controls[0].counts().total().messages);
-    }
-    let counts = controls.each_ref().map(|control| control.counts().total());
-    let sent = Sent {
-        measured: counts[0].messages,
-        total: counts[0].messages,
-    };
-    let outcomes = [flows[0].outcome(sent), flows[1].outcome(sent)];
-    Played {
-        sender: counts[0],
-        receiver: counts[1],
-        outcomes,
-        elapsed: began.elapsed(),
-    }
+    crate::play::play(meet(conditions).ready)
 }
 
 /// The IP packets of a run, in order.
@@ -513,7 +464,7 @@ fn packets(conditions: &Conditions) -> Vec<Vec<u8>> {
     let met = meet(conditions);
     // Packets of the handshake are not counted.
     while recv(&tap, &mut [0; 1][..], RecvFlags::DONTWAIT).is_ok() {}
-    play_all(met);
+    crate::play::play(met.ready);
     let mut packets = Vec::new();
     let mut packet = [0; 65_536];
     loop {
@@ -545,13 +496,11 @@ fn listens_again(conditions: &Conditions) {
     for _ in 0..2 {
         let met = meet(conditions);
         assert_eq!(met.own(1).port(), 5201);
-        play_all(met);
+        crate::play::play(met.ready);
     }
-    let _held =
-        bitcost_traffic::listen(conditions, Ipv4Addr::LOCALHOST.into(), TOKEN).expect("listens");
-    let taken = bitcost_traffic::listen(conditions, Ipv4Addr::LOCALHOST.into(), TOKEN)
-        .map(drop)
-        .expect_err("taken");
+    let listen = || bitcost_traffic::listen(conditions, HERE, TOKEN);
+    let _held = listen().expect("listens");
+    let taken = listen().map(drop).expect_err("taken");
     assert_says(
         &taken.to_string(),
         &["127.0.0.1:5201", "choose another port"],
@@ -581,10 +530,8 @@ fn two_flows_share_a_range() {
 
 /// A spinning receiver uses CPU time while nothing is received; a blocked one does not.
 fn idle_receiver_works(conditions: &Conditions) {
-    let Met {
-        flows: [_sender, mut receiver],
-        sockets,
-    } = meet(conditions);
+    let Met { ready, sockets } = meet(conditions);
+    let [_sender, mut receiver] = ready.map(|ready| ready.flow);
     let control: Arc<Control> = Arc::default();
     let (thread_id, received) = std::sync::mpsc::channel();
     let running = {

@@ -1,39 +1,16 @@
 //! Times of a stream's messages, and delay variation.
 
-use std::sync::Arc;
-
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::record::InEffect;
-use bitcost_traffic::{Control, Outcome, Phase, Ready, Sent};
+use bitcost_traffic::Outcome;
 
-use crate::{ended, meet_via, start};
+use crate::play::{meet, play};
 
-/// Runs both endpoints to the run's bound; all of it is the window.
-fn play([sender, receiver]: [Ready; 2]) -> [(Outcome, Arc<Control>); 2] {
-    let controls: [Arc<Control>; 2] = Default::default();
-    controls
-        .iter()
-        .for_each(|control| control.enter(Phase::Measured));
-    let (sender, receiver) = (
-        start(sender.flow, &controls[0]),
-        start(receiver.flow, &controls[1]),
-    );
-    let sender = ended(sender);
-    let counts = controls[0].counts();
-    let sent = Sent {
-        measured: counts.measured.messages,
-        total: counts.total().messages,
-    };
-    controls[1].expect_messages(sent.total);
-    let receiver = ended(receiver);
-    let [first, second] = controls;
-    [
-        (sender.outcome(Sent::default()), first),
-        (receiver.outcome(sent), second),
-    ]
+bitcost_testkit::trials! { PrivateNetwork:
+    send_calls_are_timed_where_requested,
+    delay_variation_is_recorded_where_requested;
 }
 
-#[test]
 fn send_calls_are_timed_where_requested() {
     for workload in [Workload::TcpStream, Workload::UdpStream] {
         for latency in [true, false] {
@@ -45,8 +22,9 @@ fn send_calls_are_timed_where_requested() {
                 ..Conditions::default()
             };
             assert_eq!(conditions.check(1500), Ok(()));
-            let [(sender, control), (receiver, _)] = play(meet_via(&conditions, |address| address));
-            let measured = control.counts().measured;
+            let played = play(meet(&conditions));
+            let [sender, receiver] = played.outcomes;
+            let measured = played.sender.measured;
             assert_eq!(
                 (measured.messages, receiver.latency.is_none()),
                 (3000, true)
@@ -63,7 +41,6 @@ fn send_calls_are_timed_where_requested() {
     }
 }
 
-#[test]
 fn delay_variation_is_recorded_where_requested() {
     let conditions = Conditions {
         workload: Workload::UdpStream,
@@ -74,7 +51,7 @@ fn delay_variation_is_recorded_where_requested() {
         ..Conditions::default()
     };
     assert_eq!(conditions.check(1500), Ok(()));
-    let ends = meet_via(&conditions, |address| address);
+    let ends = meet(&conditions);
     let yes = || Some("true".to_owned());
     let wanted = InEffect {
         name: "delay_variation".into(),
@@ -82,8 +59,9 @@ fn delay_variation_is_recorded_where_requested() {
         actual: yes(),
     };
     assert!(ends.iter().all(|end| end.in_effect.contains(&wanted)));
-    let [(sender, _), (receiver, control)] = play(ends);
-    let received = control.counts().measured.messages;
+    let played = play(ends);
+    let [sender, receiver] = played.outcomes;
+    let received = played.receiver.measured.messages;
     let found = receiver.delay_variation.expect("asked for");
     // Each pair without a gap has a difference; every lost datagram may cost two.
     let pairs = found.differences.count();
@@ -96,16 +74,10 @@ fn delay_variation_is_recorded_where_requested() {
         "{found:?}"
     );
     assert!(sender.delay_variation.is_none());
-    let plain = play(meet_via(
-        &Conditions {
-            delay_variation: false,
-            ..conditions
-        },
-        |address| address,
-    ));
-    assert!(
-        plain
-            .iter()
-            .all(|(outcome, _)| outcome.delay_variation.is_none())
-    );
+    let plain = play(meet(&Conditions {
+        delay_variation: false,
+        ..conditions
+    }));
+    let is_absent = |outcome: &Outcome| outcome.delay_variation.is_none();
+    assert!(plain.outcomes.iter().all(is_absent));
 }

@@ -11,9 +11,16 @@ use std::time::Duration;
 use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::modes::Mode;
 use bitcost_model::workload::WORKLOADS;
-use bitcost_traffic::{Control, Pending, Phase, Ready, Sent};
 
-use crate::{HERE, PATIENCE, TOKEN, ended, meet_via, start};
+use crate::play::{HERE, PATIENCE, TOKEN, meet_via, play};
+
+bitcost_testkit::trials! { PrivateNetwork:
+    datagrams_before_the_handshake_are_discarded,
+    gro_discards_datagrams_before_the_handshake,
+    udp_rr_server_ignores_foreign_requests,
+    foreign_connections_do_not_block_the_sender,
+    silent_connections_do_not_block_a_tcp_crr_server;
+}
 
 const OTHER: [u8; 16] = *b"those of another";
 const MESSAGES: u64 = 500;
@@ -51,10 +58,10 @@ fn await_queued(address: SocketAddr) {
     }
 }
 
-/// Both endpoints, with foreign datagrams that are queued at the receiver after the sender's
-/// greeting.
-fn meet(conditions: &Conditions, foreign: &[Vec<u8>]) -> [Ready; 2] {
-    let pending: Pending = bitcost_traffic::listen(conditions, HERE, TOKEN).expect("listens");
+/// The receiver of a run counts exactly its messages, with foreign datagrams that are queued at the receiver after the
+/// sender's greeting.
+fn assert_counts_own_messages_only(conditions: &Conditions, foreign: &[Vec<u8>]) {
+    let pending = bitcost_traffic::listen(conditions, HERE, TOKEN).expect("listens");
     let (address, asked) = (pending.address(), conditions.clone());
     let sender = thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
     await_queued(address);
@@ -63,48 +70,13 @@ fn meet(conditions: &Conditions, foreign: &[Vec<u8>]) -> [Ready; 2] {
         other.send_to(datagram, address).expect("sends");
     }
     let receiver = pending.accept(PATIENCE).expect("the sender comes");
-    [
-        sender
-            .join()
-            .expect("no panic")
-            .expect("the receiver answers"),
-        receiver,
-    ]
-}
-
-/// The receiver of a run with a hundred messages in each phase counts exactly these.
-fn assert_counts_own_messages_only(conditions: &Conditions, foreign: &[Vec<u8>]) {
-    let [mut sender, mut receiver] = meet(conditions, foreign).map(|ready| ready.flow);
-    let controls: [Arc<Control>; 2] = Default::default();
-    let control = controls[1].clone();
-    let receiving = thread::spawn(move || {
-        receiver
-            .run(&control)
-            .map(|()| receiver)
-            .expect("it succeeds")
-    });
-    controls
-        .iter()
-        .for_each(|control| control.enter(Phase::Measured));
-    sender.run(&controls[0]).expect("it succeeds");
-    let [sent, total] =
-        [controls[0].counts().measured, controls[0].counts().total()].map(|counts| counts.messages);
-    controls[1].expect_messages(total);
-    let receiver = receiving.join().expect("no panic");
-    let received = controls[1].counts().total();
-    let sequence = receiver
-        .outcome(Sent {
-            measured: sent,
-            total,
-        })
-        .sequence;
-    assert_eq!((total, received.messages), (MESSAGES, MESSAGES));
-    if let Some(sequence) = sequence {
-        assert_eq!(
-            (sequence.total_lost, sequence.late, sequence.reordered),
-            (0, 0, 0)
-        );
-        assert_eq!((sequence.duplicated, sequence.foreign), (0, 0));
+    let sender = sender.join().expect("no panic");
+    let played = play([sender.expect("the receiver answers"), receiver]);
+    let [sent, received] = [played.sender, played.receiver].map(|counts| counts.total().messages);
+    assert_eq!([sent, received], [MESSAGES; 2]);
+    if let Some(of) = played.outcomes[1].sequence {
+        assert_eq!((of.total_lost, of.late, of.reordered), (0, 0, 0));
+        assert_eq!((of.duplicated, of.foreign), (0, 0));
     }
 }
 
@@ -131,14 +103,12 @@ fn forged(size: usize) -> Vec<Vec<u8>> {
         .collect()
 }
 
-#[test]
 fn datagrams_before_the_handshake_are_discarded() {
     for size in [64, 8, 7, 1] {
         assert_counts_own_messages_only(&datagrams(size), &forged(size as usize));
     }
 }
 
-#[test]
 fn gro_discards_datagrams_before_the_handshake() {
     let conditions = Conditions {
         receive_mode: Mode::Gro,
@@ -147,7 +117,6 @@ fn gro_discards_datagrams_before_the_handshake() {
     assert_counts_own_messages_only(&conditions, &forged(64));
 }
 
-#[test]
 fn udp_rr_server_ignores_foreign_requests() {
     for size in [64, 8, 4, 1] {
         let conditions = Conditions {
@@ -210,19 +179,6 @@ impl Drop for ForeignConnections {
     }
 }
 
-/// Runs both endpoints to the bound; all of it is the window.
-fn run(ready: [Ready; 2]) -> [Arc<Control>; 2] {
-    let controls: [Arc<Control>; 2] = Default::default();
-    let running = ready.into_iter().zip(&controls).map(|(ready, control)| {
-        control.enter(Phase::Measured);
-        start(ready.flow, control)
-    });
-    let running: Vec<_> = running.collect();
-    running.into_iter().for_each(|end| drop(ended(end)));
-    controls
-}
-
-#[test]
 fn foreign_connections_do_not_block_the_sender() {
     let all = WORKLOADS.iter().map(|row| row.workload);
     for workload in all.filter(|workload| !workload.is_datagram()) {
@@ -236,15 +192,14 @@ fn foreign_connections_do_not_block_the_sender() {
             foreign = Some(ForeignConnections::at(address));
             address
         });
-        let controls = run(ready);
+        let played = play(ready);
         drop(foreign);
-        let [sent, received] = [&controls[0], &controls[1]].map(|control| control.counts().total());
+        let [sent, received] = [played.sender, played.receiver].map(|counts| counts.total());
         assert_eq!((sent.messages, workload), (MESSAGES, workload));
         assert_eq!(sent.bytes, received.bytes, "{workload:?}");
     }
 }
 
-#[test]
 fn silent_connections_do_not_block_a_tcp_crr_server() {
     for waiting in [Waiting::Block, Waiting::Spin] {
         let conditions = Conditions {
@@ -265,8 +220,8 @@ fn silent_connections_do_not_block_a_tcp_crr_server() {
             .iter()
             .skip(90)
             .for_each(|mut stream| drop(stream.write_all(&[1])));
-        let controls = run(ready);
-        let counts = [&controls[0], &controls[1]].map(|control| control.counts().total().messages);
+        let played = play(ready);
+        let counts = [played.sender, played.receiver].map(|counts| counts.total().messages);
         assert_eq!(counts, [MESSAGES; 2], "{waiting:?}");
         drop(silent);
     }

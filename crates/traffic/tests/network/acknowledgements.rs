@@ -8,20 +8,17 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
 use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::modes::{MODES, Row};
 use bitcost_model::record::{Role, TcpInfo};
-use bitcost_traffic::{Control, Phase, Ready, Sent, TrafficError};
-use rustix::io::Errno;
+use bitcost_testkit::Run;
 
-const PATIENCE: Duration = Duration::from_secs(10);
-const TOKEN: [u8; 16] = *b"sixteen letters!";
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+use crate::play::{HERE, TOKEN, meet};
+
 /// Smaller than any segment, so that the kernel sees the end of a message by its push flag.
 const SIZE: usize = 64;
 const MESSAGES: usize = 60;
@@ -31,26 +28,29 @@ const GAP: Duration = Duration::from_millis(5);
 /// one it is 0.5.
 const TOLERANCE: f64 = 0.25;
 
-fn main() {
-    let rows = || MODES.iter().filter(|row| row.is_of(Workload::TcpStream));
-    let mut trials: Vec<(&'static str, bitcost_testkit::Run)> = rows()
-        .map(|row| {
-            let run: bitcost_testkit::Run = Box::new(|| stream_is_like_a_plain_loop(&of_mode(row)));
-            let name = match row.end {
-                Role::Sender => format!("sender, {}", row.name),
-                Role::Receiver => format!("receiver, {}", row.name),
-            };
-            (&*name.leak(), run)
-        })
-        .collect();
-    let others: [(&str, fn()); 2] = [
-        ("an answer halves the ACKs", answer_halves_the_acks),
-        ("spinning receiver", || {
-            stream_is_like_a_plain_loop(&spinning(stream()));
+/// A trial for each mode of a stream, and what else there is.
+pub fn trials() -> Vec<(&'static str, Run)> {
+    let rows = MODES.iter().filter(|row| row.is_of(Workload::TcpStream));
+    let of_row = |row: &'static Row| {
+        let name = format!("acknowledgements: {}, {}", row.end.name(), row.name);
+        let run: Run = Box::new(|| stream_is_like_a_plain_loop(&of_mode(row)));
+        (&*name.leak(), run)
+    };
+    let mut trials: Vec<(&'static str, Run)> = rows.map(of_row).collect();
+    trials.push((
+        "acknowledgements: an answer halves the ACKs",
+        Box::new(answer_halves_the_acks),
+    ));
+    trials.push((
+        "acknowledgements: spinning receiver",
+        Box::new(|| {
+            stream_is_like_a_plain_loop(&Conditions {
+                waiting: Waiting::Spin,
+                ..stream()
+            });
         }),
-    ];
-    trials.extend(others.map(|(name, run)| (name, Box::new(run) as bitcost_testkit::Run)));
-    bitcost_testkit::main_of(trials);
+    ));
+    trials
 }
 
 fn stream() -> Conditions {
@@ -71,13 +71,6 @@ fn of_mode(row: &Row) -> Conditions {
         Role::Receiver => conditions.receive_mode = row.mode,
     }
     conditions
-}
-
-fn spinning(conditions: Conditions) -> Conditions {
-    Conditions {
-        waiting: Waiting::Spin,
-        ..conditions
-    }
 }
 
 /// What a receiver's connection did.
@@ -207,49 +200,19 @@ fn answer_halves_the_acks() {
     );
 }
 
-fn meet(conditions: &Conditions) -> Result<[Ready; 2], TrafficError> {
-    let pending = bitcost_traffic::listen(conditions, HERE, TOKEN)?;
-    let (asked, address) = (conditions.clone(), pending.address());
-    let sender = thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
-    let receiver = pending.accept(PATIENCE);
-    Ok([sender.join().expect("no panic")?, receiver?])
-}
-
-/// Runs both endpoints to the bound; returns what the receiver's connection did, if it has one.
-fn play(conditions: &Conditions) -> Option<Received> {
-    let ready = match meet(conditions) {
-        Ok(ready) => ready,
-        Err(TrafficError::System { asked, error, hint }) if is_lacking(&error) => {
-            bitcost_testkit::ignore(&format!("{asked}: {error}{hint}"));
-        }
-        Err(error) => panic!("{error}"),
-    };
-    let start = |ready: Ready| {
-        let (mut flow, control) = (ready.flow, Arc::new(Control::default()));
-        control.enter(Phase::Measured);
-        thread::spawn(move || {
-            flow.run(&control).map(|()| Received {
-                info: flow.outcome(Sent::default()).tcp_info.unwrap_or_default(),
-                calls: control.counts().total().calls,
-            })
-        })
-    };
-    let [sender, receiver] = ready.map(start);
-    sender.join().expect("no panic").expect("the sender ends");
-    let received = receiver.join().expect("no panic");
-    Some(received.expect("the receiver ends")).filter(|received| received.info.segs_in.is_some())
-}
-
-fn is_lacking(error: &std::io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(Errno::NOPROTOOPT | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM)
-    )
+/// Runs both endpoints to the bound; returns what the receiver's connection did.
+fn play(conditions: &Conditions) -> Received {
+    let played = crate::play::play(meet(conditions));
+    let [_, receiver] = played.outcomes;
+    Received {
+        info: receiver.tcp_info.expect("TCP_INFO of a stream"),
+        calls: played.receiver.total().calls,
+    }
 }
 
 fn stream_is_like_a_plain_loop(conditions: &Conditions) {
     let (plain, plain_tcp) = counted(|| plain_stream(0));
-    let (own, own_tcp) = counted(|| play(conditions).expect("TCP_INFO of a stream"));
+    let (own, own_tcp) = counted(|| play(conditions));
     let facts = format!("{own_tcp:?}, plain {plain_tcp:?}");
     let [least, plain_least] = [&own, &plain].map(Received::acks_per_delivery);
     assert!(

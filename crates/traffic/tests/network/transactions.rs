@@ -10,9 +10,25 @@ use bitcost_model::buffers::Buffers;
 use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::record::{Latency, PhaseCounts};
 use bitcost_model::workload::WORKLOADS;
-use bitcost_traffic::{Control, Flow, Outcome, Phase, Sent};
+use bitcost_traffic::{Control, Phase, Ready};
 
-use crate::{HERE, ended, start};
+use crate::play::{HERE, Played, meet, meet_via, play_from, start};
+
+bitcost_testkit::trials! { PrivateNetwork:
+    a_server_works_on_each_request_before_it_responds,
+    both_endpoints_count_the_same_transactions_and_bytes,
+    bound_of_transactions_is_exact,
+    transaction_takes_one_send_and_one_receive_call,
+    client_fails_when_the_server_vanishes,
+    abort_ends_both_endpoints_within_two_transactions,
+    idle_server_ends_when_the_count_is_known,
+    lost_requests_and_responses_are_counted,
+    late_responses_do_not_answer_later_requests,
+    duplicate_request_is_answered_once,
+    open_loop_latency_counts_from_the_intended_time,
+    open_loop_starts_no_transaction_before_its_intended_time,
+    foreign_connection_is_not_counted;
+}
 
 /// The workloads of which this is true.
 fn workloads(is_of: fn(Workload) -> bool) -> impl Iterator<Item = Workload> {
@@ -28,38 +44,9 @@ fn of(workload: Workload) -> Conditions {
     }
 }
 
-fn meet_via(
-    conditions: &Conditions,
-    via: impl FnOnce(SocketAddr) -> SocketAddr,
-) -> [Box<dyn Flow>; 2] {
-    crate::meet_via(conditions, via).map(|ready| ready.flow)
-}
-
-fn meet(conditions: &Conditions) -> [Box<dyn Flow>; 2] {
-    meet_via(conditions, |address| address)
-}
-
-/// The counts of both endpoints, and the client's times.
-struct Played {
-    client: PhaseCounts,
-    server: PhaseCounts,
-    latency: Option<Latency>,
-}
-
 /// Runs both endpoints: the client with the phases of `direct`, the server until it has everything.
-fn play([client, server]: [Box<dyn Flow>; 2], direct: impl FnOnce(&Control)) -> Played {
-    let controls: [Arc<Control>; 2] = Default::default();
-    let (client, server) = (start(client, &controls[0]), start(server, &controls[1]));
-    direct(&controls[0]);
-    let client = ended(client);
-    controls[1].expect_messages(controls[0].counts().total().messages);
-    ended(server);
-    let Outcome { latency, .. } = client.outcome(Sent::default());
-    Played {
-        client: controls[0].counts(),
-        server: controls[1].counts(),
-        latency,
-    }
+fn play(ready: [Ready; 2], direct: impl FnOnce(&Control)) -> Played {
+    play_from(ready, Phase::Warmup, |[client, _]| direct(client))
 }
 
 /// Runs the warm-up, the measured window and the cooldown.
@@ -74,11 +61,14 @@ fn total_messages(control: &Arc<Control>) -> u64 {
     control.counts().total().messages
 }
 
+fn times(played: &Played) -> Option<Latency> {
+    played.outcomes[0].latency.clone()
+}
+
 fn transactions(counts: &PhaseCounts) -> [u64; 2] {
     [counts.outside.messages, counts.measured.messages]
 }
 
-#[test]
 fn a_server_works_on_each_request_before_it_responds() {
     for workload in workloads(Workload::has_requests) {
         let conditions = Conditions {
@@ -93,7 +83,7 @@ fn a_server_works_on_each_request_before_it_responds() {
         let ends = meet(&conditions);
         let begin = Instant::now();
         let played = play(ends, |control| control.enter(Phase::Measured));
-        assert_eq!(played.client.total().messages, 50, "{workload:?}");
+        assert_eq!(played.sender.total().messages, 50, "{workload:?}");
         // Work that was too long is carried over to the next request.
         assert!(
             begin.elapsed() >= Duration::from_micros(49 * 200),
@@ -102,7 +92,6 @@ fn a_server_works_on_each_request_before_it_responds() {
     }
 }
 
-#[test]
 fn both_endpoints_count_the_same_transactions_and_bytes() {
     for workload in workloads(Workload::is_transactional) {
         for (waiting, request, response) in [
@@ -120,15 +109,15 @@ fn both_endpoints_count_the_same_transactions_and_bytes() {
             };
             assert_eq!(conditions.check(65_535), Ok(()));
             let played = play(meet(&conditions), three_phases);
-            let [outside, measured] = transactions(&played.client);
+            let [outside, measured] = transactions(&played.sender);
             assert!(
                 outside > 0 && measured > 0,
                 "{conditions:?}: {:?}",
-                played.client
+                played.sender
             );
             if workload.marks_window() {
                 assert_eq!(
-                    transactions(&played.server),
+                    transactions(&played.receiver),
                     [outside, measured],
                     "{conditions:?}"
                 );
@@ -139,7 +128,7 @@ fn both_endpoints_count_the_same_transactions_and_bytes() {
             } else {
                 0
             };
-            for counts in [played.client.total(), played.server.total()] {
+            for counts in [played.sender.total(), played.receiver.total()] {
                 assert_eq!(
                     (counts.messages, counts.bytes),
                     (total, bytes),
@@ -151,14 +140,13 @@ fn both_endpoints_count_the_same_transactions_and_bytes() {
                     "{conditions:?}"
                 );
             }
-            let latency = played.latency.expect("asked for");
+            let latency = times(&played).expect("asked for");
             assert_eq!(latency.count(), measured, "{conditions:?}");
             assert!(latency.max_ns > 0 && latency.sum_ns >= latency.max_ns);
         }
     }
 }
 
-#[test]
 fn bound_of_transactions_is_exact() {
     for workload in workloads(Workload::is_transactional) {
         let conditions = Conditions {
@@ -167,13 +155,12 @@ fn bound_of_transactions_is_exact() {
             ..of(workload)
         };
         let played = play(meet(&conditions), |control| control.enter(Phase::Measured));
-        assert_eq!(played.client.total().messages, 321, "{workload:?}");
-        assert_eq!(played.server.total().messages, 321, "{workload:?}");
-        assert_eq!(played.latency, None);
+        assert_eq!(played.sender.total().messages, 321, "{workload:?}");
+        assert_eq!(played.receiver.total().messages, 321, "{workload:?}");
+        assert_eq!(times(&played), None);
     }
 }
 
-#[test]
 fn transaction_takes_one_send_and_one_receive_call() {
     for workload in workloads(Workload::has_requests) {
         let played = play(
@@ -184,21 +171,21 @@ fn transaction_takes_one_send_and_one_receive_call() {
             |_| {},
         );
         assert_eq!(
-            [played.client.total().calls, played.server.total().calls],
+            [played.sender.total().calls, played.receiver.total().calls],
             [200, 200],
             "{workload:?}"
         );
     }
 }
 
-#[test]
 fn client_fails_when_the_server_vanishes() {
     for workload in workloads(Workload::is_transactional) {
         for waiting in [Waiting::Block, Waiting::Spin] {
             let [client, server] = meet(&Conditions {
                 waiting,
                 ..of(workload)
-            });
+            })
+            .map(|ready| ready.flow);
             let controls: [Arc<Control>; 2] = Default::default();
             let handle = server.handle().expect("a handle");
             let (client, server) = (start(client, &controls[0]), start(server, &controls[1]));
@@ -208,8 +195,8 @@ fn client_fails_when_the_server_vanishes() {
             let _ = bitcost_sys::socket::shutdown(&handle);
             drop(handle);
             drop(server.join().expect("no panic"));
-            let (result, _) = client.join().expect("no panic");
-            let error = result.expect_err("the server is gone").to_string();
+            let error = client.join().expect("no panic").err();
+            let error = error.expect("the server is gone").to_string();
             assert!(
                 !error.is_empty() && controls[0].counts().total().messages > 0,
                 "{workload:?}: {error}"
@@ -218,7 +205,6 @@ fn client_fails_when_the_server_vanishes() {
     }
 }
 
-#[test]
 fn abort_ends_both_endpoints_within_two_transactions() {
     for workload in workloads(Workload::is_transactional) {
         for waiting in [Waiting::Block, Waiting::Spin] {
@@ -228,7 +214,7 @@ fn abort_ends_both_endpoints_within_two_transactions() {
                 receiver_delay_us: 300_000,
                 ..of(workload)
             };
-            let [client, server] = meet(&conditions);
+            let [client, server] = meet(&conditions).map(|ready| ready.flow);
             let handles = [
                 client.handle().expect("a handle"),
                 server.handle().expect("a handle"),
@@ -251,15 +237,14 @@ fn abort_ends_both_endpoints_within_two_transactions() {
     }
 }
 
-#[test]
 fn idle_server_ends_when_the_count_is_known() {
     for workload in workloads(Workload::is_transactional) {
         let played = play(meet(&of(workload)), |control| control.enter(Phase::Over));
         // The client made no transaction, or one that it had started before.
-        assert!(played.client.total().messages <= 1, "{workload:?}");
+        assert!(played.sender.total().messages <= 1, "{workload:?}");
         assert_eq!(
-            played.server.total().messages,
-            played.client.total().messages,
+            played.receiver.total().messages,
+            played.sender.total().messages,
             "{workload:?}"
         );
     }
@@ -396,7 +381,6 @@ fn small_and_numbered() -> Vec<Conditions> {
     ]
 }
 
-#[test]
 fn lost_requests_and_responses_are_counted() {
     for (fault, answered) in [
         (Fault::DropRequests(25), false),
@@ -407,7 +391,7 @@ fn lost_requests_and_responses_are_counted() {
                 play_with(&conditions, fault, |control| control.enter(Phase::Measured));
             let lost = relay.dropped.load(Relaxed);
             assert!(lost >= 4, "{lost}");
-            let client = played.client.total();
+            let client = played.sender.total();
             assert_eq!(
                 (client.messages, client.unanswered),
                 (100, lost),
@@ -418,20 +402,19 @@ fn lost_requests_and_responses_are_counted() {
                 relay.requests.load(Relaxed)
             );
             let served = if answered { 100 + lost } else { 100 };
-            assert_eq!(played.server.total().messages, served, "{conditions:?}");
+            assert_eq!(played.receiver.total().messages, served, "{conditions:?}");
             assert_eq!(
-                played.latency.expect("asked for").count(),
-                played.client.measured.messages
+                times(&played).expect("asked for").count(),
+                played.sender.measured.messages
             );
         }
     }
 }
 
-#[test]
 fn late_responses_do_not_answer_later_requests() {
     for conditions in small_and_numbered() {
         let (played, relay) = play_with(&conditions, Fault::Late(50, 3), |_| {});
-        let client = played.client.total();
+        let client = played.sender.total();
         // Three responses came just before the fourth; on a busy machine others are late, too.
         assert!(client.unanswered >= 3, "{client:?}");
         assert_eq!(client.messages, 100);
@@ -440,29 +423,27 @@ fn late_responses_do_not_answer_later_requests() {
             relay.requests.load(Relaxed)
         );
         assert_eq!(
-            played.server.total().messages,
+            played.receiver.total().messages,
             100 + client.unanswered,
             "{conditions:?}"
         );
     }
 }
 
-#[test]
 fn duplicate_request_is_answered_once() {
     for conditions in small_and_numbered() {
         let (played, _relay) = play_with(&conditions, Fault::Double, |_| {});
         assert_eq!(
             (
-                played.client.total().messages,
-                played.client.total().unanswered
+                played.sender.total().messages,
+                played.sender.total().unanswered
             ),
             (100, 0)
         );
-        assert_eq!(played.server.total().messages, 100, "{conditions:?}");
+        assert_eq!(played.receiver.total().messages, 100, "{conditions:?}");
     }
 }
 
-#[test]
 fn open_loop_latency_counts_from_the_intended_time() {
     let stall = Fault::Stall(100, Duration::from_millis(200));
     let conditions = |rate| Conditions {
@@ -481,22 +462,21 @@ fn open_loop_latency_counts_from_the_intended_time() {
     let (open, _relay) = play_with(&conditions(Some(500)), stall, |control| {
         control.enter(Phase::Measured)
     });
-    let latency = open.latency.expect("asked for");
-    assert_eq!(latency.count(), open.client.measured.messages);
+    let latency = times(&open).expect("asked for");
+    assert_eq!(latency.count(), open.sender.measured.messages);
     assert!(latency.max_ns >= 190_000_000, "{}", latency.max_ns);
     // About 100 transactions were due during the stall; three quarters of them waited over 50 ms.
     assert!(over_50_ms(&latency) >= 40, "{}", over_50_ms(&latency));
     let (closed, _relay) = play_with(&conditions(None), stall, |control| {
         control.enter(Phase::Measured)
     });
-    let latency = closed.latency.expect("asked for");
+    let latency = times(&closed).expect("asked for");
     assert!(
         latency.max_ns >= 190_000_000 && over_50_ms(&latency) < 10,
         "a closed loop waits once"
     );
 }
 
-#[test]
 fn open_loop_starts_no_transaction_before_its_intended_time() {
     for workload in workloads(Workload::is_transactional) {
         let conditions = Conditions {
@@ -508,7 +488,7 @@ fn open_loop_starts_no_transaction_before_its_intended_time() {
         let since = Instant::now();
         let played = play(ends, |_| {});
         let elapsed = since.elapsed();
-        assert_eq!(played.client.total().messages, 101, "{workload:?}");
+        assert_eq!(played.sender.total().messages, 101, "{workload:?}");
         // 100 intervals of 5 ms; a busy host makes it longer.
         assert!(
             elapsed >= Duration::from_millis(500),
@@ -517,7 +497,6 @@ fn open_loop_starts_no_transaction_before_its_intended_time() {
     }
 }
 
-#[test]
 fn foreign_connection_is_not_counted() {
     let conditions = of(Workload::TcpCrr);
     let mut address = None;
@@ -548,7 +527,7 @@ fn foreign_connection_is_not_counted() {
         control.enter(Phase::Over);
     });
     assert_eq!(
-        played.server.total().messages,
-        played.client.total().messages
+        played.receiver.total().messages,
+        played.sender.total().messages
     );
 }

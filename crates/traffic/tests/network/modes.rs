@@ -1,38 +1,34 @@
-//! Every mode of the stream workloads over the loopback, both endpoints in this process.
+//! Every mode of the stream workloads.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::modes::{MODES, Mode, Row, setting};
-use bitcost_model::record::{PhaseCounts, Role};
-use bitcost_traffic::{Control, Flow, Outcome, Phase, Ready, Sent, TrafficError};
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use rustix::io::Errno;
+use bitcost_model::record::{InEffect, Role};
+use bitcost_testkit::Run;
+use bitcost_traffic::{Control, Phase, Ready};
 
-const PATIENCE: Duration = Duration::from_secs(5);
+use crate::play::{BOTH, PATIENCE, Played, meet, play_from};
+
 /// Shortest measured window.
 const MEASURED: Duration = Duration::from_millis(100);
 /// Time before and after the measured window.
 const MARGIN: Duration = Duration::from_millis(25);
-const TOKEN: [u8; 16] = *b"sixteen letters!";
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-const BOTH: [Role; 2] = [Role::Sender, Role::Receiver];
 
 /// Sizes of messages: smaller than a sequence number, odd, a page or more, larger than a pipe.
 const TCP_SIZES: [u32; 5] = [1, 64, 1000, 131_072, 3 << 20];
 const UDP_SIZES: [u32; 6] = [1, 8, 64, 1472, 8192, 65_507];
 
-fn main() {
-    let mut arguments = Arguments::from_args();
-    // Each trial loads two CPUs.
-    arguments.test_threads = Some(1);
+type Trial = (&'static str, Run);
+
+/// Every fast mode with each kind of run, and pairs of them.
+pub fn trials() -> Vec<Trial> {
     let fast = MODES.iter().filter(|row| row.mode != Mode::Plain);
     let mut trials: Vec<Trial> = fast.flat_map(of_mode).collect();
     trials.extend(PAIRS.map(of_pair));
-    libtest_mimic::run(&arguments, trials).exit();
+    trials
 }
 
 /// Pairs of fast modes with the size of a message.
@@ -136,94 +132,33 @@ fn of_workload(row: &'static Row, workload: Workload) -> Vec<Trial> {
 
 /// A mode that this kernel does not have makes the trial ignored.
 fn trial(name: &str, conditions: Conditions, check: fn(&Conditions, &Played)) -> Trial {
-    Trial::ignorable_test(name, move || {
-        let flows = match meet(&conditions) {
-            Ok(flows) => flows,
-            Err(TrafficError::System { asked, error, hint }) if is_lacking(&error) => {
-                return Ok(Completion::ignored_with(format!("{asked}: {error}{hint}")));
-            }
-            Err(error) => return Err(Failed::from(error)),
-        };
-        let played = play(&conditions, flows).map_err(Failed::from)?;
-        always(&conditions, &played);
+    let run = move || {
+        let ready = meet(&conditions);
+        let named = ready.each_ref().map(|ready| ready.in_effect.clone());
+        let played = run(&conditions, ready);
+        always(&conditions, &played, &named);
         check(&conditions, &played);
-        Ok(Completion::Completed)
-    })
-}
-
-fn is_lacking(error: &std::io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(Errno::NOPROTOOPT | Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM)
-    )
-}
-
-fn meet(conditions: &Conditions) -> Result<[Ready; 2], TrafficError> {
-    let pending = bitcost_traffic::listen(conditions, HERE, TOKEN)?;
-    let (asked, address) = (conditions.clone(), pending.address());
-    let sender = thread::spawn(move || bitcost_traffic::connect(&asked, address, TOKEN, PATIENCE));
-    let receiver = pending.accept(PATIENCE);
-    Ok([sender.join().expect("no panic")?, receiver?])
-}
-
-/// The outcomes of both endpoints.
-struct Played {
-    named: [Vec<(String, Option<String>)>; 2],
-    sender: PhaseCounts,
-    receiver: PhaseCounts,
-    outcomes: [Outcome; 2],
+    };
+    (name.to_owned().leak(), Box::new(run))
 }
 
 /// Runs both endpoints for a fraction of a second, most of it measured, or to the bound.
-fn play(conditions: &Conditions, ready: [Ready; 2]) -> Result<Played, TrafficError> {
-    let controls: [Arc<Control>; 2] = Default::default();
-    let named = ready.each_ref().map(|ready| {
-        ready
-            .in_effect
-            .iter()
-            .map(|setting| (setting.name.clone(), setting.actual.clone()))
-            .collect()
-    });
-    let run = |(ready, control): (Ready, &Arc<Control>)| {
-        let (mut flow, control) = (ready.flow, control.clone());
-        // An endpoint that fails closes its socket, so that the other does not wait for it.
-        thread::spawn(move || flow.run(&control).map(|()| flow))
-    };
-    let threads: Vec<_> = ready.into_iter().zip(&controls).map(run).collect();
-    if !conditions.is_bounded() {
-        for phase in [Phase::Warmup, Phase::Measured, Phase::Cooldown] {
-            controls.iter().for_each(|control| control.enter(phase));
-            thread::sleep(if phase == Phase::Measured {
-                MEASURED
-            } else {
-                MARGIN
-            });
-            if phase == Phase::Measured {
-                moved_in_window(&controls);
-            }
+fn run(conditions: &Conditions, ready: [Ready; 2]) -> Played {
+    play_from(ready, Phase::Warmup, |controls| {
+        if conditions.is_bounded() {
+            return;
         }
+        thread::sleep(MARGIN);
+        controls
+            .iter()
+            .for_each(|control| control.enter(Phase::Measured));
+        thread::sleep(MEASURED);
+        moved_in_window(controls);
+        controls
+            .iter()
+            .for_each(|control| control.enter(Phase::Cooldown));
+        thread::sleep(MARGIN);
         controls[0].enter(Phase::Over);
-    }
-    let mut ends: Vec<Result<Box<dyn Flow>, TrafficError>> = Vec::new();
-    for thread in threads {
-        ends.push(thread.join().expect("no panic"));
-        controls[1].expect_messages(controls[0].counts().total().messages);
-    }
-    // A failure of the receiver is the cause of the sender's.
-    ends.reverse();
-    let mut flows = ends.into_iter().collect::<Result<Vec<_>, _>>()?;
-    flows.reverse();
-    let counts = controls.each_ref().map(|control| control.counts());
-    let sent = Sent {
-        measured: counts[0].measured.messages,
-        total: counts[0].total().messages,
-    };
-    let outcomes = [flows[0].outcome(sent), flows[1].outcome(sent)];
-    Ok(Played {
-        named,
-        sender: counts[0],
-        receiver: counts[1],
-        outcomes,
     })
 }
 
@@ -238,16 +173,15 @@ fn moved_in_window(controls: &[Arc<Control>; 2]) {
 }
 
 /// Checks of every run: the modes are recorded, and every byte is accounted for.
-fn always(conditions: &Conditions, played: &Played) {
+fn always(conditions: &Conditions, played: &Played, named: &[Vec<InEffect>; 2]) {
     for (end, mode) in BOTH
         .into_iter()
         .zip([conditions.send_mode, conditions.receive_mode])
     {
-        let named = &played.named[usize::from(end == Role::Receiver)];
-        assert!(
-            named.contains(&(setting(end).to_owned(), Some(mode.name().to_owned()))),
-            "{named:?}"
-        );
+        let named = &named[usize::from(end == Role::Receiver)];
+        let mut rows = named.iter().filter(|row| row.name == setting(end));
+        let row = rows.next().expect("the mode");
+        assert_eq!(row.actual.as_deref(), Some(mode.name()), "{named:?}");
     }
     let (sent, received) = (played.sender.total(), played.receiver.total());
     let size = u64::from(conditions.message_size_bytes);
