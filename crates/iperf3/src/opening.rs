@@ -124,14 +124,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cookie_is_refused() {
-        let mut opening = Opening::default();
-        let request = b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n";
-        let taken = opening.take(&request[..COOKIE_BYTES.min(request.len())]);
-        assert!(taken.is_err());
-    }
-
-    #[test]
     fn params_beyond_the_limit_are_not_awaited() {
         for length in [0, 1, MOST_PARAMS_BYTES as u32 + 1, u32::MAX] {
             let mut opening = Opening::default();

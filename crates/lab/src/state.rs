@@ -92,26 +92,3 @@ pub fn as_built<'a>(
     let first = first.map(|change| &change.from);
     first.or_else(|| topology.end(device).map(|end| &end.egress))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_change_tells_what_was_built() {
-        let delayed = |delay_us| Shaping {
-            delay_us,
-            ..Shaping::default()
-        };
-        let change = |from, to| Change {
-            at: String::new(),
-            device: "s1-eth1".to_owned(),
-            from: delayed(from),
-            to: delayed(to),
-        };
-        let changes = [change(1, 2), change(2, 3)];
-        let topology = Topology::default();
-        assert_eq!(as_built(&topology, &changes, "s1-eth1"), Some(&delayed(1)));
-        assert_eq!(as_built(&topology, &changes, "s1-eth2"), None);
-    }
-}

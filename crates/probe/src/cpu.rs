@@ -91,30 +91,3 @@ fn parse_line(line: &str) -> Option<CpuTicks> {
 fn cpu_lines_are_complete(text: &[u8]) -> bool {
     text.windows(5).any(|window| window == b"\nintr")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn unknown_lines_are_left_out() {
-        assert!(parse("").is_empty());
-        assert!(parse("cpu0 1 2 3\nintr 1\n").is_empty());
-        assert!(parse("cpufreq 1 2 3 4 5 6 7 8\n").is_empty());
-    }
-
-    #[test]
-    fn cpus_of_this_machine_are_read_repeatedly() {
-        let mut probe = CpuProbe::open();
-        let (before, after) = (probe.read(), probe.read());
-        assert!(!before.is_empty());
-        assert_eq!(before.len(), after.len());
-        assert!(
-            before
-                .iter()
-                .zip(&after)
-                .all(|(before, after)| before.all() <= after.all())
-        );
-        assert!(ticks_per_second() >= 100);
-    }
-}

@@ -173,20 +173,6 @@ clock		: 3800.000000MHz
     }
 
     #[test]
-    fn this_machine_describes_itself() {
-        let host = describe();
-        assert!(host.kernel.contains(' ') && !host.architecture.is_empty());
-        assert!(!host.cpus.is_empty() && host.memory_kib > Some(0));
-        assert_eq!(host.device, DeviceDescription::default());
-        assert!(host.sysctls.values().all(|value| !value.contains('\t')));
-    }
-
-    #[test]
-    fn missing_sysctl_is_absent() {
-        assert_eq!(sysctl("net.core.no_such_thing"), None);
-    }
-
-    #[test]
     fn each_sysctl_is_listed_once() {
         assert!(SYSCTLS.windows(2).all(|pair| pair[0] < pair[1]));
     }

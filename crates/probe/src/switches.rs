@@ -43,23 +43,3 @@ pub fn parse(text: &str) -> Option<Switches> {
         involuntary: number("nonvoluntary_ctxt_switches:")?,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_sleep_of_this_thread_is_a_voluntary_switch() {
-        let probe = SwitchProbe::open(Path::new("/proc/thread-self/status"));
-        let mut buffer = Vec::new();
-        let Some(before) = probe.read(&mut buffer) else {
-            return;
-        };
-        (0..5).for_each(|_| std::thread::sleep(std::time::Duration::from_millis(1)));
-        let after = probe.read(&mut buffer).expect("it was there before");
-        assert!(
-            after.voluntary >= before.voluntary + 5,
-            "{before:?} {after:?}"
-        );
-    }
-}

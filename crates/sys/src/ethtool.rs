@@ -168,16 +168,3 @@ unsafe fn ethtool_call(socket: &OwnedFd, device: &str, data: *mut libc::c_char) 
     checked(unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) })?;
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loopback_has_no_driver_counters() {
-        assert_eq!(statistics("lo").expect("loopback is there"), Vec::new());
-        let missing = statistics("no-such-device").expect_err("there is none");
-        assert_eq!(missing.raw_os_error(), Some(libc::ENODEV));
-        assert_eq!(number_of(two_words(7, 9)), 9);
-    }
-}

@@ -72,26 +72,3 @@ pub fn receive(socket: impl AsFd, bytes: &mut [u8]) -> io::Result<Option<(usize,
         .filter(|_| !is_cut)
         .map(|files| (received.bytes, files)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::{Read, Write};
-
-    #[test]
-    fn an_open_file_is_passed_and_an_end_is_seen() {
-        let (one, other) = pair().unwrap();
-        let (mut reader, writer) = io::pipe().unwrap();
-        send(&one, b"two", [reader.as_fd(), writer.as_fd()]).unwrap();
-        drop(writer);
-        let mut bytes = [0; 8];
-        let (length, [_, passed]) = receive(&other, &mut bytes).unwrap().unwrap();
-        assert_eq!(&bytes[..length], b"two");
-        std::fs::File::from(passed).write_all(b"x").unwrap();
-        let mut text = String::new();
-        reader.read_to_string(&mut text).unwrap();
-        assert_eq!(text, "x");
-        drop(one);
-        assert!(receive(&other, &mut bytes).unwrap().is_none());
-    }
-}

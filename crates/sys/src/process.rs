@@ -245,30 +245,6 @@ pub fn enter_before_exec(command: &mut Command, entry: NamespaceEntry) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn wait_readable_sees_data_and_end_of_a_pipe() {
-        let (reader, writer) = io::pipe().unwrap();
-        assert!(!wait_readable(&reader, Duration::from_millis(1)).unwrap());
-        drop(writer);
-        assert!(wait_readable(&reader, Duration::from_millis(1)).unwrap());
-    }
-
-    #[test]
-    fn kill_ends_a_watched_process() {
-        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let watched = watch(child.id()).unwrap();
-        let (reader, _writer) = io::pipe().unwrap();
-        assert!(!wait_either(&reader, &watched, Duration::from_millis(1)).unwrap());
-        kill(&watched).unwrap();
-        while !wait_either(&reader, &watched, Duration::from_secs(60)).unwrap() {}
-        child.wait().unwrap();
-        assert_eq!(
-            kill(&watched).unwrap_err().raw_os_error(),
-            Some(libc::ESRCH)
-        );
-    }
 
     #[test]
     fn spawn_fails_for_a_namespace_that_cannot_be_entered() {

@@ -30,29 +30,3 @@ pub fn receive_stamped(socket: impl AsFd, buffer: &mut [u8], wait: Wait) -> io::
     })?;
     Ok(Stamped { bytes, at_ns })
 }
-
-#[cfg(test)]
-mod tests {
-    use std::net::UdpSocket;
-
-    use super::*;
-    use crate::clock::realtime_ns;
-    use crate::socket;
-
-    #[test]
-    fn received_datagram_has_a_kernel_timestamp() {
-        let bind = || UdpSocket::bind("127.0.0.1:0").expect("binds");
-        let (from, to) = (bind(), bind());
-        socket::set_int(&to, socket::SO_TIMESTAMPNS, 1).expect("sets");
-        let before_ns = realtime_ns();
-        from.send_to(&[7; 100], to.local_addr().expect("address"))
-            .expect("sends");
-        let mut buffer = [0; 200];
-        let stamped = receive_stamped(&to, &mut buffer, Wait::Sleep).expect("receives");
-        assert_eq!((stamped.bytes, buffer[99], buffer[100]), (100, 7, 0));
-        let at_ns = stamped.at_ns.expect("a time");
-        assert!((before_ns..=realtime_ns()).contains(&at_ns));
-        let nothing = receive_stamped(&to, &mut buffer, Wait::Never).expect_err("nothing more");
-        assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);
-    }
-}

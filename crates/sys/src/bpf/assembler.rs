@@ -287,9 +287,4 @@ mod tests {
             ]
         );
     }
-
-    #[test]
-    fn an_empty_program_only_ends() {
-        assert_eq!(Assembler::new().finish().len(), 2);
-    }
 }

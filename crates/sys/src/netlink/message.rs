@@ -201,23 +201,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn built_message_reads_back() {
-        let bytes = Message::new(16, 1, &[7; 4])
-            .attribute_text(3, "h1-eth0")
-            .nested(18, |m| m.attribute_text(1, "veth").attribute_u32(2, 1500))
-            .finish(9, 4)
-            .unwrap();
-        let all = replies(&bytes);
-        assert_eq!(all.len(), 1);
-        assert_eq!((all[0].kind, all[0].flags, all[0].sequence), (16, 5, 9));
-        let body = &all[0].payload[4..];
-        assert_eq!(attribute(body, 3).map(text).as_deref(), Some("h1-eth0"));
-        let nested = attribute(body, 18).unwrap();
-        assert_eq!(attribute(nested, 1).map(text).as_deref(), Some("veth"));
-        assert_eq!(attribute(nested, 2).and_then(|v| u32_at(v, 0)), Some(1500));
-    }
-
-    #[test]
     fn too_long_value_is_an_error() {
         let message = |length: usize| {
             Message::new(16, 1, &[]).nested(2, |m| m.attribute(3, &vec![0; length]))

@@ -228,16 +228,3 @@ fn filter(socket: &OwnedFd, lengths: Lengths) -> io::Result<()> {
     // SAFETY: the program points to `steps`, which outlives the call.
     unsafe { socket::set(socket, ATTACH_FILTER, &program) }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slots_hold_their_frames() {
-        assert_eq!(slot_bytes(Lengths::UpTo(1518)), 2048);
-        assert_eq!(slot_bytes(Lengths::UpTo(9018)), 12_288);
-        assert_eq!(slot_bytes(Lengths::Above(1518)) % PAGE_BYTES, 0);
-        assert_eq!(BLOCK_BYTES / slot_bytes(Lengths::Any), 15);
-    }
-}

@@ -54,9 +54,4 @@ mod tests {
             assert!(!is_agent(line), "{line:?}");
         }
     }
-
-    #[test]
-    fn a_signal_ends_it() {
-        hold(&AtomicBool::new(true));
-    }
 }

@@ -198,22 +198,4 @@ mod tests {
         assert_eq!(bounded(endless, 10), (vec![b'x'; 10], true));
         assert_eq!(bounded(&b"ab"[..], 2), (b"ab".to_vec(), false));
     }
-
-    #[test]
-    fn the_context_and_the_namespace_are_those_of_the_execution() {
-        let spec = Kubernetes {
-            context: Some("prod".to_owned()),
-            namespace: Some("bench".to_owned()),
-            ..Kubernetes::default()
-        };
-        let command = Kubectl::of(&spec).command(&["get", "pods"]);
-        let words: Vec<_> = command
-            .get_args()
-            .map(|word| word.to_string_lossy())
-            .collect();
-        assert_eq!(
-            words,
-            ["--context=prod", "--namespace=bench", "get", "pods"]
-        );
-    }
 }
