@@ -19,8 +19,6 @@ use measure::{CONGESTION_CONTROL, Field};
 use results::{Compared, Entry, verdicts};
 use table::{Case, Contender, Table};
 
-const PEERS: &str = "netperf iperf3 nuttcp iperf taskset ss jq";
-
 /// What to compare and how long.
 #[derive(clap::Args)]
 pub struct Arguments {
@@ -39,6 +37,9 @@ pub struct Arguments {
     /// These only, by their names in the table, such as "bitcost, auto"; may be given again
     #[arg(long, value_name = "NAME")]
     with: Vec<String>,
+    /// The bitcost to compare; else it is built as users build it
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
     /// Write everything to this file too, as Markdown
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
@@ -67,12 +68,13 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let is_wanted =
         |of: &&Contender| arguments.with.is_empty() || arguments.with.contains(&of.name);
     let contenders: Vec<&Contender> = table.contenders.iter().filter(is_wanted).collect();
-    if contenders.iter().any(|one| one.options.is_none()) {
-        require(
-            PEERS,
-            "netperf (of non-free) iperf3 nuttcp iperf util-linux iproute2 jq",
-        )?;
-    }
+    let rivals = contenders.iter().filter(|one| one.options.is_none());
+    let programs = rivals.filter_map(|one| one.version.split(' ').next());
+    let programs: Vec<&str> = programs.chain(["taskset", "ss", "jq"]).collect();
+    require(
+        &programs.join(" "),
+        "netperf (of non-free) iperf3 nuttcp iperf util-linux iproute2 jq",
+    )?;
     let rounds = arguments.rounds.unwrap_or(if quick { 3 } else { 7 });
     let seconds = arguments.seconds.unwrap_or(if quick { 0.5 } else { 1.0 });
     let paced = if quick {
@@ -82,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     };
     let mut bench = Bench {
         contenders,
-        bitcost: given_or_built(None)?,
+        bitcost: given_or_built(arguments.program.as_deref())?,
         c_loop: c_loop()?,
         lengths: [(rounds, seconds), paced],
         runs: 0,
@@ -142,7 +144,7 @@ fn disturbance() -> Option<String> {
 
 /// The first line of the version that a program prints.
 fn version(of: &Contender) -> String {
-    let line = format!("{} 2>&1", of.version);
+    let line = format!("{} 2>&1; true", of.version);
     let said = output(Command::new("sh").args(["-c", &line])).unwrap_or_default();
     said.lines().next().unwrap_or_default().trim().to_owned()
 }
