@@ -23,6 +23,11 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
+/// A command of a program, wherever it is.
+pub fn command(program: &str) -> Command {
+    Command::new(find(program).unwrap_or_else(|| program.into()))
+}
+
 /// [`Unavailable`] where one of these programs is not here; `packages` are those of Debian that have them.
 pub fn require(programs: &str, packages: &str) -> Result<()> {
     let mut programs = programs.split_whitespace();

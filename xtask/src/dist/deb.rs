@@ -9,8 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::archive;
 use super::release::{PROFILE, Program, Release, copy_tree};
 use super::root::Root;
-use super::tools::{CARGO_DEB, LINTIAN};
-use crate::programs::{output, run};
+use crate::programs::{command, output, run};
 
 /// The changelog, in the folder of the sources.
 const CHANGELOG: &str = "crates/bitcost/debian/changelog";
@@ -35,7 +34,7 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     }
     let path = out.join(format!("bitcost_{version}_{}.deb", Release::architecture()));
     compress_manual(program)?;
-    let mut cargo_deb = CARGO_DEB.command()?;
+    let mut cargo_deb = command("cargo-deb");
     cargo_deb.args("--quiet --no-build --strip --locked --package bitcost".split(' '));
     cargo_deb.args(["--profile", PROFILE, "--target", &release.target]);
     cargo_deb
@@ -58,7 +57,7 @@ fn compress_manual(program: &Program) -> Result<()> {
 /// Looks for faults in the package, and installs it, runs it and purges it in a Debian root.
 pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
     for file in files {
-        let mut lintian = LINTIAN.command()?;
+        let mut lintian = command("lintian");
         lintian.args(["--fail-on", "error,warning", "--allow-root"]);
         run(lintian.arg(file))?;
         let root = Root::debian(&[])?;

@@ -1,13 +1,12 @@
 //! `cargo xtask dist`: the packages of bitcost, and a trial of each in a place where nothing is
 //! installed. `release` has what every package states and the program; `archive` makes archives without anything of the
-//! machine that packs; `tools` are other programs that are needed, and `root` is where a package is tried.
+//! machine that packs; `root` is where a package is tried.
 
 mod archive;
 mod deb;
 mod oci;
 mod release;
 mod root;
-mod tools;
 mod wheel;
 
 use std::fs;
@@ -20,10 +19,9 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::programs::run as carry_out;
+use crate::programs::{require, run as carry_out};
 use release::{Program, Release, copy_tree};
 use root::Root;
-use tools::Tool;
 
 /// Which packages, and where to.
 #[derive(Args)]
@@ -37,55 +35,51 @@ pub struct Arguments {
     /// Then try each package where nothing is installed
     #[arg(long)]
     check: bool,
-    /// Install what is missing of the other programs that are needed; without asking where CI is
-    /// set
-    #[arg(long)]
-    install: bool,
 }
 
 /// A kind of package.
 struct Kind {
     /// Its name for `--only`.
     name: &'static str,
-    /// The tools that are needed to make it, and those to try it.
-    tools: [&'static [Tool]; 2],
+    /// The programs that are needed to make it, and those to try it.
+    programs: [&'static str; 2],
     /// Makes it in a folder; returns the files.
     make: fn(&Program, &Path) -> Result<Vec<PathBuf>>,
     /// Tries these files in a place where nothing is installed.
     check: fn(&Program, &[PathBuf]) -> Result<()>,
 }
 
+/// Where the programs are.
+const PACKAGES: &str = "bubblewrap lintian mmdebstrap skopeo; cargo install --locked cargo-deb; pip install 'maturin>=1.8,<2'";
+
 const KINDS: &[Kind] = &[
     Kind {
         name: "tar",
-        tools: [&[], &[tools::BUBBLEWRAP]],
+        programs: ["", "bwrap"],
         make: make_tarball,
         check: check_tarball,
     },
     Kind {
         name: "deb",
-        tools: [
-            &[tools::CARGO_DEB],
-            &[tools::LINTIAN, tools::MMDEBSTRAP, tools::BUBBLEWRAP],
-        ],
+        programs: ["cargo-deb", "lintian mmdebstrap bwrap"],
         make: deb::make,
         check: deb::check,
     },
     Kind {
         name: "wheel",
-        tools: [&[tools::MATURIN], &[tools::MMDEBSTRAP, tools::BUBBLEWRAP]],
+        programs: ["maturin", "mmdebstrap bwrap"],
         make: wheel::make,
         check: wheel::check,
     },
     Kind {
         name: "oci",
-        tools: [&[], &[tools::SKOPEO, tools::BUBBLEWRAP]],
+        programs: ["", "skopeo bwrap"],
         make: oci::make,
         check: oci::check,
     },
     Kind {
         name: "crates",
-        tools: [&[], &[]],
+        programs: ["", ""],
         make: make_crates,
         // A crate that does not build from its package alone lacks a file there.
         check: |program, _| package(&program.release, &[]),
@@ -102,12 +96,10 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     let only = &arguments.only;
     let is_wanted = |kind: &&Kind| only.is_empty() || only.iter().any(|name| name == kind.name);
     let kinds: Vec<&Kind> = KINDS.iter().filter(is_wanted).collect();
-    let needed = kinds.iter().flat_map(|kind| {
-        let [make, check] = kind.tools;
-        make.iter().chain(check.iter().filter(|_| arguments.check))
-    });
-    let may_install = arguments.install || std::env::var_os("CI").is_some();
-    tools::require(needed, may_install)?;
+    for [make, check] in kinds.iter().map(|kind| kind.programs) {
+        require(make, PACKAGES)?;
+        require(if arguments.check { check } else { "" }, PACKAGES)?;
+    }
     // The running programs end by the same signal, and this one ends after it has removed its folders.
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {

@@ -13,8 +13,7 @@ use tempfile::TempDir;
 use super::archive::{gzip, pack, sha256, unpack};
 use super::release::{Program, Release, copy_tree, write};
 use super::root::Root;
-use super::tools::SKOPEO;
-use crate::programs::{output, run};
+use crate::programs::{command, output, run};
 
 /// The program in the image.
 const PROGRAM: &str = "/usr/bin/bitcost";
@@ -163,7 +162,7 @@ pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
 /// A folder with the image's blobs, by their digests.
 fn copied(kind: &str, file: &Path) -> Result<TempDir> {
     let into = tempfile::tempdir()?;
-    let mut skopeo = SKOPEO.command()?;
+    let mut skopeo = command("skopeo");
     skopeo.args(["--insecure-policy", "copy", "--quiet"]);
     skopeo.arg(format!("{kind}:{}", file.display()));
     run(skopeo.arg(format!("dir:{}", into.path().display())))?;

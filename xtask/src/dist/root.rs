@@ -13,8 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
 use super::release::Release;
-use super::tools::{BUBBLEWRAP, MMDEBSTRAP};
-use crate::programs::{captured, run};
+use crate::programs::{captured, command, run};
 
 /// An ordinary user: `nobody`.
 const USER: u32 = 65534;
@@ -60,7 +59,7 @@ impl Root {
         let suite = suite
             .context("/etc/os-release names no release of Debian or Ubuntu")?
             .trim_matches('"');
-        let mut mmdebstrap = MMDEBSTRAP.command()?;
+        let mut mmdebstrap = command("mmdebstrap");
         mmdebstrap.args(["--quiet", "--mode=root", "--variant=essential"]);
         if !packages.is_empty() {
             mmdebstrap.arg(format!("--include={}", packages.join(",")));
@@ -134,7 +133,7 @@ impl Root {
     }
 
     fn inside(&self) -> Result<Command> {
-        let mut bwrap = BUBBLEWRAP.command()?;
+        let mut bwrap = command("bwrap");
         bwrap.arg("--bind").arg(self.path()).arg("/");
         let words = "--proc /proc --dev /dev --bind /sys /sys --tmpfs /tmp --chdir /tmp --unshare-pid --unshare-net --unshare-ipc \
             --die-with-parent --clearenv --setenv PATH /usr/sbin:/usr/bin:/sbin:/bin --setenv HOME /tmp";

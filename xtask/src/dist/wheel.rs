@@ -9,8 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::archive;
 use super::release::{PROFILE, Program};
 use super::root::Root;
-use super::tools::MATURIN;
-use crate::programs::output;
+use crate::programs::{command, output};
 
 /// Makes both in a folder.
 pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
@@ -22,7 +21,7 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
         release.target
     );
     for words in [build.as_str(), "sdist"] {
-        let mut maturin = MATURIN.command()?;
+        let mut maturin = command("maturin");
         maturin.args(words.split(' ')).arg("--out").arg(&place);
         maturin.current_dir(&release.folder).envs(release.flags());
         output(maturin.env("SOURCE_DATE_EPOCH", release.time_s.to_string()))?;

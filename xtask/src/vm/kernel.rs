@@ -1,5 +1,4 @@
-//! Debian's cloud kernels, taken out of their packages into a folder without installing them: those of this machine's sources, or
-//! of another release by lists that are kept apart.
+//! Debian's cloud kernels, taken out of their packages into a folder without installing them, by lists that are kept apart.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,12 +21,9 @@ pub struct Kernel {
     pub modules: PathBuf,
 }
 
-/// The newest kernel of this machine's sources or of a release such as `trixie`, unpacked below `cache`.
-pub fn newest(cache: &Path, release: Option<&str>) -> Result<Kernel> {
-    let options = match release {
-        Some(release) => updated(cache, release)?,
-        None => Vec::new(),
-    };
+/// The newest kernel of a release such as `trixie`, unpacked below `cache`.
+pub fn newest(cache: &Path, release: &str) -> Result<Kernel> {
+    let options = updated(cache, release)?;
     let apt = |program: &str, words: &[&str]| {
         let mut command = Command::new(program);
         command.args(options.iter().flat_map(|option| ["-o", option]));

@@ -89,11 +89,6 @@ pub fn sh(role: Role, script: &str) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The kernel's release, as `uname -r` prints it.
-pub fn kernel(role: Role) -> Result<String> {
-    Ok(sh(role, "uname -r")?.trim().to_owned())
-}
-
 /// Has ssh forget the connection to a far machine that is off.
 pub fn forget_far() {
     let _ = fs::remove_file("/tmp/far");

@@ -20,7 +20,6 @@ const fn short(name: &'static str, make: fn(&mut Port) -> Result<String>) -> Che
 
 /// All checks in their order; after the last one the far machine has forgotten all.
 const CHECKS: &[Check] = &[
-    check("two kernels reach each other", reach::ping),
     short("tests over ssh", reach::over_ssh),
     short("tests over the service", reach::over_the_service),
     short("offloads at both hosts", settings::offloads),

@@ -3,24 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use bitcost_execute::echo::ECHO_VERB;
-use bitcost_model::ping::Pings;
+use anyhow::{Result, ensure};
 
-use super::hosts::{FAR_ADDRESS, kernel, near, sh};
+use super::hosts::{FAR_ADDRESS, sh};
 use super::tested::{Run, over, test};
-use crate::vm::inside::guest::outcome;
 use crate::vm::inside::port::{Port, Role};
-
-pub(super) fn ping(_: &mut Port) -> Result<String> {
-    let words = [ECHO_VERB, FAR_ADDRESS, "3", "20", "1000"];
-    let said = outcome(&mut near("bitcost", &words))?.json()?;
-    let pings: Pings = serde_json::from_value(said)?;
-    let least = pings.figures().context("no answer")?.min_us;
-    let [near, far] = [kernel(Role::Near)?, kernel(Role::Far)?];
-    ensure!(near != far, "both are Linux {near}");
-    Ok(format!("Linux {near} reaches Linux {far} in {least:.0} us"))
-}
 
 pub(super) fn over_ssh(port: &mut Port) -> Result<String> {
     let mut said = Vec::new();
