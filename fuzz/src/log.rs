@@ -9,12 +9,15 @@ use bitcost_analysis::frame::{intervals_table, runs_table};
 use bitcost_analysis::log::Reader;
 use bitcost_execute::store::{Damaged, LogFile};
 use bitcost_model::event::Events;
+use bitcost_render::block::{markdown, text};
 use bitcost_render::csv::csv;
+use bitcost_render::document::{json, table_json};
+use bitcost_render::export::{Maker, Source};
 use bitcost_render::iperf3::iperf3;
-use bitcost_render::json::table_json;
 use bitcost_render::layout::TextOptions;
-use bitcost_render::markdown::markdown_table;
-use bitcost_render::provenance::{Maker, Source};
+use bitcost_render::lines::Lines;
+use bitcost_render::one_run::all_figures;
+use bitcost_render::report::{Room, report};
 use tempfile::TempDir;
 
 /// The folder is in memory if `/dev/shm` exists.
@@ -50,13 +53,16 @@ pub fn log(bytes: &[u8]) {
 
 /// Every form of output: all rows have every column, and documents can be parsed.
 fn render(execution: &Findings) {
-    let summary = &execution.summary;
     for colour in [false, true] {
-        let options = TextOptions { colour, width: 80 };
-        let _ = bitcost_render::text::text(summary, options);
+        let options = TextOptions {
+            colour,
+            width: 80,
+            columns: Some(80),
+        };
+        let blocks = report(execution, colour, Room::of(options));
+        let _ = (text(&blocks, options), markdown(&blocks));
     }
-    let _ = bitcost_render::json::json(execution).to_string();
-    let _ = bitcost_render::markdown::markdown_summary(summary);
+    let _ = json(execution).to_string();
     let executions = std::slice::from_ref(execution);
     for table in [runs_table(executions), intervals_table(executions)] {
         assert!(
@@ -67,11 +73,15 @@ fn render(execution: &Findings) {
             "{:?}",
             table.columns
         );
-        let _ = (csv(&table), markdown_table(&table), table_json(&table));
+        let _ = (
+            csv(&table),
+            Lines::from(&table).markdown(),
+            table_json(&table),
+        );
     }
     execution.each_run(|_| true, &mut |_, _, view| {
         let _ = iperf3(view, Some("2026-11-21T10:00:00Z"), "0");
-        let _ = bitcost_render::single::single_text(view);
+        let _ = all_figures(view);
     });
 }
 

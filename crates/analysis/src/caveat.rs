@@ -6,12 +6,10 @@ pub struct Caveat {
     /// An estimate of how much it can change the answer: a share of the figures (a difference that
     /// cannot be detected), of the runs (those that are disturbed), or of a CPU (foreign load).
     pub weight: f64,
-    /// The sentence, without a full stop.
     pub words: String,
 }
 
 impl Caveat {
-    /// A caveat of this weight.
     pub fn new(weight: f64, words: impl Into<String>) -> Caveat {
         Caveat {
             weight,

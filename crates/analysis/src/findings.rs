@@ -16,20 +16,15 @@ use crate::log::{FirstRun, LogError, PlaceFacts, Reader};
 use crate::mesh::{MeshFindings, mesh};
 use crate::metrics::{Metric, RunView};
 use crate::profile::{Profiled, profiled};
-use crate::summary::Summary;
+use crate::summary::{Summary, complete};
 
-/// All that is known of an execution.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// The name: that of its folder.
     pub name: String,
     /// The file of its log; absent where it was kept in memory alone.
     pub log: Option<LogPlace>,
-    /// Its log.
     pub events: Events,
-    /// The figures.
     pub summary: Summary,
-    /// What limited each cell.
     pub explanation: Explanation,
     /// The comparison that its study asks for, once it was made ([`crate::compare::of_study`]).
     pub comparison: Option<Comparison>,
@@ -43,12 +38,9 @@ pub struct Findings {
     pub first_run: Option<Rc<FirstRun>>,
 }
 
-/// The file of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogPlace {
-    /// Its path.
     pub path: PathBuf,
-    /// The bytes of it that were read.
     pub bytes: u64,
 }
 
@@ -58,16 +50,13 @@ const TEST: &str = "test";
 /// An execution of a single cell, such as a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Single<'a> {
-    /// Its first run.
     pub first: RunView<'a>,
-    /// The medians of its runs.
     pub cell: &'a CellSummary,
     /// What limited it; absent where no run can be explained.
     pub limiter: Option<&'a ExplainedCell>,
 }
 
 impl LogPlace {
-    /// The execution's folder.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
     }
@@ -77,7 +66,7 @@ impl Single<'_> {
     /// The median of a metric with its interval; of a run that is left out, its value.
     pub fn figure(&self, metric: &Metric) -> Option<Interval> {
         if self.cell.runs > 0 {
-            return self.cell.figure(metric.name).copied();
+            return self.cell.figure(metric.name);
         }
         Some(Interval::alone((metric.compute)(&self.first)?))
     }
@@ -92,7 +81,7 @@ impl Findings {
         let (mut log, plan) = reader.finish()?;
         let first_run = log.first_run.take();
         let (proof, ladder) = (log.proof.take(), log.ladder.take());
-        let summary = Summary::of(log, plan);
+        let summary = complete(log, plan);
         let profiled = profiled(&summary);
         let mut found = Findings {
             explanation: explanation(&name, &summary),

@@ -6,9 +6,8 @@ use bitcost_analysis::compare::{THRESHOLD_PCT, with_first};
 use bitcost_analysis::findings::{Findings, LogPlace};
 use bitcost_execute::store::LogFile;
 use bitcost_model::conditions::Conditions;
-use bitcost_render::export::{ExportError, Form, Input, RowSupport};
+use bitcost_render::export::{ExportError, Form, Input, Maker, RowSupport, Source};
 use bitcost_render::layout::TextOptions;
-use bitcost_render::provenance::{Maker, Source};
 use bitcost_render::{FORMS, form};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -167,7 +166,6 @@ impl Look {
             verbose: self.verbose,
             run: self.run,
             text: look(TEXT),
-            columns: columns(),
             sources: &sources,
             maker: &maker(),
         })?;
@@ -189,7 +187,6 @@ impl From<ExportError> for Failure {
         match error {
             ExportError::Usage(what) => Failure::Usage(what),
             ExportError::Check(what) => Failure::Check(what),
-            ExportError::Environment(what) => Failure::Environment(what),
         }
     }
 }
@@ -229,5 +226,6 @@ fn look(most: u16) -> TextOptions {
     TextOptions {
         colour: console::colors_enabled(),
         width: columns().unwrap_or(usual).min(most),
+        columns: columns(),
     }
 }

@@ -2,8 +2,10 @@
 
 use bitcost_analysis::cells::{RunRow, Status};
 use bitcost_analysis::findings::Findings;
+use bitcost_render::answer::study_answer;
+use bitcost_render::block::text;
 use bitcost_render::explained::explanation_lines;
-use bitcost_render::study_answer::study_answer;
+use bitcost_render::layout::TextOptions;
 
 use crate::failure::Failure;
 use crate::format::Look;
@@ -20,7 +22,10 @@ pub fn say_answer(findings: &Findings, look: &Look) {
     }
     if look.is_for_people() {
         say_place(folder);
-        let answer = study_answer(findings, &shown);
+        let answer = text(
+            &study_answer(findings, &shown),
+            TextOptions::default().narrow(),
+        );
         return output::say(&format!("\n{}", answer.trim_end()));
     }
     for line in explanation_lines(&findings.explanation) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::Reader;
-use bitcost_analysis::summary::{Precision, summarized_cells};
+use bitcost_analysis::summary::{precision_after, summarized_cells};
 use bitcost_controller::{ControllerError, Ending, Session, Sink};
 use bitcost_model::Unavailable;
 use bitcost_model::event::{Event, FORMAT};
@@ -149,7 +149,7 @@ impl<'a> Recorder<'a> {
         if blocks < study.blocks {
             return Ok(is_spent);
         }
-        let precision = Precision::from_reader(blocks, self.reader.clone());
+        let precision = precision_after(blocks, self.reader.clone());
         let precision = precision.map_err(|error| Unavailable(error.to_string()))?;
         let Some(precision) = precision else {
             return Ok(false);

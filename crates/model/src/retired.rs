@@ -83,6 +83,18 @@ pub const RETIRED: &[(&str, &str)] = &[
         "`bitcost lab exec NODE ping` runs the system's in a node of a lab",
     ),
     (
+        "change_pct low_pct high_pct",
+        "a change in JSON has `ratio`, new ÷ old, with `value`, `low` and `high`",
+    ),
+    (
+        "only_in",
+        "a cell without a counterpart in JSON has `is_old`",
+    ),
+    (
+        "spurious_reported spurious_because",
+        "`spurious` in JSON has `segments`, `reported` and `why`",
+    ),
+    (
         "--in-pod",
         "the hosts of a mesh in a cluster are its nodes: `--node-selector`",
     ),

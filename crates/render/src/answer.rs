@@ -1,4 +1,4 @@
-//! The answer of an execution in one sentence, with what limited it and what changes it: for its first screen and the
+//! The answer of an execution in one sentence, with what limited it and what changes it: for its last screen and the
 //! top of its page.
 
 use bitcost_analysis::caveat::Caveat;
@@ -12,9 +12,12 @@ use bitcost_model::study::phrase;
 use bitcost_model::units::counted;
 use bitcost_study::{Place, Sentence, Word};
 
-use crate::notes::why_missing;
+use crate::block::Block;
+use crate::lines::Lines;
 use crate::number;
-use crate::words::around;
+use crate::words::{around, figure, figure_marked, lowered, why_missing};
+
+const FIGURES: usize = 3;
 
 /// The most caveats of warnings, and the weight of a figure that is absent, which misleads nobody.
 const CAVEATS: usize = 3;
@@ -33,11 +36,8 @@ const COSTS: [[&str; 2]; 2] = [
 pub(crate) struct Answer {
     /// The study's own sentences, or one that is made of the figures.
     pub sentence: String,
-    /// What limited its cells.
     pub bottleneck: String,
-    /// What changes the answer.
     pub caveats: Vec<Caveat>,
-    /// Warnings of which no caveat says anything.
     pub other_warnings: usize,
 }
 
@@ -58,6 +58,101 @@ impl Answer {
             caveats,
         }
     }
+}
+
+/// The last screen of a study: one table, one sentence, the bottlenecks, caveats, and the commands for more; `folder`
+/// is where the log is.
+pub fn study_answer(execution: &Findings, folder: &str) -> Vec<Block> {
+    let summary = &execution.summary;
+    let answer = Answer::of(execution);
+    let (lines, is_marked) = table(summary);
+    let mut blocks = vec![Block::words(&*summary.study.question)];
+    blocks.push(Block::Table(String::new(), lines));
+    if is_marked {
+        blocks.extend([Block::words(FEWER_RUNS), Block::Gap]);
+    }
+    blocks.push(Block::words(&*answer.sentence));
+    blocks.push(Block::labelled("bottleneck", &*answer.bottleneck));
+    let caveats = caveats(summary, answer).into_iter();
+    blocks.extend(caveats.map(|caveat| Block::labelled("caveat", caveat)));
+    let verbs = [
+        ("pictures", "report"),
+        ("why", "explain"),
+        ("all tables", "show"),
+    ];
+    blocks.extend(
+        verbs.map(|(label, verb)| Block::labelled(label, format!("bitcost {verb} {folder}"))),
+    );
+    blocks
+}
+
+const FEWER_RUNS: &str = "* from fewer runs than the cell has; `bitcost show` prints how many";
+
+/// The metrics of the table: throughput, those of the study's sentences, and the cost at both
+/// endpoints; without these, the first that the study shows.
+fn columns(summary: &Summary) -> Vec<&'static Metric> {
+    let sentences = summary.study.sentences.iter();
+    let said = sentences.flat_map(|sentence| &sentence.metrics);
+    let named = std::iter::once("throughput_mbps").chain(said.map(String::as_str));
+    let named = named
+        .filter_map(metric)
+        .filter(|metric| summary.has(metric.name));
+    let mut found: Vec<&'static Metric> = Vec::new();
+    for metric in named.chain(stacked(summary)).chain(measured(summary)) {
+        if found.len() < FIGURES && !found.iter().any(|known| known.name == metric.name) {
+            found.push(metric);
+        }
+    }
+    found
+}
+
+/// A row per cell, the first figure with its interval, the others without; and whether one of them is marked.
+fn table(summary: &Summary) -> (Lines, bool) {
+    let metrics = columns(summary);
+    let row = |cell: &CellSummary| {
+        let figures = metrics.iter().enumerate().map(|(place, metric)| {
+            let shown = match place {
+                0 => figure(cell, metric.name),
+                _ => figure_marked(cell, metric.name),
+            };
+            shown.unwrap_or("-".to_owned())
+        });
+        std::iter::once(cell.name()).chain(figures).collect()
+    };
+    let title = |metric: &&Metric| {
+        let words = match metric.name {
+            name if name.starts_with("send_service_demand") => "send cost".to_owned(),
+            name if name.starts_with("receive_service_demand") => "receive cost".to_owned(),
+            _ => metric.title.to_lowercase(),
+        };
+        words + &around(", ", metric.unit, "")
+    };
+    let header = std::iter::once(String::new()).chain(metrics.iter().map(title));
+    let rows: Vec<Vec<String>> = summary.cells.iter().map(row).collect();
+    let mut figures = rows.iter().flat_map(|row| &row[1..]);
+    let is_marked = figures.any(|figure| figure.ends_with('*'));
+    (Lines::new(header, rows), is_marked)
+}
+
+/// What changes the answer, the most first: runs that are not in it, costs that are not known,
+/// warnings; and how many other warnings there are.
+fn caveats(summary: &Summary, answer: Answer) -> Vec<String> {
+    let planned = summary.blocks as usize * summary.cells.len();
+    let missing = [
+        (summary.excluded.len(), "left out"),
+        (summary.incomplete.len(), "not made"),
+    ];
+    let missing = missing.into_iter().filter(|(count, _)| *count > 0);
+    let missing = missing.map(|(count, how)| {
+        let words = format!("{} of {planned} {how}", counted(count, "run"));
+        Caveat::new(count as f64 / planned.max(1) as f64, words)
+    });
+    let mut found = Caveat::by_weight(answer.caveats.into_iter().chain(missing).collect());
+    if answer.other_warnings > 0 {
+        let count = counted(answer.other_warnings, "warning");
+        found.push(format!("{count}; see `bitcost explain`"));
+    }
+    found
 }
 
 /// `8 of 8 cells have no send service demand: REASON`; absent where no shown figure of CPU time is missing.
@@ -227,9 +322,8 @@ fn first(summary: &Summary) -> String {
         return "No run has a result that can be used.".to_owned();
     };
     let changes = summary.improvements.iter().filter_map(|improvement| {
-        let mut figures = improvement.figures.iter();
-        let (_, ratio) =
-            figures.find(|(name, ratio)| *name == metric.name && ratio.value.is_normal())?;
+        let ratio = improvement.figures.get(metric.name);
+        let ratio = ratio.filter(|ratio| ratio.value.is_normal())?;
         // An improvement is above 1 where the new side is better.
         let ratio = match metric.better {
             Better::Lower => ratio.map(f64::recip),
@@ -260,14 +354,6 @@ fn first(summary: &Summary) -> String {
         (1, _) => format!("{}: {least}.", metric.title),
         (_, true) => format!("No difference of {title} is measurable: {least} to {most}."),
         (_, false) => format!("Highest {title}: {most}; lowest: {least}."),
-    }
-}
-
-/// A title within a sentence: `throughput`, but `CPU time` unchanged.
-pub(crate) fn lowered(title: &str) -> String {
-    match title.chars().nth(1).is_some_and(char::is_lowercase) {
-        true => title[..1].to_lowercase() + &title[1..],
-        false => title.to_owned(),
     }
 }
 

@@ -3,8 +3,8 @@
 use bitcost_model::calibration::{Calibration, Capacity};
 use serde_json::{Value, json};
 
-use crate::by_cell::by_cell;
 use crate::number;
+use crate::words::by_cell;
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::summary::Summary;
 

@@ -1,86 +1,75 @@
-//! A comparison as Markdown and as JSON, and its sentences and rows for every form.
+//! A comparison: a table of all changes, the worst first, what else differs, and the answer in a sentence.
 
-use bitcost_model::units::counted;
-use serde_json::json;
-
-use crate::json_parts::{levels_json, without_null};
-use crate::lines::Lines;
-use crate::markdown_table::escape;
-use crate::number;
-use crate::titles::named;
-use crate::words::around;
 use bitcost_analysis::compare::{Change, ComparedCell, Comparison, Shift, Verdict};
+use bitcost_model::units::counted;
 
-/// The comparison in Markdown.
-pub fn comparison_markdown(comparison: &Comparison) -> String {
-    let (old, new) = &comparison.names;
-    let refused = refusals(comparison).into_iter();
-    let refused = refused.map(|words| format!("{}.\n\n", escape(&words)));
-    // A list ends at a blank line.
-    let list = |all: Vec<String>| {
-        let lines = all.iter().map(|words| format!("- {}\n", escape(words)));
-        around("", &lines.collect::<String>(), "\n")
-    };
-    let remarks = list(comparison_remarks(comparison)) + &list(comparison_unmatched(comparison));
-    format!(
-        "{} → {}\n\n{}{}\n\n{}\n{remarks}{}\n",
-        escape(old),
-        escape(new),
-        refused.collect::<String>(),
-        comparison_tally(comparison),
-        comparison_lines(comparison).markdown(),
-        comparison_method(comparison)
-    )
+use crate::block::Block;
+use crate::lines::Lines;
+use crate::number;
+use crate::words::{around, named};
+
+pub fn comparison(comparison: &Comparison) -> Vec<Block> {
+    let Comparison { old, new, .. } = comparison;
+    let mut blocks = vec![Block::words(format!("{old} → {new}"))];
+    blocks.extend(refusals(comparison).map(Block::words));
+    let lines = comparison_lines(comparison);
+    if !lines.rows.is_empty() {
+        blocks.push(Block::Table(String::new(), lines));
+    }
+    blocks.extend(remarks(comparison));
+    blocks.extend([
+        Block::Gap,
+        Block::words(comparison_method(comparison)),
+        Block::Gap,
+        Block::words(comparison_headline(comparison)),
+        Block::words(comparison_tally(comparison)),
+    ]);
+    blocks
 }
 
 /// Why the sides cannot be compared, a sentence each.
-pub(crate) fn refusals(comparison: &Comparison) -> Vec<String> {
+fn refusals(comparison: &Comparison) -> impl Iterator<Item = String> {
     let reasons = comparison.not_comparable.iter();
-    reasons
-        .map(|why| format!("Not comparable: {why}"))
-        .collect()
+    reasons.map(|why| format!("Not comparable: {why}"))
 }
 
-/// Caveats, a sentence each: what differs in addition to the compared settings.
-pub fn comparison_remarks(comparison: &Comparison) -> Vec<String> {
+/// What differs in addition to the compared settings, and the cells that have no counterpart.
+pub(crate) fn remarks(comparison: &Comparison) -> Vec<Block> {
     let all = [
         ("hosts differ: ", &comparison.host_differences),
         ("settings differ: ", &comparison.setting_differences),
         ("", &comparison.run_remarks),
         ("", &comparison.known_to_one),
     ];
-    let marked = |(mark, all): (&str, &Vec<String>)| -> Vec<String> {
-        all.iter().map(|words| format!("{mark}{words}")).collect()
-    };
-    all.map(marked).concat()
+    let remarks = all
+        .into_iter()
+        .flat_map(|(mark, all)| all.iter().map(move |words| format!("{mark}{words}")));
+    let alone = [true, false].map(|is_old| unmatched(comparison, is_old));
+    remarks
+        .chain(alone.concat())
+        .map(|words| Block::Note("- ".to_owned(), words))
+        .collect()
 }
 
 /// The most cells of one side alone that are named.
 const ALONE: usize = 30;
 
-/// The cells that have no counterpart, a sentence each; if a side has many, only the first.
-pub fn comparison_unmatched(comparison: &Comparison) -> Vec<String> {
-    let of_side = |is_old: bool| {
-        let side = comparison.side(is_old);
-        let all = || {
-            comparison
-                .unmatched
-                .iter()
-                .filter(|only| only.is_old == is_old)
-        };
-        let named = all().take(ALONE).map(|only| {
-            let why = around(" (", only.why.as_deref().unwrap_or_default(), ")");
-            format!("only in {side}: {}{why}", only.cell)
-        });
-        let more = all().count().saturating_sub(ALONE);
-        let rest = (more > 0).then(|| format!("only in {side}: {}", counted(more, "more cell")));
-        named.chain(rest).collect::<Vec<_>>()
-    };
-    [of_side(true), of_side(false)].concat()
+/// The cells of a side that have no counterpart, a sentence each; if it has many, only the first.
+fn unmatched(comparison: &Comparison, is_old: bool) -> Vec<String> {
+    let side = comparison.side(is_old);
+    let all = comparison.unmatched.iter();
+    let all: Vec<_> = all.filter(|only| only.is_old == is_old).collect();
+    let named = all.iter().take(ALONE).map(|only| {
+        let why = around(" (", only.why.as_deref().unwrap_or_default(), ")");
+        format!("only in {side}: {}{why}", only.cell)
+    });
+    let more = all.len().saturating_sub(ALONE);
+    let rest = (more > 0).then(|| format!("only in {side}: {}", counted(more, "more cell")));
+    named.chain(rest).collect()
 }
 
 /// The method of a comparison's figures, and whether blocks were paired.
-pub fn comparison_method(comparison: &Comparison) -> String {
+pub(crate) fn comparison_method(comparison: &Comparison) -> String {
     let all = comparison.changes().count();
     let paired = comparison.changes().filter(|change| change.is_paired);
     let how = match comparison.same_blocks {
@@ -98,7 +87,7 @@ pub fn comparison_method(comparison: &Comparison) -> String {
 }
 
 /// The number of changes with each verdict: `2 worse, 24 same`.
-pub fn comparison_tally(comparison: &Comparison) -> String {
+pub(crate) fn comparison_tally(comparison: &Comparison) -> String {
     let counts = Verdict::ALL.into_iter().filter_map(|verdict| {
         let count = comparison.count(verdict);
         (count > 0).then(|| format!("{count} {}", verdict.name()))
@@ -110,18 +99,17 @@ pub fn comparison_tally(comparison: &Comparison) -> String {
 }
 
 /// Every change in words, one per cell and metric.
-pub fn comparison_lines(comparison: &Comparison) -> Lines {
+pub(crate) fn comparison_lines(comparison: &Comparison) -> Lines {
     let median = |median: Option<f64>| median.map_or("-".to_owned(), number::plain);
     let row = |(cell, change): (&ComparedCell, &Change)| {
-        let ((old, new), (old_blocks, new_blocks)) = (change.medians, change.blocks);
         vec![
             cell.name(),
             named(change.metric),
             shown(change),
             change.verdict.name().to_owned(),
-            median(old),
-            median(new),
-            format!("{old_blocks}, {new_blocks}"),
+            median(change.old_median),
+            median(change.new_median),
+            format!("{}, {}", change.old_blocks, change.new_blocks),
         ]
     };
     let header = [
@@ -130,19 +118,22 @@ pub fn comparison_lines(comparison: &Comparison) -> Lines {
     Lines::new(header, in_order(comparison).into_iter().map(row))
 }
 
-/// Every change with its cell: what got worse, the most first, what is missing, what got better,
-/// what else changed, what cannot be determined, and what is the same.
-pub(crate) fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)> {
+/// The order of verdicts: what got worse, what is missing, what got better, what else changed, what cannot be
+/// determined, and what is the same.
+const ORDER: [Verdict; 7] = [
+    Verdict::Worse,
+    Verdict::Missing,
+    Verdict::Better,
+    Verdict::Changed,
+    Verdict::CannotTell,
+    Verdict::Same,
+    Verdict::NotComparable,
+];
+
+/// Every change with its cell, by its verdict, the largest first.
+fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)> {
     let place = |change: &Change| {
-        let order = match change.verdict {
-            Verdict::Worse => 0,
-            Verdict::Missing => 1,
-            Verdict::Better => 2,
-            Verdict::Changed => 3,
-            Verdict::CannotTell => 4,
-            Verdict::Same => 5,
-            Verdict::NotComparable => 6,
-        };
+        let order = ORDER.iter().position(|verdict| *verdict == change.verdict);
         let is_ratio = matches!(change.shift, Some(Shift::Ratio(_)));
         (order, change.verdict.is_change() && is_ratio)
     };
@@ -159,7 +150,7 @@ pub(crate) fn in_order(comparison: &Comparison) -> Vec<(&ComparedCell, &Change)>
 }
 
 /// `+5.1 % [+3.0, +7.2]`, or in the metric's unit where there is no ratio.
-pub(crate) fn shown(change: &Change) -> String {
+fn shown(change: &Change) -> String {
     match &change.shift {
         None => "-".to_owned(),
         Some(shift @ Shift::Ratio(_)) => number::signed(&shift.change(), "%", 1),
@@ -167,53 +158,59 @@ pub(crate) fn shown(change: &Change) -> String {
     }
 }
 
-/// The comparison as JSON: `old`, `new`, `same_blocks`, `old_executions`, `new_executions`, `judged_together`,
-/// `not_comparable` (reasons), `threshold_pct`, `host_differences`, `setting_differences`, `known_to_one_side`,
-/// `run_remarks`, `cells` with `levels` and `changes`, `unmatched`. Absent values have
-/// no key.
-pub fn comparison_json(comparison: &Comparison) -> serde_json::Value {
-    let cells = comparison.cells.iter().map(|cell| {
-        let changes: Vec<_> = cell.changes.iter().map(entry).collect();
-        json!({ "levels": levels_json(&cell.levels), "changes": changes })
-    });
-    let unmatched = comparison.unmatched.iter().map(|only| {
-        json!({ "cell": only.cell, "only_in": comparison.side(only.is_old), "why": only.why })
-    });
-    without_null(json!({
-        "old": comparison.names.0,
-        "new": comparison.names.1,
-        "judged_together": comparison.judged_together(),
-        "same_blocks": comparison.same_blocks,
-        "old_executions": comparison.executions.0,
-        "new_executions": comparison.executions.1,
-        "not_comparable": comparison.not_comparable,
-        "threshold_pct": comparison.threshold_pct,
-        "host_differences": comparison.host_differences,
-        "setting_differences": comparison.setting_differences,
-        "known_to_one_side": comparison.known_to_one,
-        "run_remarks": comparison.run_remarks,
-        "cells": cells.collect::<Vec<_>>(),
-        "unmatched": unmatched.collect::<Vec<_>>(),
-    }))
+/// What changed and by how much, or that nothing did. It names the largest change to the worse, without one the
+/// largest to the better; the tally counts the others.
+pub(crate) fn comparison_headline(comparison: &Comparison) -> String {
+    let all = in_order(comparison);
+    let largest = all.iter().find(|(_, change)| change.verdict.is_change());
+    let words = match (refusals(comparison).next(), largest) {
+        (Some(refused), _) => refused,
+        (None, Some(first)) => sentence(*first),
+        (None, None) if all.is_empty() => "Nothing could be compared".to_owned(),
+        (None, None) => unchanged(comparison),
+    };
+    let new = &comparison.new;
+    match comparison.count(Verdict::Missing) {
+        0 => words + ".",
+        count => format!("{words}; {} missing in {new}.", are(count)),
+    }
 }
 
-fn entry(change: &Change) -> serde_json::Value {
-    let names = match &change.shift {
-        Some(Shift::Difference(_)) => ["difference", "low", "high"],
-        _ => ["change_pct", "low_pct", "high_pct"],
+/// `Throughput falls from 4600 to 3680 Mbit/s with 1024 · UDP (-20.0 % [-20.4, -19.6], worse)`.
+fn sentence((cell, change): (&ComparedCell, &Change)) -> String {
+    let median = |value: Option<f64>| value.map_or("no value".to_owned(), number::plain);
+    let (old, new) = (median(change.old_median), median(change.new_median));
+    let verb = match change.shift.map(|shift| shift.change().value) {
+        Some(value) if value < 0.0 => "falls",
+        _ => "rises",
     };
-    let shift = change.shift.map(|shift| shift.change());
-    json!({
-        "metric": change.metric.name,
-        "old_blocks": change.blocks.0,
-        "new_blocks": change.blocks.1,
-        "paired": change.is_paired,
-        "verdict": change.verdict.name().replace(' ', "_"),
-        "chance": change.chance,
-        "old_median": change.medians.0,
-        "new_median": change.medians.1,
-        names[0]: shift.map(|shift| shift.value),
-        names[1]: shift.and_then(|shift| shift.low),
-        names[2]: shift.and_then(|shift| shift.high),
-    })
+    let unit = around(" ", change.metric.unit, "");
+    let place = around(" with ", &cell.name(), "");
+    let (title, verdict) = (change.metric.title, change.verdict.name());
+    let change = shown(change);
+    format!("{title} {verb} from {old} to {new}{unit}{place} ({change}, {verdict})")
+}
+
+fn unchanged(comparison: &Comparison) -> String {
+    let threshold = comparison.threshold_pct;
+    let counts = [Verdict::Same, Verdict::CannotTell].map(|of| comparison.count(of));
+    let [same, open] = counts.map(are);
+    match counts {
+        [0, 0] => "No metric has a value on both sides".to_owned(),
+        [_, 0] => format!("No change was found: {same} the same within {threshold} %"),
+        [0, _] => format!(
+            "These runs do not show whether anything changed by {threshold} %: {open} too uncertain to tell"
+        ),
+        _ => format!(
+            "No change was found: {same} the same within {threshold} %, and {open} too uncertain to tell"
+        ),
+    }
+}
+
+/// `3 figures are`, `1 figure is`.
+fn are(count: usize) -> String {
+    match count {
+        1 => "1 figure is".to_owned(),
+        _ => format!("{count} figures are"),
+    }
 }

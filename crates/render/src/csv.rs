@@ -1,10 +1,9 @@
 //! A table as comma-separated values (RFC 4180), safe to open in a spreadsheet.
 
+use bitcost_analysis::frame::{RunRows, Table, Value};
 use bitcost_model::shown;
 
-use bitcost_analysis::frame::{RunRows, Table, Value};
-
-use crate::export::{ExportError, Form, Input, RowSupport, Rows};
+use crate::export::{Form, RowSupport, Rows};
 
 /// `--format csv`.
 pub(crate) const FORM: Form = Form {
@@ -12,17 +11,15 @@ pub(crate) const FORM: Form = Form {
     ..Form::new(
         "csv",
         "Comma-separated values: one row per run, or per interval of a run with --rows intervals",
-        export,
+        |input| {
+            if let Some(rows @ Rows::Intervals) = input.rows {
+                return Ok(csv(&rows.table(input.executions)));
+            }
+            let rows = RunRows::new(input.executions);
+            Ok(csv_of(&rows.columns, rows.iter()))
+        },
     )
 };
-
-fn export(input: &Input) -> Result<String, ExportError> {
-    if let Some(rows @ Rows::Intervals) = input.rows {
-        return Ok(csv(&rows.table(input.executions)));
-    }
-    let rows = RunRows::new(input.executions);
-    Ok(csv_of(&rows.columns, rows.iter()))
-}
 
 /// First characters of words that a spreadsheet takes for a formula (OWASP, "CSV Injection").
 const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
@@ -35,32 +32,22 @@ pub fn csv(table: &Table) -> String {
 
 /// Like [`csv`], for rows that are made one at a time.
 pub fn csv_of(columns: &[String], rows: impl IntoIterator<Item: AsRef<[Value]>>) -> String {
-    let mut text = String::new();
-    line(&mut text, columns.iter().map(|name| field(name)));
+    let entry = |value: &Value| match value {
+        Value::Absent => String::new(),
+        Value::Whole(number) => number.to_string(),
+        // Numbers always have a decimal point, so that readers that guess a column's type
+        // from its first rows guess a floating-point type.
+        Value::Number(number) => format!("{number:?}"),
+        Value::Text(text) => field(text),
+    };
+    let header: Vec<String> = columns.iter().map(|name| field(name)).collect();
+    let mut text = header.join(",") + "\n";
     for row in rows {
-        line(
-            &mut text,
-            row.as_ref().iter().map(|value| match value {
-                Value::Absent => String::new(),
-                Value::Whole(number) => number.to_string(),
-                // Numbers always have a decimal point, so that readers that guess a column's type
-                // from its first rows guess a floating-point type.
-                Value::Number(number) => format!("{number:?}"),
-                Value::Text(text) => field(text),
-            }),
-        );
+        let entries: Vec<String> = row.as_ref().iter().map(entry).collect();
+        text += &entries.join(",");
+        text.push('\n');
     }
     text
-}
-
-fn line(text: &mut String, fields: impl Iterator<Item = String>) {
-    for (place, field) in fields.enumerate() {
-        if place > 0 {
-            text.push(',');
-        }
-        text.push_str(&field);
-    }
-    text.push('\n');
 }
 
 /// Words keep their line ends; characters that would reorder or hide other fields are removed.
@@ -73,7 +60,7 @@ fn field(words: &str) -> String {
     if words.contains([',', '"', '\n', '\r', '\'']) || !guard.is_empty() || words.trim() != words {
         return format!("\"{guard}{}\"", words.replace('"', "\"\""));
     }
-    words.to_owned()
+    words
 }
 
 #[cfg(test)]

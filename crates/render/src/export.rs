@@ -6,13 +6,9 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Table, intervals_table, runs_table};
 
 use crate::layout::TextOptions;
-use crate::provenance::{Maker, Source};
 
-/// A form of output.
 pub struct Form {
-    /// Its name on the command line.
     pub name: &'static str,
-    /// Its description in the help.
     pub help: &'static str,
     /// Whether it can hold a table of runs or of intervals.
     pub rows: RowSupport,
@@ -45,31 +41,44 @@ impl Form {
 /// Whether a form can hold a table of runs or of intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowSupport {
-    /// It never holds one.
     Never,
-    /// It holds one if that is requested.
     Optional,
     /// It holds nothing else: runs, unless intervals are requested.
     Always,
 }
 
-/// What a row of a table is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// A run.
     Runs,
     /// The time between two samples of an endpoint of a run.
     Intervals,
 }
 
 impl Rows {
-    /// The table of these rows.
     pub fn table(self, executions: &[Findings]) -> Table {
         match self {
             Rows::Runs => runs_table(executions),
             Rows::Intervals => intervals_table(executions),
         }
     }
+}
+
+/// The path of a log, and the size and checksum of its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub path: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// SHA-256 of it, in hexadecimal.
+    pub sha256: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Maker {
+    pub version: String,
+    pub command_line: Vec<String>,
+    /// Local time with offset (RFC 3339).
+    pub at: String,
 }
 
 /// The data that is written, and how it is written.
@@ -86,28 +95,20 @@ pub struct Input<'a> {
     pub verbose: bool,
     /// The number of the run, from 1, for forms that hold a single run.
     pub run: Option<u32>,
-    /// How text for people looks.
     pub text: TextOptions,
-    /// Width of the terminal in columns; absent where output is no terminal.
-    pub columns: Option<u16>,
     /// The logs of the executions, in their order; empty where the form does not name them.
     pub sources: &'a [Source],
-    /// The program that makes the output.
     pub maker: &'a Maker,
 }
 
 /// Why executions cannot be written in a form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
-    /// The form does not fit the request.
     #[error("{0}")]
     Usage(String),
     /// The request selects no figures that may be used.
     #[error("{0}")]
     Check(String),
-    /// Something outside the program failed.
-    #[error("{0}")]
-    Environment(String),
 }
 
 /// The text of each execution, under its name where there are several.

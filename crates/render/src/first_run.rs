@@ -1,19 +1,51 @@
-//! The first run of a single cell in its document.
+//! The first run of a single cell in its document, and the intervals of its figures.
 
 use std::collections::BTreeMap;
 
 use bitcost_analysis::log::settings_not_in_effect;
 use bitcost_analysis::metrics::{
-    Mark, Metric, PartRun, RunView, SoftirqMeans, attribute, marks, metric, parts,
+    BETWEEN_RUNS, Mark, Metric, PartRun, RunView, SoftirqMeans, WITH_INTERVAL, attribute, marks,
+    metric, parts,
 };
+use bitcost_analysis::statistics::Interval;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{EndpointRecord, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::losses;
-use crate::single::shown;
+use crate::losses::Losses;
+use crate::one_run::{interval_of, shown};
+
+pub(crate) type Intervals = BTreeMap<&'static str, OfOneRun>;
+
+/// A figure of one run with its interval.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OfOneRun {
+    #[serde(flatten)]
+    interval: Interval,
+    /// `single_run`.
+    kind: &'static str,
+    /// Half of the 95 % interval of what varied within the run, in per cent of the figure.
+    within_run_pct: f64,
+    /// The factor that is assumed between runs.
+    between_runs_factor: f64,
+}
+
+/// The intervals of a run; metrics without one have no key.
+pub(crate) fn intervals(run: &RunView) -> Intervals {
+    let entry = |name: &&'static str| {
+        let found = interval_of(run, name)?;
+        let of = OfOneRun {
+            interval: found.interval,
+            kind: "single_run",
+            within_run_pct: found.within_pct,
+            between_runs_factor: BETWEEN_RUNS,
+        };
+        Some((*name, of))
+    };
+    WITH_INTERVAL.iter().filter_map(entry).collect()
+}
 
 /// What is said of the first run of a single cell.
 #[derive(Serialize, JsonSchema)]
@@ -35,7 +67,8 @@ pub(crate) struct FirstRun {
     /// By which means the time of soft interrupts is known.
     softirqs: Option<&'static str>,
     /// What became of lost and retransmitted packets.
-    losses: Value,
+    #[schemars(with = "Value")]
+    losses: Losses,
     /// Marks on its CPU figures.
     weak: Vec<Weak>,
     /// Each of several workloads that ran at once.
@@ -96,7 +129,6 @@ impl<T> Ends<T> {
 }
 
 impl FirstRun {
-    /// What is said of a run.
     pub fn of(run: &RunView) -> FirstRun {
         let bytes = |role| run.measured(role).bytes;
         let attribution = attribute(run).ok();
@@ -114,7 +146,7 @@ impl FirstRun {
             },
             attribution: attribution.map(|found| found.method.name()),
             softirqs: softirqs.map(SoftirqMeans::name),
-            losses: losses::json(run),
+            losses: Losses::of(run),
             weak: marks(run).iter().map(weak).collect(),
             parts: (!run.is_alone()).then(parts_of),
         }

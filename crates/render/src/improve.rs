@@ -9,7 +9,6 @@ use bitcost_model::search::Goal;
 use bitcost_model::units::{DIGITS, decimals};
 use serde_json::{Value, json};
 
-use crate::layout::{TextOptions, heading, paragraph};
 use crate::lines::Lines;
 use crate::number;
 
@@ -264,19 +263,6 @@ fn trap(kept: &Kept) -> Option<String> {
 pub(crate) fn ladder_title(execution: &Findings) -> String {
     let title = &execution.summary.study.title;
     title.replacen("bitcost test", "bitcost improve", 1)
-}
-
-/// The ladder as text. The answer comes last, where it stays on the screen.
-pub(crate) fn ladder_text(ladder: &Ladder, title: &str, options: TextOptions) -> String {
-    let width = usize::from(options.width);
-    let mut text = heading(title, options);
-    text.push('\n');
-    text += &ladder_lines(ladder).text(options.width);
-    for (mark, words) in ladder_paragraphs(ladder) {
-        text += &paragraph("", &format!("{mark}{words}"), width);
-    }
-    text.push('\n');
-    text + &paragraph("", &ladder_sentences(ladder).join(" "), width)
 }
 
 /// The ladder as JSON, as the log has it, with the trap of each change.

@@ -2,13 +2,24 @@
 
 use bitcost_model::harmless_page;
 
-/// The options of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// Bold headings by ANSI escapes.
     pub colour: bool,
     /// Widest line in columns, where words allow.
     pub width: u16,
+    /// Width of the terminal, at which listings are folded; absent where output is no terminal.
+    pub columns: Option<u16>,
+}
+
+impl TextOptions {
+    /// The same, but no wider than a terminal that nobody has widened.
+    #[must_use]
+    pub fn narrow(self) -> TextOptions {
+        TextOptions {
+            width: self.width.min(WIDTH as u16),
+            ..self
+        }
+    }
 }
 
 impl Default for TextOptions {
@@ -16,6 +27,7 @@ impl Default for TextOptions {
         TextOptions {
             colour: false,
             width: 100,
+            columns: None,
         }
     }
 }

@@ -1,13 +1,10 @@
 //! The answers of `bitcost limits`: the arithmetic as text, and the same figures as JSON.
 
-use bitcost_analysis::theory::{Bdp, Framing, Goodput, Pacing, Point, Transport};
+use bitcost_analysis::theory::{Bdp, Fragments, Goodput, Pacing, Point, Transport};
 use serde_json::{Value, json};
 
-use crate::layout::paragraph;
+use crate::block::Block;
 use crate::lines::Lines;
-
-/// Columns of a terminal that nobody has widened.
-const WIDTH: u16 = 80;
 
 /// Multiples of the bandwidth-delay product that the JSON has as `buffers`.
 const MULTIPLES: [u64; 5] = [1, 2, 4, 8, 16];
@@ -35,18 +32,21 @@ fn requested(bits_per_second: u64) -> String {
     format!("{value} {unit}")
 }
 
-/// A title and named values below it.
-fn named_values(title: &str, rows: &[(&str, String)]) -> String {
+fn named_values(title: String, rows: &[(&str, String)]) -> Vec<Block> {
     let widths = rows.iter().map(|(name, _)| name.chars().count());
     let width = widths.max().unwrap_or(0);
-    let rows = rows.iter();
-    let rows = rows.map(|(name, value)| format!("  {name:<width$}  {value}\n"));
-    format!("{title}\n\n{}\n", rows.collect::<String>())
+    let row =
+        |(name, value): &(&str, String)| Block::Note(format!("  {name:<width$}  "), value.clone());
+    [Block::words(title), Block::Gap]
+        .into_iter()
+        .chain(rows.iter().map(row))
+        .chain([Block::Gap])
+        .collect()
 }
 
 /// The most user data that a link carries, with the arithmetic, and how that depends on the size of
 /// messages.
-pub fn goodput_text(goodput: &Goodput) -> String {
+pub fn goodput_blocks(goodput: &Goodput) -> Vec<Block> {
     let framing = &goodput.framing;
     let link = requested(goodput.rate_bps);
     let mtu = framing.mtu_bytes;
@@ -80,29 +80,20 @@ pub fn goodput_text(goodput: &Goodput) -> String {
             format!("{link} ÷ ({wire} B × 8) = {packets:.0} per second"),
         ),
     ]);
-    if let Some(size) = goodput.message_size_bytes
-        && let Some(fragments) = fragments(framing, &goodput.point(size))
-    {
-        let piece = |(count, packet): &(u64, u32)| format!("{count} × {packet} B");
-        let list = fragments.iter().map(piece).collect::<Vec<_>>().join(" + ");
-        rows.push(("fragments of the message", list));
+    let message = goodput.message_size_bytes.map(|size| goodput.point(size));
+    if let Some(point) = message.filter(|point| !point.fragments.is_empty()) {
+        let piece = |of: &Fragments| format!("{} × {} B", of.count, of.packet_bytes);
+        let pieces: Vec<String> = point.fragments.iter().map(piece).collect();
+        rows.push(("fragments of the message", pieces.join(" + ")));
     }
-    let title = format!("{}, MTU {mtu}, {link}", framing.name());
-    let text = named_values(&title, &rows) + &curve(goodput).text(WIDTH);
-    let between = "The kernel coalesces small writes into full segments while data waits to be sent, so measured goodput may lie anywhere between the two columns. Compare segments on the wire, not messages.";
-    match framing.transport {
-        Transport::Udp => text,
-        Transport::Tcp { .. } => format!("{text}\n{}", paragraph("", between, WIDTH.into())),
+    let mut blocks = named_values(format!("{}, MTU {mtu}, {link}", framing.name()), &rows);
+    blocks.push(Block::Table(String::new(), curve(goodput)));
+    if framing.transport != Transport::Udp {
+        blocks.push(Block::words("The kernel coalesces small writes into full segments while data waits to be sent, so measured goodput may lie anywhere between the two columns. Compare segments on the wire, not messages."));
     }
+    blocks
 }
 
-/// The IP packets of a datagram that does not fit into one.
-fn fragments(framing: &Framing, point: &Point) -> Option<Vec<(u64, u32)>> {
-    (framing.transport == Transport::Udp && point.alone.packets > 1)
-        .then(|| framing.fragments(point.message_size_bytes))
-}
-
-/// The goodput of each message size.
 fn curve(goodput: &Goodput) -> Lines {
     let points = goodput.curve();
     let row = |point: &Point| {
@@ -116,38 +107,19 @@ fn curve(goodput: &Goodput) -> Lines {
         row
     };
     let mut header = vec!["message, B", "packets", "goodput, separately", "packets/s"];
-    let is_coalesced = |point: &Point| point.coalesced_goodput_bps.is_some();
+    let mut coalesced = points.iter().map(|point| point.coalesced_goodput_bps);
     header.extend(
-        points
-            .iter()
-            .any(is_coalesced)
+        coalesced
+            .any(|rate| rate.is_some())
             .then_some("goodput, coalesced"),
     );
     Lines::new(header, points.iter().map(row))
 }
 
-/// The same for programs.
 pub fn goodput_json(goodput: &Goodput) -> Value {
     let framing = &goodput.framing;
     let headers = framing.headers().into_iter();
     let headers = headers.map(|(name, bytes)| json!({ "name": name, "bytes": bytes }));
-    let piece = |(count, bytes)| json!({ "count": count, "packet_bytes": bytes });
-    let point = |point: &Point| {
-        let mut entry = json!({
-            "message_size_bytes": point.message_size_bytes,
-            "packets_per_message": point.alone.packets,
-            "wire_bytes_per_message": point.alone.bytes,
-            "goodput_bps": point.goodput_bps,
-            "packets_per_second": point.packets_per_second,
-        });
-        if let Some(coalesced) = point.coalesced_goodput_bps {
-            entry["coalesced_goodput_bps"] = json!(coalesced);
-        }
-        if let Some(fragments) = fragments(framing, point) {
-            entry["fragments"] = fragments.into_iter().map(piece).collect();
-        }
-        entry
-    };
     json!({
         "packets": framing.name(),
         "rate_bps": goodput.rate_bps,
@@ -158,13 +130,13 @@ pub fn goodput_json(goodput: &Goodput) -> Value {
         "efficiency": goodput.efficiency(),
         "goodput_bps": goodput.goodput_bps(),
         "packets_per_second": goodput.packets_per_second(),
-        "message": goodput.message_size_bytes.map(|size| point(&goodput.point(size))),
-        "curve": goodput.curve().iter().map(point).collect::<Vec<_>>(),
+        "message": goodput.message_size_bytes.map(|size| goodput.point(size)),
+        "curve": goodput.curve(),
     })
 }
 
 /// The pacing rate of messages at a rate of user data.
-pub fn pacing_text(pacing: &Pacing) -> String {
+pub fn pacing_blocks(pacing: &Pacing) -> Vec<Block> {
     let (message, wire) = (pacing.conditions.message_size_bytes, pacing.wire_bytes());
     let (user, paced) = (pacing.rate_bps / 8, pacing.bytes_per_second());
     let (messages, bits) = (pacing.messages_per_second(), pacing.bits_per_second());
@@ -196,10 +168,11 @@ pub fn pacing_text(pacing: &Pacing) -> String {
         pacing.mtu_bytes
     );
     let headers = "Headers are those that fq counts: Ethernet, IP and transport, without check sequence, preamble and gap. byte/s is what SO_MAX_PACING_RATE and netperf's -q take; tc's maxrate takes the bit/s.";
-    named_values(&title, &rows) + &paragraph("", headers, WIDTH.into())
+    let mut blocks = named_values(title, &rows);
+    blocks.push(Block::words(headers));
+    blocks
 }
 
-/// The same for programs.
 pub fn pacing_json(pacing: &Pacing) -> Value {
     json!({
         "workload": pacing.conditions.workload.name(),
@@ -213,8 +186,7 @@ pub fn pacing_json(pacing: &Pacing) -> Value {
     })
 }
 
-/// The bandwidth-delay product of a path.
-pub fn bdp_text(bdp: &Bdp) -> String {
+pub fn bdp_blocks(bdp: &Bdp) -> Vec<Block> {
     let (link, ms) = (requested(bdp.rate_bps), bdp.rtt.as_secs_f64() * 1e3);
     let bytes = bdp.bytes();
     let (segments, super_packets) = (bdp.segments(), bdp.super_packets());
@@ -232,11 +204,11 @@ pub fn bdp_text(bdp: &Bdp) -> String {
     let rest = format!(
         "To keep the path full, a receive buffer must hold 2 × BDP: about half of its memory is user data. A queue that is limited in packets holds super-packets or segments, depending on the offloads: a limit that is enough for {super_packets} of one kind is not enough for {segments} of the other."
     );
-    named_values(&format!("a path of {link} and {ms} ms"), &rows)
-        + &paragraph("", &rest, WIDTH.into())
+    let mut blocks = named_values(format!("a path of {link} and {ms} ms"), &rows);
+    blocks.push(Block::words(rest));
+    blocks
 }
 
-/// The same for programs.
 pub fn bdp_json(bdp: &Bdp) -> Value {
     let bytes = bdp.bytes();
     let buffer = |n: u64| json!({ "multiple": n, "bytes": bytes.saturating_mul(n) });

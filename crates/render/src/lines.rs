@@ -10,7 +10,6 @@ use crate::number;
 /// The width that a column needs in addition to its words: a space on both sides.
 const PADDING: usize = 2;
 
-/// The words of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
     /// The headings of the columns; the first one names the factor that goes down.
@@ -86,8 +85,15 @@ impl Lines {
         lines.collect()
     }
 
+    /// Whether no line of it needs to be broken at this width.
+    pub(crate) fn fits(&self, width: u16) -> bool {
+        let whole = self.text(u16::MAX);
+        let mut lines = whole.lines();
+        lines.all(|line| line.chars().count() <= width.into())
+    }
+
     /// The table in Markdown. Words cannot break out of their place in it.
-    pub(crate) fn markdown(&self) -> String {
+    pub fn markdown(&self) -> String {
         let line = |words: Vec<String>| format!("| {} |\n", words.join(" | "));
         let escaped = |row: &Vec<String>| row.iter().map(|words| escape(words.trim())).collect();
         let side = |place| {

@@ -19,7 +19,6 @@ pub fn cell(text: &str) -> String {
     line
 }
 
-/// Words escaped for Markdown, on one line.
 pub fn escape(words: &str) -> String {
     let mut text = String::new();
     let letters: Vec<char> = words.chars().collect();

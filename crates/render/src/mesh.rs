@@ -1,4 +1,4 @@
-//! What a mesh shows, as text and JSON: the hosts and pairs that are slower than the others, settings that one host has
+//! What a mesh shows: the hosts and pairs that are slower than the others, settings that one host has
 //! alone, and the matrix.
 
 use bitcost_analysis::mesh::{Different, MeshFindings, Named, Outlier};
@@ -6,22 +6,19 @@ use bitcost_analysis::statistics::{Polished, Score};
 use bitcost_model::units::counted;
 use serde_json::{Value, json};
 
-use crate::answer::lowered;
-use crate::layout::{TextOptions, heading, paragraph};
+use crate::block::Block;
 use crate::lines::Lines;
 use crate::number;
+use crate::words::lowered;
 
-/// Most hosts of a matrix.
 const MATRIX: usize = 16;
 
 /// Outliers, hosts without runs, and hosts with other settings that are listed, each.
 const LISTED: usize = 20;
 
-/// How outliers are found, below them.
 const METHOD: &str = "Scores are differences of logarithms from the median in robust standard deviations, of a table of senders and receivers that is polished by medians; what is named has a score of 7 or more and at least 3 % of a host, 10 % of a pair.";
 
-/// The answer in a sentence.
-pub fn mesh_sentence(of: &MeshFindings) -> String {
+pub(crate) fn mesh_sentence(of: &MeshFindings) -> String {
     let hosts = counted(of.mesh.hosts.len(), "host");
     let pairs: std::collections::BTreeSet<_> = of.runs.iter().map(|run| run.pair).collect();
     let basis = format!(
@@ -79,8 +76,7 @@ fn drain_words(of: &MeshFindings, outlier: &Outlier) -> Option<String> {
     ))
 }
 
-/// The lists below the answer, each line with its mark.
-pub(crate) fn mesh_paragraphs(of: &MeshFindings) -> Vec<String> {
+fn paragraphs(of: &MeshFindings) -> Vec<String> {
     let words =
         |outlier| std::iter::once(outlier_words(of, outlier)).chain(drain_words(of, outlier));
     let outliers = of.outliers.iter().take(LISTED);
@@ -111,7 +107,7 @@ fn spread_words(of: &MeshFindings) -> Option<String> {
 }
 
 /// The metric of each pair, senders in rows, with its title; absent where there are too many hosts.
-pub(crate) fn matrix(of: &MeshFindings) -> Option<(String, Lines)> {
+fn matrix(of: &MeshFindings) -> Option<(String, Lines)> {
     let hosts = &of.mesh.hosts;
     if hosts.len() > MATRIX {
         return None;
@@ -136,28 +132,19 @@ pub(crate) fn matrix(of: &MeshFindings) -> Option<(String, Lines)> {
     Some((title, Lines::new(header, rows)))
 }
 
-/// The answer, the outliers with their limiters, and the matrix.
-pub fn mesh_text(of: &MeshFindings, title: &str, options: TextOptions) -> String {
-    let width = usize::from(options.width);
-    let mut text = heading(title, options);
-    text += &paragraph("", &mesh_sentence(of), width);
-    for words in mesh_paragraphs(of) {
-        text += &paragraph("- ", &words, width);
-    }
-    if let Some(words) = spread_words(of) {
-        text += &format!("\n{}", paragraph("", &words, width));
-    }
-    if let Some((title, matrix)) = matrix(of) {
-        // With broken lines it cannot be read.
-        let matrix = matrix.text(u16::MAX);
-        if matrix.lines().all(|line| line.chars().count() <= width) {
-            text += &format!("\n{}{matrix}", paragraph("", &format!("{title}:"), width));
-        }
-    }
+/// What is said of the hosts and pairs below the answer, and the matrix if it fits the width: with broken lines it
+/// cannot be read.
+pub(crate) fn mesh(of: &MeshFindings, width: u16) -> Vec<Block> {
+    let item = |words| Block::Note("- ".to_owned(), words);
+    let mut blocks: Vec<Block> = paragraphs(of).into_iter().map(item).collect();
+    blocks.extend(spread_words(of).map(Block::words));
+    let fits = |(_, lines): &(String, Lines)| lines.fits(width);
+    let matrix = matrix(of).filter(fits);
+    blocks.extend(matrix.map(|(title, lines)| Block::Table(title, lines)));
     if of.scores.is_some() {
-        text += &format!("\n{}", paragraph("", METHOD, width));
+        blocks.push(Block::words(METHOD));
     }
-    text
+    blocks
 }
 
 fn outlier_json(of: &MeshFindings, outlier: &Outlier) -> Value {

@@ -2,69 +2,48 @@
 
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::explain::Regimes;
-use bitcost_analysis::metrics::{METRICS, SoftirqMeans, metric};
 use bitcost_analysis::summary::{Summary, shown_metrics};
+use bitcost_model::constants::{HostConstants, MachineConstants};
+use bitcost_model::harmless;
 use bitcost_model::study::phrase;
 use bitcost_model::units::counted;
 
-use crate::by_cell::by_cell;
+use crate::block::Block;
 use crate::calibration::calibration_text;
-use crate::constants::constants_remarks;
+use crate::number;
 use crate::stop_rule::stop_rule_text;
-
-/// One caveat or note: its mark, and the words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    /// The mark, such as `note: `, with the space that separates it from the words.
-    pub mark: &'static str,
-    /// The words.
-    pub words: String,
-}
+use crate::words::{by_cell, softirqs_words, why_missing};
 
 /// All caveats and notes, in order.
-pub fn notes(summary: &Summary) -> Vec<Remark> {
-    let one = |words: Option<String>| Vec::from_iter(words);
+pub fn notes(summary: &Summary) -> Vec<Block> {
     let planned = summary.blocks as usize * summary.cells.len();
     let lost = match summary.incomplete.len() {
         0 => None,
         count => Some(format!("{} of {planned} planned", counted(count, "run"))),
     };
     let rule = summary.precision.as_ref().map(stop_rule_text);
-    let groups: [(&'static str, Vec<String>); 11] = [
+    let of_runs = summary.notes.iter();
+    let of_runs = of_runs.map(|note| (note.text.clone(), note.runs, note.cell.clone()));
+    let left_out = summary.excluded.iter();
+    let left_out = left_out.map(|run| (run.reason.clone(), 1, Some(phrase(&run.levels))));
+    let groups: [(&str, Vec<String>); 11] = [
         ("caveat: ", summary.caveats.clone()),
         ("no value: ", missing(summary)),
         ("CPU time: ", attribution(summary)),
         ("note: ", summary.place_notes.clone()),
-        ("note: ", of_runs(summary)),
-        ("host constants: ", constants_remarks(summary)),
+        ("note: ", by_cell(summary, of_runs)),
+        ("host constants: ", constants(&summary.constants)),
         ("calibration: ", calibration_text(summary)),
         ("regimes: ", regimes(summary)),
-        ("stop rule: ", one(rule)),
-        ("left out: ", left_out(summary)),
-        ("missing: ", one(lost)),
+        ("stop rule: ", Vec::from_iter(rule)),
+        ("left out: ", by_cell(summary, left_out)),
+        ("missing: ", Vec::from_iter(lost)),
     ];
-    let remarks = groups
-        .into_iter()
-        .flat_map(|(mark, all)| all.into_iter().map(move |words| Remark { mark, words }));
-    remarks.collect()
-}
-
-/// Notes on runs.
-fn of_runs(summary: &Summary) -> Vec<String> {
-    let notes = summary.notes.iter();
-    by_cell(
-        summary,
-        notes.map(|note| (note.text.clone(), note.runs, note.cell.clone())),
-    )
-}
-
-/// Runs that were left out, by reason.
-fn left_out(summary: &Summary) -> Vec<String> {
-    let runs = summary.excluded.iter();
-    by_cell(
-        summary,
-        runs.map(|run| (run.reason.clone(), 1, Some(phrase(&run.levels)))),
-    )
+    let blocks = groups.into_iter().flat_map(|(mark, all)| {
+        all.into_iter()
+            .map(move |words| Block::Note(mark.to_owned(), words))
+    });
+    blocks.collect()
 }
 
 /// The shown metrics for which cells have no value, by reason.
@@ -74,10 +53,8 @@ fn missing(summary: &Summary) -> Vec<String> {
         return Vec::new();
     }
     let facts = shown_metrics(summary).into_iter().flat_map(|name| {
-        let without = summary
-            .cells
-            .iter()
-            .filter(move |cell| cell.figure(name).is_none());
+        let lacks = move |cell: &&CellSummary| cell.figure(name).is_none();
+        let without = summary.cells.iter().filter(lacks);
         without.map(move |cell| (why_missing(cell, name), 0, Some(cell.name())))
     });
     by_cell(summary, facts)
@@ -86,11 +63,8 @@ fn missing(summary: &Summary) -> Vec<String> {
 /// How CPU time was attributed, with the means by which the time of soft interrupts is known.
 fn attribution(summary: &Summary) -> Vec<String> {
     let facts = summary.cells.iter().flat_map(|cell| {
-        let means = cell
-            .softirqs
-            .iter()
-            .map(|(means, _)| softirqs_words(*means));
-        let means = means.collect::<String>();
+        let means = cell.softirqs.iter();
+        let means: String = means.map(|(means, _)| softirqs_words(*means)).collect();
         cell.methods.iter().map(move |(method, _)| {
             let means = if method.uses_softirqs() { &means } else { "" };
             let words = format!("{}: {}{means}", method.name(), method.doc());
@@ -109,24 +83,34 @@ fn regimes(summary: &Summary) -> Vec<String> {
     by_cell(summary, summary.cells.iter().filter_map(fact))
 }
 
-/// Why a cell has no value of a metric.
-pub(crate) fn why_missing(cell: &CellSummary, name: &str) -> String {
-    let Some(metric) = metric(name) else {
-        return format!(
-            "`{name}` is not a metric{}",
-            bitcost_model::near::did_you_mean(name, METRICS.iter().map(|metric| metric.name))
-        );
+/// The constants of each machine, in one sentence.
+fn constants(machines: &[MachineConstants]) -> Vec<String> {
+    let of = |machine: &MachineConstants| {
+        let name = match (&machine.roles[..], machines.len()) {
+            ([role], 2..) => format!("{}: ", role.name()),
+            _ => String::new(),
+        };
+        let absent = || {
+            let why = machine.absent.as_deref();
+            let why = why.unwrap_or("the log names no reason");
+            format!("not measured ({})", harmless(why))
+        };
+        let words = machine.host.as_ref().map_or_else(absent, of_host);
+        format!("{name}{words}")
     };
-    match cell.unattributed.first() {
-        _ if cell.runs == 0 => "no run that can be used".into(),
-        Some((reason, _)) if metric.attributed => {
-            format!("CPU time cannot be attributed to an endpoint: {reason}")
-        }
-        _ => format!("{}: not measured in these runs", metric.title),
-    }
+    machines.iter().map(of).collect()
 }
 
-/// What follows the description of a method that uses the time of soft interrupts.
-pub(crate) fn softirqs_words(means: SoftirqMeans) -> String {
-    format!("; soft interrupts {}", means.words())
+fn of_host(host: &HostConstants) -> String {
+    let us = |ns: f64| number::plain(ns / 1000.0);
+    let wake_up = host.wake_up.map(|wake| {
+        let (call, run) = (us(wake.call_ns), us(wake.run_ns));
+        format!("a wake-up takes {call} µs of the waking CPU, and the thread runs after {run} µs")
+    });
+    let copy = host.copy_kib_ns.map(number::plain);
+    let copy = copy.map(|ns| format!("copying a KiB takes {ns} ns"));
+    match Vec::from_iter(wake_up.into_iter().chain(copy)) {
+        found if found.is_empty() => "not measured (the machine is busy)".to_owned(),
+        found => found.join("; "),
+    }
 }

@@ -1,6 +1,5 @@
 //! Numbers in a format for people: at least three significant digits, whole numbers in full.
 
-use crate::words::around;
 use bitcost_analysis::metrics::Better;
 use bitcost_analysis::statistics::Interval;
 pub use bitcost_model::units::plain;
@@ -77,7 +76,10 @@ pub fn improvement(metric: &str, ratio: &Interval) -> String {
 /// A change with its sign, and its unit between it and the brackets: `+5.1 % [+3.0, +7.2]`.
 pub fn signed(interval: &Interval, unit: &str, places: usize) -> String {
     let Interval { value, low, high } = *interval;
-    let unit = around(" ", unit, "");
+    let unit = match unit {
+        "" => String::new(),
+        unit => format!(" {unit}"),
+    };
     let value = with_sign(value, places);
     let Some((low, high)) = low.zip(high) else {
         return format!("{value}{unit}");

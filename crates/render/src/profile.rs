@@ -1,5 +1,4 @@
-//! Where the time goes, as tables of words: the CPU time of a KiB or a transaction by layer, at each
-//! end of each profiled cell.
+//! Where the time goes: the CPU time of a KiB or a transaction by layer, at each end of each profiled cell.
 
 use bitcost_analysis::profile::{EndLayers, Profiled};
 use bitcost_analysis::statistics::Interval;
@@ -7,48 +6,42 @@ use bitcost_model::profile::Layer;
 use bitcost_model::record::Role;
 use bitcost_model::units::counted;
 
-use crate::layout::{TextOptions, heading, paragraph};
+use crate::block::Block;
 use crate::lines::Lines;
 
-/// `at the sender`, `at the client`.
-fn place(of: &str, end: Role) -> &'static str {
-    match (of, end) {
-        ("transaction", Role::Sender) => "at the client",
-        ("transaction", Role::Receiver) => "at the server",
-        (_, Role::Sender) => "at the sender",
-        (_, Role::Receiver) => "at the receiver",
-    }
-}
+const PLACES: [(&str, Role, &str); 4] = [
+    ("KiB", Role::Sender, "at the sender"),
+    ("KiB", Role::Receiver, "at the receiver"),
+    ("transaction", Role::Sender, "at the client"),
+    ("transaction", Role::Receiver, "at the server"),
+];
 
 /// A table for each end, of at most this many cells, and the profiles that are left out.
-pub(crate) fn profile_text(profiled: &Profiled, columns: usize, options: TextOptions) -> String {
-    let mut text = String::new();
-    for of in ["KiB", "transaction"] {
-        for role in [Role::Sender, Role::Receiver] {
-            let cells = profiled.cells.iter().filter(|cell| cell.of == of);
-            let known: Vec<(&str, &EndLayers)> = cells
-                .filter_map(|cell| Some((cell.cell.as_str(), cell.ends.get(&role)?)))
-                .collect();
-            for part in known.chunks(columns.max(1)) {
-                let title = format!("Where the time goes {}, ns/{of} and share", place(of, role));
-                text += &heading(&title, options);
-                text += &lines(part).text(options.width);
-                text.push('\n');
-            }
+pub(crate) fn profile(profiled: &Profiled, columns: usize) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for (of, role, place) in PLACES {
+        let cells = profiled.cells.iter().filter(|cell| cell.of == of);
+        let known: Vec<(&str, &EndLayers)> = cells
+            .filter_map(|cell| Some((cell.cell.as_str(), cell.ends.get(&role)?)))
+            .collect();
+        for part in known.chunks(columns.max(1)) {
+            let title = format!("Where the time goes {place}, ns/{of} and share");
+            blocks.push(Block::Heading(title));
+            blocks.push(Block::Table(String::new(), lines(part)));
         }
     }
-    for (reason, runs) in &profiled.left_out {
+    let left_out = profiled.left_out.iter().map(|(reason, runs)| {
         let words = format!("{} left out: {reason}.", counted(*runs, "profile"));
-        text += &paragraph("- ", &words, usize::from(options.width));
-    }
-    text + "\n"
+        Block::Note("- ".to_owned(), words)
+    });
+    blocks.extend(left_out);
+    blocks
 }
 
 fn lines(columns: &[(&str, &EndLayers)]) -> Lines {
     let row = |title: &str, figure: &dyn Fn(&EndLayers) -> Option<String>| {
-        let figures = columns
-            .iter()
-            .map(|(_, end)| figure(end).unwrap_or_else(|| "-".to_owned()));
+        let figures = columns.iter().map(|(_, end)| figure(end));
+        let figures = figures.map(|figure| figure.unwrap_or_else(|| "-".to_owned()));
         std::iter::once(title.to_owned()).chain(figures).collect()
     };
     let ns = |time: &Interval| time.with_places(0);

@@ -1,4 +1,4 @@
-//! The tables of a summary, metric by metric.
+//! The tables of a summary, metric by metric, and the sentences above them.
 
 use std::collections::HashSet;
 
@@ -7,51 +7,82 @@ use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::summary::{ImprovementSummary, Summary, tabled_metrics};
 use bitcost_model::imported::NOT_SAID;
 use bitcost_model::study::{Label, phrase};
+use bitcost_model::units::counted;
 use bitcost_study::{Factor, Improvement};
 
-use crate::figure::figure;
+use crate::block::Block;
 use crate::lines::Lines;
 use crate::number;
-use crate::titles::title;
+use crate::time_series::time_series;
+use crate::words::{around, figure, intervals_of, title};
 
-/// Levels of factors.
 type Levels = Vec<(String, Label)>;
 
-/// A table, with the words above it, such as the levels that are the same in all of it.
-type Placed = (Option<String>, Lines);
-
-/// The tables of one metric.
-pub struct MetricTables {
-    /// Its name for people, with its unit and its better side.
-    pub title: String,
-    /// Each table, with the words above it.
-    pub tables: Vec<Placed>,
-}
+/// A row, and whether it is the author's.
+type Row = (bool, Vec<String>);
 
 /// The number of columns of a table for which a page has room.
-pub const COLUMNS: usize = 12;
+pub(crate) const COLUMNS: usize = 12;
 
 /// The most factors whose levels are written alone; with more, each level has its factor's name.
 const FEW: usize = 2;
 
-/// Every table that is shown, as words. A table has a row per cell if the study's own table would
+/// The sentences above the tables: how many runs there are, what the brackets are, what levels mean.
+pub(crate) fn head(summary: &Summary) -> Vec<Block> {
+    let runs = || summary.cells.iter().map(|cell| cell.runs);
+    let spread = if runs().any(|runs| runs > 1) {
+        let intervals = intervals_of(summary.cells.iter());
+        format!("Medians over runs, in brackets their {intervals}.")
+    } else if runs().all(|runs| runs == 0) {
+        "No run has a result, so there are no figures.".to_owned()
+    } else {
+        "A single run says nothing about the spread, so there are no intervals.".to_owned()
+    };
+    let (least, most) = (runs().min().unwrap_or(0), runs().max().unwrap_or(0));
+    let from = match least < most {
+        true => format!("{least} to "),
+        false => String::new(),
+    };
+    let (most, seed) = (counted(most, "run"), summary.seed);
+    let document = summary.study.expect.as_ref();
+    [format!("{from}{most} per cell; seed {seed}."), spread]
+        .into_iter()
+        .chain(document.map(|expect| format!("document: {}", expect.source)))
+        .chain(meanings(summary))
+        .map(Block::words)
+        .collect()
+}
+
+/// `TCP, offloads on: …` for each level whose meaning the study gives and that has cells.
+fn meanings(summary: &Summary) -> impl Iterator<Item = String> {
+    let factors = summary.study.factors.iter();
+    let levels = factors.flat_map(|factor| factor.levels.iter().map(move |level| (factor, level)));
+    levels.filter_map(|(factor, level)| {
+        let this = [(factor.name.clone(), level.label.clone())];
+        let is_used = summary.cells.iter().any(|cell| has(&cell.levels, &this));
+        let about = level.about.as_ref().filter(|_| is_used)?;
+        Some(format!("{}: {about}.", level.label))
+    })
+}
+
+/// Every table that is shown, and every time series. A table has a row per cell if the study's own table would
 /// have more than `columns` columns, or be mostly empty.
-pub fn tables(summary: &Summary, columns: usize) -> Vec<MetricTables> {
+pub(crate) fn tables(summary: &Summary, columns: usize) -> Vec<Block> {
     let is_listed = is_list_needed(summary, columns);
     let of = |name: &str| {
-        let mut tables = match is_listed {
-            true => vec![(None, cells(summary, name))],
-            false => grids(summary, name),
-        };
+        let mut blocks = vec![Block::Heading(title(name))];
+        match is_listed {
+            true => blocks.push(Block::Table(String::new(), cells(summary, name))),
+            false => blocks.extend(grids(summary, name)),
+        }
         if is_listed || !is_improvement_down(summary) {
-            tables.extend(improvements(summary, name));
+            blocks.extend(improvements(summary, name));
         }
-        MetricTables {
-            title: title(name),
-            tables,
-        }
+        blocks
     };
-    tabled_metrics(summary).into_iter().map(of).collect()
+    let tables = tabled_metrics(summary).into_iter().flat_map(of);
+    let series = summary.time_series.iter().flat_map(time_series);
+    tables.chain(series).collect()
 }
 
 /// True if the study's table has more columns than `columns`, or if fewer than a third of its
@@ -78,15 +109,10 @@ fn is_improvement_down(summary: &Summary) -> bool {
 }
 
 /// A row of our figures, and below it one of the document's where it has some.
-fn pair(
-    name: String,
-    ours: Vec<Option<String>>,
-    theirs: Vec<Option<String>>,
-) -> Vec<(bool, Vec<String>)> {
+fn pair(name: String, ours: Vec<Option<String>>, theirs: Vec<Option<String>>) -> Vec<Row> {
     let row = |name: String, all: Vec<Option<String>>, absent: &str| {
-        let words = all
-            .into_iter()
-            .map(|words| words.unwrap_or(absent.to_owned()));
+        let words = all.into_iter();
+        let words = words.map(|words| words.unwrap_or(absent.to_owned()));
         std::iter::once(name).chain(words).collect()
     };
     let has_theirs = theirs.iter().any(Option::is_some);
@@ -144,12 +170,11 @@ fn requested<'a>(summary: &'a Summary, name: &str) -> Option<&'a Improvement> {
     summary.study.table.improvement.as_ref()
 }
 
-/// Our ratio and the document's.
 fn ratios(of: &ImprovementSummary, name: &str) -> (Option<String>, Option<String>) {
-    let ours = of.figures.iter().find(|(known, _)| *known == name);
+    let ours = of.figures.get(name);
     let theirs = of.expected.iter().find(|(known, _)| known == name);
     (
-        ours.map(|(name, ratio)| number::improvement(name, ratio)),
+        ours.map(|ratio| number::improvement(name, ratio)),
         theirs.map(|(_, ratio)| format!("×{}", number::plain(*ratio))),
     )
 }
@@ -159,7 +184,7 @@ fn improvement_name(requested: &Improvement) -> String {
 }
 
 /// The requested improvement at each combination of the other levels.
-fn improvements(summary: &Summary, name: &str) -> Option<Placed> {
+fn improvements(summary: &Summary, name: &str) -> Option<Block> {
     let requested = requested(summary, name)?;
     let rows = summary.improvements.iter().flat_map(|found| {
         let (ours, theirs) = ratios(found, name);
@@ -172,12 +197,12 @@ fn improvements(summary: &Summary, name: &str) -> Option<Placed> {
     let header = vec!["cell".to_owned(), "ratio".to_owned()];
     let rows = rows.collect();
     let title = format!("{}:", improvement_name(requested));
-    Some((Some(title), Lines { header, rows }))
+    Some(Block::Table(title, Lines { header, rows }))
 }
 
 /// The study's tables of a metric: the levels of one factor down, those of another across; one per
 /// combination of the other factors' levels that has cells.
-fn grids(summary: &Summary, name: &str) -> Vec<Placed> {
+fn grids(summary: &Summary, name: &str) -> Vec<Block> {
     let table = &summary.study.table;
     let is_placed = |factor: &&Factor| {
         factor.name == table.rows || Some(&factor.name) == table.columns.as_ref()
@@ -196,8 +221,7 @@ fn grids(summary: &Summary, name: &str) -> Vec<Placed> {
         let words = fixed
             .iter()
             .map(|(factor, label)| format!("{factor} = {label}"));
-        let place = words.collect::<Vec<_>>().join(", ");
-        let place = (!place.is_empty()).then(|| format!("{place}:"));
+        let place = around("", &words.collect::<Vec<_>>().join(", "), ":");
         let heads = columns.iter().map(|column| match &column[..] {
             [(_, label)] => label.to_string(),
             _ => unit(name),
@@ -225,7 +249,7 @@ fn grids(summary: &Summary, name: &str) -> Vec<Placed> {
                 .chain(improvement.into_iter().flatten())
                 .collect(),
         };
-        (!rows.is_empty()).then_some((place, lines))
+        (!rows.is_empty()).then_some(Block::Table(place, lines))
     };
     combinations(others).into_iter().filter_map(grid).collect()
 }

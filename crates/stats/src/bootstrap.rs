@@ -7,8 +7,12 @@ use rand_core::{RngCore, SeedableRng};
 
 use crate::quantile::quantile_in_place;
 
+/// How much wider an interval must be that settles a question where it is looked at after every
+/// block, so that one of twenty questions is settled wrongly at most.
+pub const LOOKED: f64 = 1.5;
+
 /// Number of resamples for one interval.
-pub const RESAMPLES: usize = 2000;
+pub(crate) const RESAMPLES: usize = 2000;
 
 /// With more values, the bounds of a median are order statistics, without resampling.
 const MANY: usize = 100;
@@ -17,7 +21,9 @@ const MANY: usize = 100;
 const MANY_PAIRED: usize = 1000;
 
 /// An estimate and the bounds between which it lies with 95 % confidence.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct Interval {
     /// The estimate.
     pub value: f64,
@@ -50,6 +56,11 @@ impl Interval {
         let low = quantile_in_place(&mut resampled, 0.025);
         let high = quantile_in_place(&mut resampled, 0.975);
         Interval { value, low, high }
+    }
+
+    /// The interval with its bounds this many times as far from the estimate.
+    pub fn widened(&self, factor: f64) -> Interval {
+        self.map(|bound| bound + (factor - 1.0) * (bound - self.value))
     }
 
     /// `1.69 [1.50, 1.80]`, with this many decimals; without brackets where there are no bounds.
@@ -103,17 +114,18 @@ fn by_order(value: f64, sorted: &[f64]) -> Interval {
 
 /// The interval of a ratio of two medians of many values: the logarithms of both intervals, added in quadrature. Block
 /// effects do not cancel here, so that it is rather too wide.
-fn by_both_orders(value: f64, a: &[(u32, f64)], b: &[(u32, f64)]) -> Option<Interval> {
+fn by_both_orders(a: Side, b: Side) -> Option<Interval> {
     let side = |side: &[(u32, f64)]| {
         let mut values: Vec<f64> = side.iter().map(|(_, value)| *value).collect();
         values.sort_by(f64::total_cmp);
         let middle = quantile_in_place(&mut values.clone(), 0.5)?;
         let found = by_order(middle, &values);
         let (low, high) = (found.low.filter(|low| *low > 0.0)?, found.high?);
-        Some(((low / middle).ln(), (high / middle).ln()))
+        Some((middle, (low / middle).ln(), (high / middle).ln()))
     };
-    let ((a_low, a_high), (b_low, b_high)) = (side(a)?, side(b)?);
+    let ((above, a_low, a_high), (below, b_low, b_high)) = (side(a)?, side(b)?);
     let (down, up) = (a_low.hypot(b_high), a_high.hypot(b_low));
+    let value = above / below;
     Some(Interval {
         value,
         low: Some(value * (-down).exp()),
@@ -121,99 +133,74 @@ fn by_both_orders(value: f64, a: &[(u32, f64)], b: &[(u32, f64)]) -> Option<Inte
     })
 }
 
-/// The median of `a` over the median of `b`, with its 95 % bootstrap interval. Each value comes with its block.
-///
-/// Whole blocks are resampled, so that the effect of a block on both of its values cancels. A block with a value of one side
-/// contributes that value; a resample that leaves a side without values is skipped. Absent where a side has no values, a
-/// value is not finite, or the median of `b` is 0; without bounds where a side has only one value.
-pub fn ratio_interval(a: &[(u32, f64)], b: &[(u32, f64)], seed: u64) -> Option<Interval> {
-    if a.iter().chain(b).any(|(_, value)| !value.is_finite()) {
-        return None;
+/// The median of `a` over the median of `b`, with its 95 % bootstrap interval, as [`estimate_interval`] has it.
+pub fn ratio_interval(a: Side, b: Side, seed: u64) -> Option<Interval> {
+    let ratio = |medians: &[f64]| {
+        let ratio = medians[0] / medians[1];
+        ratio.is_finite().then_some(ratio)
+    };
+    match a.len().min(b.len()) > MANY_PAIRED {
+        true => by_both_orders(a, b),
+        false => estimate_interval(&[a, b], seed, ratio),
     }
-    let blocks = by_block(a, b);
-    let everything: Vec<usize> = (0..blocks.len()).collect();
-    let mut sides = (Vec::new(), Vec::new());
-    let value = ratio_of(&blocks, &everything, &mut sides)?;
-    if a.len() == 1 || b.len() == 1 || blocks.len() == 1 {
-        return Some(Interval::alone(value));
-    }
-    if a.len().min(b.len()) > MANY_PAIRED {
-        return by_both_orders(value, a, b);
-    }
-    let mut generator = ChaCha8Rng::seed_from_u64(seed);
-    let mut chosen = everything;
-    let resampled = (0..RESAMPLES).filter_map(|_| {
-        chosen
-            .iter_mut()
-            .for_each(|slot| *slot = below(&mut generator, blocks.len()));
-        ratio_of(&blocks, &chosen, &mut sides)
-    });
-    Some(Interval::new(value, resampled.collect()))
 }
 
 /// Values, each with its block.
 pub type Side<'a> = &'a [(u32, f64)];
 
-/// The geometric mean of several ratios of medians, with its 95 % bootstrap interval. The blocks of each pair are resampled
-/// independently, as in [`ratio_interval`]. Absent where a pair has no ratio; without bounds where a side has only one
-/// value.
-pub fn geometric_interval(pairs: &[(Side, Side)], seed: u64) -> Option<Interval> {
-    if pairs.is_empty()
-        || pairs
-            .iter()
-            .flat_map(|(a, b)| a.iter().chain(*b))
-            .any(|(_, value)| !value.is_finite())
-    {
+/// A figure of the medians of several sides, with its 95 % percentile bootstrap interval. Each value comes with its block.
+///
+/// Whole blocks are resampled, so that the effect of a block on all of its values cancels. A block with values of some sides
+/// contributes those; a resample that leaves a side without values is skipped. Absent where a side has no values, a value is
+/// not finite, or the medians have no such figure; without bounds where a side has only one value, or all are of one block.
+pub fn estimate_interval(
+    sides: &[Side],
+    seed: u64,
+    figure: impl Fn(&[f64]) -> Option<f64>,
+) -> Option<Interval> {
+    let mut values = sides.iter().copied().flatten();
+    if values.any(|(_, value)| !value.is_finite()) {
         return None;
     }
-    let sets: Vec<Vec<Block>> = pairs.iter().map(|(a, b)| by_block(a, b)).collect();
-    let mut sides = (Vec::new(), Vec::new());
-    let mut mean = |choose: &mut dyn FnMut(usize) -> Vec<usize>| {
-        let logs = sets
-            .iter()
-            .map(|blocks| Some(ratio_of(blocks, &choose(blocks.len()), &mut sides)?.ln()));
-        logs.sum::<Option<f64>>()
-            .map(|sum| (sum / pairs.len() as f64).exp())
-            .filter(|mean| mean.is_finite())
+    let blocks = by_block(sides);
+    let mut chosen: Vec<usize> = (0..blocks.len()).collect();
+    let mut drawn = vec![Vec::new(); sides.len()];
+    let mut of = |chosen: &[usize]| {
+        let medians = drawn.iter_mut().enumerate().map(|(side, drawn)| {
+            drawn.clear();
+            let values = chosen.iter().flat_map(|block| &blocks[*block][side]);
+            drawn.extend(values.copied());
+            quantile_in_place(drawn, 0.5)
+        });
+        figure(&medians.collect::<Option<Vec<f64>>>()?)
     };
-    let value = mean(&mut |count| (0..count).collect())?;
-    if pairs.iter().any(|(a, b)| a.len() == 1 || b.len() == 1)
-        || sets.iter().any(|blocks| blocks.len() == 1)
-    {
+    let value = of(&chosen)?;
+    if blocks.len() < 2 || sides.iter().any(|side| side.len() < 2) {
         return Some(Interval::alone(value));
     }
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
-    let mut draw = |count: usize| (0..count).map(|_| below(&mut generator, count)).collect();
-    let resampled: Vec<f64> = (0..RESAMPLES).filter_map(|_| mean(&mut draw)).collect();
-    Some(Interval::new(value, resampled))
+    let resampled = (0..RESAMPLES).filter_map(|_| {
+        let slots = chosen.iter_mut();
+        slots.for_each(|slot| *slot = below(&mut generator, blocks.len()));
+        of(&chosen)
+    });
+    Some(Interval::new(value, resampled.collect()))
 }
 
-/// The values of both sides in one block.
-type Block = (Vec<f64>, Vec<f64>);
-
-fn by_block(a: &[(u32, f64)], b: &[(u32, f64)]) -> Vec<Block> {
-    let mut blocks: BTreeMap<u32, Block> = BTreeMap::new();
-    a.iter()
-        .for_each(|(name, value)| blocks.entry(*name).or_default().0.push(*value));
-    b.iter()
-        .for_each(|(name, value)| blocks.entry(*name).or_default().1.push(*value));
-    let sorted = |(mut a, mut b): Block| {
-        a.sort_by(f64::total_cmp);
-        b.sort_by(f64::total_cmp);
-        (a, b)
-    };
-    blocks.into_values().map(sorted).collect()
-}
-
-fn ratio_of(blocks: &[Block], chosen: &[usize], sides: &mut Block) -> Option<f64> {
-    sides.0.clear();
-    sides.1.clear();
-    for block in chosen {
-        sides.0.extend(&blocks[*block].0);
-        sides.1.extend(&blocks[*block].1);
+/// The values of each side in each block, in an order that does not depend on theirs.
+fn by_block(sides: &[Side]) -> Vec<Vec<Vec<f64>>> {
+    let mut blocks: BTreeMap<u32, Vec<Vec<f64>>> = BTreeMap::new();
+    for (place, side) in sides.iter().enumerate() {
+        for (block, value) in *side {
+            let block = blocks.entry(*block);
+            let block = block.or_insert_with(|| vec![Vec::new(); sides.len()]);
+            block[place].push(*value);
+        }
     }
-    let ratio = quantile_in_place(&mut sides.0, 0.5)? / quantile_in_place(&mut sides.1, 0.5)?;
-    ratio.is_finite().then_some(ratio)
+    let mut blocks: Vec<_> = blocks.into_values().collect();
+    let values = blocks.iter_mut().flatten();
+    values.for_each(|values| values.sort_by(f64::total_cmp));
+    blocks
 }
 
 /// A number in `0..bound`, each equally likely (rejection of the incomplete last interval).
@@ -264,29 +251,28 @@ mod tests {
     }
 
     #[test]
-    fn geometric_interval_is_the_mean_of_ratios() {
-        let one: Vec<(u32, f64)> = (0..5)
-            .map(|block| (block, 1.0 + f64::from(block)))
-            .collect();
-        let times = |factor: f64| {
-            one.iter()
-                .map(|(block, value)| (*block, value * factor))
-                .collect::<Vec<_>>()
-        };
-        let (two, eight) = (times(2.0), times(8.0));
-        let found = geometric_interval(&[(&two, &one), (&eight, &one)], 1).unwrap();
-        for value in [Some(found.value), found.low, found.high] {
-            assert!((value.unwrap() - 4.0).abs() < 1e-9, "{found:?}");
-        }
-        assert_eq!(geometric_interval(&[], 1), None);
-        assert_eq!(geometric_interval(&[(&two, &one), (&two, &[])], 1), None);
-        let single = geometric_interval(&[(&two[..1], &one[..1])], 1).unwrap();
-        assert_eq!((single.value, single.low), (2.0, None));
-    }
-
-    #[test]
     fn ratio_absent_for_a_median_of_zero() {
         assert_eq!(ratio_interval(&[(0, 1.0)], &[], 1), None);
         assert_eq!(ratio_interval(&[(0, 1.0)], &[(0, 0.0)], 1), None);
+    }
+
+    fn side(values: &[f64]) -> Vec<(u32, f64)> {
+        (0..).zip(values.iter().copied()).collect()
+    }
+
+    #[test]
+    fn estimate_absent_without_values_and_unbounded_for_one_block() {
+        let first = |medians: &[f64]| medians.first().copied();
+        let one = side(&[4.0]);
+        assert_eq!(
+            estimate_interval(&[&one], 1, first),
+            Some(Interval::alone(4.0))
+        );
+        assert_eq!(estimate_interval(&[&one, &[]], 1, first), None);
+        assert_eq!(
+            estimate_interval(&[&side(&[1.0, f64::NAN])], 1, first),
+            None
+        );
+        assert_eq!(estimate_interval(&[&side(&[1.0, 2.0])], 1, |_| None), None);
     }
 }

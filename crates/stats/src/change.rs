@@ -167,6 +167,21 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
     if both > 0.0 { common / both } else { 0.0 }
 }
 
+/// For each test, given by its p-value, whether it holds among all of them at this level.
+pub fn hold_together(chances: &[f64], level: f64) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..chances.len()).collect();
+    order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
+    let mut hold = vec![false; chances.len()];
+    let left = (1..=chances.len()).rev();
+    for (place, left) in order.into_iter().zip(left) {
+        if chances[place] * left as f64 > level {
+            break;
+        }
+        hold[place] = true;
+    }
+    hold
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,5 +316,16 @@ mod tests {
         );
         let many: Vec<f64> = (1..=1000).map(f64::from).collect();
         assert!((change(&many, &many, Scale::Ratio).unwrap().interval.value - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_first_that_does_not_hold_ends_the_procedure() {
+        // Holm's steps: 0.05 / 4, / 3, / 2, / 1.
+        let hold = |chances: &[f64]| hold_together(chances, 0.05);
+        assert_eq!(hold(&[0.01, 0.04, 0.03, 0.005]), [true, false, false, true]);
+        assert_eq!(hold(&[0.013, 0.001, 0.02, 0.04]), [true, true, true, true]);
+        assert_eq!(hold(&[0.02, 0.03]), [true, true]);
+        assert_eq!(hold(&[0.03, 0.03]), [false, false]);
+        assert_eq!(hold(&[]), [false; 0]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bitcost_stats::{Interval, geometric_interval, median, median_interval, ratio_interval};
+use bitcost_stats::{Interval, estimate_interval, median, median_interval, ratio_interval};
 
 use super::figure::{Figure, Regime};
 use super::table::{Case, DEFAULT, How, Target, Verdict, Which};
@@ -170,9 +170,15 @@ fn figures(target: &Target, all: &[Compared]) -> Vec<(String, Interval)> {
                 let of = |compared: &Compared, name| compared.values((name, Regime::Any), which);
                 let pairs: Vec<_> = cases().map(|one| (of(one, ours), of(one, rival))).collect();
                 let pairs = pairs.iter().filter(|(a, b)| !a.is_empty() && !b.is_empty());
-                let sides: Vec<_> = pairs.map(|(a, b)| (&a[..], &b[..])).collect();
-                let name = format!("{} sizes, {rival}", sides.len());
-                found.extend(geometric_interval(&sides, SEED).map(|mean| (name, mean)));
+                let sides: Vec<_> = pairs.flat_map(|(a, b)| [&a[..], &b[..]]).collect();
+                let name = format!("{} sizes, {rival}", sides.len() / 2);
+                // The geometric mean of the ratios.
+                let mean = estimate_interval(&sides, SEED, |medians| {
+                    let logs = medians.chunks(2).map(|pair| (pair[0] / pair[1]).ln());
+                    let mean = logs.sum::<f64>() * 2.0 / medians.len() as f64;
+                    mean.is_finite().then(|| mean.exp())
+                });
+                found.extend(mean.map(|mean| (name, mean)));
             }
         }
         How::Fastest => found.extend(cases().filter_map(|one| {

@@ -1,10 +1,13 @@
 //! The figures of one cell.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use bitcost_model::study::{Label, phrase};
 use bitcost_stats::{Interval, Spread};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
+use crate::as_map::as_map;
 use crate::explain::Regimes;
 use crate::metrics::{Method, SoftirqMeans};
 
@@ -17,57 +20,103 @@ pub const RECEIVE_DEMAND_BY_SENT: &str = "receive_service_demand_per_kib_sent_us
 /// Name of the only line of a curve, where no other factor names it.
 pub const ALONE: &str = "all";
 
-/// The figures of one cell.
-#[derive(Clone, Debug)]
+/// A figure of a cell. Bounds are absent of a single run, which says nothing about them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Figure {
+    /// The median of the runs.
+    pub median: f64,
+    /// The lower bound of its 95 % interval.
+    pub low: Option<f64>,
+    /// The upper bound of its 95 % interval.
+    pub high: Option<f64>,
+    /// Number of runs that have the metric.
+    pub runs: usize,
+    /// The mean of the runs.
+    pub mean: Option<f64>,
+    /// Their standard deviation.
+    pub standard_deviation: Option<f64>,
+    /// The least value.
+    pub least: Option<f64>,
+    /// The largest value.
+    pub largest: Option<f64>,
+}
+
+impl Figure {
+    pub(super) fn new(found: Interval, spread: Spread) -> Figure {
+        let of_several = |value: f64| (spread.count > 1).then_some(value);
+        Figure {
+            median: found.value,
+            low: found.low,
+            high: found.high,
+            runs: spread.count,
+            mean: of_several(spread.mean),
+            standard_deviation: spread.deviation,
+            least: of_several(spread.least),
+            largest: of_several(spread.largest),
+        }
+    }
+}
+
+/// A cell: its levels, and under the name of each metric its figure.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CellSummary {
-    /// Factor and level.
+    /// The level of each factor.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, Label>")]
     pub levels: Vec<(String, Label)>,
     /// Number of runs that the figures come from.
     pub runs: usize,
-    /// Present where the runs had two regimes: the figures are of the runs of the main one.
+    /// Both regimes in a sentence, where its runs had two; the figures are of the runs of the one that
+    /// has more.
+    #[serde(serialize_with = "regimes_sentence")]
+    #[schemars(with = "Option<String>")]
     pub regimes: Option<Regimes>,
-    /// Metric name, median over runs and its interval; metrics without values are absent.
-    pub figures: Vec<(&'static str, Interval)>,
-    /// Metric name and the spread of its values over runs, for the metrics of `figures`.
-    pub spreads: Vec<(&'static str, Spread)>,
-    /// Metric name and value as the question's author printed it.
+    /// The figure of each metric.
+    #[serde(flatten)]
+    #[schemars(with = "BTreeMap<String, Figure>")]
+    pub figures: BTreeMap<&'static str, Figure>,
+    /// The author's figures, by metric.
+    #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<BTreeMap<String, f64>>")]
     pub expected: Vec<(String, f64)>,
     /// How CPU time was attributed, and in how many runs.
+    #[serde(rename = "attribution", serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, usize>")]
     pub methods: Vec<(Method, usize)>,
-    /// By which means the time of soft interrupts is known, and in how many runs: where the method
-    /// uses it.
+    /// By which means the time of soft interrupts is known, and in how many runs.
+    #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<BTreeMap<String, usize>>")]
     pub softirqs: Vec<(SoftirqMeans, usize)>,
     /// Why CPU time was not attributed, and in how many runs.
+    #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<BTreeMap<String, usize>>")]
     pub unattributed: Vec<(String, usize)>,
     /// Runs during which another program used the CPUs.
+    #[serde(skip)]
     pub disturbed: usize,
     /// Runs whose link emulator was late, or dropped packets that it should have carried.
+    #[serde(skip)]
     pub emulator_troubled: usize,
 }
 
+fn regimes_sentence<S: Serializer>(regimes: &Option<Regimes>, to: S) -> Result<S::Ok, S::Error> {
+    regimes.as_ref().map(Regimes::sentence).serialize(to)
+}
+
 impl CellSummary {
-    /// The figure of a metric.
-    pub fn figure(&self, name: &str) -> Option<&Interval> {
-        self.figures
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, interval)| interval)
+    /// The median of a metric with its interval.
+    pub fn figure(&self, name: &str) -> Option<Interval> {
+        let figure = self.figures.get(name)?;
+        Some(Interval {
+            value: figure.median,
+            low: figure.low,
+            high: figure.high,
+        })
     }
 
-    /// The spread of a metric's values.
-    pub fn spread(&self, name: &str) -> Option<&Spread> {
-        self.spreads
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, spread)| spread)
-    }
-
-    /// The author's figure of a metric.
     pub fn expected(&self, name: &str) -> Option<f64> {
-        self.expected
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| *value)
+        let of = self.expected.iter().find(|(known, _)| known == name);
+        of.map(|(_, value)| *value)
     }
 
     /// The levels in one short phrase: `1024 · UDP`.
@@ -77,27 +126,18 @@ impl CellSummary {
 
     /// The level of a factor, where it is a number.
     pub fn number(&self, factor: &str) -> Option<i64> {
-        self.levels
-            .iter()
-            .find(|(name, _)| name == factor)
-            .and_then(|(_, label)| match label {
-                Label::Number(number) => Some(*number),
-                Label::Text(_) => None,
-            })
+        match self.levels.iter().find(|(name, _)| name == factor)? {
+            (_, Label::Number(number)) => Some(*number),
+            (_, Label::Text(_)) => None,
+        }
     }
 
     /// The levels of the other factors in one phrase; [`ALONE`] where there are none.
     pub fn name_without(&self, factor: &str) -> String {
-        let others: Vec<_> = self
-            .levels
-            .iter()
-            .filter(|(name, _)| name != factor)
-            .cloned()
-            .collect();
-        if others.is_empty() {
-            ALONE.to_owned()
-        } else {
-            phrase(&others)
+        let others = self.levels.iter().filter(|(name, _)| name != factor);
+        match &others.cloned().collect::<Vec<_>>()[..] {
+            [] => ALONE.to_owned(),
+            others => phrase(others),
         }
     }
 }
@@ -107,7 +147,6 @@ impl CellSummary {
 pub(crate) struct Places(HashMap<Vec<(String, Label)>, usize>);
 
 impl Places {
-    /// The indices of these cells.
     pub fn of(cells: &[CellSummary]) -> Places {
         let place = |(place, cell): (usize, &CellSummary)| (sorted(&cell.levels), place);
         Places(cells.iter().enumerate().rev().map(place).collect())

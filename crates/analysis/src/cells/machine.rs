@@ -45,11 +45,17 @@ fn differing(rows: &[RunRow], cells: usize, metric: &str) -> Option<(f64, f64)> 
 mod tests {
     use super::*;
     use crate::metrics::Figures;
+    use bitcost_model::plan::PlannedRun;
 
     fn row(cell: usize, trip: f64) -> RunRow {
+        let planned = PlannedRun {
+            index: 0,
+            block: 0,
+            cell,
+        };
         RunRow {
             figures: Figures::of(|known| (known.name == CORE_TO_CORE).then_some(trip)),
-            ..RunRow::new(0, 0, cell, Status::Used)
+            ..RunRow::new(&planned, Status::Used)
         }
     }
 

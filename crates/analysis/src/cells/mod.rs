@@ -6,13 +6,12 @@ mod coverage;
 mod machine;
 mod row;
 mod runs;
-mod tally;
+mod sort;
 
 pub(crate) use cell::Places;
-pub use cell::{ALONE, CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, has};
+pub use cell::{ALONE, CellSummary, Figure, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, has};
 pub use coverage::{COVERED_FROM, coverage_pct};
 pub(crate) use machine::machine_caveat;
-pub use row::{RunRow, Status};
-pub use runs::ExcludedRun;
-pub(crate) use runs::{CellRuns, Runs};
-pub use tally::Tally;
+pub use row::{ExcludedRun, RunRow, Status};
+pub(crate) use runs::CellRuns;
+pub(crate) use sort::sorted;

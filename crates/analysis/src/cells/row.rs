@@ -1,33 +1,33 @@
 //! Each planned run: what became of it, and its figures.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bitcost_model::Unavailable;
+use bitcost_model::plan::PlannedRun;
+use bitcost_model::study::Label;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::as_map::as_map;
 use crate::explain::Kept;
 use crate::metrics::{Figures, Method, Metric};
 use crate::profile::RunProfile;
 
 bitcost_model::words! {
-    /// What became of a planned run.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Status {
-        /// The run is used in its cell.
         Used = "used",
         /// The run has a result that is left out of its cell.
         LeftOut = "left_out",
         /// An endpoint died, hung, or could not do what was requested.
         Failed = "failed",
-        /// An endpoint could no longer be reached.
         Lost = "lost",
-        /// The run was stopped.
         Interrupted = "interrupted",
-        /// The run has not been tried.
         Missing = "missing",
     }
 }
 
-/// One planned run.
 #[derive(Clone, Debug)]
 pub struct RunRow {
     /// Its place in the order, from 0.
@@ -36,7 +36,6 @@ pub struct RunRow {
     pub block: u32,
     /// Its cell, as an index into [`crate::summary::Summary::cells`].
     pub cell: usize,
-    /// What became of it.
     pub status: Status,
     /// Why the run is not used in its cell.
     pub reason: Option<String>,
@@ -44,7 +43,6 @@ pub struct RunRow {
     pub host_lacks: bool,
     /// Local time of its start, with offset (RFC 3339).
     pub began_at: Option<String>,
-    /// How CPU time was attributed.
     pub method: Option<Method>,
     /// Whether other programs took much of the CPUs' time ([`crate::metrics::disturbance()`]).
     pub is_disturbed: bool,
@@ -53,7 +51,6 @@ pub struct RunRow {
     pub has_full_packets: Option<bool>,
     /// Whether its cell's figures are of its regime.
     pub is_of_main_regime: bool,
-    /// The metrics that it has.
     pub figures: Figures,
     /// The place of the event that holds its outcome ([`bitcost_model::event::Events::each`]).
     pub event: Option<usize>,
@@ -68,12 +65,12 @@ pub struct RunRow {
 }
 
 impl RunRow {
-    /// The row of a run with this place in the order, block and cell, still without figures.
-    pub(crate) fn new(run: u32, block: u32, cell: usize, status: Status) -> RunRow {
+    /// The row of a planned run, still without figures.
+    pub(crate) fn new(planned: &PlannedRun, status: Status) -> RunRow {
         RunRow {
-            run,
-            block,
-            cell,
+            run: planned.index,
+            block: planned.block,
+            cell: planned.cell,
             status,
             reason: None,
             host_lacks: false,
@@ -91,17 +88,27 @@ impl RunRow {
         }
     }
 
-    /// The value of a metric.
     pub fn value(&self, metric: &Metric) -> Option<f64> {
         self.figures.get(metric.name)
     }
 
     /// The value, if the run is used in its cell.
     pub fn used_value(&self, metric: &Metric) -> Option<f64> {
-        if self.status == Status::Used {
-            self.value(metric)
-        } else {
-            None
-        }
+        self.value(metric).filter(|_| self.status == Status::Used)
     }
+}
+
+/// A run that is in no cell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExcludedRun {
+    /// Its place in the order, from 0.
+    pub run: u32,
+    /// Its block, from 0.
+    pub block: u32,
+    /// The levels of its cell.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, Label>")]
+    pub levels: Vec<(String, Label)>,
+    /// Why the run is in no cell.
+    pub reason: String,
 }

@@ -3,11 +3,11 @@
 use crate::metrics::METRICS;
 use crate::theory::{Counted, Framing, Transport};
 use bitcost_model::place::IpVersion;
-use bitcost_model::study::Label;
+use bitcost_model::study::{Label, phrase};
 use bitcost_stats::{Interval, Side, estimate_interval};
 use bitcost_study::check::{Along, Figure, Levels, SATURATED};
 
-use crate::cells::CellRuns;
+use crate::cells::{CellRuns, has};
 
 /// One comparison: the cells that a figure needs, in the order of its medians, at levels of the
 /// factors that the figure does not name.
@@ -22,10 +22,7 @@ pub struct Comparison<'a> {
 const CURVE_MTU: u32 = 9000;
 
 /// Every combination of the levels that the figure leaves open for which all of its cells exist.
-pub fn comparisons<'a>(
-    figure: &Figure,
-    cells: &[(&'a Levels, &'a CellRuns)],
-) -> Vec<Comparison<'a>> {
+pub fn comparisons<'a>(figure: &Figure, cells: &'a [CellRuns]) -> Vec<Comparison<'a>> {
     let wanted = sides(figure);
     let named: Vec<&str> = wanted
         .iter()
@@ -33,10 +30,8 @@ pub fn comparisons<'a>(
         .map(|(factor, _)| factor.as_str())
         .collect();
     let mut found: Vec<Comparison> = Vec::new();
-    for (levels, _) in cells
-        .iter()
-        .filter(|(levels, _)| wanted.first().is_some_and(|first| has(levels, first)))
-    {
+    let levels = cells.iter().map(CellRuns::levels);
+    for levels in levels.filter(|levels| wanted.first().is_some_and(|first| has(levels, first))) {
         let open: Levels = levels
             .iter()
             .filter(|(factor, _)| !named.contains(&factor.as_str()))
@@ -46,10 +41,8 @@ pub fn comparisons<'a>(
             continue;
         }
         let at = |side: &Levels| {
-            let (_, runs) = cells
-                .iter()
-                .find(|(levels, _)| has(levels, side) && has(levels, &open))?;
-            Some(*runs)
+            let mut cells = cells.iter();
+            cells.find(|runs| has(runs.levels(), side) && has(runs.levels(), &open))
         };
         if let Some(sides) = wanted.iter().map(at).collect::<Option<Vec<_>>>() {
             found.push(Comparison {
@@ -60,10 +53,6 @@ pub fn comparisons<'a>(
         }
     }
     found
-}
-
-fn has(levels: &Levels, wanted: &Levels) -> bool {
-    wanted.iter().all(|level| levels.contains(level))
 }
 
 /// The levels of each side, in the order of the figure's medians.
@@ -106,6 +95,36 @@ fn sizes(figure: &Figure, levels: &Levels) -> Vec<f64> {
     }
 }
 
+/// The figure in words, after the metric's title.
+pub fn words(figure: &Figure) -> String {
+    match figure {
+        Figure::Value(of) => phrase(of),
+        Figure::Ratio(of, to) => format!("{} ÷ {}", phrase(of), phrase(to)),
+        Figure::Difference(of, to) => format!("{} − {}", phrase(of), phrase(to)),
+        Figure::OverSingle(of, rate) => {
+            let (of, rate) = (phrase(of), *rate as f64 / 1e9);
+            format!("{of} ÷ one message per segment at {rate} Gbit/s")
+        }
+        Figure::Spread(along) => format!("largest ÷ smallest{}", ends(along)),
+        Figure::Step(along) => format!("least step{}", ends(along)),
+        Figure::Saturation(along, of, to) => {
+            let (factor, of, to) = (&along.factor, phrase(of), phrase(to));
+            format!("{factor} from which it is within 5 % of its largest, {of} ÷ {to}")
+        }
+    }
+}
+
+fn ends(along: &Along) -> String {
+    let ends = along.levels.first().zip(along.levels.last());
+    let ends = ends.map_or(String::new(), |(first, last)| {
+        format!(" from {first} to {last}")
+    });
+    match phrase(&along.at) {
+        at if at.is_empty() => ends,
+        at => format!("{ends}, {at}"),
+    }
+}
+
 impl Comparison<'_> {
     /// Runs with the metric, in the cell that has the fewest.
     pub fn runs(&self, metric: &str) -> usize {
@@ -119,7 +138,6 @@ impl Comparison<'_> {
             .unwrap_or(0)
     }
 
-    /// The figure of a metric.
     pub fn interval(&self, metric: &str, figure: &Figure, seed: u64) -> Option<Interval> {
         let index = METRICS.iter().position(|known| known.name == metric)?;
         let values: Vec<_> = self.sides.iter().map(|runs| runs.values(index)).collect();

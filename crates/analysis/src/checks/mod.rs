@@ -5,7 +5,9 @@ mod figure;
 
 use bitcost_stats::Interval;
 use bitcost_study::check::{Check, Claim, Levels};
+use serde::Serialize;
 
+use crate::as_map::as_map;
 use crate::cells::CellRuns;
 use figure::Comparison;
 
@@ -14,8 +16,8 @@ use figure::Comparison;
 pub const ENOUGH_RUNS: usize = 3;
 
 bitcost_model::words! {
-    /// What our runs say about a statement.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum Verdict {
         /// The figure and its whole interval are within the bounds.
         Pass = "pass",
@@ -28,11 +30,6 @@ bitcost_model::words! {
 }
 
 impl Verdict {
-    /// The word for programs.
-    pub fn key(self) -> String {
-        self.name().replace(' ', "_")
-    }
-
     fn of(interval: Interval, claim: &Claim) -> Verdict {
         let (Some(low), Some(high)) = (interval.low, interval.high) else {
             return Verdict::CannotTell;
@@ -60,45 +57,44 @@ impl Verdict {
     }
 }
 
-/// A statement and its verdict.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct CheckSummary {
-    /// The statement in words.
     pub statement: String,
-    /// What our runs say about it.
     pub verdict: Verdict,
-    /// Each figure of the statement.
     pub claims: Vec<ClaimSummary>,
 }
 
-/// One figure of a statement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ClaimSummary {
-    /// The figure and its bounds, as the study has them.
-    pub claim: Claim,
+    pub metric: String,
+    /// What is computed, by its key in studies.
+    pub figure: &'static str,
+    /// The figure in words, after the metric's title.
+    pub of: String,
     /// Levels of the factors that the claim does not name.
+    #[serde(serialize_with = "as_map")]
     pub levels: Levels,
     /// The figure; absent where a cell that it needs has no value.
+    #[serde(flatten)]
     pub interval: Option<Interval>,
     /// Runs with the metric, in the cell that has the fewest of them.
     pub runs: usize,
-    /// Whether the figure is within its bounds.
     pub verdict: Verdict,
+    pub at_least: Option<f64>,
+    pub at_most: Option<f64>,
+    #[serde(skip)]
+    pub bounds: String,
 }
 
 /// Every statement of a study, checked on the runs of its cells.
-pub(crate) fn checks(
-    checks: &[Check],
-    cells: &[(&Levels, &CellRuns)],
-    seed: u64,
-) -> Vec<CheckSummary> {
+pub(crate) fn checks(checks: &[Check], cells: &[CellRuns], seed: u64) -> Vec<CheckSummary> {
     checks
         .iter()
         .map(|check| summary(check, cells, seed))
         .collect()
 }
 
-fn summary(check: &Check, cells: &[(&Levels, &CellRuns)], seed: u64) -> CheckSummary {
+fn summary(check: &Check, cells: &[CellRuns], seed: u64) -> CheckSummary {
     let claims: Vec<ClaimSummary> = check
         .claims
         .iter()
@@ -114,18 +110,23 @@ fn summary(check: &Check, cells: &[(&Levels, &CellRuns)], seed: u64) -> CheckSum
 
 /// A claim at each combination of the factors that it does not name; without a figure where there
 /// is no such cell.
-fn claims(claim: &Claim, cells: &[(&Levels, &CellRuns)], seed: u64) -> Vec<ClaimSummary> {
+fn claims(claim: &Claim, cells: &[CellRuns], seed: u64) -> Vec<ClaimSummary> {
     let told = |levels: Levels, interval: Option<Interval>, runs: usize| {
         let verdict = match &interval {
             Some(interval) if runs >= ENOUGH_RUNS => Verdict::of(*interval, claim),
             _ => Verdict::CannotTell,
         };
         ClaimSummary {
-            claim: claim.clone(),
+            metric: claim.metric.clone(),
+            figure: claim.figure.key(),
+            of: figure::words(&claim.figure),
             levels,
             interval,
             runs,
             verdict,
+            at_least: claim.at_least,
+            at_most: claim.at_most,
+            bounds: claim.bounds(),
         }
     };
     let found = figure::comparisons(&claim.figure, cells);

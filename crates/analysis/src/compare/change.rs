@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bitcost_stats::{Estimate, Interval, Scale, change, median, paired_change};
+use serde::Serialize;
 
 use super::verdict::Verdict;
 use crate::cells::RunRow;
@@ -13,7 +14,8 @@ use crate::metrics::{Better, Metric};
 const SHARE_POINTS: f64 = 0.1;
 
 /// By how much a metric changed, with a 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Shift {
     /// New ÷ old.
     Ratio(Interval),
@@ -32,18 +34,20 @@ impl Shift {
     }
 }
 
-/// One metric of one pair of cells.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Change {
-    /// The metric.
     pub metric: &'static Metric,
     /// Medians of the old and the new blocks; absent where a side has no value.
-    pub medians: (Option<f64>, Option<f64>),
+    pub old_median: Option<f64>,
+    pub new_median: Option<f64>,
     /// Blocks of the old and the new side that have the metric.
-    pub blocks: (usize, usize),
-    /// By how much the metric changed; absent where a side has no value.
+    pub old_blocks: usize,
+    pub new_blocks: usize,
+    /// Absent where a side has no value.
+    #[serde(flatten)]
     pub shift: Option<Shift>,
     /// Whether the change is estimated from the changes within blocks.
+    #[serde(rename = "paired")]
     pub is_paired: bool,
     /// The probability of a change at least this clear where there is none (two-sided p-value);
     /// absent where the blocks do not decide it.
@@ -53,7 +57,6 @@ pub struct Change {
 }
 
 impl Change {
-    /// The unit of a difference, in words.
     pub fn unit(&self) -> &'static str {
         if self.metric.unit == "%" {
             "points"
@@ -62,10 +65,9 @@ impl Change {
         }
     }
 
-    /// Sets the verdict on the shift.
     fn judge(&mut self, sides: Sides, threshold_pct: f64) {
         let Some(shift) = self.shift else { return };
-        let medians = [self.medians.0, self.medians.1].into_iter().flatten();
+        let medians = [self.old_median, self.new_median].into_iter().flatten();
         let larger = medians.map(f64::abs).fold(0.0, f64::max);
         let threshold = match shift {
             Shift::Ratio(_) => threshold_pct,
@@ -109,8 +111,10 @@ pub(super) fn change_of(
     let medians = (median(&numbers(old)), median(&numbers(new)));
     let mut change = Change {
         metric,
-        medians,
-        blocks: (old.len(), new.len()),
+        old_median: medians.0,
+        new_median: medians.1,
+        old_blocks: old.len(),
+        new_blocks: new.len(),
         shift: None,
         is_paired: false,
         chance: None,

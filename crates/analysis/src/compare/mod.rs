@@ -4,12 +4,9 @@
 mod change;
 mod differences;
 mod found;
-mod hosts;
-mod machine;
 mod matching;
 mod pairs;
-mod runs;
-mod settings;
+mod remarks;
 mod study;
 mod verdict;
 

@@ -6,11 +6,10 @@ use bitcost_model::study::Label;
 
 use super::change::change_of;
 use super::found::{ComparedCell, Comparison, Unmatched};
-use super::hosts::{host_sentences, other_machines};
-use super::machine::machine_remark;
 use super::matching::matched;
-use super::runs::run_remarks;
-use super::settings::setting_differences;
+use super::remarks::{
+    host_sentences, machine_remark, other_machines, run_remarks, setting_differences,
+};
 use crate::cells::{CellSummary, RunRow};
 use crate::findings::Findings;
 use crate::metrics::Metric;
@@ -20,7 +19,6 @@ use crate::metrics::Metric;
 pub struct Side(pub Vec<(String, Label)>);
 
 impl Side {
-    /// Whether a cell has these levels.
     pub fn has(&self, cell: &CellSummary) -> bool {
         self.0.iter().all(|level| cell.levels.contains(level))
     }
@@ -57,9 +55,11 @@ pub fn across(
     threshold_pct: f64,
 ) -> Comparison {
     let mut comparison = Comparison {
-        names: (side_name(old), side_name(new)),
+        old: side_name(old),
+        new: side_name(new),
         threshold_pct,
-        executions: (old.len(), new.len()),
+        old_executions: old.len(),
+        new_executions: new.len(),
         ..Comparison::default()
     };
     let ([first, ..], [other, ..]) = (old, new) else {
@@ -71,9 +71,8 @@ pub fn across(
     comparison.host_differences = host_sentences(first, other);
     comparison.setting_differences = setting_differences(first, other, &matched.pairs);
     comparison.run_remarks = old.iter().chain(new).filter_map(run_remarks).collect();
-    let names = [&*comparison.names.0, &*comparison.names.1];
-    let rows = [old, new].map(|side| side.iter().flat_map(|one| &one.summary.runs));
-    let machine = machine_remark(names, rows);
+    let names = [&*comparison.old, &*comparison.new];
+    let machine = machine_remark(names, [old, new]);
     comparison.run_remarks.extend(machine);
     let runs = executions(&matched.pairs, old, new);
     for ((was, is), [old, new]) in cells.into_iter().zip(&runs) {
@@ -160,11 +159,13 @@ pub fn within(
             .collect()
     };
     let mut comparison = Comparison {
-        names: (old_side.name(), new_side.name()),
+        old: old_side.name(),
+        new: new_side.name(),
         same_blocks: !execution.summary.is_imported,
         is_within: true,
         threshold_pct,
-        executions: (1, 1),
+        old_executions: 1,
+        new_executions: 1,
         run_remarks: run_remarks(execution).into_iter().collect(),
         ..Comparison::default()
     };

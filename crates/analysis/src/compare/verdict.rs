@@ -1,12 +1,13 @@
 //! The verdict on a change: better, worse, same, or none of these.
 
 use bitcost_stats::Interval;
+use serde::Serialize;
 
 use crate::metrics::Better;
 
 bitcost_model::words! {
-    /// The verdict on a change.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum Verdict {
         /// The change reaches the threshold towards the better side, and its interval does not
         /// contain 0.
@@ -20,7 +21,6 @@ bitcost_model::words! {
         Changed = "changed",
         /// The old side has values, and the new one has none.
         Missing = "missing",
-        /// The runs do not decide it.
         CannotTell = "cannot tell",
         /// The sides were measured on different machines, or in different states of one.
         NotComparable = "not comparable",
@@ -28,7 +28,6 @@ bitcost_model::words! {
 }
 
 impl Verdict {
-    /// Whether it says that something changed.
     pub fn is_change(self) -> bool {
         matches!(self, Verdict::Better | Verdict::Worse | Verdict::Changed)
     }

@@ -233,7 +233,7 @@ fn figures_of(test: &Findings) -> Figures {
         return (None, None);
     };
     let rate = rate_metric(&planned.conditions);
-    let rate = rate.and_then(|metric| cell.figure(metric.name).copied());
+    let rate = rate.and_then(|metric| cell.figure(metric.name));
     (
         rate,
         cost_of(&planned.conditions, |name| Some(cell.figure(name)?.value)),

@@ -6,7 +6,7 @@ use bitcost_model::event::{Event, Events};
 use bitcost_model::imported::ImportedInterval;
 use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo, ThreadKind};
 
-use super::table::{Table, Value, factors, levels};
+use super::table::{Head, Table, Value};
 use crate::findings::Findings;
 use crate::metrics::cpu;
 
@@ -110,13 +110,11 @@ impl<'a> Between<'a> {
 /// One stretch of a run at one endpoint.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// The endpoint that recorded it.
     pub end: Role,
     /// Its start, in seconds since the window's first sample.
     pub begin_s: f64,
     /// Its end, in seconds since the window's first sample.
     pub end_s: f64,
-    /// Figures by the names of the columns.
     pub figures: BTreeMap<String, f64>,
     /// Busy time of each CPU, in per cent.
     pub cpus: Vec<(u32, f64)>,
@@ -172,48 +170,37 @@ pub fn stretches(events: &Events, wanted: impl Fn(u32) -> bool) -> BTreeMap<u32,
     found
 }
 
-const HEAD: [&str; 5] = ["execution", "study", "run", "block", "cell"];
 const PLACE: [&str; 4] = ["status", "end", "begin_s", "end_s"];
 
 /// Every stretch of every run that has a result: its run, its levels, its time, and its figures;
 /// last the busy time of each CPU as `cpuN_busy_pct`.
 pub fn intervals_table(executions: &[Findings]) -> Table {
-    let known =
-        |name: &str| HEAD.iter().chain(&PLACE).any(|known| *known == name) || is_figure(name);
-    let factors = factors(executions, &known);
+    let head = Head::of(executions, |name| PLACE.contains(&name) || is_figure(name));
     let all: Vec<BTreeMap<u32, Vec<Stretch>>> = executions
         .iter()
-        .map(|e| stretches(&e.events, |_| true))
+        .map(|of| stretches(&of.events, |_| true))
         .collect();
     let (figures, cpus) = present(all.iter().flat_map(BTreeMap::values).flatten());
-    let names = HEAD
-        .into_iter()
-        .chain(factors.iter().map(|(_, column)| column.as_str()))
-        .chain(PLACE);
-    let mut table = Table::new(names.chain(figures.iter().map(String::as_str)));
-    table
-        .columns
-        .extend(cpus.iter().map(|cpu| format!("cpu{cpu}_busy_pct")));
+    let names = head.columns().chain(PLACE.map(str::to_owned));
+    let busy = cpus.iter().map(|cpu| format!("cpu{cpu}_busy_pct"));
+    let mut table = Table::new(names.chain(figures.iter().cloned()).chain(busy));
     for (execution, found) in executions.iter().zip(&all) {
         for (run, stretches) in found {
-            let head = head(execution, *run, &factors);
+            let Some(run) = execution.row(*run) else {
+                continue;
+            };
+            let (head, status) = (head.values(execution, run), run.status.name());
             table.rows.extend(stretches.iter().map(|stretch| {
                 let mut row = head.clone();
-                row.push(Value::from(stretch.end.name()));
-                row.extend([Value::Number(stretch.begin_s), Value::Number(stretch.end_s)]);
-                row.extend(
-                    figures
-                        .iter()
-                        .map(|name| Value::from(stretch.figures.get(name).copied())),
-                );
+                row.extend([status, stretch.end.name()].map(Value::from));
+                row.extend([stretch.begin_s, stretch.end_s].map(Value::Number));
+                let figure = |name| Value::from(stretch.figures.get(name).copied());
+                row.extend(figures.iter().map(figure));
                 let busy = |cpu: &u32| {
-                    stretch
-                        .cpus
-                        .iter()
-                        .find(|(number, _)| number == cpu)
-                        .map(|(_, pct)| *pct)
+                    let mut cpus = stretch.cpus.iter();
+                    Value::from(cpus.find(|of| of.0 == *cpu).map(|of| of.1))
                 };
-                row.extend(cpus.iter().map(|cpu| Value::from(busy(cpu))));
+                row.extend(cpus.iter().map(busy));
                 row
             }));
         }
@@ -224,23 +211,6 @@ pub fn intervals_table(executions: &[Findings]) -> Table {
 fn is_figure(name: &str) -> bool {
     COLUMNS.iter().any(|(known, _)| *known == name)
         || (name.starts_with("cpu") && name.ends_with("_busy_pct"))
-}
-
-/// The columns that identify a run, its levels, and what became of it.
-fn head(execution: &Findings, run: u32, factors: &[(String, String)]) -> Vec<Value> {
-    let row = execution.row(run);
-    let whole = |number: Option<u32>| number.map_or(Value::Absent, Value::from);
-    let cell = row.map_or(usize::MAX, |row| row.cell);
-    let mut head = vec![
-        Value::from(execution.name.as_str()),
-        Value::from(execution.summary.study.name.as_str()),
-        Value::from(run + 1),
-    ];
-    head.push(whole(row.map(|row| row.block + 1)));
-    head.push(row.map_or(Value::Absent, |row| Value::Whole(row.cell as i64 + 1)));
-    head.extend(levels(execution, cell, factors));
-    head.push(Value::from(row.map(|row| row.status.name())));
-    head
 }
 
 /// The figures that the stretches have, our own first, and the CPUs.

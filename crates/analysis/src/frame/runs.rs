@@ -2,14 +2,12 @@
 
 use std::collections::HashSet;
 
-use crate::metrics::{METRICS, Metric};
-
-use super::table::{Table, Value, factors, levels};
+use super::table::{Head, Table, Value};
 use crate::cells::RunRow;
 use crate::findings::Findings;
+use crate::metrics::{METRICS, Metric};
 
-/// The columns before those of factors; [`STATE`] has the columns between factors and metrics.
-const HEAD: [&str; 5] = ["execution", "study", "run", "block", "cell"];
+/// The columns between factors and metrics.
 const STATE: [&str; 4] = ["status", "reason", "began_at", "attribution"];
 
 /// Every planned run of the executions, in order: the columns that identify it, its levels, what
@@ -25,34 +23,24 @@ pub fn runs_table(executions: &[Findings]) -> Table {
 
 /// The rows of [`runs_table`], made one at a time.
 pub struct RunRows<'e> {
-    /// The columns' names.
     pub columns: Vec<String>,
     executions: &'e [Findings],
-    factors: Vec<(String, String)>,
+    head: Head,
     metrics: Vec<&'static Metric>,
 }
 
 impl<'e> RunRows<'e> {
-    /// The rows of these executions.
     pub fn new(executions: &'e [Findings]) -> RunRows<'e> {
-        let taken = |name: &str| {
-            HEAD.iter().chain(&STATE).any(|known| *known == name)
-                || crate::metrics::metric(name).is_some()
-        };
-        let factors = factors(executions, &taken);
+        let head = Head::of(executions, |name| {
+            STATE.contains(&name) || crate::metrics::metric(name).is_some()
+        });
         let metrics = present(executions);
-        let names = HEAD
-            .into_iter()
-            .chain(factors.iter().map(|(_, column)| column.as_str()))
-            .chain(STATE);
-        let columns = names
-            .chain(metrics.iter().map(|metric| metric.name))
-            .map(str::to_owned)
-            .collect();
+        let names = metrics.iter().map(|metric| metric.name);
+        let names = STATE.into_iter().chain(names).map(str::to_owned);
         RunRows {
-            columns,
+            columns: head.columns().chain(names).collect(),
             executions,
-            factors,
+            head,
             metrics,
         }
     }
@@ -60,24 +48,14 @@ impl<'e> RunRows<'e> {
     /// The rows in order.
     pub fn iter(&self) -> impl Iterator<Item = Vec<Value>> {
         let of = move |execution: &'e Findings| {
-            execution
-                .summary
-                .runs
-                .iter()
-                .map(move |run| self.row(execution, run))
+            let runs = execution.summary.runs.iter();
+            runs.map(move |run| self.row(execution, run))
         };
         self.executions.iter().flat_map(of)
     }
 
     fn row(&self, execution: &Findings, run: &RunRow) -> Vec<Value> {
-        let mut row = vec![
-            Value::from(execution.name.as_str()),
-            Value::from(execution.summary.study.name.as_str()),
-            Value::from(run.run + 1),
-            Value::from(run.block + 1),
-            Value::Whole(run.cell as i64 + 1),
-        ];
-        row.extend(levels(execution, run.cell, &self.factors));
+        let mut row = self.head.values(execution, run);
         row.push(Value::from(run.status.name()));
         row.push(Value::from(run.reason.as_deref()));
         row.push(Value::from(run.began_at.as_deref()));
@@ -93,13 +71,9 @@ impl<'e> RunRows<'e> {
 
 /// The metrics that at least one run has.
 fn present(executions: &[Findings]) -> Vec<&'static Metric> {
-    let figures = executions
-        .iter()
-        .flat_map(|execution| &execution.summary.runs)
-        .flat_map(|run| run.figures.iter());
+    let runs = executions.iter().flat_map(|of| &of.summary.runs);
+    let figures = runs.flat_map(|run| run.figures.iter());
     let has: HashSet<&str> = figures.map(|(metric, _)| metric.name).collect();
-    METRICS
-        .iter()
-        .filter(|metric| has.contains(metric.name))
-        .collect()
+    let all = METRICS.iter();
+    all.filter(|metric| has.contains(metric.name)).collect()
 }

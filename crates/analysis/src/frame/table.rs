@@ -2,20 +2,18 @@
 
 use bitcost_model::imported::NOT_SAID;
 use bitcost_model::study::Label;
+use serde::Serialize;
 
+use crate::cells::RunRow;
 use crate::findings::Findings;
 use crate::summary::Summary;
 
-/// One entry of a table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Value {
-    /// Not measured, or not known.
     Absent,
-    /// A whole number.
     Whole(i64),
-    /// A number.
     Number(f64),
-    /// Words.
     Text(String),
 }
 
@@ -57,14 +55,11 @@ impl From<&Label> for Value {
 /// Named columns, and rows that each have an entry for every one of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The columns' names.
     pub columns: Vec<String>,
-    /// The rows.
     pub rows: Vec<Vec<Value>>,
 }
 
 impl Table {
-    /// A table without rows.
     pub fn new<T: Into<String>>(columns: impl IntoIterator<Item = T>) -> Table {
         Table {
             columns: columns.into_iter().map(Into::into).collect(),
@@ -73,54 +68,63 @@ impl Table {
     }
 }
 
-/// The factors of all executions, in the order of their first appearance, each with the name of its
-/// column: the factor's name, or that name with `factor_` in front if another column has it.
-pub(super) fn factors(
-    executions: &[Findings],
-    taken: &dyn Fn(&str) -> bool,
-) -> Vec<(String, String)> {
-    let mut names: Vec<String> = Vec::new();
-    for cell in executions
-        .iter()
-        .flat_map(|execution| &execution.summary.cells)
-    {
-        for (factor, _) in &cell.levels {
-            if !names.contains(factor) {
-                names.push(factor.clone());
-            }
-        }
-    }
-    let column = |name: String| {
-        let column = if taken(&name) {
-            format!("factor_{name}")
-        } else {
-            name.clone()
-        };
-        (name, column)
-    };
-    names.into_iter().map(column).collect()
+/// The columns that identify a run: execution, study, run, block, cell, and a column for each factor of all executions,
+/// in the order of their first appearance.
+pub(super) struct Head {
+    /// Each factor with the name of its column.
+    factors: Vec<(String, String)>,
 }
 
-/// The levels of a cell in the order of the factors; a level that another program's file does not
-/// give is absent.
-pub(super) fn levels(
-    execution: &Findings,
-    cell: usize,
-    factors: &[(String, String)],
-) -> Vec<Value> {
-    let Summary {
-        cells, is_imported, ..
-    } = &execution.summary;
-    let levels = cells.get(cell).map_or(&[][..], |cell| &cell.levels);
-    let value = |label: &Label| match label {
-        Label::Text(words) if *is_imported && words == NOT_SAID => Value::Absent,
-        label => Value::from(label),
-    };
-    let of = |(factor, _): &(String, String)| {
-        levels
-            .iter()
-            .find(|(name, _)| name == factor)
-            .map_or(Value::Absent, |(_, label)| value(label))
-    };
-    factors.iter().map(of).collect()
+const HEAD: [&str; 5] = ["execution", "study", "run", "block", "cell"];
+
+impl Head {
+    /// Those of these executions. A factor's column has its name, or that name with `factor_` in front if another
+    /// column has it.
+    pub fn of(executions: &[Findings], is_taken: impl Fn(&str) -> bool) -> Head {
+        let mut names: Vec<&String> = Vec::new();
+        let cells = executions.iter().flat_map(|of| &of.summary.cells);
+        for (factor, _) in cells.flat_map(|cell| &cell.levels) {
+            if !names.contains(&factor) {
+                names.push(factor);
+            }
+        }
+        let column = |name: &String| match HEAD.contains(&name.as_str()) || is_taken(name) {
+            true => (name.clone(), format!("factor_{name}")),
+            false => (name.clone(), name.clone()),
+        };
+        Head {
+            factors: names.into_iter().map(column).collect(),
+        }
+    }
+
+    pub fn columns(&self) -> impl Iterator<Item = String> {
+        let factors = self.factors.iter().map(|(_, column)| column.clone());
+        HEAD.into_iter().map(str::to_owned).chain(factors)
+    }
+
+    /// The values of a run; a level that another program's file does not give is absent.
+    pub fn values(&self, execution: &Findings, run: &RunRow) -> Vec<Value> {
+        let Summary {
+            cells,
+            is_imported,
+            study,
+            ..
+        } = &execution.summary;
+        let mut row = [&execution.name, &study.name]
+            .map(|name| Value::from(&**name))
+            .to_vec();
+        row.extend([run.run + 1, run.block + 1].map(Value::from));
+        row.push(Value::Whole(run.cell as i64 + 1));
+        let levels = cells.get(run.cell).map_or(&[][..], |cell| &cell.levels);
+        let value = |label: &Label| match label {
+            Label::Text(words) if *is_imported && words == NOT_SAID => Value::Absent,
+            label => Value::from(label),
+        };
+        let level = |(factor, _): &(String, String)| {
+            let level = levels.iter().find(|(name, _)| name == factor);
+            level.map_or(Value::Absent, |(_, label)| value(label))
+        };
+        row.extend(self.factors.iter().map(level));
+        row
+    }
 }

@@ -14,7 +14,6 @@ pub struct Drops {
     pub counter: &'static str,
     /// Packets as the counter has them; a super-packet is one.
     pub packets: u64,
-    /// Their segments or datagrams.
     pub segments: u64,
     /// The mean number of segments of a packet at this place, where the counter has packets of
     /// several.

@@ -50,7 +50,6 @@ const COUNTERS: [Counter; 3] = [
     ("refused", "(refused by the kernel)", |found| found.refused),
 ];
 
-/// The rows of every emulator.
 pub(super) fn drops(both: &Both, share: f64) -> Vec<Drops> {
     let mut rows = Vec::new();
     for (before, after) in of_data(both) {

@@ -15,7 +15,6 @@ const COUNTERS: [(&str, &str); 4] = [
     ("Tcp.InErrs", "TCP of the receiving host, as damaged"),
 ];
 
-/// The rows of these counters.
 pub(super) fn drops(both: &Both) -> Vec<Drops> {
     let row = |(counter, by): &(&'static str, &str)| {
         let count = sum(both.receiving().filter_map(|end| grown(end, counter)));

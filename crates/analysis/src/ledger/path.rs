@@ -13,7 +13,6 @@ const FILTERS: [&str; 2] = ["ingress", "clsact"];
 pub(super) struct Port {
     /// The node of the lab; absent at the endpoints.
     node: Option<String>,
-    /// Its device.
     pub device: String,
     /// `sender's h1-eth0`, or the device of the lab.
     name: String,

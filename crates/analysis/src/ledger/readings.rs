@@ -5,7 +5,6 @@ use bitcost_model::record::{Role, Sample, WholeRun};
 
 use crate::metrics::RunView;
 
-/// The readings of both endpoints.
 pub(super) struct Both<'a> {
     sender: &'a WholeRun,
     receiver: &'a WholeRun,
@@ -52,7 +51,6 @@ pub(super) fn sum(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
-/// True where both hosts send data.
 fn goes_both_ways(conditions: &Conditions) -> bool {
     let both =
         |part: &Conditions| part.workload.is_transactional() || part.direction == Direction::Both;

@@ -3,9 +3,11 @@
 use std::fmt;
 
 use bitcost_model::units::counted;
+use serde::Serialize;
 
 use super::drops::Drops;
 use super::readings::sum;
+use crate::as_map::as_map;
 
 /// The number of lost or retransmitted packets up to which the ledger may be wrong by one packet.
 const FEW: u64 = 100;
@@ -17,9 +19,9 @@ const SHARE: f64 = 0.01;
 const NAMED: usize = 2;
 
 /// Segments that were retransmitted although the first copy arrived.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Spurious {
-    /// Their number: those that were retransmitted less those that were lost.
+    /// Those that were retransmitted less those that were lost.
     pub segments: u64,
     /// Duplicates that receivers reported to the senders (DSACK, RFC 2883); absent where the kernel
     /// does not count them.
@@ -28,8 +30,7 @@ pub struct Spurious {
     pub why: Option<&'static str>,
 }
 
-/// The loss ledger of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LossLedger {
     /// TCP segments with data, and UDP datagrams, that were sent at both ends together.
     pub sent: u64,
@@ -37,23 +38,22 @@ pub struct LossLedger {
     pub copies: u64,
     /// Those of both that reached the socket of the other end and were taken by it.
     pub delivered: u64,
-    /// TCP segments that were lost.
     pub lost_segments: u64,
-    /// UDP datagrams that were lost.
     pub lost_datagrams: u64,
     /// Segments that TCP retransmitted; absent where the run has no TCP.
     pub retransmitted: Option<u64>,
     /// Those of them that were not needed.
     pub spurious: Option<Spurious>,
     /// What dropped the lost ones, in the order of the way; only counters that are not 0.
+    #[serde(rename = "dropped")]
     pub drops: Vec<Drops>,
     /// Growth of the senders' counters of recoveries and of undone ones, by the kernel's names; only
     /// those that are not 0.
+    #[serde(serialize_with = "as_map")]
     pub recovery: Vec<(&'static str, u64)>,
 }
 
 impl LossLedger {
-    /// Segments and datagrams that were lost.
     pub fn lost(&self) -> u64 {
         self.lost_segments.saturating_add(self.lost_datagrams)
     }
@@ -81,7 +81,6 @@ impl LossLedger {
         self.unexplained().unsigned_abs() as f64 <= self.tolerance()
     }
 
-    /// True where something was lost or retransmitted.
     pub fn has_any(&self) -> bool {
         self.lost() > 0 || self.retransmitted.is_some_and(|count| count > 0)
     }

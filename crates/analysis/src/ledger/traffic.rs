@@ -44,7 +44,6 @@ pub(super) struct Totals {
     missing_segments: i64,
     /// Datagrams of which no copy came, less the copies of others that came.
     missing_datagrams: i64,
-    /// Duplicates that receivers reported to the senders.
     reported: Option<u64>,
     /// Whether a sender saw that segments had arrived in another order.
     is_reordered: bool,
@@ -127,7 +126,6 @@ impl Totals {
         self.ledger.sent = self.ledger.sent.saturating_add(count);
     }
 
-    /// Adds the datagrams of a part.
     fn add_datagrams(
         &mut self,
         part: &PartRun,

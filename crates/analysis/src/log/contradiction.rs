@@ -23,7 +23,6 @@ fn of_part(part: &PartRun) -> Vec<String> {
 /// A counter: its name, and how it is read.
 type Counter = (&'static str, fn(&Counts) -> u64);
 
-/// Counters that are read during the run.
 const COUNTERS: [Counter; 3] = [
     ("bytes", |counts| counts.bytes),
     ("messages", |counts| counts.messages),

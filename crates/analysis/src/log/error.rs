@@ -2,20 +2,16 @@
 
 use bitcost_study::StudyError;
 
-/// Why a log cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
-    /// The first line is missing.
     #[error(
         "the log does not say which study it is of (no `execution_began` event); was its start cut off?"
     )]
     NoStudy,
-    /// The plan is missing.
     #[error(
         "the log holds no plan (no `planned` event): the execution stopped before its first run"
     )]
     NoPlan,
-    /// There are two plans.
     #[error(
         "the log holds a second plan (`planned` event): which one its runs followed is unknown; remove the lines that do not belong to it"
     )]
@@ -30,7 +26,6 @@ pub enum LogError {
     UnknownRun {
         /// The run, from 0.
         run: u32,
-        /// Planned runs.
         runs: usize,
     },
     /// A run has two results but only one start.

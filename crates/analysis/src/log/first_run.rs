@@ -19,7 +19,6 @@ pub struct FirstRun {
 }
 
 impl FirstRun {
-    /// The run as its formulas see it.
     pub fn view(&self) -> RunView<'_> {
         let [sender, receiver] = &self.ends;
         self.place

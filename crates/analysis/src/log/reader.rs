@@ -5,15 +5,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bitcost_model::Unavailable;
-use bitcost_model::calibration::Calibration;
-use bitcost_model::constants::MachineConstants;
-use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind};
+use bitcost_model::event::{Event, FORMAT, FailureKind};
 use bitcost_model::harmless;
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::{EndpointRecord, Role};
 use bitcost_model::search::{Decision, Search};
-use bitcost_model::study::LabSpec;
 use bitcost_study::Study;
 use bitcost_study::mode_search::apply;
 use serde::Deserialize;
@@ -23,25 +20,23 @@ use super::first_run::FirstRun;
 use super::place::PlaceFacts;
 use super::reduced::{Imported, Reduced};
 use super::stopped::until_stopped_text;
+use crate::cells::{RunRow, Status};
 use crate::experiment::Ladder;
 use crate::explain::{MANY, Proof};
 use crate::metrics::RunView;
 use crate::profile::{Place, RunProfile, run_profile};
+use crate::summary::Summary;
 
-/// How a run ended.
 #[derive(Clone)]
 pub(crate) enum Outcome {
     Ended(Box<Reduced>),
     Failed(Unfinished),
-    /// Another program's figures.
     Imported(Imported),
 }
 
-/// A run without a result.
 #[derive(Clone)]
 pub(crate) struct Unfinished {
     pub kind: FailureKind,
-    /// Why, and what was measured until then.
     pub reason: String,
     /// Whether a host lacks something that the run asks for.
     pub host_lacks: bool,
@@ -76,32 +71,16 @@ impl Unfinished {
 /// The data from the events of an execution, before anything is counted.
 #[derive(Clone)]
 pub struct Log {
-    pub(crate) study: Study,
-    pub(crate) bitcost_version: String,
+    /// What is known so far, still without figures.
+    pub(crate) summary: Summary,
     /// The version of the log format.
     format: u32,
-    pub(crate) began_at: String,
-    pub(crate) command_line: Vec<String>,
-    pub(crate) lab: Option<Box<LabSpec>>,
-    pub(crate) is_imported: bool,
-    pub(crate) is_ended: bool,
-    /// Whether the hosts of every run with a result of our own were described before the run.
-    pub(crate) is_placed: bool,
-    pub(crate) caveats: Vec<String>,
-    pub(crate) shared_cpus: bool,
-    pub(crate) ends: Vec<EndpointDescription>,
-    pub(crate) place_notes: Vec<String>,
-    pub(crate) constants: Vec<MachineConstants>,
-    pub(crate) calibration: Option<Box<Calibration>>,
-    /// The searches for fast options.
-    pub(crate) searches: Vec<Search>,
     /// What experiments prove.
     pub(crate) proof: Option<Proof>,
     /// What makes the test faster or cheaper, where changes were tried.
     pub(crate) ladder: Option<Ladder>,
     /// The last outcome of each run, with the place of its event.
     pub(crate) outcomes: BTreeMap<u32, (usize, Outcome)>,
-    /// When each run began.
     pub(crate) began: BTreeMap<u32, String>,
     /// Blocks after which the stop rule was met.
     pub(crate) enough_blocks: Option<u32>,
@@ -163,23 +142,10 @@ impl Log {
         let file = format!("{study}.toml");
         let mut study_read = Study::parse_with(&file, study_text, lab_text.as_deref())?;
         study_read.name.clone_from(study);
+        let (version, at) = (bitcost_version.clone(), at.clone());
         Ok(Log {
-            study: study_read,
-            bitcost_version: bitcost_version.clone(),
+            summary: Summary::begun(study_read, version, at, command_line.clone()),
             format: *format,
-            began_at: at.clone(),
-            command_line: command_line.clone(),
-            lab: None,
-            is_imported: false,
-            is_ended: false,
-            is_placed: true,
-            caveats: Vec::new(),
-            shared_cpus: false,
-            ends: Vec::new(),
-            place_notes: Vec::new(),
-            constants: Vec::new(),
-            calibration: None,
-            searches: Vec::new(),
             proof: None,
             ladder: None,
             outcomes: BTreeMap::new(),
@@ -210,14 +176,16 @@ impl Log {
                 notes,
                 ..
             } => {
-                self.place_notes.clone_from(notes);
-                self.lab.clone_from(lab);
-                self.ends.clone_from(endpoints);
-                self.shared_cpus = *shared_cpus;
+                self.summary.place_notes.clone_from(notes);
+                self.summary.lab.clone_from(lab);
+                self.summary.ends.clone_from(endpoints);
+                self.summary.shared_cpus = *shared_cpus;
                 *facts = Some(PlaceFacts::new(*shared_cpus, endpoints));
             }
-            Event::Constants { machines } => self.constants.clone_from(machines),
-            Event::Calibrated { calibration } => self.calibration = Some(calibration.clone()),
+            Event::Constants { machines } => self.summary.constants.clone_from(machines),
+            Event::Calibrated { calibration } => {
+                self.summary.calibration = Some(calibration.clone());
+            }
             Event::Decided { decision } => self.decided(decision, plan.as_mut()),
             Event::RunEnded {
                 run,
@@ -244,13 +212,13 @@ impl Log {
                 }
             }
             Event::RunImported { run, imported } => {
-                self.is_imported = true;
+                self.summary.is_imported = true;
                 let ImportedRun { figures, notes, .. } = &**imported;
                 return self.end(*run, place, Outcome::Imported(Imported::of(figures, notes)));
             }
             Event::RunBegan { run, at } => self.begin(*run, at),
             Event::ExecutionEnded { enough_blocks, .. } => {
-                self.is_ended = true;
+                self.summary.is_ended = true;
                 self.enough_blocks = *enough_blocks;
             }
             Event::ExecutionBegan { .. }
@@ -266,16 +234,18 @@ impl Log {
     /// Checks that the plan is the one that study and seed give. The plan of another version of
     /// bitcost or of the log may differ, as defaults do, which is a caveat.
     fn check_plan(&mut self, plan: &Plan) -> Result<(), LogError> {
-        let difference = plan.lengths.and_then(|_| self.study.plan_difference(plan));
+        let difference = plan
+            .lengths
+            .and_then(|_| self.summary.study.plan_difference(plan));
         let Some(what) = difference else {
             return Ok(());
         };
-        if self.bitcost_version == env!("CARGO_PKG_VERSION") && self.format == FORMAT {
+        if self.summary.bitcost_version == env!("CARGO_PKG_VERSION") && self.format == FORMAT {
             return Err(LogError::OtherPlan(what));
         }
-        self.caveats.push(format!(
+        self.summary.caveats.push(format!(
             "bitcost {}, with format {} of the log, made its plan, and this version makes a different one from its study and seed: {what}",
-            self.bitcost_version, self.format
+            self.summary.bitcost_version, self.format
         ));
         Ok(())
     }
@@ -293,7 +263,7 @@ impl Log {
         };
         if let Err(why) = read {
             let caveat = format!("what experiments decided cannot be read: {why}");
-            self.caveats.push(caveat);
+            self.summary.caveats.push(caveat);
         }
     }
 
@@ -302,11 +272,14 @@ impl Log {
         let cell = plan.and_then(|plan| plan.cells.get_mut(search.cell));
         let applied = cell.map(|cell| apply(&search.taken, &mut cell.conditions));
         if let Some(Err(why)) = applied {
-            self.caveats
+            self.summary
+                .caveats
                 .push(format!("an option that a search chose is unknown: {why}"));
         }
-        self.searches.retain(|known| known.cell != search.cell);
-        self.searches.push(search.clone());
+        self.summary
+            .searches
+            .retain(|known| known.cell != search.cell);
+        self.summary.searches.push(search.clone());
     }
 
     /// The data that is kept of a run's records.
@@ -318,29 +291,25 @@ impl Log {
         place: Option<PlaceFacts>,
     ) -> Result<Reduced, LogError> {
         let plan = plan.ok_or(LogError::NoPlan)?;
-        let planned = plan
-            .runs
-            .get(run as usize)
-            .filter(|planned| planned.index == run);
-        let planned = planned.or_else(|| plan.runs.iter().find(|planned| planned.index == run));
-        let cell = planned.and_then(|planned| Some((planned.cell, plan.cells.get(planned.cell)?)));
-        let (index, cell) = cell.ok_or(LogError::UnknownRun {
+        let mut at_place = plan.runs.get(run as usize).into_iter();
+        let planned = at_place
+            .find(|planned| planned.index == run)
+            .or_else(|| plan.runs.iter().find(|planned| planned.index == run));
+        let planned = planned.and_then(|planned| Some((planned, plan.cells.get(planned.cell)?)));
+        let (planned, cell) = planned.ok_or(LogError::UnknownRun {
             run,
             runs: plan.runs.len(),
         })?;
-        let capacity = self
-            .calibration
-            .as_ref()
-            .and_then(|found| found.of_cell(index)?.mbps());
-        let view = place
-            .unwrap_or_default()
-            .view(ends, &cell.conditions, capacity);
-        let each_second = self.study.table.each_second;
-        self.is_placed &= place.is_some();
+        let calibration = self.summary.calibration.as_ref();
+        let capacity = calibration.and_then(|found| found.of_cell(planned.cell)?.mbps());
+        let facts = place.unwrap_or_default();
+        let view = facts.view(ends, &cell.conditions, capacity);
+        let each_second = self.summary.study.table.each_second;
+        self.summary.is_placed &= place.is_some();
         let is_kept = self.outcomes.len() < MANY;
-        let reduced = Reduced::of(run, &cell.levels, &view, (each_second, is_kept));
+        let reduced = Reduced::of(planned, &cell.levels, &view, (each_second, is_kept));
         if plan.cells.len() == 1 {
-            self.keep_first(run, &reduced, &view, place.unwrap_or_default());
+            self.keep_first(&reduced.row, &view, facts);
         }
         Ok(reduced)
     }
@@ -360,7 +329,7 @@ impl Log {
         let hosts = [Role::Sender, Role::Receiver].into_iter().zip(ends);
         let hosts: Vec<_> = hosts
             .filter_map(|(role, end)| {
-                let place = Place::of(role, self.shared_cpus, &self.ends);
+                let place = Place::of(role, self.summary.shared_cpus, &self.summary.ends);
                 Some((end.profile.as_deref()?, place))
             })
             .collect();
@@ -369,8 +338,8 @@ impl Log {
     }
 
     /// Keeps the records of the first run that is used, or of the first one where none is.
-    fn keep_first(&mut self, run: u32, reduced: &Reduced, view: &RunView, place: PlaceFacts) {
-        let is_left_out = reduced.left_out.is_some();
+    fn keep_first(&mut self, row: &RunRow, view: &RunView, place: PlaceFacts) {
+        let (run, is_left_out) = (row.run, row.status == Status::LeftOut);
         let is_better =
             |known: &Rc<FirstRun>| !is_left_out && (known.is_left_out || known.run == run);
         if self.first_run.as_ref().is_none_or(is_better) {

@@ -31,7 +31,6 @@ pub fn until_stopped_text(conditions: &Conditions, stopped: &StoppedRun) -> Opti
     ))
 }
 
-/// How much a count grew each second.
 fn per_second(edges: &Edges, count: impl Fn(&Counts) -> u64) -> Option<f64> {
     let grown = count(&edges.last.counts).checked_sub(count(&edges.first.counts))?;
     Some(grown as f64 / edges.seconds)

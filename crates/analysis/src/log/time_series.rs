@@ -1,23 +1,21 @@
 //! The time series of a run, second by second, and what each queue on its path dropped.
 
 use bitcost_model::study::Label;
+use serde::Serialize;
 
+use crate::as_map::as_map;
 use crate::metrics::{QueueDrops, RunView, Second, metric, queue_drops, seconds};
 
 /// The run of a cell with the median throughput, or with the next lower one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct TimeSeries {
-    /// Factor and level.
+    #[serde(serialize_with = "as_map")]
     pub levels: Vec<(String, Label)>,
     /// The run's place in the order, from 0.
     pub run: u32,
-    /// Its seconds.
     pub seconds: Vec<Second>,
     /// Throughput at the sender and at the receiver, in Mbit/s.
     pub mbps: [Option<f64>; 2],
-    /// Retransmitted segments.
-    pub retransmits: Option<f64>,
-    /// What each queue between the endpoints dropped.
     pub drops: Vec<QueueDrops>,
 }
 
@@ -29,7 +27,6 @@ impl TimeSeries {
             run,
             seconds: seconds(view),
             mbps: [figure("send_throughput_mbps"), figure("throughput_mbps")],
-            retransmits: figure("retransmits"),
             drops: queue_drops(view),
         }
     }

@@ -11,27 +11,21 @@ use super::settings::Different;
 use crate::explain::Limiter;
 use crate::metrics::{Better, Metric};
 
-/// A run of a mesh.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairRun {
     /// The sender and the receiver, by their places among the hosts.
     pub pair: (usize, usize),
     /// The levels of the study's own factors.
     pub levels: Vec<(String, Label)>,
-    /// The metric.
     pub value: f64,
     /// What limited it; absent where that is unknown.
     pub limiter: Option<Limiter>,
 }
 
-/// What a mesh shows.
 #[derive(Clone, Debug)]
 pub struct MeshFindings {
-    /// The mesh.
     pub mesh: Mesh,
-    /// The metric that is compared.
     pub metric: &'static Metric,
-    /// The runs that are used.
     pub runs: Vec<PairRun>,
     /// The scores of hosts and runs; absent where too few runs are there.
     pub scores: Option<Polished>,

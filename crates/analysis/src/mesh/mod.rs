@@ -20,7 +20,6 @@ pub use settings::Different;
 
 use settings::majority_differences;
 
-/// What limited a cell, by its place.
 pub type LimiterOf<'a> = &'a dyn Fn(usize) -> Option<Limiter>;
 
 /// What the runs of a mesh show; absent where the study is none, or no run is used.

@@ -1,15 +1,11 @@
 //! A host or a pair of a mesh that is slower than the others.
 
-/// What is slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Named {
     /// A host, as the sender and as the receiver.
     Host(usize),
-    /// A host that sends.
     Sender(usize),
-    /// A host that receives.
     Receiver(usize),
-    /// A sender and a receiver.
     Pair(usize, usize),
 }
 
@@ -28,13 +24,11 @@ impl Named {
 /// A host or a pair that is slower than the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlier {
-    /// Which.
     pub named: Named,
     /// The difference in per cent of the others: below 0 where the metric is less.
     pub pct: f64,
     /// The difference in robust standard deviations of all hosts, or of all runs of a pair; below 0.
     pub score: f64,
-    /// Its runs.
     pub runs: usize,
     /// What limited most of its runs of which that is known; absent where it is known of none.
     pub limiter: Option<String>,

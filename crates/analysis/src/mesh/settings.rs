@@ -9,13 +9,11 @@ use serde::Serialize;
 /// The share of hosts that must have the same value for another one to be different.
 const MAJORITY: f64 = 0.7;
 
-/// The fewest hosts that have a majority.
 const HOSTS_LEAST: usize = 4;
 
 /// A host with settings that most others do not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Different {
-    /// The host.
     pub host: String,
     /// The number of hosts that have the other value.
     #[serde(rename = "peers")]

@@ -15,9 +15,9 @@ use crate::metrics::view::{RunView, actual};
 
 bitcost_model::words! {
     /// How CPU time was attributed to the endpoints.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum Method {
-        /// Each endpoint has its own CPUs.
         Hosts = "hosts",
         /// Each endpoint has its own CPUs, and the hosts' load before the block is known and
         /// subtracted.
@@ -59,7 +59,6 @@ impl Method {
     }
 }
 
-/// CPU time of one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuUse {
     /// CPU seconds per second.
@@ -85,10 +84,8 @@ impl CpuUse {
     }
 }
 
-/// CPU time of both endpoints.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attribution {
-    /// How CPU time was attributed.
     pub method: Method,
     /// The sender's; absent where an iperf3 server played it.
     pub sender: Option<CpuUse>,
@@ -364,15 +361,12 @@ fn receives_there(end: &EndpointRecord) -> bool {
     !list.is_empty() && actual(end, RECEIVE_CPUS) == Some(&list)
 }
 
-/// CPU time on one endpoint's own CPUs.
 struct OwnCpus {
     /// CPU seconds per second.
     cpus: f64,
-    /// Share of soft interrupts.
     softirq: f64,
     /// Variance of `cpus × softirq`.
     variance: f64,
-    /// By which means the share is known.
     means: SoftirqMeans,
 }
 

@@ -106,6 +106,19 @@ pub fn retransmitted(run: &RunView) -> Option<f64> {
     Some(100.0 * quotient(again, grown(run.sender, |info| info.data_segs_out)?)?)
 }
 
+/// Run time of an endpoint's traffic threads ÷ time between the first and the last sample, in per
+/// cent of one CPU.
+pub fn traffic_threads_pct(end: &EndpointRecord) -> Option<f64> {
+    let (seconds, _) = cpu::thread_seconds(end, ThreadKind::Traffic)?;
+    Some(100.0 * seconds / cpu::span_seconds(end)?)
+}
+
+/// Segments that were retransmitted between the sender's first and its last sample.
+pub fn retransmitted_in_window(run: &RunView) -> Option<usize> {
+    let edges = Edges::of(&run.sender.samples)?;
+    Some(edges.tcp(|info| info.total_retrans)? as usize)
+}
+
 /// User data per data segment of the sender's whole connections, in bytes.
 pub fn segment_size(run: &RunView) -> Option<f64> {
     let info = run.sender.tcp_info.as_ref()?;

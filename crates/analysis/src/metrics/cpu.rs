@@ -8,13 +8,10 @@ use crate::metrics::view::RunView;
 /// One CPU over the time between the samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CpuSpan {
-    /// CPU number.
     pub cpu: u32,
     /// Wall clock less idle and iowait, within 0 and the wall clock, in seconds.
     pub busy_seconds: f64,
-    /// Ticks of work.
     pub busy_ticks: u64,
-    /// Ticks of soft interrupts.
     pub softirq_ticks: u64,
     /// Time that the hypervisor took, in seconds.
     pub stolen_seconds: f64,
@@ -48,7 +45,6 @@ pub(crate) fn cpus(record: &EndpointRecord) -> Option<Vec<CpuSpan>> {
     (!cpus.is_empty()).then_some(cpus)
 }
 
-/// Each CPU that is in both readings.
 pub(crate) fn spans(first: &[CpuTicks], last: &[CpuTicks], wall: f64, tick: f64) -> Vec<CpuSpan> {
     let pairs = last.iter().filter_map(|after| {
         let before = first.iter().find(|before| before.cpu == after.cpu)?;

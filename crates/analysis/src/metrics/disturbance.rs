@@ -21,12 +21,10 @@ const FOREIGN_SECONDS: f64 = 0.03;
 /// and above which ticks do not say what the run itself used.
 pub const UNEXPLAINED_PCT: f64 = 10.0;
 
-/// What disturbed a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Disturbance {
     /// Other programs used this much, in per cent of one CPU.
     Programs {
-        /// All of them together.
         pct: f64,
         /// The one that used most, with its part.
         largest: Option<(String, f64)>,

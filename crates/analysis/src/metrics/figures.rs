@@ -6,12 +6,10 @@ use super::table::{METRICS, Metric};
 
 const _: () = assert!(METRICS.len() <= u128::BITS as usize);
 
-/// The metrics that a run has.
 #[derive(Clone, Debug)]
 pub struct Figures {
     /// A bit for each metric that is there, by its place in [`METRICS`].
     present: u128,
-    /// Their values, in the same order.
     values: Rc<[f64]>,
 }
 
@@ -22,7 +20,6 @@ impl Default for Figures {
 }
 
 impl Figures {
-    /// The metrics that have a value.
     pub fn of(value: impl Fn(&'static Metric) -> Option<f64>) -> Figures {
         let mut present = 0;
         let mut values = Vec::with_capacity(METRICS.len());

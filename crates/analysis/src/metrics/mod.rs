@@ -21,6 +21,7 @@ mod timing;
 mod view;
 
 pub use attribution::{Attribution, CpuUse, FULL, Method, WireLoad, attribute, wire_load};
+pub use counting::{retransmitted_in_window, traffic_threads_pct};
 pub(crate) use disturbance::programs_cpus;
 pub use disturbance::{
     Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds, foreign_load,

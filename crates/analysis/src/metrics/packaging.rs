@@ -34,7 +34,6 @@ const RECEIVED_SEGMENTS: [&str; 8] = [
     "Ip6.InECT1Pkts",
     "Ip6.InCEPkts",
 ];
-/// Packets that IP made of fragments.
 const REASSEMBLED: [&str; 2] = ["Ip.ReasmOKs", "Ip6.ReasmOKs"];
 
 /// Packets that the endpoint's interface took to send between two samples.
@@ -88,7 +87,6 @@ fn of_stream(run: &RunView, edges: &Edges, packets: f64) -> Option<f64> {
     per_packet(all - acks, packets - acks, others).filter(|_| keeps_connections(run))
 }
 
-/// Segments per packet in an endpoint's stack.
 pub fn segments_per_packet(run: &RunView, role: Role) -> Option<f64> {
     match role {
         Role::Sender => in_the_senders_stack(run),

@@ -13,7 +13,6 @@ use crate::metrics::view::RunView;
 /// One part of a run as if it were the whole run, without CPU times of the hosts.
 #[derive(Clone, Debug)]
 pub struct PartRun {
-    /// The conditions of the part.
     pub conditions: Conditions,
     /// The record of the endpoint that sends, or asks, in it.
     pub sender: EndpointRecord,

@@ -27,12 +27,10 @@ pub struct QueueDrops {
     pub device: String,
     /// Its kind, such as `netem` or `link_emulator`.
     pub kind: String,
-    /// Packets that it dropped.
     pub packets: u64,
 }
 
 impl QueueDrops {
-    /// Whether it is a link emulator.
     pub fn is_emulator(&self) -> bool {
         is_emulator(&self.kind)
     }

@@ -16,7 +16,6 @@ pub const COARSE_PCT: f64 = 10.0;
 /// The share of all CPUs' time, in per cent, from which a host is called busy before the block.
 pub const BUSY_BEFORE_PCT: f64 = 100.0 * IdleBaseline::BUSY;
 
-/// Why figures are weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weak {
     /// Other programs used the CPUs during the run.
@@ -31,10 +30,8 @@ pub enum Weak {
     CoarseClock,
 }
 
-/// One mark of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
-    /// Why.
     pub weak: Weak,
     /// The endpoint; absent: both.
     pub end: Option<Role>,
@@ -46,7 +43,6 @@ pub struct Mark {
 }
 
 impl Weak {
-    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Weak::Foreign | Weak::Unexplained => "foreign_cpu_use",

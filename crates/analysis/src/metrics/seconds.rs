@@ -20,6 +20,12 @@ pub struct Second {
     pub window_bytes: Option<u64>,
 }
 
+impl Second {
+    pub fn mbps(&self) -> f64 {
+        self.bytes as f64 * 8.0 / 1e6 / (self.to_s - self.from_s)
+    }
+}
+
 /// The seconds of a run, each between the samples nearest to its bounds.
 pub fn seconds(run: &RunView) -> Vec<Second> {
     let EndpointRecord { samples, .. } = run.sender;

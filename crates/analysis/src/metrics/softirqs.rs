@@ -10,9 +10,9 @@ use crate::metrics::view::RunView;
 
 bitcost_model::words! {
     /// By which means the time of soft interrupts is known.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum SoftirqMeans {
-        /// A random part of them was timed.
         Timed = "timed",
         /// By the share of ticks that hit one.
         Ticks = "ticks",
@@ -20,7 +20,6 @@ bitcost_model::words! {
 }
 
 impl SoftirqMeans {
-    /// In words, after "soft interrupts".
     pub fn words(self) -> &'static str {
         match self {
             SoftirqMeans::Timed => "timed",

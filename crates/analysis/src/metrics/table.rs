@@ -2,6 +2,7 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
+use serde::{Serialize, Serializer};
 
 use crate::metrics::attribution::{Attribution, Method, attribute};
 use crate::metrics::counting;
@@ -16,9 +17,7 @@ use crate::metrics::view::{RunView, quotient};
 /// The direction in which a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// More is better.
     Higher,
-    /// Less is better.
     Lower,
     /// Neither direction is better: the metric says what happened.
     Neither,
@@ -27,28 +26,21 @@ pub enum Better {
 /// Where the text of a single run shows a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// In a run with streams.
     Streams,
-    /// In a run with transactions.
     Transactions,
     /// Once for all flows, if a run has background flows.
     Totals,
 }
 
-/// One derived figure of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
     /// Its name in studies and JSON, the unit last.
     pub name: &'static str,
-    /// Its name for people.
     pub title: &'static str,
-    /// Its unit for people.
     pub unit: &'static str,
-    /// Which way it is better.
     pub better: Better,
     /// True if it needs the CPU time of each endpoint ([`attribute`]).
     pub attributed: bool,
-    /// The formula in words.
     pub doc: &'static str,
     /// The formula; absent where the records do not allow it.
     pub compute: fn(&RunView) -> Option<f64>,
@@ -56,6 +48,12 @@ pub struct Metric {
     pub shown_in: &'static [Shown],
     /// True if that text leaves it out when it is 0.
     pub is_hidden_at_zero: bool,
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name)
+    }
 }
 
 impl Metric {
@@ -77,7 +75,6 @@ pub const FULL_PACKETS: &str = "full_packets_pct";
 /// The name of the metric that is relative to what calibration found.
 pub(crate) const OF_CAPACITY: &str = "throughput_of_capacity_pct";
 
-/// The metric of this name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
@@ -117,7 +114,6 @@ macro_rules! metric {
     };
 }
 
-/// A row of one metric.
 macro_rules! one {
     ($($metric:tt)*) => { &[metric!($($metric)*)] };
 }
@@ -159,7 +155,6 @@ macro_rules! word {
     };
 }
 
-/// The same metric of one end.
 macro_rules! end {
     ($end:ident [$($name:tt)*], [$($title:tt)*], [$($doc:tt)*], $compute:path, $($rest:tt)*) => {
         metric!(concat!($(word!($end $name)),*), concat!($(word!($end $title)),*), $($rest)*

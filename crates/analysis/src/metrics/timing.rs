@@ -30,7 +30,6 @@ pub fn quantile_us<const THOUSANDTHS: u64>(times: &Latency) -> Option<f64> {
         .map(|(ns, _)| (*ns).min(times.max_ns) as f64 / 1000.0)
 }
 
-/// A figure of the times of transactions.
 pub fn latency(run: &RunView, figure: fn(&Latency) -> Option<f64>) -> Option<f64> {
     let is_transactional = run.conditions.workload.is_transactional();
     figure(run.sender.latency.as_ref().filter(|_| is_transactional)?)
@@ -48,7 +47,6 @@ fn variation(run: &RunView) -> Option<DelayVariation> {
         .filter(|found| found.differences.count() > 0)
 }
 
-/// A figure of the differences between delays.
 pub fn delay_variation(run: &RunView, figure: fn(&Latency) -> Option<f64>) -> Option<f64> {
     figure(&variation(run)?.differences)
 }

@@ -7,11 +7,8 @@ use bitcost_model::units::KIB;
 /// The records of both endpoints of one run, with the facts that the formulas need.
 #[derive(Clone, Copy, Debug)]
 pub struct RunView<'a> {
-    /// The sender's record.
     pub sender: &'a EndpointRecord,
-    /// The receiver's record.
     pub receiver: &'a EndpointRecord,
-    /// The conditions of the run.
     pub conditions: &'a Conditions,
     /// True if both endpoints use the same CPUs.
     pub shared_cpus: bool,
@@ -23,7 +20,6 @@ pub struct RunView<'a> {
 }
 
 impl<'a> RunView<'a> {
-    /// The record of one endpoint.
     pub fn end(&self, role: Role) -> &'a EndpointRecord {
         match role {
             Role::Sender => self.sender,

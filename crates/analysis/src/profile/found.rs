@@ -10,7 +10,6 @@ use serde::Serialize;
 use super::account::EndProfile;
 use crate::summary::Summary;
 
-/// The CPU time of every profiled cell.
 #[derive(Clone, Debug, Serialize)]
 pub struct Profiled {
     /// The cells with a profiled run, in the order of the plan.
@@ -22,28 +21,23 @@ pub struct Profiled {
 /// The CPU time of a cell by layer.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProfiledCell {
-    /// Its name.
     pub cell: String,
     /// What is paid for: `KiB` or `transaction`.
     pub of: &'static str,
     /// Number of its profiled runs.
     pub runs: usize,
-    /// The ends that were profiled.
     pub ends: BTreeMap<Role, EndLayers>,
 }
 
 /// The CPU time of an end by layer, in ns.
 #[derive(Clone, Debug, Serialize)]
 pub struct EndLayers {
-    /// The layers on which time was spent.
     pub layers: BTreeMap<Layer, LayerTime>,
-    /// All of them together.
     pub sum: Interval,
     /// The CPU time of the same runs by their own account.
     pub accounted: Option<Interval>,
 }
 
-/// The CPU time of a layer.
 #[derive(Clone, Debug, Serialize)]
 pub struct LayerTime {
     /// Its time, in ns.

@@ -8,23 +8,16 @@ use bitcost_model::record::Role;
 use super::classify::base;
 use crate::metrics::RunView;
 
-/// Whose CPU time a sample shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
-    /// That of an endpoint.
     End(Role),
-    /// That of a lab's wire.
     Wire,
-    /// Another program's, or an agent's.
     Other,
-    /// Nobody's: the CPU was idle.
     Idle,
 }
 
-/// What is known of a sample's owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// This one.
     Owner(Owner),
     /// This one, for which a soft interrupt received on somebody's back.
     Received(Owner),
@@ -41,7 +34,6 @@ pub struct Place {
     pub devices: [Option<String>; 2],
 }
 
-/// Where receiving in a soft interrupt starts.
 const RECEIVES: [&str; 1] = ["net_rx_action"];
 /// Functions of the lab's wire: its bridge, its forwarders.
 const WIRE: [&str; 4] = [

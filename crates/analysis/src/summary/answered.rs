@@ -7,7 +7,6 @@ use bitcost_study::check::Levels;
 use crate::cells::{CellRuns, has};
 use crate::metrics::METRICS;
 
-/// The figures of one sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answered {
     /// The median of the cell that it is about; of several metrics the sum of their medians.
@@ -23,16 +22,16 @@ pub struct Answered {
 /// The figures of each sentence; absent where a cell has no run with a metric.
 pub(super) fn answered(
     sentences: &[Sentence],
-    cells: &[(&Levels, &CellRuns)],
+    cells: &[CellRuns],
     seed: u64,
 ) -> Vec<Option<Answered>> {
     let one = |sentence| figures(sentence, cells, seed);
     sentences.iter().map(one).collect()
 }
 
-fn figures(sentence: &Sentence, cells: &[(&Levels, &CellRuns)], seed: u64) -> Option<Answered> {
+fn figures(sentence: &Sentence, cells: &[CellRuns], seed: u64) -> Option<Answered> {
     let values = |levels: &Levels| -> Option<Vec<Vec<(u32, f64)>>> {
-        let (_, runs) = cells.iter().find(|(known, _)| has(known, levels))?;
+        let runs = cells.iter().find(|runs| has(runs.levels(), levels))?;
         let side = |name: &String| {
             let index = METRICS.iter().position(|metric| metric.name == name)?;
             Some(runs.values(index))

@@ -1,6 +1,6 @@
 //! Cells along a numeric factor, through which a curve is drawn.
 
-use super::build::Summary;
+use super::known::Summary;
 use crate::cells::CellSummary;
 
 /// A line of cells: its name, and each of its cells with its number, in order.

@@ -1,28 +1,39 @@
 //! How much better one level of a factor is than another.
 
+use std::collections::BTreeMap;
+
 use bitcost_model::study::Label;
 use bitcost_stats::Interval;
 use bitcost_study::check::Levels;
 use bitcost_study::{Improvement, Study};
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use crate::as_map::as_map;
 use crate::cells::{CellRuns, CellSummary, Places, has};
 use crate::metrics::{Better, METRICS, Metric, metric};
 
-/// How much better one level of a factor is than another, at given levels of the others.
-#[derive(Clone, Debug)]
+/// How much better one level of a factor is than another, and under the name of each metric the
+/// ratio of medians.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ImprovementSummary {
     /// The factor.
     pub factor: String,
-    /// The old level, from which the improvement starts.
+    /// The old level.
     pub from: Label,
-    /// The new level, which improves upon it.
+    /// The new level.
     pub to: Label,
     /// Levels of the other factors.
+    #[serde(serialize_with = "as_map")]
+    #[schemars(with = "BTreeMap<String, Label>")]
     pub levels: Vec<(String, Label)>,
-    /// Metric name and ratio of medians, above 1 where `to` is better; metrics without a better
-    /// side are absent.
-    pub figures: Vec<(&'static str, Interval)>,
-    /// Metric name and ratio by the author's figures.
+    /// The ratio of each metric that has a better side, above 1 where the new level is better.
+    #[serde(flatten)]
+    #[schemars(with = "BTreeMap<String, Interval>")]
+    pub figures: BTreeMap<&'static str, Interval>,
+    /// The author's ratios, by metric.
+    #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<BTreeMap<String, f64>>")]
     pub expected: Vec<(String, f64)>,
 }
 
@@ -70,7 +81,7 @@ pub(super) fn counterpart(asked: &Improvement, from: &Levels) -> Option<(Levels,
     Some((others.clone(), [others, vec![to]].concat()))
 }
 
-fn ratios(from: &CellRuns, to: &CellRuns, seed: u64) -> Vec<(&'static str, Interval)> {
+fn ratios(from: &CellRuns, to: &CellRuns, seed: u64) -> BTreeMap<&'static str, Interval> {
     let ratio = |(index, metric): (usize, &Metric)| {
         let (from, to) = (from.values(index), to.values(index));
         let (above, below) = oriented(metric.better, &from, &to)?;

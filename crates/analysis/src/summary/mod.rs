@@ -5,14 +5,17 @@ mod answered;
 mod build;
 mod curves;
 mod improvement;
+mod known;
 mod precision;
 mod shown;
 mod summarized;
 
 pub use answered::Answered;
-pub use build::{Note, Summary};
+pub(crate) use build::complete;
+pub use build::precision_after;
 pub use curves::{LineOfCells, lines_along, numeric_factor};
 pub use improvement::ImprovementSummary;
+pub use known::{Note, Summary};
 pub use precision::{Goal, Missing, Precision, width_pct};
 pub use shown::{measured, shown_metrics, tabled_metrics};
 pub use summarized::summarized_cells;

@@ -9,20 +9,16 @@ use bitcost_stats::Interval;
 use bitcost_study::{Improvement, Study};
 
 use super::improvement::counterpart;
-use crate::cells::{CellRuns, Runs, has};
-use crate::log::{LogError, Reader};
+use crate::cells::{CellRuns, has};
 use crate::metrics::METRICS;
 
-/// What a stop rule asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// A narrow interval of each cell's median.
     Cells,
     /// A narrow interval of the ratio of each pair of cells that the study compares.
     Ratios,
 }
 
-/// What is not there yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Missing {
     /// The cell, or the two levels and the others.
@@ -34,19 +30,15 @@ pub struct Missing {
 /// How far an execution is from the end that its stop rule asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Precision {
-    /// What the rule asks for.
     pub goal: Goal,
-    /// The metric of the medians.
     pub metric: String,
     /// The requested width, in per cent of the median.
     pub requested_pct: f64,
     /// What is missing. Cells whose runs all lack the metric are left out.
     pub missing: Vec<Missing>,
-    /// The blocks that were made.
     pub blocks: u32,
     /// The budget, where it decides how many blocks there are.
     pub budget: Option<Duration>,
-    /// Whether no more blocks will be made.
     pub is_ended: bool,
 }
 
@@ -55,7 +47,6 @@ pub(crate) struct Measured<'a> {
     pub study: &'a Study,
     pub plan: &'a Plan,
     pub cells: &'a [CellRuns],
-    /// The blocks that were made.
     pub blocks: u32,
     pub is_ended: bool,
 }
@@ -80,25 +71,6 @@ impl Precision {
         })
     }
 
-    /// The precision of the runs that a reader took, after this number of blocks; absent where the
-    /// study has no stop rule.
-    ///
-    /// # Errors
-    /// As [`Reader::finish`].
-    pub fn from_reader(blocks: u32, reader: Reader) -> Result<Option<Precision>, LogError> {
-        let (mut log, plan) = reader.finish()?;
-        let runs = Runs::sort(&plan, &mut log, blocks);
-        let measured = Measured {
-            study: &log.study,
-            plan: &plan,
-            cells: &runs.cells,
-            blocks,
-            is_ended: false,
-        };
-        Ok(Precision::of(&measured))
-    }
-
-    /// True if nothing is missing.
     pub fn is_reached(&self) -> bool {
         self.missing.is_empty()
     }

@@ -1,6 +1,6 @@
 //! Which metrics of a summary are shown.
 
-use super::build::Summary;
+use super::known::Summary;
 use crate::cells::{CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT};
 use crate::metrics::{FULL_PACKETS, Metric, metric};
 
@@ -27,28 +27,17 @@ const SEGMENTS_PER_PACKET: [&str; 3] = [
 
 /// The metrics whose tables are shown, by name.
 pub fn shown_metrics(summary: &Summary) -> Vec<&str> {
-    let asked: Vec<&str> = summary
-        .study
-        .table
-        .metrics
-        .iter()
-        .map(String::as_str)
-        .collect();
-    let mut shown = if asked.is_empty() {
-        DEFAULT_METRICS.to_vec()
-    } else {
-        asked
-    };
+    let requested = summary.study.table.metrics.iter();
+    let mut shown: Vec<&str> = requested.map(String::as_str).collect();
+    if shown.is_empty() {
+        shown = DEFAULT_METRICS.to_vec();
+    }
     if summary.cells.iter().any(|cell| cell.regimes.is_some()) && !shown.contains(&FULL_PACKETS) {
         shown.push(FULL_PACKETS);
     }
     if shown.contains(&RECEIVE_DEMAND) && summary.cells.iter().any(definitions_differ) {
         for extra in [RECEIVE_DEMAND_BY_SENT, "loss_pct"] {
-            let has_values = summary
-                .cells
-                .iter()
-                .any(|cell| cell.figure(extra).is_some());
-            if has_values && !shown.contains(&extra) {
+            if summary.has(extra) && !shown.contains(&extra) {
                 shown.push(extra);
             }
         }
@@ -58,17 +47,8 @@ pub fn shown_metrics(summary: &Summary) -> Vec<&str> {
 
 /// The shown metrics that a used run has.
 pub fn measured(summary: &Summary) -> Vec<&'static Metric> {
-    let has = |metric: &&'static Metric| {
-        summary
-            .cells
-            .iter()
-            .any(|cell| cell.figure(metric.name).is_some())
-    };
-    shown_metrics(summary)
-        .into_iter()
-        .filter_map(metric)
-        .filter(has)
-        .collect()
+    let shown = shown_metrics(summary).into_iter().filter_map(metric);
+    shown.filter(|metric| summary.has(metric.name)).collect()
 }
 
 fn definitions_differ(cell: &CellSummary) -> bool {
@@ -86,8 +66,7 @@ fn definitions_differ(cell: &CellSummary) -> bool {
 pub fn tabled_metrics(summary: &Summary) -> Vec<&str> {
     let mut metrics = shown_metrics(summary);
     for name in SEGMENTS_PER_PACKET.into_iter().chain([OF_CAPACITY]) {
-        let is_known = summary.cells.iter().any(|cell| cell.figure(name).is_some());
-        if is_known && !metrics.contains(&name) {
+        if summary.has(name) && !metrics.contains(&name) {
             metrics.push(name);
         }
     }

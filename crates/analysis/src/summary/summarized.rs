@@ -3,7 +3,7 @@
 use bitcost_model::event::{SummarizedCell, SummarizedFigure};
 use bitcost_stats::Interval;
 
-use super::build::Summary;
+use super::known::Summary;
 use super::shown::tabled_metrics;
 use crate::cells::CellSummary;
 
@@ -17,7 +17,7 @@ pub fn summarized_cells(summary: &Summary) -> Vec<SummarizedCell> {
     if !names.contains(&THROUGHPUT) {
         names.push(THROUGHPUT);
     }
-    let figure = |name: &str, found: &Interval| {
+    let figure = |name: &str, found: Interval| {
         let figure = SummarizedFigure {
             median: found.value,
             low: found.low.filter(|_| found.high.is_some()),

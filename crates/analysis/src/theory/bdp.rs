@@ -21,7 +21,6 @@ pub fn bdp_bytes(rate_bps: u64, rtt: Duration) -> u64 {
 pub struct Bdp {
     /// Its rate, in bit/s.
     pub rate_bps: u64,
-    /// Its round-trip time.
     pub rtt: Duration,
     /// Maximum size of an IP packet, in bytes.
     pub mtu_bytes: u32,

@@ -3,8 +3,8 @@
 use bitcost_model::Invalid;
 use bitcost_model::conditions::TCP_TIMESTAMPS;
 use bitcost_model::place::IpVersion;
+use serde::Serialize;
 
-/// What carries the user data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// TCP (RFC 9293), with or without the timestamps of RFC 7323.
@@ -28,40 +28,42 @@ pub enum Counted {
     Queue,
 }
 
-/// Packets of one kind on Ethernet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
     /// Version of IP, without options or extension headers.
     pub ip: IpVersion,
-    /// The transport that it carries.
     pub transport: Transport,
     /// True where frames carry an IEEE 802.1Q tag.
     pub vlan: bool,
     /// Maximum size of an IP packet, in bytes.
     pub mtu_bytes: u32,
-    /// The part of a frame that counts.
     pub counted: Counted,
 }
 
-/// One message on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OnWire {
-    /// Packets that carry it.
+    #[serde(rename = "packets_per_message")]
     pub packets: u64,
     /// All bytes that pass the wire, including preambles and gaps.
+    #[serde(rename = "wire_bytes_per_message")]
     pub bytes: u64,
+}
+
+/// A number of IP packets of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Fragments {
+    pub count: u64,
+    pub packet_bytes: u32,
 }
 
 /// Preamble and start of frame (IEEE 802.3, 3.2).
 const PREAMBLE: u32 = 8;
 
-/// Both addresses and the type.
 const ETHERNET: u32 = 14;
 
 /// The 802.1Q tag.
 const VLAN: u32 = 4;
 
-/// The frame check sequence.
 const CHECK: u32 = 4;
 
 /// The gap between frames, 96 bit times.
@@ -70,10 +72,8 @@ const GAP: u32 = 12;
 /// The minimum length of a frame with its check sequence; shorter frames are padded.
 const FRAME_MIN: u32 = 64;
 
-/// TCP's header without options.
 const TCP: u32 = 20;
 
-/// UDP's header.
 const UDP: u32 = 8;
 
 /// The fragment header of IPv6 (RFC 8200, 4.5).
@@ -112,7 +112,6 @@ impl Framing {
         self.frame().iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// Bytes of headers within the IP packet.
     pub fn packet_header_bytes(&self) -> u32 {
         self.packet().iter().map(|(_, bytes)| bytes).sum()
     }
@@ -131,7 +130,6 @@ impl Framing {
         (packet_bytes + in_frame).max(FRAME_MIN) + PREAMBLE + GAP
     }
 
-    /// One full packet.
     pub fn full(&self) -> OnWire {
         OnWire {
             packets: 1,
@@ -150,20 +148,22 @@ impl Framing {
             ),
             Transport::Udp => self.fragments(size_bytes),
         };
-        let bytes =
-            |(count, packet_bytes): &(u64, u32)| count * u64::from(self.wire_bytes(*packet_bytes));
+        let bytes = |of: &Fragments| of.count * u64::from(self.wire_bytes(of.packet_bytes));
         OnWire {
-            packets: packets.iter().map(|(count, _)| count).sum(),
+            packets: packets.iter().map(|of| of.count).sum(),
             bytes: packets.iter().map(bytes).sum(),
         }
     }
 
-    /// The IP packets of a datagram, as numbers of packets with their sizes: one packet, or
-    /// fragments whose data is a multiple of 8 bytes except in the last (RFC 791, RFC 8200).
-    pub fn fragments(&self, size_bytes: u32) -> Vec<(u64, u32)> {
+    /// The IP packets of a datagram: one packet, or fragments whose data is a multiple of 8 bytes except in the last
+    /// (RFC 791, RFC 8200).
+    pub fn fragments(&self, size_bytes: u32) -> Vec<Fragments> {
         let (ip, data) = (self.ip.header_bytes(), size_bytes + UDP);
         if ip + data <= self.mtu_bytes {
-            return vec![(1, ip + data)];
+            return vec![Fragments {
+                count: 1,
+                packet_bytes: ip + data,
+            }];
         }
         let header = if self.ip == IpVersion::V6 {
             ip + IPV6_FRAGMENT
@@ -221,12 +221,13 @@ impl Framing {
     }
 }
 
-/// Data cut into pieces, each with a header, as numbers of packets with their sizes.
-fn cut(data_bytes: u32, piece_bytes: u32, header_bytes: u32) -> Vec<(u64, u32)> {
+/// Data cut into pieces, each with a header.
+fn cut(data_bytes: u32, piece_bytes: u32, header_bytes: u32) -> Vec<Fragments> {
     let (whole, rest) = (data_bytes / piece_bytes, data_bytes % piece_bytes);
-    let pieces = [
-        (u64::from(whole), piece_bytes + header_bytes),
-        (u64::from(rest > 0), rest + header_bytes),
-    ];
-    pieces.into_iter().filter(|(count, _)| *count > 0).collect()
+    let pieces = [(whole, piece_bytes), (u32::from(rest > 0), rest)];
+    let pieces = pieces.map(|(count, bytes)| Fragments {
+        count: u64::from(count),
+        packet_bytes: bytes + header_bytes,
+    });
+    pieces.into_iter().filter(|of| of.count > 0).collect()
 }

@@ -1,7 +1,8 @@
 //! The most user data that a link carries, and how that depends on the size of messages.
 
-use crate::theory::framing::{Framing, OnWire, Transport};
+use crate::theory::framing::{Fragments, Framing, OnWire, Transport};
 use bitcost_model::Invalid;
+use serde::Serialize;
 
 /// Message sizes of the curve, in bytes: those of the paper's sweep and beyond.
 const SIZES: [u32; 17] = [
@@ -11,7 +12,6 @@ const SIZES: [u32; 17] = [
 /// The packets and the rate of the link for which goodput is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goodput {
-    /// The packets.
     pub framing: Framing,
     /// Rate of the link, counting everything that passes it, in bit/s.
     pub rate_bps: u64,
@@ -20,18 +20,22 @@ pub struct Goodput {
 }
 
 /// The most that the link carries in messages of one size.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// The size, in bytes.
     pub message_size_bytes: u32,
     /// The packets of a message if each message travels alone.
+    #[serde(flatten)]
     pub alone: OnWire,
     /// User data per second if each message travels alone, in bit/s.
     pub goodput_bps: f64,
     /// Packets per second if each message travels alone.
     pub packets_per_second: f64,
     /// User data per second if messages share full segments, in bit/s; TCP only.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub coalesced_goodput_bps: Option<f64>,
+    /// The IP packets of a datagram that does not fit into one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fragments: Vec<Fragments>,
 }
 
 impl Goodput {
@@ -79,6 +83,10 @@ impl Goodput {
             packets_per_second: messages_per_second * alone.packets as f64,
             coalesced_goodput_bps: (self.framing.transport != Transport::Udp)
                 .then(|| self.goodput_bps()),
+            fragments: match self.framing.transport {
+                Transport::Udp if alone.packets > 1 => self.framing.fragments(message_size_bytes),
+                _ => Vec::new(),
+            },
         }
     }
 

@@ -7,6 +7,6 @@ mod goodput;
 mod pacing;
 
 pub use bdp::{Bdp, bdp_bytes};
-pub use framing::{Counted, Framing, OnWire, Transport};
+pub use framing::{Counted, Fragments, Framing, OnWire, Transport};
 pub use goodput::{Goodput, Point};
 pub use pacing::Pacing;

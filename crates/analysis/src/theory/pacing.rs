@@ -10,7 +10,6 @@ use crate::theory::goodput::Goodput;
 /// The rate of user data and the messages for which a pacing rate is asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pacing {
-    /// The messages.
     pub conditions: Conditions,
     /// The rate of user data, in bit/s.
     pub rate_bps: u64,
@@ -62,7 +61,6 @@ impl Pacing {
         self.rate_bps as f64 * f64::from(self.wire_bytes()) / message
     }
 
-    /// Messages per second.
     pub fn messages_per_second(&self) -> f64 {
         self.rate_bps as f64 / 8.0 / f64::from(self.conditions.message_size_bytes)
     }

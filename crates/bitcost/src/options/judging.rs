@@ -48,7 +48,7 @@ impl Judging {
                 worse,
                 format!(
                     "{worse} worse, corrected for {}",
-                    counted(comparison.judged_together(), "comparison")
+                    counted(comparison.judged_together, "comparison")
                 ),
             ),
             (
@@ -110,10 +110,12 @@ mod tests {
             why: None,
         };
         let comparison = |is_within, is_old| Comparison {
-            names: ("a".into(), "b".into()),
+            old: "a".into(),
+            new: "b".into(),
             is_within,
             threshold_pct: THRESHOLD_PCT,
-            executions: (1, 1),
+            old_executions: 1,
+            new_executions: 1,
             unmatched: vec![only(is_old)],
             ..Comparison::default()
         };
@@ -148,8 +150,10 @@ mod tests {
     fn undecided() -> Comparison {
         let change = Change {
             metric: metric("throughput_mbps").expect("a metric"),
-            medians: (Some(100.0), Some(90.0)),
-            blocks: (1, 1),
+            old_median: Some(100.0),
+            new_median: Some(90.0),
+            old_blocks: 1,
+            new_blocks: 1,
             shift: None,
             is_paired: false,
             chance: None,

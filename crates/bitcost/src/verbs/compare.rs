@@ -10,6 +10,9 @@ use bitcost_analysis::summary::Summary;
 use bitcost_model::near::did_you_mean;
 use bitcost_model::study::Label;
 use bitcost_model::units::counted;
+use bitcost_render::block::{markdown, text};
+use bitcost_render::document::value;
+use bitcost_render::layout::TextOptions;
 
 use crate::failure::Failure;
 use crate::opened::{self, Reading};
@@ -107,16 +110,15 @@ fn print(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> 
     if form == Form::Text && comparison.cells.is_empty() {
         return Err(nothing_in_common(comparison));
     }
+    let blocks = bitcost_render::comparison::comparison(comparison);
+    let options = TextOptions {
+        width: columns().unwrap_or(COLUMNS),
+        ..TextOptions::default()
+    };
     output::print(&match form {
-        Form::Json => format!(
-            "{:#}\n",
-            bitcost_render::comparison::comparison_json(comparison)
-        ),
-        Form::Md => bitcost_render::comparison::comparison_markdown(comparison),
-        Form::Text => bitcost_render::comparison_text::comparison_text(
-            comparison,
-            Some(columns().unwrap_or(COLUMNS)),
-        ),
+        Form::Json => format!("{:#}\n", value(comparison)),
+        Form::Md => markdown(&blocks),
+        Form::Text => text(&blocks, options),
     })?;
     check(arguments, comparison)
 }
@@ -209,7 +211,7 @@ fn check(arguments: &Arguments, comparison: &Comparison) -> Result<(), Failure> 
 
 /// The error for a comparison without a cell, with the number of cells of each side and the first.
 fn nothing_in_common(comparison: &Comparison) -> Failure {
-    let (old, new) = &comparison.names;
+    let Comparison { old, new, .. } = comparison;
     let alone = |is_old: bool| {
         let mut of_side = comparison
             .unmatched

@@ -7,8 +7,10 @@ use bitcost_model::Invalid;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::place::{IpVersion, Places};
 use bitcost_model::units::{parse_bytes, parse_duration};
+use bitcost_render::block::{Block, text};
+use bitcost_render::layout::TextOptions;
 use bitcost_render::limits::{
-    bdp_json, bdp_text, goodput_json, goodput_text, pacing_json, pacing_text,
+    bdp_blocks, bdp_json, goodput_blocks, goodput_json, pacing_blocks, pacing_json,
 };
 use serde_json::Value;
 
@@ -115,12 +117,12 @@ pub fn run(question: &Question) -> Result<(), Failure> {
         Question::Goodput(arguments) => {
             let goodput = goodput(arguments);
             goodput.check()?;
-            print(arguments.path.json, &goodput, goodput_text, goodput_json)
+            print(arguments.path.json, &goodput, goodput_blocks, goodput_json)
         }
         Question::Pacing(arguments) => {
             let pacing = pacing(arguments);
             pacing.check()?;
-            print(arguments.path.json, &pacing, pacing_text, pacing_json)
+            print(arguments.path.json, &pacing, pacing_blocks, pacing_json)
         }
         Question::Bdp(BdpArguments { path, rtt }) => {
             let bdp = Bdp {
@@ -129,7 +131,7 @@ pub fn run(question: &Question) -> Result<(), Failure> {
                 mtu_bytes: path.mtu,
             };
             bdp.check()?;
-            print(path.json, &bdp, bdp_text, bdp_json)
+            print(path.json, &bdp, bdp_blocks, bdp_json)
         }
     }
 }
@@ -182,11 +184,11 @@ fn pacing(arguments: &PacingArguments) -> Pacing {
 fn print<T>(
     is_json: bool,
     answer: &T,
-    text: impl Fn(&T) -> String,
+    blocks: impl Fn(&T) -> Vec<Block>,
     json: impl Fn(&T) -> Value,
 ) -> Result<(), Failure> {
     match is_json {
         true => output::line(&format!("{:#}", json(answer))),
-        false => output::print(&text(answer)),
+        false => output::print(&text(&blocks(answer), TextOptions::default().narrow())),
     }
 }

@@ -65,7 +65,7 @@ fn test_prints_each_format() {
     );
     let markdown = test(&bench, &["-t", "200ms", "--format", "md"]).stdout;
     assert!(
-        markdown.starts_with("| metric | value | unit |\n| --- | --: | --- |\n| Throughput | "),
+        markdown.contains("| metric | value | unit |\n| --- | --: | --- |\n| Throughput | "),
         "{markdown}"
     );
     assert!(markdown.contains("\nlimiter: "), "{markdown}");
@@ -82,7 +82,7 @@ fn repeated_runs_are_rows() {
     assert_eq!(csv.stdout.lines().count(), 3, "{}", csv.stdout);
     let markdown = test(&bench, &[&twice[..], &["--format", "md"]].concat()).stdout;
     assert!(
-        markdown.starts_with("| metric | median | low | high | unit |\n"),
+        markdown.contains("| metric | median | unit |\n"),
         "{markdown}"
     );
     bench.assert_nothing_left();

@@ -7,12 +7,11 @@ use bitcost_model::units::counted;
 
 use super::pictures::{Bars, Picture, Series};
 use super::writer::Html;
+use crate::block::Block;
 use crate::comparison::{
-    comparison_lines, comparison_method, comparison_remarks, comparison_tally, comparison_unmatched,
+    comparison_headline, comparison_lines, comparison_method, comparison_tally, remarks,
 };
-use crate::comparison_headline::comparison_headline;
 
-/// The chapter before those of the executions.
 pub(crate) fn chapter(page: &mut Html, comparisons: &[Comparison]) {
     if comparisons.is_empty() {
         return;
@@ -36,8 +35,7 @@ pub(crate) fn folded(page: &mut Html, comparison: &Comparison) {
 }
 
 fn title(comparison: &Comparison) -> String {
-    let (old, new) = &comparison.names;
-    format!("From {old} to {new}")
+    format!("From {} to {}", comparison.old, comparison.new)
 }
 
 /// The picture of the first metric, and folded every change and the other pictures.
@@ -49,12 +47,11 @@ fn found(page: &mut Html, comparison: &Comparison) {
     let figures = counted(lines.rows.len(), "figure");
     let words = format!("{figures}: {}", comparison_tally(comparison));
     page.fold("Every change", &words, |page| {
-        page.element("p", "fine", &comparison_method(comparison));
-        page.list(comparison_remarks(comparison));
-        page.list(comparison_unmatched(comparison));
-        page.raw("<div class=\"changes\">\n");
-        page.table("Every change", &lines);
-        page.raw("</div>\n");
+        page.blocks(&[Block::words(comparison_method(comparison))])
+            .blocks(&remarks(comparison));
+        page.raw("<div class=\"changes\">\n")
+            .table("Every change", &lines)
+            .raw("</div>\n");
         others.iter().for_each(|picture| page.figure(picture));
     });
 }
@@ -67,16 +64,13 @@ fn pictures(comparison: &Comparison) -> Vec<Picture> {
             metrics.push(change.metric);
         }
     }
-    metrics
-        .into_iter()
-        .map(|metric| picture(comparison, metric))
-        .collect()
+    let pictures = metrics.into_iter();
+    pictures.map(|metric| picture(comparison, metric)).collect()
 }
 
 fn pct(change: &Change) -> Option<Interval> {
-    let shift = change
-        .shift
-        .filter(|shift| matches!(shift, Shift::Ratio(_)))?;
+    let shift = change.shift;
+    let shift = shift.filter(|shift| matches!(shift, Shift::Ratio(_)))?;
     Some(shift.change())
 }
 
@@ -98,23 +92,19 @@ fn picture(comparison: &Comparison, metric: &Metric) -> Picture {
         series
     };
     let has_marks = |series: &Series| series.values.iter().any(Option::is_some);
-    let verdicts = changes
-        .iter()
-        .map(|(_, change)| change.verdict.name().to_owned());
+    let series = Verdict::ALL.into_iter().map(series).filter(has_marks);
+    let verdicts = changes.iter().map(|(_, change)| change.verdict.name());
+    let verdicts = verdicts.map(str::to_owned).collect();
     let bars = Bars {
         file: format!("change-{}", metric.name),
         title: format!("{}, change.", metric.title),
         caption: "From old to new, with 95 % intervals; dotted lines show the threshold.".into(),
         unit: "%".to_owned(),
         names: changes.iter().map(|(name, _)| name.clone()).collect(),
-        series: Verdict::ALL
-            .into_iter()
-            .map(series)
-            .filter(has_marks)
-            .collect(),
+        series: series.collect(),
         is_stacked: true,
         rules: vec![-comparison.threshold_pct, comparison.threshold_pct],
-        columns: vec![("verdict".to_owned(), verdicts.collect())],
+        columns: vec![("verdict".to_owned(), verdicts)],
     };
     bars.draw()
 }

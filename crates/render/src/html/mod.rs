@@ -2,25 +2,29 @@
 
 mod changes;
 mod chart;
-mod experiments;
-mod hosts;
-mod mesh;
 mod pictures;
 mod sections;
 mod writer;
 
 use bitcost_analysis::caveat::Caveat;
 use bitcost_analysis::compare::Comparison;
+use bitcost_analysis::experiment::{Ladder, Rung};
 use bitcost_analysis::findings::Findings;
+use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::{Summary, measured};
+use bitcost_model::search::Goal;
 use bitcost_model::units::counted;
 
 use crate::answer::Answer;
-use crate::export::{ExportError, Form, Input};
-use crate::json::json;
+use crate::block::Block;
+use crate::document::json;
+use crate::export::{Form, Maker, Source};
+use crate::improve::{
+    change, ladder_lines, ladder_paragraphs, ladder_sentences, limited_by, rate, unit,
+};
+use crate::mesh::{mesh, mesh_sentence};
 use crate::number;
-use crate::provenance::{Maker, Source};
-use pictures::Picture;
+use pictures::{Bars, Picture, Series};
 use writer::Html;
 
 /// `--format html`.
@@ -30,18 +34,12 @@ pub(crate) const FORM: Form = Form {
     ..Form::new(
         "html",
         "One HTML file with tables and pictures, as `bitcost report` writes it",
-        export,
+        |input| {
+            let (executions, between) = (input.executions, input.between);
+            Ok(page(executions, input.sources, between, input.maker))
+        },
     )
 };
-
-fn export(input: &Input) -> Result<String, ExportError> {
-    Ok(page(
-        input.executions,
-        input.sources,
-        input.between,
-        input.maker,
-    ))
-}
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -104,14 +102,16 @@ fn head(page: &mut Html, title: &str) {
         .raw(&format!("</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main id=\"top\">\n"));
 }
 
-/// The chapter of an execution.
 fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
     let summary = &execution.summary;
     header(page, summary);
-    experiments::ladder(page, execution);
+    if let Some(of) = &execution.ladder {
+        ladder(page, of);
+    }
     let mut pictures = Vec::new();
-    if execution.mesh.is_some() {
-        mesh::section(page, execution);
+    if let Some(of) = &execution.mesh {
+        page.element("p", "answer long", &mesh_sentence(of));
+        page.blocks(&mesh(of, u16::MAX));
     } else {
         pictures = pictures::all(execution);
         let first = pictures::first(execution);
@@ -121,7 +121,7 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
     }
     let is_used = summary.cells.iter().any(|cell| cell.runs > 0);
     if is_used {
-        sections::tables(page, execution);
+        sections::tables(page, summary);
     }
     if let Some(comparison) = &execution.comparison {
         changes::folded(page, comparison);
@@ -138,7 +138,7 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
     }
     sections::losses(page, execution);
     sections::remarks(page, summary);
-    hosts::section(page, execution);
+    sections::hosts(page, summary);
     sections::runs(page, execution);
     sections::provenance(page, execution, source);
     // The document of `show --json`, for programs that read the page. No `<` in it can end its element.
@@ -188,9 +188,8 @@ fn opening(page: &mut Html, execution: &Findings, first: Option<&Picture>) {
     if let (Some(cell), None) = (used.next(), used.next()) {
         page.raw("<div class=\"tiles\">\n");
         for metric in measured(summary).into_iter().take(3) {
-            let value = cell
-                .figure(metric.name)
-                .map(|figure| number::plain(figure.value));
+            let value = cell.figure(metric.name);
+            let value = value.map(|figure| number::plain(figure.value));
             page.raw("<div class=\"tile\"><b>")
                 .text(&format!("{} {}", value.unwrap_or_default(), metric.unit))
                 .raw("</b><span>")
@@ -201,4 +200,42 @@ fn opening(page: &mut Html, execution: &Findings, first: Option<&Picture>) {
     } else if let Some(first) = first {
         page.figure(first);
     }
+}
+
+/// What makes the test faster: the answer, a bar for each step, labelled with what was changed, next to what limits
+/// it, and the table.
+fn ladder(page: &mut Html, ladder: &Ladder) {
+    page.element("p", "answer long", &ladder_sentences(ladder).join(" "));
+    let (rate_unit, divisor) = unit(ladder);
+    let (what, shown_unit) = match ladder.goal {
+        Goal::Rate => ("Rate", rate_unit),
+        Goal::Cost => ("CPU time of both endpoints", ladder.cost_unit()),
+    };
+    let value = |rung: &Rung| match ladder.goal {
+        Goal::Rate => rate(rung, divisor),
+        Goal::Cost => rung.cost.map(Interval::alone),
+    };
+    let name = |rung: &Rung| match rung.change {
+        None => "unchanged".to_owned(),
+        Some(_) => format!("+ {}", change(rung)),
+    };
+    let rungs = &ladder.rungs;
+    let limiters = rungs.iter().map(limited_by).collect();
+    let bars = Bars {
+        file: "ladder".to_owned(),
+        title: format!("{what} of each step."),
+        caption: "Each step has the changes of those above it.".to_owned(),
+        unit: shown_unit.to_owned(),
+        names: rungs.iter().map(name).collect(),
+        series: vec![Series::new(what, rungs.iter().map(value).collect())],
+        columns: vec![("limited by".to_owned(), limiters)],
+        ..Bars::default()
+    };
+    page.figure(&bars.draw());
+    page.fold("Ladder", "each step, and what was tried", |page| {
+        page.table("Ladder", &ladder_lines(ladder));
+        let paragraphs = ladder_paragraphs(ladder).into_iter();
+        let words = paragraphs.map(|(mark, words)| Block::words(format!("{mark}{words}")));
+        page.blocks(&words.collect::<Vec<_>>());
+    });
 }

@@ -1,5 +1,5 @@
-//! The sections of a chapter: tables, statements, the document's figures, bottlenecks, losses, caveats, runs, and where
-//! the figures come from.
+//! The sections of a chapter: tables, statements, bottlenecks, losses, caveats, hosts, runs, and where the figures
+//! come from.
 
 use bitcost_analysis::cells::{CellSummary, RunRow, Status};
 use bitcost_analysis::checks::{ENOUGH_RUNS, Verdict};
@@ -8,23 +8,23 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::RunRows;
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::summary::{Summary, shown_metrics};
+use bitcost_model::event::EndpointDescription;
+use bitcost_model::harmless;
+use bitcost_model::machine::HostDescription;
 use bitcost_model::units::counted;
 
 use super::writer::Html;
+use crate::block::Block;
 use crate::explained::{explanation_lines, explanation_text};
+use crate::export::Source;
 use crate::lines::Lines;
-use crate::losses;
+use crate::losses::losses as losses_of;
 use crate::notes::notes;
 use crate::number;
-use crate::provenance::Source;
-use crate::statements::claim_sentence;
-use crate::tables::{COLUMNS, tables as all_tables};
-use crate::text::head;
-use crate::time_series::time_series_text;
-use crate::titles::named;
-use crate::words::around;
+use crate::statements::statements as statements_of;
+use crate::tables::{COLUMNS, head, tables as all_tables};
+use crate::words::{around, named};
 
-/// The most runs that are listed.
 const LISTED: usize = 500;
 
 /// The most runs whose losses have a table, and metrics that are above 0 where a run lost or retransmitted something.
@@ -32,30 +32,16 @@ const LOSSES: usize = 10;
 const SIGNS: [&str; 3] = ["retransmits", "loss_pct", "requests_lost_pct"];
 
 fn shown(summary: &Summary) -> Vec<&'static Metric> {
-    shown_metrics(summary)
-        .into_iter()
-        .filter_map(metric)
-        .collect()
+    let names = shown_metrics(summary).into_iter();
+    names.filter_map(metric).collect()
 }
 
-/// The tables of every metric, and the spread of the runs.
-pub(crate) fn tables(page: &mut Html, execution: &Findings) {
-    let summary = &execution.summary;
+pub(crate) fn tables(page: &mut Html, summary: &Summary) {
     let metrics = counted(shown(summary).len(), "metric");
     let words = format!("{metrics} of {}", counted(summary.cells.len(), "cell"));
     page.fold("Table", &words, |page| {
-        for line in head(summary).iter().skip(1) {
-            page.element("p", "fine", line);
-        }
-        for tables in all_tables(summary, COLUMNS) {
-            page.element("h3", "", &tables.title);
-            for (place, lines) in &tables.tables {
-                page.table(place.as_deref().unwrap_or(""), lines);
-            }
-        }
-        for series in &summary.time_series {
-            page.listing(&time_series_text(series));
-        }
+        page.blocks(&head(summary))
+            .blocks(&all_tables(summary, COLUMNS));
     });
 }
 
@@ -65,58 +51,32 @@ pub(crate) fn statements(page: &mut Html, summary: &Summary) {
     if checks.is_empty() {
         return;
     }
-    let count = |verdict: &Verdict| {
-        checks
-            .iter()
-            .filter(|check| check.verdict == *verdict)
-            .count()
-    };
-    let counts = Verdict::ALL.iter().filter(|verdict| count(verdict) > 0);
+    let counts = Verdict::ALL.iter().filter_map(|verdict| {
+        let of = checks.iter().filter(|check| check.verdict == *verdict);
+        Some((of.count(), verdict.name())).filter(|(count, _)| *count > 0)
+    });
     let counts: Vec<String> = counts
-        .map(|verdict| format!("{} {}", count(verdict), verdict.name()))
+        .map(|(count, name)| format!("{count} {name}"))
         .collect();
     page.fold("Statements of the document", &counts.join(", "), |page| {
         let words = format!(
             "In brackets the 95 % interval; one that reaches over a bound cannot tell, and neither can cells of fewer than {ENOUGH_RUNS} runs. One that fails is a finding about this machine, not an error."
         );
-        page.element("p", "fine", &words)
-            .raw("<ul class=\"statements\">\n");
-        for check in checks {
-            page.raw("<li>");
-            verdict(page, check.verdict);
-            page.text(&check.statement).raw("\n<ul>\n");
-            for claim in &check.claims {
-                page.raw("<li>");
-                if check.claims.len() > 1 {
-                    verdict(page, claim.verdict);
-                }
-                page.text(&claim_sentence(claim)).raw("</li>\n");
-            }
-            page.raw("</ul></li>\n");
-        }
-        page.raw("</ul>\n");
+        page.blocks(&[Block::words(words)])
+            .blocks(&statements_of(checks)[1..]);
     });
-}
-
-fn verdict(page: &mut Html, verdict: Verdict) {
-    page.raw(&format!("<b class=\"verdict {}\">", verdict.key()))
-        .text(verdict.name())
-        .raw("</b> ");
 }
 
 /// A line per cell, and the evidence with cost models and warnings.
 pub(crate) fn explained(page: &mut Html, execution: &Findings) {
     let explanation = &execution.explanation;
-    page.fold(
-        "What limited it",
-        "the evidence for each bottleneck",
-        |page| {
-            page.list(explanation_lines(explanation));
-            page.raw("<details><summary>The evidence</summary>\n")
-                .listing(&explanation_text(explanation, false))
-                .raw("</details>\n");
-        },
-    );
+    let words = "the evidence for each bottleneck";
+    page.fold("What limited it", words, |page| {
+        page.list(explanation_lines(explanation))
+            .raw("<details><summary>The evidence</summary>\n")
+            .blocks(&[Block::Listing(explanation_text(explanation, false))])
+            .raw("</details>\n");
+    });
 }
 
 /// What became of lost and retransmitted packets, for the first runs that had some.
@@ -131,7 +91,8 @@ pub(crate) fn losses(page: &mut Html, execution: &Findings) {
         let first = &marked[..marked.len().min(LOSSES)];
         page.fold("Losses", &counted(marked.len(), "run"), |page| {
             execution.each_run(|row| first.contains(&row.run), &mut |row, _, view| {
-                page.listing(&format!("Run {}: {}", row.run + 1, losses::text(view)));
+                page.blocks(&[Block::Heading(format!("Run {}", row.run + 1))])
+                    .blocks(&losses_of(view));
             });
         });
     }
@@ -141,10 +102,77 @@ pub(crate) fn remarks(page: &mut Html, summary: &Summary) {
     let notes = notes(summary);
     if !notes.is_empty() {
         page.fold("Caveats", &notes.len().to_string(), |page| {
-            page.list(notes.iter().map(|note| note.mark.to_owned() + &note.words));
+            page.blocks(&notes);
         });
     }
 }
+
+/// The hosts with their settings, starting with those that differ between the endpoints.
+pub(crate) fn hosts(page: &mut Html, summary: &Summary) {
+    let ends = &summary.ends;
+    if ends.is_empty() {
+        return;
+    }
+    let place = |end: &EndpointDescription| format!("{} ({})", end.role.name(), end.place);
+    let header = std::iter::once("host".to_owned()).chain(ends.iter().map(place));
+    let fact = |(name, of): &Fact| {
+        let known = |end: &EndpointDescription| of(&end.host).unwrap_or("not known".to_owned());
+        let facts = ends.iter().map(|end| harmless(&known(end)));
+        std::iter::once((*name).to_owned()).chain(facts).collect()
+    };
+    let lines = Lines::new(header, FACTS.iter().map(fact));
+    let words = "kernel, processor and interface of both ends";
+    page.fold("Hosts", words, |page| {
+        if let [sender, receiver] = &ends[..] {
+            let found = receiver.host.differences(&sender.host);
+            let words = match found.is_empty() {
+                true => "Both ends have the same kernel, processor, interface settings and sysctls.",
+                false => "Differences between the ends (\u{201c}was\u{201d} is the sender, \u{201c}is\u{201d} the receiver):",
+            };
+            page.element("p", "", words);
+            page.list(found.into_iter().map(|(_, sentence)| sentence));
+        }
+        page.table("Hosts", &lines);
+    });
+}
+
+/// A fact's name, and its words; absent where it is not known.
+type Fact = (&'static str, fn(&HostDescription) -> Option<String>);
+
+const FACTS: &[Fact] = &[
+    ("Host name", |host| Some(host.host_name.clone())),
+    ("Kernel", |host| Some(host.kernel.clone())),
+    ("Architecture", |host| Some(host.architecture.clone())),
+    ("Processor", |host| host.cpu_model.clone()),
+    ("CPUs", |host| {
+        Some(format!("{} ({:?})", host.cpus.len(), host.cpus))
+    }),
+    ("Frequency governor", |host| host.governor.clone()),
+    ("Memory", |host| {
+        Some(format!("{} MiB", host.memory_kib? / 1024))
+    }),
+    ("Interface", |host| Some(host.device.name.clone())),
+    ("Driver", |host| host.device.driver.clone()),
+    ("MTU", |host| {
+        Some(format!("{} bytes", host.device.mtu_bytes))
+    }),
+    ("Queueing", |host| Some(host.device.qdiscs.join(" "))),
+    ("Threaded NAPI", |host| {
+        Some(
+            if host.device.napi_threaded? {
+                "on"
+            } else {
+                "off"
+            }
+            .into(),
+        )
+    }),
+    ("Receive work", |host| host.device.receives.clone()),
+    ("Root", |host| {
+        Some(if host.is_root { "yes" } else { "no" }.into())
+    }),
+    ("bitcost", |host| Some(host.bitcost_version.clone())),
+];
 
 /// Every run in its order, and a file with all of them.
 pub(crate) fn runs(page: &mut Html, execution: &Findings) {
@@ -175,7 +203,7 @@ pub(crate) fn runs(page: &mut Html, execution: &Findings) {
             let words = format!(
                 "{LISTED} of {all} runs are listed, evenly chosen; `bitcost show FOLDER --format csv` prints all."
             );
-            page.element("p", "fine", &words);
+            page.blocks(&[Block::words(words)]);
         }
         page.table("Runs in their order", &lines);
         let rows = RunRows::new(std::slice::from_ref(execution));
@@ -204,7 +232,7 @@ pub(crate) fn provenance(page: &mut Html, execution: &Findings, source: &Source)
                 .raw("</code></dd>\n");
         }
         page.raw("</dl>\n<details><summary>The study</summary>\n")
-            .listing(&summary.study.text)
+            .blocks(&[Block::Listing(summary.study.text.clone())])
             .raw("</details>\n");
     });
 }

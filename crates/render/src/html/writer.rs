@@ -6,6 +6,7 @@ use bitcost_analysis::frame::{Table, Value};
 use bitcost_model::shown;
 
 use super::pictures::Picture;
+use crate::block::Block;
 use crate::csv::csv_of;
 use crate::lines::Lines;
 use crate::words::around;
@@ -13,22 +14,18 @@ use crate::words::around;
 /// The most rows of a file that a page holds; if there are more, they are chosen evenly.
 const ROWS: usize = 2000;
 
-/// The text of a page.
 #[derive(Default)]
 pub(crate) struct Html {
     text: String,
-    /// The number of pictures so far.
     pictures: usize,
 }
 
 impl Html {
-    /// Appends HTML.
     pub fn raw(&mut self, html: &str) -> &mut Html {
         self.text.push_str(html);
         self
     }
 
-    /// Appends words, escaped.
     pub fn text(&mut self, words: &str) -> &mut Html {
         self.text.push_str(&escape(words));
         self
@@ -42,7 +39,6 @@ impl Html {
             .raw(&format!("</{name}>\n"))
     }
 
-    /// Appends a list of words.
     pub fn list(&mut self, all: impl IntoIterator<Item = impl AsRef<str>>) -> &mut Html {
         self.raw("<ul>\n");
         for words in all {
@@ -51,9 +47,59 @@ impl Html {
         self.raw("</ul>\n")
     }
 
-    /// Appends text as it is on a terminal.
-    pub fn listing(&mut self, words: &str) -> &mut Html {
-        self.raw("<pre tabindex=\"0\">").text(words).raw("</pre>\n")
+    /// Appends blocks, those that are items of a list as one list.
+    pub fn blocks(&mut self, blocks: &[Block]) -> &mut Html {
+        for group in blocks.chunk_by(|one, next| one.is_item() && next.is_item()) {
+            let (open, close) = match &group[0] {
+                Block::Verdict { .. } => ("<ul class=\"statements\">\n", "</ul>\n"),
+                one if one.is_item() => ("<ul>\n", "</ul>\n"),
+                _ => ("", ""),
+            };
+            self.raw(open);
+            group.iter().for_each(|block| self.block(block));
+            self.raw(close);
+        }
+        self
+    }
+
+    fn block(&mut self, block: &Block) {
+        match block {
+            Block::Title(words) | Block::Heading(words) => self.element("h3", "", words),
+            Block::Note(mark, words) if mark.is_empty() => self.element("p", "fine", words),
+            Block::Note(mark, words) => {
+                let mark = mark.trim_start_matches("- ");
+                self.element("li", "", &format!("{mark}{words}"))
+            }
+            Block::Table(caption, lines) => self.table(caption, lines),
+            Block::Verdict {
+                verdict,
+                statement,
+                figures,
+            } => {
+                self.raw("<li>").verdict(verdict).text(statement);
+                self.raw("\n<ul>\n");
+                for (verdict, words) in figures {
+                    self.raw("<li>").verdict(verdict).text(words);
+                    self.raw("</li>\n");
+                }
+                self.raw("</ul></li>\n")
+            }
+            Block::Listing(words) => {
+                let listing = self.raw("<pre tabindex=\"0\">").text(words);
+                listing.raw("</pre>\n")
+            }
+            Block::Gap => self,
+        };
+    }
+
+    fn verdict(&mut self, verdict: &str) -> &mut Html {
+        if verdict.is_empty() {
+            return self;
+        }
+        let class = verdict.replace(' ', "_");
+        self.raw(&format!("<b class=\"verdict {class}\">"))
+            .text(verdict)
+            .raw("</b> ")
     }
 
     /// Appends a part that is folded on screens and open in print; `words` say in a few words what is in it.
@@ -68,7 +114,7 @@ impl Html {
     }
 
     /// Appends a table that scrolls on its own if it is wider than the page.
-    pub fn table(&mut self, caption: &str, lines: &Lines) {
+    pub fn table(&mut self, caption: &str, lines: &Lines) -> &mut Html {
         self.raw("<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"Table: ")
             .text(caption)
             .raw("\">\n<table>\n");
@@ -96,7 +142,7 @@ impl Html {
             }
             self.raw("</tr>\n");
         }
-        self.raw("</tbody>\n</table>\n</div>\n");
+        self.raw("</tbody>\n</table>\n</div>\n")
     }
 
     /// Appends a picture with its caption and its numbers.
@@ -114,8 +160,8 @@ impl Html {
         }
         self.raw("</figcaption>\n");
         picture.chart.write(self, &picture.title);
-        let Table { columns, rows } = &picture.numbers;
-        self.download(&picture.file, columns, (rows.len(), rows.iter()));
+        let Table { columns, rows } = picture.chart.numbers();
+        self.download(&picture.file, &columns, (rows.len(), rows.iter()));
         self.raw("</figure>\n");
     }
 

@@ -3,6 +3,7 @@
 use bitcost_analysis::metrics::{PartRun, RunView, parts};
 use bitcost_model::conditions::Direction;
 use bitcost_model::record::{Counts, EndpointRecord, Role, Sample, TcpInfo};
+use serde_json::Value;
 
 /// iperf3 names streams by the descriptors of their sockets, the first of which is 5; ours are
 /// numbered from 5 too.
@@ -16,7 +17,6 @@ pub(super) struct Way<'a> {
     pub client_sends: bool,
     /// The endpoint whose samples the intervals are made from.
     pub client: &'a EndpointRecord,
-    /// The endpoint that sends.
     sender: &'a EndpointRecord,
     /// Its index among the parts of the run.
     index: usize,
@@ -62,6 +62,14 @@ pub(super) fn ways<'a>(run: &RunView<'a>) -> Vec<Way<'a>> {
         .enumerate()
         .map(way)
         .collect()
+}
+
+/// Both objects in one.
+pub(super) fn with(mut all: Value, more: Value) -> Value {
+    if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
+        all.extend(more);
+    }
+    all
 }
 
 impl Way<'_> {

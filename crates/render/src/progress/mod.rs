@@ -23,7 +23,6 @@ use crate::mode_search::search_sentence;
 pub use say::{say, say_whole};
 pub use seconds::Seconds;
 
-/// The view of one execution.
 pub struct View {
     terminal: bool,
     plan: Option<Plan>,
@@ -46,7 +45,6 @@ impl View {
         }
     }
 
-    /// Shows an event.
     pub fn show(&mut self, event: &Event) {
         match event {
             Event::Planned { plan } => self.begin(plan),
@@ -92,7 +90,6 @@ impl View {
         }
     }
 
-    /// Removes the updated line.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }
@@ -179,7 +176,6 @@ impl View {
         ));
     }
 
-    /// Counts a run as made.
     fn count(&mut self, run: u32) {
         self.count_off(run);
         self.bar.inc(1);

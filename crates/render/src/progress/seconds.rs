@@ -54,7 +54,6 @@ fn shown(part: &Conditions, rate: f64) -> String {
     }
 }
 
-/// The view of one run.
 pub struct Seconds {
     parts: Vec<Conditions>,
     /// The samples that the sender and the receiver have reported so far.

@@ -5,14 +5,16 @@
 #![allow(clippy::disallowed_macros)]
 
 use crate::common::{
-    Did, Made, STUDY, across, assert_counts, compared, ended, execution, is, log, plain,
+    Did, Made, STUDY, across, assert_counts, compared, comparison_text, ended, execution, is, log,
+    plain,
 };
 use bitcost_analysis::compare::{Comparison, Shift, Side, Verdict, within};
 use bitcost_analysis::metrics::{Better, metric};
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::study::Label;
-use bitcost_render::comparison::{comparison_json, comparison_markdown};
-use bitcost_render::comparison_text::comparison_text;
+use bitcost_render::block::markdown;
+use bitcost_render::comparison::comparison;
+use bitcost_render::document::value;
 use bitcost_stats::{Interval, Scale};
 use bitcost_testkit::assert_says;
 use rand_chacha::ChaCha8Rng;
@@ -194,8 +196,8 @@ fn cells_match_by_levels_and_hosts_differences_come_first() {
     let found = throughput_change(&old, &new);
     assert_eq!(found.cells.len(), 4);
     assert_counts(&found, &[(Verdict::Worse, 4)]);
-    insta::assert_snapshot!(comparison_text(&found, Some(80)));
-    let json = comparison_json(&found);
+    insta::assert_snapshot!(comparison_text(&found, 80));
+    let json = value(&found);
     assert_eq!(json["cells"][0]["changes"][0]["verdict"], "worse");
     let same = throughput_change(&old, &old);
     assert_counts(&same, &[(Verdict::Same, 4)]);
@@ -272,7 +274,7 @@ fn nothing_can_be_told_of_single_runs_and_of_zero() {
     assert_counts(&itself, &[(Verdict::CannotTell, itself.changes().count())]);
     let none = log(STUDY, 1, |_, _| Made::Missing);
     let empty = compared(("a", &none), ("b", &none), &metrics);
-    assert!(comparison_text(&empty, None).ends_with("nothing to compare\n"));
+    assert!(comparison_text(&empty, u16::MAX).ends_with("nothing to compare\n"));
 }
 
 #[test]
@@ -295,7 +297,7 @@ fn what_the_new_side_lacks_is_missing() {
     let lost = across(&whole, &without_udp, &metrics, 3.0);
     // The changes are throughput and loss at each of two sizes; the others are the same.
     assert_counts(&lost, &[(Verdict::Missing, 4), (Verdict::Same, 2)]);
-    let json = comparison_json(&lost);
+    let json = value(&lost);
     assert_eq!(json["judged_together"], json!(2));
     let first = &json["cells"][0]["changes"][0];
     assert_eq!(
@@ -332,17 +334,17 @@ fn what_has_no_ratio_is_told_in_its_unit() {
     let none = made(1.0);
     let worse = judged(&none, &losing(|block| 60.0 + f64::from(block)));
     assert_counts(&worse, &[(Verdict::Worse, 2)]);
-    let text = comparison_text(&worse, None);
+    let text = comparison_text(&worse, u16::MAX);
     assert!(text.contains("+62.0 points [+60."), "{text}");
-    let json = comparison_json(&worse);
+    let json = value(&worse);
     let first = &json["cells"][0]["changes"][0];
     assert!(
-        first["difference"]
+        first["difference"]["value"]
             .as_f64()
             .is_some_and(|points| (points - 62.0).abs() < 0.1)
     );
     assert!(
-        first.get("change_pct").is_none() && first["low"].is_number() && first["high"].is_number(),
+        first.get("ratio").is_none() && first["difference"]["low"].is_number(),
         "{first}"
     );
     assert_eq!(
@@ -371,14 +373,14 @@ fn words_of_a_log_stay_in_their_line() {
     }
     let metrics = [metric("throughput_mbps").expect("a metric")];
     let found = compared(("old\n", &old), ("new", &new), &metrics);
-    let text = comparison_text(&found, None);
+    let text = comparison_text(&found, u16::MAX);
     assert!(
         !text.contains('\u{1b}')
             && !text.contains("\n# head")
             && text.starts_with("old\u{fffd} → new\n"),
         "{text}"
     );
-    let markdown = comparison_markdown(&found);
+    let markdown = markdown(&comparison(&found));
     assert!(!markdown.contains("\n# head") && !markdown.contains("<b>"));
     // A list ends at a blank line.
     assert_says(
@@ -397,7 +399,7 @@ fn a_comparison_fits_the_terminal() {
     let metrics = names.map(|name| metric(name).expect("a metric"));
     let found = compared(("old", &old), ("new", &new), &metrics);
     for width in [48, 60, 80, 120] {
-        let text = comparison_text(&found, Some(width));
+        let text = comparison_text(&found, width);
         assert!(
             text.lines()
                 .all(|line| line.chars().count() <= usize::from(width)),
@@ -405,7 +407,7 @@ fn a_comparison_fits_the_terminal() {
         );
     }
     assert!(
-        comparison_text(&found, None)
+        comparison_text(&found, u16::MAX)
             .lines()
             .any(|line| line.chars().count() > 120)
     );

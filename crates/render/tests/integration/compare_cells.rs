@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{Made, STUDY, compared, ended, execution, log, plain, records, text};
+use crate::common::{
+    Made, STUDY, compared, comparison_text, ended, execution, log, plain, records, text,
+};
 use bitcost_analysis::compare::{Side, within};
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_model::counters::SoftirqTime;
@@ -11,7 +13,6 @@ use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::record::{CpuTicks, InEffect, RECEIVE_CPUS, SOFTIRQ_TIME, SOFTIRQS_TIMED};
 use bitcost_model::study::{Cell, Label};
-use bitcost_render::comparison_text::comparison_text;
 use bitcost_testkit::assert_says;
 
 fn throughput() -> [&'static Metric; 1] {
@@ -39,9 +40,10 @@ fn a_side_has_the_others_levels_of_what_it_does_not_name() {
         Side(vec![word("transport", "TCP")]),
     );
     let found = within(&execution, &old, &new, &throughput(), 3.0);
-    assert_eq!(found.names.1, "transport=TCP message_size_bytes=8192");
+    assert_eq!(found.new, "transport=TCP message_size_bytes=8192");
     assert_eq!((found.cells.len(), found.unmatched.len()), (1, 0));
-    let medians = found.cells[0].changes[0].medians;
+    let change = &found.cells[0].changes[0];
+    let medians = (change.old_median, change.new_median);
     assert_eq!(medians.0, medians.1, "both have 8192 bytes: {medians:?}");
     assert!(!old.is_same_as(&new) && Side(vec![size(8192)]).is_same_as(&old));
 }
@@ -67,7 +69,7 @@ fn every_pair_of_cells_is_compared_once() {
             (names.len(), found.unmatched.len()),
             (2, 0),
             "{}",
-            comparison_text(&found, None)
+            comparison_text(&found, u16::MAX)
         );
     }
 }
@@ -82,7 +84,7 @@ fn cells_of_the_new_side_alone_are_told() {
         Side(vec![word("transport", "TCP")]),
     );
     let found = within(&execution("x", &events), &old, &new, &throughput(), 3.0);
-    let text = comparison_text(&found, None);
+    let text = comparison_text(&found, u16::MAX);
     assert_says(&text, &["- only in transport=TCP: 8192 · TCP\n"]);
     assert_eq!(
         (found.cells.len(), found.lost_cells()),
@@ -102,7 +104,7 @@ fn settings_that_differ_are_told_once() {
     );
     let found = compared(("old", &old), ("new", &new), &throughput());
     assert_eq!(found.setting_differences, ["duration: was 2 s, is 1 s"]);
-    let text = comparison_text(&found, None);
+    let text = comparison_text(&found, u16::MAX);
     assert_says(&text, &["- settings differ: duration: was 2 s, is 1 s\n"]);
     assert_says(&text, &["- old: it did not finish\n"]);
 }
@@ -122,7 +124,7 @@ fn a_factor_of_one_side_alone_is_no_hindrance() {
     let new = whole(&format!("{STUDY}\n{both}"));
     let found = compared(("old", &old), ("new", &new), &throughput());
     assert_eq!((found.cells.len(), found.lost_cells()), (0, 4));
-    let text = comparison_text(&found, None);
+    let text = comparison_text(&found, u16::MAX);
     assert_says(&text, &["could be 1024 · UDP · off or 1024 · UDP · on"]);
 }
 
@@ -207,7 +209,7 @@ fn files_match_by_what_they_say_whatever_varies() {
         &[word("protocol", "tcp"), word("direction", "forward")],
     );
     let found = compared(("both", &both), ("alone", &alone), &throughput());
-    let text = comparison_text(&found, None);
+    let text = comparison_text(&found, u16::MAX);
     assert_eq!(
         (found.cells.len(), found.cells[0].name().starts_with("tcp")),
         (1, true)
@@ -231,7 +233,7 @@ fn files_match_our_own_cells_by_their_settings() {
         &[word("protocol", "udp"), word("test", "udp_stream")],
     );
     let found = compared(("own", &own), ("files", &files), &throughput());
-    let text = comparison_text(&found, None);
+    let text = comparison_text(&found, u16::MAX);
     let names: Vec<String> = found.cells.iter().map(|cell| cell.name()).collect();
     assert_eq!(names, ["1024 · UDP", "8192 · UDP"], "{text}");
     assert!(text.contains("- recorded in files alone: tool iperf3\n") && found.lost_cells() == 2);
@@ -257,7 +259,7 @@ fn of_many_cells_of_one_side_the_rest_is_counted() {
     assert_eq!((found.cells.len(), found.lost_cells()), (21, 19));
     let far = imported(&sizes(100), &[]);
     let found = compared(("old", &old), ("far", &far), &throughput());
-    let text = comparison_text(&found, None);
+    let text = comparison_text(&found, u16::MAX);
     assert!(found.lost_cells() == 40 && text.contains("- only in old: 10 more cells\n"));
     assert!(text.contains("- only in far: 10 more cells\n"), "{text}");
 }

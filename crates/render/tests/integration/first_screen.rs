@@ -7,8 +7,10 @@ use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::plan::PlannedRun;
 use bitcost_model::record::{EndpointRecord, InEffect, Role, ThreadKind};
 use bitcost_model::study::Cell;
-use bitcost_render::study_answer::study_answer;
-use bitcost_render::test_answer::test_answer;
+use bitcost_render::answer::study_answer;
+use bitcost_render::block::text as printed;
+use bitcost_render::layout::TextOptions;
+use bitcost_render::one_run::test_answer;
 use bitcost_testkit::assert_says;
 
 use crate::common::{Made, STUDY, ended, findings, log, plain, text};
@@ -16,7 +18,10 @@ use crate::common::{Made, STUDY, ended, findings, log, plain, text};
 const FOLDER: &str = "bitcost-runs/2026-07-27T10-00-00-lab15";
 
 fn answer(events: &[Event]) -> String {
-    study_answer(&findings(events), FOLDER)
+    printed(
+        &study_answer(&findings(events), FOLDER),
+        TextOptions::default().narrow(),
+    )
 }
 
 /// The lines with this label, each with its further lines, as one text.
@@ -104,6 +109,7 @@ fn a_missing_cost_has_the_reason_of_its_attribution() {
     let caveats = labelled(&of_study, "caveat").join("\n");
     assert!(caveats.contains(&reason), "{reason}\n{of_study}");
     let of_test = test_answer(&view, "h1 to h2 in lab wire", None);
+    let of_test = printed(&of_test, TextOptions::default().narrow());
     let cost = labelled(&of_test, "cost");
     assert_eq!(cost, [format!("not known: {reason}")], "{of_test}");
 }
@@ -147,7 +153,10 @@ fn a_test_prints_every_caveat() {
             napi_threaded: true,
             capacity_mbps: None,
         };
-        test_answer(&view, "h1 to h2", None)
+        printed(
+            &test_answer(&view, "h1 to h2", None),
+            TextOptions::default().narrow(),
+        )
     };
     let mut sender = end(Role::Sender);
     let one = answer(&sender);

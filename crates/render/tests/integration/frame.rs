@@ -4,8 +4,11 @@ use crate::common::{Made, STUDY, ended, findings, log, plain, summary};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::{Value, intervals_table, runs_table};
 use bitcost_model::event::FailureKind;
+use bitcost_render::block::markdown;
 use bitcost_render::csv::csv;
-use bitcost_render::markdown::markdown_table;
+use bitcost_render::layout::TextOptions;
+use bitcost_render::lines::Lines;
+use bitcost_render::report::{Room, of_summary};
 
 fn execution(events: &[bitcost_model::event::Event]) -> Findings {
     Findings {
@@ -72,7 +75,7 @@ fn a_row_per_run_has_levels_outcome_and_metrics_with_units() {
             .all(|line| line.split(',').count() == table.columns.len())
     );
     assert_eq!(
-        bitcost_render::json::table_json(&table)[3].get("throughput_mbps"),
+        bitcost_render::document::table_json(&table)[3].get("throughput_mbps"),
         None
     );
 }
@@ -152,8 +155,9 @@ fn labels_cannot_leave_their_field() {
     let table = runs_table(&executions);
     let text = csv(&table);
     assert!(text.contains("\"'=1+1|<b>\"\",x\""), "{text}");
-    let text = markdown_table(&table);
+    let text = Lines::from(&table).markdown();
     assert!(text.contains("=1+1\\|&lt;b&gt;\",x"), "{text}");
-    let text = bitcost_render::markdown::markdown_summary(&executions[0].summary);
+    let room = Room::of(TextOptions::default());
+    let text = markdown(&of_summary(&executions[0].summary, room));
     assert!(text.contains("=1+1\\|&lt;b&gt;") && !text.contains("<b>"));
 }

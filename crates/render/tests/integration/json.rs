@@ -68,15 +68,15 @@ fn improvements_are_above_1_where_it_got_better() {
         (value.as_f64().unwrap() - expected).abs() < 1e-9
     };
     assert!(
-        close(&udp["throughput_mbps"]["ratio"], 2.0),
+        close(&udp["throughput_mbps"]["value"], 2.0),
         "twice the throughput"
     );
     assert!(
-        close(&udp["send_service_demand_us_per_kib"]["ratio"], 2.0),
+        close(&udp["send_service_demand_us_per_kib"]["value"], 2.0),
         "half of the cost"
     );
     assert!(
-        close(&udp["receive_service_demand_us_per_kib"]["ratio"], 0.5),
+        close(&udp["receive_service_demand_us_per_kib"]["value"], 0.5),
         "twice the cost"
     );
     assert!(
@@ -99,7 +99,7 @@ fn one_run_has_a_median_without_bounds() {
     );
     assert_eq!(
         document["improvements"][0]["throughput_mbps"],
-        json!({ "ratio": 2.0 })
+        json!({ "value": 2.0 })
     );
 }
 
@@ -333,7 +333,7 @@ fn a_stop_rule_names_the_cells_that_are_still_wide() {
         .enumerate()
         .for_each(|(place, event)| reader.take(place, event));
     let of_summary = summary(&events).precision;
-    let while_running = bitcost_analysis::summary::Precision::from_reader(5, reader);
+    let while_running = bitcost_analysis::summary::precision_after(5, reader);
     let ended =
         while_running
             .expect("a log")

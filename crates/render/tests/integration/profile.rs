@@ -5,7 +5,7 @@ use bitcost_model::event::Event;
 use bitcost_model::profile::{Layer, Profile, ProfileEvent, ProfiledStack, ProfiledTask};
 use bitcost_model::record::Role;
 use bitcost_model::study::Cell;
-use bitcost_render::json::json;
+use bitcost_render::document::json;
 
 use crate::common::{STUDY, ended, findings, is, log, plain};
 

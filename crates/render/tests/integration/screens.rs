@@ -8,6 +8,15 @@ use bitcost_model::event::Event;
 use insta::assert_snapshot;
 
 use crate::common::{STUDY, ended, findings, log, plain, summary, text};
+use bitcost_render::answer::study_answer;
+use bitcost_render::block::{markdown, text as printed};
+use bitcost_render::layout::TextOptions;
+use bitcost_render::one_run::{all_figures, test_answer};
+use bitcost_render::report::{Room, of_summary};
+
+fn narrow() -> TextOptions {
+    TextOptions::default().narrow()
+}
 
 fn events() -> Vec<Event> {
     log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)))
@@ -25,7 +34,7 @@ fn tables_of_a_study() {
 #[test]
 fn tables_of_a_study_in_markdown() {
     let summary = summary(&events());
-    assert_snapshot!(bitcost_render::markdown::markdown_summary(&summary));
+    assert_snapshot!(markdown(&of_summary(&summary, Room::of(narrow()))));
 }
 
 /// Everything about a test, and its answer, which fits on a small terminal.
@@ -55,11 +64,8 @@ fn figures_and_answer_of_a_test() {
         napi_threaded: true,
         capacity_mbps: None,
     };
-    assert_snapshot!(
-        "summary_of_a_test",
-        bitcost_render::single::single_text(&run)
-    );
-    let answer = bitcost_render::test_answer::test_answer(&run, "h1 to h2 in lab wire", None);
+    assert_snapshot!("summary_of_a_test", printed(&all_figures(&run), narrow()));
+    let answer = printed(&test_answer(&run, "h1 to h2 in lab wire", None), narrow());
     assert!(answer.lines().count() <= 10, "{answer}");
     assert!(answer.lines().all(|line| line.chars().count() <= 80));
     assert_snapshot!("answer_of_a_test", answer);
@@ -68,7 +74,7 @@ fn figures_and_answer_of_a_test() {
 #[test]
 fn answer_of_a_study() {
     let folder = "bitcost-runs/2026-07-27T10-00-00-known";
-    let answer = bitcost_render::study_answer::study_answer(&findings(&events()), folder);
+    let answer = printed(&study_answer(&findings(&events()), folder), narrow());
     assert!(answer.lines().all(|line| line.chars().count() <= 80));
     assert_snapshot!(answer);
 }

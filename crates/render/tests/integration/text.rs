@@ -1,8 +1,11 @@
 //! The text that people read of made-up executions.
 
-use crate::common::{Made, STUDY, ended, findings, is, log, plain, summary, text};
+use crate::common::{Made, STUDY, ended, findings, is, log, plain, summary, text, text_of};
+use bitcost_analysis::summary::Summary;
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::study::Label;
+use bitcost_render::block::Block;
+use bitcost_render::notes::notes;
 use insta::assert_snapshot;
 
 #[test]
@@ -44,7 +47,7 @@ fn a_reason_of_megabytes_is_cut_and_does_not_colour_what_follows() {
         colour: true,
         ..bitcost_render::layout::TextOptions::default()
     };
-    let text = bitcost_render::text::text(&summary(&events), options);
+    let text = text_of(&summary(&events), options);
     assert!(text.contains('…') && text.len() < 16 << 10);
     assert!(!text.contains("\u{1b}[31m") && !text.contains('\u{202e}'));
     assert!(text.contains("\u{1b}[1m"), "our own headings are bold");
@@ -73,19 +76,14 @@ fn what_is_true_of_many_cells_is_said_once() {
     of_all
         .notes
         .extend(cells.iter().take(2).map(|cell| note(cell, "late")));
-    let words: Vec<String> = bitcost_render::notes::notes(&of_all)
-        .into_iter()
-        .map(|remark| remark.words)
-        .collect();
-    assert!(words.contains(&"all cells: disturbed (8 runs)".to_owned()));
-    assert!(words.contains(&"1024 · UDP; 1024 · TCP: late (4 runs)".to_owned()));
+    let has = |of: &Summary, words: &str| {
+        notes(of).contains(&Block::Note("note: ".to_owned(), words.to_owned()))
+    };
+    assert!(has(&of_all, "all cells: disturbed (8 runs)"));
+    assert!(has(&of_all, "1024 · UDP; 1024 · TCP: late (4 runs)"));
     of_all.cells.push(cells[0].clone());
-    let of_some: Vec<String> = bitcost_render::notes::notes(&of_all)
-        .into_iter()
-        .map(|remark| remark.words)
-        .collect();
-    assert!(of_some.contains(&"4 of 5 cells: disturbed (8 runs)".to_owned()));
-    let json = bitcost_render::json::json(&bitcost_analysis::findings::Findings {
+    assert!(has(&of_all, "4 of 5 cells: disturbed (8 runs)"));
+    let json = bitcost_render::document::json(&bitcost_analysis::findings::Findings {
         summary: of_all,
         ..findings(&events)
     });
@@ -124,7 +122,7 @@ fn tables_fold_where_the_page_is_narrow() {
         width: 50,
         ..bitcost_render::layout::TextOptions::default()
     };
-    let text = bitcost_render::text::text(&summary(&events), narrow);
+    let text = text_of(&summary(&events), narrow);
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     assert!(rows.len() > 10 && rows.iter().all(|row| row.chars().count() <= 50));
 }

@@ -65,7 +65,6 @@ impl Axis {
         axis
     }
 
-    /// Round numbers, one at each end.
     fn linear(low: f64, high: f64) -> Axis {
         // A single value is in the middle, and so are values too near to each other for a step.
         let (low, high) = if low < high && (high - low).is_normal() {

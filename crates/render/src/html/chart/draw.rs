@@ -21,7 +21,6 @@ const INSET: f64 = 8.0;
 const DOTS: usize = 60;
 
 impl Chart {
-    /// Appends the chart and its legend.
     pub fn write(&self, page: &mut Html, label: &str) {
         let left = self.panels.iter().map(margin).fold(0.0, f64::max);
         let (mut top, mut planes) = (0.0, Vec::new());
@@ -233,7 +232,6 @@ impl Plane<'_> {
         title(page, &mark.title);
     }
 
-    /// The bar between a mark's bounds.
     fn interval(&self, page: &mut Html, mark: &Mark, (x, y): (f64, f64)) {
         let (Some(low), Some(high)) = (mark.low, mark.high) else {
             return;

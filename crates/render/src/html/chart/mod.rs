@@ -4,11 +4,11 @@
 mod axis;
 mod draw;
 
+use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::statistics::Interval;
 
-pub(crate) use axis::{Axis, range};
+pub(crate) use axis::Axis;
 
-/// Height of the band of a name.
 const BAND: f64 = 26.0;
 
 /// The most lines or clouds that a legend names; with more, only the pointer shows the name of a line.
@@ -31,7 +31,6 @@ pub(crate) struct Panel {
     pub x_title: String,
     pub y: Scale,
     pub y_title: String,
-    /// Height without the words around it.
     pub height: f64,
     pub traces: Vec<Trace>,
     /// Values of the horizontal axis at which a line stands.
@@ -52,10 +51,8 @@ impl Default for Scale {
     }
 }
 
-/// Marks of one name and colour.
 pub(crate) struct Trace {
     pub name: String,
-    /// Its colour's class in the style sheet.
     pub class: String,
     /// The number of its dashes, from 0, which is a solid line.
     dash: usize,
@@ -66,7 +63,6 @@ pub(crate) struct Trace {
 
 pub(crate) enum Marks {
     Dots(Vec<Mark>),
-    /// Open signs: figures of a document.
     Open(Vec<Mark>),
     /// Lines across the band of a name: figures of a document.
     Across(Vec<Mark>),
@@ -87,6 +83,20 @@ pub(crate) struct Mark {
     pub low: Option<f64>,
     pub high: Option<f64>,
     pub title: String,
+}
+
+impl Marks {
+    /// Every mark but boxes.
+    pub fn all(&self) -> &[Mark] {
+        match self {
+            Marks::Dots(marks)
+            | Marks::Open(marks)
+            | Marks::Across(marks)
+            | Marks::Line(marks)
+            | Marks::Bars(marks) => marks,
+            Marks::Boxes(_) => &[],
+        }
+    }
 }
 
 impl Mark {
@@ -124,7 +134,6 @@ impl Trace {
 }
 
 impl Chart {
-    /// One panel with numbers along both axes.
     pub fn plain(x: (Axis, &str), y: (Axis, &str), traces: Vec<Trace>) -> Chart {
         Chart::of(Panel {
             x: x.0,
@@ -147,6 +156,27 @@ impl Chart {
             traces,
             ..Panel::default()
         })
+    }
+
+    /// What is drawn, a row for each mark: its series, its name or place along the horizontal axis, and its value with
+    /// bounds.
+    pub fn numbers(&self) -> Table {
+        let mut numbers = Table::new(["series", "at", "value", "low", "high"]);
+        let panels = self.panels.iter();
+        for (panel, trace) in panels.flat_map(|of| of.traces.iter().map(move |trace| (of, trace))) {
+            for mark in trace.marks.all() {
+                let (at, value) = match &panel.y {
+                    Scale::Names(names) => (Value::from(&*names[mark.y as usize]), mark.x),
+                    Scale::Numbers(_) => (Value::Number(mark.x), mark.y),
+                };
+                let of_mark = [Some(value), mark.low, mark.high];
+                let of_mark =
+                    of_mark.map(|value| Value::from(value.map(|value| value - mark.from)));
+                let head = [Value::from(&*trace.name), at];
+                numbers.rows.push([&head[..], &of_mark].concat());
+            }
+        }
+        numbers
     }
 
     fn of(panel: Panel) -> Chart {

@@ -1,12 +1,10 @@
 //! Bars: a band for each name, with the bars of each series next to or behind each other.
 
-use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::statistics::Interval;
 
 use super::picture::{Picture, ROWS, note_rows, words};
 use crate::html::chart::{Axis, Chart, Mark, Marks, Trace};
 
-/// What a picture of bars shows.
 #[derive(Default)]
 pub(crate) struct Bars {
     pub file: String,
@@ -17,7 +15,6 @@ pub(crate) struct Bars {
     pub series: Vec<Series>,
     /// Whether the bars of a name are behind each other.
     pub is_stacked: bool,
-    /// Values at which a line stands.
     pub rules: Vec<f64>,
     /// Words right of each name, each column with its title.
     pub columns: Vec<(String, Vec<String>)>,
@@ -44,18 +41,19 @@ impl Series {
     }
 }
 
-/// Figures of a document in words.
 pub(super) const DOCUMENT: &str = "document";
 
 impl Bars {
     pub fn draw(self) -> Picture {
-        let mut numbers = Table::new(["name", "series", "value", "low", "high"]);
         let mut traces = Vec::new();
         let mut ends = vec![0.0; self.names.len()];
         let width = 0.8 / self.series.len().max(1) as f64;
         for (place, series) in self.series.iter().enumerate() {
-            let bars = self.bars(series, &mut ends, &mut numbers);
-            let mut bars = Trace::new(&series.name, place, Marks::Bars(bars));
+            let mut bars = Trace::new(
+                &series.name,
+                place,
+                Marks::Bars(self.bars(series, &mut ends)),
+            );
             if let Some(class) = series.class {
                 bars.class = class.to_owned();
             }
@@ -67,19 +65,17 @@ impl Bars {
                 true => DOCUMENT.to_owned(),
                 false => format!("{}, {DOCUMENT}", series.name),
             };
-            let mut document = Trace::new(&name, place, Marks::Across(Vec::new()));
+            let mut document = Trace::new(&name, place, Marks::Across(self.document(series)));
             document.slot = bars.slot;
             traces.push(bars);
-            let marks = self.document(series, &mut numbers);
-            if !marks.is_empty() {
-                document.marks = Marks::Across(marks);
-                traces.push(document);
-            }
+            traces.extend(Some(document).filter(|of| !of.marks.all().is_empty()));
         }
-        let axis = Axis::from_zero(&[reach(&traces), self.rules.clone()].concat());
+        let marks = traces.iter().flat_map(|trace| trace.marks.all());
+        let reach = marks.flat_map(|mark| [Some(mark.x), mark.low, mark.high]);
+        let reach: Vec<f64> = reach.flatten().chain(self.rules.iter().copied()).collect();
         let all = self.names.len();
         let names = self.names.into_iter().take(ROWS).collect();
-        let mut chart = Chart::rows((axis, &self.unit), names, traces);
+        let mut chart = Chart::rows((Axis::from_zero(&reach), &self.unit), names, traces);
         chart.panels[0].rules = self.rules;
         chart.panels[0].columns = self.columns;
         for (_, words) in &mut chart.panels[0].columns {
@@ -90,60 +86,36 @@ impl Bars {
             title: self.title,
             caption: self.caption,
             chart,
-            numbers,
             note: note_rows(all),
         }
     }
 
-    /// The bars of a series, which begin where those before them end if they are stacked, and their rows in the file.
-    fn bars(&self, series: &Series, ends: &mut [f64], numbers: &mut Table) -> Vec<Mark> {
-        let mut marks = Vec::new();
-        for (place, value) in series.values.iter().enumerate() {
-            let Some(value) = value else { continue };
-            let name = &self.names[place];
-            numbers.rows.push(row(name, &series.name, value));
+    /// The bars of a series, which begin where those before them end if they are stacked.
+    fn bars(&self, series: &Series, ends: &mut [f64]) -> Vec<Mark> {
+        let values = series.values.iter().take(ROWS).enumerate();
+        let bar = |(place, value): (usize, &Option<Interval>)| {
+            let value = value.as_ref()?;
             let from = if self.is_stacked { ends[place] } else { 0.0 };
             ends[place] = from + value.value;
-            if place < ROWS {
-                let title = words(&format!("{name}, {}", series.name), value, &self.unit);
-                marks.push(Mark {
-                    x: from + value.value,
-                    from,
-                    low: value.low.map(|low| from + low),
-                    high: value.high.map(|high| from + high),
-                    ..Mark::at(0.0, place as f64, value, title)
-                });
-            }
-        }
-        marks
+            let name = format!("{}, {}", self.names[place], series.name);
+            let title = words(&name, value, &self.unit);
+            let whole = value.map(|value| from + value);
+            Some(Mark {
+                from,
+                ..Mark::at(whole.value, place as f64, &whole, title)
+            })
+        };
+        values.filter_map(bar).collect()
     }
 
-    fn document(&self, series: &Series, numbers: &mut Table) -> Vec<Mark> {
-        let mut marks = Vec::new();
-        for (place, value) in series.document.iter().enumerate() {
-            let Some(value) = value else { continue };
-            let (name, value) = (&self.names[place], Interval::alone(*value));
-            numbers.rows.push(row(name, DOCUMENT, &value));
-            if place < ROWS {
-                let title = words(&format!("{name}, {DOCUMENT}"), &value, &self.unit);
-                marks.push(Mark::at(value.value, place as f64, &value, title));
-            }
-        }
-        marks
+    fn document(&self, series: &Series) -> Vec<Mark> {
+        let values = series.document.iter().take(ROWS).enumerate();
+        let mark = |(place, value): (usize, &Option<f64>)| {
+            let value = Interval::alone((*value)?);
+            let name = format!("{}, {DOCUMENT}", self.names[place]);
+            let title = words(&name, &value, &self.unit);
+            Some(Mark::at(value.value, place as f64, &value, title))
+        };
+        values.filter_map(mark).collect()
     }
-}
-
-fn row(name: &str, series: &str, of: &Interval) -> Vec<Value> {
-    let numbers = [Some(of.value), of.low, of.high].map(Value::from);
-    [&[name, series].map(Value::from)[..], &numbers].concat()
-}
-
-/// The values to which the marks reach.
-fn reach(traces: &[Trace]) -> Vec<f64> {
-    let marks = traces.iter().flat_map(|trace| match &trace.marks {
-        Marks::Bars(marks) | Marks::Across(marks) => &marks[..],
-        _ => &[],
-    });
-    let all = marks.flat_map(|mark| [Some(mark.x), mark.low, mark.high]);
-    all.flatten().collect()
 }

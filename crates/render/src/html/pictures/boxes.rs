@@ -2,7 +2,6 @@
 
 use bitcost_analysis::evenly::evenly;
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::statistics::{Interval, quantile_of_sorted};
 
@@ -18,23 +17,11 @@ pub(super) fn draw(execution: &Findings, metric: &Metric) -> Option<Picture> {
     if cells.iter().all(|(_, values)| values.len() < 2) {
         return None;
     }
-    let mut numbers = Table::new(["cell", "run", metric.name]);
     let most = points(cells.len(), DOTS);
     let (mut names, mut boxes, mut dots, mut all) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (place, (cell, values)) in cells.iter().enumerate() {
+    for (place, (cell, values)) in cells.iter().take(ROWS).enumerate() {
         let name = cell.name();
-        let row = |(run, value): &(u32, f64)| {
-            vec![
-                Value::from(name.as_str()),
-                Value::from(*run),
-                Value::Number(*value),
-            ]
-        };
-        numbers.rows.extend(values.iter().map(row));
-        if place >= ROWS {
-            continue;
-        }
         let dot = |at: usize| {
             let (run, value) = values[at];
             let of = Interval::alone(value);
@@ -47,7 +34,8 @@ pub(super) fn draw(execution: &Findings, metric: &Metric) -> Option<Picture> {
         boxes.push(of_cell(&name, place as f64, values, metric));
         names.push(name);
     }
-    let (drawn, runs) = (dots.len(), numbers.rows.len());
+    let runs: usize = cells.iter().map(|(_, values)| values.len()).sum();
+    let drawn = dots.len();
     let sampled = format!("Sampled: {drawn} of {runs} runs are drawn, evenly chosen.");
     // The dots are under the boxes, which would hide them.
     let mut traces = vec![
@@ -62,7 +50,6 @@ pub(super) fn draw(execution: &Findings, metric: &Metric) -> Option<Picture> {
         title: format!("{}, every run.", metric.title),
         caption: "A dot per run; the box above them holds the middle half of the runs, and its line is the median.".into(),
         chart,
-        numbers,
         note: note_rows(cells.len()).or((drawn < runs).then_some(sampled)),
     })
 }

@@ -77,7 +77,7 @@ fn sorted(execution: &Findings, is_drawn: impl Fn(&CellSummary) -> bool) -> Vec<
 
 /// A metric of the cells with the document's figures.
 fn series(cells: &[&CellSummary], metric: &Metric, name: &str) -> Series {
-    let values = cells.iter().map(|cell| cell.figure(metric.name).copied());
+    let values = cells.iter().map(|cell| cell.figure(metric.name));
     let mut series = Series::new(name, values.collect());
     let document = cells.iter().map(|cell| cell.expected(metric.name));
     series.document = document.collect();

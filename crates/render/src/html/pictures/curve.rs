@@ -2,15 +2,14 @@
 
 use bitcost_analysis::cells::{ALONE, CellSummary};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::{lines_along, numeric_factor};
 use bitcost_study::{Bars, Picture as Wanted, PictureKind};
 
 use super::bars::DOCUMENT;
-use super::picture::{Picture, bars_caption, by_cell, named, words};
-use crate::html::chart::{Axis, Chart, Mark, Marks, Trace, range};
+use super::picture::{Picture, bars_caption, named, words};
+use crate::html::chart::{Axis, Chart, Mark, Marks, Trace};
 
 /// Cells from which a picture with a bar for each is longer than a screen.
 const MANY: usize = 24;
@@ -29,11 +28,7 @@ pub(super) fn of_many(execution: &Findings, metric: &Metric) -> Option<Picture> 
 
 pub(super) fn draw(execution: &Findings, wanted: &Wanted, metric: &Metric) -> Option<Picture> {
     let factor = numeric_factor(&execution.summary)?;
-    let mut numbers = Table::new([
-        "line", &factor, "median", "low", "high", "runs", "least", "largest", DOCUMENT,
-    ]);
     let (mut traces, mut x, mut y, mut bounds) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let values = by_cell(execution, metric);
     let lines = lines_along(&execution.summary, &factor);
     for (series, (name, cells)) in lines.iter().enumerate() {
         // A single line is named after its metric; a level may have the name of a single line.
@@ -45,20 +40,16 @@ pub(super) fn draw(execution: &Findings, wanted: &Wanted, metric: &Metric) -> Op
         };
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for (size, cell) in cells {
-            let of_cell = values.iter().find(|(known, _)| std::ptr::eq(*known, *cell));
-            let (Some(figure), Some((_, runs))) = (cell.figure(metric.name), of_cell) else {
+            let spread = cell.figures.get(metric.name);
+            let Some((figure, spread)) = cell.figure(metric.name).zip(spread) else {
                 continue;
             };
-            let (least, largest) = range(runs.iter().map(|(_, value)| *value));
-            numbers
-                .rows
-                .push(row(name, *size, (cell, metric), (least, largest)));
             let bar = match wanted.bars {
-                Bars::Interval => *figure,
+                Bars::Interval => figure,
                 Bars::Range => Interval {
-                    low: Some(least),
-                    high: Some(largest),
-                    ..*figure
+                    low: spread.least,
+                    high: spread.largest,
+                    ..figure
                 },
             };
             bounds.extend([bar.low, bar.high].into_iter().flatten());
@@ -90,7 +81,6 @@ pub(super) fn draw(execution: &Findings, wanted: &Wanted, metric: &Metric) -> Op
         title: format!("{} against {factor}.", metric.title),
         caption: caption(wanted, &lines, &traces),
         chart: Chart::plain((axes.0, &factor), (axes.1, named(metric)), traces),
-        numbers,
         ..Picture::default()
     })
 }
@@ -114,26 +104,4 @@ fn caption(
         words += " Open signs are the document's figures, which are from other machines.";
     }
     words
-}
-
-/// The row of a point in the file.
-fn row(
-    line: &str,
-    size: i64,
-    (cell, metric): (&CellSummary, &Metric),
-    (least, largest): (f64, f64),
-) -> Vec<Value> {
-    let figure = cell.figure(metric.name);
-    let bound = |of: fn(&Interval) -> Option<f64>| Value::from(figure.and_then(of));
-    vec![
-        Value::from(line),
-        Value::Whole(size),
-        bound(|of| Some(of.value)),
-        bound(|of| of.low),
-        bound(|of| of.high),
-        Value::Whole(cell.runs as i64),
-        Value::Number(least),
-        Value::Number(largest),
-        Value::from(cell.expected(metric.name)),
-    ]
 }

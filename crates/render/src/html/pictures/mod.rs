@@ -92,7 +92,7 @@ fn narrowed<'a>(execution: &'a Findings, picture: &Wanted) -> Cow<'a, Findings> 
         summary.study.table.metrics.clone_from(&picture.metrics);
         for cell in &mut summary.cells {
             cell.figures
-                .retain(|(name, _)| picture.metrics.iter().any(|wanted| wanted == name));
+                .retain(|name, _| picture.metrics.iter().any(|wanted| wanted == name));
         }
     }
     Cow::Owned(execution)

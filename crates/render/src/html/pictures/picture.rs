@@ -2,26 +2,20 @@
 
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::Table;
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::study::Label;
 
-use crate::coverage;
 use crate::html::chart::Chart;
 use crate::number;
+use crate::words::intervals_of;
 
-/// One picture with the numbers behind it.
 #[derive(Default)]
 pub(crate) struct Picture {
-    /// Its file's name without the ending.
     pub file: String,
     pub title: String,
-    /// How to read it.
     pub caption: String,
     pub chart: Chart,
-    pub numbers: Table,
-    /// What is not drawn.
     pub note: Option<String>,
 }
 
@@ -94,7 +88,7 @@ pub(super) fn bars_caption<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> 
     if several.is_empty() {
         return "One run each, so there are no intervals.".to_owned();
     }
-    let words = coverage::intervals(several.into_iter());
+    let words = intervals_of(several.into_iter());
     match one.is_empty() {
         true => format!("Medians with their {words}."),
         false => format!("Medians with their {words}; cells of one run have none."),

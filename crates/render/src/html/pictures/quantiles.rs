@@ -1,7 +1,6 @@
 //! A metric at every percentile of the runs, a line per cell.
 
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::{Table, Value};
 use bitcost_analysis::metrics::Metric;
 use bitcost_analysis::statistics::{Interval, quantile_of_sorted};
 use bitcost_study::Scale;
@@ -23,27 +22,17 @@ pub(super) fn draw(execution: &Findings, metric: &Metric) -> Option<Picture> {
         return None;
     }
     let steps = points(cells.len(), STEPS.1).min(STEPS.0);
-    let mut numbers = Table::new(["cell", "percentile", metric.name]);
     let (mut traces, mut all) = (Vec::new(), Vec::new());
     for (series, (cell, values)) in cells.into_iter().enumerate() {
         let name = cell.name();
         let values = values.into_iter().map(|(_, value)| value).collect();
-        let mark = |(percentile, value): (f64, f64)| {
-            let row = [Value::Number(percentile), Value::Number(value)];
-            numbers
-                .rows
-                .push([&[Value::from(name.as_str())][..], &row].concat());
-            all.push(value);
-            let value = Interval::alone(value);
+        let marks = line(values, steps).into_iter().map(|(percentile, value)| {
             let place = format!("{name}, percentile {}", number::plain(percentile));
-            Mark::at(
-                percentile,
-                value.value,
-                &value,
-                words(&place, &value, metric.unit),
-            )
-        };
-        let marks = line(values, steps).into_iter().map(mark).collect();
+            let of = Interval::alone(value);
+            Mark::at(percentile, value, &of, words(&place, &of, metric.unit))
+        });
+        let marks: Vec<Mark> = marks.collect();
+        all.extend(marks.iter().map(|mark| mark.y));
         traces.push(Trace::new(&name, series, Marks::Line(marks)));
     }
     let x = Axis::along(Some(Scale::Linear), &[0.0, 100.0], &[]);
@@ -55,7 +44,6 @@ pub(super) fn draw(execution: &Findings, metric: &Metric) -> Option<Picture> {
             "A line per cell: the share of runs on the horizontal axis did not exceed the value."
                 .into(),
         chart: Chart::plain((x, "percentile of the runs"), (y, named(metric)), traces),
-        numbers,
         note: (runs > steps).then(|| format!("Sampled: {steps} percentiles of up to {runs} runs.")),
     })
 }

@@ -2,7 +2,7 @@
 
 use bitcost_analysis::cells::CellSummary;
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::{Stretch, Table, Value, stretches};
+use bitcost_analysis::frame::{Stretch, stretches};
 use bitcost_model::record::Role;
 use bitcost_study::Scale;
 
@@ -86,12 +86,11 @@ pub(super) fn draw(execution: &Findings) -> Vec<Picture> {
 }
 
 fn of_run(cell: &str, run: u32, stretches: &[Stretch]) -> Option<Picture> {
-    let mut numbers = Table::new(["figure", "end", "begin_s", "end_s", "value"]);
     let (mut panels, mut series) = (Vec::new(), 0);
     for (title, lines) in PANELS {
         let mut traces = Vec::new();
         for line in *lines {
-            let marks = marks(stretches, line, &mut numbers);
+            let marks = marks(stretches, line);
             if !marks.is_empty() {
                 traces.push(Trace::new(line.2, series, Marks::Line(marks)));
                 series += 1;
@@ -110,35 +109,24 @@ fn of_run(cell: &str, run: u32, stretches: &[Stretch]) -> Option<Picture> {
             panels: panels.into_iter().flat_map(|chart| chart.panels).collect(),
             has_legend,
         },
-        numbers,
         ..Picture::default()
     })
 }
 
-/// The marks of one line, whose stretches become rows of the table.
-fn marks(stretches: &[Stretch], (end, name, words): &Line, numbers: &mut Table) -> Vec<Mark> {
-    let mut marks = Vec::new();
-    for stretch in stretches.iter().filter(|stretch| stretch.end == *end) {
-        let Some(value) = stretch.figures.get(*name).copied() else {
-            continue;
-        };
+fn marks(stretches: &[Stretch], (end, name, words): &Line) -> Vec<Mark> {
+    let of_end = stretches.iter().filter(|stretch| stretch.end == *end);
+    let mark = |stretch: &Stretch| {
+        let value = *stretch.figures.get(*name)?;
         let middle = (stretch.begin_s + stretch.end_s) / 2.0;
         let title = format!("{words}, {middle:.2} s: {}", number::plain(value));
-        marks.push(Mark::at(middle, value, &Interval::alone(value), title));
-        let times = [stretch.begin_s, stretch.end_s, value].map(Value::Number);
-        numbers
-            .rows
-            .push([&[*name, end.name()].map(Value::from)[..], &times].concat());
-    }
-    marks
+        Some(Mark::at(middle, value, &Interval::alone(value), title))
+    };
+    of_end.filter_map(mark).collect()
 }
 
 /// A panel, whose axis of values begins at 0.
 fn panel(title: &str, traces: Vec<Trace>, stretches: &[Stretch]) -> Chart {
-    let marks = traces.iter().flat_map(|trace| match &trace.marks {
-        Marks::Line(marks) => &marks[..],
-        _ => &[],
-    });
+    let marks = traces.iter().flat_map(|trace| trace.marks.all());
     let values: Vec<f64> = marks.map(|mark| mark.y).collect();
     let times: Vec<f64> = stretches.iter().map(|stretch| stretch.end_s).collect();
     let x = Axis::along(Some(Scale::Linear), &times, &[0.0]);

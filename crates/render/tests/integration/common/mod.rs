@@ -14,15 +14,19 @@ use bitcost_model::record::{
     TcpInfo, ThreadKind, ThreadTime,
 };
 use bitcost_model::study::Cell;
+use bitcost_render::block::text as printed;
+use bitcost_render::comparison::comparison;
+use bitcost_render::export::{Maker, Source};
 use bitcost_render::html::page;
-use bitcost_render::provenance::{Maker, Source};
+use bitcost_render::layout::TextOptions;
+use bitcost_render::report::{Room, of_summary};
 use bitcost_study::Study;
 
 /// Checks how many changes have each of these verdicts.
 #[track_caller]
 pub fn assert_counts(found: &Comparison, counts: &[(Verdict, usize)]) {
     for (verdict, count) in counts {
-        let text = || bitcost_render::comparison_text::comparison_text(found, None);
+        let text = || comparison_text(found, u16::MAX);
         assert_eq!(found.count(*verdict), *count, "{verdict:?}: {}", text());
     }
 }
@@ -296,14 +300,24 @@ pub fn html(events: &[Event], summary: Summary) -> String {
 }
 
 pub fn text(events: &[Event]) -> String {
-    bitcost_render::text::text(
-        &summary(events),
-        bitcost_render::layout::TextOptions::default(),
-    )
+    text_of(&summary(events), TextOptions::default())
+}
+
+pub fn text_of(summary: &Summary, options: TextOptions) -> String {
+    printed(&of_summary(summary, Room::of(options)), options)
+}
+
+/// A comparison as text of at most this many columns.
+pub fn comparison_text(found: &Comparison, width: u16) -> String {
+    let options = TextOptions {
+        width,
+        ..TextOptions::default()
+    };
+    printed(&comparison(found), options)
 }
 
 pub fn json(events: &[Event]) -> serde_json::Value {
-    bitcost_render::json::json(&findings(events))
+    bitcost_render::document::json(&findings(events))
 }
 
 /// The findings of an execution of this name.

@@ -1,0 +1,198 @@
+//! What differs between two sides in addition to what is compared: hosts, labs, settings, the machine's speed, and runs
+//! that are not in the figures.
+
+use bitcost_model::event::EndpointDescription;
+use bitcost_model::harmless;
+use bitcost_model::units::counted;
+use serde_json::json;
+
+use super::differences::differences;
+use crate::cells::{RunRow, Status};
+use crate::findings::Findings;
+use crate::metrics::{CORE_TO_CORE, SPEED};
+
+/// The most differences of the lab, and of each endpoint, that are listed.
+const LISTED: usize = 12;
+
+/// The most cells that are named for a difference that not all cells have.
+const NAMED: usize = 4;
+
+/// The ratio of the sides' means from which the machine may be the cause of a change.
+const RATIO_LEAST: f64 = 1.2;
+
+/// What differs between the hosts, a sentence each: the labs first, then endpoint by endpoint, with what identifies a
+/// machine.
+pub(super) fn host_sentences(old: &Findings, new: &Findings) -> Vec<String> {
+    let labs = differences("lab", &json!(old.summary.lab), &json!(new.summary.lab));
+    let mut found = first(labs, "in the lab");
+    let facts = |end: &EndpointDescription| json!({ "host name": end.host.host_name, "memory in KiB": end.host.memory_kib, "place": end.place });
+    for [was, is] in both_ends(old, new) {
+        let mut of_end = differences("", &facts(was), &facts(is));
+        let others = is.host.differences(&was.host).into_iter();
+        of_end.extend(others.map(|(_, words)| words));
+        let of_end = first(of_end, "of this end").into_iter();
+        found.extend(of_end.map(|words| format!("{}: {words}", was.role.name())));
+    }
+    found
+}
+
+/// The endpoints that both executions have, the old one's first.
+fn both_ends<'a>(
+    old: &'a Findings,
+    new: &'a Findings,
+) -> impl Iterator<Item = [&'a EndpointDescription; 2]> {
+    old.summary.ends.iter().filter_map(|was| {
+        let mut ends = new.summary.ends.iter();
+        Some([was, ends.find(|end| end.role == was.role)?])
+    })
+}
+
+/// What makes the hosts other machines, whose figures cannot be compared.
+pub(super) fn other_machines(old: &Findings, new: &Findings) -> Vec<String> {
+    let mut found = Vec::new();
+    for [was, is] in both_ends(old, new) {
+        let (was, is, role) = (&was.host, &is.host, was.role.name());
+        if let (Some(before), Some(now)) = (&was.cpu_model, &is.cpu_model)
+            && before != now
+        {
+            let [before, now] = [before, now].map(|model| harmless(model));
+            found.push(format!("the {role}'s CPU was {before}, is {now}"));
+        }
+        let [before, now] = [was, is].map(|host| host.cpus.len());
+        if before != now {
+            let before = counted(before, "CPU");
+            found.push(format!("the {role} had {before}, has {now}"));
+        }
+    }
+    found
+}
+
+/// The first differences, and how many more there are.
+fn first(mut found: Vec<String>, place: &str) -> Vec<String> {
+    let more = found.len().saturating_sub(LISTED);
+    found.truncate(LISTED);
+    found.extend((more > 0).then(|| format!("{more} more differences {place}")));
+    found
+}
+
+/// Settings, apart from the levels, that differ between pairs of cells, given by their indices on both sides: a
+/// sentence per difference, without cells' names where all pairs have it. Of files of other programs, only the levels
+/// are known, and no settings.
+pub(super) fn setting_differences(
+    old: &Findings,
+    new: &Findings,
+    pairs: &[(usize, usize)],
+) -> Vec<String> {
+    if old.summary.is_imported || new.summary.is_imported {
+        return Vec::new();
+    }
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for (was, is) in pairs {
+        let planned = (old.summary.planned.get(*was), new.summary.planned.get(*is));
+        let (Some(was), Some(is)) = planned else {
+            continue;
+        };
+        for words in differences("", &json!(was.conditions), &json!(is.conditions)) {
+            match found.iter_mut().find(|(known, _)| *known == words) {
+                Some((_, cells)) => cells.push(was.name()),
+                None => found.push((words, vec![was.name()])),
+            }
+        }
+    }
+    let sentence = |(words, cells): (String, Vec<String>)| sentence(words, &cells, pairs.len());
+    found.into_iter().map(sentence).collect()
+}
+
+fn sentence(words: String, cells: &[String], all: usize) -> String {
+    if cells.len() == all {
+        return words;
+    }
+    let more = match cells.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!("; {more} more"),
+    };
+    let named = cells[..cells.len().min(NAMED)].join("; ");
+    format!("{words} ({named}{more})")
+}
+
+/// `a: of 30 planned runs: 3 failed, 1 left out, 2 used but disturbed; it did not finish`; absent where every
+/// run was made, used and undisturbed.
+pub(super) fn run_remarks(execution: &Findings) -> Option<String> {
+    let rows = &execution.summary.runs;
+    let count = |is: fn(&RunRow) -> bool| rows.iter().filter(|row| is(row)).count();
+    let without_result = |row: &RunRow| {
+        matches!(
+            row.status,
+            Status::Failed | Status::Lost | Status::Interrupted
+        )
+    };
+    let lost = [
+        (count(without_result), "failed"),
+        (count(|row| row.status == Status::LeftOut), "left out"),
+        (count(|row| row.status == Status::Missing), "not made"),
+        (
+            count(|row| row.status == Status::Used && row.is_disturbed),
+            "used but disturbed",
+        ),
+    ];
+    let lost = lost.iter().filter(|(count, _)| *count > 0);
+    let lost: Vec<String> = lost
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let all = counted(rows.len(), "planned run");
+    let lost = (!lost.is_empty()).then(|| format!("of {all}: {}", lost.join(", ")));
+    let ended = (!execution.summary.is_ended).then(|| "it did not finish".to_owned());
+    let parts: Vec<String> = lost.into_iter().chain(ended).collect();
+    (!parts.is_empty()).then(|| format!("{}: {}", execution.name, parts.join("; ")))
+}
+
+/// `the machine differed: the endpoints' CPUs were 44 ns from each other in old and 190 ns in new`; absent where
+/// it did not, or was not measured on both sides.
+pub(super) fn machine_remark(names: [&str; 2], sides: [&[Findings]; 2]) -> Option<String> {
+    let means = |metric: &str| -> Option<[f64; 2]> {
+        let [old, new] = sides.map(|side| mean(side, metric));
+        let (old, new) = (old?, new?);
+        (old.max(new) >= RATIO_LEAST * old.min(new)).then_some([old, new])
+    };
+    let [old, new] = names;
+    let trips = means(CORE_TO_CORE).map(|[was, is]| {
+        format!(
+            "the endpoints' CPUs were {was:.0} ns from each other in {old} and {is:.0} ns in {new}"
+        )
+    });
+    let loops = means(SPEED).map(|[was, is]| {
+        format!("the fixed loop took {was:.2} µs in {old} and {is:.2} µs in {new}")
+    });
+    let found: Vec<String> = trips.into_iter().chain(loops).collect();
+    (!found.is_empty()).then(|| {
+        let differences = found.join(", and ");
+        format!("the machine differed, which may be the cause of changes: {differences}")
+    })
+}
+
+/// The mean of a metric over the used runs of a side.
+fn mean(side: &[Findings], metric: &str) -> Option<f64> {
+    let rows = side.iter().flat_map(|one| &one.summary.runs);
+    let used = rows.filter(|row| row.status == Status::Used);
+    let times: Vec<f64> = used.filter_map(|row| row.figures.get(metric)).collect();
+    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    (mean > 0.0).then_some(mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{first, sentence};
+
+    #[test]
+    fn long_lists_are_cut_short() {
+        let many = first((0..20).map(|number| number.to_string()).collect(), "here");
+        assert_eq!(
+            (many.len(), many[12].as_str()),
+            (13, "8 more differences here")
+        );
+        let cells: Vec<String> = (0..6).map(|cell| format!("c{cell}")).collect();
+        let said = |all| sentence("x: was 1, is 2".to_owned(), &cells, all);
+        assert_eq!(said(6), "x: was 1, is 2");
+        assert_eq!(said(9), "x: was 1, is 2 (c0; c1; c2; c3; 2 more)");
+    }
+}

@@ -1,0 +1,92 @@
+//! One cell, such as a test: the answer of its only run, or the medians of its runs with their intervals.
+
+use bitcost_analysis::explain::ExplainedCell;
+use bitcost_analysis::findings::{Findings, Single};
+use bitcost_analysis::metrics::{Metric, disturbance_bounds};
+use bitcost_model::record::Role;
+use bitcost_model::units::counted;
+
+use crate::block::Block;
+use crate::explained::cell_text;
+use crate::lines::Lines;
+use crate::mode_search::searches_text;
+use crate::number;
+use crate::one_run::{all_figures, shown, test_answer};
+use crate::stop_rule::stop_rule_text;
+use crate::words::intervals_of_runs;
+
+/// The blocks of one cell; `verbose` also has all figures of its run, and the evidence for the
+/// bottleneck.
+pub(crate) fn one_cell(findings: &Findings, single: &Single, verbose: bool) -> Vec<Block> {
+    let searches = searches_text(&findings.summary);
+    let mut blocks = Vec::new();
+    if !searches.is_empty() {
+        blocks.push(Block::Listing(searches));
+    }
+    let evidence = || single.limiter.map(evidence);
+    if findings.summary.precision.is_some() || findings.shown_runs().count() > 1 {
+        blocks.extend(medians(findings, single));
+        blocks.extend(evidence());
+    } else {
+        if verbose {
+            blocks.extend(all_figures(&single.first));
+            blocks.extend(evidence());
+        }
+        blocks.extend(test_answer(&single.first, &place(findings), single.limiter));
+    }
+    let caveats = findings.summary.caveats.iter();
+    blocks.extend(caveats.map(|words| Block::Note("caveat: ".to_owned(), words.clone())));
+    blocks
+}
+
+/// `limiter: receiver's CPU …` with its evidence and remedy.
+fn evidence(limiter: &ExplainedCell) -> Block {
+    Block::Listing(cell_text(&ExplainedCell {
+        name: "limiter".to_owned(),
+        ..limiter.clone()
+    }))
+}
+
+/// `h1 to h2 in lab wire`.
+fn place(findings: &Findings) -> String {
+    let summary = &findings.summary;
+    let [sender, receiver] = [Role::Sender, Role::Receiver].map(|role| {
+        let end = summary.ends.iter().find(|end| end.role == role);
+        end.map_or(role.name(), |end| {
+            end.place.strip_prefix("netns:").unwrap_or(&end.place)
+        })
+    });
+    match &summary.lab {
+        Some(lab) => format!("{sender} to {receiver} in lab {}", lab.topology),
+        None => format!("{sender} to {receiver}"),
+    }
+}
+
+/// Medians with their intervals in brackets, and whether the interval that was requested was
+/// reached.
+fn medians(findings: &Findings, single: &Single) -> Vec<Block> {
+    let runs = findings.shown_runs().count();
+    let (count, intervals) = (counted(runs, "run"), intervals_of_runs(runs));
+    let row = |metric: &'static Metric| {
+        let median = number::interval(&single.figure(metric)?);
+        Some(
+            [metric.title, &median, metric.unit]
+                .map(str::to_owned)
+                .to_vec(),
+        )
+    };
+    let header = ["metric", "median", "unit"];
+    let lines = Lines::new(header, shown(&single.first).filter_map(row));
+    let caption = format!("{count}; medians, in brackets their {intervals}");
+    let disturbed = findings.shown_runs().filter(|row| row.is_disturbed).count();
+    let disturbed = (disturbed > 0).then(|| {
+        let (count, bounds) = (counted(disturbed, "run"), disturbance_bounds());
+        format!("disturbed: in {count} {bounds}")
+    });
+    let regimes = single.cell.regimes.as_ref().map(|found| found.sentence());
+    let rule = findings.summary.precision.as_ref().map(stop_rule_text);
+    let notes = regimes.into_iter().chain(disturbed).chain(rule);
+    std::iter::once(Block::Table(caption, lines))
+        .chain(notes.map(Block::words))
+        .collect()
+}

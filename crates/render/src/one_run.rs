@@ -1,0 +1,358 @@
+//! One run: its answer in a few lines (throughput, loss, cost, bottleneck, caveats), and all its figures.
+
+use bitcost_analysis::explain::{ExplainedCell, Regimes, regimes, stop_others};
+use bitcost_analysis::log::caveats_of;
+use bitcost_analysis::metrics::{
+    BETWEEN_RUNS, METRICS, Metric, PartRun, RunView, Shown, SingleRun, WITH_INTERVAL, actual,
+    attribute, metric, parts, retransmitted_in_window, single_run,
+};
+use bitcost_analysis::statistics::Interval;
+use bitcost_model::conditions::{Conditions, Direction};
+use bitcost_model::record::{EndpointRecord, FlowRecord, Role};
+use bitcost_model::units::counted;
+use bitcost_model::{harmless, modes};
+
+use crate::answer::of_cell;
+use crate::block::Block;
+use crate::explained::proof_sentence;
+use crate::lines::Lines;
+use crate::losses::{losses, sentence};
+use crate::number;
+use crate::progress::show_rate;
+use crate::words::{around, softirqs_words};
+
+/// Why a run of several parts has no cost.
+const TOGETHER: &str = "not known: each host's CPU time is for all that runs at the same time, and cannot be divided between directions or workloads; test one alone";
+
+/// The answer about one run; `place` says where the endpoints were, `limiter` what limited the run, absent where that
+/// is not known.
+pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) -> Vec<Block> {
+    let mut blocks = vec![Block::words(headline(run, place))];
+    let losses = sentence(run).map(|words| Block::labelled("losses", words));
+    if run.is_alone() {
+        blocks.extend(figures(run));
+        let two = Regimes::of(&[(1, regimes(run))]);
+        blocks.extend(two.map(|found| Block::labelled("two regimes", found.said())));
+        blocks.extend(losses);
+        blocks.extend(cost(run).map_or_else(|| no_cost(run), |cost| vec![cost]));
+        blocks.extend(within_and_between(run));
+    } else {
+        let of_part = |part: &PartRun| {
+            let mark = format!("{}: ", part.conditions.phrase());
+            let figures = figures(&part.view()).into_iter();
+            figures.map(move |block| match block {
+                Block::Note(label, words) => Block::Note(format!("{mark}{label}"), words),
+                other => other,
+            })
+        };
+        blocks.extend(parts(run).iter().flat_map(of_part));
+        blocks.extend(losses);
+        blocks.push(Block::labelled("cost", TOGETHER));
+        blocks.extend(total_cost(run));
+    }
+    blocks.push(Block::labelled("bottleneck", of_cell(limiter)));
+    let proof = limiter.and_then(|cell| cell.proof.as_ref());
+    blocks.extend(proof.map(|proof| Block::labelled("experiment", proof_sentence(proof))));
+    let remedy = limiter.and_then(remedy);
+    blocks.extend(remedy.map(|words| Block::labelled("remedy", words)));
+    let caveats = caveats_of(run).into_iter();
+    blocks.extend(caveats.map(|words| Block::labelled("caveat", words)));
+    blocks
+}
+
+/// What to change about the bottleneck. Absent where no limiter is known, or it differs within the
+/// run.
+fn remedy(cell: &ExplainedCell) -> Option<String> {
+    let verdict = cell.verdict()?;
+    if let Some(others) = &verdict.others {
+        return Some(stop_others(others, verdict.limiter()));
+    }
+    let is_one = cell.shares().len() == 1 && !verdict.limiter().is_unknown();
+    is_one.then(|| verdict.remedy().to_owned())
+}
+
+/// `TCP stream, 131072-byte messages, cubic, 10 s, h1 to h2 in lab wire`.
+fn headline(run: &RunView, place: &str) -> String {
+    let conditions = run.conditions;
+    let workload = conditions.workload;
+    let direction = match conditions.direction {
+        Direction::Forward => "",
+        Direction::Reverse => " in reverse (the receiver's host sends)",
+        Direction::Both => " in both directions",
+    };
+    let mut words = vec![format!("{}{direction}", workload.info().title)];
+    let Conditions {
+        request_size_bytes: request,
+        response_size_bytes: response,
+        message_size_bytes: message,
+        ..
+    } = conditions;
+    if !workload.is_transactional() {
+        words.push(format!("{message}-byte messages"));
+    } else if workload.has_requests() {
+        words.push(format!(
+            "{request}-byte requests, {response}-byte responses"
+        ));
+    }
+    if conditions.flows > 1 {
+        words.push(counted(conditions.flows as usize, "flow"));
+    }
+    words.extend(actual(run.sender, "congestion_control").map(harmless));
+    let seconds = run.window_seconds(Role::Receiver);
+    words.extend(seconds.map(|seconds| format!("{} s", number::plain(seconds))));
+    words.push(harmless(place));
+    words.join(", ")
+}
+
+fn value(run: &RunView, name: &str) -> Option<f64> {
+    (metric(name)?.compute)(run)
+}
+
+fn share(run: &RunView, name: &str, words: &str) -> Option<String> {
+    let pct = value(run, name)?;
+    Some(format!("{} % {words}", number::plain(pct)))
+}
+
+/// Throughput and loss of a stream, or rate and latency of transactions.
+fn figures(run: &RunView) -> Vec<Block> {
+    let not_measured = || "not measured".to_owned();
+    if run.conditions.workload.is_transactional() {
+        let at = [
+            ("median", "latency_p50_us"),
+            ("p99", "latency_p99_us"),
+            ("p99.9", "latency_p999_us"),
+        ];
+        let latency = at.iter().filter_map(|(words, name)| {
+            let us = number::plain(value(run, name)?);
+            Some(format!("{words} {us} µs"))
+        });
+        let latency: Vec<String> = latency.collect();
+        let latency = (!latency.is_empty()).then(|| latency.join(", "));
+        let rate = with_interval(run, "transactions_per_second", "transactions/s");
+        let lost = share(run, "requests_lost_pct", "of the requests lost");
+        let rate = [rate.unwrap_or_else(not_measured)].into_iter().chain(lost);
+        let rate = Block::labelled("rate", Vec::from_iter(rate).join(", "));
+        let latency = latency.map(|words| Block::labelled("latency", words));
+        return latency.into_iter().chain([rate]).collect();
+    }
+    let received = size(run.measured(Role::Receiver).bytes);
+    let mut words = vec![throughput(run).unwrap_or_else(not_measured)];
+    words.push(format!("{received} received"));
+    if run.conditions.workload.is_datagram() {
+        words.extend(share(run, "loss_pct", "lost"));
+        words.extend(share(run, "reordered_pct", "reordered"));
+    } else {
+        words.extend(retransmitted(run));
+    }
+    let throughput = Block::labelled("throughput", words.join(", "));
+    let jitter = value(run, "jitter_us").map(number::plain);
+    let jitter = jitter.map(|us| Block::labelled("jitter", format!("{us} µs (RFC 3550)")));
+    [throughput].into_iter().chain(jitter).collect()
+}
+
+/// `12 segments retransmitted (90 with warm-up and cooldown)`: those of the window, as in the lines
+/// of the run's seconds, and those of the whole connection where these are more.
+fn retransmitted(run: &RunView) -> Option<String> {
+    let whole = value(run, "retransmits")? as usize;
+    let said = |count: usize| format!("{} retransmitted", counted(count, "segment"));
+    Some(match retransmitted_in_window(run) {
+        Some(window) if window == whole => said(window),
+        Some(window) => format!("{} ({whole} with warm-up and cooldown)", said(window)),
+        None => format!("{} (with warm-up and cooldown)", said(whole)),
+    })
+}
+
+/// `0.20 µs/KiB [0.15, 0.27] to send, 0.46 [0.34, 0.62] to receive`: CPU time at both ends.
+fn cost(run: &RunView) -> Option<Block> {
+    let (unit, ends) = match run.conditions.workload.is_transactional() {
+        true => ("transaction", ["at the client", "at the server"]),
+        false => ("KiB", ["to send", "to receive"]),
+    };
+    let per = format!("µs/{unit}");
+    let mut said: Vec<String> = Vec::new();
+    for (end, words) in ["send", "receive"].into_iter().zip(ends) {
+        let name = format!("{end}_service_demand_us_per_{}", unit.to_lowercase());
+        let figure = with_interval(run, &name, if said.is_empty() { &per } else { "" });
+        said.extend(figure.map(|figure| format!("{figure} {words}")));
+    }
+    (!said.is_empty()).then(|| Block::labelled("cost", said.join(", ")))
+}
+
+/// Why the CPU time of one end alone is not known, and CPU use of both hosts.
+fn no_cost(run: &RunView) -> Vec<Block> {
+    let why = attribute(run).err();
+    let why = why.map(|why| Block::labelled("cost", format!("not known: {why}")));
+    why.into_iter().chain(total_cost(run)).collect()
+}
+
+fn total_cost(run: &RunView) -> Option<Block> {
+    let busy = |name: &str| value(run, name).map(number::plain);
+    let (sender, receiver) = (busy("sender_cpu_util_pct")?, busy("receiver_cpu_util_pct")?);
+    let words = match run.shared_cpus {
+        true => format!("{sender} % of this machine, which both ends share"),
+        false => format!("sender's host {sender} %, receiver's host {receiver} %"),
+    };
+    Some(Block::labelled("CPU use", words))
+}
+
+/// A figure with its interval; absent where the run shows none, or had two regimes.
+pub(crate) fn interval_of(run: &RunView, name: &str) -> Option<SingleRun> {
+    let found = single_run(run, name)?;
+    Regimes::of(&[(1, regimes(run))]).is_none().then_some(found)
+}
+
+/// `0.37 µs/KiB [0.27, 0.50]`: a figure with as many digits as its interval allows, `unit` after it;
+/// with three and without brackets where one run shows no interval. Absent where it was not measured.
+fn with_interval(run: &RunView, name: &str, unit: &str) -> Option<String> {
+    let value = value(run, name)?;
+    let unit = around(" ", unit, "");
+    Some(match interval_of(run, name) {
+        Some(found) => known(&found.interval, &unit),
+        None => format!("{}{unit}", number::plain(value)),
+    })
+}
+
+fn known(interval: &Interval, unit: &str) -> String {
+    let (value, bounds) = (number::known(interval), number::known_bounds(interval));
+    format!("{value}{unit} {}", bounds.replace(' ', "\u{a0}"))
+}
+
+/// `12 Gbit/s [9, 16]`: the throughput in units of 10^3; without brackets where one run shows no
+/// interval. Absent where it was not measured.
+fn throughput(run: &RunView) -> Option<String> {
+    const NAME: &str = "throughput_mbps";
+    let mbps = value(run, NAME)?;
+    let Some(found) = interval_of(run, NAME) else {
+        return Some(show_rate(mbps * 1e6));
+    };
+    let (scale, unit) = match mbps {
+        mbps if mbps >= 1e3 => (1e-3, " Gbit/s"),
+        mbps if mbps >= 1.0 => (1.0, " Mbit/s"),
+        _ => (1e3, " kbit/s"),
+    };
+    Some(known(&found.interval.map(|value| value * scale), unit))
+}
+
+/// What the intervals of one run are made of; absent where no figure has one.
+fn within_and_between(run: &RunView) -> Option<Block> {
+    let found = WITH_INTERVAL.iter();
+    let found = found.filter_map(|name| Some(interval_of(run, name)?.within_pct));
+    let within = found.reduce(f64::max)?;
+    Some(Block::labelled(
+        "interval",
+        format!("{within:.0} % within this run; a factor of {BETWEEN_RUNS} assumed between runs"),
+    ))
+}
+
+/// `2.62 GB`, in units of 10^3.
+fn size(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    match bytes {
+        bytes if bytes >= 1e9 => format!("{:.2} GB", bytes / 1e9),
+        bytes if bytes >= 1e6 => format!("{:.1} MB", bytes / 1e6),
+        bytes if bytes >= 1e3 => format!("{:.1} kB", bytes / 1e3),
+        bytes => format!("{bytes} bytes"),
+    }
+}
+
+/// The metrics that the text of such a run shows.
+pub(crate) fn shown(run: &RunView) -> impl Iterator<Item = &'static Metric> {
+    shown_in(match run.conditions.workload.is_transactional() {
+        true => Shown::Transactions,
+        false => Shown::Streams,
+    })
+}
+
+fn shown_in(place: Shown) -> impl Iterator<Item = &'static Metric> {
+    let all = METRICS.iter();
+    all.filter(move |metric| metric.shown_in.contains(&place))
+}
+
+/// All figures of one run; its answer has the caveats.
+pub fn all_figures(run: &RunView) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if run.is_alone() {
+        blocks.push(table(run.conditions.phrase(), run, shown(run)));
+        blocks.extend(settings(run));
+    } else {
+        for part in parts(run) {
+            let view = part.view();
+            blocks.push(table(part.conditions.phrase(), &view, shown(&view)));
+            blocks.extend(settings(&view));
+        }
+        blocks.push(table("all flows".to_owned(), run, shown_in(Shown::Totals)));
+    }
+    blocks.extend(losses(run));
+    blocks.push(Block::words(match attribute(run) {
+        Ok(attribution) => {
+            let softirqs = attribution.softirqs.map(softirqs_words).unwrap_or_default();
+            format!("CPU time: {}{softirqs}", attribution.method.doc())
+        }
+        Err(reason) => format!("no CPU time of each end: {reason}"),
+    }));
+    blocks
+}
+
+fn table(name: String, run: &RunView, shown: impl Iterator<Item = &'static Metric>) -> Block {
+    let row = |metric: &'static Metric| {
+        let is_news = |value: &f64| *value != 0.0 || !metric.is_hidden_at_zero;
+        let value = (metric.compute)(run).filter(is_news)?;
+        let words = [metric.title, &number::plain(value), metric.unit];
+        Some(words.map(str::to_owned).to_vec())
+    };
+    let header = ["metric", "value", "unit"];
+    Block::Table(name, Lines::new(header, shown.filter_map(row)))
+}
+
+/// The flows of one workload, the modes of its streams, and the sizes of its sockets.
+fn settings(run: &RunView) -> Vec<Block> {
+    let flows = run.conditions.flows;
+    let flows = (flows > 1).then(|| format!("{flows} flows"));
+    let ends = [run.sender, run.receiver].into_iter();
+    let of_ends = ends.flat_map(|end| mode(run, end).into_iter().chain(socket_sizes(end)));
+    flows.into_iter().chain(of_ends).map(Block::words).collect()
+}
+
+/// `send_mode: splice (tee_calls 812)`, for streams.
+fn mode(run: &RunView, end: &EndpointRecord) -> Option<String> {
+    let mode = match end.role {
+        Role::Sender => run.conditions.send_mode,
+        Role::Receiver => run.conditions.receive_mode,
+    };
+    let counters = FlowRecord::sum(&end.flows).mode_counters;
+    let counters = counters.iter();
+    let counters: Vec<String> = counters
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
+    let counters = around(" (", &counters.join(", "), ")");
+    (!run.conditions.workload.is_transactional())
+        .then(|| format!("{}: {}{counters}", modes::setting(end.role), mode.name()))
+}
+
+/// `sender socket: send buffer 8192 → 1313280 bytes, …`: before the first message and after the
+/// last, for the first flow.
+fn socket_sizes(end: &EndpointRecord) -> Option<String> {
+    let flow = end.flows.first()?;
+    let (begin, last) = (flow.at_start, flow.at_end);
+    let sizes = [
+        (
+            "send buffer",
+            begin.send_buffer_bytes,
+            last.send_buffer_bytes,
+        ),
+        (
+            "receive buffer",
+            begin.receive_buffer_bytes,
+            last.receive_buffer_bytes,
+        ),
+        ("MSS", begin.mss_bytes, last.mss_bytes),
+    ];
+    let parts = sizes
+        .into_iter()
+        .filter_map(|(what, begin, last)| match (begin?, last?) {
+            (begin, last) if begin == last => Some(format!("{what} {last}")),
+            (begin, last) => Some(format!("{what} {begin} → {last}")),
+        });
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| format!("{} socket: {} bytes", end.role.name(), parts.join(", ")))
+}

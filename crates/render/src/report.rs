@@ -1,0 +1,151 @@
+//! What is printed of an execution: the blocks of its text and its Markdown, in their order.
+
+use bitcost_analysis::experiment::Ladder;
+use bitcost_analysis::findings::Findings;
+use bitcost_analysis::summary::Summary;
+
+use crate::block::{Block, markdown, text};
+use crate::comparison::comparison;
+use crate::export::{ExportError, Form, Input, RowSupport, each};
+use crate::improve::{ladder_lines, ladder_paragraphs, ladder_sentences, ladder_title};
+use crate::layout::TextOptions;
+use crate::lines::Lines;
+use crate::mesh::{mesh, mesh_sentence};
+use crate::mode_search::searches_text;
+use crate::notes::notes;
+use crate::one_cell::one_cell;
+use crate::profile::profile;
+use crate::statements::statements;
+use crate::tables::{COLUMNS, head, tables};
+
+/// The least width of a column of figures, in characters.
+const COLUMN: u16 = 9;
+
+/// `--format text`.
+pub(crate) const TEXT: Form = Form {
+    rows: RowSupport::Optional,
+    holds_caveats: true,
+    ..Form::new("text", "Tables for people", |input| {
+        export(input, |execution| {
+            let options = match execution.single() {
+                Some(_) => input.text.narrow(),
+                None => input.text,
+            };
+            text(
+                &report(execution, input.verbose, Room::of(options)),
+                options,
+            )
+        })
+    })
+};
+
+/// `--format md`.
+pub(crate) const MARKDOWN: Form = Form {
+    rows: RowSupport::Optional,
+    holds_caveats: true,
+    ..Form::new("md", "Markdown, for pull requests", |input| {
+        export(input, |execution| markdown(&report(execution, true, PAGE)))
+    })
+};
+
+fn export(input: &Input, show: impl Fn(&Findings) -> String) -> Result<String, ExportError> {
+    Ok(match input.rows {
+        Some(rows) => Lines::from(&rows.table(input.executions)).markdown(),
+        None => each(input, show),
+    })
+}
+
+/// The columns of figures, and of letters, for which there is room.
+#[derive(Clone, Copy)]
+pub struct Room {
+    pub figures: usize,
+    pub letters: u16,
+}
+
+const PAGE: Room = Room {
+    figures: COLUMNS,
+    letters: u16::MAX,
+};
+
+impl Room {
+    pub fn of(options: TextOptions) -> Room {
+        Room {
+            figures: usize::from(options.width / COLUMN),
+            letters: options.width,
+        }
+    }
+}
+
+/// The answer of a single cell; of several, tables and the study's comparison. Of changes that make a test faster and
+/// of many hosts their own answer, unless everything is requested.
+pub fn report(execution: &Findings, is_verbose: bool, room: Room) -> Vec<Block> {
+    let (summary, study) = (&execution.summary, &execution.summary.study);
+    let ladder = execution.ladder.as_ref();
+    let ladder = ladder.map(|of| ladder_blocks(of, ladder_title(execution)));
+    if let Some(blocks) = ladder.as_ref().filter(|_| !is_verbose) {
+        return blocks.clone();
+    }
+    if let Some(of) = execution.mesh.as_ref().filter(|_| !is_verbose) {
+        let title = Block::Title(format!("{}: {}", study.name, study.title));
+        return [title, Block::words(mesh_sentence(of))]
+            .into_iter()
+            .chain(mesh(of, room.letters))
+            .collect();
+    }
+    let profiled = execution.profiled.as_ref();
+    let profiled = profiled.map_or_else(Vec::new, |of| profile(of, room.figures));
+    let (mut blocks, others) = match execution.single() {
+        Some(single) => {
+            let cell = one_cell(execution, &single, is_verbose);
+            (profiled, [cell, ladder.unwrap_or_default(), Vec::new()])
+        }
+        None => {
+            let searches = searches_text(summary);
+            let searches = (!searches.is_empty()).then_some(Block::Listing(searches));
+            let compared = execution.comparison.as_ref().map(comparison);
+            let compared = compared.unwrap_or_default();
+            (
+                of_summary(summary, room),
+                [profiled, Vec::from_iter(searches), compared],
+            )
+        }
+    };
+    others
+        .into_iter()
+        .for_each(|more| append(&mut blocks, more));
+    blocks
+}
+
+/// The tables with what stands above and below them.
+pub fn of_summary(summary: &Summary, room: Room) -> Vec<Block> {
+    let study = &summary.study;
+    let mut blocks = vec![Block::Title(format!("{}: {}", study.name, study.title))];
+    blocks.push(Block::words(&*study.question));
+    blocks.extend(head(summary));
+    blocks.extend(tables(summary, room.figures));
+    append(&mut blocks, notes(summary));
+    append(&mut blocks, statements(&summary.checks));
+    blocks
+}
+
+fn append(blocks: &mut Vec<Block>, more: Vec<Block>) {
+    if !more.is_empty() && !blocks.is_empty() {
+        blocks.push(Block::Gap);
+    }
+    blocks.extend(more);
+}
+
+/// The ladder, its answer last, where it stays on the screen.
+fn ladder_blocks(ladder: &Ladder, title: String) -> Vec<Block> {
+    let paragraphs = ladder_paragraphs(ladder).into_iter();
+    let paragraphs = paragraphs.map(|(mark, words)| Block::words(format!("{mark}{words}")));
+    [
+        Block::Title(title),
+        Block::Gap,
+        Block::Table(String::new(), ladder_lines(ladder)),
+    ]
+    .into_iter()
+    .chain(paragraphs)
+    .chain([Block::Gap, Block::words(ladder_sentences(ladder).join(" "))])
+    .collect()
+}
