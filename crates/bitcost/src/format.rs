@@ -30,7 +30,6 @@ impl Format {
         Format(form(name).unwrap_or(&FORMS[0]))
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         self.0.name
     }

@@ -13,15 +13,11 @@ use crate::{HostError, knob_named, snapshot};
 /// A change that is about to be made, as it is written to the journal first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Its number in the journal.
     pub number: u32,
-    /// The knob.
     pub knob: String,
     /// The subject of the knob: a device, a sysctl, a CPU.
     pub subject: String,
-    /// Every value before.
     pub before: Values,
-    /// The requested values.
     pub asked: Values,
     /// Every value after; `None` until they were read back.
     #[serde(default)]
@@ -37,9 +33,7 @@ pub struct Change {
 /// The result of restoring a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The knob.
     pub knob: String,
-    /// The subject of the knob.
     pub subject: String,
     /// Values that another program changed meanwhile: left as they are. `asked` is the value
     /// before.

@@ -37,7 +37,6 @@ impl Journal for NoJournal {
     }
 }
 
-/// A request that was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InEffect {
     /// The requested values, by the knob's own names.
@@ -54,7 +53,6 @@ pub struct ChangeSet {
 }
 
 impl ChangeSet {
-    /// A set without changes.
     pub fn new(journal: Box<dyn Journal>) -> ChangeSet {
         ChangeSet {
             journal,

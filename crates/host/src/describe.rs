@@ -9,7 +9,6 @@ use crate::{FeatureState, HostError, features};
 /// The facts of a device at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceFacts {
-    /// Its name.
     pub device: String,
     /// Its interface index in its network namespace.
     pub index: u32,
@@ -19,11 +18,8 @@ pub struct DeviceFacts {
     pub firmware: Option<String>,
     /// The kind of a virtual device, such as "veth"; `None` for hardware and loopback.
     pub kind: Option<String>,
-    /// Its MTU in bytes.
     pub mtu_bytes: u32,
-    /// Whether it is set up.
     pub up: bool,
-    /// Its queueing disciplines.
     pub qdiscs: Vec<QdiscFact>,
     /// Every feature that the kernel knows.
     pub features: FeatureState,

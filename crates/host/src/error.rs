@@ -14,19 +14,15 @@ pub enum HostError {
          `ip link set {device} down`, `ethtool {option} {device} …`, `ip link set {device} up`"
     )]
     Busy {
-        /// The device.
         device: String,
         /// The option of the program ethtool for these numbers.
         option: &'static str,
-        /// The kernel's refusal.
         error: bitcost_sys::netlink::Error,
     },
     /// The driver's name could not be read.
     #[error("cannot read the driver of {device}: {source}; check the device's name")]
     Driver {
-        /// The device asked about.
         device: String,
-        /// The kernel's error.
         source: std::io::Error,
     },
     /// It does not exist or is not available here.
@@ -34,17 +30,13 @@ pub enum HostError {
     Cannot {
         /// The request, as the rest of a sentence that starts with "cannot".
         asked: String,
-        /// The cause and the remedy.
         why: String,
     },
     /// The kernel reported success, but the value was not applied.
     #[error("{knob} of {subject} was not applied: {}", listed(mismatches))]
     NotApplied {
-        /// The knob.
         knob: &'static str,
-        /// The subject of the knob.
         subject: String,
-        /// The values that differ.
         mismatches: Vec<Mismatch>,
     },
     /// The host was not changed, since its former state could not be written to the journal.
@@ -53,7 +45,6 @@ pub enum HostError {
 }
 
 impl HostError {
-    /// An error of [`HostError::Cannot`].
     pub fn cannot(asked: impl Into<String>, why: impl std::fmt::Display) -> HostError {
         HostError::Cannot {
             asked: asked.into(),

@@ -6,13 +6,10 @@ use crate::HostError;
 use crate::device::{check_name, devices};
 use crate::values::{Mismatch, VALUE, Values};
 
-/// The extent of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// One network namespace.
     Network,
-    /// The whole machine.
     Machine,
 }
 
@@ -21,7 +18,6 @@ pub trait Knob: Sync {
     /// Its name in records and in output, and a description of what it changes, for listings.
     fn names(&self) -> [&'static str; 2];
 
-    /// Its name.
     fn name(&self) -> &'static str {
         self.names()[0]
     }
@@ -36,7 +32,6 @@ pub trait Knob: Sync {
         check_name(subject)
     }
 
-    /// The extent of a change.
     fn scope(&self, _subject: &str) -> Scope {
         Scope::Network
     }
@@ -62,7 +57,6 @@ pub trait Knob: Sync {
         }
     }
 
-    /// The values in effect.
     fn observe(&self, subject: &str) -> Result<Values, HostError>;
 
     /// The values to write for a request, by the names and in the words of [`Knob::observe`].

@@ -87,7 +87,6 @@ pub static KNOBS: &[&dyn Knob] = &[
     &RootQdisc,
 ];
 
-/// The knob of this name.
 pub fn knob_named(name: &str) -> Option<&'static dyn Knob> {
     KNOBS.iter().copied().find(|knob| knob.name() == name)
 }

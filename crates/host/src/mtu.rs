@@ -13,7 +13,6 @@ use crate::values::{VALUE, Values, single};
 /// The least MTU with which a device keeps its IPv6 addresses and parameters (RFC 8200).
 const IPV6_LEAST: u32 = 1280;
 
-/// The knob.
 pub struct Mtu;
 
 impl Knob for Mtu {

@@ -20,9 +20,7 @@ use bitcost_model::near::did_you_mean;
 pub struct FeatureBit {
     /// Whether it can be changed; ethtool shows the others as "fixed".
     pub changeable: bool,
-    /// Whether it was requested.
     pub wanted: bool,
-    /// Whether it is on.
     pub active: bool,
 }
 
@@ -128,7 +126,6 @@ impl Knob for Offloads {
     }
 }
 
-/// Every feature of `device`.
 pub fn features(device: &str) -> Result<FeatureState, HostError> {
     check_name(device)?;
     let features = Ethtool::open()?.features(device)?.into_iter();

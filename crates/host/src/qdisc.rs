@@ -12,7 +12,6 @@ use crate::knob::Knob;
 use crate::values::Values;
 use bitcost_model::near::did_you_mean;
 
-/// The knob.
 pub struct RootQdisc;
 
 /// The handle of our root qdisc; the next one if it is taken.

@@ -19,11 +19,9 @@ use crate::knob_named;
 /// A journal in the folder of journals.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// The file.
     pub path: PathBuf,
     /// Whether a living process holds it.
     pub is_held: bool,
-    /// Its contents.
     pub contents: Contents,
 }
 
@@ -125,7 +123,6 @@ fn ago(since_s: u64) -> String {
 /// The result of restoring one journal.
 #[derive(Debug)]
 pub struct Recovered {
-    /// The file.
     pub path: PathBuf,
     /// The result of each change, the last one first.
     pub outcomes: Vec<Outcome>,
@@ -193,9 +190,7 @@ const KEPT: &str = "kept, since what cannot be read may be a change; restore it 
 
 /// The network namespace in which changes were made.
 enum JournalNetwork {
-    /// The caller's.
     Callers,
-    /// Another one.
     Other(fs::File),
     /// One that no longer exists.
     Gone,

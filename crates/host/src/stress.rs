@@ -15,10 +15,8 @@ use bitcost_sys::thread::{allowed_cpus, cpu_time_ns, pin_to, thread_id};
 
 use crate::HostError;
 
-/// A request for CPU stress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stress {
-    /// Number of threads.
     pub workers: u32,
     /// The kind of work of each.
     pub flavour: Flavour,

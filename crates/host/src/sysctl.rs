@@ -13,7 +13,6 @@ use crate::snapshot;
 use crate::values::{VALUE, Values, single};
 use bitcost_model::near::did_you_mean;
 
-/// The knob.
 pub struct Sysctl;
 
 /// The folder of parameters as files.

@@ -17,7 +17,6 @@ pub const FIXED: &str = "[fixed]";
 /// A value that is not the requested one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
-    /// Its name.
     pub name: String,
     /// The requested value; `None` when the value should be absent.
     pub asked: Option<String>,

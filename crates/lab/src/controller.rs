@@ -149,7 +149,6 @@ impl Lab {
         &self.ready.notes
     }
 
-    /// The host of this name.
     pub fn host(&self, name: &str) -> Result<&Host, LabError> {
         let known = || self.hosts().iter().map(|host| host.name.clone()).collect();
         let host = self.hosts().iter().find(|host| host.name == name);

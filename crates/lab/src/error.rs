@@ -8,12 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum LabError {
     /// Neither root nor user namespaces are available.
     #[error("cannot make the lab's namespaces: {reason}; {remedy}")]
-    NoUserNamespaces {
-        /// The reason.
-        reason: String,
-        /// The remedy.
-        remedy: String,
-    },
+    NoUserNamespaces { reason: String, remedy: String },
     /// The kernel has no virtual Ethernet pairs.
     #[error(
         "cannot make the lab's links: this kernel has no veth devices; \
@@ -26,12 +21,8 @@ pub enum LabError {
          load the module (sudo modprobe bridge) or use a kernel with CONFIG_BRIDGE"
     )]
     NoBridge,
-    /// The description contradicts itself.
     #[error("the lab's topology is not usable: {what}; correct the topology")]
-    InvalidTopology {
-        /// The fault in it.
-        what: String,
-    },
+    InvalidTopology { what: String },
     /// netem was requested by name.
     #[error(
         "netem was requested, and this kernel does not have it (`unshare -rn tc qdisc add dev lo root netem` shows it); load the \
@@ -45,11 +36,7 @@ pub enum LabError {
          nothing here emulates its link, since the kernel has no netem and the link was built without bitcost's link emulator; \
          build the lab with one there: bitcost lab up LAB --emulate {device}"
     )]
-    NoEmulator {
-        /// The device.
-        device: String,
-    },
-    /// A step of building failed.
+    NoEmulator { device: String },
     #[error("cannot build the lab: {happened}")]
     Build {
         /// The step, and what happened.
@@ -57,18 +44,10 @@ pub enum LabError {
     },
     /// The lab daemon did not start, did not answer in time, or ended.
     #[error("the lab daemon failed: {happened}")]
-    Daemon {
-        /// A description of the failure.
-        happened: String,
-    },
+    Daemon { happened: String },
     /// There is no such host or node.
     #[error("the lab has no host \"{asked}\"; it has {}", known.join(", "))]
-    NoSuchHost {
-        /// The name asked for.
-        asked: String,
-        /// The names there are.
-        known: Vec<String>,
-    },
+    NoSuchHost { asked: String, known: Vec<String> },
 }
 
 impl From<bitcost_model::topology::Problem> for LabError {

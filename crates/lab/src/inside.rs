@@ -23,9 +23,7 @@ const UNPLACED: &str = "bitcost runs in a node of a running lab, which has no ac
 /// A node of a running lab, in which this process is.
 #[derive(Clone, Debug)]
 pub struct Inside {
-    /// The lab's name.
     pub lab: String,
-    /// The node's name.
     pub node: String,
     /// The file of the lab's state.
     pub state_file: PathBuf,

@@ -12,12 +12,10 @@ use bitcost_model::topology::Topology;
 
 use crate::LabError;
 
-/// The controller's request.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The process id of the controller, which the daemon must not outlive.
     pub controller_pid: u32,
-    /// The topology to build.
     pub topology: Topology,
     /// Devices whose links get a link emulator although they do not need one yet.
     #[serde(default)]
@@ -41,13 +39,10 @@ pub enum Order {
     },
 }
 
-/// The daemon's answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// The lab is running.
     Ready(Ready),
-    /// The order was executed.
     Done,
     /// The devices were changed, with a sentence for each thing to know.
     Set(Vec<String>),
@@ -55,7 +50,6 @@ pub enum Answer {
     Failed(LabError),
 }
 
-/// A running lab.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ready {
     /// The daemon's process id in `/proc`.
@@ -87,7 +81,6 @@ pub struct Host {
     pub name: String,
     /// Its first device that has an address.
     pub device: String,
-    /// Its first address.
     pub address: IpAddr,
     /// The addresses of that device, one of IPv6 only if the kernel supports IPv6.
     pub addresses: Vec<IpAddr>,

@@ -26,7 +26,6 @@ pub struct Description {
     pub since: String,
     /// The process id of its controller.
     pub pid: u32,
-    /// How to enter it.
     pub entry: Entry,
     /// Its topology as it now is.
     pub topology: Topology,
@@ -35,7 +34,6 @@ pub struct Description {
     pub changes: Vec<Change>,
 }
 
-/// A request of another process.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
@@ -95,7 +93,6 @@ fn prefix() -> String {
 /// A name of this user, taken until this is dropped.
 #[derive(Debug)]
 pub struct Claim {
-    /// The name.
     pub name: String,
     listener: UnixListener,
 }
@@ -188,12 +185,10 @@ fn random() -> u32 {
     RandomState::new().hash_one(0u32) as u32
 }
 
-/// The owner of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameOwner {
     /// There is no socket of this name.
     Nobody,
-    /// A process of this user.
     Own,
     /// Something else, described by the text.
     Other(String),

@@ -16,7 +16,6 @@ use crate::protocol::Ready;
 /// The present state of a running lab.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct State {
-    /// The network with all changes.
     pub topology: Topology,
     /// The changes since the lab was built, in their order.
     pub changes: Vec<Change>,
@@ -31,11 +30,8 @@ pub struct State {
 pub struct Change {
     /// When: local time with offset (RFC 3339).
     pub at: String,
-    /// The device.
     pub device: String,
-    /// The shaping before.
     pub from: Shaping,
-    /// The shaping since then.
     pub to: Shaping,
 }
 
@@ -44,7 +40,6 @@ const READINGS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(1);
 
 impl State {
-    /// Writes it to the file.
     pub(crate) fn write(&self, file: &mut MemoryFile) -> Result<(), LabError> {
         let json = serde_json::to_string(self).map_err(io::Error::from);
         let written = json.and_then(|json| file.write(&json));

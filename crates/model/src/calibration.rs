@@ -44,7 +44,6 @@ pub struct Capacity {
 /// for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Saturation {
-    /// The run.
     pub conditions: Conditions,
     /// Where datagrams replace TCP: the user data of a segment, and of the datagram in a packet of
     /// the same size, in bytes.

@@ -72,9 +72,7 @@ pub enum Mss {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Offloads {
-    /// All on.
     On,
-    /// All off.
     Off,
     /// The host's own state is left as it is.
     #[default]
@@ -99,10 +97,8 @@ pub enum ReceiveSize {
     /// TCP: [`AUTO_RECEIVE_BYTES`] or a message, whichever is larger, with a low-water mark that the
     /// receiver sets itself ([`Conditions::chooses_low_water`]). UDP: a message.
     Auto,
-    /// One message.
     #[default]
     Message,
-    /// This many bytes.
     Bytes(u32),
 }
 
@@ -110,11 +106,9 @@ pub enum ReceiveSize {
 /// them itself.
 pub const AUTO_RECEIVE_BYTES: u32 = 256 << 10;
 
-/// Which bytes a rate counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RateOf {
-    /// User data.
     #[default]
     User,
     /// User data with the headers of Ethernet, IP and transport, as queueing disciplines count.
@@ -139,9 +133,7 @@ pub enum Pacing {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Conditions {
-    /// The kind of traffic.
     pub workload: Workload,
-    /// The direction of the traffic.
     #[serde(default)]
     pub direction: Direction,
     /// Concurrent background workloads, each with separate settings ([`Conditions::parts`]).
@@ -157,7 +149,6 @@ pub struct Conditions {
     /// True where short trials choose modes and settings of the sockets before the first run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mode_auto: bool,
-    /// What these trials look for.
     #[serde(default, skip_serializing_if = "Goal::is_default")]
     pub search_for: Goal,
     /// The most messages of one send call, in a mode that hands over several; absent: 64, and 128 of
@@ -172,7 +163,6 @@ pub struct Conditions {
     pub mss: Option<Mss>,
     /// Stateless offloads at both hosts; other sets of offloads are among the host settings.
     pub offloads: Offloads,
-    /// Requests to the hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_settings: Vec<SettingRequest>,
     /// The most that may wait in each queue of the lab that delays packets; absent: the lab's own
@@ -218,7 +208,6 @@ pub struct Conditions {
     /// Rate of each flow, in bit/s of the bytes that [`Conditions::rate_of`] names; absent:
     /// unlimited.
     pub rate_bps: Option<u64>,
-    /// Which bytes the rate counts.
     pub rate_of: RateOf,
     /// Rate of each flow, in messages per second; absent: unlimited.
     pub message_rate: Option<u64>,
@@ -393,7 +382,6 @@ impl Conditions {
         parts
     }
 
-    /// One part for each direction.
     fn ways(&self) -> Vec<Conditions> {
         let way = |direction| {
             let places = if direction == Direction::Reverse {

@@ -30,7 +30,6 @@ pub struct WakeUp {
 /// The constants of one machine, with the endpoints on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineConstants {
-    /// The endpoints on the machine.
     pub roles: Vec<Role>,
     /// Its constants; absent where they could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -35,7 +35,6 @@ pub struct Softnet {
     /// CPU number; before Linux 5.10 the line's number, which is the same where every CPU is
     /// online.
     pub cpu: u32,
-    /// Packets that it took.
     pub processed: u32,
     /// Packets that found the CPU's backlog full (`net.core.netdev_max_backlog`).
     pub dropped: u32,
@@ -55,7 +54,6 @@ pub struct Interface {
     /// The node of the lab between the endpoints that has it; absent: the endpoint's own host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// Its name.
     pub device: String,
     /// Bytes received, with Ethernet headers.
     pub rx_bytes: u64,
@@ -81,7 +79,6 @@ pub struct Queue {
     /// The node of the lab between the endpoints where it is; absent: the endpoint's own host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// Its interface.
     pub device: String,
     /// Its kind, such as `pfifo`.
     pub kind: String,
@@ -94,7 +91,6 @@ pub struct Queue {
     pub bytes: u64,
     /// Packets that left it; a TCP super-packet counts as its segments.
     pub packets: u64,
-    /// Packets that it dropped.
     pub drops: u32,
     /// Times that it held a packet back because of its rate.
     pub overlimits: u32,
@@ -114,9 +110,7 @@ pub struct Queue {
 pub struct Amount {
     /// Packets as they come; a super-packet is one.
     pub packets: u64,
-    /// Their segments.
     pub segments: u64,
-    /// Their bytes.
     pub bytes: u64,
 }
 
@@ -126,7 +120,6 @@ pub struct Amount {
 pub struct LinkEmulator {
     /// The device, such as `s1-eth2`.
     pub device: String,
-    /// The packets that arrived.
     pub arrived: Amount,
     /// The packets that were passed on.
     pub departed: Amount,
@@ -198,15 +191,12 @@ pub struct Throttling {
 /// trace/tracepoints). An interrupt that hits a soft interrupt is in its time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SoftirqTime {
-    /// CPU number.
     pub cpu: u32,
     /// The kernel's name of the kind, such as `NET_RX`.
     pub kind: String,
     /// Soft interrupts.
     pub count: u64,
-    /// Those that were timed.
     pub timed: u64,
-    /// The sum of their times, in ns.
     pub sum_ns: u64,
     /// The sum of the squares of their times, in ns².
     pub squares_ns2: u64,
@@ -216,7 +206,6 @@ pub struct SoftirqTime {
 /// admin-guide/pm/cpufreq).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Frequency {
-    /// CPU number.
     pub cpu: u32,
     /// In kHz.
     pub khz: u64,
@@ -241,7 +230,6 @@ pub struct ForeignLoad {
 pub struct ForeignProgram {
     /// The name of its process, as the kernel keeps it: at most 15 bytes.
     pub name: String,
-    /// The number of its process.
     pub pid: u32,
     /// CPU time of the process and of the children that it waited for, in ns.
     pub cpu_ns: u64,
@@ -261,7 +249,6 @@ pub struct CoreToCore {
 /// How fast one CPU was during a run, by a fixed loop ten times a second.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuSpeed {
-    /// CPU number.
     pub cpu: u32,
     /// The time of the loop in each sample, in ns; the fastest of eight stretches.
     pub loop_ns: Vec<u32>,

@@ -51,7 +51,6 @@ pub struct SettingRequest {
     /// The host that is asked, by what it is called, whichever way the data flows; absent: both.
     #[serde(default)]
     pub endpoint: Option<Role>,
-    /// The setting.
     pub setting: String,
     /// The subject of the setting, such as a sysctl's name; absent: the interface towards the peer,
     /// or every CPU.

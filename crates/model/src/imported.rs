@@ -17,10 +17,8 @@ pub const NOT_SAID: &str = "not said";
 pub struct ImportedRun {
     /// The program: `netperf`, `iperf3`.
     pub tool: String,
-    /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_version: Option<String>,
-    /// The file.
     pub file: String,
     /// The place in the file: a line from 1, or the number of its document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +46,6 @@ pub struct ImportedRun {
 /// One interval of a run at one endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedInterval {
-    /// The endpoint that reported it.
     pub end: Role,
     /// Its start, in seconds after the start of the run.
     pub begin_s: f64,

@@ -57,14 +57,12 @@ pub const SYSCTLS: &[&str] = &[
 /// A network interface at the time of its description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceDescription {
-    /// Its name.
     pub name: String,
     /// The driver, as the kernel names it; absent where the device does not report one.
     pub driver: Option<String>,
     /// The version of its firmware, as the driver reports it; absent where it reports none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
-    /// MTU in bytes.
     pub mtu_bytes: u32,
     /// Every feature bit by kernel name: active or not.
     pub features: BTreeMap<String, bool>,
@@ -92,7 +90,6 @@ pub struct HostDescription {
     pub mitigations: BTreeMap<String, String>,
     /// Machine architecture.
     pub architecture: String,
-    /// Host name.
     pub host_name: String,
     /// The kernel's present boot (`/proc/sys/kernel/random/boot_id`), which namespaces of one
     /// machine share; absent where it is not reported.

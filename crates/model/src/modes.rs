@@ -13,16 +13,13 @@ use crate::workload::Workload;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// One call per message.
     #[default]
     Plain,
     /// `UDP_SEGMENT`.
     Gso,
-    /// `writev`.
     Writev,
     /// `MSG_ZEROCOPY`.
     Zerocopy,
-    /// `sendfile`.
     Sendfile,
     /// `tee` and `splice`, or `splice` alone.
     Splice,
@@ -32,17 +29,13 @@ pub enum Mode {
     Truncate,
 }
 
-/// A mode of one endpoint.
 pub struct Row {
-    /// The mode.
     pub mode: Mode,
-    /// The endpoint that has it.
     pub end: Role,
     /// The workloads that have it; empty: all of them.
     pub workloads: &'static [Workload],
     /// Its word in studies and on the command line.
     pub name: &'static str,
-    /// A description for people.
     pub about: &'static str,
 }
 
@@ -122,7 +115,6 @@ impl Mode {
         matches!(self, Mode::Gso | Mode::Writev)
     }
 
-    /// Its word.
     pub fn name(self) -> &'static str {
         MODES
             .iter()

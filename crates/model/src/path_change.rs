@@ -5,15 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::shaping::{PPM, Shaping};
 
-/// What of the links changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shaped {
-    /// Their rates.
     Rate,
-    /// Their delays.
     Delay,
-    /// Their loss.
     Loss,
 }
 
@@ -30,7 +26,6 @@ const MOST_PCT: u32 = 1000;
 /// A change of every link of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathChange {
-    /// What changes.
     pub what: Shaped,
     /// Its new value, in per cent of what the lab requests.
     pub pct: u32,
@@ -50,7 +45,6 @@ impl PathChange {
             .then_some(PathChange { what, pct })
     }
 
-    /// The shaping with the change.
     #[must_use]
     pub fn of(self, shaping: &Shaping) -> Shaping {
         let scaled = |value: u64| value.saturating_mul(self.pct.into()) / 100;

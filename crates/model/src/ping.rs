@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The replies to a number of echo requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pings {
-    /// The destination.
     pub to: IpAddr,
-    /// Number of requests.
     pub sent: u32,
     /// The round trip of each that was answered, in microseconds, in the order of the requests.
     pub rtts_us: Vec<f64>,
@@ -19,11 +17,8 @@ pub struct Pings {
 /// The figures of ping(8), in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RttFigures {
-    /// The shortest.
     pub min_us: f64,
-    /// The mean.
     pub avg_us: f64,
-    /// The longest.
     pub max_us: f64,
     /// The standard deviation: the root of the mean square less the square of the mean.
     pub mdev_us: f64,
@@ -53,7 +48,6 @@ pub struct RttCheck {
     pub requested_us: u64,
     /// The most by which the shortest round trip may differ from it, in microseconds.
     pub tolerance_us: u64,
-    /// The measured round trips.
     pub pings: Pings,
 }
 

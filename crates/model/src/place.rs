@@ -23,7 +23,6 @@ words! {
 }
 
 impl IpVersion {
-    /// The version of an address.
     pub fn of(address: IpAddr) -> IpVersion {
         if address.is_ipv4() {
             IpVersion::V4
@@ -61,9 +60,7 @@ pub const IPV6_MTU_MIN: u32 = 1280;
 /// A range of ports, first and last included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ports {
-    /// The first.
     pub first: u16,
-    /// The last.
     pub last: u16,
 }
 
@@ -87,7 +84,6 @@ impl Ports {
         (self.first..=self.last).contains(&port)
     }
 
-    /// The number of ports.
     pub fn count(self) -> u32 {
         u32::from(self.last - self.first) + 1
     }
@@ -125,14 +121,11 @@ pub struct EndpointPlace {
 pub struct Places {
     /// The version of IP; absent: that of the first address of the receiver's host.
     pub ip_version: Option<IpVersion>,
-    /// The sender's.
     pub sender: EndpointPlace,
-    /// The receiver's.
     pub receiver: EndpointPlace,
 }
 
 impl Places {
-    /// The request for one endpoint.
     pub fn end(&self, role: Role) -> &EndpointPlace {
         match role {
             Role::Sender => &self.sender,

@@ -24,7 +24,6 @@ pub struct Lengths {
     pub interval_ms: Option<u64>,
 }
 
-/// One run of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedRun {
     /// Its place in the order, from 0.
@@ -38,9 +37,7 @@ pub struct PlannedRun {
 /// Every run of an execution, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// The seed of the order.
     pub seed: u64,
-    /// Number of complete blocks.
     pub blocks: u32,
     /// The changes of the study's lengths by the command line; absent in plans of earlier formats,
     /// and in plans that no study made.
@@ -49,7 +46,6 @@ pub struct Plan {
     /// Whether each run is made once more to be profiled.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_profiled: bool,
-    /// Every cell of the study.
     pub cells: Vec<Cell>,
     /// The runs in the order of execution.
     pub runs: Vec<PlannedRun>,

@@ -33,9 +33,7 @@ pub use crate::tcp_info::TcpInfo;
 /// traffic.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleBaseline {
-    /// The start of the measurement.
     pub start_ns: u64,
-    /// The end of the measurement.
     pub end_ns: u64,
     /// The ticks of each online CPU at the start.
     pub start: Vec<CpuTicks>,

@@ -60,14 +60,12 @@ words! {
         /// netem where the kernel has it, else the link emulator.
         #[default]
         Auto = "auto",
-        /// The kernel's netem.
         Netem = "netem",
         /// bitcost's own link emulator.
         Builtin = "builtin",
     }
 }
 
-/// The size of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueLimit {
@@ -86,7 +84,6 @@ const ROOM_US: u64 = 50_000;
 const ROOM_LEAST_BYTES: u64 = 131_072;
 
 impl Shaping {
-    /// Whether it leaves packets unchanged.
     pub fn is_nothing(&self) -> bool {
         *self == Shaping::default()
     }

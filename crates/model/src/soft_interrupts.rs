@@ -13,7 +13,6 @@ const ENOUGH_IN_ALL: u64 = 30;
 /// The time of some soft interrupts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Timed {
-    /// In ns.
     pub ns: f64,
     /// Variance of [`Timed::ns`]: that of a mean of as many as were timed.
     pub variance_ns2: f64,

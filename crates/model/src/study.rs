@@ -20,7 +20,6 @@ use crate::topology::{Napi, Path, Topology};
 pub enum Label {
     /// A whole number, in the unit that the factor's name ends in.
     Number(i64),
-    /// A word.
     Text(String),
 }
 
@@ -37,28 +36,23 @@ impl fmt::Display for Label {
 /// until the study's question is answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UntilInterval {
-    /// The metric.
     pub metric: String,
     /// The interval's width, upper minus lower bound, in per cent of the median.
     pub width_pct: f64,
-    /// Most blocks.
     pub max_blocks: u32,
     /// Most time, where the number of blocks follows from the study's question: its statements, or
     /// the intervals of its ratios or cells.
     pub budget: Option<Duration>,
 }
 
-/// One combination of levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// Factor and level, in the study's order of factors.
     pub levels: Vec<(String, Label)>,
-    /// The conditions of its runs.
     pub conditions: Conditions,
 }
 
 impl Cell {
-    /// The level of a factor.
     pub fn level(&self, factor: &str) -> Option<&Label> {
         self.levels
             .iter()

@@ -17,7 +17,6 @@ const MOST: u64 = (1 << 31) - 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TcpBuffers {
-    /// A number of bytes.
     Bytes(u64),
     /// Thousandths of the bandwidth-delay product of the lab's path.
     MilliBdp(u64),

@@ -49,7 +49,6 @@ tcp_info! {
     delivery_rate_bytes_per_second: u64,
     /// True when that rate was limited by the data that the program wrote.
     delivery_rate_app_limited: bool,
-    /// Segments retransmitted.
     total_retrans: u32,
     /// Bytes retransmitted (Linux 4.19).
     bytes_retrans: u64,
@@ -61,7 +60,6 @@ tcp_info! {
     rcv_ooopack: u32,
     /// Segments sent: data, including retransmissions, and acknowledgements.
     segs_out: u32,
-    /// Segments received.
     segs_in: u32,
     /// Data segments sent, including retransmissions.
     data_segs_out: u32,
@@ -71,7 +69,6 @@ tcp_info! {
     bytes_sent: u64,
     /// Bytes acknowledged.
     bytes_acked: u64,
-    /// Bytes received.
     bytes_received: u64,
     /// Time with data in flight or waiting, in microseconds.
     busy_time_us: u64,

@@ -30,7 +30,6 @@ macro_rules! words {
                 }
             }
 
-            /// The value of this word.
             pub fn named(word: &str) -> ::core::option::Option<$kind> {
                 $kind::ALL.into_iter().find(|value| value.name() == word)
             }

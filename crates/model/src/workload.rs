@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A kind of traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Workload {
@@ -22,7 +21,6 @@ pub enum Workload {
     TcpConnect,
 }
 
-/// The transport of the traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// TCP: a stream of bytes.
@@ -44,10 +42,8 @@ pub enum Pattern {
     ConnectionOnly,
 }
 
-/// The properties of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkloadInfo {
-    /// The workload.
     pub workload: Workload,
     /// Its name in studies, logs and tables.
     pub name: &'static str,
@@ -59,7 +55,6 @@ pub struct WorkloadInfo {
     pub netperf_name: &'static str,
     /// What it does and the names that other programs give it, in a line of help.
     pub summary: &'static str,
-    /// Its transport.
     pub transport: Transport,
     /// The action that each flow repeats.
     pub pattern: Pattern,
@@ -169,7 +164,6 @@ impl Workload {
         names.join(", ")
     }
 
-    /// The name that studies use.
     pub fn name(self) -> &'static str {
         self.info().name
     }

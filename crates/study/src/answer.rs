@@ -9,7 +9,6 @@ pub const SENTENCES_MOST: usize = 2;
 /// The most figures of a sentence: an absolute one, and another or the ratio.
 pub const FIGURES_MOST: usize = 2;
 
-/// One sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
     /// The metric by name; of several the sum is meant, such as the cost at both endpoints.
@@ -22,17 +21,13 @@ pub struct Sentence {
     pub words: Vec<Word>,
 }
 
-/// A part of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// Text as it stands.
     Text(String),
-    /// A figure.
     Figure(Place),
 }
 
 bitcost_model::words! {
-    /// A place for a figure.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Place {
         /// The median of the cell `of`.

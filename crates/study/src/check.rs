@@ -11,7 +11,6 @@ pub type Levels = Vec<(String, Label)>;
 pub struct Check {
     /// The statement in words, with its place in the document.
     pub statement: String,
-    /// All of these must hold.
     pub claims: Vec<Claim>,
 }
 
@@ -23,16 +22,13 @@ pub struct Claim {
     pub metric: String,
     /// The figure that is computed from its medians.
     pub figure: Figure,
-    /// Lower bound.
     pub at_least: Option<f64>,
-    /// Upper bound.
     pub at_most: Option<f64>,
 }
 
 /// A figure that is computed from a metric's medians.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
-    /// The median itself.
     Value(Levels),
     /// One median ÷ another. Both sides name the same factors.
     Ratio(Levels, Levels),
@@ -54,7 +50,6 @@ pub enum Figure {
 /// A sequence of levels of one factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Along {
-    /// The factor.
     pub factor: String,
     /// Its levels, in this order.
     pub levels: Vec<Label>,
@@ -66,7 +61,6 @@ pub struct Along {
 pub const SATURATED: f64 = 0.95;
 
 impl Figure {
-    /// The key that studies use.
     pub fn key(&self) -> &'static str {
         match self {
             Figure::Value(_) => "value",

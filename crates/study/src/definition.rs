@@ -3,17 +3,14 @@
 
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::near::near_or_all;
 use bitcost_model::study::{Cell, LabSpec, Label, UntilInterval};
 use serde::{Deserialize, Serialize};
 use toml_edit::Document;
 
 use crate::answer::Sentence;
 use crate::check::Check;
-use crate::error::StudyError;
 use crate::mesh::{Mesh, RECEIVER, SENDER};
 use crate::picture::Picture;
-use crate::section::Source;
 use crate::settings;
 use crate::tcp_buffers::size_tcp_buffers;
 
@@ -23,7 +20,6 @@ pub const BLOCKS_MOST: u32 = 100_000;
 /// Two levels of a factor whose runs are interleaved within blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
-    /// The factor.
     pub factor: String,
     /// The level that is the reference.
     pub old: Label,
@@ -34,7 +30,6 @@ pub struct Compared {
 /// Alternative lengths of a study.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Length {
-    /// Blocks.
     pub blocks: u32,
     /// Measured window of each run, in milliseconds; absent: the study's own.
     pub duration_ms: Option<u32>,
@@ -46,7 +41,6 @@ pub struct Length {
 /// One value of a factor: its label and the settings that it sets.
 #[derive(Clone, Debug)]
 pub struct Level {
-    /// Its name in tables.
     pub label: Label,
     /// What it means, in a sentence; absent where its name says it.
     pub about: Option<String>,
@@ -70,7 +64,6 @@ impl Level {
 /// A factor: a property that is varied.
 #[derive(Clone, Debug)]
 pub struct Factor {
-    /// Its name.
     pub name: String,
     /// Its levels, in the order of the study.
     pub levels: Vec<Level>,
@@ -79,15 +72,12 @@ pub struct Factor {
 /// The cell of a table that compares two levels of a factor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Improvement {
-    /// The factor.
     pub factor: String,
     /// The level that is improved upon.
     pub from: Label,
-    /// The level that improves.
     pub to: Label,
 }
 
-/// The layout of the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSpec {
     /// The factor whose levels are the rows.
@@ -96,7 +86,6 @@ pub struct TableSpec {
     pub columns: Option<String>,
     /// The metrics, one table each, by name.
     pub metrics: Vec<String>,
-    /// The improvement row.
     pub improvement: Option<Improvement>,
     /// Whether each cell's middle run is shown second by second.
     pub each_second: bool,
@@ -105,18 +94,14 @@ pub struct TableSpec {
 /// One cell's figures as the question's author printed them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedCell {
-    /// Factor and level.
     pub levels: Vec<(String, Label)>,
-    /// Metric name and value.
     pub figures: Vec<(String, f64)>,
 }
 
 /// The results that the question's author saw.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expect {
-    /// The source of the figures.
     pub source: String,
-    /// Cell by cell.
     pub cells: Vec<ExpectedCell>,
     /// The improvement row as the author printed it: the levels of the other factors, and the
     /// ratios.
@@ -136,15 +121,6 @@ impl LeaveOut {
     }
 }
 
-/// A metric that a study names, and its place. This crate does not know which metrics exist.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedMetric {
-    /// The name.
-    pub name: String,
-    /// Where it is in the study's text, in bytes.
-    pub offset: usize,
-}
-
 /// A study as its file describes it.
 #[derive(Clone, Debug)]
 pub struct Study {
@@ -152,19 +128,13 @@ pub struct Study {
     pub name: String,
     /// The file as the user named it.
     pub file: String,
-    /// The file's text.
     pub text: String,
     /// The text of the lab file that it names.
     pub lab_text: Option<String>,
-    /// One line for lists.
     pub title: String,
-    /// The question that it answers.
     pub question: String,
-    /// The default place.
     pub lab: LabSpec,
-    /// Settings that all cells share.
     pub base: Conditions,
-    /// The factors.
     pub factors: Vec<Factor>,
     /// Randomised complete blocks to run.
     pub blocks: u32,
@@ -172,7 +142,6 @@ pub struct Study {
     pub until: Option<UntilInterval>,
     /// Whether each run is made once more to be profiled.
     pub is_profiled: bool,
-    /// The document's own lengths.
     pub like_the_document: Option<Length>,
     /// The shortest lengths that give a result, for a check on every change.
     pub ci: Option<Length>,
@@ -180,7 +149,6 @@ pub struct Study {
     pub mesh: Option<Mesh>,
     /// Combinations that are not run.
     pub leave_out: Vec<LeaveOut>,
-    /// The layout of the result.
     pub table: TableSpec,
     /// The levels of the comparison: the report describes the change from one to the other.
     pub compare: Option<Compared>,
@@ -228,7 +196,6 @@ impl Study {
         workload.is_some_and(|table| table.get(name).is_some()) || cell.levels.iter().any(of_level)
     }
 
-    /// The factor of this name.
     pub fn factor(&self, name: &str) -> Option<&Factor> {
         self.factors.iter().find(|factor| factor.name == name)
     }
@@ -270,15 +237,4 @@ impl Level {
         }
         cell
     }
-}
-
-/// An error for a metric that is none of those that are known.
-pub(crate) fn unknown_metric(
-    source: Source,
-    named: &NamedMetric,
-    known: &[&str],
-) -> Option<StudyError> {
-    let NamedMetric { name, offset } = named;
-    let message = || format!("unknown metric `{name}`{}", near_or_all(name, known));
-    (!known.contains(&name.as_str())).then(|| source.error_at(*offset, message()))
 }

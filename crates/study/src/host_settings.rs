@@ -24,7 +24,6 @@ pub const AS_FOUND: &str = "as-found";
 
 /// The text form of the values of a setting.
 pub struct Grammar {
-    /// The setting.
     pub setting: &'static str,
     /// The placeholder of a value in the help.
     pub value_name: &'static str,
@@ -133,7 +132,6 @@ pub const OFFLOADS: Grammar = Grammar {
     parse: parse_offloads,
 };
 
-/// MTU.
 pub const MTU: Grammar = Grammar {
     setting: host_settings::MTU,
     value_name: "BYTES",

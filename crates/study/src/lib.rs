@@ -10,18 +10,20 @@ pub mod calibration;
 pub mod check;
 mod definition;
 mod error;
+mod forms;
 pub mod host_settings;
-mod keys;
 pub mod mesh;
 pub mod mode_search;
 mod picture;
 mod plan;
 mod read;
-mod section;
+mod schema;
 pub mod settings;
 mod single;
 mod stop_rule;
+pub mod tables;
 mod tcp_buffers;
+mod toml;
 pub mod topology;
 
 pub use against::Against;
@@ -29,11 +31,11 @@ pub use answer::{Place, Sentence, Word};
 pub use check::Check;
 pub use definition::{
     BLOCKS_MOST, Compared, Expect, ExpectedCell, Factor, Improvement, LeaveOut, Length, Level,
-    NamedMetric, Study, TableSpec,
+    Study, TableSpec,
 };
 pub use error::StudyError;
-pub use keys::{markdown, study_schema};
 pub use picture::{Bars, Picture, PictureKind, Scale};
 pub use plan::shuffled;
+pub use schema::{markdown, study_schema};
 pub use single::Single;
 pub use tcp_buffers::size_tcp_buffers;

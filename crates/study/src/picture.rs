@@ -1,10 +1,13 @@
 //! The pictures that a report can have, and the options that a study can give one.
 
 use bitcost_model::study::Label;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 bitcost_model::words! {
     /// One kind of picture; the order is that of a report.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
     pub enum PictureKind {
         /// A metric's median in each cell as a bar, next to the figure of the document.
         Bars = "bars",
@@ -33,7 +36,6 @@ impl PictureKind {
 /// A picture as a study requests it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// Its kind.
     pub kind: PictureKind,
     /// The text before its own title, such as the number of the document's figure.
     pub title: Option<String>,
@@ -76,7 +78,8 @@ impl Picture {
 
 bitcost_model::words! {
     /// The meaning of the bars of a curve.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
     pub enum Bars {
         /// The median's 95 % interval.
         Interval = "interval",
@@ -86,8 +89,8 @@ bitcost_model::words! {
 }
 
 bitcost_model::words! {
-    /// The scale of an axis.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
     pub enum Scale {
         /// Equal steps are equal differences.
         Linear = "linear",

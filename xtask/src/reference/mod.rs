@@ -90,7 +90,11 @@ fn pages(program: &Path) -> Result<Vec<Page>> {
             "`analysis::explain::LIMITERS`",
             tables::limiters(),
         ),
-        page("study-keys.md", "`study::keys`", bitcost_study::markdown()),
+        page(
+            "study-keys.md",
+            "`study::tables`",
+            bitcost_study::markdown(),
+        ),
     ])
 }
 

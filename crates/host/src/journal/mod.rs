@@ -35,9 +35,7 @@ const BYTES_MOST: u64 = 16 << 20;
 /// The first line: which process changes the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Version of the format.
     pub format: u32,
-    /// Version of bitcost.
     pub bitcost: String,
     /// The boot during which it was written (`/proc/sys/kernel/random/boot_id`).
     pub boot: String,
@@ -55,7 +53,6 @@ pub struct Header {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
-    /// The first line.
     Header(Header),
     /// A change is about to be made.
     Intent(Change),
@@ -65,7 +62,6 @@ pub enum Entry {
     Settled(u32),
 }
 
-/// The contents of a journal.
 #[derive(Debug, Clone, Default)]
 pub struct Contents {
     /// Its header; `None` when it is damaged.

@@ -25,7 +25,6 @@ pub struct OpenJournal {
 /// Why a journal could not be held.
 #[derive(Debug)]
 pub enum Refusal {
-    /// Another process holds it.
     Held,
     /// It cannot be opened; the text gives the reason.
     Failed(String),

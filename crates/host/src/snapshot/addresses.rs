@@ -50,7 +50,6 @@ fn value(record: &AddressRecord) -> String {
     )
 }
 
-/// The present values.
 pub fn now(names: &[&str]) -> Values {
     let listed = Rtnl::open().and_then(|mut rtnl| Ok((rtnl.links()?, rtnl.address_records()?)));
     let (links, records) = listed.unwrap_or_default();

@@ -10,9 +10,7 @@ use crate::values::Values;
 /// The data that is needed to recreate addresses and routes, by the names of their facts.
 #[derive(Debug, Clone, Default)]
 pub struct Records {
-    /// Addresses.
     pub addresses: BTreeMap<String, AddressRecord>,
-    /// Routes.
     pub routes: BTreeMap<String, RouteRecord>,
 }
 
@@ -32,7 +30,6 @@ impl Snapshot {
     }
 }
 
-/// The name of a fact.
 pub fn name(word: &str, device: &str, what: &str) -> String {
     format!("{word} {device} {what}")
 }

@@ -74,7 +74,6 @@ fn facts(link: &Link) -> [(String, String); 2] {
     ]
 }
 
-/// The present values.
 pub fn now(names: &[&str]) -> Values {
     let links = Rtnl::open()
         .and_then(|mut rtnl| rtnl.links())

@@ -63,7 +63,6 @@ pub fn allowed_congestion_controls() -> Values {
     now(&[&name])
 }
 
-/// The present values.
 pub fn now(names: &[&str]) -> Values {
     let read = |name: &&str| {
         Some((

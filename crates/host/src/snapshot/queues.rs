@@ -71,7 +71,6 @@ fn queues(device: &str) -> PathBuf {
     PathBuf::from("class/net").join(device).join("queues")
 }
 
-/// The present values.
 pub fn now(names: &[&str]) -> Values {
     let Some(sysfs) = names.first().and_then(|name| sysfs_of_fact(name)) else {
         return Values::new();

@@ -11,7 +11,6 @@ pub const WORD: &str = "route";
 /// The type of an ordinary route (`RTN_UNICAST`).
 const ORDINARY: u8 = 1;
 
-/// Every route over these links.
 pub fn list(links: &[Link], snapshot: &mut Snapshot) -> Result<(), HostError> {
     for (fact, record) in over(links)? {
         snapshot.facts.insert(fact.clone(), value(&record));
@@ -124,7 +123,6 @@ fn value(record: &RouteRecord) -> String {
     format!("mtu {mtu}{lock} protocol {}{source}{life}", record.protocol)
 }
 
-/// The present values.
 pub fn now(names: &[&str]) -> Values {
     let listed = Rtnl::open()
         .map_err(HostError::from)

@@ -27,12 +27,9 @@ pub use process::{main, report};
 /// The hidden command on which the program must call [`main`].
 pub const WATCHDOG_VERB: &str = "host-watchdog";
 
-/// The agent's first line.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Setup {
-    /// The folder of the journal.
     pub folder: PathBuf,
-    /// The agent's process id.
     pub agent_pid: u32,
     /// How long the agent may be silent.
     pub lease_ms: u64,
@@ -52,7 +49,6 @@ pub enum Message {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// The line is on disk.
     Written,
     /// The line is not on disk, for this reason.
     Refused(String),

@@ -168,9 +168,7 @@ fn answer(answer: &Answer) -> io::Result<()> {
 
 /// The input that arrived from the agent.
 enum Heard {
-    /// A whole line.
     Line(String),
-    /// The input ended.
     End,
     /// Nothing arrived in time.
     Nothing,

@@ -7,7 +7,6 @@ use crate::emulator::lateness::Lateness;
 /// Counters of one direction since the emulator's start.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
-    /// Arrived.
     pub arrived: Amount,
     /// Forwarded.
     pub departed: Amount,

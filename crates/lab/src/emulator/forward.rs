@@ -33,7 +33,6 @@ const REPORT_NS: u64 = 10_000_000;
 pub struct Device {
     /// Its interface index in the calling thread's network namespace.
     pub index: u32,
-    /// Its MTU in bytes.
     pub mtu_bytes: u32,
 }
 

@@ -40,7 +40,6 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Now.
     pub fn now() -> Moment {
         Moment {
             real_ns: clock::realtime_ns(),
@@ -103,7 +102,6 @@ impl Inlet {
         self.is_short
     }
 
-    /// The files to wait for.
     pub fn files(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         [Some(&self.segments), self.supers.as_ref()]
             .into_iter()

@@ -16,7 +16,6 @@ const LINE_BYTES: usize = 64;
 /// written.
 const CHUNK_BYTES: usize = 16 << 20;
 
-/// A packet in the pool.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Slot {
     size: u8,
@@ -52,7 +51,6 @@ impl Pool {
         }
     }
 
-    /// The bytes of a packet.
     pub fn packet(&self, slot: &Slot) -> &[u8] {
         let (chunk, begin) = place(slot.number, SIZES[usize::from(slot.size)]);
         &self.sizes[usize::from(slot.size)].chunks[chunk][begin..][..slot.bytes as usize]

@@ -51,13 +51,10 @@ impl<T> Ord for Entry<T> {
     }
 }
 
-/// A packet that is due.
 pub struct Departure<T> {
     /// When it should depart, in ns.
     pub due_ns: u64,
-    /// Its size.
     pub size: Size,
-    /// The packet.
     pub packet: T,
 }
 
@@ -104,7 +101,6 @@ impl<T> Schedule<T> {
         self.chance = Chance::new(seed, direction);
     }
 
-    /// The settings that are applied.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -158,7 +154,6 @@ impl<T> Schedule<T> {
         })
     }
 
-    /// The counters so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -169,7 +164,6 @@ impl<T> Schedule<T> {
         &mut self.counters
     }
 
-    /// The contents of the queue.
     pub fn holds(&self) -> Amount {
         self.holds
     }

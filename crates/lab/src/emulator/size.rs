@@ -18,7 +18,6 @@ const UDP_HEADER_BYTES: usize = 8;
 /// The size of a packet, super-packet or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Segments on the link.
     pub segments: u32,
     /// Bytes of all of these with their Ethernet, IP and transport headers.
     pub bytes: u64,

@@ -4,18 +4,15 @@
 use super::{Conditions, Mss, ReceiveSize, TRANSACTION_MAX, TRANSACTION_RATE_MAX};
 use crate::Invalid;
 
-/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes of a size.
     Bytes,
     /// Bytes of all that a run sends, whose letters are powers of 1000.
     TotalBytes,
-    /// A number of items.
     Count,
     /// The unit at the end of the setting's name, `ns`, `us` or `ms`; people may write another one.
     Named(&'static str),
-    /// Bits per second.
     BitsPerSecond,
     /// Milliseconds, which people write in seconds or with a unit.
     Milliseconds,
@@ -26,11 +23,8 @@ pub enum Unit {
 pub struct Bounds {
     /// The setting, as studies name it.
     pub name: &'static str,
-    /// The unit of the bounds.
     pub unit: Unit,
-    /// The lower bound.
     pub least: u64,
-    /// The upper bound.
     pub most: u64,
 }
 

@@ -14,7 +14,6 @@ pub enum Impossible {
         setting: String,
         /// What it does not go with.
         what: String,
-        /// What is allowed.
         allowed: String,
     },
     /// Values that do not go together, in a sentence.

@@ -10,7 +10,6 @@ words! {
     )]
     #[serde(rename_all = "snake_case")]
     pub enum Layer {
-        /// The program's own code.
         Application = "application",
         /// Entry and exit of system calls, and the socket's part of them.
         SystemCall = "system_call",
@@ -30,7 +29,6 @@ words! {
         Segmentation = "segmentation",
         /// Wake-ups, interrupts and soft interrupts.
         WakeUps = "wake_ups",
-        /// The scheduler.
         Scheduler = "scheduler",
         /// Waiting for locks, and taking them.
         Locks = "locks",
@@ -40,13 +38,11 @@ words! {
         OtherKernel = "other_kernel",
         /// Other programs of the host, and the agents.
         OtherPrograms = "other_programs",
-        /// An idle CPU.
         Idle = "idle",
     }
 }
 
 impl Layer {
-    /// The title for people.
     pub fn title(self) -> &'static str {
         match self {
             Layer::Application => "application",

@@ -50,7 +50,6 @@ pub enum ProfiledTask {
     Sender,
     /// A thread of the receiver's traffic.
     Receiver,
-    /// Another thread of bitcost.
     Agent,
     /// A kernel thread that takes the packets of this interface.
     Napi(#[serde(deserialize_with = "name")] String),
@@ -67,7 +66,6 @@ pub enum ProfiledTask {
 /// A stack and how often it was met.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfiledStack {
-    /// The thread.
     pub task: ProfiledTask,
     /// Names of functions, the outermost first, with `;` between them. All frames of a program are
     /// one, `[user]`; an address without a symbol is `[unknown]`.
@@ -89,14 +87,12 @@ pub struct ProfiledStack {
 /// What the CPUs of one host did during the measured window of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Profile {
-    /// The event that was sampled.
     pub event: ProfileEvent,
     /// Requested samples of each CPU in a second.
     pub rate_hz: u32,
     /// The time for which it was sampled, in ns.
     #[serde(deserialize_with = "count")]
     pub window_ns: u64,
-    /// The CPUs that were sampled.
     pub cpus: u32,
     /// Samples that were taken, also those whose stack is not kept because there are too many.
     #[serde(deserialize_with = "count")]

@@ -18,7 +18,6 @@ impl Lease {
     /// The interval at which a controller renews it.
     pub const RENEWAL: Duration = Duration::from_secs(1);
 
-    /// A lease that starts now.
     pub fn new(length: Duration, now_ns: u64) -> Lease {
         Lease {
             length,

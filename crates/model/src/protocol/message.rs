@@ -12,11 +12,9 @@ use serde::{Deserialize, Serialize};
 /// Secret of one run, known to its two endpoints.
 pub type Token = [u8; 16];
 
-/// What plays an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Peer {
-    /// An agent of bitcost.
     #[default]
     Bitcost,
     /// An iperf3 server. It waits for a connection for each flow, also of those that it sends.
@@ -53,7 +51,6 @@ pub struct Prepare {
     /// How the endpoint receives, if its interface is one of a lab.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiving: Option<Receiving>,
-    /// What plays the other endpoint.
     #[serde(default, skip_serializing_if = "Peer::is_bitcost")]
     pub peer: Peer,
     /// What the service that started the agent holds the run to; absent where none did.
@@ -78,9 +75,7 @@ pub struct Receiving {
 /// One workload of a run, as one endpoint plays it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// The role of the endpoint.
     pub role: Role,
-    /// The conditions of the part.
     pub conditions: Conditions,
     /// The address to listen on; absent where the endpoint sends.
     pub listen_on: Option<IpAddr>,
@@ -136,35 +131,24 @@ pub struct Route {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "to_agent", rename_all = "snake_case")]
 pub enum ToAgent {
-    /// The first message.
     Hello {
         /// [`crate::protocol::PROTOCOL`].
         protocol: u32,
-        /// Version of the controller's program.
         version: String,
     },
     /// Asks for [`FromAgent::Host`].
-    Describe {
-        /// The interface towards the peer.
-        device: String,
-    },
+    Describe { device: String },
     /// Asks for [`FromAgent::Route`].
     Route {
         /// An address, such as the other endpoint's.
         to: IpAddr,
     },
     /// Asks for [`FromAgent::AddressesOf`].
-    AddressesOf {
-        /// One of the host's interfaces.
-        device: String,
-    },
+    AddressesOf { device: String },
     /// Asks for [`FromAgent::Clock`].
     Clock,
     /// Asks the agent to measure the idle host for some time: [`FromAgent::Idle`].
-    Idle {
-        /// The length of the measurement.
-        length_ms: u32,
-    },
+    Idle { length_ms: u32 },
     /// Asks the agent to measure the constants of its host: [`FromAgent::Constants`].
     Constants {
         /// The CPU on which they are measured, then the one on which threads are woken; empty: the
@@ -177,7 +161,6 @@ pub enum ToAgent {
     Prepare(Box<Prepare>),
     /// Reports where the other endpoint listens, so that both can connect: [`FromAgent::Ready`].
     Meet {
-        /// The other endpoint's addresses.
         addresses: Addresses,
         /// What started the other endpoint's processes, if it said so.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,17 +169,13 @@ pub enum ToAgent {
     /// Starts the run that is prepared. [`FromAgent::Progress`] follows, then [`FromAgent::Sent`].
     Start(Start),
     /// Reports what the other endpoint sent, so that this one can finish with [`FromAgent::Done`].
-    Finish {
-        /// The other endpoint's counts.
-        sent: SentCounts,
-    },
+    Finish { sent: SentCounts },
     /// Ends the present run at once; answered by [`FromAgent::Stopped`].
     Stop,
     /// A keep-alive message; answered by [`FromAgent::Alive`].
     Renew,
 }
 
-/// A message from an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "from_agent", rename_all = "snake_case")]
 pub enum FromAgent {
@@ -204,12 +183,9 @@ pub enum FromAgent {
     Hello {
         /// [`crate::protocol::PROTOCOL`].
         protocol: u32,
-        /// Version of the agent's program.
         version: String,
     },
-    /// The description of the host.
     Host(Box<HostDescription>),
-    /// The route to an address.
     Route(Route),
     /// The addresses of an interface, without link-local ones.
     AddressesOf {
@@ -218,20 +194,16 @@ pub enum FromAgent {
     },
     /// The answer to a keep-alive message.
     Alive,
-    /// The host's monotonic clock.
     Clock {
-        /// Now.
         now_ns: u64,
     },
     /// The state of the host while bitcost made no traffic.
     Idle(Box<IdleBaseline>),
-    /// The constants of the host.
     Constants(Box<HostConstants>),
     /// The CPUs of the host can be sampled.
     Profilable,
     /// The addresses on which the endpoint listens.
     Listening {
-        /// Its addresses.
         addresses: Addresses,
         /// What started its processes; absent where that cannot be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -239,11 +211,9 @@ pub enum FromAgent {
     },
     /// The endpoints are connected; this one can start.
     Ready,
-    /// A reading during the run.
     Progress(Box<Sample>),
     /// This endpoint sends nothing more.
     Sent {
-        /// The messages that it sent.
         sent: SentCounts,
     },
     /// The run is over at this endpoint.
@@ -271,6 +241,5 @@ pub enum FailureCause {
     MaxDuration,
     /// No data came from the address of its [`Confinement`].
     Data,
-    /// Any other.
     Other,
 }

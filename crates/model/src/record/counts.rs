@@ -39,7 +39,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The sum of two counts.
     #[must_use]
     pub fn plus(&self, other: &Counts) -> Counts {
         Counts {
@@ -80,7 +79,6 @@ impl Counts {
 pub struct PhaseCounts {
     /// Before and after the measured window.
     pub outside: Counts,
-    /// The measured window.
     pub measured: Counts,
 }
 
@@ -94,7 +92,6 @@ impl PhaseCounts {
         }
     }
 
-    /// The sum of both phases.
     pub fn total(&self) -> Counts {
         self.outside.plus(&self.measured)
     }

@@ -93,7 +93,6 @@ impl FlowRecord {
 /// endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PartRecord {
-    /// The endpoint's role in it.
     pub role: Role,
     /// Settings as requested and as read back.
     pub in_effect: Vec<InEffect>,

@@ -15,11 +15,9 @@ use crate::tcp_info::TcpInfo;
 /// (kernel doc: proc, 1.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTicks {
-    /// CPU number.
     pub cpu: u32,
     /// user + nice.
     pub user: u64,
-    /// system.
     pub system: u64,
     /// hard interrupts.
     pub irq: u64,
@@ -27,7 +25,6 @@ pub struct CpuTicks {
     pub softirq: u64,
     /// taken by the hypervisor.
     pub steal: u64,
-    /// idle.
     pub idle: u64,
     /// idle while I/O was outstanding.
     pub iowait: u64,
@@ -67,7 +64,6 @@ pub enum ThreadKind {
 /// runs at the time of the reading may be as old as the last tick (4 ms at 250 Hz).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadTime {
-    /// The purpose of the thread.
     pub kind: ThreadKind,
     /// The part of the run that a traffic thread belongs to
     /// ([`crate::conditions::Conditions::parts`]).
@@ -89,7 +85,6 @@ pub struct ThreadTime {
 pub struct Switches {
     /// The thread slept: each of these is followed by a wake-up.
     pub voluntary: u64,
-    /// Another thread took its CPU.
     pub involuntary: u64,
 }
 

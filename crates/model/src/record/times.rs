@@ -19,7 +19,6 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// The number of recorded times.
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }
@@ -64,9 +63,7 @@ impl DelayVariation {
 /// The measurements of a sender that paces itself, over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pacing {
-    /// Messages in one burst.
     pub burst_messages: u64,
-    /// Number of bursts.
     pub bursts: u64,
     /// Time from the first burst to the end, in ns.
     pub elapsed_ns: u64,

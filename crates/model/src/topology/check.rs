@@ -20,7 +20,6 @@ const MOST: usize = 1000;
 /// A fault because of which a topology cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The part of the description.
     pub at: At,
     /// The fault and what to do.
     pub message: String,
@@ -29,13 +28,10 @@ pub struct Problem {
 /// The part of a description that a problem is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum At {
-    /// The node of this name.
     Node(String),
     /// The link with this number, from 0.
     Link(usize),
-    /// The device of this name.
     Device(String),
-    /// The whole description.
     Whole,
 }
 

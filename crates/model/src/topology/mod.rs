@@ -26,7 +26,6 @@ pub struct Topology {
     pub links: Vec<Link>,
     /// The context in which the receive work of the hosts' devices is done.
     pub napi: Napi,
-    /// The backend that delays packets.
     #[serde(default)]
     pub delay_backend: DelayBackend,
     /// Interrupt moderation of a host's interface while it receives a stream, in microseconds: the
@@ -36,13 +35,11 @@ pub struct Topology {
     pub moderation_us: u32,
 }
 
-/// A node of a topology.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
     /// Its name, such as "h1".
     pub name: String,
-    /// Its kind.
     pub kind: NodeKind,
     /// Its routes to networks that it is not part of.
     #[serde(default)]
@@ -50,7 +47,6 @@ pub struct Node {
 }
 
 words! {
-    /// The kind of a node.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum NodeKind {
@@ -78,11 +74,9 @@ impl NodeKind {
     }
 }
 
-/// A link between two nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// Its two ends.
     pub ends: [End; 2],
     /// The MTU of both ends, in bytes.
     pub mtu_bytes: u32,
@@ -92,7 +86,6 @@ pub struct Link {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct End {
-    /// The node's name.
     pub node: String,
     /// The device's name, which is unique in the node; in a lab file, in the network.
     pub device: String,
@@ -112,13 +105,11 @@ pub struct End {
 )]
 #[serde(deny_unknown_fields)]
 pub struct Address {
-    /// The address.
     pub ip: IpAddr,
     /// The length of the prefix, in bits.
     pub prefix_length: u8,
 }
 
-/// A route to a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
@@ -181,7 +172,6 @@ impl std::fmt::Display for Address {
 }
 
 impl Topology {
-    /// Every end of every link.
     pub fn ends(&self) -> impl Iterator<Item = &End> {
         self.links.iter().flat_map(|link| &link.ends)
     }
@@ -191,7 +181,6 @@ impl Topology {
         self.links.iter_mut().flat_map(|link| &mut link.ends)
     }
 
-    /// The node of this name.
     pub fn node(&self, name: &str) -> Option<&Node> {
         self.nodes.iter().find(|node| node.name == name)
     }
@@ -201,7 +190,6 @@ impl Topology {
         self.nodes.iter().filter(|node| node.kind == NodeKind::Host)
     }
 
-    /// The end with this device.
     pub fn end(&self, device: &str) -> Option<&End> {
         self.ends().find(|end| end.device == device)
     }

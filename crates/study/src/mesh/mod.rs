@@ -31,7 +31,6 @@ pub enum Pattern {
     /// Four random perfect matchings.
     #[default]
     Screen,
-    /// Every pair.
     AllPairs,
     /// Each host with the next one.
     Ring,
@@ -56,7 +55,6 @@ impl Pattern {
         ("bisection", Pattern::Bisection),
     ];
 
-    /// What a study may write.
     pub const ALLOWED: &str = "screen, all-pairs, ring, one-to-all, all-to-one or bisection";
 
     /// The pattern that a study writes.
@@ -65,23 +63,19 @@ impl Pattern {
         named.map(|(_, pattern)| pattern)
     }
 
-    /// Its name.
     pub fn name(&self) -> &'static str {
         let named = Pattern::WORDS.iter().find(|(_, pattern)| pattern == self);
         named.map_or("pairs", |(word, _)| word)
     }
 }
 
-/// A mesh of a study.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mesh {
-    /// The names of the hosts.
     pub hosts: Vec<String>,
     /// The hosts as the study writes them, with how they are reached: `n1`, `ssh:n1`.
     pub written: Vec<String>,
     /// Whether they are hosts of the study's lab.
     pub is_lab: bool,
-    /// Which pairs are measured.
     pub pattern: Pattern,
     /// Whether all pairs of a round are measured at once.
     pub is_concurrent: bool,
@@ -90,9 +84,6 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// What a study may write of the network of a cluster.
-    pub const NETWORKS: &str = "pod or host";
-
     /// Runs of a block for each cell of the other factors.
     pub fn runs(&self) -> u64 {
         let hosts = self.hosts.len() as u64;

@@ -7,9 +7,7 @@ use toml_edit::{Array, Document, DocumentMut, Item, value};
 /// The files that `[mesh]` names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeshFiles {
-    /// The file of hosts.
     pub hosts: Option<String>,
-    /// The file of pairs.
     pub pairs: Option<String>,
 }
 

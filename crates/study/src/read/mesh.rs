@@ -4,63 +4,46 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bitcost_model::near::near_or_all;
 use bitcost_model::study::{LabSpec, Label};
-use toml_edit::Value;
 
+use super::run::Run;
 use crate::definition::{Factor, Level};
-use crate::error::StudyError;
-use crate::keys::MESH;
 use crate::mesh::{HOSTS_MOST, Mesh, Pattern, RECEIVER, SENDER};
-use crate::section::Section;
+use crate::tables::{ClusterNetwork, MeshTable};
+use crate::toml::Node;
 
 /// Most pairs that a study lists.
 const PAIRS_MOST: usize = 10_000;
 
 /// The mesh of a study; the hosts are those of the lab where it names none.
-pub fn mesh(top: &Section, lab: &LabSpec) -> Result<Option<Mesh>, StudyError> {
-    let Some(section) = top.section("mesh")? else {
-        return Ok(None);
-    };
-    section.only(&MESH.names())?;
-    if section.table.contains_key("file") {
+pub fn mesh(node: &Node, lab: &LabSpec) -> Option<Mesh> {
+    let table: MeshTable = node.read()?;
+    if table.file.is_some() {
         let message = "the file of hosts is read where the study is a file; allowed here: hosts";
-        return Err(section.error_at("file", message));
+        return node.at("file").error(message);
     }
-    let named = section.typed("hosts", "a list of names", names)?;
-    let is_lab = named.is_none();
-    let of_lab = || {
+    let is_lab = table.hosts.is_none();
+    let written: Vec<String> = table.hosts.unwrap_or_else(|| {
         let hosts = lab.network.iter().flat_map(|network| network.hosts());
         hosts.map(|host| host.name.clone()).collect()
-    };
-    let written: Vec<String> = named.unwrap_or_else(of_lab);
-    let hosts = written.iter().map(|host| name(host).to_owned());
-    let hosts: Vec<String> = hosts.collect();
-    check(&section, &hosts)?;
-    let mut pattern = section
-        .typed("pattern", Pattern::ALLOWED, |value| {
-            Pattern::parse(value.as_str()?)
-        })?
-        .unwrap_or(Pattern::Screen);
-    if let Some(pairs) = pairs(&section, &hosts)? {
-        if section.table.contains_key("pattern") {
+    });
+    let hosts: Vec<String> = written.iter().map(|host| name(host).to_owned()).collect();
+    check(&node.at("hosts"), &hosts)?;
+    let pattern = match (table.pairs, table.pattern) {
+        (Some(_), Some(_)) => {
             let message = "`pairs` and `pattern` both say which pairs are measured; allowed: one";
-            return Err(section.error_at("pattern", message));
+            return node.at("pattern").error(message);
         }
-        pattern = Pattern::Pairs(pairs);
-    }
-    let network = |value: &Value| match value.as_str()? {
-        "pod" => Some(false),
-        "host" => Some(true),
-        _ => None,
+        (Some(lines), None) => Pattern::Pairs(pairs(&node.at("pairs"), &lines.0, &hosts)?),
+        (None, pattern) => pattern.map_or(Pattern::Screen, |pattern| pattern.0),
     };
-    let is_host_network = section.typed("network", Mesh::NETWORKS, network)?;
-    Ok(Some(Mesh {
+    Some(Mesh {
         hosts,
         written,
         is_lab,
         pattern,
-        is_concurrent: section.switch("concurrent")?.unwrap_or_default(),
-        is_host_network: is_host_network.unwrap_or_default(),
-    }))
+        is_concurrent: table.concurrent.unwrap_or_default(),
+        is_host_network: table.network == Some(ClusterNetwork::Host),
+    })
 }
 
 /// The factors of which the pair of a run is a level each.
@@ -74,38 +57,19 @@ pub fn factors(mesh: &Mesh) -> Vec<Factor> {
 }
 
 /// Refuses what a mesh cannot be combined with.
-pub fn fits(
-    top: &Section,
-    factors: &[Factor],
-    has_rule: bool,
-    is_profiled: bool,
-) -> Result<(), StudyError> {
+pub fn fits(top: &Node, factors: &[Factor], run: &Run) -> Option<()> {
     let is_taken = |factor: &&Factor| [SENDER, RECEIVER].contains(&factor.name.as_str());
     if let Some(factor) = factors.iter().find(is_taken) {
-        let message = format!(
-            "a mesh has the factor `{}`; allowed: another name",
-            factor.name
-        );
-        return Err(top.error_at("factor", message));
+        let name = &factor.name;
+        let message = format!("a mesh has the factor `{name}`; allowed: another name");
+        return top.at("factor").error(message);
     }
-    match (has_rule, is_profiled) {
-        (false, false) => Ok(()),
-        (true, _) => Err(top.error_at(
-            "run",
-            "a mesh has no stop rule; allowed: a number of blocks",
-        )),
-        (_, true) => Err(top.error_at(
-            "run",
-            "the runs of a mesh are not profiled; allowed: no `profile`",
-        )),
-    }
-}
-
-/// The blocks of a mesh: those that the study writes, or one.
-pub fn blocks(top: &Section, blocks: u32) -> Result<u32, StudyError> {
-    let run = top.section("run")?;
-    let is_written = run.is_some_and(|run| run.table.contains_key("blocks"));
-    Ok(if is_written { blocks } else { 1 })
+    let refused = match (&run.until, run.is_profiled) {
+        (None, false) => return Some(()),
+        (Some(_), _) => "a mesh has no stop rule; allowed: a number of blocks",
+        (_, true) => "the runs of a mesh are not profiled; allowed: no `profile`",
+    };
+    top.at("run").error(refused)
 }
 
 /// A host without how it is reached.
@@ -116,49 +80,34 @@ fn name(written: &str) -> &str {
         .unwrap_or(written)
 }
 
-fn names(value: &Value) -> Option<Vec<String>> {
-    let array = value.as_array()?.iter();
-    array.map(|name| name.as_str().map(str::to_owned)).collect()
-}
-
 /// Refuses hosts of which no mesh can be made.
-fn check(section: &Section, hosts: &[String]) -> Result<(), StudyError> {
-    let fail = |message: String| Err(section.error_at("hosts", message));
+fn check(node: &Node, hosts: &[String]) -> Option<()> {
     let is_name = |host: &&String| {
         let is_odd = |c: char| c.is_whitespace() || c.is_control();
         !host.is_empty() && !host.starts_with('-') && !host.contains(is_odd)
     };
+    let mut known = BTreeSet::new();
     if let Some(host) = hosts.iter().find(|host| !is_name(host)) {
-        return fail(format!(
+        return node.error(format!(
             "{host:?} is not a host; allowed: `local`, or a name that ssh knows"
         ));
     }
-    let mut known = BTreeSet::new();
     if let Some(host) = hosts.iter().find(|host| !known.insert(*host)) {
-        return fail(format!(
-            "the host `{host}` appears twice; allowed: each host once"
-        ));
+        let message = format!("the host `{host}` appears twice; allowed: each host once");
+        return node.error(message);
     }
     if !(2..=HOSTS_MOST).contains(&hosts.len()) {
         let count = hosts.len();
-        return fail(format!(
-            "a mesh of {count} hosts; allowed: 2 to {HOSTS_MOST}"
-        ));
+        let message = format!("a mesh of {count} hosts; allowed: 2 to {HOSTS_MOST}");
+        return node.error(message);
     }
-    Ok(())
+    Some(())
 }
 
-fn pairs(section: &Section, hosts: &[String]) -> Result<Option<Vec<(usize, usize)>>, StudyError> {
-    let allowed = "a file, or a list of texts with a sender and a receiver each";
-    let Some(lines) = section.typed("pairs", allowed, names)? else {
-        return Ok(None);
-    };
-    if lines.len() > PAIRS_MOST {
+fn pairs(node: &Node, lines: &[String], hosts: &[String]) -> Option<Vec<(usize, usize)>> {
+    if lines.is_empty() || lines.len() > PAIRS_MOST {
         let count = lines.len();
-        return Err(section.error_at(
-            "pairs",
-            format!("{count} pairs; allowed: at most {PAIRS_MOST}"),
-        ));
+        return node.error(format!("{count} pairs; allowed: 1 to {PAIRS_MOST}"));
     }
     let places: BTreeMap<&str, usize> = hosts.iter().map(String::as_str).zip(0..).collect();
     let (mut found, mut known) = (Vec::new(), BTreeSet::new());
@@ -166,26 +115,22 @@ fn pairs(section: &Section, hosts: &[String]) -> Result<Option<Vec<(usize, usize
         let words: Vec<&str> = line.split_whitespace().collect();
         let [sender, receiver] = words[..] else {
             let message = format!("`{line}` is not a pair; allowed: a sender and a receiver");
-            return Err(section.error_at("pairs", message));
+            return node.error(message);
         };
         let place = |name: &str| {
-            places.get(name).copied().ok_or_else(|| {
+            places.get(name).copied().or_else(|| {
                 let all: Vec<&str> = hosts.iter().map(String::as_str).take(20).collect();
                 let rest = near_or_all(name, &all);
-                section.error_at("pairs", format!("`{name}` is not one of the hosts{rest}"))
+                node.error(format!("`{name}` is not one of the hosts{rest}"))
             })
         };
         let pair = (place(sender)?, place(receiver)?);
         if pair.0 == pair.1 || !known.insert(pair) {
-            let message = format!(
+            return node.error(format!(
                 "the pair `{line}` appears twice, or is one host; allowed: two hosts, each pair once"
-            );
-            return Err(section.error_at("pairs", message));
+            ));
         }
         found.push(pair);
     }
-    if found.is_empty() {
-        return Err(section.error_at("pairs", "no pair; allowed: one at least"));
-    }
-    Ok(Some(found))
+    Some(found)
 }

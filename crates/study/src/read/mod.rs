@@ -1,51 +1,32 @@
 //! From a study file's text to a [`Study`], with the place of each error.
 
-mod answer;
-mod check;
-mod compared;
-mod lab;
-mod lengths;
+mod checks;
+mod levels;
 mod mesh;
-mod mistakes;
-mod names;
-mod picture;
 mod possible;
+mod run;
 mod sentence;
-mod until;
-mod workload;
+mod shown;
 
 use std::collections::HashSet;
 
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::harmless;
-use bitcost_model::study::{Cell, Label};
-use toml_edit::{Document, Item, Value};
+use bitcost_model::study::{Cell, LabSpec, Label, OWN};
+use toml_edit::{Document, Item};
 
-use crate::answer::Sentence;
-use crate::check::Check;
-use crate::definition::{
-    Compared, Expect, ExpectedCell, Factor, Improvement, LeaveOut, Level, NamedMetric, Study,
-    TableSpec, unknown_metric,
-};
+use crate::definition::{Factor, LeaveOut, Level, Study};
 use crate::error::StudyError;
-use crate::keys::{EXPECT, FACTOR, Form, IMPROVEMENT, STUDY, TABLE};
-use crate::picture::Picture;
-use crate::section::{Section, Source, begin, shown};
+use crate::forms::{As, Map, Text};
 use crate::settings;
-use crate::topology::is_file;
-use answer::answer;
-use check::{checks, leave_out, named};
-use compared::compared;
-use lab::lab;
-use lengths::lengths;
-use mistakes::Mistakes;
-use names::{known_factor, known_level, label, two_levels};
-use picture::pictures;
-use possible::{Cells, fits};
-use sentence::{Known, sentences};
-use until::until;
-use workload::workload;
+use crate::tables::{FactorTable, LevelLists, StudyTable};
+use crate::toml::{Node, Source};
+use crate::topology::{self, is_file};
+use levels::label;
+use possible::{Cells, fits, workload};
+use run::run;
+use shown::Shown;
 
 impl Study {
     /// Reads a study that names no lab file. `file` is the name that errors use.
@@ -75,38 +56,27 @@ impl Study {
         lab_text: Option<&str>,
         metrics: Option<&[&str]>,
     ) -> Result<Study, Vec<StudyError>> {
-        let source = Source { file, text };
-        let mut found = Mistakes::default();
-        let document = Document::parse(text)
-            .map_err(|e| source.error(e.span(), format!("not TOML: {}", e.message().trim())));
-        let study = found.take(document).and_then(|document| {
-            let top = Section::top(source, &document);
-            study(&mut found, &top, lab_text, metrics)
-        });
-        let mistakes = found.all();
-        study.filter(|_| mistakes.is_empty()).ok_or(mistakes)
+        let mut source = Source::new(file, text);
+        source.metrics = metrics;
+        source.read(|top| study(top, lab_text))
     }
 
     /// An error for each place without which all cells would be possible. `fits` gives the reason
     /// for which a cell is not.
     pub fn impossible(&self, fits: &dyn Fn(&Cell) -> Result<(), Invalid>) -> Vec<StudyError> {
+        let source = Source::new(&self.file, &self.text);
+        let found = source.read(|top| {
+            let cells = Cells {
+                top,
+                base: &self.base,
+                factors: self.own_factors(),
+                leave_out: &self.leave_out,
+                fits,
+            };
+            Some(cells.check())
+        });
         // The text was read before.
-        let Ok(document) = Document::parse(self.text.as_str()) else {
-            return Vec::new();
-        };
-        let source = Source {
-            file: &self.file,
-            text: &self.text,
-        };
-        let top = Section::top(source, &document);
-        let cells = Cells {
-            top: &top,
-            base: &self.base,
-            factors: self.own_factors(),
-            leave_out: &self.leave_out,
-            fits,
-        };
-        cells.check()
+        found.unwrap_or_default()
     }
 
     /// The lab file that the text of a study names; absent where it names none, or is no TOML.
@@ -122,26 +92,25 @@ impl Study {
         let item = document
             .as_ref()
             .and_then(|all| all.get("lab")?.get("topology"));
-        Source { file, text }.error(item.and_then(Item::span), message)
+        let span = item.and_then(Item::span);
+        Source::new(file, text).error_at(span.map_or(0, |span| span.start), message)
     }
 }
 
-fn study(
-    found: &mut Mistakes,
-    top: &Section,
-    lab_text: Option<&str>,
-    metrics: Option<&[&str]>,
-) -> Option<Study> {
-    found.extend(top.unknown(&STUDY.names()));
-    let all_keys_are_known = found.is_empty();
-    let base = workload(found, top, None);
-    let mut factors = factors(found, top, &base);
+fn study(top: &Node, lab_text: Option<&str>) -> Option<Study> {
+    let source = top.source;
+    let _keys: Option<StudyTable> = top.read();
+    let base = workload(top, None);
+    let mut factors = factors(top, &base);
     let names_levels = factors.iter().all(|factor| !factor.levels.is_empty());
-    let leave_out = names_levels.then(|| found.take(leave_out(top, &factors)));
-    let leave_out = leave_out.flatten().unwrap_or_default();
-    let lab = lab(found, top, lab_text);
+    let _ = source.factors.set(factors.clone());
+    let leave_out = match names_levels {
+        true => leave_out(top),
+        false => Vec::new(),
+    };
+    let lab = lab(top, lab_text);
     // Cells are judged where all that makes them is right.
-    if let Some(lab) = lab.as_ref().filter(|_| found.is_empty()) {
+    if let Some(lab) = lab.as_ref().filter(|_| source.is_right()) {
         let cells = Cells {
             top,
             base: &base,
@@ -149,45 +118,38 @@ fn study(
             leave_out: &leave_out,
             fits: &|cell| fits(cell, lab),
         };
-        found.extend(cells.check());
+        source.extend(cells.check());
     }
-    // One of the keys that are not known may be meant for one that is missing.
-    let is_asked = |key: &&str| all_keys_are_known || top.table.contains_key(key);
-    let [title, question] = ["title", "question"]
-        .map(|key| Some(key).filter(is_asked))
-        .map(|key| found.take(top.required_text(key?)));
-    let lengths = found.take(lengths(top));
-    let until = lengths.as_ref().map(|lengths| until(top, lengths));
-    let until = until.and_then(|until| found.take(until)).flatten();
-    let mesh = lab.as_ref().map(|lab| mesh::mesh(top, lab));
-    let mesh = mesh.and_then(|mesh| found.take(mesh)).flatten();
-    let mut blocks = lengths.as_ref().map(|lengths| lengths.blocks);
-    if let (Some(mesh), Some(lengths)) = (&mesh, &lengths) {
-        let fits = mesh::fits(top, &factors, until.is_some(), lengths.is_profiled);
-        found.take(fits);
-        blocks = found.take(mesh::blocks(top, lengths.blocks));
+    let text = |key: &str| top.get(key)?.read::<As<Text>>();
+    let (title, question) = (text("title"), text("question"));
+    let run = run(top);
+    let mesh = lab.as_ref().zip(top.get("mesh"));
+    let mesh = mesh.and_then(|(lab, node)| mesh::mesh(&node, lab));
+    let mut blocks = run.as_ref().map_or(0, |run| run.blocks);
+    if let (Some(mesh), Some(run)) = (&mesh, &run) {
+        mesh::fits(top, &factors, run);
+        blocks = run.written.unwrap_or(1);
         factors.retain(|factor| factor.name != SETTINGS_FACTOR);
         factors.splice(0..0, mesh::factors(mesh));
     }
-    check_metrics(found, top, &factors, metrics);
-    let shown = names_levels.then(|| Shown::of(found, top, &factors, &leave_out))?;
-    let (lab, lengths) = (lab?, lengths?);
+    let shown = names_levels.then(|| Shown::of(top, &factors, &leave_out))?;
+    let (run, file) = (run?, source.file);
     let mut study = Study {
-        name: stem(top.source.file).to_owned(),
-        file: top.source.file.to_owned(),
-        text: top.source.text.to_owned(),
+        name: stem(file).to_owned(),
+        file: file.to_owned(),
+        text: source.text.to_owned(),
         lab_text: lab_text.map(str::to_owned),
-        title: harmless(&title?),
-        question: harmless(&question?),
-        lab,
+        title: harmless(&title?.0),
+        question: harmless(&question?.0),
+        lab: lab?,
         base,
         mesh,
         leave_out,
-        blocks: blocks?,
-        until,
-        is_profiled: lengths.is_profiled,
-        like_the_document: lengths.document,
-        ci: lengths.short,
+        blocks,
+        until: run.until,
+        is_profiled: run.is_profiled,
+        like_the_document: run.document,
+        ci: run.short,
         table: shown.table?,
         compare: shown.compare,
         answer: shown.answer,
@@ -201,61 +163,33 @@ fn study(
     Some(study)
 }
 
-/// Every metric that is named must be one of these.
-fn check_metrics(
-    found: &mut Mistakes,
-    top: &Section,
-    factors: &[Factor],
-    metrics: Option<&[&str]>,
-) {
-    let named = found.take(named_metrics(top, factors)).unwrap_or_default();
-    let unknown = |named: &NamedMetric| unknown_metric(top.source, named, metrics?);
-    found.extend(named.iter().filter_map(unknown));
-}
-
-/// What of a study names factors and levels.
-struct Shown {
-    table: Option<TableSpec>,
-    compare: Option<Compared>,
-    answer: Vec<String>,
-    sentences: Vec<Sentence>,
-    pictures: Option<Vec<Picture>>,
-    expect: Option<Expect>,
-    checks: Vec<Check>,
-}
-
-impl Shown {
-    fn of(
-        found: &mut Mistakes,
-        top: &Section,
-        factors: &[Factor],
-        leave_out: &[LeaveOut],
-    ) -> Shown {
-        if let Some(section) = found.take(top.section("table")).flatten() {
-            found.take(improvement(&section, factors));
-        }
-        let compare = found.take(compared(top, factors)).flatten();
-        let known = Known {
-            factors,
-            leave_out,
-            compare: compare.as_ref(),
-        };
-        let answer = found.take(answer(top)).unwrap_or_default();
-        Shown {
-            table: found.take(table(top, factors)),
-            answer: answer.into_iter().map(|metric| metric.name).collect(),
-            sentences: sentences(found, top, known),
-            pictures: found.take(pictures(top, factors)).flatten(),
-            expect: found.take(expect(top, factors)).flatten(),
-            checks: checks(found, top, factors),
-            compare,
-        }
-    }
-}
-
 fn stem(file: &str) -> &str {
     let name = file.rsplit('/').next().unwrap_or(file);
     name.strip_suffix(".toml").unwrap_or(name)
+}
+
+/// The preset of studies that name none.
+const USUAL: &str = "wire";
+
+/// Reads a study's `[lab]`; a study without one has the default lab. `lab_text` is that of the lab file that it names.
+fn lab(top: &Node, lab_text: Option<&str>) -> Option<LabSpec> {
+    let Some(node) = top.get("lab") else {
+        let network = topology::preset(USUAL, 1500, Default::default());
+        let lab = network.and_then(|network| LabSpec::new(USUAL, network, None, None));
+        return lab.ok();
+    };
+    let usual = node.get("hosts").is_none().then_some(USUAL);
+    let network = topology::read(&node, usual, lab_text, &["sender", "receiver"])?;
+    let text = |key: &str| match node.get(key) {
+        Some(node) => node.read::<As<Text>>().map(|text| Some(text.0)),
+        None => Some(None),
+    };
+    let name = text("topology")?;
+    let name = name.unwrap_or_else(|| usual.unwrap_or(OWN).to_owned());
+    match LabSpec::new(&name, network, text("sender")?, text("receiver")?) {
+        Ok(lab) => Some(lab),
+        Err(Invalid(why)) => node.error(why),
+    }
 }
 
 /// The factor of a study that varies nothing; its only level makes one cell, which can be compared
@@ -268,53 +202,50 @@ const AS_GIVEN: &str = "as given";
 const CELLS_MOST: u64 = 200_000;
 
 /// Refuses too many combinations of levels before any of them is made.
-fn check_count(top: &Section) -> Result<(), StudyError> {
-    let mut cells: u64 = 1;
-    for section in top.sections("factor")? {
-        let levels = section
-            .value("levels")?
-            .and_then(Value::as_array)
-            .map_or(1, |array| array.len().max(1));
-        cells = cells.saturating_mul(levels as u64);
-    }
+fn check_count(top: &Node, factors: &[Node]) -> Option<()> {
+    let levels = factors
+        .iter()
+        .map(|factor| factor.at("levels").elements().len().max(1));
+    let cells = levels.fold(1_u64, |cells, levels| cells.saturating_mul(levels as u64));
     if cells <= CELLS_MOST {
-        return Ok(());
+        return Some(());
     }
     let at_least = if cells == u64::MAX { "at least " } else { "" };
-    let message = format!(
+    top.at("factor").error(format!(
         "the factors have {at_least}{cells} combinations of levels; allowed: at most {CELLS_MOST}; vary less in one study"
-    );
-    Err(top.error_at("factor", message))
+    ))
 }
 
 /// Every factor. One with a mistake keeps its name and the labels of its levels, so that what refers to them is not
 /// refused for it.
-fn factors(found: &mut Mistakes, top: &Section, base: &Conditions) -> Vec<Factor> {
+fn factors(top: &Node, base: &Conditions) -> Vec<Factor> {
     let mut factors: Vec<Factor> = Vec::new();
-    let counted = found.take(check_count(top));
-    let sections = counted.and_then(|()| found.take(top.sections("factor")));
-    let is_right = sections.is_some();
-    for section in sections.iter().flatten() {
-        found.extend(section.unknown(&FACTOR.names()));
-        let Some(name) = found.take(section.required_text("name")) else {
-            continue;
-        };
-        if factors.iter().any(|factor| factor.name == name) {
-            let message = format!("factor `{name}` appears twice; allowed: each name once");
-            found.extend([section.error_at("name", message)]);
+    let nodes = top.each("factor");
+    if check_count(top, &nodes).is_some() {
+        for node in &nodes {
+            let table: Option<FactorTable> = node.read();
+            let named = || Some(node.get("name")?.text()?.to_owned());
+            let Some(name) = table.map(|table| table.name).or_else(named) else {
+                continue;
+            };
+            if factors.iter().any(|factor| factor.name == name) {
+                let message = format!("factor `{name}` appears twice; allowed: each name once");
+                node.at("name").error::<()>(message);
+            }
+            let list = node.get("levels");
+            let read = list.as_ref().and_then(|list| levels(list, &name, base));
+            let levels = read.unwrap_or_else(|| list.map_or(Vec::new(), |list| labels(&list)));
+            set_once(node.source, &factors, &name, &levels);
+            factors.push(Factor { name, levels });
         }
-        let levels = found.take(levels(section, &name, base));
-        let levels = levels.unwrap_or_else(|| labels(section));
-        found.take(set_once(section.source, &factors, &name, &levels));
-        factors.push(Factor { name, levels });
     }
     if factors.is_empty() {
         let level = Level::named(Label::Text(AS_GIVEN.to_owned()));
         factors.push(Factor {
             name: SETTINGS_FACTOR.to_owned(),
-            levels: match is_right && top.table.get("factor").is_none() {
-                true => vec![level],
-                false => Vec::new(),
+            levels: match top.get("factor") {
+                None => vec![level],
+                Some(_) => Vec::new(),
             },
         });
     }
@@ -322,279 +253,169 @@ fn factors(found: &mut Mistakes, top: &Section, base: &Conditions) -> Vec<Factor
 }
 
 /// The labels of a factor's levels, as far as they can be read.
-fn labels(section: &Section) -> Vec<Level> {
-    let levels = section.table.get("levels");
-    let array = levels.and_then(|levels| levels.as_array());
-    let of = |value: &Value| match value {
-        Value::InlineTable(table) => table.get("label").and_then(label),
-        value => label(value),
-    };
-    let labels = array.into_iter().flatten().filter_map(of);
+fn labels(levels: &Node) -> Vec<Level> {
+    let levels = levels.elements().into_iter();
+    let labels = levels.filter_map(|level| match level.table() {
+        Some(_) => label(&level.get("label")?),
+        None => label(&level),
+    });
     labels.map(Level::named).collect()
 }
 
 /// Two factors must not set the same setting, because one of them would have no effect.
-fn set_once(
-    source: Source,
-    before: &[Factor],
-    name: &str,
-    levels: &[Level],
-) -> Result<(), StudyError> {
+fn set_once(source: &Source, before: &[Factor], name: &str, levels: &[Level]) -> Option<()> {
     for level in levels {
         for (setting, _) in &level.settings {
             let sets = |factor: &&Factor| {
-                factor
-                    .levels
-                    .iter()
-                    .flat_map(|l| &l.settings)
-                    .any(|(known, _)| known == setting)
+                let mut settings = factor.levels.iter().flat_map(|level| &level.settings);
+                settings.any(|(known, _)| known == setting)
             };
             if let Some(other) = before.iter().find(sets) {
                 let message = format!(
                     "level `{}` of factor `{name}` sets `{setting}`, which factor `{}` sets too; allowed: each setting in one factor",
                     level.label, other.name
                 );
-                return Err(source.error_at(level.offset, message));
+                source.keep(level.offset, message);
+                return None;
             }
         }
     }
-    Ok(())
+    Some(())
 }
 
-fn levels(section: &Section, factor: &str, base: &Conditions) -> Result<Vec<Level>, StudyError> {
-    let allowed = "levels = [ … ] with at least one value";
-    let array = match section.value("levels")? {
-        Some(Value::Array(array)) if !array.is_empty() => array,
-        Some(_) => {
-            return Err(section.error_at(
-                "levels",
-                format!("factor `{factor}` has no levels; allowed: {allowed}"),
-            ));
-        }
-        None => {
-            return Err(section.error(format!(
-                "factor `{factor}` has no levels; allowed: {allowed}"
-            )));
-        }
-    };
+fn levels(list: &Node, factor: &str, base: &Conditions) -> Option<Vec<Level>> {
+    let nodes = list.elements();
+    if nodes.is_empty() {
+        return list.error(format!(
+            "factor `{factor}` has no levels; allowed: levels = [ … ] with at least one value"
+        ));
+    }
     let mut levels: Vec<Level> = Vec::new();
     let mut names = HashSet::new();
-    for value in array.iter() {
-        let offset = begin(value);
-        let level = level(section.source, factor, value, base, offset)?;
+    for node in &nodes {
+        let level = level(node, factor, base)?;
         if !names.insert(level.label.to_string()) {
-            let message = format!(
-                "level `{}` of factor `{factor}` appears twice; allowed: each level once",
-                level.label
-            );
-            return Err(section.source.error(value.span(), message));
+            let label = &level.label;
+            return node.error(format!(
+                "level `{label}` of factor `{factor}` appears twice; allowed: each level once"
+            ));
         }
         levels.push(level);
     }
-    Ok(levels)
+    Some(levels)
 }
-
-/// The key of a level's meaning.
-const ABOUT: &str = "about";
 
 /// A level is a value of the setting that names the factor, or a table with a label, and maybe with
 /// a sentence that says what it means.
-fn level(
-    source: Source,
-    factor: &str,
-    value: &Value,
-    base: &Conditions,
-    offset: usize,
-) -> Result<Level, StudyError> {
-    let fail = |message: String| source.error(value.span(), message);
+fn level(node: &Node, factor: &str, base: &Conditions) -> Option<Level> {
     let mut about = None;
-    let (label, settings) = match value {
-        Value::InlineTable(table) => {
-            let label = table.get("label").and_then(label).ok_or_else(|| {
-                fail(format!(
-                    "a level of factor `{factor}` has no label; allowed: {{ label = \"…\", setting = value, … }}"
-                ))
-            })?;
-            if let Some(value) = table.get(ABOUT) {
-                let text = value.as_str().filter(|text| !text.is_empty());
-                let text = text.ok_or_else(|| {
-                    fail(format!(
-                        "`{ABOUT}` of a level is {}; allowed: a sentence that says what the level means",
-                        shown(value)
-                    ))
-                })?;
-                about = Some(harmless(text));
-            }
-            let rest = table
-                .iter()
-                .filter(|(key, _)| !["label", ABOUT].contains(key));
-            (
-                label,
-                rest.map(|(key, value)| (key.to_owned(), value.clone()))
-                    .collect(),
-            )
+    let (label, settings) = if node.table().is_some() {
+        let Some(label) = node.get("label").and_then(|node| label(&node)) else {
+            return node.error(format!(
+                "a level of factor `{factor}` has no label; allowed: {{ label = \"…\", setting = value, … }}"
+            ));
+        };
+        if let Some(node) = node.get("about") {
+            let Some(text) = node.text().filter(|text| !text.is_empty()) else {
+                return node.not_allowed("a sentence that says what the level means");
+            };
+            about = Some(harmless(text));
         }
-        value => {
-            let label = label(value).ok_or_else(|| {
-                fail(format!(
-                    "a level of factor `{factor}` is {}; allowed: a whole number, a string, true or false, or a table",
-                    shown(value)
-                ))
-            })?;
-            (label, vec![(factor.to_owned(), value.clone())])
-        }
+        let entries = node.entries().into_iter();
+        let settings = entries.filter(|entry| !["label", "about"].contains(&entry.key));
+        let settings = settings.filter_map(|entry| Some((entry.key.to_owned(), entry.value()?)));
+        (label, settings.collect())
+    } else {
+        let (Some(label), Some(value)) = (label(node), node.value()) else {
+            return node.error(format!(
+                "a level of factor `{factor}` is {}; allowed: a whole number, a string, true or false, or a table",
+                node.shown()
+            ));
+        };
+        (label, vec![(factor.to_owned(), value)])
     };
     let mut trial = base.clone();
     for (name, value) in &settings {
-        settings::set(&mut trial, name, value).map_err(|why| fail(why.0))?;
+        if let Err(Invalid(why)) = settings::set(&mut trial, name, value) {
+            return node.error(why);
+        }
     }
-    Ok(Level {
+    Some(Level {
         label,
         about,
         settings,
-        offset,
+        offset: node.offset,
     })
 }
 
-fn table(top: &Section, factors: &[Factor]) -> Result<TableSpec, StudyError> {
-    let Some(section) = top.section("table")? else {
-        return Ok(TableSpec {
-            rows: factors[0].name.clone(),
-            columns: factors.get(1).map(|factor| factor.name.clone()),
-            metrics: Vec::new(),
-            improvement: None,
-            each_second: false,
-        });
-    };
-    section.only(&TABLE.names())?;
-    let rows = section
-        .text("rows")?
-        .unwrap_or_else(|| factors[0].name.clone());
-    known_factor(&section, "rows", &rows, factors)?;
-    let columns = section.text("columns")?;
-    if let Some(columns) = &columns {
-        known_factor(&section, "columns", columns, factors)?;
-        if *columns == rows {
-            let message = format!(
-                "factor `{columns}` is in the rows already; allowed: another factor, or no columns"
-            );
-            return Err(section.error_at("columns", message));
+/// Combinations of levels that a study does not run.
+fn leave_out(top: &Node) -> Vec<LeaveOut> {
+    let read = |node: &Node| -> Option<LeaveOut> {
+        let Map(lists) = node.read::<LevelLists>()?;
+        let mut named = Vec::new();
+        for (name, labels) in lists {
+            let place = node.at(&name);
+            let factor = place.factor(&name)?;
+            let labels: Vec<Label> = labels.into_iter().map(|label| label.0).collect();
+            labels
+                .iter()
+                .try_for_each(|label| place.level(factor, label))?;
+            named.push((name, labels));
         }
-    }
-    let words = |value: &Value| {
-        value
-            .as_array()?
-            .iter()
-            .map(|v| v.as_str().map(str::to_owned))
-            .collect::<Option<Vec<String>>>()
-    };
-    let metrics = section
-        .typed("metrics", "a list of metric names", words)?
-        .unwrap_or_default();
-    let improvement = improvement(&section, factors)?;
-    let each_second = section.switch("each_second")?.unwrap_or_default();
-    Ok(TableSpec {
-        rows,
-        columns,
-        metrics,
-        improvement,
-        each_second,
-    })
-}
-
-/// Every metric that the table, the answer and the pictures list, and every key of the author's
-/// figures that is not a factor.
-fn named_metrics(top: &Section, factors: &[Factor]) -> Result<Vec<NamedMetric>, StudyError> {
-    let mut found = named(top)?;
-    found.extend(picture::named(top)?);
-    found.extend(answer(top)?);
-    found.extend(sentence::named(top)?);
-    let mut add = |name: &str, offset| {
-        found.push(NamedMetric {
-            name: name.to_owned(),
-            offset,
-        })
-    };
-    if let Some(table) = top.section("table")? {
-        let list = table.value("metrics")?.and_then(Value::as_array);
-        list.into_iter()
-            .flatten()
-            .for_each(|value| add(value.as_str().unwrap_or_default(), begin(value)));
-    }
-    if let Some(value) = top
-        .section("run")?
-        .map(|run| run.value("until_metric"))
-        .transpose()?
-        .flatten()
-    {
-        add(value.as_str().unwrap_or_default(), begin(value));
-    }
-    let Some(expect) = top.section("expect")? else {
-        return Ok(found);
-    };
-    for section in expect
-        .sections("cell")?
-        .iter()
-        .chain(&expect.sections("improvement")?)
-    {
-        for (name, _) in section.table.iter() {
-            if !factors.iter().any(|factor| factor.name == name) {
-                add(name, section.offset(name).unwrap_or_default());
-            }
+        if named.len() < 2 {
+            return node.error("a [[leave_out]] names levels of two factors or more");
         }
+        Some(LeaveOut(named))
+    };
+    top.each("leave_out").iter().filter_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STUDY: &str = include_str!("../../../../studies/not-all-mbits.toml");
+
+    const METRICS: [&str; 3] = [
+        "throughput_mbps",
+        "send_service_demand_us_per_kib",
+        "receive_service_demand_us_per_kib",
+    ];
+
+    /// Changes in the study, each of which is a mistake.
+    const PLANTED: [[&str; 2]; 12] = [
+        ["title = \"", "titel = \""],
+        ["\ntopology = \"wire\"", "\ntopology = \"wir\""],
+        ["\nmtu_bytes = 8896", "\nmtu_byte = 8896"],
+        ["warmup_s = 0.25", "warmup_s = \"soon\""],
+        ["duration_s = 2\n", "duraton_s = 2\n"],
+        [
+            "mss = \"message\", offloads = \"on\"",
+            "mss = \"mesage\", offloads = \"on\"",
+        ],
+        ["blocks = 5\n", "blocks = 0\n"],
+        ["rows = \"message_size_bytes\"", "rows = \"message_size\""],
+        ["from = 1024, to = 8192", "from = 1024, to = 8193"],
+        ["between = [1, 8]", "betwen = [1, 8]"],
+        ["\nat_least = 1.5", "\nat_least = \"much\""],
+        ["throughput_mbps = 4805", "troughput_mbps = 4805"],
+    ];
+
+    fn mistakes(text: &str) -> Vec<String> {
+        let read = Study::read("s.toml", text, None, Some(&METRICS));
+        let all = read.err().unwrap_or_default();
+        all.iter().map(ToString::to_string).collect()
     }
-    Ok(found)
-}
 
-fn improvement(section: &Section, factors: &[Factor]) -> Result<Option<Improvement>, StudyError> {
-    let Some(section) = section.section("improvement")? else {
-        return Ok(None);
-    };
-    section.only(&IMPROVEMENT.names())?;
-    let (factor, from, to) = two_levels(&section, ["from", "to"], factors)?;
-    Ok(Some(Improvement { factor, from, to }))
-}
-
-fn expect(top: &Section, factors: &[Factor]) -> Result<Option<Expect>, StudyError> {
-    let Some(section) = top.section("expect")? else {
-        return Ok(None);
-    };
-    section.only(&EXPECT.names())?;
-    let figures = |key: &str| -> Result<Vec<ExpectedCell>, StudyError> {
-        section
-            .sections(key)?
-            .iter()
-            .map(|cell| expected_cell(cell, factors))
-            .collect()
-    };
-    let source = section.required_text("source")?;
-    Ok(Some(Expect {
-        source,
-        cells: figures("cell")?,
-        improvements: figures("improvement")?,
-    }))
-}
-
-/// Keys that name a factor give its level; every other key is a metric.
-fn expected_cell(section: &Section, factors: &[Factor]) -> Result<ExpectedCell, StudyError> {
-    let mut cell = ExpectedCell {
-        levels: Vec::new(),
-        figures: Vec::new(),
-    };
-    for (key, _) in section.table.iter() {
-        let Some(value) = section.value(key)? else {
-            continue;
-        };
-        if let Some(factor) = factors.iter().find(|factor| factor.name == key) {
-            let label = label(value).unwrap_or(Label::Text(String::new()));
-            known_level(section, key, factor, &label)?;
-            cell.levels.push((key.to_owned(), label));
-        } else {
-            let figure = Form::Number.number(value);
-            let figure =
-                figure.ok_or_else(|| section.error_at(key, format!("`{key}` is not a number")))?;
-            cell.figures.push((key.to_owned(), figure));
+    /// In the order of their lines; the title is missing as well, since its key is another word.
+    #[test]
+    fn all_mistakes_are_found_together() {
+        assert!(mistakes(STUDY).is_empty(), "{:?}", mistakes(STUDY));
+        let mut planted = STUDY.to_owned();
+        for [right, wrong] in PLANTED {
+            assert!(planted.contains(right), "{right}");
+            planted = planted.replacen(right, wrong, 1);
         }
+        insta::assert_snapshot!(mistakes(&planted).join("\n"));
     }
-    Ok(cell)
 }

@@ -1,17 +1,16 @@
 //! Whether every cell of a study is possible, and the place at fault where one is not.
 
-use super::mistakes::Mistakes;
-use super::workload::workload;
 use crate::definition::{Factor, LeaveOut, Level, combine, size_buffers};
 use crate::error::StudyError;
-use crate::section::Section;
+use crate::settings;
+use crate::toml::Node;
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::study::{Cell, LabSpec};
 
 /// A study's cells: what makes them, and whether one is possible.
 pub struct Cells<'a> {
-    pub top: &'a Section<'a>,
+    pub top: &'a Node<'a>,
     pub base: &'a Conditions,
     pub factors: &'a [Factor],
     pub leave_out: &'a [LeaveOut],
@@ -59,16 +58,35 @@ impl Cells<'_> {
 
     /// Where no cell is possible: where the first setting of `[workload]` is without which some are.
     fn blamed_setting(&self) -> Option<usize> {
-        let section = self.top.section("workload").ok()??;
-        let helps = |key: &str| {
-            let mut found = Mistakes::default();
-            let base = workload(&mut found, self.top, Some(key));
+        let section = self.top.get("workload")?;
+        let helps = |entry: &Node| {
+            let base = workload(self.top, Some(entry.key));
             let cells = combine(&base, self.factors, self.leave_out);
-            found.is_empty() && cells.iter().any(|cell| (self.fits)(cell).is_ok())
+            cells.iter().any(|cell| (self.fits)(cell).is_ok())
         };
-        let mut keys = section.table.iter().map(|(key, _)| key);
-        section.offset(keys.find(|key| helps(key))?)
+        Some(section.entries().into_iter().find(helps)?.offset)
     }
+}
+
+/// The settings that all cells share, except for the setting `without` and for those that are wrong, which are mistakes.
+pub fn workload(top: &Node, without: Option<&str>) -> Conditions {
+    let mut conditions = Conditions::default();
+    let entries = top
+        .get("workload")
+        .iter()
+        .flat_map(Node::entries)
+        .collect::<Vec<_>>();
+    for entry in entries.iter().filter(|entry| Some(entry.key) != without) {
+        match entry.value() {
+            Some(value) => {
+                if let Err(Invalid(why)) = settings::set(&mut conditions, entry.key, &value) {
+                    entry.error::<()>(why);
+                }
+            }
+            None => drop(entry.not_allowed::<()>("a value")),
+        }
+    }
+    conditions
 }
 
 /// Whether a cell is possible in the lab: its sizes, and its request for TCP buffers.

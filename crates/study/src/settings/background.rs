@@ -6,9 +6,8 @@ use bitcost_model::near::did_you_mean;
 use bitcost_model::workload::{WORKLOADS, Workload};
 use toml_edit::{InlineTable, Value};
 
-use super::setting::{Kind, Setting};
+use super::setting::{Kind, Setting, shown};
 use super::table::SETTINGS;
-use crate::section::shown;
 
 /// Reads a list of tables of settings; `allowed` describes the form of such a list in errors.
 ///
@@ -97,7 +96,6 @@ pub fn to_toml(text: &str) -> String {
     format!("{{ {} }}", pairs.join(", "))
 }
 
-/// The setting with this name.
 fn by_name(name: &str) -> Result<&'static Setting, Invalid> {
     find(
         name,
@@ -111,7 +109,6 @@ fn by_name(name: &str) -> Result<&'static Setting, Invalid> {
     })
 }
 
-/// The setting of this option.
 fn by_flag(flag: &str) -> Result<&'static Setting, Invalid> {
     let long = |setting: &'static Setting| match setting.flag {
         Some(flag) => Some(flag.long),

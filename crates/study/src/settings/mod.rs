@@ -14,10 +14,10 @@ use bitcost_model::retired::instead_of;
 use toml_edit::Value;
 
 pub(crate) use background::to_toml as background_to_toml;
+pub(crate) use setting::shown;
 pub use setting::{Choice, Flag, Form, Kind, Setting, number};
 pub use table::SETTINGS;
 
-/// The names of all settings.
 pub fn names() -> impl Iterator<Item = &'static str> {
     SETTINGS.iter().map(|setting| setting.name)
 }

@@ -8,7 +8,6 @@ use bitcost_model::units;
 use toml_edit::Value;
 
 use crate::host_settings::Grammar;
-use crate::section::shown;
 
 /// A word, and the function that sets its value.
 pub type Choice = (&'static str, fn(&mut Conditions));
@@ -18,16 +17,13 @@ pub type Choice = (&'static str, fn(&mut Conditions));
 pub enum Kind {
     /// A number within these bounds, or one of these words.
     Number(&'static Bounds, &'static [Choice], fn(&mut Conditions, u64)),
-    /// One of these words.
     Word(&'static [Choice]),
     /// One of the names of a table.
     Named(
         fn() -> Vec<&'static str>,
         fn(&mut Conditions, &str) -> Option<()>,
     ),
-    /// A text of this form.
     Text(&'static Form),
-    /// A request to the hosts.
     Host(&'static Grammar),
     /// True or false.
     Switch(fn(&mut Conditions, bool)),
@@ -35,7 +31,6 @@ pub enum Kind {
     Background,
 }
 
-/// A form of text.
 #[derive(Debug)]
 pub struct Form {
     /// The placeholder of a value in the help.
@@ -62,7 +57,6 @@ pub struct Setting {
     pub name: &'static str,
     /// Its option of `bitcost test`; absent: studies only.
     pub flag: Option<Flag>,
-    /// The allowed values.
     pub kind: Kind,
     /// Its effect and its default, for people.
     pub about: &'static str,
@@ -128,7 +122,6 @@ impl Kind {
         }
     }
 
-    /// The allowed words.
     pub fn words(&self) -> Vec<&'static str> {
         match self {
             Kind::Number(_, choices, _) | Kind::Word(choices) => {
@@ -274,4 +267,9 @@ fn within(bounds: &Bounds, number: f64) -> Option<u64> {
     let number = number.round();
     (!is_lost && number >= bounds.least as f64 && number <= bounds.most as f64)
         .then_some(number as u64)
+}
+
+/// A value as its author wrote it, without the comments and spaces around it.
+pub fn shown(value: &Value) -> String {
+    value.clone().decorated("", "").to_string()
 }

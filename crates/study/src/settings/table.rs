@@ -12,14 +12,13 @@ use bitcost_model::record::Role;
 use bitcost_model::search::Goal;
 use bitcost_model::tcp_buffers::{self, TcpBuffers};
 use bitcost_model::workload::WORKLOADS;
-use toml_edit::Value;
 
 use super::setting::{Flag, Form, Kind, Setting};
 use crate::host_settings::{
     CHANNELS, COALESCE, GOVERNOR, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, IDLE, MTU, OFFLOADS,
     QDISC, RPS_CPUS, STRESS, SYSCTL, THREADED_NAPI,
 };
-use crate::topology::{MODERATION, parse_limit, parse_moderation};
+use crate::topology::{LIMIT, MODERATION, limit, moderation};
 
 const fn row(name: &'static str, flag: Option<Flag>, kind: Kind, about: &'static str) -> Setting {
     Setting {
@@ -74,7 +73,6 @@ const ADDRESS: &str = "an address such as \"10.0.0.1\" or \"fd00::1\"";
 const PORTS: &str = "a port from 1 to 65535, or a range such as \"40000-40100\"";
 const CPUS: &str = "CPU numbers, each once, such as \"0\", \"1,2\" or \"0-3\"";
 const NAME: &str = "one name of 1 to 15 letters";
-const QUEUE_LIMIT: &str = "\"1000 packets\" (a super-packet counts once), \"5000 segments\", or bytes such as \"2500000 B\"";
 
 /// A number as the 32 bits of the conditions; the bounds are narrower.
 fn small(number: u64) -> u32 {
@@ -191,14 +189,14 @@ pub const SETTINGS: &[Setting] = settings! {
     row "gro_max_size", None, Kind::Host(&GRO_MAX_SIZE),
         "Maximum size of a packet that GRO merges, in bytes (default: unchanged)";
     row "emulator_queue_limit", None,
-        form!("LIMIT", QUEUE_LIMIT, |c, text| {
-            c.emulator_queue_limit = Some(parse_limit(&Value::from(text)).ok()?);
+        form!("LIMIT", LIMIT, |c, text| {
+            c.emulator_queue_limit = Some(limit(text)?);
             Some(())
         }),
         "Queue limit of the lab's link emulators (netem's limit), in place of the lab file's (default: the lab file's)";
     row "moderation", None,
         form!("TIME", MODERATION, |c, text| {
-            c.moderation_us = Some(parse_moderation(&Value::from(text)).ok()?);
+            c.moderation_us = Some(moderation(text)?);
             Some(())
         }),
         "Interrupt moderation of the lab's interfaces that receive a stream: the time between two polls, in place of the lab's (default: the lab's)";

@@ -4,17 +4,11 @@ use bitcost_model::Invalid;
 use bitcost_model::near::near_or_all;
 use bitcost_model::shaping::Shaping;
 use bitcost_model::topology::Topology;
-use toml_edit::Value;
 
-use super::read::set;
-use crate::keys::SHAPING;
+use super::shaping::Row;
 
 /// The value with which the lab was built; without a key all of them.
 const CLEAR: &str = "clear";
-/// The value of a limit that is not there.
-const NONE: &str = "none";
-/// The value of a time or share that needs no unit.
-const ZERO: &str = "0";
 
 /// The shaping of each device that `words` change: `s1-eth2 delay=20ms loss=0.1% s2-eth2 clear`.
 ///
@@ -68,11 +62,7 @@ pub fn changes(
 }
 
 fn nothing_for(device: &str) -> Invalid {
-    let keys: Vec<String> = SHAPING
-        .names()
-        .iter()
-        .map(|key| format!("{key}="))
-        .collect();
+    let keys: Vec<String> = Row::names().iter().map(|key| format!("{key}=")).collect();
     Invalid(format!(
         "nothing to set at {device}; allowed after it: {}, or {CLEAR}",
         keys.join(", ")
@@ -80,40 +70,20 @@ fn nothing_for(device: &str) -> Invalid {
 }
 
 fn set_one(shaping: &mut Shaping, built: &Shaping, key: &str, value: &str) -> Result<(), Invalid> {
-    let names = SHAPING.names();
-    if !names.contains(&key) {
-        let rest = near_or_all(key, &names);
+    let Some(row) = Row::named(key) else {
+        let rest = near_or_all(key, &Row::names());
         return Err(Invalid(format!("unknown parameter `{key}`{rest}")));
-    }
-    let is_off = match key {
-        "rate" | "burst" | "queue_limit" => value == NONE,
-        "shaper" => false,
-        _ => value == ZERO,
     };
     match value {
-        CLEAR => copy(shaping, built, key),
-        _ if is_off => copy(shaping, &Shaping::default(), key),
+        CLEAR => (row.copy)(shaping, built),
+        _ if row.is_off(value) => (row.copy)(shaping, &Shaping::default()),
         _ => {
-            return set(shaping, key, &Value::from(value))
+            return row
+                .read(shaping, value, &format!("{value:?}"))
                 .map_err(|why| Invalid(format!("`{key}` {why}")));
         }
     }
     Ok(())
-}
-
-/// Makes one value that of another shaping.
-fn copy(shaping: &mut Shaping, from: &Shaping, key: &str) {
-    match key {
-        "rate" => shaping.rate_bps = from.rate_bps,
-        "burst" => shaping.burst_bytes = from.burst_bytes,
-        "shaper" => shaping.shaper = from.shaper,
-        "delay" => shaping.delay_us = from.delay_us,
-        "jitter" => shaping.jitter_us = from.jitter_us,
-        "loss" => shaping.loss_ppm = from.loss_ppm,
-        "reorder" => shaping.reorder_ppm = from.reorder_ppm,
-        "duplicate" => shaping.duplicate_ppm = from.duplicate_ppm,
-        _ => shaping.queue_limit = from.queue_limit,
-    }
 }
 
 /// Refuses changes that a lab file could not have.
@@ -138,7 +108,7 @@ mod tests {
     use super::*;
 
     fn changed(line: &str) -> Result<Vec<(String, Shaping)>, Invalid> {
-        let topology = super::super::read::preset("lab15", 1500, Default::default()).unwrap();
+        let topology = super::super::preset("lab15", 1500, Default::default()).unwrap();
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let built = |device: &str| topology.end(device).map(|end| end.egress.clone());
         changes(&topology, built, &words)

@@ -189,7 +189,6 @@ fn defaults(end: &End) -> Vec<Route> {
     routes
 }
 
-/// The network of all addresses.
 pub fn everything(is_v4: bool) -> Address {
     match is_v4 {
         true => Address::new(Ipv4Addr::UNSPECIFIED, 0),

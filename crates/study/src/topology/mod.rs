@@ -3,16 +3,16 @@
 
 mod change;
 mod fill;
+mod lab;
 mod presets;
-mod quantity;
-mod read;
+mod shaping;
 mod warnings;
 mod write;
 
 pub use change::changes;
+pub(crate) use lab::read;
+pub use lab::{OR_FILE, is_file, parse, preset, wire};
 pub use presets::{PRESETS, Preset, Size};
-pub(crate) use quantity::{BYTES, LIMIT, RATE, SHARE, TIME};
-pub use quantity::{MODERATION, limit as parse_limit, moderation as parse_moderation};
-pub use read::{OR_FILE, is_file, parse, preset, read, read_from, wire};
+pub use shaping::{LIMIT, MODERATION, ShapingTable, limit, moderation};
 pub use warnings::{Ground, Warning, warnings};
 pub use write::to_toml;

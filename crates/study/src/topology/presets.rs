@@ -10,7 +10,6 @@ pub struct Size(pub u32);
 /// A lab that is part of the program.
 #[derive(Debug)]
 pub struct Preset {
-    /// Its name.
     pub name: &'static str,
     /// Its description, in one line.
     pub about: &'static str,
@@ -22,7 +21,6 @@ pub struct Preset {
 /// Most pairs of a dumbbell, and most hosts of a star.
 const SIZE_MAX: u32 = 100;
 
-/// Every preset.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "wire",
@@ -73,7 +71,6 @@ impl Preset {
         Preset::find(name).ok_or_else(unknown)
     }
 
-    /// The preset of this name.
     pub fn find(name: &str) -> Option<&'static Preset> {
         PRESETS.iter().find(|preset| preset.name == name)
     }

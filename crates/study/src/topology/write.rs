@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::read::KINDS;
-use bitcost_model::shaping::{DelayBackend, Shaper, Shaping};
-use bitcost_model::shaping::{show_limit, show_rate, show_share, show_time};
+use super::lab::KINDS;
+use super::shaping::ROWS;
+use bitcost_model::shaping::{DelayBackend, Shaping, show_time};
 use bitcost_model::topology::{End, Napi, Node, Topology};
 
 /// The complete text of a lab file: names of devices are written only where they differ from the
@@ -86,27 +86,10 @@ fn links(topology: &Topology, text: &mut String) {
 }
 
 fn shaping(shaping: &Shaping) -> String {
-    let time = |us: u64| (us > 0).then(|| show_time(us));
-    let share = |ppm: u32| (ppm > 0).then(|| show_share(ppm));
-    let rows = [
-        ("rate", shaping.rate_bps.map(show_rate)),
-        (
-            "burst",
-            shaping.burst_bytes.map(|burst| format!("{burst} B")),
-        ),
-        (
-            "shaper",
-            (shaping.shaper == Shaper::Htb).then(|| "htb".to_owned()),
-        ),
-        ("delay", time(shaping.delay_us)),
-        ("jitter", time(shaping.jitter_us)),
-        ("loss", share(shaping.loss_ppm)),
-        ("reorder", share(shaping.reorder_ppm)),
-        ("duplicate", share(shaping.duplicate_ppm)),
-        ("queue_limit", shaping.queue_limit.map(show_limit)),
-    ];
-    rows.into_iter()
-        .filter_map(|(name, value)| Some(format!("{name} = \"{}\"\n", value?)))
+    let rows = ROWS
+        .iter()
+        .filter_map(|row| Some((row.name, (row.show)(shaping)?)));
+    rows.map(|(name, value)| format!("{name} = \"{value}\"\n"))
         .collect()
 }
 

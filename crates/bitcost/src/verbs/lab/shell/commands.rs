@@ -15,7 +15,6 @@ use crate::output;
 
 /// What follows a line.
 pub enum Next {
-    /// The next line.
     Line,
     /// The end of the shell.
     End,

@@ -1,0 +1,200 @@
+//! What of a study names factors and levels: tables, comparison, answer, pictures, expected figures and checks.
+
+use bitcost_model::study::Label;
+
+use super::checks::checks;
+use super::levels::{label, two_levels};
+use super::sentence::sentences;
+use crate::answer::Sentence;
+use crate::check::Check;
+use crate::definition::{Compared, Expect, ExpectedCell, Factor, Improvement, LeaveOut, TableSpec};
+use crate::forms::{As, Metric, Number};
+use crate::picture::{Bars, Picture, PictureKind};
+use crate::tables::{
+    CompareTable, ExpectTable, ImprovementTable, PictureTable, ReportTable, TableTable,
+};
+use crate::toml::Node;
+
+pub struct Shown {
+    pub table: Option<TableSpec>,
+    pub compare: Option<Compared>,
+    pub answer: Vec<String>,
+    pub sentences: Vec<Sentence>,
+    pub pictures: Option<Vec<Picture>>,
+    pub expect: Option<Expect>,
+    pub checks: Vec<Check>,
+}
+
+impl Shown {
+    pub fn of(top: &Node, factors: &[Factor], leave_out: &[LeaveOut]) -> Shown {
+        let compare = top.get("compare").and_then(|node| compared(&node));
+        let report = top.get("report");
+        let table = report.as_ref().and_then(Node::read::<ReportTable>);
+        Shown {
+            table: self::table(top, factors),
+            answer: answer(top, table.and_then(|report| report.answer)).unwrap_or_default(),
+            sentences: sentences(top, factors, leave_out, compare.as_ref()),
+            pictures: report.and_then(|report| {
+                let pictures = report.get("pictures")?;
+                match pictures.is_list() {
+                    true => Some(pictures.elements().iter().filter_map(picture).collect()),
+                    false => pictures.not_allowed("a list of pictures"),
+                }
+            }),
+            expect: top.get("expect").and_then(|node| expect(&node, factors)),
+            checks: checks(top),
+            compare,
+        }
+    }
+}
+
+/// Two levels of a factor; the report describes the change from one to the other.
+fn compared(node: &Node) -> Option<Compared> {
+    let CompareTable { factor, old, new } = node.read()?;
+    let (factor, [old, new]) = two_levels(node, factor, [("old", old), ("new", new)])?;
+    if old == new {
+        return node.at("new").error(format!(
+            "`old` and `new` are both {new}; allowed: two levels that differ"
+        ));
+    }
+    Some(Compared { factor, old, new })
+}
+
+fn table(top: &Node, factors: &[Factor]) -> Option<TableSpec> {
+    let first = factors[0].name.clone();
+    let Some(node) = top.get("table") else {
+        return Some(TableSpec {
+            rows: first,
+            columns: factors.get(1).map(|factor| factor.name.clone()),
+            metrics: Vec::new(),
+            improvement: None,
+            each_second: false,
+        });
+    };
+    let table: TableTable = node.read()?;
+    let improvement = table
+        .improvement
+        .map(|two| improvement(&node.at("improvement"), two));
+    let rows = table.rows.map_or(first, |rows| rows.0);
+    node.at("rows").factor(&rows)?;
+    let columns = table.columns.map(|columns| columns.0);
+    if let Some(columns) = &columns {
+        let place = node.at("columns");
+        place.factor(columns)?;
+        if *columns == rows {
+            return place.error(format!(
+                "factor `{columns}` is in the rows already; allowed: another factor, or no columns"
+            ));
+        }
+    }
+    Some(TableSpec {
+        rows,
+        columns,
+        metrics: names(table.metrics),
+        improvement: match improvement {
+            Some(improvement) => Some(improvement?),
+            None => None,
+        },
+        each_second: table.each_second.unwrap_or_default(),
+    })
+}
+
+fn names(metrics: Option<Vec<Metric>>) -> Vec<String> {
+    let metrics = metrics.into_iter().flatten();
+    metrics.map(|metric| metric.0).collect()
+}
+
+fn improvement(node: &Node, table: ImprovementTable) -> Option<Improvement> {
+    let ImprovementTable { factor, from, to } = table;
+    let (factor, [from, to]) = two_levels(node, factor, [("from", from), ("to", to)])?;
+    Some(Improvement { factor, from, to })
+}
+
+/// Most metrics of an answer: it has a sentence about the first, one about the others, and one
+/// about the confidence.
+const METRICS_MOST: usize = 3;
+
+/// The metrics that a study's question is about; empty where the study names none.
+fn answer(top: &Node, metrics: Option<Vec<Metric>>) -> Option<Vec<String>> {
+    let names = names(Some(metrics?));
+    let is_new = |place: usize| !names[..place].contains(&names[place]);
+    if (1..=METRICS_MOST).contains(&names.len()) && (0..names.len()).all(is_new) {
+        return Some(names);
+    }
+    let place = top.at("report").at("answer");
+    place.not_allowed("a list of one to three metric names, each once")
+}
+
+fn picture(node: &Node) -> Option<Picture> {
+    if node.text().is_some() {
+        return node.read::<PictureKind>().map(Picture::plain);
+    }
+    if node.table().is_none() {
+        return node.not_allowed(
+            "a kind, or a table such as { kind = \"curve\", metrics = [\"throughput_mbps\"] }",
+        );
+    }
+    let table: PictureTable = node.read_right()?;
+    let keys = table.kind.keys();
+    let is_other = |entry: &&Node| entry.key != "kind" && !keys.contains(&entry.key);
+    if let Some(other) = node.entries().iter().find(is_other) {
+        return other.unknown(node, keys);
+    }
+    let mut of = Vec::new();
+    for (name, labels) in table.of.map_or(Vec::new(), |of| of.0) {
+        let place = node.at("of").at(&name);
+        let factor = place.factor(&name)?;
+        let labels: Vec<Label> = labels.0.into_iter().map(|label| label.0).collect();
+        labels
+            .iter()
+            .try_for_each(|label| place.level(factor, label))?;
+        if labels.is_empty() {
+            return place.not_allowed("levels");
+        }
+        of.push((name, labels));
+    }
+    Some(Picture {
+        kind: table.kind,
+        title: table.title.map(|title| title.0),
+        metrics: names(table.metrics),
+        of,
+        bars: table.bars.unwrap_or(Bars::Interval),
+        x: table.x,
+        y: table.y,
+    })
+}
+
+fn expect(node: &Node, factors: &[Factor]) -> Option<Expect> {
+    let table: Option<ExpectTable> = node.read();
+    let figures = |key: &str| {
+        let cells = node.each(key);
+        let cells = cells.iter().filter_map(|cell| expected_cell(cell, factors));
+        cells.collect::<Vec<_>>()
+    };
+    let (cells, improvements) = (figures("cell"), figures("improvement"));
+    Some(Expect {
+        source: table?.source.0,
+        cells,
+        improvements,
+    })
+}
+
+/// Keys that name a factor give its level; every other key is a metric.
+fn expected_cell(node: &Node, factors: &[Factor]) -> Option<ExpectedCell> {
+    let mut cell = ExpectedCell {
+        levels: Vec::new(),
+        figures: Vec::new(),
+    };
+    for entry in node.entries() {
+        let key = entry.key.to_owned();
+        if let Some(factor) = factors.iter().find(|factor| factor.name == key) {
+            let label = label(&entry).unwrap_or_else(|| Label::Text(entry.shown()));
+            entry.level(factor, &label)?;
+            cell.levels.push((key, label));
+        } else {
+            entry.metric(&key)?;
+            cell.figures.push((key, entry.read::<As<Number>>()?.0));
+        }
+    }
+    Some(cell)
+}

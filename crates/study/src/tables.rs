@@ -1,0 +1,416 @@
+//! Every key of a study file and of a lab file: serde reads these tables, and the schema and the
+//! reference page are made of them. What depends on other parts of the text is read [`Later`].
+
+use std::borrow::Cow;
+
+use bitcost_model::shaping::DelayBackend;
+use bitcost_model::topology::Napi;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::forms::{
+    As, Blocks, BlocksOrAuto, FactorName, Later, Level, Many, Map, Metric, Moderation, Number,
+    Over0, Pair, PairPattern, Prefixed, Rate, Router, Subnet, Text, Topology, Whole, Window,
+    scalar,
+};
+use crate::picture::{Bars, PictureKind, Scale};
+use crate::topology::ShapingTable;
+
+/// A level of each factor that is named.
+pub type Cell = Map<As<Level>>;
+
+/// Levels of each factor that is named.
+pub type Cells = Map<Many<As<Level>>>;
+
+/// A list of levels of each factor that is named.
+pub type LevelLists = Map<Vec<As<Level>>>;
+
+/// The tables of a study, and two texts.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "A study file")]
+pub struct StudyTable {
+    /// One line for lists of studies.
+    pub title: Later<As<Text>>,
+    /// The question that the study answers; the last screen and the report begin with it.
+    pub question: Later<As<Text>>,
+    /// The emulated network, for runs that name no hosts (default: `wire`).
+    pub lab: Option<Later<StudyLab>>,
+    /// Many hosts of which pairs are measured; the pair of a run is its `sender` and its `receiver`.
+    pub mesh: Option<Later<MeshTable>>,
+    /// The settings that all cells share; [settings](settings.md) lists them.
+    pub workload: Option<Later<Settings>>,
+    /// What is varied; each combination of levels is a cell (default: one cell).
+    pub factor: Option<Later<Vec<FactorTable>>>,
+    /// A combination that is not run: two factors or more, each with a list of levels.
+    pub leave_out: Option<Later<Vec<LevelLists>>>,
+    /// How many runs there are, and how long they are.
+    pub run: Option<Later<RunTable>>,
+    /// What the tables show.
+    pub table: Option<Later<TableTable>>,
+    /// Two levels of a factor; the change from one to the other is reported with verdicts.
+    pub compare: Option<Later<CompareTable>>,
+    /// The sentence or two that answer the question (default: made of the figures).
+    pub answer: Option<Later<Many<AnswerTable>>>,
+    /// What the report shows.
+    pub report: Option<Later<ReportTable>>,
+    /// The figures of the document that asked the question, which are shown next to ours.
+    pub expect: Option<Later<ExpectTable>>,
+    /// A statement that is checked on the runs: pass, fail or cannot tell.
+    pub check: Option<Later<Vec<CheckTable>>>,
+}
+
+/// The hosts of a mesh, and which pairs of them are measured.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "[mesh]")]
+pub struct MeshTable {
+    /// The hosts: `local`, or names that ssh knows (default: all hosts of the lab).
+    pub hosts: Option<Vec<String>>,
+    /// A file with a host on each line, relative to the study, instead of `hosts`.
+    pub file: Option<String>,
+    /// Which pairs are measured (default: screen, which is four random matchings).
+    pub pattern: Option<As<PairPattern>>,
+    /// The senders and receivers, instead of `pattern`: lines such as `n1 n2`, in a file or in a list.
+    pub pairs: Option<Many<String>>,
+    /// The network of `--kubernetes` in which pairs are measured: that of pods, or that of the nodes (default: pod).
+    pub network: Option<ClusterNetwork>,
+    /// Whether all pairs of a round are measured at once, which loads the network (default: false).
+    pub concurrent: Option<bool>,
+}
+
+#[derive(Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ClusterNetwork {
+    Pod,
+    Host,
+}
+
+/// A property that is varied.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "[[factor]]")]
+pub struct FactorTable {
+    /// Its name; that of a setting where levels are values of it.
+    pub name: String,
+    /// Its levels: values of the setting that is its name, or tables with a `label`, any settings, and optionally `about`, a sentence that says what the level means.
+    #[schemars(extend("x-allowed" = "a list of values, or of tables with a `label`"))]
+    pub levels: Later<Vec<LevelTable>>,
+}
+
+/// The number and the length of runs. A block is every cell once, in random order.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "[run]")]
+pub struct RunTable {
+    /// Number of blocks; `auto`: until the intervals are narrow enough (default: 5; 1 of a mesh).
+    pub blocks: Option<As<BlocksOrAuto>>,
+    /// The lengths of the document that the study reproduces, for `--like-the-document`.
+    pub like_the_document: Option<LengthTable>,
+    /// Short lengths, for `--ci`.
+    pub ci: Option<LengthTable>,
+    /// Adds blocks until the 95 % interval is narrower than this share of the median, in per cent.
+    pub until_interval_pct: Option<As<Over0<100>>>,
+    /// The metric of that interval (default: throughput_mbps).
+    pub until_metric: Option<Metric>,
+    /// Maximum number of blocks for such a rule (default: 30).
+    pub max_blocks: Option<As<Blocks>>,
+    /// Maximum time in seconds with `blocks = "auto"` (default: four times those of the study's own blocks).
+    pub budget_s: Option<As<Over0<0>>>,
+    /// Whether each run is made once more while the hosts' CPUs are sampled, as with `--profile` (default: false).
+    pub profile: Option<bool>,
+}
+
+/// Other lengths of the same study.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "like_the_document and ci of [run]")]
+pub struct LengthTable {
+    /// Number of blocks.
+    pub blocks: As<Blocks>,
+    /// Length of the measured window; this or `counts_pct` is there.
+    pub duration_s: Option<As<Window>>,
+    /// Counts after which bounded runs end, in per cent of the study's.
+    pub counts_pct: Option<As<Whole<1, 10_000>>>,
+}
+
+/// The layout of the tables.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "[table]")]
+pub struct TableTable {
+    /// The factor whose levels are rows (default: the first).
+    pub rows: Option<As<FactorName>>,
+    /// The factor whose levels are columns (default: none; without [table] the second).
+    pub columns: Option<As<FactorName>>,
+    /// The metrics, a table each (default: those that fit the workload).
+    pub metrics: Option<Vec<Metric>>,
+    /// A row that compares two levels of a factor.
+    pub improvement: Option<ImprovementTable>,
+    /// Whether the middle run of each cell is shown second by second (default: false).
+    pub each_second: Option<bool>,
+}
+
+/// How much better one level is than another.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "improvement of [table]")]
+pub struct ImprovementTable {
+    /// The factor.
+    pub factor: As<FactorName>,
+    /// The level that is improved upon.
+    pub from: As<Level>,
+    /// The level that improves.
+    pub to: As<Level>,
+}
+
+/// Two levels whose difference is reported, with verdicts.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "[compare]")]
+pub struct CompareTable {
+    /// The factor.
+    pub factor: As<FactorName>,
+    /// The level that is the reference.
+    pub old: As<Level>,
+    /// The level whose change from the reference is reported.
+    pub new: As<Level>,
+}
+
+/// A sentence that answers the question, on the last screen and first in the report; at most two. A study with `--against` leaves it out.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "[answer] or [[answer]]")]
+pub struct AnswerTable {
+    /// The metric of its figures; of a list the sum is meant, such as the cost at both ends.
+    pub metric: Many<Metric>,
+    /// The cell that it is about: a level of each factor that varies.
+    pub of: Cell,
+    /// The cell that it is compared with.
+    pub to: Option<Cell>,
+    /// The sentence, with one or two places for figures: `{of}` and `{to}` are the medians of the cells, `{ratio}` is the first ÷ the second, as in `4.4 times`, whose 95 % interval ends the sentence. An absolute figure comes first.
+    pub words: As<Text>,
+}
+
+/// What the report shows.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "[report]")]
+pub struct ReportTable {
+    /// One to three metrics that its text is about, the most important first (default: the first that are shown).
+    pub answer: Option<Vec<Metric>>,
+    /// The pictures, in order: a kind, or a table with the keys below (default: those that fit the runs).
+    #[schemars(extend("x-allowed" = "a list of kinds and tables"))]
+    pub pictures: Option<Later<Vec<PictureOrKind>>>,
+}
+
+/// One picture. `bars`, `x` and `y` are of a `curve`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "A picture of [report]")]
+pub struct PictureTable {
+    /// Its kind.
+    pub kind: PictureKind,
+    /// Text before its own title, such as the number of the document's figure.
+    pub title: Option<As<Text>>,
+    /// The levels that are shown (default: all).
+    pub of: Option<Cells>,
+    /// The metrics, a picture each (default: those of the tables).
+    pub metrics: Option<Vec<Metric>>,
+    /// The bars of a curve: the median's interval, or the least and the largest run (default: interval).
+    pub bars: Option<Bars>,
+    /// The scale of the horizontal axis of a curve (default: as fits).
+    pub x: Option<Scale>,
+    /// The scale of its vertical axis (default: as fits).
+    pub y: Option<Scale>,
+}
+
+/// Figures of the document.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "[expect]")]
+pub struct ExpectTable {
+    /// Where the figures are from.
+    pub source: As<Text>,
+    /// `[[expect.cell]]`: a level of each factor, and the figure of each metric.
+    #[schemars(extend("x-allowed" = "tables of levels and figures"))]
+    pub cell: Option<Later<Vec<Cell>>>,
+    /// `[[expect.improvement]]`: the document's own ratios, for `improvement` of [table].
+    #[schemars(extend("x-allowed" = "tables of levels and figures"))]
+    pub improvement: Option<Later<Vec<Cell>>>,
+}
+
+/// A statement; all of its claims must hold.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "[[check]]")]
+pub struct CheckTable {
+    /// The statement in words.
+    pub statement: As<Text>,
+    /// `[[check.claim]]`: a figure and its bounds.
+    pub claim: Later<Vec<ClaimTable>>,
+}
+
+/// One figure, by one of the first seven keys, and one of the last three as its bounds. It must hold at each level of a factor that it does not name.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "[[check.claim]]")]
+pub struct ClaimTable {
+    /// The median of a cell.
+    pub value: Option<Cell>,
+    /// The median of the first ÷ that of the second.
+    pub ratio: Option<Pair<Cell>>,
+    /// The median of the first − that of the second.
+    pub difference: Option<Pair<Cell>>,
+    /// The median ÷ the goodput of a link of `rate` with one message per segment.
+    pub over_single: Option<Cell>,
+    /// The largest ÷ the smallest median along a factor.
+    pub spread_over: Option<As<FactorName>>,
+    /// The smallest ratio of a median to the one before it along a factor.
+    pub step_over: Option<As<FactorName>>,
+    /// The size from which the first of `sides` is at 95 % of its largest value ÷ that of the second.
+    pub saturation_over: Option<As<FactorName>>,
+    /// The metric.
+    pub metric: Metric,
+    /// The rate of the link, with `over_single`.
+    pub rate: Option<As<Rate>>,
+    /// The two sides, with `saturation_over`.
+    pub sides: Option<Pair<Cell>>,
+    /// The levels along the factor (default: all).
+    pub levels: Option<Vec<As<Level>>>,
+    /// The levels of other factors, along a factor.
+    pub at: Option<Cell>,
+    /// Both bounds.
+    pub between: Option<Pair<As<Number>>>,
+    /// The lower bound.
+    pub at_least: Option<As<Number>>,
+    /// The upper bound.
+    pub at_most: Option<As<Number>>,
+}
+
+/// An emulated network, which `bitcost lab up` and `--topology` build.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "A lab file")]
+pub struct LabTable {
+    /// The lab that the other keys change: an embedded one (`bitcost lab presets`); in a study also the path of a lab file (.toml) or of a MiniEdit file (.mn), relative to the study.
+    pub topology: Option<As<Topology>>,
+    /// Pairs of hosts of `dumbbell`, or hosts of `star`.
+    pub size: Option<As<Whole<1, 999_999>>>,
+    /// Nodes that are hosts.
+    pub hosts: Option<Vec<String>>,
+    /// Nodes that are bridges.
+    pub switches: Option<Vec<String>>,
+    /// Nodes that forward IP.
+    pub routers: Option<Vec<String>>,
+    /// Nodes that play the hardware of network cards: they cut super-packets.
+    pub wires: Option<Vec<String>>,
+    /// A link between two nodes, with what it does in both directions.
+    pub link: Option<Later<Vec<Link>>>,
+    /// What leaves by one device: one direction of a link.
+    pub egress: Option<Later<Map<ShapingTable>>>,
+    /// The addresses of a device, such as `h1-eth0 = ["10.0.0.1/24"]` (default: the next free ones).
+    pub addresses: Option<Map<Vec<As<Prefixed>>>>,
+    /// The routes of a node, such as `default = "10.0.0.254"` (default: by the first router, or the shortest path).
+    pub routes: Option<Map<Map<As<Router>>>>,
+    /// Devices without generic receive offload.
+    pub gro_off: Option<Vec<String>>,
+    /// The network from which addresses are taken (default: 10.0.0.0/8).
+    pub subnet: Option<As<Subnet>>,
+    /// Whether devices have addresses of IPv6 too (default: true).
+    pub ipv6: Option<bool>,
+    /// MTU of links that give none; with a lab file that `topology` names, of every link (default: 1500).
+    pub mtu_bytes: Option<As<Whole<576, 65_535>>>,
+    /// Where hosts receive: in kernel threads, or inline in the sender's softirq (default: threaded).
+    pub napi: Option<Napi>,
+    /// What delays, loses, reorders and duplicates packets: the kernel's netem, or bitcost's own emulator (default: auto, which is netem where the kernel has it).
+    pub delay_backend: Option<DelayBackend>,
+    /// Interrupt moderation of interfaces that receive a stream.
+    pub moderation: Option<As<Moderation>>,
+}
+
+/// The hosts of a lab that play the endpoints.
+#[derive(Deserialize, JsonSchema)]
+pub struct EndsTable {
+    /// The host that plays the sender (default: the first).
+    pub sender: Option<As<Text>>,
+    /// The host that plays the receiver (default: the next).
+    pub receiver: Option<As<Text>>,
+}
+
+/// A link; in a study `[[lab.link]]`. Every quantity has a unit.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "[[link]]")]
+pub struct LinkTable {
+    /// The two nodes.
+    pub ends: Pair<String>,
+    /// The names of the devices at both ends (default: NODE-ethN).
+    pub devices: Option<Pair<String>>,
+    /// MTU of this link (default: that of the lab).
+    pub mtu_bytes: Option<As<Whole<68, 65_535>>>,
+}
+
+/// Tables that no struct is read from, each with its schema.
+macro_rules! schemas {
+    ($($(#[$about:meta])* $name:ident, $generator:ident => $schema:expr;)*) => {
+        $(
+            $(#[$about])*
+            pub struct $name;
+
+            impl JsonSchema for $name {
+                fn inline_schema() -> bool {
+                    true
+                }
+
+                fn schema_name() -> Cow<'static, str> {
+                    stringify!($name).into()
+                }
+
+                fn json_schema($generator: &mut SchemaGenerator) -> Schema {
+                    $schema
+                }
+            }
+        )*
+    };
+}
+
+schemas! {
+    /// The settings that all cells share.
+    Settings, _generator => json_schema!({
+        "$ref": "#/definitions/settings", "x-allowed": "a table of settings"
+    });
+    /// A level of a factor: a value, or a table.
+    LevelTable, _generator => json_schema!({ "anyOf": [scalar(), { "$ref": "#/definitions/level" }] });
+    PictureOrKind, generator => json_schema!({
+        "anyOf": [generator.subschema_for::<crate::PictureKind>(), PictureTable::json_schema(generator)]
+    });
+    /// A study's `[lab]`.
+    StudyLab, generator => joined::<LabTable, EndsTable>(
+        generator, "[lab]", "The lab of a study: the keys of a lab file, and the hosts that play the endpoints."
+    );
+    /// `[[link]]` with what it does to packets.
+    Link, generator => joined::<LinkTable, ShapingTable>(
+        generator, "[[link]]", "A link; in a study `[[lab.link]]`. Every quantity has a unit."
+    );
+}
+
+/// A table with the keys of two.
+fn joined<A: JsonSchema, B: JsonSchema>(
+    generator: &mut SchemaGenerator,
+    title: &str,
+    about: &str,
+) -> Schema {
+    let mut schema = A::json_schema(generator);
+    let more = B::json_schema(generator);
+    let more = more.get("properties").and_then(Value::as_object).cloned();
+    let own = schema.ensure_object();
+    if let Some(Value::Object(keys)) = own.get_mut("properties") {
+        keys.extend(more.into_iter().flatten());
+    }
+    own.insert("title".to_owned(), title.into());
+    own.insert("description".to_owned(), about.into());
+    schema
+}

@@ -1,0 +1,534 @@
+//! TOML texts that serde reads: every mistake is kept with its place, and reading goes on where it can.
+
+use std::cell::{OnceCell, RefCell};
+use std::fmt;
+
+use bitcost_model::near::{did_you_mean, near_or_all};
+use bitcost_model::study::Label;
+use serde::de::value::BorrowedStrDeserializer;
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, Expected, MapAccess, SeqAccess, Unexpected,
+    Visitor,
+};
+use serde::forward_to_deserialize_any;
+use toml_edit::{ArrayOfTables, Document, Item, TableLike, Value};
+
+use crate::definition::Factor;
+use crate::error::StudyError;
+use crate::settings::shown;
+
+/// A text that is read, and the mistakes in it that were found so far.
+pub struct Source<'a> {
+    pub file: &'a str,
+    pub text: &'a str,
+    /// The names of all metrics; absent: any name is one.
+    pub metrics: Option<&'a [&'a str]>,
+    /// The factors that the text names, once they are read.
+    pub factors: OnceCell<Vec<Factor>>,
+    mistakes: RefCell<Vec<StudyError>>,
+}
+
+impl<'a> Source<'a> {
+    pub fn new(file: &'a str, text: &'a str) -> Source<'a> {
+        Source {
+            file,
+            text,
+            metrics: None,
+            factors: OnceCell::new(),
+            mistakes: RefCell::default(),
+        }
+    }
+
+    /// What `read` makes of the whole text.
+    ///
+    /// # Errors
+    /// All mistakes, in the order of their lines.
+    pub fn read<T>(&self, read: impl FnOnce(&Node<'_>) -> Option<T>) -> Result<T, Vec<StudyError>> {
+        let value = match Document::parse(self.text) {
+            Ok(document) => read(&Node {
+                source: self,
+                name: String::new(),
+                key: "",
+                what: What::Table(document.as_table()),
+                offset: 0,
+                begin: 0,
+                also: Vec::new(),
+            }),
+            Err(wrong) => {
+                let offset = wrong.span().map_or(0, |span| span.start);
+                self.keep(offset, format!("not TOML: {}", wrong.message().trim()));
+                None
+            }
+        };
+        if value.is_none() && self.is_right() {
+            self.keep(0, "it cannot be read");
+        }
+        let mut mistakes = self.mistakes.take();
+        mistakes.sort_by_cached_key(|one| (one.line, one.column, one.message.clone()));
+        mistakes.dedup();
+        value.filter(|_| mistakes.is_empty()).ok_or(mistakes)
+    }
+
+    /// An error at this byte of the text.
+    pub fn error_at(&self, offset: usize, message: impl Into<String>) -> StudyError {
+        let bytes = &self.text.as_bytes()[..offset.min(self.text.len())];
+        let start = bytes.iter().rposition(|byte| *byte == b'\n');
+        let before = &bytes[start.map_or(0, |newline| newline + 1)..];
+        StudyError {
+            file: self.file.to_owned(),
+            line: 1 + bytes.iter().filter(|byte| **byte == b'\n').count(),
+            column: 1 + String::from_utf8_lossy(before).chars().count(),
+            message: message.into(),
+        }
+    }
+
+    pub fn keep(&self, offset: usize, message: impl Into<String>) {
+        self.extend([self.error_at(offset, message)]);
+    }
+
+    pub fn extend(&self, mistakes: impl IntoIterator<Item = StudyError>) {
+        self.mistakes.borrow_mut().extend(mistakes);
+    }
+
+    /// Whether no mistake was found so far.
+    pub fn is_right(&self) -> bool {
+        self.mistakes.borrow().is_empty()
+    }
+}
+
+/// A table or value of a text.
+#[derive(Clone)]
+pub struct Node<'a> {
+    pub source: &'a Source<'a>,
+    /// What errors call it, where it is a table.
+    name: String,
+    pub key: &'a str,
+    what: What<'a>,
+    /// Where its key is, or it itself in a list, in bytes.
+    pub offset: usize,
+    begin: usize,
+    also: Vec<&'static str>,
+}
+
+#[derive(Clone, Copy)]
+enum What<'a> {
+    Table(&'a dyn TableLike),
+    Tables(&'a ArrayOfTables),
+    Value(&'a Value),
+}
+
+impl<'a> Node<'a> {
+    /// What a struct or value is here; absent where a mistake is kept.
+    pub fn read<T: Deserialize<'a>>(&self) -> Option<T> {
+        T::deserialize(self.clone()).ok()
+    }
+
+    /// As [`Node::read`]; absent also where any mistake is kept, such as an unknown key.
+    pub fn read_right<T: Deserialize<'a>>(&self) -> Option<T> {
+        let count = || self.source.mistakes.borrow().len();
+        let before = count();
+        self.read().filter(|_| count() == before)
+    }
+
+    /// As [`Node::read`], of a table in which these keys may be beside those of the struct.
+    pub fn read_with<T: Deserialize<'a>>(&self, also: &[&'static str]) -> Option<T> {
+        let mut node = self.clone();
+        node.also = also.to_vec();
+        node.read()
+    }
+
+    pub fn get(&self, key: &str) -> Option<Node<'a>> {
+        let (key, item) = self.table()?.get_key_value(key)?;
+        let what = match item {
+            Item::Table(table) => What::Table(table),
+            Item::ArrayOfTables(tables) => What::Tables(tables),
+            Item::Value(value) => What::Value(value),
+            Item::None => return None,
+        };
+        let (named, begin) = (key.span(), item.span());
+        let offset = named.or(begin.clone()).map_or(0, |span| span.start);
+        Some(Node {
+            name: match self.name.as_str() {
+                "" => key.get().to_owned(),
+                name => format!("{name}.{}", key.get()),
+            },
+            key: key.get(),
+            what,
+            offset,
+            begin: begin.map_or(offset, |span| span.start),
+            also: Vec::new(),
+            ..self.clone()
+        })
+    }
+
+    /// The value of a key, or this table where it lacks it: the place of an error.
+    pub fn at(&self, key: &str) -> Node<'a> {
+        self.get(key).unwrap_or_else(|| self.clone())
+    }
+
+    /// The values of a table, in the order of the text.
+    pub fn entries(&self) -> Vec<Node<'a>> {
+        let keys = self.table().into_iter().flat_map(|table| table.iter());
+        keys.filter_map(|(key, _)| self.get(key)).collect()
+    }
+
+    /// The elements of a list.
+    pub fn elements(&self) -> Vec<Node<'a>> {
+        let element = |what: What<'a>, span: Option<std::ops::Range<usize>>| {
+            let begin = span.map_or(self.begin, |span| span.start);
+            Node {
+                name: self.key.to_owned(),
+                what,
+                offset: begin,
+                begin,
+                ..self.clone()
+            }
+        };
+        match self.what {
+            What::Tables(tables) => {
+                let tables = tables.iter();
+                tables
+                    .map(|table| element(What::Table(table), table.span()))
+                    .collect()
+            }
+            What::Value(Value::Array(array)) => {
+                let values = array.iter();
+                values
+                    .map(|value| element(What::Value(value), value.span()))
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The tables of a list of this key.
+    pub fn each(&self, key: &str) -> Vec<Node<'a>> {
+        let Some(list) = self.get(key) else {
+            return Vec::new();
+        };
+        if !list.is_list() {
+            list.not_allowed::<()>(&format!("[[{key}]] tables"));
+        }
+        list.elements()
+    }
+
+    pub fn is_list(&self) -> bool {
+        matches!(self.what, What::Tables(_) | What::Value(Value::Array(_)))
+    }
+
+    pub fn table(&self) -> Option<&'a dyn TableLike> {
+        match self.what {
+            What::Table(table) => Some(table),
+            What::Value(Value::InlineTable(table)) => Some(table),
+            What::Value(_) | What::Tables(_) => None,
+        }
+    }
+
+    /// Its value; a list of tables is one of inline tables.
+    pub fn value(&self) -> Option<Value> {
+        match self.what {
+            What::Value(value) => Some(value.clone()),
+            What::Tables(tables) => Some(Value::Array(tables.clone().into_array())),
+            What::Table(_) => None,
+        }
+    }
+
+    pub fn text(&self) -> Option<&'a str> {
+        match self.what {
+            What::Value(value) => value.as_str(),
+            _ => None,
+        }
+    }
+
+    /// It as the author wrote it, without the comments and spaces around it.
+    pub fn shown(&self) -> String {
+        match self.what {
+            What::Value(value) => shown(value),
+            What::Table(_) => "a table".to_owned(),
+            What::Tables(_) => "a list of tables".to_owned(),
+        }
+    }
+
+    pub fn place(&self) -> String {
+        match self.name.as_str() {
+            "" => String::new(),
+            name => format!(" in [{name}]"),
+        }
+    }
+
+    /// Keeps a mistake, of a table where it begins, of a value where its key is.
+    pub fn error<T>(&self, message: impl Into<String>) -> Option<T> {
+        let offset = match self.table() {
+            Some(_) => self.begin,
+            None => self.offset,
+        };
+        self.source.keep(offset, message);
+        None
+    }
+
+    /// Keeps that its key is none of those that a table may have.
+    pub fn unknown<T>(&self, table: &Node, known: &[&str]) -> Option<T> {
+        let rest = near_or_all(self.key, known);
+        let message = format!("unknown key `{}`{}{rest}", self.key, table.place());
+        self.source.keep(self.offset, message);
+        None
+    }
+
+    pub fn missing<T>(&self, what: &str) -> Option<T> {
+        self.error(format!("`{what}` is missing{}", self.place()))
+    }
+
+    pub fn not_allowed<T>(&self, allowed: &str) -> Option<T> {
+        self.keep(Wrong::NotAllowed(allowed.to_owned()));
+        None
+    }
+
+    pub fn factor(&self, name: &str) -> Option<&'a Factor> {
+        let factors = self.source.factors.get().map_or(&[][..], Vec::as_slice);
+        let known = factors.iter().find(|factor| factor.name == name);
+        known.or_else(|| {
+            let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
+            let hint = did_you_mean(name, names.iter().copied());
+            let all = names.join(", ");
+            self.error(format!("unknown factor `{name}`{hint}; allowed: {all}"))
+        })
+    }
+
+    /// Refuses what is no level of a factor.
+    pub fn level(&self, factor: &Factor, label: &Label) -> Option<()> {
+        if factor.levels.iter().any(|level| level.label == *label) {
+            return Some(());
+        }
+        let labels = factor.levels.iter().map(|level| level.label.to_string());
+        let labels: Vec<String> = labels.collect();
+        let hint = did_you_mean(&label.to_string(), labels.iter().map(String::as_str));
+        self.error(format!(
+            "unknown level `{label}` of factor `{}`{hint}; allowed: {}",
+            factor.name,
+            labels.join(", ")
+        ))
+    }
+
+    /// Refuses the name of a metric that there is not.
+    pub fn metric(&self, name: &str) -> Option<()> {
+        match self.source.metrics {
+            Some(known) if !known.contains(&name) => {
+                let rest = near_or_all(name, known);
+                self.error(format!("unknown metric `{name}`{rest}"))
+            }
+            _ => Some(()),
+        }
+    }
+
+    fn keep(&self, wrong: Wrong) -> Wrong {
+        match wrong {
+            Wrong::Kept => {}
+            Wrong::Missing(key) => drop(self.missing::<()>(key)),
+            Wrong::NotAllowed(allowed) => {
+                let (key, shown) = (self.key, self.shown());
+                let message = format!("`{key}` is {shown}; allowed: {allowed}");
+                self.source.keep(self.offset, message);
+            }
+            Wrong::Said(message) => {
+                let key = self.key;
+                self.source.keep(self.offset, format!("`{key}`: {message}"));
+            }
+        }
+        Wrong::Kept
+    }
+}
+
+/// Why a value cannot be read.
+#[derive(Debug)]
+pub enum Wrong {
+    /// The mistake is kept.
+    Kept,
+    Missing(&'static str),
+    NotAllowed(String),
+    Said(String),
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+impl de::Error for Wrong {
+    fn custom<T: fmt::Display>(message: T) -> Wrong {
+        Wrong::Said(message.to_string())
+    }
+
+    fn invalid_type(_: Unexpected, allowed: &dyn Expected) -> Wrong {
+        let allowed = allowed.to_string();
+        Wrong::NotAllowed(match allowed.as_str() {
+            "a boolean" => "true or false".to_owned(),
+            "f64" => "a number".to_owned(),
+            "a sequence" => "a list".to_owned(),
+            "a map" => "a table".to_owned(),
+            _ => allowed,
+        })
+    }
+
+    fn invalid_value(of: Unexpected, allowed: &dyn Expected) -> Wrong {
+        Wrong::invalid_type(of, allowed)
+    }
+
+    fn unknown_variant(name: &str, known: &'static [&'static str]) -> Wrong {
+        let words: Vec<String> = known.iter().map(|word| format!("\"{word}\"")).collect();
+        let hint = did_you_mean(name, known.iter().copied());
+        Wrong::NotAllowed(words.join(" or ") + &hint)
+    }
+
+    fn missing_field(key: &'static str) -> Wrong {
+        Wrong::Missing(key)
+    }
+}
+
+impl<'de> Deserializer<'de> for Node<'de> {
+    type Error = Wrong;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        let read = match self.what {
+            What::Value(Value::String(text)) => visitor.visit_borrowed_str(text.value()),
+            What::Value(Value::Integer(number)) => visitor.visit_i64(*number.value()),
+            What::Value(Value::Float(number)) => visitor.visit_f64(*number.value()),
+            What::Value(Value::Boolean(on)) => visitor.visit_bool(*on.value()),
+            What::Value(Value::Datetime(_)) => {
+                Err(de::Error::invalid_type(Unexpected::Other("time"), &visitor))
+            }
+            What::Value(Value::Array(_)) | What::Tables(_) => {
+                visitor.visit_seq(Nodes::of(self.elements()))
+            }
+            What::Value(Value::InlineTable(_)) | What::Table(_) => {
+                visitor.visit_map(Nodes::of(self.entries()))
+            }
+        };
+        read.map_err(|wrong| self.keep(wrong))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        visitor.visit_some(self)
+    }
+
+    /// Each unknown key is kept, and may be meant for one that is missing.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
+        if self.table().is_none() {
+            return Err(self.keep(Wrong::NotAllowed("a table".to_owned())));
+        }
+        let is_field = |node: &Node| fields.contains(&node.key);
+        let (own, others): (Vec<Node>, Vec<Node>) = self.entries().into_iter().partition(is_field);
+        let is_unknown = |node: &&Node| !self.also.contains(&node.key);
+        let unknown: Vec<&Node> = others.iter().filter(is_unknown).collect();
+        for node in &unknown {
+            node.unknown::<()>(&self, &[fields, &self.also].concat());
+        }
+        let read = visitor.visit_map(Nodes::of(own));
+        read.map_err(|wrong| match wrong {
+            Wrong::Missing(_) if !unknown.is_empty() => Wrong::Kept,
+            wrong => self.keep(wrong),
+        })
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
+        if let Some(metric) = self.text().filter(|_| name == "Metric") {
+            self.metric(metric);
+        }
+        let read = visitor.visit_newtype_struct(self.clone());
+        read.map_err(|wrong| self.keep(wrong))
+    }
+
+    /// A list of any length, or what it would be a list of.
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
+        let elements = match self.is_list() {
+            true => self.elements(),
+            false => vec![self.clone()],
+        };
+        let read = visitor.visit_seq(Nodes::of(elements));
+        read.map_err(|wrong| self.keep(wrong))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        words: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
+        let read = match self.text() {
+            Some(word) => visitor.visit_enum(BorrowedStrDeserializer::new(word)),
+            None => Err(de::Error::unknown_variant("", words)),
+        };
+        read.map_err(|wrong| self.keep(wrong))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple map identifier ignored_any
+    }
+}
+
+/// The elements of a list, or the entries of a table.
+struct Nodes<'a> {
+    rest: std::vec::IntoIter<Node<'a>>,
+    value: Option<Node<'a>>,
+}
+
+impl<'a> Nodes<'a> {
+    fn of(nodes: Vec<Node<'a>>) -> Nodes<'a> {
+        Nodes {
+            rest: nodes.into_iter(),
+            value: None,
+        }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Nodes<'de> {
+    type Error = Wrong;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Wrong> {
+        self.rest
+            .next()
+            .map(|node| seed.deserialize(node))
+            .transpose()
+    }
+}
+
+impl<'de> MapAccess<'de> for Nodes<'de> {
+    type Error = Wrong;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Wrong> {
+        self.value = self.rest.next();
+        let key = self.value.as_ref().map(|node| node.key);
+        key.map(|key| seed.deserialize(BorrowedStrDeserializer::new(key)))
+            .transpose()
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Wrong> {
+        match self.value.take() {
+            Some(node) => seed.deserialize(node),
+            None => Err(Wrong::Kept),
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What lab files write of a direction of a link: a row for each key, with its rate, time, share or limit,
+//! which always has a unit.
+
+use std::borrow::Cow;
+
+use bitcost_model::Invalid;
+use bitcost_model::shaping::{
+    PPM, QueueLimit, Shaper, Shaping, show_limit, show_rate, show_share, show_time,
+};
+use bitcost_model::units::{parse_bytes, parse_duration, parse_rate};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, json};
+
+/// Longest time in a shaping, in microseconds: a minute.
+const TIME_MAX_US: u64 = 60_000_000;
+
+/// Longest interrupt moderation, in microseconds: longer than that of any network card.
+const MODERATION_MAX_US: u32 = 10_000;
+
+const RATE: &str = "a rate with its unit, such as \"1G\" or \"250 Mbit/s\"";
+const TIME: &str = "a time with its unit, such as \"20ms\" or \"500us\", up to a minute";
+const SHARE: &str = "a share from \"0%\" to \"100%\", such as \"1%\" or \"0.01%\"";
+const BYTES: &str = "bytes with their unit, such as \"500000 B\" or \"64KiB\"";
+const SHAPERS: &str = "\"tbf\" or \"htb\"";
+/// The allowed form of [`moderation`], in words.
+pub const MODERATION: &str =
+    "a time with its unit, such as \"20us\", up to 10 ms; \"0us\" turns it off";
+/// The allowed form of [`limit`], in words.
+pub const LIMIT: &str = "\"1000 packets\" (a super-packet counts once), \"5000 segments\", or bytes such as \"2500000 B\"";
+
+/// A key of what a link does to packets.
+pub struct Row {
+    pub name: &'static str,
+    allowed: &'static str,
+    about: &'static str,
+    /// The text that is as good as the key's absence; empty where there is none.
+    off: &'static str,
+    set: fn(&mut Shaping, &str) -> Option<()>,
+    /// Makes the value that of another shaping.
+    pub copy: fn(&mut Shaping, &Shaping),
+    /// The value as text that reads back; absent where it is the default.
+    pub show: fn(&Shaping) -> Option<String>,
+}
+
+/// A row of a field, with the function that reads its text and the one that shows its value.
+macro_rules! rows {
+    ($($name:literal $field:ident $allowed:ident $off:literal, $read:expr, $show:expr, $about:literal;)*) => {
+        &[$(Row {
+            name: $name,
+            allowed: $allowed,
+            about: $about,
+            off: $off,
+            set: |shaping, text| {
+                shaping.$field = $read(text)?;
+                Some(())
+            },
+            copy: |shaping, from| shaping.$field = from.$field,
+            show: |shaping| {
+                let is_set = shaping.$field != Shaping::default().$field;
+                is_set.then(|| $show(shaping.$field))
+            },
+        }),*]
+    };
+}
+
+pub const ROWS: &[Row] = rows! {
+    "rate" rate_bps RATE "none", |text| parse_rate(text).ok().map(Some), |bps: Option<u64>| show_rate(bps.unwrap_or_default()),
+        "Limits the bits of frames (default: no limit).";
+    "burst" burst_bytes BYTES "none", |text| u32::try_from(bytes(text)?).ok().map(Some), |burst: Option<u32>| format!("{} B", burst.unwrap_or_default()),
+        "Bytes that may leave at once (default: 4 ms of the rate, at least 128 KiB).";
+    "shaper" shaper SHAPERS "", shaper, |_| "htb".to_owned(),
+        "The queueing discipline that keeps a rate without delay (default: tbf).";
+    "delay" delay_us TIME "0", time, show_time,
+        "Time by which each packet is delayed (default: none).";
+    "jitter" jitter_us TIME "0", time, show_time,
+        "Delays are from delay − jitter to delay + jitter, uniformly (default: none).";
+    "loss" loss_ppm SHARE "0", share, show_share,
+        "Share of packets that are dropped (default: none).";
+    "reorder" reorder_ppm SHARE "0", share, show_share,
+        "Share of packets that are sent without the delay (default: none).";
+    "duplicate" duplicate_ppm SHARE "0", share, show_share,
+        "Share of packets that are sent twice (default: none).";
+    "queue_limit" queue_limit LIMIT "none", |text| limit(text).map(Some), |room: Option<QueueLimit>| room.map_or(String::new(), show_limit),
+        "Maximum queue length, delayed packets included (default: 1000 packets where packets are delayed).";
+};
+
+impl Row {
+    pub fn named(name: &str) -> Option<&'static Row> {
+        ROWS.iter().find(|row| row.name == name)
+    }
+
+    pub fn names() -> Vec<&'static str> {
+        ROWS.iter().map(|row| row.name).collect()
+    }
+
+    /// Sets the value to a text, which errors show as the author wrote it.
+    pub fn read(&self, shaping: &mut Shaping, text: &str, shown: &str) -> Result<(), Invalid> {
+        let allowed = self.allowed;
+        let text = text.trim();
+        if text.parse::<f64>().is_ok_and(f64::is_finite) {
+            let message = format!("is {shown}, which has no unit; allowed: {allowed}");
+            return Err(Invalid(message));
+        }
+        (self.set)(shaping, text).ok_or_else(|| Invalid(format!("is {shown}; allowed: {allowed}")))
+    }
+
+    /// Whether the text turns it off where a lab is changed.
+    pub fn is_off(&self, text: &str) -> bool {
+        !self.off.is_empty() && text == self.off
+    }
+}
+
+/// What leaves by a device.
+pub struct ShapingTable;
+
+impl JsonSchema for ShapingTable {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Shaping".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let key = |row: &Row| {
+            let schema =
+                json!({ "type": "string", "description": row.about, "x-allowed": row.allowed });
+            (row.name.to_owned(), schema)
+        };
+        json_schema!({
+            "title": "[egress.DEVICE]",
+            "description": "What leaves by a device; in a study `[lab.egress.DEVICE]`. Every quantity has a unit.",
+            "type": "object",
+            "properties": ROWS.iter().map(key).collect::<Map<_, _>>(),
+            "additionalProperties": false
+        })
+    }
+}
+
+/// The interval of an interrupt moderation in microseconds.
+pub fn moderation(text: &str) -> Option<u32> {
+    let us = u32::try_from(time(text)?).ok()?;
+    (us <= MODERATION_MAX_US).then_some(us)
+}
+
+/// A time in microseconds.
+fn time(text: &str) -> Option<u64> {
+    let number = text.trim_end_matches(|c: char| !c.is_ascii_digit() && c != '.');
+    if number.parse() == Ok(0.0) && number != text {
+        return Some(0);
+    }
+    let us = parse_duration(text).ok()?.as_nanos().div_ceil(1000);
+    u64::try_from(us).ok().filter(|us| *us <= TIME_MAX_US)
+}
+
+/// A share in millionths.
+fn share(text: &str) -> Option<u32> {
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    let ppm = (percent * f64::from(PPM) / 100.0).round();
+    let is_lost = percent > 0.0 && ppm == 0.0;
+    let is_share = (0.0..=f64::from(PPM)).contains(&ppm) && !is_lost && percent >= 0.0;
+    is_share.then_some(ppm as u32)
+}
+
+pub fn limit(text: &str) -> Option<QueueLimit> {
+    let count = |unit: &str| {
+        let text = text
+            .strip_suffix(unit)
+            .or_else(|| text.strip_suffix(&unit[..unit.len() - 1]))?;
+        text.trim().parse::<u32>().ok().filter(|count| *count > 0)
+    };
+    let bytes = || {
+        let has_unit = text.parse::<f64>().is_err();
+        bytes(text).filter(|_| has_unit).map(QueueLimit::Bytes)
+    };
+    let packets = count("packets").map(QueueLimit::Packets);
+    packets
+        .or_else(|| count("segments").map(QueueLimit::Segments))
+        .or_else(bytes)
+}
+
+/// A count of bytes.
+fn bytes(text: &str) -> Option<u64> {
+    let units = ["bytes", "byte"];
+    let number = units.iter().find_map(|unit| text.strip_suffix(unit));
+    parse_bytes(number.unwrap_or(text))
+        .ok()
+        .filter(|bytes| *bytes > 0)
+}
+
+fn shaper(text: &str) -> Option<Shaper> {
+    match text {
+        "tbf" => Some(Shaper::Tbf),
+        "htb" => Some(Shaper::Htb),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_reads_back() {
+        for bps in [1, 999, 1000, 2_500_000, 1_000_000_000, 2_500_000_000] {
+            assert_eq!(parse_rate(&show_rate(bps)), Ok(bps));
+        }
+        for us in [1, 500, 1000, 20_000, 1500] {
+            assert_eq!(time(&show_time(us)), Some(us));
+        }
+        for ppm in [1, 100, 10_000, 1_000_000] {
+            assert_eq!(share(&show_share(ppm)), Some(ppm));
+        }
+        for room in [
+            QueueLimit::Packets(1000),
+            QueueLimit::Segments(5),
+            QueueLimit::Bytes(2_621_440),
+        ] {
+            assert_eq!(limit(&show_limit(room)), Some(room));
+        }
+        assert_eq!(limit("1 packet"), Some(QueueLimit::Packets(1)));
+        assert_eq!(limit("2.5MiB"), Some(QueueLimit::Bytes(2_621_440)));
+        assert_eq!(
+            (time("0ms"), time("0"), limit("1000")),
+            (Some(0), None, None)
+        );
+    }
+}
