@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Deserializer, Value};
 use tempfile::TempDir;
 
 use super::release::Release;
@@ -111,10 +112,14 @@ impl Root {
             "{program} --version says {version}, not {}",
             release.version
         );
-        let run = printed(&["test", "tcp", "--time", "1s"])?;
-        let throughput = throughput(&run)
-            .with_context(|| format!("no throughput in what it printed:\n{run}"))?;
-        println!("    {program} test tcp: {throughput}");
+        let run = printed(&["test", "tcp", "--time", "1s", "--no-log", "--json"])?;
+        let begin = run.find('{').unwrap_or_default();
+        let mut documents = Deserializer::from_str(&run[begin..]).into_iter::<Value>();
+        let document = documents.next().transpose()?.unwrap_or_default();
+        let throughput = document["cells"][0]["throughput_mbps"]["median"].as_f64();
+        let mbps = throughput.with_context(|| format!("no throughput in {run}"))?;
+        ensure!(mbps > 0.0, "nothing arrived: {run}");
+        println!("    {program} test tcp: {mbps:.0} Mbit/s");
         Ok(())
     }
 
@@ -140,14 +145,6 @@ impl Root {
         bwrap.args(words.split_whitespace());
         Ok(bwrap)
     }
-}
-
-/// The line of a run's throughput, if that is above zero.
-fn throughput(run: &str) -> Option<String> {
-    let line = run.lines().find(|line| line.starts_with("Throughput "))?;
-    let mut words = line.split_whitespace().skip(1);
-    let (value, unit) = (words.next()?, words.next()?);
-    (value.parse::<f64>().ok()? > 0.0 && unit == "Mbit/s").then(|| format!("{value} {unit}"))
 }
 
 fn collect(root: &Path, folder: &Path, paths: &mut BTreeSet<PathBuf>) -> Result<()> {
