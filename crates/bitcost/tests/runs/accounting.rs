@@ -1,41 +1,26 @@
 //! The receiver received everything that the sender sent, or counted it as lost; requested settings
 //! are in effect.
 
-use bitcost_execute::store::Log;
 use bitcost_model::conditions::{Conditions, Offloads};
-use bitcost_model::event::Event;
-use bitcost_model::record::{EndpointRecord, InEffect};
+use bitcost_model::record::EndpointRecord;
 
-use crate::bench::{Bench, plan, split};
+use crate::bench::{Bench, Ended, ended, in_effect, split};
 
 bitcost_testkit::trials! {
     QuietHost: sender_and_receiver_account_for_every_byte;
-}
-
-/// Each run that has a result, with its conditions and its two records.
-fn ended(log: &Log) -> Vec<(&Conditions, &EndpointRecord, &EndpointRecord)> {
-    let plan = plan(log);
-    let conditions = |run: u32| &plan.cells[plan.runs[run as usize].cell].conditions;
-    let ended = log.events.iter().filter_map(|event| match event {
-        Event::RunEnded {
-            run,
-            sender,
-            receiver,
-            ..
-        } => Some((conditions(*run), &**sender, &**receiver)),
-        _ => None,
-    });
-    ended.collect()
 }
 
 fn sender_and_receiver_account_for_every_byte() {
     let bench = Bench::new();
     let done = bench.bitcost(&split("run not-all-mbits --duration 300ms --blocks 1"));
     done.assert_code(0);
-    let log = bench.log();
-    let runs = ended(&log);
+    let runs = ended(&bench.log());
     assert_eq!(runs.len(), 8);
-    for (conditions, sender, receiver) in runs {
+    for Ended {
+        conditions, ends, ..
+    } in &runs
+    {
+        let [sender, receiver] = ends;
         let size = u64::from(conditions.message_size_bytes);
         assert_eq!(
             sender.counts.measured.bytes,
@@ -44,10 +29,10 @@ fn sender_and_receiver_account_for_every_byte() {
         if !conditions.workload.is_datagram() {
             connection(conditions, sender, receiver);
         }
-        in_effect(conditions, sender);
-        in_effect(conditions, receiver);
+        as_requested(conditions, sender);
+        as_requested(conditions, receiver);
         placement(conditions, sender, receiver);
-        for end in [sender, receiver] {
+        for end in ends {
             samples(end);
         }
     }
@@ -73,7 +58,7 @@ fn connection(conditions: &Conditions, sender: &EndpointRecord, receiver: &Endpo
     );
 }
 
-fn in_effect(conditions: &Conditions, end: &EndpointRecord) {
+fn as_requested(conditions: &Conditions, end: &EndpointRecord) {
     let offloads = &end.offloads;
     assert_eq!(
         offloads.requested,
@@ -96,29 +81,15 @@ fn in_effect(conditions: &Conditions, end: &EndpointRecord) {
         offloads.requested
     );
     if !conditions.workload.is_datagram() {
-        let setting = |name: &str| {
-            end.in_effect
-                .iter()
-                .find(|setting| setting.name == name)
-                .cloned()
-        };
-        let cubic = || Some("cubic".to_owned());
-        let expected = InEffect {
-            name: "congestion_control".into(),
-            requested: cubic(),
-            actual: cubic(),
-        };
-        assert_eq!(setting("congestion_control"), Some(expected));
+        let found = in_effect(end, "congestion_control").unwrap();
+        assert_eq!(found, ["cubic", "cubic"]);
     }
 }
 
 /// Each host receives on the CPUs of its traffic, and only what receives data is moderated; a set of
 /// offloads leaves GRO on, so that every cell is received in the same way.
 fn placement(conditions: &Conditions, sender: &EndpointRecord, receiver: &EndpointRecord) {
-    let value = |end: &EndpointRecord, name: &str| {
-        let found = end.in_effect.iter().find(|setting| setting.name == name);
-        found.and_then(|setting| setting.actual.clone())
-    };
+    let value = |end: &EndpointRecord, name: &str| in_effect(end, name).map(|[_, actual]| actual);
     let merged = match conditions.offloads {
         Offloads::Off => Some("1"),
         Offloads::On | Offloads::AsFound => None,

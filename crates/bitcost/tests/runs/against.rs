@@ -7,12 +7,11 @@ use std::path::PathBuf;
 
 use bitcost_execute::store::Log;
 use bitcost_model::event::{Event, ProgramUsed};
-use bitcost_model::record::EndpointRecord;
 use bitcost_testkit::process::eventually;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::bench::{Bench, Done, PATIENCE, SMALL, plan, program};
+use crate::bench::{Bench, Done, PATIENCE, SMALL, ended, plan, program};
 
 bitcost_testkit::trials! {
     Host: comparison_with_a_setting_reports_the_change, comparison_with_another_program_alternates_both, fail_on_worse_sets_the_exit_code;
@@ -43,8 +42,8 @@ fn comparison_with_a_setting_reports_the_change() {
     for (block, cells) in (0..3).map(|block| (block, cells_of(&log, block))) {
         assert_eq!(cells, [0, 1, 2, 3], "block {block}");
     }
-    for (cell, sender) in senders(&log) {
-        let is_off = cell % 2 == 1;
+    for run in ended(&log) {
+        let (is_off, [sender, _]) = (run.cell % 2 == 1, run.ends);
         assert_eq!(
             sender
                 .offloads
@@ -194,15 +193,4 @@ fn cells_of(log: &Log, block: u32) -> Vec<usize> {
         .collect();
     cells.sort_unstable();
     cells
-}
-
-/// The sender's record of each run, with the run's cell.
-fn senders(log: &Log) -> Vec<(usize, &EndpointRecord)> {
-    let record = |event| match event {
-        &Event::RunEnded {
-            run, ref sender, ..
-        } => Some((plan(log).runs[run as usize].cell, &**sender)),
-        _ => None,
-    };
-    log.events.iter().filter_map(record).collect()
 }

@@ -9,8 +9,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bitcost_execute::store::{LOG_NAME, Log};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
+use bitcost_model::record::EndpointRecord;
 use bitcost_testkit::process::{Family, eventually};
 pub use bitcost_testkit::split;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -319,6 +321,13 @@ impl Done {
         assert!(self.stdout.contains(text), "{}", self.stdout);
     }
 
+    /// The records of the sender and of the receiver in the document of `--json --samples`.
+    pub fn records(&self) -> [EndpointRecord; 2] {
+        let document = self.json();
+        let end = |name: &str| document["records"][0][name].clone();
+        ["sender", "receiver"].map(|name| serde_json::from_value(end(name)).unwrap())
+    }
+
     /// Standard output as one JSON document.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
@@ -339,6 +348,42 @@ pub fn plan(log: &Log) -> &Plan {
         _ => None,
     });
     plans.next().unwrap()
+}
+
+/// A run that has a result.
+pub struct Ended {
+    pub cell: usize,
+    pub conditions: Conditions,
+    /// The records of the sender and of the receiver.
+    pub ends: [Box<EndpointRecord>; 2],
+}
+
+/// The runs that have a result, in the order in which they ended.
+pub fn ended(log: &Log) -> Vec<Ended> {
+    let ended = |event: &Event| match event {
+        Event::RunEnded {
+            run,
+            sender,
+            receiver,
+            ..
+        } => {
+            let cell = plan(log).runs[*run as usize].cell;
+            Some(Ended {
+                cell,
+                conditions: plan(log).cells[cell].conditions.clone(),
+                ends: [sender.clone(), receiver.clone()],
+            })
+        }
+        _ => None,
+    };
+    log.events.iter().filter_map(ended).collect()
+}
+
+/// A setting as an endpoint reports it: as requested, and in effect; empty where there is none.
+pub fn in_effect(end: &EndpointRecord, name: &str) -> Option<[String; 2]> {
+    let row = end.in_effect.iter().find(|row| row.name == name)?;
+    let values = [row.requested.clone(), row.actual.clone()];
+    Some(values.map(Option::unwrap_or_default))
 }
 
 /// The runs that have failed, with their reasons.

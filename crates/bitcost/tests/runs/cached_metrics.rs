@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
 
-use crate::bench::{Bench, Done, split};
+use crate::bench::{Bench, Done, in_effect, split};
 
 bitcost_testkit::trials! {
     PrivateNetwork: cached_tcp_metrics_are_reported_and_kept;
@@ -21,15 +21,8 @@ fn test(bench: &Bench, words: &[&str]) -> Done {
 fn cached_tcp_metrics_are_reported_and_kept() {
     let bench = Bench::new().with("BITCOST_STATE_DIR", "FOLDER/state");
     let actual = |bench: &Bench, words: &[&str]| {
-        let document = test(bench, words).json();
-        ["sender", "receiver"].map(|end| {
-            let rows = document["records"][0][end]["in_effect"].as_array().unwrap();
-            let row = rows
-                .iter()
-                .find(|row| row["name"] == "tcp_metrics")
-                .unwrap();
-            row["actual"].as_str().unwrap().to_owned()
-        })
+        let ends = test(bench, words).records();
+        ends.map(|end| in_effect(&end, "tcp_metrics").unwrap()[1].clone())
     };
     assert_eq!(actual(&bench, &["--json", "--samples"]), ["none", "none"]);
     converse();

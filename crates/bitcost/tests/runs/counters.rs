@@ -1,9 +1,8 @@
 //! The counters of its hosts that a run records in its log.
 
-use bitcost_model::event::Event;
 use bitcost_model::record::{EndpointRecord, Sample};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, ended};
 
 bitcost_testkit::trials! {
     QuietHost: counters_read_at_window_edges_and_between, deliberate_sleep_is_not_idle_time;
@@ -24,24 +23,20 @@ blocks = 1
 "#;
 
 /// Runs a study in the lab; returns the two records of each run.
-fn runs(text: &str) -> Vec<(EndpointRecord, EndpointRecord)> {
+fn runs(text: &str) -> Vec<[Box<EndpointRecord>; 2]> {
     let bench = Bench::new();
     bench.write("counters.toml", text);
     bench.bitcost(&["run", "./counters.toml"]).assert_code(0);
-    let log = bench.log();
-    let ended = log.events.iter().filter_map(|event| match event {
-        Event::RunEnded {
-            sender, receiver, ..
-        } => Some(((**sender).clone(), (**receiver).clone())),
-        _ => None,
-    });
-    let ended: Vec<_> = ended.collect();
+    let ended: Vec<_> = ended(&bench.log())
+        .into_iter()
+        .map(|run| run.ends)
+        .collect();
     bench.assert_nothing_left();
     ended
 }
 
 fn counters_read_at_window_edges_and_between() {
-    for (sender, receiver) in &runs(STUDY) {
+    for [sender, receiver] in &runs(STUDY) {
         for end in [sender, receiver] {
             assert!(end.samples.len() > 2, "{}", end.samples.len());
             each_reading(&end.samples);
@@ -153,7 +148,7 @@ fn idle_baseline_measured_before_each_block() {
         let runs = runs(&study);
         assert_eq!(runs.len(), 4);
         for end in 0..2 {
-            let idle = |index: usize| [&runs[index].0, &runs[index].1][end].idle.clone();
+            let idle = |index: usize| runs[index][end].idle.clone();
             let Some(first) = idle(0) else {
                 assert!(expected_ms == 0 && (1..4).all(|index| idle(index).is_none()));
                 continue;
@@ -161,12 +156,12 @@ fn idle_baseline_measured_before_each_block() {
             assert!(first.end_ns - first.start_ns >= expected_ms * 1_000_000);
             assert_eq!(first.start.len(), first.end.len());
             assert!(
-                first.end_ns < runs[0].1.window_start_ns,
+                first.end_ns < runs[0][1].window_start_ns,
                 "before the first run"
             );
             assert_eq!(idle(1).as_ref(), Some(&first), "one for a block");
             assert!(
-                idle(2).is_some_and(|second| second.start_ns > runs[1].1.window_end_ns),
+                idle(2).is_some_and(|second| second.start_ns > runs[1][1].window_end_ns),
                 "and a new one for the next"
             );
         }
@@ -181,7 +176,7 @@ fn deliberate_sleep_is_not_idle_time() {
         "message_rate = 2000\nmessage_size_bytes = 1000\nreceiver_delay_us = 1000",
     );
     let runs = runs(&paced.replace("tcp_stream", "udp_stream"));
-    for (sender, receiver) in &runs {
+    for [sender, receiver] in &runs {
         for end in [sender, receiver] {
             let counts = &end.counts.total();
             let window_ns = end.window_end_ns - end.window_start_ns;
@@ -206,11 +201,11 @@ fn deliberate_sleep_is_not_idle_time() {
                 .all(|sample| sample.sockets.len() == 1 && sample.connections().is_empty())
         );
     }
-    let flat_out = crate::counters::runs(&STUDY.replace("\"all\", \"edges\"", "\"all\""));
+    let flat_out = crate::counters::runs(STUDY);
     assert!(
         flat_out
             .iter()
-            .all(|(sender, receiver)| sender.counts.total().sleeps
+            .all(|[sender, receiver]| sender.counts.total().sleeps
                 + receiver.counts.total().sleeps
                 == 0)
     );

@@ -1,11 +1,10 @@
 //! Link emulators of a lab: what a run over one records, and how the queue of one affects a flow.
 
-use bitcost_model::event::Event;
 use bitcost_model::record::EndpointRecord;
 use bitcost_testkit::assert_says;
 use serde_json::Value;
 
-use crate::bench::{Bench, split};
+use crate::bench::{Bench, ended, in_effect, split};
 
 bitcost_testkit::trials! {
     Host: link_emulator_counters_are_recorded, queue_limit_without_a_queue_is_refused, netem_by_name_is_used_or_refused;
@@ -46,32 +45,14 @@ improvement = { factor = "queue", from = "long", to = "short" }
 each_second = true
 "#;
 
-/// The senders' records, in the order of the cells.
-fn senders(bench: &Bench) -> Vec<EndpointRecord> {
-    let log = bench.log();
-    let cells = |run: u32| {
-        crate::bench::plan(&log)
-            .runs
-            .iter()
-            .find(|planned| planned.index == run)
-            .unwrap()
-            .cell
-    };
-    let ended = |event: &Event| match event {
-        Event::RunEnded { run, sender, .. } => Some((cells(*run), (**sender).clone())),
-        _ => None,
-    };
-    let mut found: Vec<(usize, EndpointRecord)> = log.events.iter().filter_map(ended).collect();
-    found.sort_by_key(|(cell, _)| *cell);
-    found.into_iter().map(|(_, record)| record).collect()
-}
-
 fn link_emulator_counters_are_recorded() {
     let bench = Bench::new();
     bench.write("queues.toml", STUDY);
     let done = bench.bitcost(&["run", "queues.toml", "--json"]);
     done.assert_code(0);
-    let [short, long]: [EndpointRecord; 2] = senders(&bench).try_into().unwrap();
+    let mut runs = ended(&bench.log());
+    runs.sort_by_key(|run| run.cell);
+    let [short, long] = [0, 1].map(|cell: usize| runs[cell].ends[0].clone());
     let last = |record: &EndpointRecord| record.samples.last().unwrap().emulators.clone();
     for record in [&short, &long] {
         let lines = last(record);
@@ -101,12 +82,8 @@ fn link_emulator_counters_are_recorded() {
             .overflowed
             .packets;
     assert_eq!(grown, 0);
-    let in_effect = short
-        .in_effect
-        .iter()
-        .find(|setting| setting.name == "emulator_queue_limit")
-        .unwrap();
-    assert_eq!(in_effect.actual.as_deref(), Some("2 packets"));
+    let [_, limit] = in_effect(&short, "emulator_queue_limit").unwrap();
+    assert_eq!(limit, "2 packets");
     let document: Value = done.json();
     let drops = |cell: usize| {
         document["cells"][cell]["emulator_dropped_packets"]["median"]

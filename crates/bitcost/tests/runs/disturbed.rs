@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::process::{Child, Command};
 
 use bitcost_model::counters::ForeignLoad;
-use bitcost_model::event::Event;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, ended};
 use crate::server::Server;
 
 bitcost_testkit::trials! {
@@ -34,17 +33,8 @@ impl Drop for Burner {
 
 /// The load of other programs in the only run of a test, as the agents of both ends report it.
 fn loads(bench: &Bench) -> [ForeignLoad; 2] {
-    let ended = bench
-        .log()
-        .events
-        .into_iter()
-        .find_map(|event| match event {
-            Event::RunEnded {
-                sender, receiver, ..
-            } => Some([sender, receiver]),
-            _ => None,
-        });
-    ended.expect("a run").map(|end| {
+    let run = ended(&bench.log()).remove(0);
+    run.ends.map(|end| {
         let load = end.foreign;
         load.unwrap_or_else(|| bitcost_testkit::ignore("not all processes can be seen here"))
     })

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use bitcost_testkit::assert_says;
 use serde_json::Value;
 
-use crate::bench::{Bench, Done, program};
+use crate::bench::{Bench, Done, in_effect, program};
 
 bitcost_testkit::trials! {
     PrivateNetwork: both_endpoints_on_this_machine, ssh_carries_either_agent, program_is_copied_to_a_host_without_it, host_errors_name_cause_and_remedy;
@@ -56,15 +56,16 @@ impl Hosts {
         done
     }
 
-    fn result(&self, words: &[&str]) -> Value {
+    fn result(&self, words: &[&str]) -> Done {
         let done = self.test(&[words, &["--json", "--samples"]].concat());
         done.assert_code(0);
-        done.json()
+        done
     }
 }
 
 /// Place and interface of each endpoint, and the bytes that the receiver took.
-fn told(document: &Value) -> ([String; 2], [String; 2], u64) {
+fn told(done: &Done) -> ([String; 2], [String; 2], u64) {
+    let document = done.json();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let [sender, receiver] = ["sender", "receiver"].map(|end| &document["hosts"][end]);
     assert_eq!(sender["boot_id"], receiver["boot_id"]);
@@ -90,26 +91,16 @@ fn both_endpoints_on_this_machine() {
         (&["udp", "-6"], "6"),
         (&["rr", "-R"], "4"),
     ] {
-        let document = hosts.result(&[words, &["--receiver", "local"]].concat());
-        let (places, devices, bytes) = told(&document);
+        let done = hosts.result(&[words, &["--receiver", "local"]].concat());
+        let (places, devices, bytes) = told(&done);
         assert_eq!(
             (places, devices),
             (["local", "local"].map(str::to_owned), lo())
         );
         assert!(bytes > 0);
-        for end in ["sender", "receiver"] {
-            let rows = document["records"][0][end]["in_effect"].as_array().unwrap();
-            assert!(
-                rows.iter()
-                    .any(|row| row["name"] == "ip_version" && row["actual"] == version),
-                "{rows:?}"
-            );
-            assert!(
-                document["records"][0][end]["offloads"]["requested"]
-                    .as_object()
-                    .unwrap()
-                    .is_empty()
-            );
+        for end in done.records() {
+            assert_eq!(in_effect(&end, "ip_version").unwrap()[1], version);
+            assert!(end.offloads.requested.is_empty());
         }
     }
     assert!(
@@ -124,14 +115,14 @@ fn ssh_carries_either_agent() {
         ("--receiver", ["local", "ssh:me@web"]),
         ("--sender", ["ssh:me@web", "local"]),
     ] {
-        let document = hosts.result(&[
+        let done = hosts.result(&[
             "tcp",
             role,
             "ssh:me@web",
             "--remote-program",
             "./far-bitcost",
         ]);
-        let (places, devices, bytes) = told(&document);
+        let (places, devices, bytes) = told(&done);
         assert_eq!((places, devices), (place.map(str::to_owned), lo()));
         assert!(bytes > 0);
     }

@@ -1,9 +1,7 @@
 //! Host settings of a run: recorded as requested and as in effect, restored afterwards, and an
 //! error if they have no effect.
 
-use serde_json::Value;
-
-use crate::bench::Bench;
+use crate::bench::{Bench, Ended, ended, in_effect, plan};
 
 bitcost_testkit::trials! {
     Host: host_settings_recorded_as_requested_and_in_effect, host_setting_not_in_effect_fails_the_run;
@@ -35,92 +33,59 @@ levels = [
 blocks = 1
 "#;
 
-/// The requested and the actual value of an endpoint's setting in a document.
-fn in_effect(run: &Value, end: &str, name: &str) -> Option<(Value, Value)> {
-    let all = run[end]["in_effect"].as_array()?;
-    let entry = all.iter().find(|entry| entry["name"] == name)?;
-    Some((entry["requested"].clone(), entry["actual"].clone()))
-}
-
 fn host_settings_recorded_as_requested_and_in_effect() {
     let bench = Bench::new();
     bench.write("mine.toml", STUDY);
     let done = bench.bitcost(&["run", "mine.toml"]);
     done.assert_code(0);
-    let log = serde_json::to_value(&bench.log().events).unwrap();
-    let events = log.as_array().unwrap();
-    let plan = events
-        .iter()
-        .find(|event| event["event"] == "planned")
-        .unwrap();
+    let log = bench.log();
+    let runs = ended(&log);
     let run_of = |label: &str| {
-        let cells = plan["plan"]["cells"].as_array().unwrap();
-        let cell = cells
-            .iter()
-            .position(|cell| cell["levels"][0][1] == label)
-            .unwrap();
-        let run = plan["plan"]["runs"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|run| run["cell"] == cell)
-            .unwrap();
-        events
-            .iter()
-            .find(|event| event["event"] == "run_ended" && event["run"] == run["index"])
-            .unwrap()
+        let is_it = |run: &&Ended| plan(&log).cells[run.cell].levels[0].1.to_string() == label;
+        &runs.iter().find(is_it).unwrap().ends
     };
-    let both = |text: &str| Some((Value::from(text), Value::from(text)));
-    for end in ["sender", "receiver"] {
-        assert_eq!(in_effect(run_of("mtu"), end, "mtu_bytes"), both("1400"));
-        assert_eq!(
-            in_effect(run_of("mtu"), end, "sysctl.net.ipv4.tcp_sack"),
-            both("0"),
-            "of every level"
-        );
-        assert_eq!(in_effect(run_of("as found"), end, "mtu_bytes"), None);
-        let features = &run_of("features")[end]["offloads"];
-        assert_eq!(
-            (
-                &features["active"]["rx-gro"],
-                &features["active"]["tx-tcp-segmentation"]
-            ),
-            (&true.into(), &false.into())
-        );
-        assert_eq!(features["requested"], features["active"]);
+    let [sender, receiver] = [0, 1];
+    for end in [sender, receiver] {
+        // Of every level.
+        let sack = in_effect(&run_of("mtu")[end], "sysctl.net.ipv4.tcp_sack");
+        assert_eq!(sack.unwrap(), ["0"; 2]);
+        let features = &run_of("features")[end].offloads;
+        assert!(features.active["rx-gro"] && !features.active["tx-tcp-segmentation"]);
+        assert_eq!(features.requested, features.active);
     }
-    assert_eq!(
-        in_effect(run_of("qdisc"), "sender", "qdisc.rate_bps"),
-        both("200000000")
-    );
-    assert_eq!(in_effect(run_of("qdisc"), "receiver", "qdisc.kind"), None);
-    // The host called receiver sends.
-    assert_eq!(
-        in_effect(run_of("reversed"), "sender", "qdisc.rate_bps"),
-        both("200000000")
-    );
-    assert_eq!(
-        in_effect(run_of("reversed"), "receiver", "qdisc.kind"),
-        None
-    );
-    let limits = run_of("limits");
-    assert_eq!(in_effect(limits, "sender", "gso_max_segs"), both("1"));
-    assert_eq!(in_effect(limits, "sender", "gso_max_size"), both("20000"));
-    assert_eq!(in_effect(limits, "receiver", "gro_max_size"), both("1"));
-    assert_eq!(in_effect(limits, "receiver", "gso_max_segs"), None);
-    let tcp = run_of("tcp");
-    let corking = in_effect(tcp, "sender", "sysctl.net.ipv4.tcp_autocorking");
-    assert_eq!(corking, both("0"));
-    let output = in_effect(tcp, "sender", "sysctl.net.ipv4.tcp_limit_output_bytes");
-    assert_eq!(output, both("65536"));
     let rmem = "sysctl.net.ipv4.tcp_rmem";
-    assert_eq!(
-        in_effect(run_of("sysctl"), "receiver", rmem),
-        both("4096 65536 524288")
-    );
-    assert_eq!(in_effect(run_of("sysctl"), "sender", rmem), None);
-    assert!(in_effect(run_of("stress"), "sender", "stress").is_some());
-    assert!(in_effect(run_of("stress"), "sender", "stress_load_percent").is_some());
+    // The label, the end, the setting, and the value that is requested and in effect, if any.
+    for (label, end, name, value) in [
+        ("mtu", sender, "mtu_bytes", Some("1400")),
+        ("mtu", receiver, "mtu_bytes", Some("1400")),
+        ("as found", sender, "mtu_bytes", None),
+        ("as found", receiver, "mtu_bytes", None),
+        ("qdisc", sender, "qdisc.rate_bps", Some("200000000")),
+        ("qdisc", receiver, "qdisc.kind", None),
+        // The host called receiver sends.
+        ("reversed", sender, "qdisc.rate_bps", Some("200000000")),
+        ("reversed", receiver, "qdisc.kind", None),
+        ("limits", sender, "gso_max_segs", Some("1")),
+        ("limits", sender, "gso_max_size", Some("20000")),
+        ("limits", receiver, "gro_max_size", Some("1")),
+        ("limits", receiver, "gso_max_segs", None),
+        ("tcp", sender, "sysctl.net.ipv4.tcp_autocorking", Some("0")),
+        (
+            "tcp",
+            sender,
+            "sysctl.net.ipv4.tcp_limit_output_bytes",
+            Some("65536"),
+        ),
+        ("sysctl", receiver, rmem, Some("4096 65536 524288")),
+        ("sysctl", sender, rmem, None),
+    ] {
+        let found = in_effect(&run_of(label)[end], name);
+        let wanted = value.map(|value| [value, value].map(str::to_owned));
+        assert_eq!(found, wanted, "{label}: {name}");
+    }
+    for name in ["stress", "stress_load_percent"] {
+        assert!(in_effect(&run_of("stress")[sender], name).is_some());
+    }
     bench.assert_nothing_left();
 }
 

@@ -20,9 +20,7 @@ fn run(test: &str, words: &[&str]) -> [EndpointRecord; 2] {
     let done = bench.bitcost(&words);
     done.assert_code(0);
     bench.assert_nothing_left();
-    let document = done.json();
-    let end = |name: &str| serde_json::from_value(document["records"][0][name].clone()).unwrap();
-    [end("sender"), end("receiver")]
+    done.records()
 }
 
 /// A path of 20 Mbit/s.
@@ -49,11 +47,13 @@ fn totals_are_decimal_and_exact_over_any_path() {
         let test = [&["test", "tcp", "--json", "--samples"], &words[..]].concat();
         let done = bench.bitcost(&test);
         done.assert_code(0);
-        let document = done.json();
-        for name in ["sender", "receiver"] {
-            let end = document["records"][0][name].clone();
-            let end: EndpointRecord = serde_json::from_value(end).unwrap();
-            assert_eq!(end.counts.total().bytes, bytes, "{words:?}: {name}");
+        for end in done.records() {
+            assert_eq!(
+                end.counts.total().bytes,
+                bytes,
+                "{words:?}: {}",
+                end.role.name()
+            );
         }
     }
 }

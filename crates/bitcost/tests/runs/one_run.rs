@@ -8,7 +8,7 @@ use bitcost_testkit::assert_says;
 use bitcost_testkit::process::eventually;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, PATIENCE, program, split};
+use crate::bench::{Bench, PATIENCE, in_effect, program, split};
 
 bitcost_testkit::trials! {
     Host: setting_not_in_effect_fails_the_run, closed_output_ends_the_run, socket_settings_are_in_effect, affinity_is_in_effect;
@@ -183,50 +183,32 @@ fn closed_output_ends_the_run() {
     bench.assert_nothing_left();
 }
 
-/// A setting in the record of an endpoint: as requested, and in effect.
-fn in_effect(document: &Value, end: &str, name: &str) -> [String; 2] {
-    let rows = document["records"][0][end]["in_effect"].as_array().unwrap();
-    let row = rows
-        .iter()
-        .find(|row| row["name"] == name)
-        .unwrap_or_else(|| panic!("no {name} in {rows:?}"));
-    ["requested", "actual"].map(|key| row[key].as_str().unwrap_or("").to_owned())
-}
-
 fn socket_settings_are_in_effect() {
     let bench = Bench::new();
     let words = split("test tcp --json --samples -t 300ms -O 100ms -P 2 --offloads off -p 5201");
     let done = bench.bitcost(&[&words[..], &["--receiver-address", "fd00::2"]].concat());
     done.assert_code(0);
-    let document = done.json();
-    for end in ["sender", "receiver"] {
-        let record = &document["records"][0][end];
-        assert_eq!(record["flows"].as_array().unwrap().len(), 2);
-        let active = record["offloads"]["active"].as_object().unwrap();
+    let ends = done.records();
+    for end in &ends {
+        assert_eq!(end.flows.len(), 2);
+        let active = &end.offloads.active;
         assert!(
-            active.len() >= 3 && active.values().all(|on| on == false),
+            active.len() >= 3 && active.values().all(|on| !on),
             "{active:?}"
         );
-        let window_ns =
-            record["window_end_ns"].as_u64().unwrap() - record["window_start_ns"].as_u64().unwrap();
+        let window_ns = end.window_end_ns - end.window_start_ns;
         // Its start may be late, but not its end.
         assert!(
             (150_000_000..5_000_000_000).contains(&window_ns),
             "{window_ns}"
         );
-        assert_eq!(in_effect(&document, end, "ip_version")[1], "6");
+        assert_eq!(in_effect(end, "ip_version").unwrap()[1], "6");
     }
-    assert_eq!(
-        in_effect(&document, "receiver", "receiver_address"),
-        ["fd00::2", "fd00::2"]
-    );
-    assert_eq!(
-        in_effect(&document, "receiver", "receiver_ports"),
-        ["5201", "5201"]
-    );
-    let warmup = document["records"][0]["sender"]["counts"]["outside"]["messages"]
-        .as_u64()
-        .unwrap();
+    let [sender, receiver] = ends;
+    for (name, value) in [("receiver_address", "fd00::2"), ("receiver_ports", "5201")] {
+        assert_eq!(in_effect(&receiver, name).unwrap(), [value; 2]);
+    }
+    let warmup = sender.counts.outside.messages;
     assert!(warmup > 0, "the warm-up is counted apart");
     bench.assert_nothing_left();
 }
@@ -266,11 +248,8 @@ fn affinity_is_in_effect() {
         &[&words[..1], &["rr", "--json", "--samples"], &words[5..]].concat()[1..],
     );
     done.assert_code(0);
-    let document = done.json();
-    assert_eq!(in_effect(&document, "sender", "sender_cpus"), ["1", "1"]);
-    assert_eq!(
-        in_effect(&document, "receiver", "receiver_cpus"),
-        ["0", "0"]
-    );
+    let [sender, receiver] = done.records();
+    assert_eq!(in_effect(&sender, "sender_cpus").unwrap(), ["1"; 2]);
+    assert_eq!(in_effect(&receiver, "receiver_cpus").unwrap(), ["0"; 2]);
     bench.assert_nothing_left();
 }

@@ -1,10 +1,9 @@
 //! Directions and mixes: every part of a run accounts for the data that it moved, whoever sent it.
 
 use bitcost_model::conditions::{Conditions, Direction};
-use bitcost_model::event::Event;
 use bitcost_model::record::{EndpointRecord, FlowRecord, Role, ThreadKind};
 
-use crate::bench::{Bench, plan, split};
+use crate::bench::{Bench, Ended, ended, split};
 
 bitcost_testkit::trials! {
     Host: every_workload_runs_in_each_direction_and_both, every_part_is_reported, concurrent_parts_account_for_their_bytes;
@@ -97,27 +96,14 @@ fn every_part(study: &str, runs: usize) -> Bench {
     let done = bench.bitcost(&["run", "parts.toml"]);
     // On a busy machine one part may starve the others in so short a window.
     assert!(matches!(done.code, Some(0 | 1)), "{done:?}");
-    let log = bench.log();
-    let mut ended = 0;
-    for event in &log.events {
-        let Event::RunEnded {
-            run,
-            sender,
-            receiver,
-            ..
-        } = event
-        else {
-            continue;
-        };
-        let plan = plan(&log);
-        check(
-            &plan.cells[plan.runs[*run as usize].cell].conditions,
-            sender,
-            receiver,
-        );
-        ended += 1;
+    let ended = ended(&bench.log());
+    assert_eq!(ended.len(), runs);
+    for Ended {
+        conditions, ends, ..
+    } in &ended
+    {
+        check(conditions, &ends[0], &ends[1]);
     }
-    assert_eq!(ended, runs);
     bench.assert_nothing_left();
     bench
 }
@@ -241,24 +227,17 @@ fn every_workload_runs_in_each_direction_and_both() {
 
 fn concurrent_parts_account_for_their_bytes() {
     let bench = every_part(MIX, 4);
-    let log = bench.log();
-    let bounds: Vec<u64> = log
-        .events
-        .iter()
-        .filter_map(|event| match event {
-            Event::RunEnded { run, sender, .. } => Some((*run, sender.counts.total())),
-            _ => None,
-        })
-        .filter_map(|(run, counts)| {
-            let conditions = &plan(&log).cells[plan(&log).runs[run as usize].cell].conditions;
-            let bytes = conditions
-                .stop_bytes
-                .map(|wanted| counts.bytes.abs_diff(wanted));
-            bytes.or(conditions
-                .stop_messages
-                .map(|wanted| counts.messages.abs_diff(wanted)))
-        })
-        .collect();
+    let bound = |run: Ended| {
+        let (conditions, counts) = (run.conditions, run.ends[0].counts.total());
+        let bytes = conditions
+            .stop_bytes
+            .map(|most| counts.bytes.abs_diff(most));
+        let messages = conditions
+            .stop_messages
+            .map(|most| counts.messages.abs_diff(most));
+        bytes.or(messages)
+    };
+    let bounds: Vec<u64> = ended(&bench.log()).into_iter().filter_map(bound).collect();
     assert_eq!(bounds, [0, 0]);
 }
 

@@ -4,7 +4,7 @@ use bitcost_model::record::{EndpointRecord, SOFTIRQ_TIME, SOFTIRQS_TIMED};
 use bitcost_sys::namespace::unshare_user_as_root;
 use serde_json::Value;
 
-use crate::bench::{Bench, split};
+use crate::bench::{Bench, in_effect, split};
 
 bitcost_testkit::trials! {
     Host: soft_interrupts_are_timed_where_the_kernel_permits_it, without_privilege_ticks_are_used_and_the_record_says_why;
@@ -17,15 +17,9 @@ fn run(bench: &Bench) -> (Value, [EndpointRecord; 2], String) {
     let done = bench.bitcost(&words);
     done.assert_code(0);
     bench.assert_nothing_left();
-    let document = done.json();
-    let ends = ["sender", "receiver"].map(|role| {
-        let end = document["records"][0][role].clone();
-        serde_json::from_value::<EndpointRecord>(end).unwrap()
-    });
-    let mut entries = ends[0].in_effect.iter();
-    let means = entries.find(|entry| entry.name == SOFTIRQ_TIME);
-    let means = means.and_then(|entry| entry.actual.clone());
-    (document, ends, means.unwrap_or_default())
+    let ends = done.records();
+    let means = in_effect(&ends[0], SOFTIRQ_TIME).map(|[_, actual]| actual);
+    (done.json(), ends, means.unwrap_or_default())
 }
 
 fn has_none(end: &EndpointRecord) -> bool {

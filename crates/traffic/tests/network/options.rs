@@ -249,10 +249,10 @@ path_change bitcost/tests/runs/prove.rs path_rate
 flows bitcost/tests/runs/one_run.rs -P
 direction bitcost/tests/runs/parts.rs is_reverse
 background bitcost/tests/runs/parts.rs workload.background
-gso_max_segs bitcost/tests/runs/knobs.rs "sender", "gso_max_segs"
-gso_max_size bitcost/tests/runs/knobs.rs "sender", "gso_max_size"
-gro_max_size bitcost/tests/runs/knobs.rs "receiver", "gro_max_size"
-mtu_bytes bitcost/tests/runs/knobs.rs run_of("mtu"), end, "mtu_bytes"
+gso_max_segs bitcost/tests/runs/knobs.rs sender, "gso_max_segs"
+gso_max_size bitcost/tests/runs/knobs.rs sender, "gso_max_size"
+gro_max_size bitcost/tests/runs/knobs.rs receiver, "gro_max_size"
+mtu_bytes bitcost/tests/runs/knobs.rs "mtu", receiver, "mtu_bytes"
 qdisc bitcost/tests/runs/knobs.rs qdisc.rate_bps
 sysctl bitcost/tests/runs/knobs.rs sysctl.net.ipv4.tcp_rmem
 tcp_buffers bitcost/tests/runs/labs.rs --tcp-buffers
