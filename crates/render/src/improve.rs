@@ -1,8 +1,8 @@
 //! A ladder of improvements as text, Markdown and JSON: each step with what limited it, what was changed, and what that
 //! gave.
 
-use bitcost_analysis::experiment::{End, Kept, Ladder, Measured, NotKept, Rung};
-use bitcost_analysis::explain::NotTried;
+use bitcost_analysis::experiment::{End, Kept, Ladder, Rung};
+use bitcost_analysis::explain::{Decision, NotTried, Tried};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::search::Goal;
@@ -44,10 +44,7 @@ pub(crate) fn limited_by(rung: &Rung) -> String {
 
 /// The change that led to a step.
 pub(crate) fn change(rung: &Rung) -> &str {
-    let label = rung
-        .change
-        .as_ref()
-        .map(|kept| kept.measured.label.as_str());
+    let label = rung.change.as_ref().map(|kept| kept.tried.label.as_str());
     label.unwrap_or("-")
 }
 
@@ -159,8 +156,11 @@ pub(crate) fn ladder_paragraphs(ladder: &Ladder) -> Vec<(&'static str, String)> 
             .map(|words| ("trap: ", words)),
     );
     let list = |is_open: bool| {
-        let of = ladder.without.iter().filter(|one| one.is_open == is_open);
-        of.map(tried).collect::<Vec<_>>().join(", ")
+        let of = ladder.without.iter();
+        let of = of.filter(|one| (one.limits == Decision::Open) == is_open);
+        of.map(|one| tried(ladder, one))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     for (mark, is_open) in [("tried and not kept: ", false), ("not decided: ", true)] {
         let words = list(is_open);
@@ -224,9 +224,9 @@ fn gain(ratio: &Interval) -> String {
     }
 }
 
-fn tried(one: &NotKept) -> String {
-    match &one.gain {
-        Some(ratio) => format!("{} ({})", one.label, gain(ratio)),
+fn tried(ladder: &Ladder, one: &Tried) -> String {
+    match ladder.gain(one) {
+        Some(ratio) => format!("{} ({})", one.label, gain(&ratio)),
         None => format!("{} (slower)", one.label),
     }
 }
@@ -234,13 +234,13 @@ fn tried(one: &NotKept) -> String {
 /// What a change costs that raises the throughput: CPU time, or latency of the background transactions.
 fn trap(kept: &Kept) -> Option<String> {
     let is_more = |of: &&Interval| of.value > TRAP && of.low.is_some_and(|low| low > 1.0);
-    let Measured {
+    let Tried {
         label,
         rate,
         cost,
         background,
         ..
-    } = &kept.measured;
+    } = &kept.tried;
     let costs = [
         ("the CPU time for it", cost),
         ("the latency of the background transactions", background),

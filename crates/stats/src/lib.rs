@@ -6,7 +6,6 @@
 mod batches;
 mod bootstrap;
 mod change;
-mod elasticity;
 mod groups;
 mod modes;
 mod polish;
@@ -18,7 +17,6 @@ mod trend;
 pub use batches::{batch_length, batch_means_half_width};
 pub use bootstrap::{Interval, LOOKED, Side, estimate_interval, median_interval, ratio_interval};
 pub use change::{Estimate, Scale, change, hold_together, paired_change};
-pub use elasticity::{Elasticity, elasticity};
 pub use groups::gap;
 pub use modes::two_modes;
 pub use polish::{Entry, Polished, Score, polished};

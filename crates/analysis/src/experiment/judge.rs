@@ -1,6 +1,6 @@
 //! From the runs of a proof to what they prove.
 
-use bitcost_stats::{Interval, LOOKED, elasticity, median, trend};
+use bitcost_stats::{Interval, LOOKED, median, trend};
 
 use super::base::Base;
 use super::change::{Change, PATH_RATE, RECEIVER_CPU, SEGMENTS, SENDER_CPU, Told, is_clamp};
@@ -17,14 +17,14 @@ pub const LIMITS_FROM: f64 = 0.3;
 /// Without wake-ups, or with fuller packets, the throughput rises at least by this factor where they limit.
 const RISES_FROM: f64 = 1.05;
 
+/// The least change of a resource that is one, as a logarithm.
+const LEAST: f64 = 0.03;
+
 /// The factor by which packets are fuller at least where a setting fills them.
 const FULLER: f64 = 1.1;
 
 /// A background stream that lowers the throughput by more than this many times its share of the rate takes CPU time, too.
 const SHARED_UP_TO: f64 = 3.0;
-
-/// The transactions that an unchanged short run has at least: one more or less is no difference of its rate.
-const FEWEST: f64 = 8.0;
 
 /// The factor by which the unchanged short runs may differ from the test, to either side.
 const LIKE_THE_TEST: f64 = 1.33;
@@ -45,7 +45,7 @@ pub fn needs_screening(base: &Base, changes: &[Change]) -> bool {
 pub fn standing_out(mut changes: Vec<Change>, tried: &[Tried]) -> Vec<Change> {
     let stood_out = |change: &Change| {
         let mut tried = tried.iter();
-        tried.any(|one| one.name == change.name() && stands_out(one))
+        tried.any(|one| one.label == change.name() && stands_out(one))
     };
     if changes.iter().any(stood_out) {
         changes.retain(stood_out);
@@ -57,7 +57,7 @@ pub fn standing_out(mut changes: Vec<Change>, tried: &[Tried]) -> Vec<Change> {
 fn stands_out(tried: &Tried) -> bool {
     match tried.elasticity {
         Some(elasticity) => elasticity.value >= LIMITS_FROM / 2.0,
-        None => tried.ratio.value.ln() >= RISES_FROM.ln() / 2.0,
+        None => tried.rate.value.ln() >= RISES_FROM.ln() / 2.0,
     }
 }
 
@@ -74,7 +74,7 @@ pub fn judge(base: &Base, refused: &[NotTried], rounds: &[&Round], is_looked: bo
         for (place, change) in (1..).zip(&round.changes) {
             let mut known = judged.tried.iter().map(|(known, _, _)| known.name());
             if known.all(|name| name != change.name()) {
-                match tried(base, round, place, is_looked) {
+                match tried(round, place, is_looked) {
                     Some(Ok(found)) => judged.tried.push((change, found, age == 0)),
                     Some(Err(reason)) => {
                         judged
@@ -95,7 +95,7 @@ pub fn judge(base: &Base, refused: &[NotTried], rounds: &[&Round], is_looked: bo
     }
     judged
         .tried
-        .sort_by_key(|(_, one, _)| one.decision != Decision::Limits);
+        .sort_by_key(|(_, one, _)| one.limits != Decision::Limits);
     let unsound = unsound(base, rounds);
     let is_sound = unsound.is_none();
     Proof {
@@ -115,71 +115,50 @@ pub fn is_enough(base: &Base, proof: &Proof) -> bool {
     let is_shared = base.own_lab().is_none() && proof.has(PATH_RATE, Decision::Limits);
     let mut tried = proof.tried.iter();
     (proof.outcome == Outcome::Proved && !is_shared)
-        || tried.all(|one| one.decision != Decision::Open)
+        || tried.all(|one| one.limits != Decision::Open)
 }
 
 /// What a change of a round shows, or why it was not tried; absent where there is no run of it yet.
-fn tried(
-    base: &Base,
-    round: &Round,
-    place: usize,
-    is_looked: bool,
-) -> Option<Result<Tried, String>> {
+fn tried(round: &Round, place: usize, is_looked: bool) -> Option<Result<Tried, String>> {
     let change = &round.changes[place - 1];
     let resource = change.resource();
-    let window_s = f64::from(round.conditions[place].duration_ms) / 1e3;
-    let is_transactional = base.conditions.workload.is_transactional();
-    let is_countable = |rate: f64| !is_transactional || rate * window_s >= FEWEST;
-    let (mut rates, mut left) = (Vec::new(), Vec::new());
-    for (before, run) in round
-        .pairs(place)
-        .filter(|(before, _)| is_countable(before.rate))
-    {
-        rates.push((before.rate, run.rate));
-        left.extend((resource.left)(
-            &round.side(UNCHANGED, before),
-            &round.side(place, run),
-        ));
-    }
-    if rates.is_empty() {
-        let few = || format!("a short run has fewer than {FEWEST} transactions");
-        let few = round.pairs(place).next().map(|_| few());
-        return few
-            .or_else(|| round.failed(place).map(str::to_owned))
-            .map(Err);
-    }
-    let left = median(&left);
+    let one = match round.of_change(place)? {
+        Ok(one) => one,
+        Err(why) => return Some(Err(why)),
+    };
+    let left = round.pairs(place).filter_map(|(before, run)| {
+        (resource.left)(&round.side(UNCHANGED, before), &round.side(place, run))
+    });
+    let left = median(&left.collect::<Vec<_>>());
     let size = match resource.told {
         Told::Without => Some(1.0),
-        Told::With => left.filter(|times| *times >= FULLER).map(|_| 1.0),
-        Told::Less | Told::More => left.map(f64::ln).filter(|size| *size < 0.0),
+        Told::With => left.filter(|times| *times >= FULLER),
+        Told::Less | Told::More => left.filter(|left| left.ln() < -LEAST),
     };
-    let Some(found) = size.and_then(|size| elasticity(&rates, size)) else {
+    if size.is_none() {
         let why = match resource.told {
             Told::With => "packets were not fuller with it",
             _ => "the counters do not show the change",
         };
         return Some(Err(why.to_owned()));
-    };
+    }
     // Where the resource has no size, the ratio alone counts.
     let left = left.filter(|_| matches!(resource.told, Told::Less | Told::More));
-    let of = left.map(|_| found.elasticity);
-    let (interval, bound) = of.map_or((found.ratio, RISES_FROM), |of| (of, LIMITS_FROM));
+    let elasticity = left.map(|left| one.rate.map(|ratio| ratio.ln() / left.ln()));
+    let (interval, bound) = elasticity.map_or((one.rate, RISES_FROM), |of| (of, LIMITS_FROM));
     let seen = interval.widened(if is_looked { LOOKED } else { 1.0 });
-    let decision = match (seen.low, seen.high) {
+    let limits = match (seen.low, seen.high) {
         (Some(low), _) if low > bound => Decision::Limits,
         (_, Some(high)) if high < bound => Decision::DoesNot,
         _ => Decision::Open,
     };
-    let more = more_blocks(&interval, bound, rates.len()).map(|more| round.block_time() * more);
+    let more = more_blocks(&interval, bound, one.blocks).filter(|_| limits == Decision::Open);
     Some(Ok(Tried {
-        name: change.name().to_owned(),
         changed: change.changed(left),
-        ratio: found.ratio,
-        elasticity: of,
-        decision,
-        blocks: rates.len(),
-        more: more.filter(|_| decision == Decision::Open),
+        elasticity,
+        limits,
+        more_s: more.map(|more| (round.block_time() * more).as_secs_f64()),
+        ..one
     }))
 }
 
@@ -225,7 +204,7 @@ struct Judged<'a> {
 impl Judged<'_> {
     fn has(&self, name: &str, decision: Decision) -> bool {
         let mut tried = self.tried.iter();
-        tried.any(|(_, one, _)| one.name == name && one.decision == decision)
+        tried.any(|(_, one, _)| one.label == name && one.limits == decision)
     }
 
     /// Whether what a background stream shows is not the rate of the path: a CPU limits, or throughput falls by much more
@@ -233,7 +212,7 @@ impl Judged<'_> {
     fn path_takes_cpu_time(&self) -> bool {
         let falls_more = |one: &Tried| {
             let low = one.elasticity.and_then(|found| found.low);
-            one.name == PATH_RATE && low.is_some_and(|low| low > SHARED_UP_TO)
+            one.label == PATH_RATE && low.is_some_and(|low| low > SHARED_UP_TO)
         };
         self.has(SENDER_CPU, Decision::Limits)
             || self.has(RECEIVER_CPU, Decision::Limits)
@@ -265,11 +244,11 @@ impl Judged<'_> {
     /// The setting that fills packets which raised the throughput most, where the verdict's packets are not full.
     fn fullest(&self) -> Option<String> {
         let filling = self.tried.iter().filter(|(change, one, _)| {
-            change.resource().told == Told::With && one.decision == Decision::Limits
+            change.resource().told == Told::With && one.limits == Decision::Limits
         });
-        let most = filling.max_by(|a, b| a.1.ratio.value.total_cmp(&b.1.ratio.value));
+        let most = filling.max_by(|a, b| a.1.rate.value.total_cmp(&b.1.rate.value));
         most.map(|(change, one, _)| {
-            let rose = 100.0 * (one.ratio.value - 1.0);
+            let rose = 100.0 * (one.rate.value - 1.0);
             let how = &change.how;
             format!(
                 "{} ({}), with which throughput rose by {rose:.0} %",
@@ -279,7 +258,7 @@ impl Judged<'_> {
     }
 
     fn outcome(&self) -> Outcome {
-        let limits = |one: &Tried| one.decision == Decision::Limits;
+        let limits = |one: &Tried| one.limits == Decision::Limits;
         // A setting that does not fill packets to effect refutes nothing.
         let is_own = |(change, one, _): &&(&Change, Tried, bool)| {
             change.is_own(self.base) && (limits(one) || change.resource().told != Told::With)
@@ -308,7 +287,7 @@ impl Judged<'_> {
             .and_then(|(change, ..)| self.finds(change));
         // What was screened without effect is not in the last round, and leaves no proof open.
         let is_open =
-            |(_, one, is_last): &(&Change, Tried, bool)| one.decision == Decision::Open && *is_last;
+            |(_, one, is_last): &(&Change, Tried, bool)| one.limits == Decision::Open && *is_last;
         let is_any_open = self.tried.iter().any(is_open);
         let nothing = || {
             Outcome::Undecided(match self.tried.is_empty() {
@@ -340,9 +319,9 @@ impl Judged<'_> {
         let found = self.tried.iter().filter_map(|(change, one, _)| {
             let of = one.elasticity?;
             // Fewer data in a segment are more packets, or less of a congestion window.
-            let leads = one.name != SEGMENTS && one.decision == Decision::Open && stands_out(one);
+            let leads = one.label != SEGMENTS && one.limits == Decision::Open && stands_out(one);
             let is_clear = of.widened(LOOKED).low.is_some_and(|low| low > 0.0);
-            (leads && is_clear).then_some((of.value, &one.name, self.finds(change)?))
+            (leads && is_clear).then_some((of.value, &one.label, self.finds(change)?))
         });
         let most = found.max_by(|a, b| a.0.total_cmp(&b.0));
         most.map(|(_, name, limiter)| Outcome::Likely(limiter, name.clone()))
@@ -354,9 +333,9 @@ const BLOCKS_MOST: f64 = 1000.0;
 
 /// How many more blocks settle on which side of a bound an interval of this many blocks is, if the
 /// estimate stays where it is and the interval shrinks as 1 ÷ √n.
-fn more_blocks(interval: &Interval, bound: f64, blocks: usize) -> Option<u32> {
+fn more_blocks(interval: &Interval, bound: f64, blocks: u32) -> Option<u32> {
     let half = (interval.high? - interval.low?) / 2.0;
     let distance = (interval.value - bound).abs();
-    let needed = (blocks as f64 * (LOOKED * half / distance).powi(2)).ceil();
-    (needed <= BLOCKS_MOST).then(|| (needed - blocks as f64).max(1.0) as u32)
+    let needed = (f64::from(blocks) * (LOOKED * half / distance).powi(2)).ceil();
+    (needed <= BLOCKS_MOST).then(|| (needed - f64::from(blocks)).max(1.0) as u32)
 }

@@ -8,14 +8,23 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::plan::RUN_OVERHEAD;
 use bitcost_model::record::EndpointRecord;
 use bitcost_model::search::Goal;
-use bitcost_stats::{Interval, Scale, change, median, median_interval, paired_change};
+use bitcost_stats::{Interval, LOOKED, Scale, change, median, median_interval, paired_change};
 
 use super::base::{Side, rate_metric};
-use super::change::Change;
-use super::ladder::{BLOCKS_LEAST, FINALISTS, LARGE, Measured, WORTH};
-use crate::explain::Load;
+use super::change::{Change, Kind};
+use super::ladder::{BLOCKS_LEAST, FINALISTS, SCREENING_BLOCKS, gain};
+use crate::explain::{Decision, Load, Tried};
 use crate::log::{PlaceFacts, left_out, not_in_effect};
 use crate::metrics::metric;
+
+/// The least gain that is worth a change, as a ratio.
+const WORTH: f64 = 1.03;
+
+/// Where the interval of a gain excludes less than this ratio, fewer blocks are enough: runs that do not differ vary less.
+const LARGE: f64 = 2.0;
+
+/// The transactions that an unchanged short run has at least: one more or less is no difference of its rate.
+const FEWEST: f64 = 8.0;
 
 /// The place of the unchanged runs.
 pub(super) const UNCHANGED: usize = 0;
@@ -101,19 +110,16 @@ impl Round {
     pub(super) fn pairs(&self, place: usize) -> impl Iterator<Item = (&Run, &Run)> {
         let both = self.runs[UNCHANGED].iter().zip(&self.runs[place]);
         both.filter_map(|(unchanged, run)| unchanged.as_ref().ok().zip(run.as_ref().ok()))
+            .filter(move |(unchanged, _)| {
+                let window_s = f64::from(self.conditions[place].duration_ms) / 1e3;
+                let is_counted = self.conditions[place].workload.is_transactional();
+                !is_counted || unchanged.rate * window_s >= FEWEST
+            })
     }
 
     /// The results of a place.
     pub(super) fn results(&self, place: usize) -> impl Iterator<Item = &Run> {
         self.runs[place].iter().flatten()
-    }
-
-    /// Why a run of a place has no result.
-    pub(super) fn failed(&self, place: usize) -> Option<&str> {
-        self.runs[place]
-            .iter()
-            .find_map(|run| run.as_ref().err())
-            .map(|why| &*why.0)
     }
 
     /// A run of a place, as a row of the table compares it.
@@ -124,13 +130,16 @@ impl Round {
         }
     }
 
-    /// The changes with a result, in their order; with the reason of each that has none.
-    pub fn measured(&self) -> (Vec<Measured>, Vec<(String, String)>) {
+    /// The changes with a result, in their order; with the reason of each that has none. `goal` is what they are tried for.
+    pub fn tried(&self, goal: Goal) -> (Vec<Tried>, Vec<(&Change, String)>) {
         let (mut found, mut failed) = (Vec::new(), Vec::new());
         for (place, change) in (1..).zip(&self.changes) {
-            match self.of_change(place, &change.how.label) {
-                Some(Ok(one)) => found.push(one),
-                Some(Err(why)) => failed.push((change.how.label.clone(), why)),
+            match self.of_change(place) {
+                Some(Ok(one)) => found.push(Tried {
+                    limits: gains(&one, goal),
+                    ..one
+                }),
+                Some(Err(why)) => failed.push((change, why)),
                 None => {}
             }
         }
@@ -138,12 +147,15 @@ impl Round {
     }
 
     /// What a change shows, or why it has no result; absent before its first run.
-    fn of_change(&self, place: usize, label: &str) -> Option<Result<Measured, String>> {
+    pub(super) fn of_change(&self, place: usize) -> Option<Result<Tried, String>> {
+        let change = &self.changes[place - 1];
         let mut not_in_effect = self.pairs(place).filter_map(|(unchanged, run)| {
             let why = run.not_in_effect.first()?;
             unchanged.not_in_effect.is_empty().then_some(why)
         });
-        if let Some(why) = not_in_effect.next() {
+        // What is left of a resource is read back.
+        let is_read_back = matches!(change.row.kind, Kind::Tightens(_));
+        if let Some(why) = not_in_effect.next().filter(|_| !is_read_back) {
             return Some(Err(format!("not in effect: {why}")));
         }
         let pairs = |of: fn(&Run) -> Option<f64>| {
@@ -154,14 +166,25 @@ impl Round {
         };
         let rates = pairs(|run| Some(run.rate));
         let Some(rate) = ratio(&rates) else {
-            return self.failed(place).map(|why| Err(why.to_owned()));
+            let few = || format!("a short run has fewer than {FEWEST} transactions");
+            let has_results = self
+                .results(place)
+                .next()
+                .and(self.results(UNCHANGED).next());
+            let failed = self.runs[place].iter().find_map(|run| run.as_ref().err());
+            let failed = failed.map(|why| why.0.clone());
+            return has_results.map(|_| few()).or(failed).map(Err);
         };
-        Some(Ok(Measured {
-            label: label.to_owned(),
+        Some(Ok(Tried {
+            label: change.name().to_owned(),
+            changed: change.how.label.clone(),
             rate,
             cost: ratio(&pairs(|run| run.cost)),
             background: ratio(&pairs(|run| run.latency)),
+            elasticity: None,
+            limits: Decision::Open,
             blocks: rates.len() as u32,
+            more_s: None,
         }))
     }
 
@@ -190,90 +213,117 @@ fn ratio(pairs: &[(f64, f64)]) -> Option<Interval> {
     Some(found.interval)
 }
 
+/// How much better the run was with a change, as a ratio; 0 where it cannot be compared.
+fn value(tried: &Tried, goal: Goal) -> f64 {
+    gain(tried, goal).map_or(0.0, |gain| gain.value)
+}
+
+/// Whether a change gains what it is worth, with an interval that excludes no gain, and of few blocks one that is not
+/// large; or its interval excludes such a gain. Few blocks rank, and do not bound.
+fn gains(tried: &Tried, goal: Goal) -> Decision {
+    let seen = gain(tried, goal).map(|gain| gain.widened(LOOKED));
+    let excluded = match tried.blocks < BLOCKS_LEAST {
+        true => LARGE,
+        false => 1.0,
+    };
+    let is_gain = value(tried, goal) >= WORTH && seen.and_then(|seen| seen.low) > Some(excluded);
+    let is_none = match tried.blocks > SCREENING_BLOCKS {
+        true => seen.is_none_or(|seen| seen.high.is_some_and(|high| high < WORTH)),
+        false => value(tried, goal) < WORTH,
+    };
+    match (is_gain, is_none) {
+        (true, _) => Decision::Limits,
+        (false, true) => Decision::DoesNot,
+        (false, false) => Decision::Open,
+    }
+}
+
 /// The changes that go on after a round that drops losers: the best ones with at least half of the gain of the best.
-pub fn screened(found: &[Measured], goal: Goal) -> Vec<String> {
-    let better = found.iter().filter_map(|one| {
-        let gain = one.gain(goal)?.value;
-        (gain > 1.0).then_some((gain, one.label.as_str()))
-    });
-    let mut ranked: Vec<(f64, &str)> = better.collect();
+pub fn screened(found: &[Tried], goal: Goal) -> Vec<String> {
+    let mut ranked: Vec<&Tried> = found.iter().filter(|one| value(one, goal) > 1.0).collect();
     // Of equal changes those that come first in the table, which are the smaller ones.
-    let place = |gain: f64| (gain.ln() / WORTH.ln()) as i64;
-    ranked.sort_by_key(|(gain, _)| Reverse(place(*gain)));
-    let best = ranked.first().map_or(1.0, |(gain, _)| *gain);
-    ranked.retain(|(gain, _)| gain.ln() >= best.ln() / 2.0);
+    ranked.sort_by_key(|one| Reverse((value(one, goal).ln() / WORTH.ln()) as i64));
+    let best = ranked.first().map_or(1.0, |one| value(one, goal));
+    ranked.retain(|one| value(one, goal).ln() >= best.ln() / 2.0);
     ranked.truncate(FINALISTS);
-    ranked
-        .into_iter()
-        .map(|(_, label)| label.to_owned())
-        .collect()
+    ranked.into_iter().map(|one| one.label.clone()).collect()
 }
 
 /// Whether more blocks of a round would change nothing: the best change gains, or none does.
 pub fn is_decided(round: &Round, goal: Goal) -> bool {
-    let (found, _) = round.measured();
+    let (found, _) = round.tried(goal);
     let has_least = found.iter().any(|one| one.blocks >= BLOCKS_LEAST);
-    best(&found, goal).is_some_and(|one| one.is_gain(goal))
-        || (has_least && found.iter().all(|one| one.is_none(goal)))
+    let best = found
+        .iter()
+        .max_by(|a, b| value(a, goal).total_cmp(&value(b, goal)));
+    best.is_some_and(|one| one.limits == Decision::Limits)
+        || (has_least && found.iter().all(|one| one.limits == Decision::DoesNot))
 }
 
 /// The blocks that are planned to decide about changes of which this is known.
-pub fn blocks_planned(found: &[Measured], goal: Goal) -> u32 {
-    let gain = best(found, goal).and_then(|one| one.gain(goal));
-    match gain.is_some_and(|gain| gain.value >= LARGE * LARGE) {
+pub fn blocks_planned(found: &[Tried], goal: Goal) -> u32 {
+    let best = found.iter().map(|one| value(one, goal)).fold(0.0, f64::max);
+    match best >= LARGE * LARGE {
         true => BLOCKS_LEAST - 1,
         false => BLOCKS_LEAST,
     }
 }
 
-fn best(found: &[Measured], goal: Goal) -> Option<&Measured> {
-    let value = |one: &&Measured| one.gain(goal).map_or(0.0, |gain| gain.value);
-    found.iter().max_by(|a, b| value(a).total_cmp(&value(b)))
-}
-
 /// The change that a round keeps: of those that gain, the first in the order of its levels that is as good as the best
 /// one, within what a change is worth.
-pub fn winner(found: &[Measured], goal: Goal) -> Option<&Measured> {
-    let gain = |one: &Measured| one.gain(goal).map_or(0.0, |gain| gain.value);
-    let kept = || found.iter().filter(|one| one.is_gain(goal));
-    let best = kept().map(gain).fold(0.0, f64::max);
-    kept().find(|one| gain(one) * WORTH >= best)
+pub fn winner(found: &[Tried], goal: Goal) -> Option<&Tried> {
+    let kept = || found.iter().filter(|one| one.limits == Decision::Limits);
+    let best = kept().map(|one| value(one, goal)).fold(0.0, f64::max);
+    kept().find(|one| value(one, goal) * WORTH >= best)
+}
+
+/// Whether the run was not better with a change.
+pub fn is_loser(tried: &Tried, goal: Goal) -> bool {
+    value(tried, goal) <= 1.0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn one(label: &str, rate: f64, cost: f64, blocks: u32) -> Measured {
+    fn one(label: &str, rate: f64, cost: f64, blocks: u32, goal: Goal) -> Tried {
         let about = |value: f64| Interval {
             value,
             low: Some(value * 0.99),
             high: Some(value * 1.01),
         };
-        Measured {
+        let one = Tried {
             label: label.to_owned(),
+            changed: label.to_owned(),
             rate: about(rate),
             cost: Some(about(cost)),
             background: None,
+            elasticity: None,
+            limits: Decision::Open,
             blocks,
+            more_s: None,
+        };
+        Tried {
+            limits: gains(&one, goal),
+            ..one
         }
     }
 
     #[test]
     fn smallest_of_equal_changes_is_kept() {
         let found = [
-            one("a little", 1.01, 1.0, 4),
-            one("2 times", 1.49, 1.0, 4),
-            one("4 times", 1.5, 1.0, 4),
+            one("a little", 1.01, 1.0, 4, Goal::Rate),
+            one("2 times", 1.49, 1.0, 4, Goal::Rate),
+            one("4 times", 1.5, 1.0, 4, Goal::Rate),
         ];
         assert_eq!(
             winner(&found, Goal::Rate).expect("one gains").label,
             "2 times"
         );
         assert_eq!(screened(&found, Goal::Rate), ["2 times", "4 times"]);
-        let early = [one("2 times", 1.5, 1.0, BLOCKS_LEAST - 1)];
+        let early = [one("2 times", 1.5, 1.0, BLOCKS_LEAST - 1, Goal::Rate)];
         assert_eq!(winner(&early, Goal::Rate), None, "too few blocks");
-        let large = [one("20 times", 20.0, 1.0, BLOCKS_LEAST - 1)];
+        let large = [one("20 times", 20.0, 1.0, BLOCKS_LEAST - 1, Goal::Rate)];
         assert!(
             winner(&large, Goal::Rate).is_some(),
             "enough blocks for so much"
@@ -283,12 +333,16 @@ mod tests {
 
     #[test]
     fn cheaper_change_keeps_the_rate() {
-        let found = [one("slow", 0.9, 0.5, 4), one("cheap", 1.0, 0.8, 4)];
-        assert_eq!(
-            winner(&found, Goal::Cost).expect("one is cheaper").label,
-            "cheap"
-        );
-        assert!(found[0].is_none(Goal::Cost));
-        assert_eq!(winner(&found, Goal::Rate), None);
+        let found = |goal| {
+            [
+                one("slow", 0.9, 0.5, 4, goal),
+                one("cheap", 1.0, 0.8, 4, goal),
+            ]
+        };
+        let cheaper = found(Goal::Cost);
+        let won = winner(&cheaper, Goal::Cost).expect("one is cheaper");
+        assert_eq!(won.label, "cheap");
+        assert_eq!(cheaper[0].limits, Decision::DoesNot);
+        assert_eq!(winner(&found(Goal::Rate), Goal::Rate), None);
     }
 }

@@ -6,9 +6,11 @@ use bitcost_stats::Interval;
 use super::base::{proved, rate_metric};
 use super::change::Change;
 use super::choose::Offers;
-use super::ladder::{BLOCKS_LEAST, End, Kept, Ladder, Measured, NotKept, Rung};
+use super::ladder::{BLOCKS_LEAST, End, Kept, Ladder, Rung, SCREENING_BLOCKS};
 use super::round::{Round, UNCHANGED, cost_of};
-use crate::explain::{ExplainedCell, Limiter, NotTried, RECEIVE_BUFFER, SEND_BUFFER, UNKNOWN};
+use crate::explain::{
+    Decision, ExplainedCell, Limiter, NotTried, RECEIVE_BUFFER, SEND_BUFFER, Tried, UNKNOWN,
+};
 use crate::findings::Findings;
 
 /// The greatest change of the rate of a step between two rounds, as a ratio, that is no drift.
@@ -83,26 +85,27 @@ impl Steps {
     /// Takes what a round of the present step shows.
     pub fn take(&mut self, round: &Round) {
         self.compare(round.figures(UNCHANGED));
-        let (found, failed) = round.measured();
+        let (found, failed) = round.tried(self.ladder.goal);
         if found.iter().any(|one| one.blocks >= BLOCKS_LEAST) {
             // This round decides what the ones before it left open.
-            let known = self.ladder.without.iter_mut();
-            known
-                .filter(|known| !known.is_bounded())
-                .for_each(|known| known.is_open = false);
+            let known = self
+                .ladder
+                .without
+                .iter_mut()
+                .filter(|known| !is_bounded(known));
+            known.for_each(|known| known.limits = Decision::DoesNot);
         }
         for one in found {
             self.ladder.without.retain(|known| known.label != one.label);
-            self.ladder
-                .without
-                .push(NotKept::of(&one, self.ladder.goal));
-            self.seen.push(one.label);
+            self.seen.push(one.label.clone());
+            self.ladder.without.push(one);
         }
-        for (label, reason) in failed {
-            let mut changes = round.changes.iter();
-            let change = changes.find(|one| one.how.label == label && !self.seen.contains(&label));
-            self.add_untried(change.map(|one| one.how.untried(reason)));
-        }
+        let failed = failed.into_iter();
+        let failed: Vec<NotTried> = failed
+            .filter(|(change, _)| !self.seen.contains(&change.how.label))
+            .map(|(change, reason)| change.how.untried(reason))
+            .collect();
+        self.add_untried(failed);
     }
 
     /// Takes the figures of the present step in a new round: those of a step without a change, else a caveat where they
@@ -132,15 +135,13 @@ impl Steps {
     }
 
     /// Keeps a change of a round, which leads to the next step.
-    pub fn keep(&mut self, change: &Change, measured: Measured, round: &Round) {
+    pub fn keep(&mut self, change: &Change, tried: Tried, round: &Round) {
         if let Some(rung) = self.ladder.rungs.last_mut() {
             rung.is_proved |= rung.limiter.as_ref().is_some_and(|of| change.row.is_of(of));
         }
-        self.ladder
-            .without
-            .retain(|one| one.label != measured.label);
+        self.ladder.without.retain(|one| one.label != tried.label);
         let mut changes = round.changes.iter();
-        let place = changes.position(|one| one.how.label == measured.label);
+        let place = changes.position(|one| one.how.label == tried.label);
         let figures = round.figures(place.map_or(UNCHANGED, |place| place + 1));
         let settings = change.how.settings.iter();
         let kept = Kept {
@@ -149,7 +150,7 @@ impl Steps {
             settings: settings
                 .map(|(name, value)| ((*name).to_owned(), value.clone()))
                 .collect(),
-            measured,
+            tried,
         };
         self.pending = Some((kept, figures));
     }
@@ -176,7 +177,14 @@ impl Steps {
             .collect();
         self.ladder.end = match is_complete && missing.is_empty() {
             false => End::Early,
-            true if self.ladder.without.iter().any(|one| one.is_open) => End::Undecided,
+            true if self
+                .ladder
+                .without
+                .iter()
+                .any(|one| one.limits == Decision::Open) =>
+            {
+                End::Undecided
+            }
             true => End::Complete,
         };
         self.add_untried(missing);
@@ -194,7 +202,7 @@ impl Steps {
         let Some(named) = rung.limiter.as_ref().filter(is_buffer) else {
             return;
         };
-        let relaxes = |one: &&NotKept| {
+        let relaxes = |one: &&Tried| {
             let mut same = self.offered.iter().filter(|of| of.how.label == one.label);
             same.any(|of| of.row.is_of(named))
         };
@@ -202,7 +210,7 @@ impl Steps {
             .ladder
             .without
             .iter()
-            .filter(|one| one.is_bounded() && !one.is_open);
+            .filter(|one| is_bounded(one) && one.limits != Decision::Open);
         if let Some(one) = without.find(relaxes) {
             self.ladder.caveats.push(format!(
                 "the counters of step {step} name the {named}, and {} gains nothing: something else limits",
@@ -224,6 +232,11 @@ impl Steps {
             }
         }
     }
+}
+
+/// Whether a round with enough blocks had a change.
+fn is_bounded(tried: &Tried) -> bool {
+    tried.blocks > SCREENING_BLOCKS
 }
 
 /// The figures of a test.

@@ -1,8 +1,6 @@
 //! What experiments say of a verdict: what happened to the throughput when a little of one resource
 //! after the other was taken away. The log has it as it was decided.
 
-use std::time::Duration;
-
 use bitcost_stats::Interval;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +9,7 @@ use crate::explain::limiter::Limiter;
 bitcost_model::words! {
     /// What a change shows of its resource.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum Decision {
         /// The throughput follows it.
         Limits = "limits",
@@ -21,22 +20,30 @@ bitcost_model::words! {
     }
 }
 
-/// A change that was tried.
+/// A change that was tried, in runs that are interleaved with unchanged ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    pub name: String,
+    pub label: String,
     /// What was changed, in words: `20 % less CPU time for the receiver`.
     pub changed: String,
-    /// Throughput with it ÷ throughput without it.
-    pub ratio: Interval,
-    /// Relative change of throughput ÷ relative change of the resource; absent where the resource
+    /// Rate with it ÷ rate without it.
+    #[serde(rename = "rate_ratio")]
+    pub rate: Interval,
+    /// CPU time of both endpoints with it ÷ without it; absent where it is not known.
+    #[serde(rename = "cost_ratio")]
+    pub cost: Option<Interval>,
+    /// Mean latency of background transactions with it ÷ without it; absent without such.
+    #[serde(rename = "background_latency_ratio")]
+    pub background: Option<Interval>,
+    /// Relative change of the rate ÷ relative change of the resource; absent where the resource
     /// has no size, as wake-ups.
     pub elasticity: Option<Interval>,
-    pub decision: Decision,
+    /// Whether its resource limits: less of it is slower, or the change gains.
+    pub limits: Decision,
     /// Blocks in which both were measured.
-    pub blocks: usize,
+    pub blocks: u32,
     /// The time that would decide it, from now on; absent where it is decided, or no time would.
-    pub more: Option<Duration>,
+    pub more_s: Option<f64>,
 }
 
 /// A change that was not tried.
@@ -62,6 +69,7 @@ impl NotTried {
 
 /// What all changes together show of the verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", content = "because", rename_all = "snake_case")]
 pub enum Outcome {
     /// The throughput follows the resource of the limiter that was named.
     Proved,
@@ -70,23 +78,10 @@ pub enum Outcome {
     /// No limiter was named, and the throughput follows the resource of this one.
     Found(Limiter),
     /// No limiter was named, and the throughput follows the resource of this one most, by an interval that does not tell
-    /// whether it limits; with the name of its change.
+    /// whether it limits; with the label of its change.
     Likely(Limiter, String),
     /// Nothing is proved, for this reason.
     Undecided(String),
-}
-
-impl Outcome {
-    /// The word for it in JSON.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Outcome::Proved => "proved",
-            Outcome::Refuted(_) => "refuted",
-            Outcome::Found(_) => "found",
-            Outcome::Likely(..) => "likely",
-            Outcome::Undecided(_) => "undecided",
-        }
-    }
 }
 
 /// The experiments on a verdict.
@@ -96,11 +91,13 @@ pub struct Proof {
     pub named: Option<Limiter>,
     /// Whether the unchanged runs are a base for it.
     pub is_sound: bool,
+    #[serde(flatten)]
     pub outcome: Outcome,
     /// What raised the throughput most, where packets were not full.
     pub remedy: Option<String>,
     /// Every change with runs: those that limit first.
     pub tried: Vec<Tried>,
+    #[serde(rename = "not_tried")]
     pub untried: Vec<NotTried>,
     /// The blocks that were made.
     pub blocks: u32,
@@ -108,9 +105,9 @@ pub struct Proof {
 
 impl Proof {
     /// Whether a change has this decision.
-    pub fn has(&self, name: &str, decision: Decision) -> bool {
+    pub fn has(&self, label: &str, limits: Decision) -> bool {
         let mut tried = self.tried.iter();
-        tried.any(|one| one.name == name && one.decision == decision)
+        tried.any(|one| one.label == label && one.limits == limits)
     }
 
     /// The limiter that was proved or found.

@@ -144,7 +144,7 @@ fn proof_without_suspect(
     let all = names(&changes);
     let screening = round(&base, changes.clone(), 1, screened);
     let first = judge(&base, &[], &[&screening], false);
-    assert!(first.tried.iter().all(|one| one.decision == Decision::Open));
+    assert!(first.tried.iter().all(|one| one.limits == Decision::Open));
     assert!(matches!(first.outcome, Outcome::Undecided(_)), "{first:?}");
     let left = standing_out(changes, &first.tried);
     let left_names = names(&left);
@@ -170,7 +170,7 @@ fn a_sender_that_limits_is_proved_with_an_elasticity_of_one() {
     assert_eq!(proof.outcome, Outcome::Proved, "{proof:?}");
     let first = &proof.tried[0];
     assert_eq!(
-        (&*first.name, first.decision),
+        (&*first.label, first.limits),
         ("sender_cpu", Decision::Limits)
     );
     let elasticity = first.elasticity.expect("an elasticity").value;
@@ -178,7 +178,7 @@ fn a_sender_that_limits_is_proved_with_an_elasticity_of_one() {
     let others = proof.tried.iter().skip(1);
     assert!(others.clone().count() > 0);
     for other in others {
-        assert_eq!(other.decision, Decision::DoesNot, "{other:?}");
+        assert_eq!(other.limits, Decision::DoesNot, "{other:?}");
     }
     let verdict = findings.explanation.cells[0].verdict().expect("a verdict");
     assert_eq!(
@@ -226,11 +226,11 @@ fn without_a_suspect_more_blocks_decide_what_stood_out_in_one() {
     assert_eq!(left, ["receiver_cpu"]);
     assert!(matches!(&proof.outcome, Outcome::Found(found) if found.name() == "receiver_cpu"));
     for one in &proof.tried {
-        let (decision, blocks) = match &*one.name {
+        let (decision, blocks) = match &*one.label {
             "receiver_cpu" => (Decision::Limits, 8),
             _ => (Decision::Open, 1),
         };
-        assert_eq!((one.decision, one.blocks), (decision, blocks), "{one:?}");
+        assert_eq!((one.limits, one.blocks), (decision, blocks), "{one:?}");
     }
 }
 
@@ -241,7 +241,7 @@ fn all_that_were_screened_without_effect_are_decided() {
     assert_eq!(left, all);
     assert!(matches!(&proof.outcome, Outcome::Found(found) if found.name() == "receiver_cpu"));
     let (proof, _) = proof_without_suspect(nothing_limits, nothing_limits);
-    let is_left = |one: &Tried| one.decision == Decision::DoesNot && one.blocks == 8;
+    let is_left = |one: &Tried| one.limits == Decision::DoesNot && one.blocks == 8;
     assert!(proof.tried.iter().all(is_left), "{proof:?}");
     assert!(
         matches!(&proof.outcome, Outcome::Undecided(why) if why.contains("none of the resources")),
@@ -255,8 +255,8 @@ fn what_stands_out_by_chance_in_the_screening_block_is_not_found() {
     assert_eq!(left, ["receiver_cpu"]);
     assert_eq!(proof.limiter(), None);
     let mut tried = proof.tried.iter();
-    let receiver = tried.find(|one| one.name == "receiver_cpu");
-    assert_eq!(receiver.expect("it").decision, Decision::DoesNot);
+    let receiver = tried.find(|one| one.label == "receiver_cpu");
+    assert_eq!(receiver.expect("it").limits, Decision::DoesNot);
     assert!(
         matches!(&proof.outcome, Outcome::Undecided(why) if why.contains("none of the resources")),
         "{proof:?}"

@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use bitcost_analysis::experiment::{
-    BLOCKS_LEAST, BLOCKS_MOST, Base, Change, FINALISTS, Measured, Round, SCREENING_BLOCKS, Steps,
-    blocks_planned, is_decided, relaxing, screened, winner,
+    BLOCKS_LEAST, BLOCKS_MOST, Base, Change, FINALISTS, Round, SCREENING_BLOCKS, Steps,
+    blocks_planned, is_decided, is_loser, relaxing, screened, winner,
 };
-use bitcost_analysis::explain::Limiter;
+use bitcost_analysis::explain::{Limiter, Tried};
 use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_model::conditions::Conditions;
@@ -246,7 +246,7 @@ impl Climb<'_, '_, '_> {
         &mut self,
         base: &Base,
         left: &mut Vec<Change>,
-    ) -> Result<(Vec<Measured>, Option<Change>), Over> {
+    ) -> Result<(Vec<Tried>, Option<Change>), Over> {
         let mut blocks = SCREENING_BLOCKS;
         if self.time(base, left, blocks)? > self.left().mul_f64(TO_SCREEN[0]) {
             blocks = 1;
@@ -272,7 +272,7 @@ impl Climb<'_, '_, '_> {
         base: &Base,
         changes: &[Change],
         blocks: u32,
-    ) -> Result<(Vec<Measured>, Option<Change>), Over> {
+    ) -> Result<(Vec<Tried>, Option<Change>), Over> {
         let screens = blocks <= SCREENING_BLOCKS;
         let mut round = self.bench.plan(base, changes, screens)?;
         let (goal, left) = (self.goal, self.left());
@@ -290,8 +290,8 @@ impl Climb<'_, '_, '_> {
         if ending == Ending::Interrupted {
             return Err(Over::Ended(ending));
         }
-        let (found, _) = round.measured();
-        let losers = found.iter().filter(|one| !one.may_gain(goal));
+        let (found, _) = round.tried(goal);
+        let losers = found.iter().filter(|one| is_loser(one, goal));
         self.done.extend(losers.map(|one| one.label.clone()));
         let won = winner(&found, goal).and_then(|won| {
             let change = changes.iter().find(|one| one.how.label == won.label)?;

@@ -68,7 +68,7 @@ pub(super) fn prove(
         };
         let all: Vec<&Round> = rounds.iter().collect();
         let proof = judge(&base, &[], &all, false);
-        let is_open = proof.tried.iter().any(|one| one.decision == Decision::Open);
+        let is_open = proof.tried.iter().any(|one| one.limits == Decision::Open);
         if screens && ending == Ending::Complete {
             screened = standing_out(changes, &proof.tried);
         } else if ending == Ending::Interrupted

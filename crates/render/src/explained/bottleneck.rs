@@ -6,9 +6,7 @@ use bitcost_analysis::explain::{
 use bitcost_model::record::Role;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
-
-use super::proof::proof_json;
+use serde_json::{Value, json};
 
 /// What limited a cell, or where only `words` and `shares` are there, several cells.
 #[derive(Default, Serialize, JsonSchema)]
@@ -102,7 +100,7 @@ impl Bottleneck {
         let shares = cell.shares();
         Some(Bottleneck {
             shares: (shares.len() > 1).then(|| Share::all(&shares)),
-            proof: cell.proof.as_ref().map(proof_json),
+            proof: cell.proof.as_ref().map(|proof| json!(proof)),
             ..Bottleneck::of_verdict(&cell.verdict()?)
         })
     }

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::bottleneck::{Bottleneck, Share};
 use super::cost::formula;
 use super::names::names_in_line;
-use super::proof::proof_json;
 
 /// The explanation.
 pub fn explanation_json(explanation: &Explanation) -> Value {
@@ -41,7 +40,7 @@ fn cell_json(cell: &ExplainedCell) -> Value {
         "runs": all(&cell.runs, run),
     });
     if let Some(proof) = &cell.proof {
-        document["proof"] = proof_json(proof);
+        document["proof"] = json!(proof);
     }
     document
 }

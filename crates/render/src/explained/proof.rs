@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use bitcost_analysis::explain::{Decision, Outcome, Proof, Tried};
+use bitcost_analysis::explain::{Outcome, Proof, Tried};
 use bitcost_model::units::show_duration;
-use serde_json::{Value, json};
 
 /// Perturbations of a sentence: the one that limits, and the next, as its contrast.
 const TOLD: usize = 2;
@@ -15,7 +14,7 @@ pub(crate) fn sentence(proof: &Proof) -> String {
     let tried = proof.tried.iter();
     let told: Vec<String> = match &proof.outcome {
         Outcome::Undecided(_) => return outcome(proof),
-        Outcome::Likely(_, by) => tried.filter(|one| one.name == *by).map(effect).collect(),
+        Outcome::Likely(_, by) => tried.filter(|one| one.label == *by).map(effect).collect(),
         _ => tried.take(TOLD).map(effect).collect(),
     };
     format!("{}: {}", outcome(proof), told.join("; "))
@@ -42,13 +41,13 @@ fn outcome(proof: &Proof) -> String {
 pub(super) fn lines(proof: &Proof) -> Vec<String> {
     let tried = proof.tried.iter().map(|one| {
         let more = one
-            .more
+            .more_s
             .map(|more| format!("; {} more would tell", rounded(more)));
         format!(
             "{}{}: {}{}",
             effect(one),
             elasticity(one),
-            one.decision.name(),
+            one.limits.name(),
             more.unwrap_or_default()
         )
     });
@@ -60,11 +59,11 @@ pub(super) fn lines(proof: &Proof) -> Vec<String> {
 
 /// `with 20 % less CPU time for the sender, throughput falls by 19.8 % [19.0, 20.5]`.
 pub(crate) fn effect(one: &Tried) -> String {
-    let (verb, sign) = match one.ratio.value > 1.0 {
+    let (verb, sign) = match one.rate.value > 1.0 {
         true => ("rises", 1.0),
         false => ("falls", -1.0),
     };
-    let change = one.ratio.map(|ratio| sign * 100.0 * (ratio - 1.0));
+    let change = one.rate.map(|ratio| sign * 100.0 * (ratio - 1.0));
     let change = change.with_places(1);
     let (number, bounds) = change.split_once(' ').unwrap_or((&change, ""));
     let by = format!("{number} % {bounds}");
@@ -80,37 +79,6 @@ fn elasticity(one: &Tried) -> String {
     found.map_or(String::new(), |found| format!(", elasticity {found}"))
 }
 
-fn rounded(time: Duration) -> String {
-    show_duration(Duration::from_secs(time.as_secs().max(1)))
-}
-
-pub(super) fn proof_json(proof: &Proof) -> Value {
-    let tried = |one: &Tried| {
-        json!({
-            "perturbation": one.name,
-            "changed": one.changed,
-            "throughput_ratio": one.ratio,
-            "elasticity": one.elasticity,
-            "limits": match one.decision {
-                Decision::Limits => Some(true),
-                Decision::DoesNot => Some(false),
-                Decision::Open => None,
-            },
-            "blocks": one.blocks,
-            "more_s": one.more.map(|more| more.as_secs_f64()),
-        })
-    };
-    let why = match &proof.outcome {
-        Outcome::Undecided(why) => Some(why),
-        _ => None,
-    };
-    json!({
-        "outcome": proof.outcome.name(),
-        "why": why,
-        "named": proof.named.as_ref().map(|named| named.name()),
-        "limiter": proof.limiter().map(|found| found.name()),
-        "blocks": proof.blocks,
-        "tried": proof.tried.iter().map(tried).collect::<Vec<_>>(),
-        "not_tried": proof.untried,
-    })
+fn rounded(seconds: f64) -> String {
+    show_duration(Duration::from_secs((seconds as u64).max(1)))
 }
