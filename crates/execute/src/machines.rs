@@ -22,12 +22,8 @@ pub fn check_same(
             let (was, is) = (&was.host.host_name, &is.host.host_name);
             differences.push(format!("  {role}: host name: was {was}, is {is}"));
         }
-        let of_host = is.host.differences(&was.host);
-        differences.extend(
-            of_host
-                .into_iter()
-                .map(|(_, found)| format!("  {role}: {found}")),
-        );
+        let of_host = is.host.differences(&was.host).into_iter();
+        differences.extend(of_host.map(|found| format!("  {role}: {found}")));
     }
     if differences.is_empty() {
         return Ok(());

@@ -113,95 +113,78 @@ pub struct HostDescription {
     pub bitcost_version: String,
 }
 
-/// What differs between hosts with different kernels, and with different programs.
-pub const KERNEL: &str = "kernel";
-/// See [`KERNEL`].
-pub const BITCOST_VERSION: &str = "bitcost version";
-
 impl HostDescription {
     /// Whether both hosts are certainly different machines, which their boot ids show.
     pub fn is_apart_from(&self, other: &HostDescription) -> bool {
         self.boot_id.is_some() && other.boot_id.is_some() && self.boot_id != other.boot_id
     }
 
-    /// The differences from another description: what differs, and a sentence that names the other's
-    /// value first.
-    pub fn differences(&self, other: &HostDescription) -> Vec<(&'static str, String)> {
-        let mut found = Vec::new();
-        let mut compare = |what: &'static str, before: String, now: String| {
-            if before != now {
-                let (before, now) = (harmless(&before), harmless(&now));
-                found.push((what, format!("{what}: was {before}, is {now}")));
+    /// The facts that can be a reason for other figures, each by name in words, in order: first those of every host, then
+    /// features, sysctls and mitigations. A fact that is not known is absent.
+    pub fn facts(&self) -> Vec<(String, String)> {
+        let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
+        let cpus = self.cpus.len() as u32;
+        let device = &self.device;
+        let own = [
+            ("kernel", Some(self.kernel.clone())),
+            ("kernel command line", self.kernel_command_line.clone()),
+            ("architecture", Some(self.architecture.clone())),
+            ("CPU model", self.cpu_model.clone()),
+            (
+                "CPUs",
+                Some(match self.cpus.iter().copied().eq(0..cpus) {
+                    true => cpus.to_string(),
+                    false => format!("{cpus} ({:?})", self.cpus),
+                }),
+            ),
+            ("governor", self.governor.clone()),
+            ("bitcost version", Some(self.bitcost_version.clone())),
+            ("root", Some(if self.is_root { "yes" } else { "no" }.into())),
+            ("interface", Some(device.name.clone())),
+            ("driver", device.driver.clone()),
+            ("firmware", device.firmware.clone()),
+            ("MTU", Some(device.mtu_bytes.to_string())),
+            ("qdiscs", Some(device.qdiscs.join(" "))),
+            ("threaded NAPI", device.napi_threaded.map(switch)),
+            ("receive work", device.receives.clone()),
+        ];
+        let own = own.into_iter();
+        let own = own.filter_map(|(name, value)| Some((name.to_owned(), harmless(&value?))));
+        let features = device.features.iter().filter(|(name, _)| !name.is_empty());
+        let features = features.map(|(name, on)| ("feature", name, switch(*on)));
+        let words = |kind: &'static str, map: &BTreeMap<String, String>| {
+            let all = map.clone().into_iter();
+            all.map(move |(name, value)| named(kind, &name, &value))
+        };
+        own.chain(features.map(|(kind, name, value)| named(kind, name, &value)))
+            .chain(words("sysctl", &self.sysctls))
+            .chain(words("mitigation", &self.mitigations))
+            .collect()
+    }
+
+    /// The differences from another description, a sentence each, which names the other's value first.
+    pub fn differences(&self, other: &HostDescription) -> Vec<String> {
+        let (was, is) = (other.facts(), self.facts());
+        let value = |facts: &[(String, String)], name: &String| {
+            let found = facts.iter().find(|(known, _)| known == name);
+            found.map_or("absent".to_owned(), |(_, value)| value.clone())
+        };
+        let mut names: Vec<&String> = is.iter().map(|(name, _)| name).collect();
+        for (name, _) in &was {
+            if !names.contains(&name) {
+                names.push(name);
             }
+        }
+        let sentence = |name: &String| {
+            let (was, is) = (value(&was, name), value(&is, name));
+            (was != is).then(|| format!("{name}: was {was}, is {is}"))
         };
-        let list = |numbers: &[u32]| format!("{numbers:?}");
-        let maybe = |text: &Option<String>| text.clone().unwrap_or_else(|| "absent".into());
-        compare(KERNEL, other.kernel.clone(), self.kernel.clone());
-        // Older logs have neither command lines nor mitigations.
-        let lines = [other, self].map(|host| host.kernel_command_line.clone());
-        if let [Some(was), Some(is)] = lines {
-            compare("kernel command line", was, is);
-        }
-        compare(
-            "architecture",
-            other.architecture.clone(),
-            self.architecture.clone(),
-        );
-        compare("CPU model", maybe(&other.cpu_model), maybe(&self.cpu_model));
-        compare("CPUs", list(&other.cpus), list(&self.cpus));
-        compare("governor", maybe(&other.governor), maybe(&self.governor));
-        compare(
-            BITCOST_VERSION,
-            other.bitcost_version.clone(),
-            self.bitcost_version.clone(),
-        );
-        let (was, is) = (&other.device, &self.device);
-        compare("interface", was.name.clone(), is.name.clone());
-        compare("driver", maybe(&was.driver), maybe(&is.driver));
-        if let (Some(was), Some(is)) = (&was.firmware, &is.firmware) {
-            compare("firmware", was.clone(), is.clone());
-        }
-        compare("MTU", was.mtu_bytes.to_string(), is.mtu_bytes.to_string());
-        compare("qdiscs", was.qdiscs.join(" "), is.qdiscs.join(" "));
-        let switch = |on: Option<bool>| {
-            on.map_or("absent", |on| if on { "on" } else { "off" })
-                .to_owned()
-        };
-        compare(
-            "threaded NAPI",
-            switch(was.napi_threaded),
-            switch(is.napi_threaded),
-        );
-        compare("receive work", maybe(&was.receives), maybe(&is.receives));
-        compare_maps("feature", &was.features, &is.features, &mut found);
-        compare_maps("sysctl", &other.sysctls, &self.sysctls, &mut found);
-        let (was, is) = (&other.mitigations, &self.mitigations);
-        if !was.is_empty() && !is.is_empty() {
-            compare_maps("mitigation", was, is, &mut found);
-        }
-        found
+        names.into_iter().filter_map(sentence).collect()
     }
 }
 
-fn compare_maps<T: PartialEq + std::fmt::Display>(
-    what: &'static str,
-    before: &BTreeMap<String, T>,
-    now: &BTreeMap<String, T>,
-    found: &mut Vec<(&'static str, String)>,
-) {
-    let show =
-        |value: Option<&T>| value.map_or("absent".to_owned(), |value| harmless(&value.to_string()));
-    let mut names: Vec<&String> = before.keys().chain(now.keys()).collect();
-    names.sort();
-    names.dedup();
-    // Older logs have a feature without a name: a bit that their kernel did not name.
-    for name in names.into_iter().filter(|name| !name.is_empty()) {
-        if before.get(name) != now.get(name) {
-            let (was, is) = (show(before.get(name)), show(now.get(name)));
-            let name = harmless(name);
-            found.push((what, format!("{what} {name}: was {was}, is {is}")));
-        }
-    }
+fn named(kind: &str, name: &str, value: &str) -> (String, String) {
+    (format!("{kind} {}", harmless(name)), harmless(value))
 }
 
 #[cfg(test)]
@@ -235,38 +218,11 @@ mod tests {
         assert_eq!(
             now.differences(&before),
             [
-                (KERNEL, "kernel: was 6.12, is 6.18".to_owned()),
-                (
-                    "sysctl",
-                    "sysctl net.core.rmem_max: was 212992, is absent".to_owned()
-                )
+                "kernel: was 6.12, is 6.18",
+                "sysctl net.core.rmem_max: was 212992, is absent"
             ]
         );
         assert!(before.differences(&before).is_empty());
-    }
-
-    #[test]
-    fn what_an_older_log_does_not_have_is_no_difference() {
-        let host = |line: &str, mitigation: &str| HostDescription {
-            kernel_command_line: Some(line.into()),
-            mitigations: [("retbleed".to_owned(), mitigation.to_owned())].into(),
-            device: DeviceDescription {
-                firmware: Some(line.into()),
-                ..DeviceDescription::default()
-            },
-            ..HostDescription::default()
-        };
-        let (was, is) = (host("quiet", "Not affected"), host("nosmt", "Vulnerable"));
-        let sentences = is.differences(&was).into_iter().map(|(_, words)| words);
-        assert_eq!(
-            sentences.collect::<Vec<_>>(),
-            [
-                "kernel command line: was quiet, is nosmt",
-                "firmware: was quiet, is nosmt",
-                "mitigation retbleed: was Not affected, is Vulnerable"
-            ]
-        );
-        assert_eq!(is.differences(&HostDescription::default()), []);
     }
 
     #[test]

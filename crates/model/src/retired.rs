@@ -86,6 +86,7 @@ pub const RETIRED: &[(&str, &str)] = &[
         "change_pct low_pct high_pct",
         "a change in JSON has `ratio`, new ÷ old, with `value`, `low` and `high`",
     ),
+    ("weak", "`caveats` in JSON says why figures are weak"),
     (
         "only_in",
         "a cell without a counterpart in JSON has `is_old`",

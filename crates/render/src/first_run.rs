@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use bitcost_analysis::log::settings_not_in_effect;
 use bitcost_analysis::metrics::{
-    BETWEEN_RUNS, Mark, Metric, PartRun, RunView, SoftirqMeans, WITH_INTERVAL, attribute, marks,
-    metric, parts,
+    BETWEEN_RUNS, Metric, PartRun, RunView, SoftirqMeans, WITH_INTERVAL, attribute, metric, parts,
 };
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{EndpointRecord, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::losses::Losses;
 use crate::one_run::{interval_of, shown};
@@ -52,8 +51,6 @@ pub(crate) fn intervals(run: &RunView) -> Intervals {
 pub(crate) struct FirstRun {
     /// Its conditions.
     conditions: Conditions,
-    /// The congestion control of the sender's socket.
-    congestion_control: Option<String>,
     /// The settings as the endpoints read them back, by name.
     in_effect: Ends<BTreeMap<String, Option<String>>>,
     /// Requested settings that are not in effect, a sentence each.
@@ -69,8 +66,6 @@ pub(crate) struct FirstRun {
     /// What became of lost and retransmitted packets.
     #[schemars(with = "Value")]
     losses: Losses,
-    /// Marks on its CPU figures.
-    weak: Vec<Weak>,
     /// Each of several workloads that ran at once.
     parts: Option<Vec<Part>>,
 }
@@ -89,26 +84,11 @@ struct Bytes {
     received: u64,
 }
 
-/// A mark on CPU figures.
-#[derive(Serialize, JsonSchema)]
-struct Weak {
-    /// Its name.
-    mark: &'static str,
-    /// The endpoint.
-    end: Option<&'static str>,
-    /// How much, in per cent.
-    pct: f64,
-    /// Whether it concerns the figures of the `end` or of the whole `host`.
-    concerns: &'static str,
-    /// Why the figures are weak.
-    reason: String,
-}
-
 /// One of several workloads that ran at once.
 #[derive(Serialize, JsonSchema)]
 struct Part {
-    /// Workload, direction, and the conditions that differ from the first one's.
-    conditions: Value,
+    /// Its conditions.
+    conditions: Conditions,
     /// Its figures, by metric.
     metrics: BTreeMap<&'static str, f64>,
     /// As of the first run.
@@ -133,10 +113,9 @@ impl FirstRun {
         let bytes = |role| run.measured(role).bytes;
         let attribution = attribute(run).ok();
         let softirqs = attribution.as_ref().and_then(|found| found.softirqs);
-        let parts_of = || parts(run).iter().map(|of| part(of, run)).collect();
+        let parts_of = || parts(run).iter().map(part).collect();
         FirstRun {
             conditions: run.conditions.clone(),
-            congestion_control: in_effect(run.sender).remove("congestion_control").flatten(),
             in_effect: Ends::of(run.sender, run.receiver, in_effect),
             not_in_effect: Ends::of(run.sender, run.receiver, settings_not_in_effect),
             seconds: run.window_seconds(Role::Receiver),
@@ -147,7 +126,6 @@ impl FirstRun {
             attribution: attribution.map(|found| found.method.name()),
             softirqs: softirqs.map(SoftirqMeans::name),
             losses: Losses::of(run),
-            weak: marks(run).iter().map(weak).collect(),
             parts: (!run.is_alone()).then(parts_of),
         }
     }
@@ -160,30 +138,13 @@ fn in_effect(end: &EndpointRecord) -> BTreeMap<String, Option<String>> {
         .collect()
 }
 
-fn part(part: &PartRun, run: &RunView) -> Part {
-    let first = json!(run.conditions);
-    let mut conditions = json!(part.conditions);
-    if let Value::Object(entries) = &mut conditions {
-        entries.retain(|key, value| {
-            matches!(key.as_str(), "workload" | "direction") || first[key.as_str()] != *value
-        });
-    }
+fn part(part: &PartRun) -> Part {
     let view = part.view();
     let value = |metric: &'static Metric| Some((metric.name, (metric.compute)(&view)?));
     let throughput = metric("throughput_mbps");
     Part {
-        conditions,
+        conditions: part.conditions.clone(),
         metrics: shown(&view).chain(throughput).filter_map(value).collect(),
         not_in_effect: Ends::of(&part.sender, &part.receiver, settings_not_in_effect),
-    }
-}
-
-fn weak(mark: &Mark) -> Weak {
-    Weak {
-        mark: mark.weak.name(),
-        end: mark.end.map(Role::name),
-        pct: mark.pct,
-        concerns: if mark.attributed { "end" } else { "host" },
-        reason: mark.weak.reason().to_owned(),
     }
 }

@@ -28,8 +28,7 @@ pub(super) fn host_sentences(old: &Findings, new: &Findings) -> Vec<String> {
     let facts = |end: &EndpointDescription| json!({ "host name": end.host.host_name, "memory in KiB": end.host.memory_kib, "place": end.place });
     for [was, is] in both_ends(old, new) {
         let mut of_end = differences("", &facts(was), &facts(is));
-        let others = is.host.differences(&was.host).into_iter();
-        of_end.extend(others.map(|(_, words)| words));
+        of_end.extend(is.host.differences(&was.host));
         let of_end = first(of_end, "of this end").into_iter();
         found.extend(of_end.map(|words| format!("{}: {words}", was.role.name())));
     }

@@ -29,7 +29,7 @@ pub fn caveats_of(run: &RunView) -> Vec<String> {
     let emulator = emulator_trouble(run).map(|trouble| trouble.to_string());
     found.extend(emulator.map(weighing(1.0)));
     let weak = marks(run);
-    let weak = weak.iter().filter(|mark| mark.attributed);
+    let weak = weak.iter();
     let weak =
         weak.filter_map(|mark| Some(format!("{}: {}", mark.end?.name(), mark.weak.reason())));
     found.extend(weak.map(weighing(WEAK)));

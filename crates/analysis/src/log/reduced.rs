@@ -46,7 +46,7 @@ impl Reduced {
         (each_second, is_kept): (bool, bool),
     ) -> Reduced {
         let marks = crate::metrics::marks(view);
-        let marks = marks.iter().filter(|mark| mark.attributed);
+        let marks = marks.iter();
         let is_disturbance = |mark: &&Mark| matches!(mark.weak, Weak::Foreign | Weak::Unexplained);
         let disturbances = marks.clone().filter(is_disturbance).count();
         let cell_note = |mark: &Mark| {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_model::harmless;
 use bitcost_model::machine::HostDescription;
 use serde::Serialize;
 
@@ -27,7 +26,8 @@ pub fn majority_differences(hosts: &[(String, &HostDescription)]) -> Vec<Differe
     if hosts.len() < HOSTS_LEAST {
         return Vec::new();
     }
-    let facts: Vec<BTreeMap<String, String>> = hosts.iter().map(|(_, host)| facts(host)).collect();
+    let facts = hosts.iter().map(|(_, host)| host.facts());
+    let facts: Vec<BTreeMap<String, String>> = facts.map(BTreeMap::from_iter).collect();
     let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for (name, value) in facts.iter().flatten() {
         *counts.entry(name).or_default().entry(value).or_default() += 1;
@@ -45,7 +45,7 @@ pub fn majority_differences(hosts: &[(String, &HostDescription)]) -> Vec<Differe
             let own = facts.get(*name).map_or("absent", String::as_str);
             if own != *value {
                 others = others.min(*count);
-                settings.push(format!("{name} {} ({})", harmless(own), harmless(value)));
+                settings.push(format!("{name} {own} ({value})"));
             }
         }
         (!settings.is_empty()).then(|| Different {
@@ -55,42 +55,6 @@ pub fn majority_differences(hosts: &[(String, &HostDescription)]) -> Vec<Differe
         })
     };
     hosts.iter().zip(&facts).filter_map(of).collect()
-}
-
-/// The properties of a host that can be a reason for another speed, by name.
-fn facts(host: &HostDescription) -> BTreeMap<String, String> {
-    let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
-    let device = &host.device;
-    let mut facts: BTreeMap<String, String> = [
-        ("kernel", Some(host.kernel.clone())),
-        ("kernel command line", host.kernel_command_line.clone()),
-        ("CPU model", host.cpu_model.clone()),
-        ("CPUs", Some(host.cpus.len().to_string())),
-        ("governor", host.governor.clone()),
-        ("bitcost", Some(host.bitcost_version.clone())),
-        (
-            "root",
-            Some(if host.is_root { "yes" } else { "no" }.to_owned()),
-        ),
-        ("driver", device.driver.clone()),
-        ("firmware", device.firmware.clone()),
-        ("MTU", Some(device.mtu_bytes.to_string())),
-        ("qdiscs", Some(device.qdiscs.join(" "))),
-        ("threaded NAPI", device.napi_threaded.map(switch)),
-    ]
-    .into_iter()
-    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
-    .collect();
-    let features = device.features.iter().filter(|(name, _)| !name.is_empty());
-    facts.extend(features.map(|(name, on)| (name.clone(), switch(*on))));
-    facts.extend(
-        host.sysctls
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone())),
-    );
-    let mitigations = host.mitigations.iter();
-    facts.extend(mitigations.map(|(name, value)| (format!("mitigation {name}"), value.clone())));
-    facts
 }
 
 #[cfg(test)]
@@ -119,7 +83,7 @@ mod tests {
             [Different {
                 host: "n7".into(),
                 others: 15,
-                settings: vec!["MTU 1500 (9000)".into(), "rx-gro off (on)".into()]
+                settings: vec!["MTU 1500 (9000)".into(), "feature rx-gro off (on)".into()]
             }]
         );
         assert_eq!(majority_differences(&named[..3]), []);

@@ -30,28 +30,15 @@ pub enum Weak {
     CoarseClock,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A reason that makes the CPU time attributed to an endpoint weak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     pub weak: Weak,
     /// The endpoint; absent: both.
     pub end: Option<Role>,
-    /// The size of the effect, in per cent of the quantity that the reason names.
-    pub pct: f64,
-    /// True if it concerns the CPU time attributed to the endpoints, false if it concerns only the
-    /// whole host's.
-    pub attributed: bool,
 }
 
 impl Weak {
-    pub fn name(self) -> &'static str {
-        match self {
-            Weak::Foreign | Weak::Unexplained => "foreign_cpu_use",
-            Weak::BusyBefore => "busy_before_block",
-            Weak::FewTicks => "too_few_ticks",
-            Weak::CoarseClock => "clock_too_coarse",
-        }
-    }
-
     /// The reason for people, with the bound that it is over.
     pub fn reason(self) -> String {
         match self {
@@ -81,47 +68,29 @@ impl Weak {
 /// Every mark of a run; empty where no reason is known that makes its figures weak.
 pub fn marks(run: &RunView) -> Vec<Mark> {
     let method = attribute(run).ok().map(|attribution| attribution.method);
+    // A host's load before the block weakens CPU time only if that time includes it: not where the load is subtracted, or
+    // where no attributed share has a part of it.
+    let by_ticks = method == Some(Method::SoftirqTicks);
     let by_hosts = matches!(method, Some(Method::Hosts | Method::HostsAboveIdle));
-    let foreign = disturbance(run).map(|disturbance| Mark {
-        weak: match disturbance {
-            Disturbance::Unexplained { .. } => Weak::Unexplained,
-            Disturbance::Programs { .. } => Weak::Foreign,
-        },
-        end: None,
-        pct: disturbance.pct(),
-        attributed: true,
+    let foreign = disturbance(run).map(|disturbance| match disturbance {
+        Disturbance::Unexplained { .. } => Weak::Unexplained,
+        Disturbance::Programs { .. } => Weak::Foreign,
     });
-    let mut marks: Vec<Mark> = foreign.into_iter().collect();
-    for role in [Role::Sender, Role::Receiver] {
-        let mark = |weak, attributed| {
-            move |pct| Mark {
-                weak,
-                end: Some(role),
-                pct,
-                attributed,
-            }
-        };
-        let over = |bound: f64| move |pct: &f64| *pct > bound;
-        // A host's load before the block weakens attributed CPU time only if that time includes it:
-        // not where the load is subtracted, or where no attributed share has a part of it.
-        let is_in = method == Some(Method::SoftirqTicks);
-        marks.extend(
-            before_pct(run, role)
-                .filter(over(BUSY_BEFORE_PCT))
-                .map(mark(Weak::BusyBefore, is_in)),
-        );
-        marks.extend(
-            ticks_pct(run, role)
-                .filter(over(COARSE_PCT))
-                .map(mark(Weak::FewTicks, true)),
-        );
-        marks.extend(
-            clock_pct(run, role)
-                .filter(over(COARSE_PCT))
-                .map(mark(Weak::CoarseClock, by_hosts)),
-        );
-    }
-    marks
+    let foreign = foreign.map(|weak| Mark { weak, end: None });
+    let of_end = [Role::Sender, Role::Receiver].into_iter().flat_map(|role| {
+        let over = |pct: Option<f64>, bound: f64| pct.is_some_and(|pct| pct > bound);
+        let before = over(before_pct(run, role), BUSY_BEFORE_PCT);
+        let clock = over(clock_pct(run, role), COARSE_PCT);
+        let all = [
+            (Weak::BusyBefore, by_ticks && before),
+            (Weak::FewTicks, over(ticks_pct(run, role), COARSE_PCT)),
+            (Weak::CoarseClock, by_hosts && clock),
+        ];
+        let holding = all.into_iter().filter(|(_, holds)| *holds);
+        let end = Some(role);
+        holding.map(move |(weak, _)| Mark { weak, end })
+    });
+    foreign.into_iter().chain(of_end).collect()
 }
 
 fn before_pct(run: &RunView, role: Role) -> Option<f64> {

@@ -112,10 +112,10 @@ impl Run {
         (metric(name).expect("a metric").compute)(&self.view())
     }
 
-    fn marks(&self) -> Vec<(Weak, Option<Role>, bool)> {
+    fn marks(&self) -> Vec<(Weak, Option<Role>)> {
         marks(&self.view())
             .iter()
-            .map(|mark| (mark.weak, mark.end, mark.attributed))
+            .map(|mark| (mark.weak, mark.end))
             .collect()
     }
 }
@@ -149,23 +149,20 @@ fn a_host_that_was_as_busy_before_tells_nothing_of_the_run() {
 }
 
 #[test]
-fn foreign_load_is_a_mark_before_the_block_and_in_the_run() {
+fn foreign_load_is_a_mark_in_the_run_and_before_the_block_is_taken_off() {
     // Another program used CPU 1, on which the sender's thread did not run.
     let run = Run::new(false, [100, 100]).rested([0, 30]);
-    let before = [Role::Sender, Role::Receiver].map(|role| (Weak::BusyBefore, Some(role), false));
-    let mut expected = vec![(Weak::Unexplained, None, true)];
-    expected.extend(before);
-    assert_eq!(run.marks(), expected);
+    assert_eq!(run.marks(), [(Weak::Unexplained, None)]);
 }
 
 #[test]
 fn ticks_that_are_too_few_are_a_mark_of_the_scope_that_they_tell() {
     // 0.05 s of CPU time in 2 s: the clock of 10 ms is too coarse for the hosts.
-    let coarse = [Role::Sender, Role::Receiver].map(|role| (Weak::CoarseClock, Some(role), true));
+    let coarse = [Role::Sender, Role::Receiver].map(|role| (Weak::CoarseClock, Some(role)));
     assert_eq!(Run::new(false, [3, 2]).marks(), coarse);
     // On one host, 30 ticks on each CPU distinguish soft interrupts from the rest too coarsely.
     let found = Run::new(true, [30, 30]).marks();
-    assert!(found.contains(&(Weak::FewTicks, Some(Role::Sender), true)));
+    assert!(found.contains(&(Weak::FewTicks, Some(Role::Sender))));
     let exact = Run::new(true, [200, 200]);
     assert!(
         !exact

@@ -9,8 +9,6 @@ use bitcost_analysis::frame::RunRows;
 use bitcost_analysis::metrics::{Metric, metric};
 use bitcost_analysis::summary::{Summary, shown_metrics};
 use bitcost_model::event::EndpointDescription;
-use bitcost_model::harmless;
-use bitcost_model::machine::HostDescription;
 use bitcost_model::units::counted;
 
 use super::writer::Html;
@@ -115,12 +113,23 @@ pub(crate) fn hosts(page: &mut Html, summary: &Summary) {
     }
     let place = |end: &EndpointDescription| format!("{} ({})", end.role.name(), end.place);
     let header = std::iter::once("host".to_owned()).chain(ends.iter().map(place));
-    let fact = |(name, of): &Fact| {
-        let known = |end: &EndpointDescription| of(&end.host).unwrap_or("not known".to_owned());
-        let facts = ends.iter().map(|end| harmless(&known(end)));
-        std::iter::once((*name).to_owned()).chain(facts).collect()
+    let facts: Vec<_> = ends.iter().map(|end| end.host.facts()).collect();
+    let names = facts.iter().flatten().map(|(name, _)| name);
+    let mut shown: Vec<&String> = Vec::new();
+    for name in names.filter(|name| !DETAILS.iter().any(|detail| name.starts_with(detail))) {
+        if !shown.contains(&name) {
+            shown.push(name);
+        }
+    }
+    let value = |facts: &Vec<(String, String)>, name: &String| {
+        let found = facts.iter().find(|(known, _)| known == name);
+        found.map_or("not known".to_owned(), |(_, value)| value.clone())
     };
-    let lines = Lines::new(header, FACTS.iter().map(fact));
+    let row = |name: &&String| {
+        let values = facts.iter().map(|facts| value(facts, name));
+        std::iter::once((*name).clone()).chain(values).collect()
+    };
+    let lines = Lines::new(header, shown.iter().map(row));
     let words = "kernel, processor and interface of both ends";
     page.fold("Hosts", words, |page| {
         if let [sender, receiver] = &ends[..] {
@@ -130,49 +139,14 @@ pub(crate) fn hosts(page: &mut Html, summary: &Summary) {
                 false => "Differences between the ends (\u{201c}was\u{201d} is the sender, \u{201c}is\u{201d} the receiver):",
             };
             page.element("p", "", words);
-            page.list(found.into_iter().map(|(_, sentence)| sentence));
+            page.list(found);
         }
         page.table("Hosts", &lines);
     });
 }
 
-/// A fact's name, and its words; absent where it is not known.
-type Fact = (&'static str, fn(&HostDescription) -> Option<String>);
-
-const FACTS: &[Fact] = &[
-    ("Host name", |host| Some(host.host_name.clone())),
-    ("Kernel", |host| Some(host.kernel.clone())),
-    ("Architecture", |host| Some(host.architecture.clone())),
-    ("Processor", |host| host.cpu_model.clone()),
-    ("CPUs", |host| {
-        Some(format!("{} ({:?})", host.cpus.len(), host.cpus))
-    }),
-    ("Frequency governor", |host| host.governor.clone()),
-    ("Memory", |host| {
-        Some(format!("{} MiB", host.memory_kib? / 1024))
-    }),
-    ("Interface", |host| Some(host.device.name.clone())),
-    ("Driver", |host| host.device.driver.clone()),
-    ("MTU", |host| {
-        Some(format!("{} bytes", host.device.mtu_bytes))
-    }),
-    ("Queueing", |host| Some(host.device.qdiscs.join(" "))),
-    ("Threaded NAPI", |host| {
-        Some(
-            if host.device.napi_threaded? {
-                "on"
-            } else {
-                "off"
-            }
-            .into(),
-        )
-    }),
-    ("Receive work", |host| host.device.receives.clone()),
-    ("Root", |host| {
-        Some(if host.is_root { "yes" } else { "no" }.into())
-    }),
-    ("bitcost", |host| Some(host.bitcost_version.clone())),
-];
+/// Facts that are shown only where they differ.
+const DETAILS: [&str; 3] = ["feature ", "sysctl ", "mitigation "];
 
 /// Every run in its order, and a file with all of them.
 pub(crate) fn runs(page: &mut Html, execution: &Findings) {
