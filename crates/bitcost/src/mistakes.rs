@@ -19,7 +19,6 @@ use crate::studies;
 pub struct Mistake<'a> {
     /// The words after the program's name.
     pub words: &'a [String],
-    /// The parser's error.
     pub error: &'a clap::Error,
 }
 
@@ -299,7 +298,6 @@ fn of_setting(option: &str, verb: &Command) -> Option<String> {
     }
 }
 
-/// The long names of a command's options.
 fn options(verb: &Command) -> Vec<String> {
     let names = verb.get_arguments().flat_map(|argument| {
         let aliases = argument.get_all_aliases().unwrap_or_default();
@@ -308,7 +306,6 @@ fn options(verb: &Command) -> Vec<String> {
     names.map(|name| format!("--{name}")).collect()
 }
 
-/// Whether the verb below a command has this option.
 fn has_option(command: &Command, path: &[&str], found: &str) -> bool {
     let verb = path
         .iter()

@@ -74,7 +74,6 @@ pub fn line(text: &str) -> Result<(), Failure> {
     print(&format!("{text}\n"))
 }
 
-/// The command line of this process, for logs.
 pub fn command_line() -> Vec<String> {
     std::env::args_os()
         .map(|word| without_secret(&word.to_string_lossy()))

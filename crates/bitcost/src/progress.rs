@@ -12,7 +12,6 @@ use bitcost_render::stop_rule::stop_rule_text;
 
 use crate::output;
 
-/// The live view of a study.
 pub struct Live(View);
 
 impl Live {

@@ -238,7 +238,6 @@ where
     }
 }
 
-/// The result of searching for a network namespace.
 enum Search {
     Found(fs::File),
     /// Not among those that could be entered, and there are others.

@@ -35,7 +35,6 @@ pub struct Stressed {
     pub cpus: Vec<u32>,
 }
 
-/// The work that one worker did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Worked {
     /// Its CPU time, in ns.

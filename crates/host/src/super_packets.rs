@@ -22,7 +22,6 @@ const IPV4: &str = "ipv4";
 /// longest headers of TCP (`MAX_TCP_HEADER`) from it, below which the difference wraps around.
 const GSO_SIZE_LEAST: u32 = 1024;
 
-/// A limit of a device for super-packets.
 pub struct SuperPackets {
     about: &'static str,
     limit: Limit,

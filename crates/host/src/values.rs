@@ -60,7 +60,6 @@ pub fn differences(before: &Values, now: &Values) -> Vec<Mismatch> {
     names.into_iter().filter(differs).map(mismatch).collect()
 }
 
-/// The values of a knob with one value.
 pub fn single(value: impl Into<String>) -> Values {
     Values::from([(VALUE.to_owned(), value.into())])
 }

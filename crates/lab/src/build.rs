@@ -156,7 +156,6 @@ impl Network {
         )
     }
 
-    /// The network as it now is.
     pub(crate) fn topology(&self) -> &Topology {
         &self.topology
     }

@@ -196,7 +196,6 @@ impl EmulatedLinks {
         }
     }
 
-    /// Whether an emulator forwards what leaves by this device.
     pub(crate) fn has(&self, device: &str) -> bool {
         self.running
             .iter()

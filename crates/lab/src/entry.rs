@@ -24,7 +24,6 @@ pub struct Entry {
     pub daemon_pid: u32,
     /// The first process of the lab's PID namespace.
     pub init_pid: u32,
-    /// Whether a user namespace owns the lab.
     pub user_namespace: bool,
     /// The numbers of the daemon's file descriptors of the nodes' network namespaces.
     pub nodes: BTreeMap<String, i32>,
@@ -34,7 +33,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The file with the lab's present state.
     pub fn state_file(&self) -> Option<PathBuf> {
         let fd = self.state_fd?;
         Some(PathBuf::from(format!("/proc/{}/fd/{fd}", self.daemon_pid)))

@@ -25,7 +25,6 @@ const UNPLACED: &str = "bitcost runs in a node of a running lab, which has no ac
 pub struct Inside {
     pub lab: String,
     pub node: String,
-    /// The file of the lab's state.
     pub state_file: PathBuf,
     /// The lab's state when this was read.
     pub state: State,

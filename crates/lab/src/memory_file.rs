@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// The file, as its one writer has it.
 #[derive(Debug)]
 pub(crate) struct MemoryFile {
     file: File,

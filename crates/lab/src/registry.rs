@@ -27,7 +27,6 @@ pub struct Description {
     /// The process id of its controller.
     pub pid: u32,
     pub entry: Entry,
-    /// Its topology as it now is.
     pub topology: Topology,
     /// The changes since it was built, in their order.
     #[serde(default)]

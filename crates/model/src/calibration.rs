@@ -94,7 +94,6 @@ impl Calibration {
         }
     }
 
-    /// The capacity of a cell's path.
     pub fn of_cell(&self, cell: usize) -> Option<&Capacity> {
         self.capacities
             .iter()

@@ -90,7 +90,6 @@ pub enum Waiting {
     Spin,
 }
 
-/// The buffer size of one receive call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceiveSize {
@@ -144,7 +143,6 @@ pub struct Conditions {
     pub program: Option<String>,
     /// The mode in which the sender hands over its messages.
     pub send_mode: Mode,
-    /// The mode in which the receiver takes them.
     pub receive_mode: Mode,
     /// True where short trials choose modes and settings of the sockets before the first run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -221,9 +219,7 @@ pub struct Conditions {
     pub stop_bytes: Option<u64>,
     /// Messages or transactions after which the run ends, over all flows; absent: it ends by time.
     pub stop_messages: Option<u64>,
-    /// Bytes of user data in a request.
     pub request_size_bytes: u32,
-    /// Bytes of user data in a response.
     pub response_size_bytes: u32,
     /// True where the sender records the time of each transaction of the measured window; of
     /// streams the time of each send call.

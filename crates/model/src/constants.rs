@@ -27,7 +27,6 @@ pub struct WakeUp {
     pub run_ns: f64,
 }
 
-/// The constants of one machine, with the endpoints on it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineConstants {
     pub roles: Vec<Role>,

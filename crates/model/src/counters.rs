@@ -152,7 +152,6 @@ impl LinkEmulator {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The line of the lab's file with these parts.
     pub fn line_of(parts: &[&str]) -> String {
         format!("[{}]", parts.join(","))
     }

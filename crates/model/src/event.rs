@@ -19,7 +19,6 @@ use crate::study::{LabSpec, Label};
 /// Version of the log format; a reader refuses every other one.
 pub const FORMAT: u32 = 1;
 
-/// The JSON Schema of a line of the log.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Event).to_value()
 }
@@ -34,7 +33,6 @@ pub trait Stored {
 /// The events of an execution, in order. They can be read any number of times.
 #[derive(Clone)]
 pub enum Events {
-    /// All of them are in memory.
     InMemory(Rc<[Event]>),
     /// One event is in memory at a time.
     Stored(Rc<dyn Stored>),
@@ -100,20 +98,16 @@ pub struct StoppedRun {
 /// One endpoint of the path: its place and its host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EndpointDescription {
-    /// Which endpoint.
     pub role: Role,
     /// The place: `netns:h1`.
     pub place: String,
-    /// The host.
     pub host: HostDescription,
 }
 
 /// Hosts as the user named them, and how they are reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedHosts {
-    /// The sender's.
     pub sender: NamedHost,
-    /// The receiver's.
     pub receiver: NamedHost,
     /// The receiver's address for the data; absent: found by the hosts' names and interfaces.
     pub receiver_address: Option<IpAddr>,
@@ -135,13 +129,11 @@ pub struct Kubernetes {
     pub context: Option<String>,
     /// The namespace; absent: that of the context.
     pub namespace: Option<String>,
-    /// The image with bitcost.
     pub image: String,
     /// When the image is pulled: `Always`, `IfNotPresent` or `Never`.
     pub pull_policy: String,
 }
 
-/// One named host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedHost {
     /// `local`, or `ssh:` and the destination that is given to ssh.
@@ -168,7 +160,6 @@ pub struct ProgramUsed {
 /// A median over the runs of a cell, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SummarizedFigure {
-    /// The median.
     pub median: f64,
     /// The lower bound; absent where the runs say nothing about the spread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,7 +172,6 @@ pub struct SummarizedFigure {
 /// The figures of a cell, as the version of bitcost that made its runs computed them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SummarizedCell {
-    /// Level by factor.
     pub levels: BTreeMap<String, Label>,
     /// Number of runs that the figures come from.
     pub runs: usize,
@@ -198,30 +188,22 @@ pub enum Event {
     ExecutionBegan {
         /// The version of the format ([`FORMAT`]).
         format: u32,
-        /// Version of bitcost that wrote it.
         bitcost_version: String,
         /// Local time with offset (RFC 3339).
         at: String,
-        /// The command line.
         command_line: Vec<String>,
-        /// Name of the study.
         study: String,
-        /// The study's text.
         study_text: String,
         /// The text of the lab file that the study names, so that the log needs no other file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lab_text: Option<String>,
     },
     /// The runs, their order and the seed of the order.
-    Planned {
-        /// The plan.
-        plan: Plan,
-    },
+    Planned { plan: Plan },
     /// The place of the runs is ready.
     Prepared {
         /// The embedded lab; absent on real hosts.
         lab: Option<Box<LabSpec>>,
-        /// Both endpoints.
         endpoints: Vec<EndpointDescription>,
         /// True when both endpoints use the same CPUs.
         shared_cpus: bool,
@@ -242,33 +224,22 @@ pub enum Event {
         programs: Vec<ProgramUsed>,
     },
     /// The constants of each machine, measured before the first run.
-    Constants {
-        /// The machines.
-        machines: Vec<MachineConstants>,
-    },
+    Constants { machines: Vec<MachineConstants> },
     /// The capacity of the lab's path, measured before the first run; in the embedded lab only.
     Calibrated {
         /// The measurements, or the reason why there are none.
         calibration: Box<Calibration>,
     },
     /// A trial: a short run with a change, or without, that is no run of the plan.
-    Tried {
-        /// The trial.
-        trial: Box<Trial>,
-    },
+    Tried { trial: Box<Trial> },
     /// What trials decided. The last decision of a kind counts, of options the last of a cell.
-    Decided {
-        /// The decision.
-        decision: Box<Decision>,
-    },
+    Decided { decision: Box<Decision> },
     /// The execution continues after it was interrupted.
     Resumed {
         /// Local time with offset (RFC 3339).
         at: String,
-        /// The command line.
         command_line: Vec<String>,
     },
-    /// A run starts.
     RunBegan {
         /// The run, by its place in the plan ([`crate::plan::PlannedRun::index`]).
         run: u32,
@@ -277,7 +248,6 @@ pub enum Event {
     },
     /// A reading during the run; for live views only, not kept in the log.
     Progress {
-        /// The run.
         run: u32,
         /// Which endpoint.
         role: Role,
@@ -291,22 +261,17 @@ pub enum Event {
         /// The error of the last attempt.
         reason: String,
     },
-    /// A run has its result.
     RunEnded {
-        /// The run.
         run: u32,
         /// The most by which the two endpoints' windows may differ, in microseconds (half of the
         /// shortest round trip of the control channels).
         start_uncertainty_us: f64,
-        /// The sender's record.
         sender: Box<EndpointRecord>,
-        /// The receiver's record.
         receiver: Box<EndpointRecord>,
     },
     /// A run was made once more while its CPUs were sampled. Its figures are not those of the run:
     /// sampling takes CPU time, too.
     RunProfiled {
-        /// The run.
         run: u32,
         /// As in [`Event::RunEnded`].
         start_uncertainty_us: f64,
@@ -317,14 +282,12 @@ pub enum Event {
     },
     /// A run was to be made once more while its CPUs were sampled, and that failed.
     RunNotProfiled {
-        /// The run.
         run: u32,
         /// The request, the failure, and the remedy.
         reason: String,
     },
     /// A run has no result.
     RunFailed {
-        /// The run.
         run: u32,
         /// Whether it failed, lost its connection or was interrupted.
         kind: FailureKind,
@@ -340,7 +303,6 @@ pub enum Event {
     },
     /// A run that another program made, as its file reports it.
     RunImported {
-        /// The run.
         run: u32,
         /// The content of the file.
         imported: Box<ImportedRun>,

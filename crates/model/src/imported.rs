@@ -43,7 +43,6 @@ pub struct ImportedRun {
     pub notes: Vec<String>,
 }
 
-/// One interval of a run at one endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedInterval {
     pub end: Role,
@@ -51,6 +50,5 @@ pub struct ImportedInterval {
     pub begin_s: f64,
     /// Its end, in seconds after the start of the run.
     pub end_s: f64,
-    /// Figures by the names of the columns of intervals.
     pub figures: BTreeMap<String, f64>,
 }

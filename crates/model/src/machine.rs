@@ -88,7 +88,6 @@ pub struct HostDescription {
     /// ABI/testing/sysfs-devices-system-cpu); empty where it does not report it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub mitigations: BTreeMap<String, String>,
-    /// Machine architecture.
     pub architecture: String,
     pub host_name: String,
     /// The kernel's present boot (`/proc/sys/kernel/random/boot_id`), which namespaces of one
@@ -109,7 +108,6 @@ pub struct HostDescription {
     pub sysctls: BTreeMap<String, String>,
     /// True where the agent acts as root, in a user namespace or outside.
     pub is_root: bool,
-    /// Version of bitcost that runs there.
     pub bitcost_version: String,
 }
 

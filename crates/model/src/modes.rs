@@ -40,7 +40,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// True where the workload has it.
     pub fn is_of(&self, workload: Workload) -> bool {
         self.workloads.is_empty() || self.workloads.contains(&workload)
     }
@@ -102,7 +101,6 @@ pub const SEND_WORDS: [&str; count(Role::Sender)] = words(Role::Sender);
 pub const RECEIVE_WORDS: [&str; count(Role::Receiver)] = words(Role::Receiver);
 
 impl Mode {
-    /// The mode of an endpoint by its word.
     pub fn named(end: Role, word: &str) -> Option<Mode> {
         MODES
             .iter()
@@ -110,7 +108,6 @@ impl Mode {
             .map(|row| row.mode)
     }
 
-    /// Whether one call of a sender hands over several messages.
     pub fn hands_over_several(self) -> bool {
         matches!(self, Mode::Gso | Mode::Writev)
     }
@@ -123,7 +120,6 @@ impl Mode {
     }
 }
 
-/// The setting that chooses an endpoint's mode.
 pub fn setting(end: Role) -> &'static str {
     match end {
         Role::Sender => "send_mode",

@@ -72,7 +72,6 @@ impl Ports {
         (first > 0 && first <= last).then_some(Ports { first, last })
     }
 
-    /// One for each of these flows, from this one on.
     pub fn of_flows(first: u16, flows: u32) -> Ports {
         let more = u16::try_from(flows.saturating_sub(1)).unwrap_or(u16::MAX);
         let last = first.saturating_add(more);

@@ -91,7 +91,6 @@ impl Plan {
         Some(&self.cells.get(planned.cell)?.conditions)
     }
 
-    /// The time that one run of a cell takes.
     pub fn run_time(&self, cell: usize) -> Duration {
         let conditions = &self.cells[cell].conditions;
         Duration::from_millis(u64::from(conditions.warmup_ms + conditions.duration_ms))
@@ -103,7 +102,6 @@ impl Plan {
         self.run_time(cell) * (1 + u32::from(self.is_profiled))
     }
 
-    /// The time that these runs take.
     pub fn time_of(&self, runs: &BTreeSet<u32>) -> Duration {
         let of_them = self.runs.iter().filter(|run| runs.contains(&run.index));
         of_them.map(|run| self.time_with_twin(run.cell)).sum()

@@ -68,9 +68,7 @@ pub struct EndpointRecord {
     pub offloads: OffloadsInEffect,
     /// CPUs that the traffic thread was confined to; empty: any.
     pub pinned_cpus: Vec<u32>,
-    /// Start of the measured window, as measured.
     pub window_start_ns: u64,
-    /// End of the measured window, as measured.
     pub window_end_ns: u64,
     /// The counts of the loop in each phase. A receiver of `tcp_stream` and `tcp_connect` divides
     /// them by its own clock, all others by the sender's.

@@ -29,7 +29,6 @@ impl Goal {
 /// The settings of a trial that differ from the cell's: name to value, as on the command line.
 pub type Changes = BTreeMap<String, String>;
 
-/// What a trial measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// What was delivered, in Mbit/s; of transactions, their number per second.
@@ -56,7 +55,6 @@ pub struct Trial {
     pub refused: Option<String>,
 }
 
-/// What trials decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "what", content = "because", rename_all = "snake_case")]
 pub enum Decision {
@@ -68,7 +66,6 @@ pub enum Decision {
     Changes(Value),
 }
 
-/// The search of one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Search {
     /// The cell, by its place in the plan.

@@ -18,7 +18,6 @@ pub struct Check {
 /// computed, and must hold, at each combination of such factors' levels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// The metric, by name.
     pub metric: String,
     /// The figure that is computed from its medians.
     pub figure: Figure,
@@ -51,7 +50,6 @@ pub enum Figure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Along {
     pub factor: String,
-    /// Its levels, in this order.
     pub levels: Vec<Label>,
     /// The fixed levels of other factors.
     pub at: Levels,

@@ -84,7 +84,6 @@ pub struct TableSpec {
     pub rows: String,
     /// The factor whose levels are the columns.
     pub columns: Option<String>,
-    /// The metrics, one table each, by name.
     pub metrics: Vec<String>,
     pub improvement: Option<Improvement>,
     /// Whether each cell's middle run is shown second by second.
@@ -129,7 +128,6 @@ pub struct Study {
     /// The file as the user named it.
     pub file: String,
     pub text: String,
-    /// The text of the lab file that it names.
     pub lab_text: Option<String>,
     pub title: String,
     pub question: String,

@@ -2,7 +2,6 @@
 
 use bitcost_model::Invalid;
 
-/// An error in a study, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct StudyError {

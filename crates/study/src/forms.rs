@@ -206,7 +206,6 @@ impl Form for Window {
     }
 }
 
-/// The label of a level.
 pub struct Level;
 
 impl Form for Level {
@@ -356,7 +355,6 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     }
 }
 
-/// A list of two.
 pub struct Pair<T>(pub T, pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pair<T> {

@@ -124,184 +124,98 @@ impl Grammar {
 
 const OFFLOAD_SETS: [&str; 4] = ["on", "off", "tso-only", AS_FOUND];
 
-/// Offloads: a set, or features by name.
-pub const OFFLOADS: Grammar = Grammar {
-    setting: host_settings::OFFLOADS,
-    value_name: "SET|FEATURE on|off,…",
-    allowed: "\"on\", \"off\", \"tso-only\", \"as-found\", or features such as \"tso off, rx-gro on\"; also \"sender: …; receiver: …\"",
-    parse: parse_offloads,
-};
-
-pub const MTU: Grammar = Grammar {
-    setting: host_settings::MTU,
-    value_name: "BYTES",
-    allowed: "bytes from 68 to 65535, such as 9000; also \"sender: …; receiver: …\"",
-    parse: |text| {
-        let mtu = units::parse_bytes(text)
-            .ok()
-            .filter(|mtu| (68..=65_535).contains(mtu));
-        Ok(vec![(
-            None,
-            single(
-                mtu.ok_or_else(|| Invalid(format!("`{text}` is not an MTU")))?
-                    .to_string(),
-            ),
-        )])
-    },
-};
-
-/// Most segments of a packet that TCP hands to the interface.
-pub const GSO_MAX_SEGS: Grammar = Grammar {
-    setting: host_settings::GSO_MAX_SEGS,
-    value_name: "N",
-    allowed: "segments from 1 to 65535, such as 1; also \"sender: …; receiver: …\"",
-    parse: |text| {
-        let count = text
-            .parse()
-            .ok()
-            .filter(|count| (1..=65_535).contains(count));
-        limit(text, "number of segments", count)
-    },
-};
-
-/// Most bytes of a packet that TCP hands to the interface.
-pub const GSO_MAX_SIZE: Grammar = Grammar {
-    setting: "gso_max_size",
-    value_name: "BYTES",
-    allowed: "bytes from 1024 to 524280, such as 16384; also \"sender: …; receiver: …\"",
-    parse: |text| limit(text, "size of a packet", super_packet(text, 1024)),
-};
-
-/// Most bytes of a packet that GRO makes of those that the interface receives.
-pub const GRO_MAX_SIZE: Grammar = Grammar {
-    setting: "gro_max_size",
-    value_name: "BYTES",
-    allowed: "bytes from 1 (nothing is merged) to 524280, such as 16384; also \"sender: …; receiver: …\"",
-    parse: |text| limit(text, "size of a packet", super_packet(text, 1)),
-};
-
-/// The most bytes of a super-packet (`GSO_MAX_SIZE` in include/linux/netdevice.h, Linux 6.3).
-const SUPER_PACKET_MOST: u64 = 8 * 65_535;
-
-fn super_packet(text: &str, least: u64) -> Option<u64> {
-    let bytes = units::parse_bytes(text).ok()?;
-    (least..=SUPER_PACKET_MOST)
-        .contains(&bytes)
-        .then_some(bytes)
+/// A row is: the grammar, its setting, the placeholder of a value, what is allowed, and what reads it.
+macro_rules! grammars {
+    ($($(#[$about:meta])* $name:ident $setting:expr, $value_name:literal, $allowed:literal, $parse:expr;)*) => {
+        $(
+            $(#[$about])*
+            pub const $name: Grammar = Grammar {
+                setting: $setting,
+                value_name: $value_name,
+                allowed: concat!($allowed, "; also \"sender: …; receiver: …\""),
+                parse: $parse,
+            };
+        )*
+    };
 }
 
-fn limit(text: &str, what: &str, number: Option<u64>) -> Result<Vec<Parsed>, Invalid> {
-    let number = number.ok_or_else(|| Invalid(format!("`{text}` is not an allowed {what}")))?;
-    Ok(vec![(None, single(number.to_string()))])
-}
-
-/// Root qdisc.
-pub const QDISC: Grammar = Grammar {
-    setting: host_settings::QDISC,
-    value_name: "KIND [PARAMETER VALUE]…",
-    allowed: "\"default\", or a kind with parameters such as \"tbf rate 1G burst 64KiB\", \"netem delay 20ms loss 0.1%\", \"fq limit 10000\"; also \"sender: …; receiver: …\"",
-    parse: parse_qdisc,
-};
-
-/// Kernel parameters.
-pub const SYSCTL: Grammar = Grammar {
-    setting: host_settings::SYSCTL,
-    value_name: "NAME=VALUE,…",
-    allowed: "names under net. with values, such as \"net.ipv4.tcp_rmem=4096 131072 33554432, net.ipv4.tcp_sack=0\"; also \"sender: …; receiver: …\"",
-    parse: parse_sysctl,
-};
-
-/// Queues of the interface.
-pub const CHANNELS: Grammar = Grammar {
-    setting: "channels",
-    value_name: "NAME N,…",
-    allowed: "counts such as \"combined 4\" or \"rx 2, tx 2\"; also \"sender: …; receiver: …\"",
-    parse: parse_numbers,
-};
-
-/// Interrupt coalescing of the interface.
-pub const COALESCE: Grammar = Grammar {
-    setting: "coalesce",
-    value_name: "NAME N,…",
-    allowed: "numbers such as \"rx_usecs 10, rx_frames 64, adaptive_rx off\"; also \"sender: …; receiver: …\"",
-    parse: parse_numbers,
-};
-
-/// Whether kernel threads handle what the interface receives.
-pub const THREADED_NAPI: Grammar = Grammar {
-    setting: host_settings::THREADED_NAPI,
-    value_name: "on|off",
-    allowed: "\"on\" or \"off\"; also \"sender: …; receiver: …\"",
-    parse: |text| match text {
-        "on" => Ok(vec![(None, single("1"))]),
-        "off" => Ok(vec![(None, single("0"))]),
+grammars! {
+    /// Offloads: a set, or features by name.
+    OFFLOADS host_settings::OFFLOADS, "SET|FEATURE on|off,…",
+        "\"on\", \"off\", \"tso-only\", \"as-found\", or features such as \"tso off, rx-gro on\"", parse_offloads;
+    MTU host_settings::MTU, "BYTES", "bytes from 68 to 65535, such as 9000",
+        |text| limit(text, "an MTU", units::parse_bytes(text).ok(), 68, 65_535);
+    GSO_MAX_SEGS host_settings::GSO_MAX_SEGS, "N", "segments from 1 to 65535, such as 1",
+        |text| limit(text, "an allowed number of segments", text.parse().ok(), 1, 65_535);
+    GSO_MAX_SIZE "gso_max_size", "BYTES", "bytes from 1024 to 524280, such as 16384",
+        |text| limit(text, "an allowed size of a packet", units::parse_bytes(text).ok(), 1024, SUPER_PACKET_MOST);
+    GRO_MAX_SIZE "gro_max_size", "BYTES", "bytes from 1 (nothing is merged) to 524280, such as 16384",
+        |text| limit(text, "an allowed size of a packet", units::parse_bytes(text).ok(), 1, SUPER_PACKET_MOST);
+    QDISC host_settings::QDISC, "KIND [PARAMETER VALUE]…",
+        "\"default\", or a kind with parameters such as \"tbf rate 1G burst 64KiB\", \"netem delay 20ms loss 0.1%\", \"fq limit 10000\"", parse_qdisc;
+    SYSCTL host_settings::SYSCTL, "NAME=VALUE,…",
+        "names under net. with values, such as \"net.ipv4.tcp_rmem=4096 131072 33554432, net.ipv4.tcp_sack=0\"", parse_sysctl;
+    CHANNELS "channels", "NAME N,…", "counts such as \"combined 4\" or \"rx 2, tx 2\"", parse_numbers;
+    COALESCE "coalesce", "NAME N,…", "numbers such as \"rx_usecs 10, rx_frames 64, adaptive_rx off\"", parse_numbers;
+    THREADED_NAPI host_settings::THREADED_NAPI, "on|off", "\"on\" or \"off\"", |text| match text {
+        "on" => Ok(one("1")),
+        "off" => Ok(one("0")),
         _ => Err(Invalid(format!("`{text}` is neither on nor off"))),
-    },
-};
-
-/// CPUs to which the interface's receive queues hand packets.
-pub const RPS_CPUS: Grammar = Grammar {
-    setting: host_settings::RPS_CPUS,
-    value_name: "CPUS|none",
-    allowed: "CPU numbers such as \"1\" or \"0-3\", or \"none\"; also \"sender: …; receiver: …\"",
-    parse: |text| {
-        let cpus = match text {
-            "none" => Vec::new(),
-            text => parse_cpu_list(text)
-                .ok_or_else(|| Invalid(format!("`{text}` is not a list of CPUs")))?,
-        };
-        // Words of 32 bits, that of the highest CPUs first.
-        let words = cpus.iter().max().map_or(1, |most| most / 32 + 1);
-        let word = |word: u32| {
-            let own = cpus.iter().filter(|cpu| *cpu / 32 == word);
-            format!(
-                "{:08x}",
-                own.fold(0_u32, |bits, cpu| bits | 1 << (cpu % 32))
-            )
-        };
-        let mask: Vec<String> = (0..words).rev().map(word).collect();
-        Ok(vec![(None, single(mask.join(",")))])
-    },
-};
-
-/// The text, where it can be the name of something in the kernel.
-fn name(text: &str) -> Result<&str, Invalid> {
-    let is_letter = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
-    let is_name = !text.is_empty() && text.chars().all(is_letter);
-    is_name
-        .then_some(text)
-        .ok_or_else(|| Invalid(format!("`{text}` is not a name")))
-}
-
-/// Whether idle CPUs sleep.
-pub const IDLE: Grammar = Grammar {
-    setting: "idle",
-    value_name: "poll",
-    allowed: "\"poll\" or \"as-found\"; also \"sender: …; receiver: …\"",
-    parse: |text| match text {
-        "poll" => Ok(vec![(None, single(text))]),
+    };
+    RPS_CPUS host_settings::RPS_CPUS, "CPUS|none", "CPU numbers such as \"1\" or \"0-3\", or \"none\"", parse_cpus;
+    IDLE host_settings::IDLE, "poll", "\"poll\" or \"as-found\"", |text| match text {
+        "poll" => Ok(one(text)),
         _ => Err(Invalid(format!(
             "`{text}` is not a valid value for idle{}",
             did_you_mean(text, ["poll", AS_FOUND])
         ))),
-    },
-};
+    };
+    GOVERNOR host_settings::GOVERNOR, "NAME", "the name of a governor such as \"performance\"",
+        |text| match !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
+            true => Ok(one(text)),
+            false => Err(Invalid(format!("`{text}` is not a name"))),
+        };
+    STRESS host_settings::STRESS, "[N] FLAVOUR [P%] [on CPUS]",
+        "workers, cpu or memory or syscall, per cent of a CPU, and CPUs, such as \"2 cpu 50% on 0-1\"", parse_stress;
+}
 
-/// Frequency governor of every CPU.
-pub const GOVERNOR: Grammar = Grammar {
-    setting: "governor",
-    value_name: "NAME",
-    allowed: "the name of a governor such as \"performance\"; also \"sender: …; receiver: …\"",
-    parse: |text| Ok(vec![(None, single(name(text)?))]),
-};
+/// The most bytes of a super-packet (`GSO_MAX_SIZE` in include/linux/netdevice.h, Linux 6.3).
+const SUPER_PACKET_MOST: u64 = 8 * 65_535;
 
-/// Threads that keep CPUs busy during a run.
-pub const STRESS: Grammar = Grammar {
-    setting: host_settings::STRESS,
-    value_name: "[N] FLAVOUR [P%] [on CPUS]",
-    allowed: "workers, cpu or memory or syscall, per cent of a CPU, and CPUs, such as \"2 cpu 50% on 0-1\"; also \"sender: …; receiver: …\"",
-    parse: parse_stress,
-};
+fn limit(
+    text: &str,
+    what: &str,
+    number: Option<u64>,
+    least: u64,
+    most: u64,
+) -> Result<Vec<Parsed>, Invalid> {
+    match number.filter(|number| (least..=most).contains(number)) {
+        Some(number) => Ok(one(number.to_string())),
+        None => Err(Invalid(format!("`{text}` is not {what}"))),
+    }
+}
+
+/// The mask of CPUs, in words of 32 bits, that of the highest CPUs first.
+fn parse_cpus(text: &str) -> Result<Vec<Parsed>, Invalid> {
+    let cpus = match text {
+        "none" => Some(Vec::new()),
+        text => parse_cpu_list(text),
+    };
+    let cpus = cpus.ok_or_else(|| Invalid(format!("`{text}` is not a list of CPUs")))?;
+    let words = cpus.iter().max().map_or(1, |most| most / 32 + 1);
+    let word = |word: u32| {
+        let own = cpus.iter().filter(|cpu| *cpu / 32 == word);
+        let bits = own.fold(0_u32, |bits, cpu| bits | 1 << (cpu % 32));
+        format!("{bits:08x}")
+    };
+    let mask: Vec<String> = (0..words).rev().map(word).collect();
+    Ok(one(mask.join(",")))
+}
+
+/// One value of the subject that there is without a name.
+fn one(value: impl Into<String>) -> Vec<Parsed> {
+    vec![(None, single(value))]
+}
 
 fn single(value: impl Into<String>) -> BTreeMap<String, String> {
     BTreeMap::from([("value".to_owned(), value.into())])

@@ -65,7 +65,6 @@ impl Picture {
         }
     }
 
-    /// Whether it shows a cell of these levels.
     pub fn shows(&self, levels: &[(String, Label)]) -> bool {
         let wanted = |(factor, labels): &(String, Vec<Label>)| {
             levels

@@ -172,7 +172,6 @@ impl<'a> Node<'a> {
         keys.filter_map(|(key, _)| self.get(key)).collect()
     }
 
-    /// The elements of a list.
     pub fn elements(&self) -> Vec<Node<'a>> {
         let element = |what: What<'a>, span: Option<std::ops::Range<usize>>| {
             let begin = span.map_or(self.begin, |span| span.start);
@@ -341,7 +340,6 @@ impl<'a> Node<'a> {
 /// Why a value cannot be read.
 #[derive(Debug)]
 pub enum Wrong {
-    /// The mistake is kept.
     Kept,
     Missing(&'static str),
     NotAllowed(String),

@@ -14,7 +14,6 @@ use crate::failure::Failure;
 use crate::output;
 use crate::signals::stop_on_signals;
 
-/// Where it plays.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The host is a namespace of a lab, which ends with its processes: keep no journal of its
@@ -56,7 +55,6 @@ fn node(text: &str) -> Result<Node, String> {
     })
 }
 
-/// Serves until standard input ends.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.identify {
         return output::line(&identity::line()?);

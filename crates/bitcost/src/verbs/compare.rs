@@ -25,7 +25,6 @@ use crate::terminal::columns;
 /// Columns of text where standard output is no terminal.
 const COLUMNS: u16 = 80;
 
-/// What is compared, and how.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Folders of executions, each compared with the first; or one folder and two of its

@@ -6,14 +6,12 @@ use clap_complete::Shell;
 use crate::failure::Failure;
 use crate::output;
 
-/// Which shell.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Shell
     shell: Shell,
 }
 
-/// Prints its script.
 pub fn run(arguments: &Arguments, mut command: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "bitcost", &mut script);

@@ -14,7 +14,6 @@ use crate::opened::{self, Reading};
 use crate::terminal::columns;
 use crate::{output, own_json};
 
-/// What to explain.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// An execution's folder, or a file of iperf3 or netperf [default: the newest
@@ -30,7 +29,6 @@ pub struct Arguments {
     reading: Reading,
 }
 
-/// Explains and prints.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let path = &match &arguments.path {
         Some(path) => path.clone(),

@@ -25,7 +25,6 @@ pub enum Action {
     Restore,
 }
 
-/// Does what the action says.
 pub fn run(action: &Action) -> Result<(), Failure> {
     match action {
         Action::Show { json: true } => output::line(&format!("{:#}", document()?)),

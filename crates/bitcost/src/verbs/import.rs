@@ -10,7 +10,6 @@ use super::import_lab;
 use crate::failure::Failure;
 use crate::{output, own_json};
 
-/// Which files, and where to.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Output files of netperf (default, -o, -k), iperf3 (-J, --json-stream) and nttcp, or tables

@@ -44,7 +44,6 @@ pub struct Path {
     json: bool,
 }
 
-/// The packets of a link.
 #[derive(clap::Args)]
 pub struct GoodputArguments {
     #[command(flatten)]
@@ -70,7 +69,6 @@ pub struct GoodputArguments {
     message_size: Option<u32>,
 }
 
-/// Messages at a rate.
 #[derive(clap::Args)]
 pub struct PacingArguments {
     #[command(flatten)]
@@ -86,7 +84,6 @@ pub struct PacingArguments {
     ipv6: bool,
 }
 
-/// A path.
 #[derive(clap::Args)]
 pub struct BdpArguments {
     #[command(flatten)]
@@ -111,7 +108,6 @@ fn bytes(text: &str) -> Result<u32, Invalid> {
         .map_err(|_| Invalid(format!("`{text}` is too large; allowed: up to 4 GiB")))
 }
 
-/// Prints the answer.
 pub fn run(question: &Question) -> Result<(), Failure> {
     match question {
         Question::Goodput(arguments) => {

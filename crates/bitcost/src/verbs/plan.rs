@@ -21,7 +21,6 @@ use crate::output;
 /// Indent of further lines, where the terminal is narrow.
 const HANGING: usize = 4;
 
-/// Which study and how long.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Study: the name of an embedded one (`bitcost studies`), or the path of a study file (.toml)
@@ -36,7 +35,6 @@ pub struct Arguments {
     mesh: MeshOptions,
 }
 
-/// Prints the plan.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (study, kubernetes) = arguments.mesh.study(&arguments.study)?;
     let study = arguments.against.apply(study)?;

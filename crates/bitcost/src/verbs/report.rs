@@ -12,7 +12,6 @@ use crate::opened::{self, Reading};
 use crate::options::judging::threshold;
 use crate::{files, output};
 
-/// Which executions, and where to.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Folder of the execution; the first of several is compared with each other one [default: the

@@ -27,7 +27,6 @@ use crate::progress::Live;
 use crate::signals::stop_on_signals;
 use crate::{output, studies};
 
-/// What to run.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Study: the name of an embedded one (`bitcost studies`), or the path of a study file (.toml)

@@ -28,7 +28,6 @@ use self::log::Log;
 use crate::failure::Failure;
 use crate::signals::stop_on_signals;
 
-/// Whom to serve, where, and how much.
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -11,7 +11,6 @@ use crate::format::Look;
 use crate::opened::{self, Reading};
 use crate::outcome::say_answer;
 
-/// Which executions, and how.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The execution's folder; several are printed one after the other, or as rows of one table

@@ -56,7 +56,6 @@ pub enum Entry {
     Header(Header),
     /// A change is about to be made.
     Intent(Change),
-    /// A change was made and read back.
     Made(Change),
     /// The change with this number was restored.
     Settled(u32),
@@ -155,7 +154,6 @@ pub fn read_at(path: &Path) -> io::Result<Contents> {
     )?)
 }
 
-/// Parses the bytes of a journal.
 pub fn parse(bytes: &[u8]) -> Contents {
     let mut contents = Contents::default();
     let mut pending: BTreeMap<u32, Change> = BTreeMap::new();

@@ -13,7 +13,6 @@ use crate::change::Change;
 
 const OURS_ALONE: u32 = 0o600;
 
-/// An open journal, locked by this process.
 #[derive(Debug)]
 pub struct OpenJournal {
     file: File,
@@ -131,7 +130,6 @@ impl OpenJournal {
         self.pending.values().cloned().collect()
     }
 
-    /// Removes the journal, while it is held.
     pub fn remove(self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }

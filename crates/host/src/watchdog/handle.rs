@@ -96,7 +96,6 @@ impl Watchdog {
         self.lock().pending
     }
 
-    /// The journal that this watchdog writes.
     pub fn journal(&self) -> Box<dyn Journal> {
         Box::new(self.clone())
     }

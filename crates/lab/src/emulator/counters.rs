@@ -25,7 +25,6 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// What a reading of a run has of them.
     pub fn reading(&self, device: &str, cpu_ns: u64, rate_bps: Option<u64>) -> LinkEmulator {
         LinkEmulator {
             device: device.to_owned(),

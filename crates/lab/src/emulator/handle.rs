@@ -44,7 +44,6 @@ pub struct Handle {
     bell: Arc<UnixStream>,
 }
 
-/// The emulator's own side of its handles.
 #[derive(Debug)]
 pub(super) struct Own {
     common: Arc<Common>,

@@ -6,7 +6,6 @@ use crate::Invalid;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes of a size.
     Bytes,
     /// Bytes of all that a run sends, whose letters are powers of 1000.
     TotalBytes,
@@ -29,7 +28,6 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Whether the value is within the bounds.
     pub fn contain(&self, value: u64) -> bool {
         (self.least..=self.most).contains(&value)
     }

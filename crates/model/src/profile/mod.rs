@@ -57,7 +57,6 @@ pub enum ProfiledTask {
     Wire,
     /// A kernel thread for soft interrupts (ksoftirqd).
     Softirq,
-    /// The idle task of a CPU.
     Idle,
     /// A thread of another program, by its name.
     Other(#[serde(deserialize_with = "name")] String),

@@ -108,9 +108,7 @@ pub type SentCounts = Vec<Vec<[u64; 2]>>;
 pub struct Start {
     /// The time of the first message.
     pub begin_ns: u64,
-    /// The start of the measured window.
     pub window_start_ns: u64,
-    /// The end of the measured window.
     pub window_end_ns: u64,
     /// The time of the last message: late enough that the other endpoint's window has ended.
     pub stop_ns: u64,
@@ -121,7 +119,6 @@ pub struct Start {
 pub struct Route {
     /// The interface; loopback for an address of the host itself.
     pub device: String,
-    /// The host's own address on that route.
     pub source: IpAddr,
     /// Whether the address is one of the host itself.
     pub is_local: bool,
@@ -224,7 +221,6 @@ pub enum FromAgent {
     Failed {
         /// What was asked, what happened, what to do.
         reason: String,
-        /// What kind of failure it is.
         cause: FailureCause,
     },
 }

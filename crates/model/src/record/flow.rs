@@ -14,16 +14,13 @@ use crate::tcp_info::TcpInfo;
 pub struct SocketSizes {
     /// Send buffer, in bytes as they are requested: half of the kernel's value (socket(7)).
     pub send_buffer_bytes: Option<u32>,
-    /// Receive buffer, in the same bytes.
     pub receive_buffer_bytes: Option<u32>,
     /// User data per segment sent, in bytes; TCP only.
     pub mss_bytes: Option<u32>,
 }
 
-/// The record of one flow of an endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowRecord {
-    /// The counts of its loop in each phase.
     pub counts: PhaseCounts,
     /// The results of its sequence numbers; receivers of UDP flows only.
     pub sequence: Option<Sequence>,
@@ -99,6 +96,5 @@ pub struct PartRecord {
     /// All of its flows together ([`FlowRecord::sum`]).
     #[serde(flatten)]
     pub all: FlowRecord,
-    /// Each flow separately.
     pub flows: Vec<FlowRecord>,
 }

@@ -19,7 +19,6 @@ words! {
 }
 
 impl Role {
-    /// The role of the other endpoint.
     #[must_use]
     pub fn other(self) -> Role {
         match self {

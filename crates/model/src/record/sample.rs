@@ -38,7 +38,6 @@ impl CpuTicks {
             .saturating_add(self.iowait)
     }
 
-    /// Ticks in which the CPU was at work.
     pub fn busy(&self) -> u64 {
         [self.user, self.system, self.irq, self.softirq, self.steal]
             .into_iter()

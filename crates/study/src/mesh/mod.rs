@@ -97,7 +97,6 @@ impl Mesh {
         }
     }
 
-    /// The place of a host among the hosts.
     pub fn place(&self, host: &Label) -> Option<usize> {
         let name = host.to_string();
         self.hosts.iter().position(|known| *known == name)

@@ -21,7 +21,6 @@ pub fn levels(node: &Node, cell: Cell) -> Option<Levels> {
     cell.0.into_iter().map(level).collect()
 }
 
-/// A factor and two levels of it by these keys.
 pub fn two_levels(
     node: &Node,
     As(name): As<FactorName>,

@@ -15,10 +15,8 @@ pub type Choice = (&'static str, fn(&mut Conditions));
 /// The allowed values of a setting, with the function that sets each of them.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// A number within these bounds, or one of these words.
     Number(&'static Bounds, &'static [Choice], fn(&mut Conditions, u64)),
     Word(&'static [Choice]),
-    /// One of the names of a table.
     Named(
         fn() -> Vec<&'static str>,
         fn(&mut Conditions, &str) -> Option<()>,
@@ -46,7 +44,6 @@ pub struct Form {
 pub struct Flag {
     /// Its name without the two dashes.
     pub long: &'static str,
-    /// Its letter, if it has one.
     pub letter: Option<char>,
 }
 

@@ -16,7 +16,6 @@ pub struct Addressing {
     pub subnet: Address,
     /// Whether devices get an address of IPv6 as well, where their MTU allows it.
     pub ipv6: bool,
-    /// Devices whose addresses the description lists.
     pub listed: BTreeSet<String>,
     /// Nodes whose routes the description lists.
     pub routed: BTreeSet<String>,
@@ -177,7 +176,6 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// Default routes by the addresses of a router's device.
 fn defaults(end: &End) -> Vec<Route> {
     let mut routes: Vec<Route> = Vec::new();
     for via in end.addresses.iter().map(|address| address.ip) {

@@ -180,7 +180,6 @@ pub fn limit(text: &str) -> Option<QueueLimit> {
         .or_else(bytes)
 }
 
-/// A count of bytes.
 fn bytes(text: &str) -> Option<u64> {
     let units = ["bytes", "byte"];
     let number = units.iter().find_map(|unit| text.strip_suffix(unit));

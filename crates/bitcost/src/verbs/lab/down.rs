@@ -3,7 +3,6 @@
 use crate::failure::Failure;
 use crate::output;
 
-/// Which.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Name of the lab [default: the only one that is running]

@@ -16,7 +16,6 @@ use super::running::named;
 use crate::failure::Failure;
 use crate::output;
 
-/// Which program, and where.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Name of the lab [default: the only one that is running]

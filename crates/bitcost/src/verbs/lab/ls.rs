@@ -7,7 +7,6 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::output;
 
-/// How to list.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Print one JSON document
@@ -15,7 +14,6 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Lists them.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // A lab that ended in the meantime is left out.
     let labs: Vec<Description> = super::running::names()?

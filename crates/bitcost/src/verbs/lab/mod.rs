@@ -37,7 +37,6 @@ pub enum Action {
     Presets(presets::Arguments),
 }
 
-/// Does what the action says.
 pub fn run(action: &Action) -> Result<(), Failure> {
     match action {
         Action::Up(arguments) => up::run(arguments),

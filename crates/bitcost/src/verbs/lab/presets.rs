@@ -5,7 +5,6 @@ use bitcost_study::topology::{PRESETS, Preset};
 use crate::failure::Failure;
 use crate::output;
 
-/// What to print.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Lab that is printed as a lab file, to be copied and changed [default: list all]
@@ -15,7 +14,6 @@ pub struct Arguments {
     size: Option<u32>,
 }
 
-/// Lists or prints.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Some(name) = &arguments.name else {
         return PRESETS

@@ -13,7 +13,6 @@ use crate::terminal::columns;
 /// Indent of further lines of a link, after the drawing's own.
 const HANGING: usize = 4;
 
-/// Which lab.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Name of the lab [default: the only one that is running]

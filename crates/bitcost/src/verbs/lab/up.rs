@@ -17,7 +17,6 @@ use crate::options::lab::{Backend, Change};
 use crate::output;
 use crate::signals::stop_on_signals;
 
-/// Which lab.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Lab: the name of an embedded one (`bitcost lab presets`), or the path of a lab file (.toml)

@@ -11,7 +11,6 @@ use clap_mangen::Man;
 use crate::failure::Failure;
 use crate::{files, output};
 
-/// Which page.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Command whose page is printed, such as `test` [default: bitcost itself]; `bitcost man
@@ -26,7 +25,6 @@ pub struct Arguments {
     markdown: bool,
 }
 
-/// Prints a page, or writes them all.
 pub fn run(arguments: &Arguments, command: Command) -> Result<(), Failure> {
     if let Some(folder) = &arguments.out {
         return write_all(command, folder);

@@ -102,7 +102,6 @@ fn setting(text: &str) -> Result<String, String> {
     }
 }
 
-/// Serves until it is stopped.
 pub fn run(place: &Place, rules: Rules) -> Result<(), Failure> {
     let rules = Rules {
         settings: place.allow_settings.clone(),

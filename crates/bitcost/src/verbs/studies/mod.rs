@@ -14,7 +14,6 @@ use crate::terminal::columns;
 /// Columns of text where standard output is not a terminal.
 const COLUMNS: u16 = 80;
 
-/// What to print.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
@@ -48,7 +47,6 @@ enum Described {
     Log,
 }
 
-/// Lists or prints.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match (&arguments.action, &arguments.name) {
         (Some(Action::New(new)), _) => new.write(),
