@@ -97,7 +97,7 @@ fn hold(port: u16, addresses: u8, stop: Arc<AtomicBool>) -> JoinHandle<()> {
 
 fn silent_connections_of_many_addresses_keep_nobody_out() {
     let mut server = Service::start();
-    for (addresses, tests) in [(4, 2), (5, 2), (8, 2), (64, 10)] {
+    for (addresses, tests) in [(4, 1), (8, 1), (64, 4)] {
         let stop = Arc::new(AtomicBool::new(false));
         let attack = hold(server.port, addresses, stop.clone());
         for number in 1..=tests {

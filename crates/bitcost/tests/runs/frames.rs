@@ -247,12 +247,12 @@ fn repeated_messages_take_no_memory() {
         origin: None,
     })
     .unwrap();
-    for _ in 0..300 {
+    for _ in 0..100 {
         agent.write(&meet);
     }
     let said = |message: &FromAgent| matches!(message, FromAgent::Failed { reason, .. } if reason.contains("twice"));
     agent.until("a refusal", said);
-    agent.assert_alive("after 300 of them");
+    agent.assert_alive("after 100 of them");
     assert!(
         agent.status("VmHWM") < MEMORY_MAX_KIB,
         "{} KiB",

@@ -19,9 +19,9 @@ const PORT: u16 = 5301;
 struct Stock(Child);
 
 impl Stock {
-    fn start(options: &[&str]) -> Stock {
+    fn start(port: u16, options: &[&str]) -> Stock {
         let server = Command::new("iperf3")
-            .args(["-s", "-J", "-p", &PORT.to_string()])
+            .args(["-s", "-J", "-p", &port.to_string()])
             .args(options)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -31,7 +31,7 @@ impl Stock {
         };
         let server = Stock(server);
         let until = Instant::now() + Duration::from_secs(5);
-        while !listens() {
+        while !listens(port) {
             assert!(Instant::now() < until, "iperf3 does not listen");
             thread::sleep(Duration::from_millis(10));
         }
@@ -55,8 +55,8 @@ impl Drop for Stock {
 }
 
 /// Whether the port is taken, without a connection, which a server would take for a client.
-fn listens() -> bool {
-    let hex = format!(":{PORT:04X} ");
+fn listens(port: u16) -> bool {
+    let hex = format!(":{port:04X} ");
     let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
     let text = tables.map(|table| std::fs::read_to_string(table).unwrap_or_default());
     text.concat().lines().any(|line| {
@@ -94,8 +94,11 @@ fn total(record: &Value, name: &str) -> u64 {
         .sum()
 }
 
+/// How many of them run at the same time: each takes a second, most of which it waits.
+const TOGETHER: usize = 4;
+
 fn both_sides_count_the_same() {
-    for options in [
+    let all = [
         "tcp -t 1",
         "tcp -t 1 -R",
         "tcp -t 1 --bidir",
@@ -109,15 +112,22 @@ fn both_sides_count_the_same() {
         "udp -t 1 -b 8M --bidir -P 2",
         "udp -t 1 -b 8M -P 4",
         "udp -n 1000000 -b 20M",
-    ] {
-        let server = Stock::start(&["-1"]);
-        let (code, printed, said) =
-            bitcost(&format!("{options} 127.0.0.1:{PORT} --json --samples"));
-        assert_eq!(code, Some(0), "{options}: {printed}{said}");
-        let ours: Value = serde_json::from_str(&printed).unwrap();
-        let theirs = server.document();
-        judge(options, &ours, &theirs);
+    ];
+    for some in all.chunks(TOGETHER) {
+        thread::scope(|scope| {
+            for (options, port) in some.iter().zip(PORT..) {
+                scope.spawn(move || same_counts(options, port));
+            }
+        });
     }
+}
+
+fn same_counts(options: &str, port: u16) {
+    let server = Stock::start(port, &["-1"]);
+    let (code, printed, said) = bitcost(&format!("{options} 127.0.0.1:{port} --json --samples"));
+    assert_eq!(code, Some(0), "{options}: {printed}{said}");
+    let ours: Value = serde_json::from_str(&printed).unwrap();
+    judge(options, &ours, &server.document());
 }
 
 /// The totals that a stock server prints: what it received and what it sent.
@@ -211,7 +221,7 @@ fn what_is_no_server_is_named() {
 }
 
 fn a_server_that_is_stopped_is_named() {
-    let mut server = Stock::start(&[]);
+    let mut server = Stock::start(PORT, &[]);
     let ender = {
         let pid = rustix::process::Pid::from_child(&server.0);
         thread::spawn(move || {
@@ -227,7 +237,7 @@ fn a_server_that_is_stopped_is_named() {
 }
 
 fn a_search_tries_what_a_server_can_do() {
-    let _server = Stock::start(&[]);
+    let _server = Stock::start(PORT, &[]);
     let (code, printed, said) = bitcost(&format!("tcp -t 1 127.0.0.1:{PORT} --mode auto --json"));
     assert_eq!(code, Some(0), "{said}");
     let document: Value = serde_json::from_str(&printed).unwrap();
