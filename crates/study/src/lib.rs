@@ -7,6 +7,7 @@
 mod against;
 pub mod answer;
 pub mod calibration;
+mod calls;
 pub mod check;
 mod definition;
 mod error;
@@ -28,6 +29,7 @@ pub mod topology;
 
 pub use against::Against;
 pub use answer::{Place, Sentence, Word};
+pub use calls::Call;
 pub use check::Check;
 pub use definition::{
     BLOCKS_MOST, Compared, Expect, ExpectedCell, Factor, Improvement, LeaveOut, Length, Level,

@@ -8,12 +8,12 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::modes::{MODES, Mode};
-use bitcost_model::record::Role;
+use bitcost_model::conditions::Conditions;
+use bitcost_model::modes::{MODES, Mode, setting as setting_of};
 use bitcost_model::search::{Changes, Goal, Measured, Search, Trial};
 use bitcost_model::{Invalid, Unavailable};
 
+use crate::calls::{CALLS, Call};
 use crate::settings::{SETTINGS, Setting, change};
 
 /// The most time of a search.
@@ -48,9 +48,6 @@ const ROUNDS: [&[&str]; 4] = [
 
 /// The number of the last round, that of the finalists.
 const LAST: u32 = ROUNDS.len() as u32;
-
-/// The receive buffers that hold a sender back on a short path.
-const HOLDING_BACK: [&str; 4] = ["48K", "64K", "128K", "32K"];
 
 /// The time for which a receiver that takes much in each call sleeps after it. The kernel adds the slack
 /// of its timers, 50 µs by default (prctl(2), `PR_SET_TIMERSLACK`).
@@ -364,34 +361,17 @@ pub fn options(settings: &Changes) -> String {
 /// What of an application's calls these settings change, in words; absent where its calls stay the
 /// same.
 pub fn calls(settings: &Changes) -> Option<String> {
-    let of = |name: &str| settings.get(name);
-    let mut words = Vec::new();
-    if let Some(mode) = of("send_mode") {
-        let several = Mode::named(Role::Sender, mode).is_some_and(Mode::hands_over_several);
-        let most = of("messages_per_call").map_or("64", String::as_str);
-        let most = if mode == "gso" && of("messages_per_call").is_none() {
-            "128"
-        } else {
-            most
-        };
-        words.push(match several {
-            true => format!("{mode}, up to {most} messages a call"),
-            false => format!("{mode} instead of send"),
-        });
-    }
-    if let Some(mode) = of("receive_mode") {
-        words.push(format!("{mode} instead of plain receive calls"));
-    }
-    if of("waiting").is_some() {
-        words.push("receive calls that poll".to_owned());
-    }
-    if of("receive_size_bytes").is_some() {
-        words.push("receive calls of 256 KiB".to_owned());
-    }
-    if of("receiver_delay_us").is_some() {
-        let pause = PAUSE.replace("us", " µs");
-        words.push(format!("a sleep of {pause} after each receive call"));
-    }
+    let words = settings.iter().map(|(name, value)| match &**name {
+        "send_mode" => format!("{value} instead of plain send calls"),
+        "receive_mode" => format!("{value} instead of plain receive calls"),
+        _ => {
+            let call = CALLS
+                .iter()
+                .find(|call| call.setting == name && call.value == value);
+            call.map_or_else(String::new, |call| call.label.to_owned())
+        }
+    });
+    let words: Vec<String> = words.filter(|words| !words.is_empty()).collect();
     (!words.is_empty()).then(|| words.join("; "))
 }
 
@@ -420,30 +400,12 @@ fn rarely_called(settings: Changes) -> impl Iterator<Item = Changes> {
 
 /// The levels of a setting; absent: as the run has it.
 fn levels(conditions: &Conditions, name: &str) -> Vec<Option<String>> {
-    let is_tcp = conditions.workload == Workload::TcpStream;
-    let own = |levels: &[&str]| {
-        levels
-            .iter()
-            .map(|level| Some((*level).to_owned()))
-            .collect()
-    };
-    let modes = |end: Role| {
-        let rows = MODES
-            .iter()
-            .filter(|row| row.end == end && row.is_of(conditions.workload));
-        rows.map(|row| (row.mode != Mode::Plain).then(|| row.name.to_owned()))
-            .collect()
-    };
-    match name {
-        "send_mode" => modes(Role::Sender),
-        "receive_mode" => modes(Role::Receiver),
-        "messages_per_call" => own(&["8", "16"]),
-        "waiting" => own(&["spin"]),
-        "receive_buffer_bytes" if is_tcp => own(&HOLDING_BACK),
-        "receive_low_water_bytes" if is_tcp => own(&["32K", "1M"]),
-        "receive_size_bytes" if is_tcp => own(&["auto"]),
-        _ => Vec::new(),
-    }
+    let rows = MODES
+        .iter()
+        .filter(|row| setting_of(row.end) == name && row.is_of(conditions.workload));
+    let modes = rows.map(|row| (row.mode != Mode::Plain).then(|| row.name.to_owned()));
+    let calls = Call::of(name, conditions).map(|call| Some(call.value.to_owned()));
+    modes.chain(calls).collect()
 }
 
 /// What a trial showed of what is looked for, the better the larger.
@@ -476,6 +438,8 @@ pub fn middle(numbers: impl IntoIterator<Item = f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use bitcost_model::conditions::Workload;
+
     use super::*;
 
     const SHORT: Duration = Duration::from_millis(50);
@@ -539,7 +503,7 @@ mod tests {
         assert_eq!(last.count(), 9, "two finalists and the plain mode");
         assert_eq!(
             calls(&found.taken).as_deref(),
-            Some("writev, up to 64 messages a call")
+            Some("receive buffer 48 KiB; writev instead of plain send calls")
         );
     }
 

@@ -11,10 +11,6 @@ const TIMES: [f64; 3] = [2.0, 4.0, 8.0];
 /// The largest buffer that is tried, in bytes.
 const MOST_BYTES: f64 = (1_u32 << 30) as f64;
 
-/// Receive buffers that hold back a sender on a short path, in KiB: messages then gather in full packets. The one in the
-/// middle is that of a proof.
-const SMALL_KIB: [u32; 3] = [32, 48, 64];
-
 pub(in crate::experiment) fn larger_receive(base: &Base) -> Vec<Offer> {
     let load = &base.load;
     larger(
@@ -92,30 +88,4 @@ fn larger(base: &Base, buffer: &Buffer, has_bytes: Option<f64>) -> Vec<Offer> {
         }
     }
     offers
-}
-
-/// Receive buffers that are smaller than what the sender would fill.
-pub(in crate::experiment) fn smaller_receive(base: &Base) -> Vec<Offer> {
-    let conditions = &base.conditions;
-    let in_flight = base.load.in_flight_bytes();
-    let in_flight = in_flight.filter(|_| conditions.workload.is_byte_stream());
-    let sizes = SMALL_KIB.into_iter().filter(|kib| {
-        let is_other = conditions.receive_buffer_bytes != Some(kib << 10);
-        is_other && in_flight.is_some_and(|bytes| bytes < f64::from(kib << 10))
-    });
-    let offer = |kib: u32| {
-        let bytes = (kib << 10).to_string();
-        let keep = format!("setsockopt(SO_RCVBUF, {bytes}) at the receiver");
-        let how = program(
-            format!("receive buffer {kib} KiB"),
-            &[("receive_buffer_bytes", &bytes)],
-            keep,
-        );
-        Ok(if kib == SMALL_KIB[1] {
-            how.filling()
-        } else {
-            how
-        })
-    };
-    sizes.map(offer).collect()
 }

@@ -1,8 +1,10 @@
 //! What the programs call: size and number of messages, modes, flows, and how a receiver waits.
 
-use bitcost_model::conditions::{ReceiveSize, Waiting};
+use bitcost_model::conditions::ReceiveSize;
 use bitcost_model::modes::{MODES, Mode, setting};
 use bitcost_model::record::Role;
+use bitcost_model::units::parse_bytes;
+use bitcost_study::Call;
 
 use crate::experiment::base::Base;
 use crate::experiment::change::{How, Offer, program};
@@ -16,6 +18,12 @@ const DATAGRAM_HEADERS: u32 = 48;
 
 /// Size of a receive call that takes many messages, in bytes.
 const RECEIVE_BYTES: u32 = 256 << 10;
+
+/// Changes that fill packets which are not full.
+const FILLING: [(&str, &str); 2] = [
+    ("receive_buffer_bytes", "48K"),
+    ("receive_low_water_bytes", "32K"),
+];
 
 pub(in crate::experiment) fn larger_messages(base: &Base) -> Vec<Offer> {
     let conditions = &base.conditions;
@@ -46,26 +54,6 @@ pub(in crate::experiment) fn larger_messages(base: &Base) -> Vec<Offer> {
     sizes.into_iter().map(offer).collect()
 }
 
-/// Messages that wait in the sender's socket until a packet is full, or until its queue is short.
-pub(in crate::experiment) fn gather(base: &Base) -> Vec<Offer> {
-    let conditions = &base.conditions;
-    let cork = program(
-        "only full segments",
-        &[("cork", "true")],
-        "setsockopt(TCP_CORK, 1), or MSG_MORE in each send call but the last",
-    );
-    let unsent = program(
-        "at most 16 KiB unsent",
-        &[("notsent_low_water_bytes", "16384")],
-        "setsockopt(TCP_NOTSENT_LOWAT, 16384)",
-    );
-    let offers = [
-        (cork, !conditions.cork),
-        (unsent, conditions.notsent_low_water_bytes.is_none()),
-    ];
-    possible(offers, conditions.workload.is_byte_stream())
-}
-
 /// How the sender hands messages to the kernel.
 pub(in crate::experiment) fn send_modes(base: &Base) -> Vec<Offer> {
     modes(base, Role::Sender, base.conditions.send_mode)
@@ -74,27 +62,6 @@ pub(in crate::experiment) fn send_modes(base: &Base) -> Vec<Offer> {
 /// How the receiver takes messages from the kernel.
 pub(in crate::experiment) fn receive_modes(base: &Base) -> Vec<Offer> {
     modes(base, Role::Receiver, base.conditions.receive_mode)
-}
-
-pub(in crate::experiment) fn larger_receive_calls(base: &Base) -> Vec<Offer> {
-    let conditions = &base.conditions;
-    let is_smaller = conditions.message_size_bytes < RECEIVE_BYTES
-        && conditions.receive_size_bytes == ReceiveSize::Message;
-    let auto = program(
-        "receive calls of 256 KiB with a low-water mark",
-        &[("receive_size_bytes", "auto")],
-        "recv() of 256 KiB, setsockopt(SO_RCVLOWAT) to what arrives in 1 ms",
-    );
-    let mark = program(
-        "a low-water mark of 32 KiB",
-        &[("receive_low_water_bytes", "32K")],
-        "setsockopt(SO_RCVLOWAT, 32768) at the receiver",
-    );
-    let offers = [
-        (auto, is_smaller),
-        (mark.filling(), conditions.receive_low_water_bytes.is_none()),
-    ];
-    possible(offers, conditions.workload.is_byte_stream())
 }
 
 pub(in crate::experiment) fn more_flows(base: &Base) -> Vec<Offer> {
@@ -110,32 +77,34 @@ pub(in crate::experiment) fn more_flows(base: &Base) -> Vec<Offer> {
     [2, 4].map(offer).into()
 }
 
-/// Polling instead of wake-ups.
-pub(in crate::experiment) fn polling(base: &Base) -> Vec<Offer> {
+/// The changes of the calls by these settings that a run does not have; of a receive buffer those that are larger than what
+/// fills the path, which it would hold back.
+pub(in crate::experiment) fn calls(base: &Base, settings: &[&str]) -> Vec<Offer> {
     let conditions = &base.conditions;
-    let spin = program(
-        "receivers poll",
-        &[("waiting", "spin")],
-        "poll the socket with MSG_DONTWAIT",
-    );
-    let busy = program(
-        "busy polling 50 µs",
-        &[("busy_poll_us", "50")],
-        "setsockopt(SO_BUSY_POLL, 50)",
-    );
-    let offers = [
-        (spin, conditions.waiting == Waiting::Block),
-        (busy, conditions.busy_poll_us.is_none()),
-    ];
-    possible(offers, true)
-}
-
-/// Those of the offers that are possible, if any is.
-fn possible<const N: usize>(offers: [(How, bool); N], any: bool) -> Vec<Offer> {
-    let offers = offers
-        .into_iter()
-        .filter(|(_, is_possible)| any && *is_possible);
-    offers.map(|(how, _)| Ok(how)).collect()
+    let in_flight = base.load.in_flight_bytes();
+    let is_tried = |call: &Call| match call.setting {
+        "receive_size_bytes" => {
+            conditions.message_size_bytes < RECEIVE_BYTES
+                && conditions.receive_size_bytes == ReceiveSize::Message
+        }
+        "receive_buffer_bytes" => {
+            let bytes = parse_bytes(call.value).unwrap_or(0) as f64;
+            in_flight.is_some_and(|in_flight| in_flight < bytes)
+        }
+        _ => true,
+    };
+    let all = settings
+        .iter()
+        .flat_map(|setting| Call::of(setting, conditions));
+    all.filter(|call| is_tried(call) && call.is_new(conditions))
+        .map(|call| {
+            let how = program(call.label, &[(call.setting, call.value)], call.keep);
+            Ok(How {
+                fills: FILLING.contains(&(call.setting, call.value)),
+                ..how
+            })
+        })
+        .collect()
 }
 
 /// Every other mode of an endpoint in which the program still has the data.
@@ -151,11 +120,9 @@ fn modes(base: &Base, end: Role, own: Mode) -> Vec<Offer> {
     let offer = |row: &bitcost_model::modes::Row| {
         let label = format!("{} {}", setting.replace('_', " "), row.name);
         let keep = format!("{} at the {}", row.about, end.name());
-        let how = program(label, &[(setting, row.name)], keep);
-        Ok(if row.mode == Mode::Writev {
-            how.filling()
-        } else {
-            how
+        Ok(How {
+            fills: row.mode == Mode::Writev,
+            ..program(label, &[(setting, row.name)], keep)
         })
     };
     rows.map(offer).collect()
