@@ -76,10 +76,9 @@ impl Knob for Sysctl {
     }
 
     fn subjects(&self) -> Vec<String> {
-        let exists = |name: &&&str| path(name).is_ok_and(|path| path.exists());
         SHOWN
             .iter()
-            .filter(exists)
+            .filter(|name: &&&str| path(name).is_ok_and(|path| path.exists()))
             .map(|name| (*name).to_owned())
             .collect()
     }

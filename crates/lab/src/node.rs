@@ -33,10 +33,9 @@ const BRIDGE_NETFILTER: [&str; 3] = [
 
 /// Prepares the calling process's network namespace, which has no devices yet.
 pub(crate) fn prepare() -> Result<(), LabError> {
-    let is_there = |(name, _): &(&str, &str)| fs::exists(path(name)).unwrap_or(false);
     [NO_DUPLICATES, NO_METRICS]
         .into_iter()
-        .filter(is_there)
+        .filter(|(name, _): &(&str, &str)| fs::exists(path(name)).unwrap_or(false))
         .try_for_each(|(name, value)| write(name, value))
 }
 

@@ -1,25 +1,16 @@
 //! Counters of the packets of one direction, by what happened to them.
 
-use bitcost_model::counters::{Amount, LinkEmulator};
+use std::ops::{Deref, DerefMut};
+
+use bitcost_model::counters::LinkEmulator;
 
 use crate::emulator::lateness::Lateness;
 
 /// Counters of one direction since the emulator's start.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
-    pub arrived: Amount,
-    /// Forwarded.
-    pub departed: Amount,
-    /// Dropped by random loss, as requested.
-    pub lost: Amount,
-    /// Dropped because of the queue limit.
-    pub overflowed: Amount,
-    /// Copies that were made, as requested.
-    pub duplicated: Amount,
-    /// Dropped because the kernel refused to send: a fault of the emulation.
-    pub refused: Amount,
-    /// Packets that arrived faster than the emulator read them: a fault of the emulation.
-    pub missed_packets: u64,
+    /// Without what is known when they are read: the device, its times and its rate.
+    counted: LinkEmulator,
     /// How long after its due time each packet departed.
     pub lateness: Lateness,
 }
@@ -28,53 +19,24 @@ impl Counters {
     pub fn reading(&self, device: &str, cpu_ns: u64, rate_bps: Option<u64>) -> LinkEmulator {
         LinkEmulator {
             device: device.to_owned(),
-            arrived: self.arrived,
-            departed: self.departed,
-            lost: self.lost,
-            overflowed: self.overflowed,
-            duplicated: self.duplicated,
-            refused: self.refused,
-            missed_packets: self.missed_packets,
             cpu_ns,
             rate_bps,
             late: self.lateness.buckets(),
+            ..self.counted.clone()
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Deref for Counters {
+    type Target = LinkEmulator;
 
-    #[test]
-    fn reading_has_each_counter_in_its_place() {
-        let amount = |packets| Amount {
-            packets,
-            segments: packets + 10,
-            bytes: packets + 20,
-        };
-        let counters = Counters {
-            arrived: amount(1),
-            departed: amount(2),
-            lost: amount(3),
-            overflowed: amount(4),
-            duplicated: amount(5),
-            refused: amount(6),
-            missed_packets: 7,
-            lateness: Lateness::default(),
-        };
-        let of = counters.reading("s1-eth1", 8, Some(9));
-        let amounts = [
-            of.arrived,
-            of.departed,
-            of.lost,
-            of.overflowed,
-            of.duplicated,
-            of.refused,
-        ];
-        let packets = amounts.map(|amount| amount.packets);
-        assert_eq!(packets, [1, 2, 3, 4, 5, 6]);
-        assert_eq!((of.lost.segments, of.lost.bytes), (13, 23));
-        assert_eq!((of.missed_packets, of.cpu_ns, of.rate_bps), (7, 8, Some(9)));
+    fn deref(&self) -> &LinkEmulator {
+        &self.counted
+    }
+}
+
+impl DerefMut for Counters {
+    fn deref_mut(&mut self) -> &mut LinkEmulator {
+        &mut self.counted
     }
 }
