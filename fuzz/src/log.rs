@@ -17,7 +17,7 @@ use bitcost_render::iperf3::iperf3;
 use bitcost_render::layout::TextOptions;
 use bitcost_render::lines::Lines;
 use bitcost_render::one_run::all_figures;
-use bitcost_render::report::{Room, report};
+use bitcost_render::report::report;
 use tempfile::TempDir;
 
 /// The folder is in memory if `/dev/shm` exists.
@@ -59,7 +59,7 @@ fn render(execution: &Findings) {
             width: 80,
             columns: Some(80),
         };
-        let blocks = report(execution, colour, Room::of(options));
+        let blocks = report(execution, colour, options.width);
         let _ = (text(&blocks, options), markdown(&blocks));
     }
     let _ = json(execution).to_string();

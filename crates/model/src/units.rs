@@ -7,6 +7,11 @@ use crate::Invalid;
 /// Bytes in one KiB, the unit of service demand.
 pub const KIB: f64 = 1024.0;
 
+/// The rate at which these bytes were carried.
+pub fn bits_per_second(bytes: u64, seconds: f64) -> f64 {
+    bytes as f64 * 8.0 / seconds
+}
+
 /// Words for units of time, each with its length in seconds.
 const TIMES: [(&str, f64); 18] = [
     ("ns", 1e-9),

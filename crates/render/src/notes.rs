@@ -83,7 +83,6 @@ fn regimes(summary: &Summary) -> Vec<String> {
     by_cell(summary, summary.cells.iter().filter_map(fact))
 }
 
-/// The constants of each machine, in one sentence.
 fn constants(machines: &[MachineConstants]) -> Vec<String> {
     let of = |machine: &MachineConstants| {
         let name = match (&machine.roles[..], machines.len()) {

@@ -8,7 +8,6 @@ use crate::block::{Block, markdown, text};
 use crate::comparison::comparison;
 use crate::export::{ExportError, Form, Input, RowSupport, each};
 use crate::improve::{ladder_lines, ladder_paragraphs, ladder_sentences, ladder_title};
-use crate::layout::TextOptions;
 use crate::lines::Lines;
 use crate::mesh::{mesh, mesh_sentence};
 use crate::mode_search::searches_text;
@@ -31,10 +30,8 @@ pub(crate) const TEXT: Form = Form {
                 Some(_) => input.text.narrow(),
                 None => input.text,
             };
-            text(
-                &report(execution, input.verbose, Room::of(options)),
-                options,
-            )
+            let blocks = report(execution, input.verbose, options.width);
+            text(&blocks, options)
         })
     })
 };
@@ -55,30 +52,12 @@ fn export(input: &Input, show: impl Fn(&Findings) -> String) -> Result<String, E
     })
 }
 
-/// The columns of figures, and of letters, for which there is room.
-#[derive(Clone, Copy)]
-pub struct Room {
-    pub figures: usize,
-    pub letters: u16,
-}
-
-const PAGE: Room = Room {
-    figures: COLUMNS,
-    letters: u16::MAX,
-};
-
-impl Room {
-    pub fn of(options: TextOptions) -> Room {
-        Room {
-            figures: usize::from(options.width / COLUMN),
-            letters: options.width,
-        }
-    }
-}
+/// The width for which Markdown is made.
+const PAGE: u16 = COLUMN * COLUMNS as u16;
 
 /// The answer of a single cell; of several, tables and the study's comparison. Of changes that make a test faster and
 /// of many hosts their own answer, unless everything is requested.
-pub fn report(execution: &Findings, is_verbose: bool, room: Room) -> Vec<Block> {
+pub fn report(execution: &Findings, is_verbose: bool, width: u16) -> Vec<Block> {
     let (summary, study) = (&execution.summary, &execution.summary.study);
     let ladder = execution.ladder.as_ref();
     let ladder = ladder.map(|of| ladder_blocks(of, ladder_title(execution)));
@@ -89,11 +68,11 @@ pub fn report(execution: &Findings, is_verbose: bool, room: Room) -> Vec<Block> 
         let title = Block::Title(format!("{}: {}", study.name, study.title));
         return [title, Block::words(mesh_sentence(of))]
             .into_iter()
-            .chain(mesh(of, room.letters))
+            .chain(mesh(of, width))
             .collect();
     }
     let profiled = execution.profiled.as_ref();
-    let profiled = profiled.map_or_else(Vec::new, |of| profile(of, room.figures));
+    let profiled = profiled.map_or_else(Vec::new, |of| profile(of, usize::from(width / COLUMN)));
     let (mut blocks, others) = match execution.single() {
         Some(single) => {
             let cell = one_cell(execution, &single, is_verbose);
@@ -105,7 +84,7 @@ pub fn report(execution: &Findings, is_verbose: bool, room: Room) -> Vec<Block> 
             let compared = execution.comparison.as_ref().map(comparison);
             let compared = compared.unwrap_or_default();
             (
-                of_summary(summary, room),
+                of_summary(summary, width),
                 [profiled, Vec::from_iter(searches), compared],
             )
         }
@@ -117,12 +96,12 @@ pub fn report(execution: &Findings, is_verbose: bool, room: Room) -> Vec<Block> 
 }
 
 /// The tables with what stands above and below them.
-pub fn of_summary(summary: &Summary, room: Room) -> Vec<Block> {
+pub fn of_summary(summary: &Summary, width: u16) -> Vec<Block> {
     let study = &summary.study;
     let mut blocks = vec![Block::Title(format!("{}: {}", study.name, study.title))];
     blocks.push(Block::words(&*study.question));
     blocks.extend(head(summary));
-    blocks.extend(tables(summary, room.figures));
+    blocks.extend(tables(summary, usize::from(width / COLUMN)));
     append(&mut blocks, notes(summary));
     append(&mut blocks, statements(&summary.checks));
     blocks

@@ -11,7 +11,6 @@ use crate::as_map::as_map;
 use crate::explain::Regimes;
 use crate::metrics::{Method, SoftirqMeans};
 
-/// Name of the receive service demand by bytes received.
 pub const RECEIVE_DEMAND: &str = "receive_service_demand_us_per_kib";
 
 /// Name of the receive service demand by bytes sent, as netperf defines it.
@@ -124,7 +123,6 @@ impl CellSummary {
         phrase(&self.levels)
     }
 
-    /// The level of a factor, where it is a number.
     pub fn number(&self, factor: &str) -> Option<i64> {
         match self.levels.iter().find(|(name, _)| name == factor)? {
             (_, Label::Number(number)) => Some(*number),
@@ -177,7 +175,19 @@ fn sorted(levels: &[(String, Label)]) -> Vec<(String, Label)> {
     sorted
 }
 
-/// Whether all wanted levels are among these levels.
 pub fn has(levels: &[(String, Label)], wanted: &[(String, Label)]) -> bool {
     wanted.iter().all(|level| levels.contains(level))
+}
+
+/// The least number of runs whose interval reaches 95 %; with fewer it is from the least to the most.
+pub const COVERED_FROM: usize = 6;
+
+/// In how many of 100 cases the interval of the median of this number of runs contains the true
+/// median: all runs are on one side of it with a probability of 2^(1 - runs).
+pub fn coverage_pct(runs: usize) -> f64 {
+    match runs {
+        0 | 1 => 0.0,
+        runs if runs >= COVERED_FROM => 95.0,
+        runs => 100.0 - 100.0 * 2.0_f64.powi(1 - runs as i32),
+    }
 }

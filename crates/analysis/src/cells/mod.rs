@@ -2,15 +2,16 @@
 //! cell.
 
 mod cell;
-mod coverage;
 mod machine;
 mod row;
 mod runs;
 mod sort;
 
 pub(crate) use cell::Places;
-pub use cell::{ALONE, CellSummary, Figure, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, has};
-pub use coverage::{COVERED_FROM, coverage_pct};
+pub use cell::{
+    ALONE, COVERED_FROM, CellSummary, Figure, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT, coverage_pct,
+    has,
+};
 pub(crate) use machine::machine_caveat;
 pub use row::{ExcludedRun, RunRow, Status};
 pub(crate) use runs::CellRuns;

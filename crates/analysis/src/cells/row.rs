@@ -18,7 +18,6 @@ bitcost_model::words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Status {
         Used = "used",
-        /// The run has a result that is left out of its cell.
         LeftOut = "left_out",
         /// An endpoint died, hung, or could not do what was requested.
         Failed = "failed",
@@ -92,7 +91,6 @@ impl RunRow {
         self.figures.get(metric.name)
     }
 
-    /// The value, if the run is used in its cell.
     pub fn used_value(&self, metric: &Metric) -> Option<f64> {
         self.value(metric).filter(|_| self.status == Status::Used)
     }

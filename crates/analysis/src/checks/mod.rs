@@ -86,7 +86,6 @@ pub struct ClaimSummary {
     pub bounds: String,
 }
 
-/// Every statement of a study, checked on the runs of its cells.
 pub(crate) fn checks(checks: &[Check], cells: &[CellRuns], seed: u64) -> Vec<CheckSummary> {
     checks
         .iter()

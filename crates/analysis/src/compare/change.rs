@@ -52,7 +52,6 @@ pub struct Change {
     /// The probability of a change at least this clear where there is none (two-sided p-value);
     /// absent where the blocks do not decide it.
     pub chance: Option<f64>,
-    /// The verdict on the change, among all changes of the comparison.
     pub verdict: Verdict,
 }
 

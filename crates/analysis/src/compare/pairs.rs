@@ -100,7 +100,6 @@ fn side_name(executions: &[Findings]) -> String {
     }
 }
 
-/// The levels of both cells, those of the old one first.
 fn levels(old: &Findings, was: &CellSummary, is: &CellSummary) -> Vec<(String, Label)> {
     let is_new = |level: &&(String, Label)| old.summary.study.factor(&level.0).is_none();
     let further = is.levels.iter().filter(is_new);

@@ -22,7 +22,6 @@ impl<'a> Both<'a> {
         })
     }
 
-    /// The readings of each endpoint, with its role.
     pub fn ends(&self) -> [(Role, &'a WholeRun); 2] {
         [(Role::Sender, self.sender), (Role::Receiver, self.receiver)]
     }

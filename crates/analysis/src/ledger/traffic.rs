@@ -267,7 +267,6 @@ fn positive(count: i64) -> u64 {
     u64::try_from(count).unwrap_or_default()
 }
 
-/// What a reading has of the sockets of a part.
 fn of_part(sample: &Sample, part: usize) -> (Option<&TcpInfo>, &[SocketMemory]) {
     match part
         .checked_sub(1)

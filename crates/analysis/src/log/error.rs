@@ -16,7 +16,6 @@ pub enum LogError {
         "the log holds a second plan (`planned` event): which one its runs followed is unknown; remove the lines that do not belong to it"
     )]
     SecondPlan,
-    /// The plan differs from the one that study and seed give.
     #[error(
         "the plan in the log is not the one that its study and seed give: {0}; the log was changed"
     )]

@@ -14,7 +14,6 @@ pub struct PlaceFacts {
 }
 
 impl PlaceFacts {
-    /// The facts of a place with these endpoints.
     pub fn new(shared_cpus: bool, ends: &[EndpointDescription]) -> PlaceFacts {
         let receiver = ends.iter().find(|end| end.role == Role::Receiver);
         let napi_threaded = receiver.and_then(|end| end.host.device.napi_threaded) == Some(true);
@@ -46,5 +45,25 @@ impl PlaceFacts {
             napi_threaded,
             capacity_mbps,
         }
+    }
+}
+
+/// The records of a run: those of the first run that is used, or of the first one where none is.
+#[derive(Clone, Debug)]
+pub struct FirstRun {
+    /// Its place in the order, from 0.
+    pub run: u32,
+    pub(crate) is_left_out: bool,
+    pub(crate) place: PlaceFacts,
+    pub(crate) conditions: Conditions,
+    pub(crate) ends: [EndpointRecord; 2],
+    pub(crate) capacity_mbps: Option<f64>,
+}
+
+impl FirstRun {
+    pub fn view(&self) -> RunView<'_> {
+        let [sender, receiver] = &self.ends;
+        self.place
+            .view([sender, receiver], &self.conditions, self.capacity_mbps)
     }
 }

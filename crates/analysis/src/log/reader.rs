@@ -16,8 +16,7 @@ use bitcost_study::mode_search::apply;
 use serde::Deserialize;
 
 use super::error::LogError;
-use super::first_run::FirstRun;
-use super::place::PlaceFacts;
+use super::place::{FirstRun, PlaceFacts};
 use super::reduced::{Imported, Reduced};
 use super::stopped::until_stopped_text;
 use crate::cells::{RunRow, Status};
@@ -73,7 +72,6 @@ impl Unfinished {
 pub struct Log {
     /// What is known so far, still without figures.
     pub(crate) summary: Summary,
-    /// The version of the log format.
     format: u32,
     /// What experiments prove.
     pub(crate) proof: Option<Proof>,

@@ -119,7 +119,6 @@ const HIDDEN_THREADS: &str = "the receiver's interface receives in kernel thread
 /// Why CPU time cannot be attributed where the iperf3 server runs on the same host.
 const WITH_SERVER: &str = "the iperf3 server works on the CPUs of this host, too, and its work in the kernel cannot be separated; test a server on another host";
 
-/// Why CPU time cannot be attributed where packets were handed to other CPUs.
 const MOVED: &str = "received packets were handed to other CPUs (rps_cpus), where no clock assigns them to an endpoint of one host";
 
 /// The CPU time of the two endpoints, by the first method that the records allow.

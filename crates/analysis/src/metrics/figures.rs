@@ -42,7 +42,6 @@ impl Figures {
         (self.present & bit != 0).then(|| self.values[before as usize])
     }
 
-    /// The value of the metric with this name.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.at(METRICS.iter().position(|metric| metric.name == name)?)
     }

@@ -45,7 +45,6 @@ fn sent_by_interface(before: &Sample, after: &Sample) -> Option<f64> {
     Some(of(after)?.checked_sub(of(before)?)? as f64)
 }
 
-/// Segments per packet, unless others' segments are too many.
 fn per_packet(segments: f64, packets: f64, others: f64) -> Option<f64> {
     let allowed = f64::max(FOREIGN_PER_PACKET * packets, FOREIGN_PER_SEGMENT * segments);
     (segments > 0.0 && packets > 0.0 && others <= allowed).then(|| segments / packets)

@@ -16,12 +16,10 @@ pub struct PartRun {
     pub conditions: Conditions,
     /// The record of the endpoint that sends, or asks, in it.
     pub sender: EndpointRecord,
-    /// The record of the endpoint that receives, or answers.
     pub receiver: EndpointRecord,
 }
 
 impl PartRun {
-    /// The part as the metrics see it.
     pub fn view(&self) -> RunView<'_> {
         let (sender, receiver, conditions) = (&self.sender, &self.receiver, &self.conditions);
         RunView {

@@ -1,6 +1,7 @@
 //! A run second by second, at the sender, as iperf3 prints it.
 
 use bitcost_model::record::{EndpointRecord, Sample};
+use bitcost_model::units::bits_per_second;
 
 use crate::metrics::view::RunView;
 use serde::Serialize;
@@ -22,7 +23,7 @@ pub struct Second {
 
 impl Second {
     pub fn mbps(&self) -> f64 {
-        self.bytes as f64 * 8.0 / 1e6 / (self.to_s - self.from_s)
+        bits_per_second(self.bytes, self.to_s - self.from_s) / 1e6
     }
 }
 

@@ -2,6 +2,7 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
+use bitcost_model::units::bits_per_second;
 use serde::{Serialize, Serializer};
 
 use crate::metrics::attribution::{Attribution, Method, attribute};
@@ -14,7 +15,6 @@ use crate::metrics::path;
 use crate::metrics::timing;
 use crate::metrics::view::{RunView, quotient};
 
-/// The direction in which a metric is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     Higher,
@@ -411,7 +411,6 @@ const ROWS: &[&[Metric]] = &[
     ),
 ];
 
-/// Every metric, in the order of the rows.
 pub const METRICS: &[Metric] = &flattened(ROWS);
 
 const COUNT: usize = {
@@ -439,13 +438,11 @@ const fn flattened(rows: &[&[Metric]]) -> [Metric; COUNT] {
 const BACKGROUND_DOC: &str =
     "the metric of this name without `background_`, of the first background workload that has it";
 
-/// A metric of the first background stream that has it.
 fn background_stream(run: &RunView, name: &str) -> Option<f64> {
     let is_stream = |conditions: &Conditions| !conditions.workload.is_transactional();
     parts::of_background(run, is_stream, metric(name)?.compute)
 }
 
-/// A metric of the first background flow with transactions that has it.
 fn background_transactions(run: &RunView, name: &str) -> Option<f64> {
     let has_transactions = |conditions: &Conditions| conditions.workload.is_transactional();
     parts::of_background(run, has_transactions, metric(name)?.compute)
@@ -499,7 +496,7 @@ fn requests_lost(run: &RunView) -> Option<f64> {
 }
 
 fn mbps(run: &RunView, role: Role) -> Option<f64> {
-    Some(run.measured(role).bytes as f64 * 8.0 / 1e6 / run.window_seconds(role)?)
+    Some(bits_per_second(run.measured(role).bytes, run.window_seconds(role)?) / 1e6)
 }
 
 /// CPU time attributed to `end` over its window, in µs, per KiB that `per` counted.

@@ -35,7 +35,6 @@ pub fn latency(run: &RunView, figure: fn(&Latency) -> Option<f64>) -> Option<f64
     figure(run.sender.latency.as_ref().filter(|_| is_transactional)?)
 }
 
-/// A figure of the times of a stream's send calls.
 pub fn send_calls(run: &RunView, figure: fn(&Latency) -> Option<f64>) -> Option<f64> {
     let is_stream = !run.conditions.workload.is_transactional();
     figure(run.sender.latency.as_ref().filter(|_| is_stream)?)

@@ -159,7 +159,6 @@ impl Account {
     }
 }
 
-/// The layer of an owner's work in this layer.
 fn layer_of(owner: Owner, own: Layer) -> Layer {
     match owner {
         Owner::End(_) => own,

@@ -24,7 +24,6 @@ pub struct ProfiledCell {
     pub cell: String,
     /// What is paid for: `KiB` or `transaction`.
     pub of: &'static str,
-    /// Number of its profiled runs.
     pub runs: usize,
     pub ends: BTreeMap<Role, EndLayers>,
 }

@@ -143,7 +143,6 @@ impl Place {
     }
 }
 
-/// The end that has a CPU for itself.
 pub(super) fn end_of_cpu(cpu: Option<u32>, run: &RunView) -> Option<Role> {
     let cpu = cpu?;
     let has = |role: &Role| run.end(*role).pinned_cpus.contains(&cpu);

@@ -13,7 +13,6 @@ use crate::cells::{CellRuns, CellSummary, Places, has, machine_caveat, sorted};
 use crate::checks;
 use crate::log::{Log, LogError, Reader};
 
-/// The caveat on a log without a description of its hosts.
 const NOT_PLACED: &str = "the log does not describe the hosts (no `prepared` event before its runs): CPU time is attributed as \
     of two machines without threaded NAPI, so service demands may be wrong";
 

@@ -28,7 +28,6 @@ pub fn numeric_factor(summary: &Summary) -> Option<String> {
     usable.first().map(|name| (*name).to_owned())
 }
 
-/// The cells of each line along the factor, in the order of the plan.
 pub fn lines_along<'a>(summary: &'a Summary, factor: &str) -> Vec<LineOfCells<'a>> {
     let mut lines: Vec<LineOfCells> = Vec::new();
     for cell in &summary.cells {

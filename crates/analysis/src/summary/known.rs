@@ -171,7 +171,6 @@ impl Summary {
         cells.any(|cell| cell.figures.contains_key(name))
     }
 
-    /// The first cell that has these levels.
     pub fn cell(&self, levels: &[(String, Label)]) -> Option<&CellSummary> {
         self.places.find(&self.cells, levels)
     }

@@ -221,7 +221,6 @@ impl Framing {
     }
 }
 
-/// Data cut into pieces, each with a header.
 fn cut(data_bytes: u32, piece_bytes: u32, header_bytes: u32) -> Vec<Fragments> {
     let (whole, rest) = (data_bytes / piece_bytes, data_bytes % piece_bytes);
     let pieces = [(whole, piece_bytes), (u32::from(rest > 0), rest)];

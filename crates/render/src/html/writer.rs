@@ -195,7 +195,6 @@ impl Html {
     }
 }
 
-/// Words escaped for HTML, for text and for attributes.
 fn escape(words: &str) -> String {
     let mut text = String::with_capacity(words.len());
     for letter in words.chars() {

@@ -77,7 +77,6 @@ impl Way<'_> {
         self.part.conditions.workload.is_datagram()
     }
 
-    /// The client's counts for this direction at a sample.
     pub fn counts(&self, sample: &Sample) -> Option<Counts> {
         match self.index.checked_sub(1) {
             None => Some(sample.counts),

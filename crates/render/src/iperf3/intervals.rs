@@ -2,6 +2,7 @@
 
 use bitcost_analysis::metrics::RunView;
 use bitcost_model::record::Sample;
+use bitcost_model::units::bits_per_second;
 use serde_json::{Value, json};
 
 use super::direction::{FIRST_SOCKET, Way, ways, with};
@@ -44,7 +45,7 @@ fn of_way(way: &Way, begin_ns: u64, before: &Sample, after: &Sample) -> Option<V
         "end": end,
         "seconds": end - begin,
         "bytes": bytes,
-        "bits_per_second": bytes as f64 * 8.0 / (end - begin),
+        "bits_per_second": bits_per_second(bytes, end - begin),
         "omitted": false,
         "sender": way.client_sends,
         "retransmits": again.map(|(now, then)| now.wrapping_sub(then)),

@@ -8,6 +8,7 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::metrics::{RunView, actual, metric, traffic_threads_pct};
 use bitcost_model::conditions::Direction;
 use bitcost_model::record::{FlowRecord, Role};
+use bitcost_model::units::bits_per_second;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
@@ -138,10 +139,9 @@ fn start(run: &RunView, began_at: Option<&str>, version: &str) -> Value {
 
 /// Bytes over a period; `sender` says whether the client is the sender.
 fn sum((seconds, bytes): (f64, u64), sender: bool) -> Value {
-    let rate = if seconds > 0.0 {
-        bytes as f64 * 8.0 / seconds
-    } else {
-        0.0
+    let rate = match seconds > 0.0 {
+        true => bits_per_second(bytes, seconds),
+        false => 0.0,
     };
     json!({ "start": 0, "end": seconds, "seconds": seconds, "bytes": bytes, "bits_per_second": rate, "sender": sender })
 }

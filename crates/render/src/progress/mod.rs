@@ -14,7 +14,7 @@ use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::{EndpointRecord, Role, Sample};
 use bitcost_model::search::Decision;
-use bitcost_model::units::{counted, show_duration};
+use bitcost_model::units::{bits_per_second, counted, show_duration};
 use bitcost_model::{harmless, harmless_page};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -149,7 +149,8 @@ impl View {
     fn progress(&mut self, sample: &Sample) {
         if let Some(last) = self.last.insert(Role::Receiver, sample.clone()) {
             let seconds = (sample.at_ns - last.at_ns) as f64 / 1e9;
-            let rate = (sample.counts.bytes - last.counts.bytes) as f64 * 8.0 / seconds;
+            let bytes = sample.counts.bytes - last.counts.bytes;
+            let rate = bits_per_second(bytes, seconds);
             self.bar.set_message(self.now(Some(rate)));
         }
     }
@@ -163,7 +164,7 @@ impl View {
         } else {
             receiver
         };
-        let rate = receiver.counts.measured.bytes as f64 * 8.0 / window.window_seconds();
+        let rate = bits_per_second(receiver.counts.measured.bytes, window.window_seconds());
         self.line(&format!("{} · {}", self.title(run), show_rate(rate)));
     }
 

@@ -8,7 +8,7 @@ use bitcost_render::block::markdown;
 use bitcost_render::csv::csv;
 use bitcost_render::layout::TextOptions;
 use bitcost_render::lines::Lines;
-use bitcost_render::report::{Room, of_summary};
+use bitcost_render::report::of_summary;
 
 fn execution(events: &[bitcost_model::event::Event]) -> Findings {
     Findings {
@@ -157,7 +157,7 @@ fn labels_cannot_leave_their_field() {
     assert!(text.contains("\"'=1+1|<b>\"\",x\""), "{text}");
     let text = Lines::from(&table).markdown();
     assert!(text.contains("=1+1\\|&lt;b&gt;\",x"), "{text}");
-    let room = Room::of(TextOptions::default());
-    let text = markdown(&of_summary(&executions[0].summary, room));
+    let width = TextOptions::default().width;
+    let text = markdown(&of_summary(&executions[0].summary, width));
     assert!(text.contains("=1+1\\|&lt;b&gt;") && !text.contains("<b>"));
 }

@@ -12,7 +12,7 @@ use bitcost_render::answer::study_answer;
 use bitcost_render::block::{markdown, text as printed};
 use bitcost_render::layout::TextOptions;
 use bitcost_render::one_run::{all_figures, test_answer};
-use bitcost_render::report::{Room, of_summary};
+use bitcost_render::report::of_summary;
 
 fn narrow() -> TextOptions {
     TextOptions::default().narrow()
@@ -34,7 +34,7 @@ fn tables_of_a_study() {
 #[test]
 fn tables_of_a_study_in_markdown() {
     let summary = summary(&events());
-    assert_snapshot!(markdown(&of_summary(&summary, Room::of(narrow()))));
+    assert_snapshot!(markdown(&of_summary(&summary, narrow().width)));
 }
 
 /// Everything about a test, and its answer, which fits on a small terminal.

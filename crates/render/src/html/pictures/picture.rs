@@ -82,7 +82,6 @@ pub(super) fn by_levels(execution: &Findings, cell: &CellSummary) -> Vec<(i64, u
     cell.levels.iter().map(place).collect()
 }
 
-/// A caption that says what the bars are, if the cells have any.
 pub(super) fn bars_caption<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> String {
     let (several, one): (Vec<_>, Vec<_>) = cells.partition(|cell| cell.runs > 1);
     if several.is_empty() {

@@ -19,7 +19,7 @@ use bitcost_render::comparison::comparison;
 use bitcost_render::export::{Maker, Source};
 use bitcost_render::html::page;
 use bitcost_render::layout::TextOptions;
-use bitcost_render::report::{Room, of_summary};
+use bitcost_render::report::of_summary;
 use bitcost_study::Study;
 
 /// Checks how many changes have each of these verdicts.
@@ -304,7 +304,7 @@ pub fn text(events: &[Event]) -> String {
 }
 
 pub fn text_of(summary: &Summary, options: TextOptions) -> String {
-    printed(&of_summary(summary, Room::of(options)), options)
+    printed(&of_summary(summary, options.width), options)
 }
 
 /// A comparison as text of at most this many columns.
