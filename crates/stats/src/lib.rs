@@ -1,6 +1,5 @@
 //! Statistics: quantiles, regression lines, modes, changes, and bootstrap intervals that are the same on every machine.
 #![warn(missing_docs)]
-#![warn(missing_docs)]
 
 mod batches;
 mod bootstrap;
