@@ -16,12 +16,9 @@ pub const ECHO_VERB: &str = "echo-requests";
 /// Data of a request, in bytes, as ping(8) has them.
 const DATA_BYTES: usize = 56;
 
-/// The echo requests to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Requests {
-    /// The destination.
     pub to: IpAddr,
-    /// Their number.
     pub count: u16,
     /// The time from one request to the next, in milliseconds.
     pub interval_ms: u64,
@@ -41,7 +38,6 @@ impl Requests {
         ]
     }
 
-    /// The command that sends them.
     pub fn command(&self) -> Command {
         let mut command = Command::new("/proc/self/exe");
         command.args(self.words());
@@ -60,7 +56,6 @@ impl Requests {
         })
     }
 
-    /// Sends them.
     fn send(&self) -> io::Result<Pings> {
         let socket = EchoSocket::open(self.to)?;
         let interval = Duration::from_millis(self.interval_ms);

@@ -29,7 +29,6 @@ use crate::window::Window;
 pub struct Executed {
     /// The execution's folder; absent where the log was kept in memory alone.
     pub folder: Option<PathBuf>,
-    /// What was measured.
     pub findings: Result<Findings, ExecuteError>,
     /// How it ended, or why it stopped early.
     pub ending: Result<Ending, ExecuteError>,
@@ -122,12 +121,10 @@ impl<'a> Recorder<'a> {
         self.record(&Event::Planned { plan: plan.clone() })
     }
 
-    /// The watcher.
     pub fn progress(&mut self) -> &mut dyn Progress {
         self.progress
     }
 
-    /// Writes an event, then reports it.
     pub fn record(&mut self, event: &Event) -> Result<(), StoreError> {
         let stopped = self.window.take(event);
         let event = stopped.as_ref().unwrap_or(event);

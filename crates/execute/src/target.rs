@@ -10,9 +10,7 @@ use crate::error::ExecuteError;
 use crate::findings::of_log;
 use crate::store::{StoreError, Writer};
 
-/// Where events are written.
 pub enum Target {
-    /// A file.
     Disk(Writer),
     /// Memory: the events are lost when this process ends.
     Memory(Vec<Event>),

@@ -36,7 +36,6 @@ pub enum Against {
     Program {
         /// Its path as typed, which names the level.
         shown: String,
-        /// Its absolute path.
         path: String,
     },
 }

@@ -48,7 +48,6 @@ const WINDOW_MS: u32 = 300;
 /// The facts about the place of the runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {
-    /// The lab.
     pub lab: &'a LabSpec,
     /// Whether the interfaces of the hosts called sender and receiver segment TCP's super-packets,
     /// as found.

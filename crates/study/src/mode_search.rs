@@ -59,7 +59,6 @@ const TOGETHER: [(&str, &str); 2] = [("send_mode", "gso"), ("receive_mode", "gro
 
 /// What is searched.
 pub struct ModeSearch<'a> {
-    /// The run.
     pub conditions: &'a Conditions,
     pub goal: Goal,
     /// Whether a setting stays as it is.

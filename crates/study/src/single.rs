@@ -22,14 +22,12 @@ metrics = [\"transactions_per_second\", \"latency_p50_us\", \"latency_p99_us\", 
 
 /// One run, or several of the same kind.
 pub struct Single<'a> {
-    /// The kind of traffic.
     pub workload: Workload,
     /// Settings with their values as typed; the last value of a setting counts, and every
     /// background workload.
     pub settings: &'a [(&'static Setting, String)],
     /// The embedded lab; absent between named hosts.
     pub lab: Option<&'a LabSpec>,
-    /// The smallest number of runs.
     pub runs: u32,
     /// The rule until which runs are repeated; absent: exactly `runs`.
     pub until: Option<&'a UntilInterval>,

@@ -22,7 +22,6 @@ impl Study {
             .is_some_and(|rule| rule.budget.is_some())
     }
 
-    /// The budget where none is given.
     pub fn default_budget(&self, lengths: Lengths) -> Duration {
         let blocks = lengths.blocks.unwrap_or(self.blocks);
         self.block_time(lengths)
@@ -30,13 +29,11 @@ impl Study {
             .saturating_mul(BUDGET_TIMES)
     }
 
-    /// The time that one block takes.
     fn block_time(&self, lengths: Lengths) -> Duration {
         let blocks = Some(1);
         self.plan(0, Lengths { blocks, ..lengths }).total_time()
     }
 
-    /// The default budget of a study that asks for none.
     pub(crate) fn set_budget(&mut self) {
         let default = self.default_budget(Lengths::default());
         let budget = self.until.as_mut().and_then(|rule| rule.budget.as_mut());

@@ -16,7 +16,7 @@ pub(super) const FLOWS: &str = "flows";
 /// Settings of a run by name, each with its value as it is typed.
 pub type Settings = Vec<(&'static str, String)>;
 
-/// One row of [`CHANGES`](super::CHANGES).
+/// One row of the table.
 #[derive(Debug)]
 pub struct Row {
     pub name: &'static str,
@@ -107,14 +107,6 @@ impl How {
         NotTried {
             command: self.needs_root.then(|| self.keep.clone()),
             ..NotTried::new(&*self.label, reason)
-        }
-    }
-
-    /// It, where it fills packets.
-    pub(super) fn filling(self) -> How {
-        How {
-            fills: true,
-            ..self
         }
     }
 }

@@ -12,7 +12,7 @@ const FEW: usize = 3;
 
 /// A resource limits where the throughput follows more of its change than this share; two that share a limit have about
 /// a half each, and what does not limit has none.
-pub const LIMITS_FROM: f64 = 0.3;
+const LIMITS_FROM: f64 = 0.3;
 
 /// Without wake-ups, or with fuller packets, the throughput rises at least by this factor where they limit.
 const RISES_FROM: f64 = 1.05;

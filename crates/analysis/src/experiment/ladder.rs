@@ -22,7 +22,6 @@ pub const BLOCKS_MOST: u32 = 12;
 /// A cheaper change has at least this share of the unchanged run's rate.
 const SAME_RATE: f64 = 0.97;
 
-/// The ladder of a test.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ladder {
     #[serde(rename = "for")]
@@ -57,7 +56,6 @@ bitcost_model::words! {
     }
 }
 
-/// A step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Rung {
     /// What limits it; absent where it is not known.
@@ -114,12 +112,10 @@ impl Ladder {
         self.rungs.iter().filter_map(|rung| rung.change.as_ref())
     }
 
-    /// The unit of its rates.
     pub fn rate_unit(&self) -> &'static str {
         metric(&self.rate_metric).map_or("", |metric| metric.unit)
     }
 
-    /// The unit of its costs.
     pub fn cost_unit(&self) -> &'static str {
         match self.rate_metric == "transactions_per_second" {
             true => "µs/transaction",

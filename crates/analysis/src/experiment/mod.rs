@@ -17,10 +17,9 @@ mod tighten;
 
 pub(crate) use apply::apply;
 pub use base::Base;
-pub use change::{Change, How, Row, Settings};
+pub use change::{Change, How};
 pub use choose::{Offers, relaxing, tightening};
-pub use judge::{LIMITS_FROM, is_enough, judge, needs_screening, standing_out};
+pub use judge::{is_enough, judge, needs_screening, standing_out};
 pub use ladder::{BLOCKS_LEAST, BLOCKS_MOST, End, FINALISTS, Kept, Ladder, Rung, SCREENING_BLOCKS};
 pub use round::{Round, Run, blocks_planned, is_decided, is_loser, screened, winner};
 pub use steps::Steps;
-pub use table::CHANGES;

@@ -22,11 +22,9 @@ const BUFFERS: [&str; 2] = [RECEIVE_BUFFER.name, SEND_BUFFER.name];
 /// A rate, and a CPU time.
 type Figures = (Option<Interval>, Option<f64>);
 
-/// The steps so far.
 #[derive(Debug)]
 pub struct Steps {
     ladder: Ladder,
-    /// What the present step has to try.
     offered: Vec<Change>,
     /// The labels of all changes that were tried.
     seen: Vec<String>,
@@ -239,7 +237,6 @@ fn is_bounded(tried: &Tried) -> bool {
     tried.blocks > SCREENING_BLOCKS
 }
 
-/// The figures of a test.
 fn figures_of(test: &Findings) -> Figures {
     let summary = &test.summary;
     let (Some(planned), Some(cell)) = (summary.planned.first(), summary.cells.first()) else {

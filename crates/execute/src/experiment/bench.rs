@@ -112,7 +112,6 @@ impl Bench<'_, '_> {
         Ok(Ending::Complete)
     }
 
-    /// Writes a trial.
     fn record(
         &mut self,
         number: u32,
@@ -140,7 +139,6 @@ impl Bench<'_, '_> {
         Ok(())
     }
 
-    /// Writes a decision.
     pub fn decide(&mut self, decision: Decision) -> Result<(), ExecuteError> {
         self.target.append(&Event::Decided {
             decision: Box::new(decision),

@@ -29,7 +29,6 @@ const TO_SCREEN: [f64; 2] = [0.3, 0.45];
 /// planned then leave none of them open.
 const TO_DECIDE: f64 = 0.7;
 
-/// The steps so far.
 struct Climb<'a, 'b, 'c> {
     bench: &'a mut Bench<'b, 'c>,
     steps: Steps,

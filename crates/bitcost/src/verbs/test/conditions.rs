@@ -24,7 +24,6 @@ const UDP_HEADERS_BYTES: u32 = 28;
 /// Settings, each with its value as it is typed.
 type Pairs = Vec<(&'static Setting, String)>;
 
-/// The settings of a test.
 pub struct Typed {
     /// Each setting with its value as it is typed.
     pub settings: Vec<(&'static Setting, String)>,

@@ -16,15 +16,11 @@ use crate::failure::Failure;
 use crate::options::order::new_seed;
 use crate::output;
 
-/// A test that was described by options.
 pub struct Test<'a> {
-    /// The options.
     pub arguments: &'a Arguments,
-    /// Where it is executed.
     pub destination: Destination,
     /// The embedded lab; absent between named hosts.
     pub lab: Option<LabSpec>,
-    /// The settings of the run.
     pub typed: Typed,
     /// Least number of runs.
     pub least_runs: u32,
