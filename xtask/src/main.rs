@@ -10,7 +10,6 @@ mod known_work;
 mod lines;
 mod programs;
 mod reference;
-mod runs;
 mod source;
 mod vm;
 
@@ -55,18 +54,8 @@ enum Verb {
     Reference(reference::Arguments),
     /// Count the lines of Rust of each room, those of the product apart from tests, and the words of the documents
     Lines(lines::Arguments),
-    /// Runs whose limiter is known by construction, against what bitcost says of them
+    /// Runs whose limiter is known, by construction or by experiment, against what bitcost says of them
     Confusion(confusion::Arguments),
-    /// Carry packets between two devices of this network namespace
-    #[command(hide = true)]
-    DelayNode {
-        first: String,
-        second: String,
-        settings: String,
-    },
-    /// Give a device of this network namespace a queueing discipline
-    #[command(hide = true)]
-    NodeQdisc { device: String, qdisc: String },
 }
 
 fn main() -> ExitCode {
@@ -92,12 +81,6 @@ fn main() -> ExitCode {
         Verb::Reference(arguments) => reference::run(&arguments),
         Verb::Lines(arguments) => lines::run(&arguments),
         Verb::Confusion(arguments) => confusion::run(&arguments),
-        Verb::DelayNode {
-            first,
-            second,
-            settings,
-        } => confusion::delay_node([&first, &second], &settings).map(|()| true),
-        Verb::NodeQdisc { device, qdisc } => confusion::node_qdisc(&device, &qdisc).map(|()| true),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,

@@ -99,6 +99,18 @@ pub const RETIRED: &[(&str, &str)] = &[
         "--in-pod",
         "the hosts of a mesh in a cluster are its nodes: `--node-selector`",
     ),
+    (
+        "runner_up",
+        "`suspects` of a bottleneck has all that come next",
+    ),
+    (
+        "holds",
+        "`value` and `at_least` or `at_most` of the evidence say it",
+    ),
+    (
+        "regimes",
+        "the warning `two_groups` of `bitcost explain` says where packets carried far more in some runs",
+    ),
 ];
 
 /// That a name is gone and what to use instead, as a sentence.

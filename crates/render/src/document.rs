@@ -199,7 +199,7 @@ fn bottleneck(findings: &Findings) -> Option<Bottleneck> {
     match &findings.explanation.cells[..] {
         [cell] => Bottleneck::of(cell),
         cells => Some(Bottleneck {
-            words: of_cells(&findings.explanation),
+            of_cells: Some(of_cells(&findings.explanation)),
             shares: Some(Share::all(&ExplainedCell::shares_of(cells))),
             ..Bottleneck::default()
         }),

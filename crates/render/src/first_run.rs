@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::losses::Losses;
-use crate::one_run::{interval_of, shown};
+use crate::one_run::shown;
 
 pub(crate) type Intervals = BTreeMap<&'static str, OfOneRun>;
 
@@ -34,7 +34,7 @@ pub(crate) struct OfOneRun {
 /// The intervals of a run; metrics without one have no key.
 pub(crate) fn intervals(run: &RunView) -> Intervals {
     let entry = |name: &&'static str| {
-        let found = interval_of(run, name)?;
+        let found = bitcost_analysis::metrics::single_run(run, name)?;
         let of = OfOneRun {
             interval: found.interval,
             kind: "single_run",

@@ -1,7 +1,6 @@
 //! The caveats and notes under the tables.
 
 use bitcost_analysis::cells::CellSummary;
-use bitcost_analysis::explain::Regimes;
 use bitcost_analysis::summary::{Summary, shown_metrics};
 use bitcost_model::constants::{HostConstants, MachineConstants};
 use bitcost_model::harmless;
@@ -26,7 +25,7 @@ pub fn notes(summary: &Summary) -> Vec<Block> {
     let of_runs = of_runs.map(|note| (note.text.clone(), note.runs, note.cell.clone()));
     let left_out = summary.excluded.iter();
     let left_out = left_out.map(|run| (run.reason.clone(), 1, Some(phrase(&run.levels))));
-    let groups: [(&str, Vec<String>); 11] = [
+    let groups: [(&str, Vec<String>); 10] = [
         ("caveat: ", summary.caveats.clone()),
         ("no value: ", missing(summary)),
         ("CPU time: ", attribution(summary)),
@@ -34,7 +33,6 @@ pub fn notes(summary: &Summary) -> Vec<Block> {
         ("note: ", by_cell(summary, of_runs)),
         ("host constants: ", constants(&summary.constants)),
         ("calibration: ", calibration_text(summary)),
-        ("regimes: ", regimes(summary)),
         ("stop rule: ", Vec::from_iter(rule)),
         ("left out: ", by_cell(summary, left_out)),
         ("missing: ", Vec::from_iter(lost)),
@@ -72,15 +70,6 @@ fn attribution(summary: &Summary) -> Vec<String> {
         })
     });
     by_cell(summary, facts)
-}
-
-/// The regimes of each cell that has two, with the cell where there are several.
-fn regimes(summary: &Summary) -> Vec<String> {
-    let fact = |cell: &CellSummary| {
-        let words = cell.regimes.as_ref().map(Regimes::sentence)?;
-        Some((words, 0, (summary.cells.len() > 1).then(|| cell.name())))
-    };
-    by_cell(summary, summary.cells.iter().filter_map(fact))
 }
 
 fn constants(machines: &[MachineConstants]) -> Vec<String> {

@@ -83,9 +83,8 @@ fn medians(findings: &Findings, single: &Single) -> Vec<Block> {
         let (count, bounds) = (counted(disturbed, "run"), disturbance_bounds());
         format!("disturbed: in {count} {bounds}")
     });
-    let regimes = single.cell.regimes.as_ref().map(|found| found.sentence());
     let rule = findings.summary.precision.as_ref().map(stop_rule_text);
-    let notes = regimes.into_iter().chain(disturbed).chain(rule);
+    let notes = disturbed.into_iter().chain(rule);
     std::iter::once(Block::Table(caption, lines))
         .chain(notes.map(Block::words))
         .collect()

@@ -1,10 +1,10 @@
 //! One run: its answer in a few lines (throughput, loss, cost, bottleneck, caveats), and all its figures.
 
-use bitcost_analysis::explain::{ExplainedCell, Regimes, regimes, stop_others};
+use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::log::caveats_of;
 use bitcost_analysis::metrics::{
-    BETWEEN_RUNS, METRICS, Metric, PartRun, RunView, Shown, SingleRun, WITH_INTERVAL, actual,
-    attribute, metric, parts, retransmitted_in_window, single_run,
+    BETWEEN_RUNS, METRICS, Metric, PartRun, RunView, Shown, WITH_INTERVAL, actual, attribute,
+    metric, parts, retransmitted_in_window, single_run,
 };
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::conditions::{Conditions, Direction};
@@ -31,8 +31,6 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
     let losses = sentence(run).map(|words| Block::labelled("losses", words));
     if run.is_alone() {
         blocks.extend(figures(run));
-        let two = Regimes::of(&[(1, regimes(run))]);
-        blocks.extend(two.map(|found| Block::labelled("two regimes", found.said())));
         blocks.extend(losses);
         blocks.extend(cost(run).map_or_else(|| no_cost(run), |cost| vec![cost]));
         blocks.extend(within_and_between(run));
@@ -64,11 +62,8 @@ pub fn test_answer(run: &RunView, place: &str, limiter: Option<&ExplainedCell>) 
 /// run.
 fn remedy(cell: &ExplainedCell) -> Option<String> {
     let verdict = cell.verdict()?;
-    if let Some(others) = &verdict.others {
-        return Some(stop_others(others, verdict.limiter()));
-    }
     let is_one = cell.shares().len() == 1 && !verdict.limiter().is_unknown();
-    is_one.then(|| verdict.remedy().to_owned())
+    (is_one || verdict.others.is_some()).then(|| verdict.remedy())
 }
 
 /// `TCP stream, 131072-byte messages, cubic, 10 s, h1 to h2 in lab wire`.
@@ -195,18 +190,12 @@ fn total_cost(run: &RunView) -> Option<Block> {
     Some(Block::labelled("CPU use", words))
 }
 
-/// A figure with its interval; absent where the run shows none, or had two regimes.
-pub(crate) fn interval_of(run: &RunView, name: &str) -> Option<SingleRun> {
-    let found = single_run(run, name)?;
-    Regimes::of(&[(1, regimes(run))]).is_none().then_some(found)
-}
-
 /// `0.37 µs/KiB [0.27, 0.50]`: a figure with as many digits as its interval allows, `unit` after it;
 /// with three and without brackets where one run shows no interval. Absent where it was not measured.
 fn with_interval(run: &RunView, name: &str, unit: &str) -> Option<String> {
     let value = value(run, name)?;
     let unit = around(" ", unit, "");
-    Some(match interval_of(run, name) {
+    Some(match single_run(run, name) {
         Some(found) => known(&found.interval, &unit),
         None => format!("{}{unit}", number::plain(value)),
     })
@@ -222,7 +211,7 @@ fn known(interval: &Interval, unit: &str) -> String {
 fn throughput(run: &RunView) -> Option<String> {
     const NAME: &str = "throughput_mbps";
     let mbps = value(run, NAME)?;
-    let Some(found) = interval_of(run, NAME) else {
+    let Some(found) = single_run(run, NAME) else {
         return Some(show_rate(mbps * 1e6));
     };
     let (scale, unit) = match mbps {
@@ -236,7 +225,7 @@ fn throughput(run: &RunView) -> Option<String> {
 /// What the intervals of one run are made of; absent where no figure has one.
 fn within_and_between(run: &RunView) -> Option<Block> {
     let found = WITH_INTERVAL.iter();
-    let found = found.filter_map(|name| Some(interval_of(run, name)?.within_pct));
+    let found = found.filter_map(|name| Some(single_run(run, name)?.within_pct));
     let within = found.reduce(f64::max)?;
     Some(Block::labelled(
         "interval",

@@ -7,20 +7,14 @@ use bitcost_model::record::{
     Counts, CpuTicks, EndpointRecord, Sample, Sequence, Switches, TcpInfo, ThreadTime,
 };
 
-/// A number that can be read and replaced, whatever its width. Numbers of 64 bits keep their bits.
+/// A number that a reading replaces, whatever its width. Numbers of 64 bits keep their bits.
 pub trait Number {
-    /// Its value; absent where there is none.
-    fn get(&self) -> Option<i64>;
     fn set(&mut self, value: Option<i64>);
 }
 
 macro_rules! whole_numbers {
     ($($kind:ty),+) => {$(
         impl Number for $kind {
-            fn get(&self) -> Option<i64> {
-                Some(*self as i64)
-            }
-
             fn set(&mut self, value: Option<i64>) {
                 *self = value.unwrap_or(0) as $kind;
             }
@@ -31,20 +25,12 @@ macro_rules! whole_numbers {
 whole_numbers!(u8, u32, u64);
 
 impl Number for bool {
-    fn get(&self) -> Option<i64> {
-        Some(i64::from(*self))
-    }
-
     fn set(&mut self, value: Option<i64>) {
         *self = value.unwrap_or(0) != 0;
     }
 }
 
 impl<N: Number + Default> Number for Option<N> {
-    fn get(&self) -> Option<i64> {
-        self.as_ref().and_then(N::get)
-    }
-
     fn set(&mut self, value: Option<i64>) {
         *self = value.map(|value| {
             let mut number = N::default();

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use bitcost_model::study::{Label, phrase};
 use bitcost_stats::{Interval, Spread};
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::as_map::as_map;
-use crate::explain::Regimes;
 use crate::metrics::{Method, SoftirqMeans};
 
 pub const RECEIVE_DEMAND: &str = "receive_service_demand_us_per_kib";
@@ -65,11 +64,6 @@ pub struct CellSummary {
     pub levels: Vec<(String, Label)>,
     /// Number of runs that the figures come from.
     pub runs: usize,
-    /// Both regimes in a sentence, where its runs had two; the figures are of the runs of the one that
-    /// has more.
-    #[serde(serialize_with = "regimes_sentence")]
-    #[schemars(with = "Option<String>")]
-    pub regimes: Option<Regimes>,
     /// The figure of each metric.
     #[serde(flatten)]
     #[schemars(with = "BTreeMap<String, Figure>")]
@@ -96,10 +90,6 @@ pub struct CellSummary {
     /// Runs whose link emulator was late, or dropped packets that it should have carried.
     #[serde(skip)]
     pub emulator_troubled: usize,
-}
-
-fn regimes_sentence<S: Serializer>(regimes: &Option<Regimes>, to: S) -> Result<S::Ok, S::Error> {
-    regimes.as_ref().map(Regimes::sentence).serialize(to)
 }
 
 impl CellSummary {

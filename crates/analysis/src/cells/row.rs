@@ -45,11 +45,6 @@ pub struct RunRow {
     pub method: Option<Method>,
     /// Whether other programs took much of the CPUs' time ([`crate::metrics::disturbance()`]).
     pub is_disturbed: bool,
-    /// Whether its packets were full, by what its cell's runs have in common, or by its regime where the
-    /// cell has two; absent where that is not known, or it had both regimes.
-    pub has_full_packets: Option<bool>,
-    /// Whether its cell's figures are of its regime.
-    pub is_of_main_regime: bool,
     pub figures: Figures,
     /// The place of the event that holds its outcome ([`bitcost_model::event::Events::each`]).
     pub event: Option<usize>,
@@ -76,8 +71,6 @@ impl RunRow {
             began_at: None,
             method: None,
             is_disturbed: false,
-            has_full_packets: None,
-            is_of_main_regime: true,
             figures: Figures::default(),
             event: None,
             not_in_effect: Vec::new(),

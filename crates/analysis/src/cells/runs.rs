@@ -7,29 +7,24 @@ use bitcost_stats::Interval;
 
 use super::cell::{CellSummary, Figure};
 use super::row::RunRow;
-use crate::explain::{Regime, Regimes};
 use crate::log::{Reduced, TimeSeries};
 use crate::metrics::{FULL_PACKETS, Figures, METRICS, Metric};
 
 pub(crate) struct CellRuns {
     /// The cell, still without figures.
     cell: CellSummary,
-    /// The block and the figures of each run, and whether it is of the cell's main regime.
-    runs: Vec<(u32, Figures, bool)>,
-    has_full_packets: Option<bool>,
+    /// The block and the figures of each run.
+    runs: Vec<(u32, Figures)>,
     time_series: Vec<(f64, TimeSeries)>,
 }
 
 impl CellRuns {
-    /// A cell whose runs, each given by its number from 1, have these regimes, still without them.
-    pub fn new(cell: &Cell, regimes: &[(u64, Vec<Regime>)]) -> CellRuns {
-        let parts: Vec<&Regime> = regimes.iter().flat_map(|(_, parts)| parts).collect();
-        let full = parts.iter().filter(|part| part.is_full).count();
+    /// A cell, still without its runs.
+    pub fn new(cell: &Cell) -> CellRuns {
         CellRuns {
             cell: CellSummary {
                 levels: cell.levels.clone(),
                 runs: 0,
-                regimes: Regimes::of(regimes),
                 figures: BTreeMap::new(),
                 expected: Vec::new(),
                 methods: Vec::new(),
@@ -39,7 +34,6 @@ impl CellRuns {
                 emulator_troubled: 0,
             },
             runs: Vec::new(),
-            has_full_packets: (!parts.is_empty()).then_some(2 * full > parts.len()),
             time_series: Vec::new(),
         }
     }
@@ -56,13 +50,10 @@ impl CellRuns {
         self.runs.len()
     }
 
-    /// Block and value of the metric at this place of [`METRICS`]: of the runs of the main regime, and the share of
-    /// full packets of all.
+    /// Block and value of the metric at this place of [`METRICS`].
     pub fn values(&self, metric: usize) -> Vec<(u32, f64)> {
-        let is_of_all = METRICS[metric].name == FULL_PACKETS;
         let runs = self.runs.iter();
-        let runs = runs.filter(|(.., is_main)| *is_main || is_of_all);
-        runs.filter_map(|(block, figures, _)| Some((*block, figures.at(metric)?)))
+        runs.filter_map(|(block, figures)| Some((*block, figures.at(metric)?)))
             .collect()
     }
 
@@ -74,17 +65,14 @@ impl CellRuns {
         Some(middle.1.clone())
     }
 
-    /// The figures of the cell; where it is a pair of many hosts, or each run had both regimes, medians without
-    /// intervals. A share that is nearly all or nothing in each run has its mean.
+    /// The figures of the cell; where it is a pair of many hosts, medians without intervals. A share that is nearly all or nothing in each run has its mean.
     pub fn summary(&self, is_pair: bool, seed: u64) -> CellSummary {
-        let both = self.cell.regimes.as_ref();
-        let is_mixed = both.is_some_and(|both| both.main().is_none());
         let figure = |(place, metric): (usize, &Metric)| {
             let values: Vec<f64> = self.values(place).iter().map(|(_, value)| *value).collect();
             let spread = bitcost_stats::spread(&values)?;
             let found = match metric.name == FULL_PACKETS {
                 true => Interval::alone(spread.mean),
-                false if is_pair || is_mixed => Interval::alone(bitcost_stats::median(&values)?),
+                false if is_pair => Interval::alone(bitcost_stats::median(&values)?),
                 false => bitcost_stats::median_interval(&values, seed)?,
             };
             Some((metric.name, Figure::new(found, spread)))
@@ -96,26 +84,13 @@ impl CellRuns {
         }
     }
 
-    /// Whether this run is of the regime of the cell's figures, and whether it had full packets.
-    pub fn regime_of(&self, run: u32) -> (bool, Option<bool>) {
-        let run = u64::from(run) + 1;
-        match &self.cell.regimes {
-            Some(both) => {
-                let is_main = both.main().is_none_or(|main| main.runs.contains(&run));
-                (is_main, both.is_full(run))
-            }
-            None => (true, self.has_full_packets),
-        }
-    }
-
     /// Takes another program's run.
     pub fn imported(&mut self, row: &RunRow) {
-        self.runs.push((row.block, row.figures.clone(), true));
+        self.runs.push((row.block, row.figures.clone()));
     }
 
     pub fn used(&mut self, run: Reduced, row: &RunRow) {
-        let figures = row.figures.clone();
-        self.runs.push((row.block, figures, row.is_of_main_regime));
+        self.runs.push((row.block, row.figures.clone()));
         match run.method {
             Ok(method) => count(&mut self.cell.methods, method),
             Err(reason) => count(&mut self.cell.unattributed, reason.0),

@@ -2,17 +2,16 @@
 
 use bitcost_model::event::FailureKind;
 use bitcost_model::harmless;
-use bitcost_model::plan::{Plan, PlannedRun};
+use bitcost_model::plan::Plan;
 
 use super::row::{ExcludedRun, RunRow, Status};
 use super::runs::CellRuns;
-use crate::explain::Regime;
 use crate::log::{Imported, Log, Outcome, Reduced, Unfinished};
 
 /// The cells with their runs, whose rows, notes and reasons go to the log's summary. `blocks` is the number of
 /// blocks to be run: the stop rule may have been met before the plan's end.
 pub(crate) fn sorted(plan: &Plan, log: &mut Log, blocks: u32) -> Vec<CellRuns> {
-    let mut cells = without_runs(plan, log);
+    let mut cells = plan.cells.iter().map(CellRuns::new).collect::<Vec<_>>();
     for planned in &plan.runs {
         let Some(cell) = cells.get_mut(planned.cell) else {
             continue;
@@ -73,7 +72,6 @@ fn take_imported(imported: Imported, cell: &mut CellRuns, row: &mut RunRow, log:
 /// Takes a run with a result, whose row the reader has made.
 fn take(run: Reduced, cell: &mut CellRuns, row: &mut RunRow, log: &mut Log) {
     *row = run.row.clone();
-    (row.is_of_main_regime, row.has_full_packets) = cell.regime_of(row.run);
     if row.status != Status::Used {
         return;
     }
@@ -84,21 +82,4 @@ fn take(run: Reduced, cell: &mut CellRuns, row: &mut RunRow, log: &mut Log) {
         log.summary.note(Some(cell.name()), note.clone());
     }
     cell.used(run, row);
-}
-
-/// The cells without runs, each with its two regimes if the runs that are to be used have two.
-fn without_runs(plan: &Plan, log: &Log) -> Vec<CellRuns> {
-    let mut regimes: Vec<Vec<(u64, Vec<Regime>)>> = vec![Vec::new(); plan.cells.len()];
-    for PlannedRun { index, cell, .. } in &plan.runs {
-        if let Some((_, Outcome::Ended(run))) = log.outcomes.get(index)
-            && run.row.status == Status::Used
-            && let Some(of_cell) = regimes.get_mut(*cell)
-        {
-            of_cell.push((u64::from(*index) + 1, run.regimes.clone()));
-        }
-    }
-    let cells = plan.cells.iter().zip(&regimes);
-    cells
-        .map(|(cell, runs)| CellRuns::new(cell, runs))
-        .collect()
 }

@@ -13,36 +13,34 @@ const LARGER_PACKETS: &str = "a larger MTU on the whole path, or find what handl
 pub fn apply(cell: &mut ExplainedCell, proof: Proof) {
     let found = match &proof.outcome {
         Outcome::Refuted(found) | Outcome::Found(found) => Some((found, Confidence::Proved)),
-        Outcome::Likely(found, _) => Some((found, Confidence::Low)),
+        Outcome::Likely(found, _) => Some((found, Confidence::Likely)),
         Outcome::Proved | Outcome::Undecided(_) => None,
     };
     for run in &mut cell.runs {
-        if let (Some((found, confidence)), Some(first)) = (found, run.verdicts.first()) {
+        if let Some((found, confidence)) = found {
             let instead = proof.named.as_ref();
             let instead = instead.map(|named| format!("not {named}, which the counters name"));
             // The row of packets is about the endpoints.
             let is_of_path = Some(found) == limiter("packets_per_second", ON_THE_PATH).as_ref();
             let mut verdict = Verdict {
                 chosen: Candidate {
-                    limiter: found.clone(),
                     detail: instead.unwrap_or_default(),
-                    evidence: Vec::new(),
                     remedy: is_of_path.then(|| LARGER_PACKETS.to_owned()),
-                    rival: None,
+                    ..Candidate::named(found.clone(), Vec::new())
                 },
                 confidence,
                 share: 1.0,
-                ..first.clone()
+                ..run.verdict.clone()
             };
             if let Some(in_effect) = &run.in_effect {
                 in_effect.advise(&mut verdict);
             }
             without_guess(&mut verdict);
-            run.verdicts = vec![verdict];
+            run.verdict = verdict;
         }
         let is_proved = proof.outcome == Outcome::Proved;
-        let is_it = |one: &&mut Verdict| is_proved && proof.named.as_ref() == Some(one.limiter());
-        for verdict in run.verdicts.iter_mut().filter(is_it) {
+        let verdict = &mut run.verdict;
+        if is_proved && proof.named.as_ref() == Some(verdict.limiter()) {
             verdict.confidence = Confidence::Proved;
             if verdict.limiter().is_on_the_path() && proof.has("segments", Decision::Limits) {
                 let packets = "it limits packets and not bits: smaller segments are slower";

@@ -96,10 +96,8 @@ impl Base {
         let (rate, load) = *runs.get(runs.len() / 2)?;
         let explained = findings.explanation.cells.first()?;
         let verdict = explained.verdict()?;
-        let verdicts = explained.runs.iter().flat_map(|run| &run.verdicts);
-        let mut next: Vec<Limiter> = verdicts
-            .filter_map(|verdict| Some(verdict.runner_up.as_ref()?.limiter.clone()))
-            .collect();
+        let suspects = explained.runs.iter().flat_map(|run| &run.verdict.suspects);
+        let mut next: Vec<Limiter> = suspects.map(|one| one.limiter.clone()).collect();
         next.sort();
         next.dedup();
         Some(Base {

@@ -2,25 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use crate::explain::advice::InEffect;
 use crate::explain::figures::RunFigures;
-use crate::explain::in_effect::InEffect;
-use crate::explain::limiter::{Confidence, Limiter, Verdict};
+use crate::explain::limiter::{Limiter, Verdict};
 use crate::explain::proof::Proof;
 
 /// Shares that differ by less are the same.
 const TIE: f64 = 1e-6;
-
-fn mixed(words: impl Iterator<Item = String>) -> String {
-    format!("mixed: {}", words.collect::<Vec<_>>().join(", "))
-}
 
 /// A run with what limited it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedRun {
     /// Its figures.
     pub figures: RunFigures,
-    /// One verdict, or two with their shares of its time.
-    pub verdicts: Vec<Verdict>,
+    /// What limited it.
+    pub verdict: Verdict,
     /// What it had set already; absent where only figures are known.
     pub in_effect: Option<InEffect>,
 }
@@ -28,7 +24,7 @@ pub struct ExplainedRun {
 /// A cell with what limited its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedCell {
-    /// The cell's name.
+    /// Its name.
     pub name: String,
     /// Its runs, in order.
     pub runs: Vec<ExplainedRun>,
@@ -39,22 +35,19 @@ pub struct ExplainedCell {
 impl ExplainedCell {
     /// A cell of these runs.
     pub fn new(name: String, runs: Vec<ExplainedRun>) -> ExplainedCell {
-        ExplainedCell {
-            name,
-            runs,
-            proof: None,
-        }
+        let proof = None;
+        ExplainedCell { name, runs, proof }
     }
 
-    /// Each limiter with its share of the time of these cells' runs, the greatest first; every cell
+    /// Each limiter with its share of these cells' runs, the greatest first; every cell
     /// with a run counts alike.
     pub fn shares_of(cells: &[ExplainedCell]) -> Vec<(Limiter, f64)> {
         let used = || cells.iter().filter(|cell| !cell.runs.is_empty());
         let mut shares: BTreeMap<Limiter, f64> = BTreeMap::new();
         for cell in used() {
-            for verdict in cell.runs.iter().flat_map(|run| &run.verdicts) {
-                *shares.entry(verdict.limiter().clone()).or_default() +=
-                    verdict.share / (cell.runs.len() * used().count()) as f64;
+            for run in &cell.runs {
+                *shares.entry(run.verdict.limiter().clone()).or_default() +=
+                    1.0 / (cell.runs.len() * used().count()) as f64;
             }
         }
         let mut shares: Vec<(Limiter, f64)> = shares.into_iter().collect();
@@ -62,7 +55,7 @@ impl ExplainedCell {
         shares
     }
 
-    /// Each limiter with its share of the cell's time, the greatest first.
+    /// Each limiter with its share of the cell's runs, the greatest first.
     pub fn shares(&self) -> Vec<(Limiter, f64)> {
         ExplainedCell::shares_of(std::slice::from_ref(self))
     }
@@ -78,43 +71,27 @@ impl ExplainedCell {
 
     /// What limited the cell, in words; `mixed: A, B` where limiters have the same share.
     pub fn limiter_words(&self) -> Option<String> {
-        let leading = self.leading();
+        let mut leading = self.leading();
         let named = leading.iter().filter(|(limiter, _)| !limiter.is_unknown());
-        let words = |(limiter, _): &(Limiter, f64)| limiter.to_string();
-        match (&leading[..], named.clone().count()) {
-            ([], _) => None,
-            ([one], _) => Some(words(one)),
-            (all, 0 | 1) => Some(mixed(all.iter().map(words))),
-            _ => Some(mixed(named.map(words))),
+        if named.count() > 1 {
+            leading.retain(|(limiter, _)| !limiter.is_unknown());
+        }
+        let words: Vec<String> = leading.iter().map(|(one, _)| one.to_string()).collect();
+        match &words[..] {
+            [] => None,
+            [one] => Some(one.clone()),
+            several => Some(format!("mixed: {}", several.join(", "))),
         }
     }
 
-    /// The verdict that represents the cell: of the first of the leading limiters.
+    /// The verdict that represents the cell: of the first of the leading limiters, that of the run whose evidence is in
+    /// the middle.
     pub fn verdict(&self) -> Option<Verdict> {
-        self.verdict_of(self.leading().into_iter().next()?)
-    }
-
-    /// Of a limiter with this share the verdict of the run whose evidence is in the middle.
-    pub fn verdict_of(&self, (limiter, share): (Limiter, f64)) -> Option<Verdict> {
-        let of_limiter = self
-            .runs
-            .iter()
-            .flat_map(|run| &run.verdicts)
-            .filter(|verdict| *verdict.limiter() == limiter);
-        let mut found: Vec<&Verdict> = of_limiter.collect();
+        let (limiter, share) = self.leading().into_iter().next()?;
+        let verdicts = self.runs.iter().map(|run| &run.verdict);
+        let mut found: Vec<&Verdict> = verdicts.filter(|one| *one.limiter() == limiter).collect();
         found.sort_by(|a, b| a.chosen.strength().total_cmp(&b.chosen.strength()));
         let middle = (*found.get((found.len() - 1) / 2)?).clone();
-        let mut levels: Vec<Confidence> = found.iter().map(|verdict| verdict.confidence).collect();
-        levels.sort_unstable();
-        let confidence = if share > 0.8 {
-            levels[(levels.len() - 1) / 2]
-        } else {
-            Confidence::Low
-        };
-        Some(Verdict {
-            share,
-            confidence,
-            ..middle
-        })
+        Some(Verdict { share, ..middle })
     }
 }

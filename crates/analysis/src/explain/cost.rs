@@ -8,7 +8,7 @@ use crate::explain::figures::RunFigures;
 
 /// Least number of sizes: a line always fits two points, so two sizes do not show whether the cost
 /// is linear.
-pub const SIZES_MIN: usize = 3;
+const SIZES_MIN: usize = 3;
 
 /// Below this probability a line is said not to fit.
 const FIT_MIN: f64 = 0.01;
@@ -99,7 +99,7 @@ pub fn cost_models(runs: &[RunFigures], seed: u64) -> Vec<CostModel> {
 }
 
 /// Why there is no cost model, where there are different sizes and so one could be expected.
-pub fn no_cost_model<'a>(
+pub(super) fn no_cost_model<'a>(
     found: &[(String, CostModel)],
     runs: impl IntoIterator<Item = &'a RunFigures>,
 ) -> Option<String> {
@@ -164,8 +164,6 @@ pub struct PacketCost {
     pub per_byte: f64,
     /// The part that each packet costs, in ns.
     pub fixed_ns: Interval,
-    /// The unit that is sent as one packet.
-    pub unit: Unit,
 }
 
 /// The sender's cost per packet at the size of a run: by messages for datagrams, by segments for
@@ -185,7 +183,6 @@ pub fn packet_cost(models: &[CostModel], run: &RunFigures) -> Option<PacketCost>
     (all > 0.0).then(|| PacketCost {
         per_byte: by_bytes / all,
         fixed_ns: fixed,
-        unit,
     })
 }
 
@@ -210,11 +207,6 @@ impl CostModel {
 
     /// Whether the part per unit and the part per byte differ from 0.
     pub fn parts_that_differ(&self) -> [bool; 2] {
-        [&self.fit.intercept, &self.fit.slope].map(is_there)
+        [self.fit.intercept, self.fit.slope].map(|part| part.low.unwrap_or(part.value) > 0.0)
     }
-}
-
-/// True where a part is above 0 with 95 % confidence.
-fn is_there(part: &Interval) -> bool {
-    part.low.unwrap_or(part.value) > 0.0
 }

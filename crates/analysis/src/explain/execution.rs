@@ -1,167 +1,121 @@
-//! An execution explained run by run: verdicts, cost models, modes, warnings. Only numbers are kept
-//! of each run.
+//! How an execution is explained: by what is kept of its records, or by the figures of its runs.
 
-use std::rc::Rc;
+use std::collections::BTreeMap;
 
-use crate::metrics::RunView;
+use crate::cells::{CellSummary, RunRow, Status};
+use crate::evenly::evenly;
+use crate::explain::cells::{ExplainedCell, ExplainedRun};
+use crate::explain::cost::{CostModel, cost_models, no_cost_model, packet_cost};
+use crate::explain::decide::strongest;
+use crate::explain::figures::RunFigures;
+use crate::explain::kept::{Kept, MANY};
+use crate::explain::limiter::Bound::{AtLeast, AtMost};
+use crate::explain::limiter::{Evidence, LimiterRow, Verdict};
+use crate::explain::limiters::{LOSS_PCT, RECEIVER_CPU, SENDER_CPU};
+use crate::explain::warnings::{Study, Warning, warnings};
+use crate::summary::Summary;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::constants::{HostConstants, MachineConstants};
-use bitcost_model::event::EndpointDescription;
 use bitcost_model::record::Role;
 use bitcost_model::study::{Cell, Label};
 
-use crate::explain::cells::{ExplainedCell, ExplainedRun};
-use crate::explain::cost::{CostModel, cost_models, no_cost_model, packet_cost};
-use crate::explain::decide::RunSignals;
-use crate::explain::explanation::Explanation;
-use crate::explain::figures::RunFigures;
-use crate::explain::load::Load;
-use crate::explain::warnings::{self, RunFacts, Study};
+/// Use of the busiest CPU in per cent from which it is full.
+const FULL_PCT: f64 = 99.5;
 
-/// Executions with more runs than this are explained by figures alone.
-pub(crate) const MANY: usize = 3000;
+/// What is said where nothing is known but figures.
+const TOO_FEW: &str =
+    "these figures are not enough for a verdict; repeat the run with bitcost, and explain that run";
 
-/// Takes the runs of an execution one after the other, and explains them together.
-pub struct Explainer<'a> {
-    title: String,
-    cells: &'a [Cell],
-    ends: &'a [EndpointDescription],
-    /// The constants of the sender's host.
-    constants: Option<&'a HostConstants>,
-    seed: u64,
-    /// The runs of each cell.
-    runs: Vec<Vec<Rc<Kept>>>,
+/// The most runs of a cell that are explained by figures.
+const RUNS: usize = 200;
+
+/// The most runs, where there are many, that are used to fit all cost models together.
+const FITTED: usize = 4000;
+
+/// The factor whose numbers are bytes per message.
+const SIZE: &str = "message_size_bytes";
+
+/// Why the runs of an execution or of a table were not faster, as far as it is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// What is explained.
+    pub title: String,
+    /// Its cells.
+    pub cells: Vec<ExplainedCell>,
+    /// Cost models, each with the names of its cells; an empty name means all cells.
+    pub costs: Vec<(String, CostModel)>,
+    /// Warnings for the reader of the result.
+    pub warnings: Vec<Warning>,
+    /// Further findings, one sentence each.
+    pub remarks: Vec<String>,
 }
 
-/// What is kept of a run: numbers only, no samples.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    figures: RunFigures,
-    facts: RunFacts,
-    signals: RunSignals,
-    /// What it had of each resource.
-    pub(crate) load: Load,
+/// The explanation of an execution: by its records, or by the figures of its used runs if they are
+/// another program's, or very many.
+pub(crate) fn explanation(name: &str, summary: &Summary) -> Explanation {
+    match summary.is_imported || summary.runs.len() > MANY {
+        true => by_figures(name, summary),
+        false => by_records(summary),
+    }
 }
 
-impl<'a> Explainer<'a> {
-    /// An explainer of an execution with these cells, endpoints and host constants; `seed` is that of its order.
-    pub fn new(
-        title: String,
-        cells: &'a [Cell],
-        ends: &'a [EndpointDescription],
-        machines: &'a [MachineConstants],
-        seed: u64,
-    ) -> Explainer<'a> {
-        let sender = |machine: &&MachineConstants| machine.roles.contains(&Role::Sender);
-        let constants = machines.iter().find(sender);
-        Explainer {
-            title,
-            cells,
-            ends,
-            constants: constants.and_then(|machine| machine.host.as_ref()),
-            seed,
-            runs: cells.iter().map(|_| Vec::new()).collect(),
-        }
-    }
-
-    /// Takes a run of the cell with this index; `number` is the run's number in the order of
-    /// execution, from 1. A run of an unknown cell is ignored.
-    pub fn add(&mut self, cell: usize, number: u64, view: &RunView) {
-        let figures = RunFigures::of(number, view);
-        self.push(cell, Rc::new(Kept::of(number, view, figures)));
-    }
-
-    /// Takes what was kept of a run of the cell with this index.
-    pub(super) fn push(&mut self, cell: usize, kept: Rc<Kept>) {
-        if let Some(runs) = self.runs.get_mut(cell) {
+fn by_records(summary: &Summary) -> Explanation {
+    let cells = &summary.planned;
+    let mut runs: Vec<Vec<&Kept>> = vec![Vec::new(); cells.len()];
+    for row in summary.runs.iter().filter(|row| used(row)) {
+        if let (Some(runs), Some(kept)) = (runs.get_mut(row.cell), &row.kept) {
             runs.push(kept);
         }
     }
-
-    /// Explains all runs that were taken.
-    pub fn explain(self) -> Explanation {
-        let Explainer {
-            title,
-            cells,
-            ends,
-            constants,
-            seed,
-            mut runs,
-        } = self;
-        runs.iter_mut()
-            .for_each(|runs| runs.sort_by_key(|run| run.figures.run));
-        let groups = same_but_size(cells);
-        let models = |group: &Group| {
-            let runs = group
-                .cells
-                .iter()
-                .flat_map(|cell| &runs[*cell])
-                .map(|run| run.figures.clone());
-            cost_models(&runs.collect::<Vec<_>>(), seed)
+    let costs: Vec<(Vec<usize>, Vec<CostModel>)> = same_but_size(cells)
+        .into_iter()
+        .map(|group| {
+            let figures = group.iter().flat_map(|cell| &runs[*cell]);
+            let figures: Vec<RunFigures> = figures.map(|run| run.figures.clone()).collect();
+            (group, cost_models(&figures, summary.seed))
+        })
+        .collect();
+    let mut of_sender = summary.constants.iter();
+    let host = of_sender.find(|machine| machine.roles.contains(&Role::Sender));
+    let host = host.and_then(|machine| machine.host.as_ref());
+    let explained = |(index, cell): (usize, &Cell)| {
+        let own = costs.iter().find(|(group, _)| group.contains(&index));
+        let models = own.map_or(&[][..], |(_, models)| models);
+        let run = |kept: &&Kept| ExplainedRun {
+            verdict: kept
+                .signals
+                .verdict(packet_cost(models, &kept.figures), host),
+            figures: kept.figures.clone(),
+            in_effect: Some(kept.signals.in_effect.clone()),
         };
-        let costs: Vec<(&Group, Vec<CostModel>)> =
-            groups.iter().map(|group| (group, models(group))).collect();
-        let (mut explained, mut facts) = (Vec::new(), Vec::new());
-        for (index, (cell, runs)) in cells.iter().zip(runs).enumerate() {
-            let own = costs.iter().find(|(group, _)| group.cells.contains(&index));
-            let own = own.map_or(&[][..], |(_, models)| models);
-            let (of_cell, runs) = runs.iter().map(|run| run.explained(own, constants)).unzip();
-            facts.push(of_cell);
-            explained.push(ExplainedCell::new(cell_name(cell), runs));
-        }
-        let warnings = warnings::warnings(&Study {
-            cells,
-            runs: &facts,
-            explained: &explained,
-            ends,
-            seed,
-        });
-        let named = |(group, models): (&Group, Vec<CostModel>)| {
-            let name = group.name.clone();
-            models.into_iter().map(move |model| (name.clone(), model))
-        };
-        let costs: Vec<_> = costs.into_iter().flat_map(named).collect();
-        let figures = explained
-            .iter()
-            .flat_map(|cell| &cell.runs)
-            .map(|run| &run.figures);
-        let remarks = no_cost_model(&costs, figures).into_iter().collect();
-        Explanation {
-            title,
-            cells: explained,
-            costs,
-            warnings,
-            remarks,
-        }
+        ExplainedCell::new(cell_name(cell), runs[index].iter().map(run).collect())
+    };
+    let explained: Vec<ExplainedCell> = cells.iter().enumerate().map(explained).collect();
+    let facts = runs
+        .iter()
+        .map(|runs| runs.iter().map(|run| &run.facts).collect());
+    let warnings = warnings(&Study {
+        cells,
+        runs: facts.collect(),
+        explained: &explained,
+        ends: &summary.ends,
+    });
+    let named = |(group, models): (Vec<usize>, Vec<CostModel>)| {
+        let name = common_levels(cells, &group);
+        models.into_iter().map(move |model| (name.clone(), model))
+    };
+    let costs: Vec<_> = costs.into_iter().flat_map(named).collect();
+    let figures = runs.iter().flatten().map(|run| &run.figures);
+    Explanation {
+        title: format!("{}, {}", summary.study.name, summary.began_at),
+        remarks: no_cost_model(&costs, figures).into_iter().collect(),
+        cells: explained,
+        costs,
+        warnings,
     }
 }
 
-impl Kept {
-    /// What is kept of a run with these figures; `number` is as in [`Explainer::add`].
-    pub fn of(number: u64, view: &RunView, figures: RunFigures) -> Kept {
-        Kept {
-            figures,
-            facts: RunFacts::of(number, view),
-            signals: RunSignals::of(view),
-            load: Load::of(view),
-        }
-    }
-
-    fn explained(
-        &self,
-        models: &[CostModel],
-        host: Option<&HostConstants>,
-    ) -> (RunFacts, ExplainedRun) {
-        let cost = packet_cost(models, &self.figures);
-        let verdicts = self.signals.clone().verdicts(cost, host);
-        let figures = self.figures.clone();
-        let explained = ExplainedRun {
-            verdicts,
-            figures,
-            in_effect: Some(self.signals.in_effect.clone()),
-        };
-        (self.facts.clone(), explained)
-    }
+fn used(run: &RunRow) -> bool {
+    run.status == Status::Used
 }
 
 /// The cell's name, preceded by the factor's name where the cell's name is only a number; the
@@ -174,54 +128,183 @@ fn cell_name(cell: &Cell) -> String {
     }
 }
 
-/// Cells that differ only in the size of messages.
-struct Group {
-    name: String,
-    cells: Vec<usize>,
-}
-
-fn same_but_size(cells: &[Cell]) -> Vec<Group> {
-    let mut groups: Vec<(Conditions, Group)> = Vec::new();
-    for (index, cell) in cells
-        .iter()
-        .enumerate()
-        .filter(|(_, cell)| !cell.conditions.workload.is_transactional())
-    {
+/// Groups of cells that differ only in the size of messages.
+fn same_but_size(cells: &[Cell]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<(Conditions, Vec<usize>)> = Vec::new();
+    let streams = cells.iter().enumerate();
+    let streams = streams.filter(|(_, cell)| !cell.conditions.workload.is_transactional());
+    for (index, cell) in streams {
         let key = Conditions {
             message_size_bytes: 0,
             ..cell.conditions.clone()
         };
         match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, group)) => group.cells.push(index),
-            None => groups.push((
-                key,
-                Group {
-                    name: String::new(),
-                    cells: vec![index],
-                },
-            )),
+            Some((_, group)) => group.push(index),
+            None => groups.push((key, vec![index])),
         }
     }
-    let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
-    groups
-        .iter_mut()
-        .for_each(|group| group.name = common_levels(cells, &group.cells));
-    groups
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
+/// The levels that all cells of a group have; the workload where there are none.
 fn common_levels(cells: &[Cell], group: &[usize]) -> String {
-    let Some(first) = group.first().map(|index| &cells[*index]) else {
-        return String::new();
+    let first = &cells[group[0]];
+    let is_common = |level: &&(String, Label)| {
+        let mut group = group.iter();
+        group.all(|index| cells[*index].levels.contains(level))
     };
-    let common = first.levels.iter().filter(|level| {
-        group
-            .iter()
-            .all(|index| cells[*index].levels.contains(level))
-    });
+    let common = first.levels.iter().filter(is_common);
     let labels: Vec<String> = common.map(|(_, label)| label.to_string()).collect();
-    if labels.is_empty() {
-        first.conditions.workload.name().to_owned()
-    } else {
-        labels.join(" · ")
+    match labels.is_empty() {
+        true => first.conditions.workload.name().to_owned(),
+        false => labels.join(" · "),
     }
+}
+
+/// What limited the run by these figures alone: a full CPU; of datagrams the receiver's where many are lost, and else
+/// the sender's.
+fn of_figures_alone(run: &RunFigures) -> Verdict {
+    let evidence = |counter: &str, unit, bound| {
+        Some(Evidence {
+            counter: counter.to_owned(),
+            value: run.get(counter)?,
+            unit,
+            bound,
+        })
+    };
+    let full = |end: &str| evidence(&format!("{end}_peak_cpu_pct"), "%", AtLeast(FULL_PCT));
+    let lost = evidence("loss_pct", "%", AtLeast(LOSS_PCT));
+    let kept = evidence("loss_pct", "%", AtMost(LOSS_PCT));
+    let of = |row: &'static LimiterRow, strength, evidence: [Option<Evidence>; 2]| {
+        let evidence = evidence.into_iter().flatten().collect();
+        let found = row.suspect(strength, evidence);
+        found.with_detail("its busiest CPU is full")
+    };
+    let mut found = Vec::new();
+    if let Some(full) = full("receiver").filter(|_| lost.is_some()) {
+        found.push(of(&RECEIVER_CPU, 0.9, [Some(full), lost]));
+    }
+    if let Some(full) = full("sender") {
+        found.push(of(&SENDER_CPU, 0.8, [Some(full), kept]));
+    }
+    if let Some(full) = full("receiver").filter(|_| !run.is_datagram) {
+        found.push(of(&RECEIVER_CPU, 0.7, [Some(full), None]));
+    }
+    let why = "its figures show no full CPU and no loss that a full CPU explains";
+    let mut verdict = strongest(found, why);
+    if verdict.limiter().is_unknown() {
+        verdict.chosen.remedy = Some(TOO_FEW.to_owned());
+    }
+    verdict
+}
+
+/// A cell of runs of which only figures are known.
+fn of_figures(name: String, runs: Vec<RunFigures>) -> ExplainedCell {
+    let explained = |figures: RunFigures| ExplainedRun {
+        verdict: of_figures_alone(&figures),
+        in_effect: None,
+        figures,
+    };
+    ExplainedCell::new(name, runs.into_iter().map(explained).collect())
+}
+
+fn by_figures(name: &str, summary: &Summary) -> Explanation {
+    let mut by_cell: Vec<Vec<&RunRow>> = vec![Vec::new(); summary.cells.len()];
+    for run in summary.runs.iter().filter(|run| used(run)) {
+        by_cell[run.cell].push(run);
+    }
+    // At least two runs of a cell are used, so that their spread is known.
+    let fitted = (FITTED / summary.cells.len().max(1)).max(2);
+    let (mut cells, mut lines) = (Vec::new(), BTreeMap::<String, Vec<RunFigures>>::new());
+    let both = summary.cells.iter().zip(&by_cell);
+    for (cell, runs) in both.filter(|(_, runs)| !runs.is_empty()) {
+        let figures = |place: usize| match summary.planned.get(runs[place].cell) {
+            Some(planned) if !summary.is_imported => {
+                let run = runs[place];
+                RunFigures::with(u64::from(run.run) + 1, &planned.conditions, &run.figures)
+            }
+            _ => foreign(cell, runs[place]),
+        };
+        let figures: Vec<RunFigures> = evenly(runs.len(), RUNS).map(figures).collect();
+        let few = evenly(figures.len(), fitted).map(|place| figures[place].clone());
+        // The name of the cells that a cost model is of; empty: all cells.
+        let line = match cell.levels.iter().any(|(factor, _)| factor != SIZE) {
+            true => cell.name_without(SIZE),
+            false => String::new(),
+        };
+        lines.entry(line).or_default().extend(few);
+        cells.push(of_figures(cell.name(), figures));
+    }
+    let models = |(name, runs): (&String, &Vec<RunFigures>)| {
+        let name = name.clone();
+        let models = cost_models(runs, summary.seed).into_iter();
+        models.map(move |model| (name.clone(), model))
+    };
+    let costs: Vec<_> = lines.iter().flat_map(models).collect();
+    Explanation {
+        title: name.to_owned(),
+        remarks: no_cost_model(&costs, lines.values().flatten())
+            .into_iter()
+            .collect(),
+        cells,
+        costs,
+        warnings: Vec::new(),
+    }
+}
+
+/// A run of another program.
+fn foreign(cell: &CellSummary, run: &RunRow) -> RunFigures {
+    let size = |factor| cell.number(factor).map(|bytes| bytes as f64);
+    let figures = run.figures.iter();
+    let figures: BTreeMap<_, _> = figures.map(|(of, value)| (of.name, value)).collect();
+    let segment_size_bytes = size("mss_bytes");
+    RunFigures {
+        run: u64::from(run.run) + 1,
+        message_size_bytes: size(SIZE),
+        segment_size_bytes,
+        is_datagram: segment_size_bytes.is_none() && figures.contains_key("loss_pct"),
+        is_paced: cell.number("rate_bps").is_some(),
+        figures,
+    }
+}
+
+/// Explains the runs of a table of figures; a cell is all runs of one size.
+pub fn explain_table(title: String, runs: &[RunFigures], seed: u64) -> Explanation {
+    let mut sizes: BTreeMap<(u64, &str), Vec<RunFigures>> = BTreeMap::new();
+    for run in runs {
+        let (size, word) = match (run.segment_size_bytes, run.message_size_bytes) {
+            (Some(size), _) => (size, "segments"),
+            (None, size) => (size.unwrap_or(0.0), "messages"),
+        };
+        sizes
+            .entry((size as u64, word))
+            .or_default()
+            .push(run.clone());
+    }
+    let cell = |((size, word), runs)| of_figures(format!("{word} of {size} B"), runs);
+    let mut remarks: Vec<String> = runs.iter().filter_map(demand_remark).collect();
+    let costs = cost_models(runs, seed).into_iter();
+    let costs: Vec<_> = costs.map(|model| (String::new(), model)).collect();
+    remarks.extend(no_cost_model(&costs, runs));
+    Explanation {
+        title,
+        cells: sizes.into_iter().map(cell).collect(),
+        costs,
+        warnings: Vec::new(),
+        remarks,
+    }
+}
+
+/// A remark on netperf's definition, which divides the receiver's CPU time by bytes sent and so
+/// makes a run with loss look cheaper.
+fn demand_remark(run: &RunFigures) -> Option<String> {
+    let printed = run.get("netperf_receive_service_demand_us_per_kib")?;
+    let received = run.receive_demand_by_received()?;
+    let lost = run.get("loss_pct").filter(|lost| *lost >= LOSS_PCT)?;
+    Some(format!(
+        "run {}: {lost:.1} % lost; receive service demand {printed:.3} µs/KiB is by bytes sent; by bytes received it is {received:.3}, {:.1} % above the printed one, which is {:.1} % too low",
+        run.run,
+        100.0 * (received / printed - 1.0),
+        100.0 * (1.0 - printed / received)
+    ))
 }

@@ -49,19 +49,15 @@ impl RunFigures {
 
     /// A figure.
     pub fn get(&self, name: &str) -> Option<f64> {
-        self.figures
-            .get(name)
-            .copied()
-            .filter(|value| value.is_finite())
+        let value = self.figures.get(name).copied();
+        value.filter(|value| value.is_finite())
     }
 
     /// Bytes that reached the receiver ÷ bytes sent; 1 where one of them is not known.
     fn delivered(&self) -> f64 {
-        let both = self
-            .get("throughput_mbps")
-            .zip(self.get("send_throughput_mbps"));
-        both.filter(|(_, sent)| *sent > 0.0)
-            .map_or(1.0, |(received, sent)| (received / sent).min(1.0))
+        let sent = self.get("send_throughput_mbps").filter(|sent| *sent > 0.0);
+        let both = self.get("throughput_mbps").zip(sent);
+        both.map_or(1.0, |(received, sent)| (received / sent).min(1.0))
     }
 
     /// netperf's receive service demand, which is by bytes sent, converted to bytes received, in
@@ -81,9 +77,8 @@ impl RunFigures {
 
     /// Time from one send call to the next, in ns per `size_bytes`.
     pub fn send_time_ns(&self, size_bytes: f64) -> Option<f64> {
-        let mbps = self
-            .get("send_throughput_mbps")
-            .or_else(|| self.get("throughput_mbps"))?;
+        let sent = self.get("send_throughput_mbps");
+        let mbps = sent.or_else(|| self.get("throughput_mbps"))?;
         (mbps > 0.0 && !self.is_paced).then(|| 8e3 * size_bytes / mbps)
     }
 

@@ -1,12 +1,11 @@
-//! The types of a verdict: a limiter, the evidence for it, and how sure it is.
+//! The types of a verdict: a limiter, the evidence for it, how strong that is, and what comes next.
 
-use std::cmp::Ordering;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::explain::others::Others;
-use crate::explain::rivals::Rival;
 use crate::explain::signals::Signals;
 
 /// Everything that is said of one limiter, and how it is found: one row of the table of limiters.
@@ -18,76 +17,37 @@ pub struct LimiterRow {
     pub title: &'static str,
     /// What to change to relax it.
     pub remedy: &'static str,
-    /// How it is found; none for *unknown*.
-    pub questions: &'static [Question],
-}
-
-/// One way in which a limiter shows.
-#[derive(Debug)]
-pub struct Question {
-    /// When it is asked.
-    pub step: Step,
-    /// What it holds for, such as `UDP`; empty where the title says everything.
-    pub about: &'static str,
     /// The evidence that must hold, in the words of docs/method/bottleneck.md.
     pub evidence: &'static str,
-    /// Its candidates, each with all the evidence that must hold.
-    pub rule: fn(&Signals) -> Vec<Candidate>,
-}
-
-bitcost_model::words! {
-    /// The order in which questions are asked: by step, and within a step in the order of the table of
-    /// limiters. The first whose evidence holds names the limiter.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    pub enum Step {
-        /// The rate grows until the run's end.
-        Growth = "growth",
-        /// A queue passes the whole rate that it is set to.
-        SetRate = "set rate",
-        /// Datagrams are lost.
-        Loss = "loss",
-        /// A control group's quota holds an endpoint back.
-        Quota = "quota",
-        /// An endpoint waits for CPUs that nothing else uses.
-        Held = "held",
-        /// A queue with known counters holds packets back to a rate.
-        Queue = "queue",
-        /// The congestion window is full and stands still.
-        Clamp = "clamp",
-        /// The program keeps a rate.
-        Program = "program",
-        /// Waking threads takes most of the time of transactions.
-        WakeUps = "wake ups",
-        /// The sender has no time left.
-        Sender = "sender",
-        /// The receiving program or its host has no time left.
-        Receiver = "receiver",
-        /// Both endpoints wait for the same CPUs.
-        SharedCpus = "shared cpus",
-        /// Each flow waits for the answer to its request.
-        Latency = "latency",
-        /// The kernel counts the time that a buffer limits the connection, the larger share first.
-        Buffers = "buffers",
-        /// A window or a buffer is full.
-        Windows = "windows",
-        /// Loss keeps the congestion window small.
-        Congestion = "congestion",
-        /// The path keeps a rate, and no counter of it is known.
-        Path = "path",
-    }
+    /// What the facts of a run say for it: the ways in which it may show, each with all its evidence.
+    pub suspects: fn(&Signals) -> Vec<Candidate>,
 }
 
 /// The place of what limits between the endpoints, where no counter is known.
 pub const ON_THE_PATH: &str = "on the path";
 
 /// The one limit that, if it were relaxed, would let the flow go faster, and its place.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(try_from = "Placed", into = "Placed")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(into = "Placed")]
 pub struct Limiter {
-    row: &'static LimiterRow,
+    name: &'static str,
     place: String,
-    /// The queue that it is at, by its name; absent for a limiter that is not a queue.
-    hop: Option<String>,
+    title: &'static str,
+    remedy: &'static str,
+}
+
+/// A limiter in JSON.
+#[derive(Serialize, JsonSchema)]
+struct Named {
+    /// The limiter's name, as in docs/reference/limiters.md.
+    limiter: &'static str,
+    /// The limiter in words, with its place.
+    words: String,
+}
+
+fn named<S: Serializer>(of: &Limiter, to: S) -> Result<S::Ok, S::Error> {
+    let (limiter, words) = (of.name(), of.to_string());
+    Named { limiter, words }.serialize(to)
 }
 
 impl LimiterRow {
@@ -99,17 +59,19 @@ impl LimiterRow {
     /// The limiter at a place, which follows the title: `at h1-eth0`, `of the sender`.
     pub fn placed(&'static self, place: impl Into<String>) -> Limiter {
         Limiter {
-            row: self,
+            name: self.name,
             place: place.into(),
-            hop: None,
+            title: self.title,
+            remedy: self.remedy,
         }
     }
 
-    /// The limiter at the queue of this name.
-    pub fn at_hop(&'static self, name: &str) -> Limiter {
-        Limiter {
-            hop: Some(name.to_owned()),
-            ..self.placed(format!("at {name}"))
+    /// The limiter with its evidence; `strength` is what that says where all of it holds.
+    pub(super) fn suspect(&'static self, strength: f64, evidence: Vec<Evidence>) -> Candidate {
+        Candidate {
+            strength,
+            explains_change: false,
+            ..Candidate::named(self.limiter(), evidence)
         }
     }
 }
@@ -117,31 +79,22 @@ impl LimiterRow {
 impl Limiter {
     /// The name in JSON and in tables.
     pub fn name(&self) -> &'static str {
-        self.row.name
+        self.name
     }
 
     /// The name for people, without the place.
     pub fn title(&self) -> &'static str {
-        self.row.title
+        self.title
     }
 
     /// True where the evidence names no limiter.
     pub fn is_unknown(&self) -> bool {
-        self.row.questions.is_empty()
+        self.name == "unknown"
     }
 
     /// True where it is somewhere between the endpoints.
     pub fn is_on_the_path(&self) -> bool {
         self.place == ON_THE_PATH
-    }
-
-    /// True where it is the queue of this name.
-    pub fn is_hop(&self, name: &str) -> bool {
-        self.hop.as_deref() == Some(name)
-    }
-
-    fn key(&self) -> (&'static str, &str) {
-        (self.row.name, &self.place)
     }
 }
 
@@ -161,29 +114,9 @@ impl From<Limiter> for Placed {
     }
 }
 
-impl PartialEq for Limiter {
-    fn eq(&self, other: &Limiter) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Limiter {}
-
-impl PartialOrd for Limiter {
-    fn partial_cmp(&self, other: &Limiter) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Limiter {
-    fn cmp(&self, other: &Limiter) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
 impl fmt::Display for Limiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.row.title)?;
+        f.write_str(self.title)?;
         if !self.place.is_empty() {
             write!(f, " {}", self.place)?;
         }
@@ -192,16 +125,17 @@ impl fmt::Display for Limiter {
 }
 
 /// On which side of a bound a value must lie.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// At least.
+    /// The bound from which on it is evidence.
     AtLeast(f64),
-    /// At most.
+    /// The bound up to which it is evidence.
     AtMost(f64),
 }
 
 /// One counter's evidence for or against a limiter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// What was counted, in words.
     pub counter: String,
@@ -210,6 +144,7 @@ pub struct Evidence {
     /// Its unit.
     pub unit: &'static str,
     /// The bound that the value must keep.
+    #[serde(flatten)]
     pub bound: Bound,
 }
 
@@ -217,24 +152,23 @@ impl Evidence {
     /// How far the value is on the right side of the bound, as a share of the bound and at most 1;
     /// negative on the wrong side.
     pub fn margin(&self) -> f64 {
-        let margin = match self.bound {
-            Bound::AtLeast(bound) => (self.value - bound) / bound.abs().max(f64::MIN_POSITIVE),
-            Bound::AtMost(bound) => (bound - self.value) / bound.abs().max(f64::MIN_POSITIVE),
+        let (bound, beyond) = match self.bound {
+            Bound::AtLeast(bound) => (bound, self.value - bound),
+            Bound::AtMost(bound) => (bound, bound - self.value),
         };
-        margin.clamp(-1.0, 1.0)
+        (beyond / bound.abs().max(f64::MIN_POSITIVE)).clamp(-1.0, 1.0)
     }
 }
 
 bitcost_model::words! {
     /// How sure a verdict is.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
     pub enum Confidence {
-        /// The evidence barely suffices, or holds for another limiter too.
-        Low = "low",
-        /// The evidence suffices.
-        Medium = "medium",
-        /// The evidence is far from its bounds, and no other limiter comes near.
-        High = "high",
+        /// No limiter has all its evidence.
+        Unknown = "unknown",
+        /// The counters name the limiter.
+        Likely = "likely",
         /// The throughput followed the limiter's resource when that was changed
         /// ([`crate::explain::Proof`]).
         Proved = "proved",
@@ -242,74 +176,138 @@ bitcost_model::words! {
 }
 
 impl Confidence {
-    /// `high confidence`, or `proved by experiment`.
-    pub fn words(self) -> String {
+    /// `likely`, or `proved by experiment`.
+    pub fn words(self) -> &'static str {
         match self {
-            Confidence::Proved => "proved by experiment".to_owned(),
-            other => format!("{} confidence", other.name()),
+            Confidence::Proved => "proved by experiment",
+            other => other.name(),
         }
     }
 }
 
+/// From this strength, all evidence holds.
+const HOLDS: f64 = 0.5;
+
 /// A limiter with its evidence.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Candidate {
     /// The limiter.
+    #[serde(flatten, serialize_with = "named")]
+    #[schemars(with = "Named")]
     pub limiter: Limiter,
     /// More about it, in words; may be empty.
     pub detail: String,
     /// All the evidence that must hold.
     pub evidence: Vec<Evidence>,
+    /// How much the evidence says where all of it holds, from 0.5 to 1.
+    #[serde(skip)]
+    pub(crate) strength: f64,
+    /// Whether it is a reason for a rate that changes.
+    #[serde(skip)]
+    pub(crate) explains_change: bool,
     /// What to change in this run; absent where it is the same in every run.
+    #[serde(skip)]
     pub remedy: Option<String>,
-    /// What has the endpoint's CPU while its thread waits for it; absent where it does not wait.
-    pub rival: Option<Rival>,
 }
 
 impl Candidate {
-    /// How well all of the evidence holds: the worst margin.
-    pub fn strength(&self) -> f64 {
-        self.evidence
-            .iter()
-            .map(Evidence::margin)
-            .min_by(f64::total_cmp)
-            .unwrap_or(-1.0)
+    /// A limiter that this evidence names for certain.
+    pub fn named(limiter: Limiter, evidence: Vec<Evidence>) -> Candidate {
+        Candidate {
+            limiter,
+            detail: String::new(),
+            evidence,
+            strength: 1.0,
+            explains_change: true,
+            remedy: None,
+        }
     }
 
-    /// True where all of it holds.
+    /// The same at a place.
+    pub(super) fn at(self, place: impl Into<String>) -> Candidate {
+        let place = place.into();
+        let limiter = Limiter {
+            place,
+            ..self.limiter
+        };
+        Candidate { limiter, ..self }
+    }
+
+    pub(super) fn with_detail(self, detail: impl Into<String>) -> Candidate {
+        let detail = detail.into();
+        Candidate { detail, ..self }
+    }
+
+    pub(super) fn with_remedy(self, remedy: &str) -> Candidate {
+        let remedy = Some(remedy.to_owned());
+        Candidate { remedy, ..self }
+    }
+
+    /// The same where it is a reason for a rate that changes.
+    pub(super) fn of_change(self) -> Candidate {
+        Candidate {
+            explains_change: true,
+            ..self
+        }
+    }
+
+    /// The evidence that is weakest.
+    pub fn weakest(&self) -> Option<&Evidence> {
+        let all = self.evidence.iter();
+        all.min_by(|a, b| a.margin().total_cmp(&b.margin()))
+    }
+
+    /// How much speaks for it, from 0 to 1: where all evidence holds from 0.5 on, what such evidence says; otherwise the
+    /// less, the farther the weakest evidence is from its bound.
+    pub fn strength(&self) -> f64 {
+        match self.weakest().map_or(0.0, Evidence::margin) {
+            margin if margin >= 0.0 => self.strength,
+            margin => HOLDS * (1.0 + margin),
+        }
+    }
+
+    /// True where all of its evidence holds.
     pub fn holds(&self) -> bool {
-        self.strength() >= 0.0
+        self.strength() >= HOLDS
     }
 }
 
-/// What limited a run, or a part of its time.
-#[derive(Clone, Debug, PartialEq)]
+/// What limited a run, or runs.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// The limiter with its evidence.
+    #[serde(flatten)]
     pub chosen: Candidate,
     /// How sure the verdict is.
     pub confidence: Confidence,
-    /// The next best limiter, with its evidence.
-    pub runner_up: Option<Candidate>,
-    /// The share of the run's time for which it was the limiter.
+    /// The share of the runs of which it is the limiter, from 0 to 1.
     pub share: f64,
-    /// Whether only figures were known, as for runs of other programs.
-    pub by_figures: bool,
+    /// The limiters that come next, those with the strongest evidence first.
+    pub suspects: Vec<Candidate>,
     /// Other programs that took so much CPU time that they come first; absent where they did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<Others>,
 }
 
 impl Verdict {
+    /// What to change to relax the limiter, whatever other programs do.
+    pub(super) fn own_remedy(&self) -> &str {
+        let own = self.chosen.remedy.as_deref();
+        own.unwrap_or(self.limiter().remedy)
+    }
+
     /// What to change to relax the limiter.
-    pub fn remedy(&self) -> &str {
-        if let Some(remedy) = &self.chosen.remedy {
-            return remedy;
-        }
-        match self.limiter() {
-            limiter if limiter.is_unknown() && self.by_figures => {
-                "these figures are not enough for a verdict; repeat the run with bitcost, and explain that run"
+    pub fn remedy(&self) -> String {
+        let own = self.own_remedy();
+        let limiter = self.limiter();
+        // What is between the endpoints, or not known, may be a program that forwards.
+        let is_between = limiter.is_on_the_path() || limiter.name() == "path_loss";
+        match &self.others {
+            Some(others) => {
+                let stop = others.remedy(is_between || limiter.is_unknown());
+                format!("{stop}; {own}")
             }
-            limiter => limiter.row.remedy,
+            None => own.to_owned(),
         }
     }
 

@@ -1,10 +1,10 @@
 //! What a run had of each resource that a perturbation can change.
 
-use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::record::TcpInfo;
 use bitcost_model::record::{EndpointRecord, Role, Sample};
 
-use crate::explain::rivals::{Rival, Rivals};
+use crate::explain::others::Behind;
 use crate::metrics::{RunView, cpu, metric, parts};
 
 /// What a run had of each resource; what its records do not give is absent.
@@ -107,8 +107,8 @@ fn busy_ns(run: &RunView, role: Role) -> Option<f64> {
     let (end, conditions): (&EndpointRecord, &Conditions) = (run.end(role), run.conditions);
     let (working, waiting) = cpu::first_part_seconds(end)?;
     let share = waiting / cpu::span_seconds(end)?;
-    let busy = match Rivals::behind(Rivals::of(run, role), share) {
-        Rival::ReceiveWork => working + waiting,
+    let busy = match Behind::of(run, role, share) {
+        Behind::ReceiveWork => working + waiting,
         _ => working,
     };
     let (first, last) = (end.samples.first()?, end.samples.last()?);
@@ -120,11 +120,6 @@ fn busy_ns(run: &RunView, role: Role) -> Option<f64> {
         _ => last.counts.messages.saturating_sub(first.counts.messages) as f64,
     };
     (messages > 0.0 && busy > 0.0).then(|| 1e9 * busy / messages)
-}
-
-fn bytes_per_packet(run: &RunView) -> Option<f64> {
-    let is_stream = run.conditions.workload.is_byte_stream() && run.is_alone();
-    is_stream.then(|| (metric("sender_bytes_per_packet")?.compute)(run))?
 }
 
 fn delivered_bps(run: &RunView) -> Option<f64> {
@@ -141,4 +136,10 @@ fn background_bps(run: &RunView) -> f64 {
         |part: &&crate::metrics::PartRun| part.conditions.direction == run.conditions.direction;
     let rates = others.iter().skip(1).filter(same);
     rates.filter_map(|part| delivered_bps(&part.view())).sum()
+}
+
+/// User data per packet of the sender, of a stream of TCP alone.
+pub(super) fn bytes_per_packet(run: &RunView) -> Option<f64> {
+    let is_stream = run.conditions.workload == Workload::TcpStream && run.is_alone();
+    is_stream.then(|| (metric("sender_bytes_per_packet")?.compute)(run))?
 }

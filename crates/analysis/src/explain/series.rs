@@ -1,46 +1,30 @@
-//! The intervals between the samples of an endpoint, and how much counters grew in some of them.
+//! The intervals between the samples of an endpoint, and how much counters grew in them.
 
 use bitcost_model::record::{EndpointRecord, Sample, ThreadKind, ThreadTime};
 
-/// Some of the intervals between an endpoint's samples.
-#[derive(Clone, Debug)]
-pub struct Series<'a> {
+/// The intervals between an endpoint's samples.
+pub(super) struct Series<'a> {
     pairs: Vec<(&'a Sample, &'a Sample)>,
 }
 
-/// Shares of wall time of threads of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Times {
-    /// On a CPU.
-    pub cpu: f64,
-    /// Runnable, waiting for a CPU.
-    pub wait: f64,
-}
-
 impl<'a> Series<'a> {
-    /// The intervals with these numbers, counted from the window's start.
-    pub fn of(end: &'a EndpointRecord, picked: &[usize]) -> Series<'a> {
-        let pair = |index: &usize| Some((end.samples.get(*index)?, end.samples.get(index + 1)?));
-        let pairs = picked
-            .iter()
-            .filter_map(pair)
-            .filter(|(before, after)| after.at_ns > before.at_ns);
+    /// The first intervals from the window's start on, as many as this.
+    pub fn of(end: &'a EndpointRecord, count: usize) -> Series<'a> {
+        let pairs = end.samples.iter().zip(end.samples.iter().skip(1));
+        let pairs = pairs.take(count);
         Series {
-            pairs: pairs.collect(),
+            pairs: pairs.filter(|(a, b)| b.at_ns > a.at_ns).collect(),
         }
     }
 
-    /// How many intervals there are.
     pub fn count(&self) -> usize {
         self.pairs.len()
     }
 
     /// Their total length, in seconds.
     pub fn seconds(&self) -> f64 {
-        self.pairs
-            .iter()
-            .map(|(before, after)| (after.at_ns - before.at_ns) as f64 / 1e9)
-            .sum()
+        let lengths = self.pairs.iter().map(|(a, b)| b.at_ns - a.at_ns);
+        lengths.sum::<u64>() as f64 / 1e9
     }
 
     /// The samples at the ends of the intervals.
@@ -55,16 +39,19 @@ impl<'a> Series<'a> {
 
     /// How much a counter grew in all intervals; absent where that cannot be determined.
     pub fn growth(&self, grew: impl Fn(&Sample, &Sample) -> Option<f64>) -> Option<f64> {
-        self.pairs
-            .iter()
-            .map(|(before, after)| grew(before, after))
-            .sum::<Option<f64>>()
-            .filter(|_| self.count() > 0)
+        let each = self.pairs.iter().map(|(before, after)| grew(before, after));
+        each.sum::<Option<f64>>().filter(|_| self.count() > 0)
     }
 
     /// How much a counter grew per second.
     pub fn per_second(&self, grew: impl Fn(&Sample, &Sample) -> Option<f64>) -> Option<f64> {
         Some(self.growth(grew)? / self.seconds())
+    }
+
+    /// The mean over the samples that have a value; absent where fewer than half have.
+    pub fn mean(&self, value: impl Fn(&Sample) -> Option<f64>) -> Option<f64> {
+        let values: Vec<f64> = self.samples().filter_map(value).collect();
+        mean(&values).filter(|_| 2 * values.len() >= self.count())
     }
 
     /// User data per second of each interval, in bit/s.
@@ -80,45 +67,25 @@ impl<'a> Series<'a> {
     pub fn traffic_threads(&self) -> usize {
         let threads = self.pairs.first().map(|(sample, _)| &sample.threads);
         threads.map_or(0, |threads| {
-            threads.iter().filter(|thread| is_traffic(thread)).count()
+            threads.iter().filter(|one| is_traffic(one)).count()
         })
     }
 
-    /// Time of the run's own traffic threads, as a share of wall time, mean over the threads.
-    pub fn traffic(&self) -> Option<Times> {
+    /// Time of the run's own traffic threads on a CPU and waiting for one, as shares of wall time, mean over the threads.
+    pub fn traffic(&self) -> Option<(f64, f64)> {
         let count = self.traffic_threads();
-        let all = self.times(|sample| {
+        let (cpu, wait) = self.times(|sample| {
             let threads = sample.threads.iter().filter(|thread| is_traffic(thread));
             let (known, run, wait) = threads.fold((0, 0, 0), |(known, run, wait), thread| {
                 (known + 1, run + thread.run_ns, wait + thread.wait_ns)
             });
             (known == count && known > 0).then_some((run, wait))
         })?;
-        Some(Times {
-            cpu: all.cpu / count as f64,
-            wait: all.wait / count as f64,
-        })
-    }
-
-    /// Time of the busiest of the threads that handle what the interface received.
-    pub fn napi(&self) -> Option<Times> {
-        fn of(sample: &Sample) -> impl Iterator<Item = &ThreadTime> {
-            let threads = sample.threads.iter();
-            threads.filter(|thread| thread.kind == ThreadKind::Napi)
-        }
-        let one = |number: usize| {
-            self.times(|sample| {
-                let thread = of(sample).nth(number)?;
-                Some((thread.run_ns, thread.wait_ns))
-            })
-        };
-        (0..of(self.pairs.first()?.0).count())
-            .filter_map(one)
-            .max_by(|a, b| (a.cpu + a.wait).total_cmp(&(b.cpu + b.wait)))
+        Some((cpu / count as f64, wait / count as f64))
     }
 
     /// Shares of wall time, from the ns that threads had run and waited at a sample.
-    fn times(&self, read: impl Fn(&Sample) -> Option<(u64, u64)>) -> Option<Times> {
+    fn times(&self, read: impl Fn(&Sample) -> Option<(u64, u64)>) -> Option<(f64, f64)> {
         let share = |pick: fn((u64, u64)) -> u64| {
             let ns = self.per_second(|before, after| {
                 let (before, after) = (pick(read(before)?), pick(read(after)?));
@@ -126,10 +93,7 @@ impl<'a> Series<'a> {
             });
             Some(ns? / 1e9)
         };
-        Some(Times {
-            cpu: share(|ns| ns.0)?,
-            wait: share(|ns| ns.1)?,
-        })
+        Some((share(|ns| ns.0)?, share(|ns| ns.1)?))
     }
 }
 
@@ -137,14 +101,7 @@ fn is_traffic(thread: &ThreadTime) -> bool {
     thread.kind == ThreadKind::Traffic && thread.part == 0
 }
 
-/// Mean and coefficient of variation; absent where there are no values or the mean is 0.
-pub fn mean_and_variation(values: &[f64]) -> Option<(f64, f64)> {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let variance = values
-        .iter()
-        .map(|value| (value - mean).powi(2))
-        .sum::<f64>()
-        / count;
-    (mean > 0.0).then(|| (mean, variance.sqrt() / mean))
+/// The mean; absent where there are no values.
+pub(super) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

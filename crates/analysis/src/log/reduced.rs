@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::cells::{RunRow, Status};
-use crate::explain::{Kept, Regime, RunFigures, regimes};
+use crate::explain::{Kept, RunFigures};
 use crate::metrics::{Figures, Mark, Method, RunView, SoftirqMeans, Weak, attribute, why_untimed};
 use bitcost_model::Unavailable;
 use bitcost_model::plan::PlannedRun;
@@ -33,8 +33,6 @@ pub(crate) struct Reduced {
     pub notes: Vec<String>,
     /// Its seconds, if the study's table asks for them.
     pub time_series: Option<Box<TimeSeries>>,
-    /// What its packets carried, in one regime or two.
-    pub regimes: Vec<Regime>,
 }
 
 impl Reduced {
@@ -96,7 +94,6 @@ impl Reduced {
                 by_ticks.into_iter().collect(),
             ]
             .concat(),
-            regimes: regimes(view),
             time_series: each_second.then(|| Box::new(TimeSeries::of(levels, planned.index, view))),
         }
     }

@@ -28,12 +28,11 @@ pub use disturbance::{
 };
 pub(crate) use edges::{Edges, protocols_grown};
 pub use figures::Figures;
-pub(crate) use packaging::{bytes_between, full_from, interface_shows_packets};
+pub(crate) use packaging::full_from;
 pub use parts::{PartRun, parts};
 pub use path::{EmulatorTrouble, LATE_BOUND_US, QueueDrops, emulator_trouble, queue_drops};
 pub use quality::{BUSY_BEFORE_PCT, COARSE_PCT, Mark, Weak, marks};
 pub use seconds::{Second, seconds};
-pub(crate) use single_run::between_samples;
 pub use single_run::{BETWEEN_RUNS, SingleRun, WITH_INTERVAL, single_run};
 pub use softirqs::SoftirqMeans;
 pub(crate) use softirqs::why_untimed;
@@ -41,5 +40,4 @@ pub(crate) use table::OF_CAPACITY;
 pub use table::{
     Better, CORE_TO_CORE, FULL_PACKETS, METRICS, Metric, SPEED, Shown, metric, units_per_second,
 };
-pub(crate) use view::is_moderated;
 pub use view::{RunView, actual};

@@ -112,7 +112,7 @@ pub fn full_from(conditions: &Conditions) -> f64 {
 }
 
 /// Bytes of user data per packet that the sender's interface was given between pairs of samples.
-pub fn bytes_between<'a>(pairs: impl Iterator<Item = [&'a Sample; 2]>) -> Option<f64> {
+fn bytes_between<'a>(pairs: impl Iterator<Item = [&'a Sample; 2]>) -> Option<f64> {
     let (mut bytes, mut packets) = (0.0, 0.0);
     for [before, after] in pairs {
         packets += sent_by_interface(before, after)?;
@@ -123,7 +123,7 @@ pub fn bytes_between<'a>(pairs: impl Iterator<Item = [&'a Sample; 2]>) -> Option
 
 /// Whether the packets of the sender's interface are those of its stack, so that its samples tell
 /// when packets were full.
-pub fn interface_shows_packets(run: &RunView) -> bool {
+fn interface_shows_packets(run: &RunView) -> bool {
     let both = at_the_senders_interface(run).zip(in_the_senders_stack(run));
     both.is_some_and(|(interface, stack)| (0.9..=1.1).contains(&(interface / stack)))
 }

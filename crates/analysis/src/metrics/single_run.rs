@@ -74,27 +74,6 @@ fn batches(run: &RunView, metric: &Metric) -> Option<Vec<f64>> {
     (0..steps / length).map(of).collect()
 }
 
-/// These metrics of a run as if its window had begun and ended at these of its samples.
-pub(crate) fn between_samples<const N: usize>(
-    run: &RunView,
-    (first, last): (usize, usize),
-    names: [&str; N],
-) -> [Option<f64>; N] {
-    let of = |end: &EndpointRecord| {
-        let is_there = first < last && last < end.samples.len();
-        is_there.then(|| between(end, &without_samples(end), first, last))
-    };
-    let Some((sender, receiver)) = of(run.sender).zip(of(run.receiver)) else {
-        return [None; N];
-    };
-    let part = RunView {
-        sender: &sender,
-        receiver: &receiver,
-        ..*run
-    };
-    names.map(|name| (metric(name)?.compute)(&part))
-}
-
 /// An endpoint's record, of which `bare` is all but the samples, as if its window had begun and ended
 /// at these of them.
 fn between(

@@ -83,8 +83,3 @@ pub fn actual<'a>(end: &'a EndpointRecord, name: &str) -> Option<&'a str> {
         .actual
         .as_deref()
 }
-
-/// Whether interrupt moderation is in effect at the endpoint's interface.
-pub(crate) fn is_moderated(end: &EndpointRecord) -> bool {
-    actual(end, "moderation_us").is_some_and(|us| us != "0")
-}

@@ -2,7 +2,7 @@
 
 use super::known::Summary;
 use crate::cells::{CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT};
-use crate::metrics::{FULL_PACKETS, Metric, metric};
+use crate::metrics::{Metric, metric};
 
 /// The metrics of a study without a list of metrics.
 const DEFAULT_METRICS: [&str; 3] = [
@@ -31,9 +31,6 @@ pub fn shown_metrics(summary: &Summary) -> Vec<&str> {
     let mut shown: Vec<&str> = requested.map(String::as_str).collect();
     if shown.is_empty() {
         shown = DEFAULT_METRICS.to_vec();
-    }
-    if summary.cells.iter().any(|cell| cell.regimes.is_some()) && !shown.contains(&FULL_PACKETS) {
-        shown.push(FULL_PACKETS);
     }
     if shown.contains(&RECEIVE_DEMAND) && summary.cells.iter().any(definitions_differ) {
         for extra in [RECEIVE_DEMAND_BY_SENT, "loss_pct"] {

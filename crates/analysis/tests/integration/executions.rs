@@ -1,8 +1,7 @@
 //! Executions made of events: verdicts with cost models, and warnings about the result.
 
-use bitcost_analysis::explain::{CostModel, Explainer, Explanation, Spent, Unit};
+use bitcost_analysis::explain::{CostModel, Explanation, Spent, Unit};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::metrics::RunView;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::conditions::{Conditions, Offloads, Workload};
 use bitcost_model::counters::{Amount, CoreToCore, LinkEmulator, Queue};
@@ -78,41 +77,23 @@ fn execution(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -
 
 /// The explanation of the events of an execution.
 fn explain_execution(events: &[Event]) -> Explanation {
-    let [
-        Event::Planned { plan },
-        Event::Prepared {
-            endpoints: ends, ..
-        },
-        runs @ ..,
-    ] = events
-    else {
-        panic!("no plan")
-    };
-    let mut explainer = Explainer::new("test".into(), &plan.cells, ends, &[], plan.seed);
-    for event in runs {
-        let Event::RunEnded {
-            run,
-            sender,
-            receiver,
-            ..
-        } = event
-        else {
-            continue;
-        };
-        let cell = plan.runs[*run as usize].cell;
-        let conditions = &plan.cells[cell].conditions;
-        let (shared_cpus, napi_threaded, capacity_mbps) = (false, false, None);
-        let view = RunView {
-            sender,
-            receiver,
-            conditions,
-            shared_cpus,
-            napi_threaded,
-            capacity_mbps,
-        };
-        explainer.add(cell, u64::from(*run) + 1, &view);
+    let began = [began()].into_iter();
+    let events = began.chain(events.iter().cloned()).collect();
+    let found = Findings::of_events("test".into(), events);
+    found.expect("a log").explanation
+}
+
+fn began() -> Event {
+    let study = "title = \"T\"\nquestion = \"Q\"\n[lab]\n[workload]\nworkload = \"udp_stream\"\n[[factor]]\nname = \"message_size_bytes\"\nlevels = [64, 1024]\n";
+    Event::ExecutionBegan {
+        format: FORMAT,
+        bitcost_version: "0.1.0".into(),
+        at: "2026-11-23T12:00:00+00:00".into(),
+        command_line: Vec::new(),
+        study: "test".into(),
+        study_text: study.into(),
+        lab_text: None,
     }
-    explainer.explain()
 }
 
 fn events(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -> Vec<Event> {
@@ -216,7 +197,7 @@ fn a_size_that_is_bound_by_its_packets_is_called_so() {
     assert!((0.0..1.0).contains(&cost.fit.slope.value), "{cost:?}");
     let first = &found.cells[0].runs[0];
     assert_eq!(first.figures.run, 1);
-    assert_eq!(first.verdicts[0].limiter().name(), "packets_per_second");
+    assert_eq!(first.verdict.limiter().name(), "packets_per_second");
     let large = found.cells[2].verdict().expect("runs");
     assert!(large.chosen.evidence[0].margin() >= 0.0, "{large:?}");
 }
@@ -232,48 +213,10 @@ fn warnings_name_their_numbers() {
         ),
         "{few}"
     );
-    let slower = |run: u32, cell: &Cell| Pace {
-        bytes: 1_000_000 - 20_000 * u64::from(run),
-        ..full(run, cell)
-    };
-    let drifted = execution(vec![cell(1000, |_| {})], 12, slower);
-    let drift = drifted
-        .warnings
-        .iter()
-        .find(|warning| warning.name == "drift")
-        .expect("a drift");
-    assert!(drift.found.contains("drifted by -2"), "{drift:?}");
-    let paced = execution(
-        vec![cell(1000, |c| c.message_rate = Some(10_000))],
-        6,
-        |_, _| Pace {
-            bytes: 500_000,
-            run_ns: 99_000_000,
-            busy_ticks: 10,
-        },
-    );
-    let missed = paced
-        .warnings
-        .iter()
-        .find(|warning| warning.name == "rate_missed")
-        .expect("a missed rate");
-    assert!(missed.found.contains("in 6 of 6 runs, worst -50.0 %"));
 }
 
 #[test]
-fn factors_that_move_together_or_nothing_are_doubted() {
-    let both = |c: &mut Conditions| (c.nodelay, c.cork) = (true, true);
-    let together = execution(vec![cell(1000, |_| {}), cell(1000, both)], 5, full);
-    let found = together
-        .warnings
-        .iter()
-        .find(|warning| warning.name == "moved_together")
-        .expect("two settings");
-    assert!(
-        found
-            .found
-            .starts_with("cork, nodelay change in the same cells")
-    );
+fn offloads_without_effect_are_doubted() {
     let off = |c: &mut Conditions| c.offloads = Offloads::Off;
     let nothing = execution(vec![cell(1000, |_| {}), cell(1000, off)], 5, full);
     assert!(warnings(&nothing).contains(&"no_effect"));
@@ -436,17 +379,7 @@ fn events_with_round_trips(trips: &[u32]) -> Vec<Event> {
             });
         }
     }
-    let study = "title = \"T\"\nquestion = \"Q\"\n[lab]\n[workload]\nworkload = \"udp_stream\"\n[[factor]]\nname = \"message_size_bytes\"\nlevels = [64, 1024]\n";
-    let began = Event::ExecutionBegan {
-        format: FORMAT,
-        bitcost_version: "0.1.0".into(),
-        at: "2026-11-23T12:00:00+00:00".into(),
-        command_line: Vec::new(),
-        study: "test".into(),
-        study_text: study.into(),
-        lab_text: None,
-    };
-    events.insert(0, began);
+    events.insert(0, began());
     events
 }
 

@@ -1,9 +1,7 @@
 //! Who has the CPU that an endpoint waits for, and what is advised, on records whose threads and
 //! programs are known.
 
-use bitcost_analysis::explain::{
-    LIMITERS, ON_THE_PATH, Rival, Rivals, Verdict, explain_run, stop_others,
-};
+use bitcost_analysis::explain::{LIMITERS, ON_THE_PATH, Verdict, explain_run};
 use bitcost_analysis::metrics::RunView;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::counters::{ForeignLoad, ForeignProgram};
@@ -94,7 +92,7 @@ fn verdict(sender: &Shares, shared_cpus: bool, conditions: &Conditions) -> Verdi
         napi_threaded: true,
         capacity_mbps: None,
     };
-    explain_run(&run, None).remove(0)
+    explain_run(&run, None)
 }
 
 fn waiting(napi: f64, programs: Option<f64>) -> Shares {
@@ -117,7 +115,6 @@ fn small_messages() -> Conditions {
 fn the_kernels_receive_threads_are_no_other_programs() {
     let found = verdict(&waiting(0.6, Some(0.01)), true, &small_messages());
     assert_eq!(found.limiter().to_string(), "sender's CPU");
-    assert_eq!(found.chosen.rival, Some(Rival::ReceiveWork));
     assert!(found.chosen.detail.contains("receive threads"), "{found:?}");
     let remedy = found.remedy();
     assert!(!remedy.contains("programs"), "{remedy}");
@@ -136,15 +133,16 @@ fn a_tenth_of_a_cpu_of_other_programs_is_said_first() {
         found.to_string(),
         "other programs took 45 % of a CPU of the receiver's host (most of it cc1)"
     );
-    let limiter = |name: &str| {
-        let row = LIMITERS.into_iter().find(|row| row.name == name);
-        row.expect("a limiter").placed(ON_THE_PATH)
+    let remedy = |programs, place: &str| {
+        let mut found = verdict(&waiting(0.6, Some(programs)), false, &small_messages());
+        let row = LIMITERS.into_iter().find(|row| row.name == "rate");
+        found.chosen.limiter = row.expect("a limiter").placed(place);
+        found.remedy()
     };
-    let stop = "stop the other programs first (most of the load is cc1)";
-    assert_eq!(stop_others(&found, &limiter("rate")), stop);
-    let full = of(Some(0.95), false).unwrap();
-    assert!(stop_others(&full, &limiter("rate")).contains("if cc1 forwards the packets"));
-    assert_eq!(stop_others(&full, &LIMITERS[2].limiter()), stop);
+    let stop = "stop the other programs first (most of the load is cc1); ";
+    assert!(remedy(0.45, ON_THE_PATH).starts_with(stop));
+    assert!(remedy(0.95, ON_THE_PATH).contains("if cc1 forwards the packets"));
+    assert!(!remedy(0.95, "at h1-eth0").contains("if cc1 forwards"));
     assert_eq!(of(Some(0.45), true).unwrap().role, None);
     for programs in [Some(0.08), None] {
         assert_eq!(of(programs, true), None);
@@ -174,7 +172,7 @@ fn a_receiver_that_waits_while_its_cpu_is_idle_is_in_a_quota_that_it_does_not_se
             napi_threaded: true,
             capacity_mbps: None,
         };
-        explain_run(&run, None).remove(0)
+        explain_run(&run, None)
     };
     let quota = found(&[1], 0.8);
     assert_eq!(quota.limiter().to_string(), "CPU quota of the receiver");
@@ -186,19 +184,14 @@ fn a_receiver_that_waits_while_its_cpu_is_idle_is_in_a_quota_that_it_does_not_se
 
 #[test]
 fn what_used_too_little_is_not_what_a_thread_waits_for() {
-    let rivals = |programs, receive_work| {
-        Some(Rivals {
-            programs,
-            receive_work,
-        })
-    };
     let rows = [
-        (rivals(0.01, 0.05), Rival::OwnThreads),
-        (rivals(0.01, 0.30), Rival::ReceiveWork),
-        (rivals(0.26, 0.30), Rival::Programs),
-        (None, Rival::Unknown),
+        (waiting(0.05, Some(0.01)), "other threads of the run"),
+        (waiting(0.6, Some(0.01)), "the kernel's receive threads"),
+        (waiting(0.6, Some(0.30)), "other programs"),
+        (waiting(0.6, None), "other threads take its CPU"),
     ];
-    for (rivals, rival) in rows {
-        assert_eq!(Rivals::behind(rivals, 0.5), rival, "{rivals:?}");
+    for (shares, named) in rows {
+        let found = verdict(&shares, false, &small_messages());
+        assert!(found.chosen.detail.starts_with(named), "{found:?}");
     }
 }

@@ -1,28 +1,74 @@
-//! The whole explanation as text.
-
-use std::fmt::Write;
+//! An explanation as text: of each cell what limited it, the evidence, what comes next and what to change.
 
 use bitcost_analysis::explain::{
-    ExplainedCell, ExplainedRun, Explanation, Verdict, Warning, alike,
+    Bound, Candidate, Evidence, ExplainedCell, ExplainedRun, Explanation, Limiter, Verdict, Warning,
 };
+use bitcost_model::units::counted;
 
-use super::cells::{group_line, group_text};
 use super::cost::cost_text;
-use super::names::names_in_line;
+use super::proof::lines;
 use crate::layout::folded_text;
 use crate::words::around;
 
-/// One line for each cell, or for a group of cells with the same verdict: their names and what
-/// limited them.
-pub fn explanation_lines(explanation: &Explanation) -> Vec<String> {
-    alike(&explanation.cells)
-        .iter()
-        .map(|group| group_line(group))
-        .collect()
-}
-
 /// The columns by which a line without a mark is indented where it goes on.
 const HANGING: usize = 4;
+
+/// The most names of a list that are all given.
+const NAMES: usize = 6;
+
+/// One line for each cell, or for cells of which the same is said.
+pub fn explanation_lines(explanation: &Explanation) -> Vec<String> {
+    grouped(&explanation.cells, limited_by)
+}
+
+/// What is said of each cell after its name, or after the names of all cells of which it is said.
+fn grouped(cells: &[ExplainedCell], words: impl Fn(&ExplainedCell) -> String) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for cell in cells {
+        let words = words(cell);
+        match groups.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, names)) => names.push(&cell.name),
+            None => groups.push((words, vec![&cell.name])),
+        }
+    }
+    let group = |(words, names): (String, Vec<&str>)| format!("{}: {words}", listed(&names));
+    groups.into_iter().map(group).collect()
+}
+
+/// `receiver's CPU (5 runs, likely)`, or each limiter with its share.
+fn limited_by(cell: &ExplainedCell) -> String {
+    let Some(verdict) = cell.verdict() else {
+        return "no run that can be explained".to_owned();
+    };
+    let (count, shares) = (cell.runs.len(), cell.shares());
+    let runs = counted(count, "run");
+    if shares.len() == 1 {
+        return match verdict.limiter().is_unknown() {
+            true => format!("{} ({runs})", verdict.limiter()),
+            false => format!(
+                "{} ({runs}, {})",
+                verdict.limiter(),
+                verdict.confidence.words()
+            ),
+        };
+    }
+    let part = |(limiter, share): &(Limiter, f64)| {
+        format!("{limiter} in {:.0} of {runs}", share * count as f64)
+    };
+    shares.iter().map(part).collect::<Vec<_>>().join("; ")
+}
+
+/// Names of cells; a long list is shortened to the first names, the last, and their number.
+fn listed(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [first, second, third, .., last] if names.len() > NAMES => {
+            let count = names.len();
+            format!("{first}; {second}; {third}; … {last} ({count} cells)")
+        }
+        all => all.join("; "),
+    }
+}
 
 /// The text of an explanation with its lines broken at `width` columns, for terminals.
 pub fn explanation_folded(text: &str, width: u16) -> String {
@@ -32,57 +78,94 @@ pub fn explanation_folded(text: &str, width: u16) -> String {
 /// The explanation for people; with `each_run`, it has a line for every run.
 pub fn explanation_text(explanation: &Explanation, each_run: bool) -> String {
     let mut text = format!("{}\n", explanation.title);
-    for group in alike(&explanation.cells) {
-        let _ = write!(text, "\n{}", group_text(&group));
-        if each_run {
-            group
-                .iter()
-                .for_each(|cell| text += &run_lines(cell, group.len() > 1));
-        }
-    }
+    let words = |cell: &ExplainedCell| {
+        let runs = cell.runs.iter().filter(|_| each_run);
+        why(cell) + &runs.map(run_line).collect::<String>()
+    };
+    let cells = grouped(&explanation.cells, words).into_iter();
+    text.extend(cells.map(|cell| format!("\n{cell}")));
     for (cells, cost) in &explanation.costs {
-        let of = around("", cells, "\n");
-        let _ = write!(text, "\n{of}{}", cost_text(cost));
+        text += &format!("\n{}{}", around("", cells, "\n"), cost_text(cost));
     }
+    let warnings = explanation.warnings.iter().map(warning_line);
     let remarks = explanation.remarks.iter();
-    let rest: String = explanation
-        .warnings
-        .iter()
-        .map(warning_line)
-        .chain(remarks.map(|remark| format!("note: {remark}\n")))
-        .collect();
-    if !rest.is_empty() {
-        let _ = write!(text, "\n{rest}");
-    }
-    text
+    let remarks = remarks.map(|remark| format!("note: {remark}\n"));
+    let rest: String = warnings.chain(remarks).collect();
+    text + &around("\n", &rest, "")
 }
 
 fn warning_line(warning: &Warning) -> String {
-    let cells = around("", &names_in_line(&warning.cells), ": ");
+    let cells = around("", &listed(&warning.cells), ": ");
     format!("warning: {cells}{}; {}\n", warning.found, warning.remedy)
 }
 
-fn run_lines(cell: &ExplainedCell, named: bool) -> String {
-    let name = if named { cell.name.as_str() } else { "" };
-    let name = around("", name, ": ");
-    let runs = cell.runs.iter();
-    runs.map(|run| format!("  {name}{}", run_line(run)))
-        .collect()
+fn run_line(run: &ExplainedRun) -> String {
+    let detail = around(" (", &run.verdict.chosen.detail, ")");
+    format!(
+        "  run {}: {}{detail}\n",
+        run.figures.run,
+        run.verdict.limiter()
+    )
 }
 
-fn run_line(run: &ExplainedRun) -> String {
-    let part = |verdict: &Verdict| {
-        let share = match verdict.share {
-            share if share < 0.995 => format!(" {:.0} % of the time", 100.0 * share),
-            _ => String::new(),
-        };
-        let detail = around(" (", &verdict.chosen.detail, ")");
-        format!(
-            "{}{share}{detail}, {}",
-            verdict.limiter(),
-            verdict.confidence.words()
-        )
+/// Several lines: what limited a cell, with evidence, what comes next, and remedy.
+pub fn cell_text(cell: &ExplainedCell) -> String {
+    format!("{}: {}", cell.name, why(cell))
+}
+
+fn why(cell: &ExplainedCell) -> String {
+    let mut text = format!("{}\n", limited_by(cell));
+    if cell.leading().len() > 1 {
+        text.extend(cell.limiter_words().map(|words| format!("  {words}\n")));
+    }
+    text.extend(cell.verdict().map(|verdict| verdict_text(&verdict)));
+    let proof = cell.proof.iter().flat_map(lines);
+    text.extend(proof.map(|line| format!("  {line}\n")));
+    text
+}
+
+/// Evidence, suspects and remedy of a verdict, several lines.
+pub fn verdict_text(verdict: &Verdict) -> String {
+    let others = verdict.others.as_ref().map(ToString::to_string);
+    let detail = Some(verdict.chosen.detail.clone()).filter(|detail| !detail.is_empty());
+    let all = verdict.chosen.evidence.iter();
+    let shown = all.map(|one| format!("evidence: {}", evidence(one)));
+    let suspect = |next: &Candidate| {
+        let weakest = next.weakest().map(evidence).unwrap_or_default();
+        format!("suspect: {}{}", next.limiter, around(": ", &weakest, ""))
     };
-    let parts: Vec<String> = run.verdicts.iter().map(part).collect();
-    format!("run {}: {}\n", run.figures.run, parts.join("; "))
+    let lines = others.into_iter().chain(detail).chain(shown);
+    let lines = lines.chain(verdict.suspects.iter().map(suspect));
+    let remedy = format!("remedy: {}", verdict.remedy());
+    let lines = lines.chain(std::iter::once(remedy));
+    lines.map(|line| format!("  {line}\n")).collect()
+}
+
+/// `sender on a CPU 98.9 % (threshold: at least 75 %)`.
+fn evidence(evidence: &Evidence) -> String {
+    let unit = around(" ", evidence.unit, "");
+    let (side, bound) = match evidence.bound {
+        Bound::AtLeast(bound) => ("at least", bound),
+        Bound::AtMost(bound) => ("at most", bound),
+    };
+    let [value, bound] = [evidence.value, bound].map(|value| number(value, evidence.unit));
+    format!(
+        "{} {value}{unit} (threshold: {side} {bound}{unit})",
+        evidence.counter
+    )
+}
+
+/// A value as people read it; shares in per cent have at most two places.
+fn number(value: f64, unit: &str) -> String {
+    match value.abs() {
+        0.0 => "0".into(),
+        size if size < 0.01 && unit == "%" => "0.00".into(),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 0.01 => format!("{value:.2}"),
+        size => format!(
+            "{value:.places$}",
+            places = (1.0 - size.log10().floor()).min(9.0) as usize
+        ),
+    }
 }

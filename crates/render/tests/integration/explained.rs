@@ -72,20 +72,25 @@ fn two_sizes_give_no_cost_model_and_say_so() {
 }
 
 #[test]
-fn cells_with_one_verdict_are_one_entry_with_the_ranges_of_their_evidence() {
+fn cells_of_which_the_same_is_said_have_one_line() {
     let run = |size: f64, peak: f64| {
         datagrams(1, size, &[("sender_peak_cpu_pct", peak), ("loss_pct", 0.0)])
     };
     let found = explained(&[run(64.0, 99.9), run(1024.0, 100.0)]);
-    let line = "messages of 64 B; messages of 1024 B: sender's CPU (all 2 runs, medium confidence)";
+    let line = "messages of 64 B; messages of 1024 B: sender's CPU (1 run, likely)";
     assert_eq!(explanation_lines(&found), [line]);
     let text = explanation_text(&found, true);
-    assert!(text.contains(line), "{text}");
     assert_says(
         &text,
-        &["  evidence: sender_peak_cpu_pct 99.9 to 100 % (threshold: at least 99.5 %)"],
+        &[
+            "messages of 64 B: sender's CPU (1 run, likely)",
+            "  evidence: sender_peak_cpu_pct 99.9 % (threshold: at least 99.5 %)",
+            "  run 1: sender's CPU",
+        ],
     );
-    assert_says(&text, &["  messages of 64 B: run 1: sender's CPU"]);
+    let many: Vec<_> = (1..=7).map(|size| run(f64::from(size), 100.0)).collect();
+    let lines = explanation_lines(&explained(&many));
+    assert!(lines[0].contains("; … messages of 7 B (7 cells): sender's CPU"));
 }
 
 #[test]
@@ -107,7 +112,7 @@ fn a_warning_is_a_line_and_names_its_cells() {
         &text,
         &["\nwarning: 2 runs; make more\nwarning: a; b: 2 runs; make more\n"],
     );
-    assert_eq!(explanation_json(&found)["warnings"][1]["cell"], "a; b");
+    assert_eq!(explanation_json(&found)["warnings"][1]["cells"][1], "b");
 }
 
 #[test]
@@ -117,7 +122,7 @@ fn limiters_with_the_same_share_are_no_verdict() {
         let run = |name: &str| {
             let mut run = runs[0].clone();
             let limiter = LIMITERS.iter().find(|row| row.name == name);
-            run.verdicts[0].chosen.limiter = limiter.expect("a limiter").limiter();
+            run.verdict.chosen.limiter = limiter.expect("a limiter").limiter();
             run
         };
         ExplainedCell::new("a".to_owned(), names.iter().map(|name| run(name)).collect())

@@ -23,8 +23,8 @@ use truth::{Truth, truth};
 /// A series of situations.
 #[derive(clap::Args)]
 pub struct Random {
-    /// Instead of the scenarios, draw this many situations, and find what limits each by changing it
-    #[arg(long, value_name = "N", conflicts_with_all = ["recordings", "keep", "only", "check"])]
+    /// Instead of the recordings, draw this many situations, and find what limits each by changing it
+    #[arg(long, value_name = "N", conflicts_with_all = ["recordings", "check"])]
     random: Option<u32>,
     /// Seed of what is drawn
     #[arg(long, default_value_t = 1, requires = "random")]

@@ -1,137 +1,309 @@
-//! Evidence of how the endpoints spend their time, which several limiters ask for.
+//! The ends: their CPUs, quotas of CPU time, and the rate that the sender keeps.
 
-use super::evidence::share;
-use crate::explain::bounds::{BLOCKED, BUSY, CONTENDED, HALF, SHARED, STARVED};
-use crate::explain::limiter::Bound::{self, AtLeast, AtMost};
-use crate::explain::limiter::{Candidate, Evidence};
-use crate::explain::rivals::{Rival, Rivals};
-use crate::explain::signals::{EndTimes, Signals};
+use bitcost_model::record::Role;
 
-/// What is said where the thread that handles what an endpoint's interface received has no time left.
-pub(super) const IN_THE_KERNEL: &str = "in the kernel, where its interface receives";
+use super::evidence::{RATE_KEPT, least, least_of, most};
+use super::lost::at_socket;
+use crate::explain::limiter::{Candidate, Evidence, Limiter, LimiterRow};
+use crate::explain::others::Behind;
+use crate::explain::signals::{CONTENDED, EndTimes, Signals};
 
-/// Evidence that this thread has no time left.
-pub(super) fn interface_thread(which: &str, end: EndTimes) -> Evidence {
-    let counter = format!("{which} interface's thread on a CPU or waiting for one");
-    share(counter, end.napi, AtLeast(BUSY))
+/// A thread that is on a CPU or waiting for one for this share has no time left.
+const BUSY: f64 = crate::metrics::FULL;
+
+/// A sender that is blocked in send for at most this share is never held up.
+const BLOCKED: f64 = 0.15;
+
+/// A receiver that is blocked in receive for at most this share always has work.
+const STARVED: f64 = 0.10;
+
+/// From this share, a sender is blocked in send by more than chance.
+const HELD_UP: f64 = 0.05;
+
+/// CPUs that both ends share are full when they are at work for this share of the time, as a mean over all of them:
+/// threads that wake each other leave gaps.
+const SHARED: f64 = 0.75;
+
+/// An end that is blocked for more than this share waits for its peer rather than for a CPU.
+const HALF: f64 = 0.5;
+
+/// Share of the cost that grows with bytes below which a size is bound by its packets.
+const PER_BYTE: f64 = 0.25;
+
+/// Packets of an interface ÷ segments from which each segment leaves as a separate packet, not
+/// within a super-packet.
+const ALONE: f64 = 0.9;
+
+/// From this share of the time, a quota held an end back.
+const THROTTLED: f64 = 0.05;
+
+/// A receiver that sleeps by its own choice for this share reads too slowly.
+const SLEEPS: f64 = 0.3;
+
+const ON_THE_SAME_CPUS: &str = "both ends run on the same CPUs, and wait for each other there";
+/// Where an end waits for its CPU: fewer packets, and work moved away. More flows would wait for the same CPU.
+const FEWER_PACKETS: &str = "larger messages; segmentation offload at the sender; GRO at the receiver; interrupt moderation (--set moderation=50us); fewer interrupts (--set 'coalesce=rx_usecs 50'); a second machine for one end";
+const STOP_PROGRAMS: &str = "stop or move the other programs, or pin this end";
+
+pub static SENDER_CPU: LimiterRow = LimiterRow {
+    name: "sender_cpu",
+    title: "sender's CPU",
+    remedy: "larger messages; segmentation offload at the sender; a fast send mode (--send-mode); more flows on more CPUs; --mode auto, since packets are not full",
+    evidence: "on a CPU or waiting for one 75 %; blocked in send at most 15 %, or half as long as the receiver in receive. On one machine also: 75 % of all CPUs' time in use, the threads of both ends waiting for a CPU 25 % together, and blocked less than the other end and 50 % at most",
+    suspects: |signals| {
+        let full = sending(signals).filter(|_| of_packets(signals).is_none());
+        let full =
+            full.map(|evidence| waiting(signals, Role::Sender, SENDER_CPU.suspect(0.8, evidence)));
+        let shared = shared(signals, Role::Sender, &SENDER_CPU);
+        full.into_iter().chain(shared).collect()
+    },
+};
+
+pub static RECEIVER_CPU: LimiterRow = LimiterRow {
+    name: "receiver_cpu",
+    title: "receiver's CPU",
+    remedy: "larger receive calls; GRO at the receiver; a fast receive mode (--receive-mode); more flows on more CPUs",
+    evidence: "on a CPU or waiting for one 75 %; sender blocked in send 5 %, receiver in receive at most 10 %, or half as long as the sender. On one machine also as the sender's. UDP: busy as much or waiting for a CPU 25 %, and the drops of its socket are half of the loss, which is over 2 %",
+    suspects: |signals| {
+        let Some(receiver) = signals.receiver else {
+            return Vec::new();
+        };
+        let busy = least(
+            "receiver on a CPU or waiting for one",
+            receiver.busy(),
+            BUSY,
+        );
+        let no_time = match receiver.wait < CONTENDED {
+            true => busy.clone(),
+            false => least("receiver waiting for a CPU", receiver.wait, CONTENDED),
+        };
+        let overflows = at_socket(signals, no_time);
+        let overflows = overflows.map(|evidence| RECEIVER_CPU.suspect(0.9, evidence).of_change());
+        let full = receiving(signals).map(|mut evidence| {
+            evidence.push(busy);
+            RECEIVER_CPU.suspect(0.75, evidence)
+        });
+        let alone = overflows.into_iter().chain(full);
+        let alone = alone.map(|found| waiting(signals, Role::Receiver, found));
+        let shared = shared(signals, Role::Receiver, &RECEIVER_CPU);
+        alone.chain(shared).collect()
+    },
+};
+
+pub static SLOW_READER: LimiterRow = LimiterRow {
+    name: "slow_reader",
+    title: "reader too slow",
+    remedy: "make the receiving program read sooner; larger buffers only delay the loss",
+    evidence: "the receiver sleeps by its own choice 30 %; sender blocked in send 5 %, receiver in receive at most 10 %, or half as long as the sender; or of UDP, the drops of its socket are half of the loss, which is over 2 %",
+    suspects: |signals| {
+        let Some(receiver) = signals.receiver else {
+            return Vec::new();
+        };
+        let slept = || least("receiver sleeping between calls", receiver.slept, SLEEPS);
+        let lost = at_socket(signals, slept());
+        let lost = lost.map(|evidence| SLOW_READER.suspect(0.9, evidence).of_change());
+        let stream = receiving(signals).map(|mut evidence| {
+            evidence.push(slept());
+            SLOW_READER.suspect(0.75, evidence)
+        });
+        lost.into_iter().chain(stream).collect()
+    },
+};
+
+pub static PACKETS_PER_SECOND: LimiterRow = LimiterRow {
+    name: "packets_per_second",
+    title: "packets per second",
+    remedy: "larger messages; a larger MTU; segmentation offload at the sender; a fast send mode (--send-mode)",
+    evidence: "the sender's CPU, which nothing else takes; of the cost at this size at most 25 % grows with bytes, by the cost model of the execution (upper bound): of datagrams by messages; of TCP by segments, where 0.9 packets or more left the interface for each",
+    suspects: |signals| {
+        let found = sending(signals).zip(of_packets(signals)).zip(signals.cost);
+        let found = found.map(|((sending, of_packets), cost)| {
+            let fixed = cost.fixed_ns.with_places(0);
+            let detail = format!("the sender's CPU: {fixed} ns a packet, whatever its size");
+            let evidence = [sending, of_packets].concat();
+            PACKETS_PER_SECOND
+                .suspect(0.8, evidence)
+                .with_detail(detail)
+        });
+        found.into_iter().collect()
+    },
+};
+
+pub static CPU_QUOTA: LimiterRow = LimiterRow {
+    name: "cpu_quota",
+    title: "CPU quota",
+    remedy: "raise the CPU quota of the end's control group (cpu.max)",
+    evidence: "an end throttled 5 % of the time (`cpu.stat`); or on a CPU or waiting for one 75 %, and for 25 % of the time waiting for longer than anything else ran on the CPUs that it may use",
+    suspects: |signals| {
+        let ends = [Role::Sender, Role::Receiver].into_iter();
+        ends.flat_map(|role| quotas(signals, role)).collect()
+    },
+};
+
+pub static APPLICATION_PACING: LimiterRow = LimiterRow {
+    name: "application_pacing",
+    title: "application pacing",
+    remedy: "ask for a higher rate (-b)",
+    evidence: "the requested rate is missed by 2 % at most",
+    suspects: |signals| {
+        let kept = signals.rate_kept.map(|kept| {
+            let below = "rate handed over, below the requested rate by";
+            let evidence = vec![most(below, (1.0 - kept).max(0.0), RATE_KEPT)];
+            let kept = APPLICATION_PACING.suspect(0.85, evidence);
+            let kept = kept.with_detail("the requested rate is kept");
+            match signals.transactions.is_some() {
+                true => kept.with_remedy("ask for a higher rate (--transaction-rate)"),
+                false => kept,
+            }
+        });
+        kept.into_iter().collect()
+    },
+};
+
+/// The quota of the endpoint with this role.
+pub fn quota_of(role: Role) -> Limiter {
+    CPU_QUOTA.placed(format!("of the {}", role.name()))
+}
+
+/// What a quota is said to do where the end's own control groups count it, and where they do not.
+fn quotas(signals: &Signals, role: Role) -> Vec<Candidate> {
+    const UNSEEN: &str = "its own control groups do not show it";
+    const FIND: &str = "find what limits its CPU time: cpu.max of the control groups above its own, CPUQuota= of a systemd unit, --cpus of a container, or real-time throttling (kernel.sched_rt_runtime_us)";
+    let (index, name) = (role as usize, role.name());
+    let place = format!("of the {name}");
+    let throttled = signals.throttled[index].filter(|share| *share > 0.0);
+    let counted = throttled.map(|share| {
+        let evidence = least(format!("{name} throttled by its quota"), share, THROTTLED);
+        CPU_QUOTA.suspect(0.88, vec![evidence])
+    });
+    let held = signals.held[index].zip(signals.end(role));
+    let held = held.filter(|(held, _)| *held > 0.0).map(|(held, times)| {
+        let longer = format!("{name} waiting for a CPU for longer than others ran there");
+        let busy = format!("{name} on a CPU or waiting for one");
+        let evidence = vec![
+            least(longer, held, CONTENDED),
+            least(busy, times.busy(), BUSY),
+        ];
+        let found = CPU_QUOTA.suspect(0.87, evidence);
+        match throttled {
+            Some(_) => found,
+            None => found.with_detail(UNSEEN).with_remedy(FIND),
+        }
+    });
+    let both = [counted, held].into_iter().flatten();
+    both.map(|found| found.at(place.clone()).of_change())
+        .collect()
+}
+
+/// Whether threads that poll are on a CPU without working.
+fn polls(signals: &Signals) -> bool {
+    let transactions = signals.transactions;
+    transactions.is_some_and(|transactions| transactions.busy_polls)
+}
+
+/// Evidence that the sender is never held up and has no time left.
+fn sending(signals: &Signals) -> Option<Vec<Evidence>> {
+    let sender = signals.sender.filter(|_| !polls(signals))?;
+    let other = signals
+        .receiver
+        .map_or(0.0, |receiver| receiver.blocked / 2.0);
+    Some(vec![
+        most("sender blocked in send", sender.blocked, BLOCKED.max(other)),
+        least("sender on a CPU or waiting for one", sender.busy(), BUSY),
+    ])
+}
+
+/// Evidence that the receiver of a stream always has work, or makes the sender wait.
+fn receiving(signals: &Signals) -> Option<Vec<Evidence>> {
+    let (sender, receiver) = tcp_ends(signals)?;
+    let bound = STARVED.max(sender.blocked / 2.0);
+    Some(vec![
+        least("sender blocked in send", sender.blocked, HELD_UP),
+        most("receiver blocked in receive", receiver.blocked, bound),
+    ])
 }
 
 /// Sender and receiver of a stream.
-pub(super) fn tcp_ends(signals: &Signals) -> Option<(EndTimes, EndTimes)> {
-    signals.is_tcp.then_some(())?;
-    Some((signals.sender?, signals.receiver?))
+fn tcp_ends(signals: &Signals) -> Option<(EndTimes, EndTimes)> {
+    let both = signals.sender.zip(signals.receiver);
+    both.filter(|_| signals.is_tcp && !polls(signals))
 }
 
-/// The sets of evidence of which each shows that the sender is never held up and has no time left.
-pub(super) fn sending(signals: &Signals) -> Vec<Vec<Evidence>> {
-    let Some(sender) = signals.sender else {
-        return Vec::new();
+/// Evidence that the CPUs that both ends share are in use; absent on two machines.
+fn at_work(signals: &Signals) -> Option<Evidence> {
+    let shared = signals.shared_cpus?;
+    Some(least("CPUs at work, which both ends share", shared, SHARED))
+}
+
+/// CPUs that both ends of a stream share and that are full, with the end that is blocked less.
+fn shared(signals: &Signals, role: Role, row: &'static LimiterRow) -> Option<Candidate> {
+    let ((sender, receiver), at_work) = tcp_ends(signals).zip(at_work(signals))?;
+    let (own, other) = match role {
+        Role::Sender => (sender.blocked, receiver.blocked),
+        Role::Receiver => (receiver.blocked, sender.blocked),
     };
-    let busy = share(
-        "sender on a CPU or waiting for one",
-        sender.busy(),
-        AtLeast(BUSY),
-    );
-    let mut evidence = vec![vec![
-        share("sender blocked in send", sender.blocked, AtMost(BLOCKED)),
-        busy.clone(),
-    ]];
-    if let Some(receiver) = signals.receiver {
-        let less = share(
-            "sender blocked in send, against half of the receiver's time blocked in receive",
-            sender.blocked,
-            AtMost(receiver.blocked / 2.0),
-        );
-        evidence.push(vec![less, busy]);
-    }
-    evidence
-}
-
-/// The sets of evidence of which each shows that the receiver of a stream always has work, or that
-/// it makes the sender wait.
-pub(super) fn receiving(receiver: EndTimes, sender: EndTimes) -> [Vec<Evidence>; 2] {
-    let held_up = share("sender blocked in send", sender.blocked, AtLeast(0.05));
-    let always = share(
-        "receiver blocked in receive",
-        receiver.blocked,
-        AtMost(STARVED),
-    );
-    let less = share(
-        "receiver blocked in receive, against half of the sender's time blocked in send",
-        receiver.blocked,
-        AtMost(sender.blocked / 2.0),
-    );
-    [vec![held_up.clone(), always], vec![held_up, less]]
-}
-
-/// A candidate whose endpoint waits for a CPU for this share of the time: who has it, and what helps
-/// where other programs do.
-pub(super) fn against(
-    rivals: Option<Rivals>,
-    wait: f64,
-    setting: &str,
-    found: Candidate,
-) -> Candidate {
-    let rival = Rivals::behind(rivals, wait);
-    let others = "stop or move the other programs, or pin this end";
-    let and = match found.detail.is_empty() {
-        true => String::new(),
-        false => format!(", and {}", found.detail),
-    };
-    Candidate {
-        detail: format!("{}{and}", rival.detail()),
-        remedy: matches!(rival, Rival::Programs | Rival::Unknown)
-            .then(|| format!("{others} ({setting})")),
-        rival: Some(rival),
-        ..found
-    }
-}
-
-/// A candidate of CPUs that both endpoints share: what else they are full of.
-pub(super) fn on_shared(signals: &Signals, found: Candidate) -> Candidate {
-    let wait = signals.sender.map_or(0.0, |end| end.wait);
-    let wait = signals.receiver.map_or(wait, |end| wait.max(end.wait));
-    match Rivals::behind(signals.rivals[0], wait) {
-        Rival::Programs => Candidate {
-            detail: format!("{}; {ON_THE_SAME_CPUS}", Rival::Programs.detail()),
-            remedy: Some("stop or move the other programs".to_owned()),
-            rival: Some(Rival::Programs),
-            ..found
-        },
-        _ => Candidate {
-            rival: Some(Rival::OwnThreads),
-            ..found
-        },
-    }
-}
-
-/// What is said where both endpoints wait for each other on the same CPUs.
-pub(super) const ON_THE_SAME_CPUS: &str =
-    "both ends run on the same CPUs, and wait for each other there";
-
-/// What docs/method/bottleneck.md says of it.
-pub(super) const SHARED_EVIDENCE: &str = "75 % of all CPUs' time in use, both endpoints' threads waiting for a CPU 25 % together; blocked less than the other endpoint, 50 % at most";
-
-/// How much of the CPUs that both ends share is in use, as evidence; absent on two machines.
-pub(super) fn at_work(signals: &Signals, bound: Bound) -> Option<Evidence> {
-    let counter = "CPUs at work, which both ends share";
-    Some(share(counter, signals.shared_cpus?, bound))
-}
-
-/// Evidence that the CPUs that both endpoints of a stream share are full.
-pub(super) fn sharing(signals: &Signals) -> Option<[Evidence; 3]> {
-    let (sender, receiver) = tcp_ends(signals)?;
-    Some([
-        at_work(signals, AtLeast(SHARED))?,
-        share(
+    let is_less = own < other || (own == other && role == Role::Sender);
+    let wait = sender.wait + receiver.wait;
+    let name = role.name();
+    let evidence = vec![
+        at_work,
+        least(
             "both ends' programs waiting for a CPU, together",
-            sender.wait + receiver.wait,
-            AtLeast(CONTENDED),
+            wait,
+            CONTENDED,
         ),
-        share(
-            "time blocked in calls of the endpoint that is blocked less:",
-            sender.blocked.min(receiver.blocked),
-            AtMost(HALF),
+        most(
+            format!("{name} blocked in its calls, less than the other end"),
+            own,
+            HALF,
         ),
-    ])
+    ];
+    let found = row.suspect(0.7, evidence);
+    let programs = signals.behind.contains(&Some(Behind::Programs));
+    is_less.then(|| match programs {
+        true => {
+            let detail = format!("{}; {ON_THE_SAME_CPUS}", Behind::Programs.detail());
+            found.with_detail(detail).with_remedy(STOP_PROGRAMS)
+        }
+        false => found.with_detail(ON_THE_SAME_CPUS),
+    })
+}
+
+/// The candidate of an endpoint's CPU; where the endpoint waits for it, with who has it, and what helps where other
+/// programs do.
+fn waiting(signals: &Signals, role: Role, mut found: Candidate) -> Candidate {
+    let wait = signals.end(role).map_or(0.0, |times| times.wait);
+    if wait < CONTENDED {
+        return found;
+    }
+    let counter = format!("{} waiting for a CPU", role.name());
+    found.evidence.push(least(counter, wait, CONTENDED));
+    let behind = signals.behind[role as usize].unwrap_or(Behind::NotKnown);
+    let found = found.with_detail(behind.detail());
+    match (behind, role) {
+        (Behind::Programs, _) => found.with_remedy(STOP_PROGRAMS),
+        (_, Role::Sender) => found.with_remedy(&format!(
+            "{FEWER_PACKETS}; another CPU for the sender (--sender-cpus)"
+        )),
+        (_, Role::Receiver) => found.with_remedy(&format!(
+            "{FEWER_PACKETS}; another CPU for the receiver (--receiver-cpus)"
+        )),
+    }
+}
+
+/// Evidence that the sender's CPU is spent on packets and not on bytes; absent where it is not,
+/// where that cannot be determined, and where other threads take the CPU.
+fn of_packets(signals: &Signals) -> Option<Vec<Evidence>> {
+    signals.sender.filter(|sender| sender.wait < CONTENDED)?;
+    let per_byte = signals.cost?.per_byte;
+    let counter = "cost that grows with bytes at this size, at most";
+    let mut evidence = vec![most(counter, per_byte, PER_BYTE)];
+    if signals.is_tcp {
+        // A segment that leaves within a super-packet is not counted as a packet.
+        let packets = signals.tcp.packets_per_segment?;
+        let counter = "packets that left the sender's interface ÷ segments";
+        evidence.push(least_of(counter, packets, "", ALONE));
+    }
+    let holds = evidence.iter().all(|one| one.margin() >= 0.0);
+    holds.then_some(evidence)
 }

@@ -1,45 +1,47 @@
-//! Helpers that make the evidence and the candidates of the questions.
+//! Helpers that make evidence, and bounds that several limiters share.
 
-use crate::explain::limiter::{Bound, Candidate, Evidence, Limiter};
+use crate::explain::limiter::Bound::{self, AtLeast, AtMost};
+use crate::explain::limiter::Evidence;
 
-/// Evidence in per cent, from a share.
-pub(super) fn share(counter: impl Into<String>, value: f64, bound: Bound) -> Evidence {
-    let bound = match bound {
-        Bound::AtLeast(bound) => Bound::AtLeast(100.0 * bound),
-        Bound::AtMost(bound) => Bound::AtMost(100.0 * bound),
-    };
-    Evidence {
-        counter: counter.into(),
-        value: 100.0 * value,
-        unit: "%",
-        bound,
-    }
+/// The rate of the last third ÷ that of the first, or its inverse, up to which a rate is steady.
+pub(crate) const STEADY: f64 = 1.6;
+
+/// A requested rate is kept if it is missed by at most this share.
+pub(super) const RATE_KEPT: f64 = 0.02;
+
+/// A share that must be at least this, in per cent.
+pub(super) fn least(counter: impl Into<String>, share: f64, bound: f64) -> Evidence {
+    least_of(counter, 100.0 * share, "%", 100.0 * bound)
 }
 
-pub(super) fn number(
+/// A share that must be at most this, in per cent.
+pub(super) fn most(counter: impl Into<String>, share: f64, bound: f64) -> Evidence {
+    most_of(counter, 100.0 * share, "%", 100.0 * bound)
+}
+
+pub(super) fn least_of(
     counter: impl Into<String>,
     value: f64,
     unit: &'static str,
-    bound: Bound,
+    bound: f64,
 ) -> Evidence {
+    evidence(counter.into(), value, unit, AtLeast(bound))
+}
+
+pub(super) fn most_of(
+    counter: impl Into<String>,
+    value: f64,
+    unit: &'static str,
+    bound: f64,
+) -> Evidence {
+    evidence(counter.into(), value, unit, AtMost(bound))
+}
+
+fn evidence(counter: String, value: f64, unit: &'static str, bound: Bound) -> Evidence {
     Evidence {
-        counter: counter.into(),
+        counter,
         value,
         unit,
         bound,
-    }
-}
-
-pub(super) fn candidate(
-    limiter: Limiter,
-    detail: impl Into<String>,
-    evidence: Vec<Evidence>,
-) -> Candidate {
-    Candidate {
-        limiter,
-        detail: detail.into(),
-        evidence,
-        remedy: None,
-        rival: None,
     }
 }

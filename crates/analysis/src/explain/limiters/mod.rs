@@ -1,63 +1,50 @@
-//! The table of limiters: one file and one row each.
+//! The table of limiters: one row each, with the evidence for it.
+//!
+//! The strengths order what holds at the same time: a counter of the limit itself says more than a thread that has no time
+//! left, and that more than a full window, which has many causes. Where all evidence of a limiter holds, the strength is
+//! from 0.5 on.
 
-mod application_pacing;
-mod congestion_clamp;
-mod congestion_loss;
-mod cpu_quota;
-mod emulator_ring;
 mod ends;
 mod evidence;
-mod latency;
-mod loss;
-mod packets_per_second;
-mod path_loss;
-mod queue_overflow;
-mod rate;
-mod receive_buffer;
-mod receiver_cpu;
-mod send_buffer;
-mod sender_cpu;
-mod slow_reader;
-mod slow_start;
-mod udp_receive_buffer;
-mod unknown;
-mod wake_ups;
+mod lost;
+mod path;
+mod requests;
+mod windows;
 
-use crate::explain::limiter::{Candidate, Limiter, LimiterRow, Placed, Step};
+use serde::{Deserialize, Deserializer};
+
+use evidence::most_of;
+
+use crate::explain::limiter::{Candidate, Limiter, LimiterRow, Placed};
 use crate::explain::signals::Signals;
 
-pub use congestion_loss::ROW as CONGESTION_LOSS;
-pub use cpu_quota::quota_of;
-pub use packets_per_second::ROW as PACKETS_PER_SECOND;
-pub use path_loss::ROW as PATH_LOSS;
-pub use rate::ROW as RATE;
-pub use receive_buffer::ROW as RECEIVE_BUFFER;
-pub use receiver_cpu::ROW as RECEIVER_CPU;
-pub use send_buffer::ROW as SEND_BUFFER;
-pub use sender_cpu::ROW as SENDER_CPU;
-pub use unknown::{ROW as UNKNOWN, verdict as unknown};
+pub use ends::quota_of;
+pub(crate) use ends::{PACKETS_PER_SECOND, RECEIVER_CPU, SENDER_CPU};
+pub(crate) use evidence::STEADY;
+pub(crate) use lost::LOSS_PCT;
+pub(crate) use windows::{CONGESTION_LOSS, RECEIVE_BUFFER, SEND_BUFFER};
 
-/// Every limiter, in the order in which those of one step are asked.
+/// Every limiter.
 pub static LIMITERS: [&LimiterRow; 19] = [
-    &slow_start::ROW,
-    &slow_reader::ROW,
-    &receiver_cpu::ROW,
-    &udp_receive_buffer::ROW,
-    &emulator_ring::ROW,
-    &queue_overflow::ROW,
-    &path_loss::ROW,
-    &cpu_quota::ROW,
-    &rate::ROW,
-    &congestion_clamp::ROW,
-    &application_pacing::ROW,
-    &wake_ups::ROW,
-    &packets_per_second::ROW,
-    &sender_cpu::ROW,
-    &receive_buffer::ROW,
-    &send_buffer::ROW,
-    &congestion_loss::ROW,
-    &latency::ROW,
-    &unknown::ROW,
+    &windows::SLOW_START,
+    &path::RATE,
+    &ends::SLOW_READER,
+    &RECEIVER_CPU,
+    &lost::UDP_RECEIVE_BUFFER,
+    &lost::EMULATOR_RING,
+    &lost::QUEUE_OVERFLOW,
+    &lost::PATH_LOSS,
+    &ends::CPU_QUOTA,
+    &windows::CLAMP,
+    &ends::APPLICATION_PACING,
+    &requests::WAKE_UPS,
+    &PACKETS_PER_SECOND,
+    &SENDER_CPU,
+    &requests::LATENCY,
+    &RECEIVE_BUFFER,
+    &SEND_BUFFER,
+    &CONGESTION_LOSS,
+    &UNKNOWN,
 ];
 
 /// The limiter of this name at a place.
@@ -66,44 +53,33 @@ pub fn limiter(name: &str, place: &str) -> Option<Limiter> {
     Some(row.placed(place))
 }
 
-impl TryFrom<Placed> for Limiter {
-    type Error = String;
-
-    fn try_from(placed: Placed) -> Result<Limiter, String> {
-        let found = limiter(&placed.limiter, &placed.place);
-        found.ok_or_else(|| format!("there is no limiter {}", placed.limiter))
+impl<'de> Deserialize<'de> for Limiter {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Limiter, D::Error> {
+        let placed = Placed::deserialize(from)?;
+        let unknown = || serde::de::Error::custom(format!("no limiter {}", placed.limiter));
+        limiter(&placed.limiter, &placed.place).ok_or_else(unknown)
     }
 }
 
-/// Whether a step is asked of a run. What limits a stream's rate says nothing of transactions, and a
-/// thread that polls is on a CPU without working.
-fn is_asked(step: Step, signals: &Signals) -> bool {
-    match (&signals.transactions, step) {
-        (None, _) => true,
-        (_, Step::SetRate | Step::Quota | Step::Held | Step::Program) => true,
-        (_, Step::WakeUps | Step::Latency) => true,
-        (Some(transactions), Step::Sender | Step::Receiver | Step::SharedCpus) => {
-            !transactions.busy_polls
+/// No limiter has all its evidence.
+pub(crate) static UNKNOWN: LimiterRow = LimiterRow {
+    name: "unknown",
+    title: "unknown",
+    remedy: "measure for longer, or with experiments (--prove)",
+    evidence: "",
+    suspects: |_| Vec::new(),
+};
+
+/// Every limiter of which there are facts, each with its evidence. What holds a rate does not explain one that changes.
+pub(crate) fn suspects(signals: &Signals) -> Vec<Candidate> {
+    let change = signals.trend.map_or(1.0, |trend| trend.max(1.0 / trend));
+    let rows = LIMITERS.iter().flat_map(|row| (row.suspects)(signals));
+    let with_change = |mut found: Candidate| {
+        if change > STEADY && !found.explains_change {
+            let counter = "change of the rate, a factor of";
+            found.evidence.push(most_of(counter, change, "", STEADY));
         }
-        _ => false,
-    }
-}
-
-/// The candidates of one step, in the order in which they are asked.
-pub fn asked(step: Step, signals: &Signals) -> Vec<Candidate> {
-    LIMITERS
-        .iter()
-        .flat_map(|row| row.questions)
-        .filter(|question| question.step == step && is_asked(step, signals))
-        .flat_map(|question| (question.rule)(signals))
-        .collect()
-}
-
-/// Every candidate of a steady run, in the order in which they are asked.
-pub fn candidates(signals: &Signals) -> Vec<Candidate> {
-    Step::ALL
-        .into_iter()
-        .filter(|step| *step != Step::Growth)
-        .flat_map(|step| asked(step, signals))
-        .collect()
+        found
+    };
+    rows.map(with_change).collect()
 }

@@ -1,0 +1,152 @@
+//! Lost datagrams and retransmitted segments, by what dropped them.
+
+use super::evidence::{least, least_of};
+use super::path::stands;
+use crate::explain::limiter::{Candidate, Evidence, LimiterRow};
+use crate::explain::signals::Signals;
+
+/// From this share of lost datagrams, in per cent, the loss is what is explained.
+pub(crate) const LOSS_PCT: f64 = 2.0;
+
+/// A counter of drops explains a loss when it counts this share of what was lost.
+const EXPLAINED: f64 = 0.5;
+
+/// Share of retransmitted segments from which on loss matters.
+pub(super) const RETRANSMITTED: f64 = 0.001;
+
+/// What helps where more datagrams come to a queue than leave it.
+const OF_DATAGRAMS: &str = "request a rate that fits through that queue (-b), or raise the limit of that queue; where its link is full, raise the link's rate";
+
+pub static UDP_RECEIVE_BUFFER: LimiterRow = LimiterRow {
+    name: "udp_receive_buffer",
+    title: "UDP receive buffer overflow",
+    remedy: "raise the receive buffer (--receive-buffer); net.core.rmem_max limits it; or send in smaller bursts",
+    evidence: "over 2 % of datagrams lost, half of them dropped by the receiving socket, whose program has time left",
+    suspects: |signals| {
+        let drops = signals.loss.and_then(|loss| loss.socket);
+        let evidence = drops.and_then(|drops| datagrams(signals, OF_SOCKET, drops));
+        let found = evidence.map(|evidence| UDP_RECEIVE_BUFFER.suspect(0.9, evidence).of_change());
+        found.into_iter().collect()
+    },
+};
+
+pub static EMULATOR_RING: LimiterRow = LimiterRow {
+    name: "emulator_ring",
+    title: "link emulator's ring",
+    remedy: "send in smaller bursts, request a lower rate, or leave the machine idle: this is the emulation and not the path",
+    evidence: "over 2 % of datagrams lost, half of them dropped by a link emulator's ring",
+    suspects: |signals| {
+        let missing = signals.hops.iter().filter(|hop| hop.missed > 0.0);
+        let found = missing.flat_map(|hop| {
+            let ring = format!("the link emulator's ring at {}", hop.name);
+            let drops = datagrams(signals, &format!("drops of {ring}"), hop.missed);
+            let lost = drops.map(|evidence| EMULATOR_RING.suspect(0.9, evidence));
+            lost.map(|found| found.at(format!("at {}", hop.name)).of_change())
+        });
+        found.collect()
+    },
+};
+
+pub static QUEUE_OVERFLOW: LimiterRow = LimiterRow {
+    name: "queue_overflow",
+    title: "queue overflow",
+    remedy: "raise the limit of that queue, or send in smaller bursts",
+    evidence: "over 2 % of datagrams lost, half of them dropped by one queueing discipline or link emulator that was full, or by a CPU's backlog; or over 0.1 % of segments retransmitted, or one in W² at a congestion window of W segments, half as many dropped by one of these, a packet counted as segments sent ÷ packets that passed there, and the round-trip time does not show a queue that is never empty",
+    suspects: |signals| {
+        let queue = |hop: &crate::explain::Hop| (hop.name.clone(), hop.kind.clone(), hop.drops);
+        let mut dropping: Vec<_> = signals.hops.iter().map(queue).collect();
+        let softnet = signals.loss.and_then(|loss| loss.softnet);
+        let backlog = "a CPU's backlog";
+        dropping.extend(softnet.map(|drops| (backlog.to_owned(), "softnet".to_owned(), drops)));
+        dropping.retain(|(.., drops)| *drops > 0.0);
+        let mut found: Vec<Candidate> = dropping
+            .into_iter()
+            .filter_map(|(name, kind, drops)| {
+                let evidence = datagrams(signals, &format!("drops of {kind} at {name}"), drops)?;
+                let lost = QUEUE_OVERFLOW.suspect(0.9, evidence).of_change();
+                let lost = lost.at(format!("at {name}"));
+                Some(match name == backlog {
+                    true => lost,
+                    false => lost.with_remedy(OF_DATAGRAMS),
+                })
+            })
+            .collect();
+        found.extend(of_streams(signals));
+        found
+    },
+};
+
+pub static PATH_LOSS: LimiterRow = LimiterRow {
+    name: "path_loss",
+    title: "path loss",
+    remedy: "find where packets are lost: a policer, a bad link, a device whose drops are not counted here",
+    evidence: "over 2 % of datagrams lost, half of them where nothing counts drops, or by the random loss that a link emulator was set to",
+    suspects: |signals| unseen(signals).into_iter().collect(),
+};
+
+const OF_SOCKET: &str = "drops of the receiving socket";
+
+/// Evidence that datagrams are lost, and that these drops explain it.
+pub(super) fn datagrams(signals: &Signals, counter: &str, drops: f64) -> Option<Vec<Evidence>> {
+    let loss = signals.loss?;
+    let share = drops / loss.lost.max(1.0);
+    Some(vec![
+        least_of("datagrams lost", loss.pct, "%", LOSS_PCT),
+        least(format!("{counter} ÷ datagrams lost"), share, EXPLAINED),
+    ])
+}
+
+/// Evidence that the receiving socket dropped datagrams, and why its program did not take them.
+pub(super) fn at_socket(signals: &Signals, why: Evidence) -> Option<Vec<Evidence>> {
+    let mut evidence = datagrams(signals, OF_SOCKET, signals.loss?.socket?)?;
+    evidence.push(why);
+    Some(evidence)
+}
+
+/// Evidence that enough was retransmitted to matter, and that `dropped` segments at a place explain
+/// it.
+fn segments(signals: &Signals, place: &str, dropped: f64) -> Option<Vec<Evidence>> {
+    let tcp = &signals.tcp;
+    let (again, retransmits) = (tcp.retransmitted?, tcp.retransmits?);
+    // A window of W segments that loses one halves, and needs about W ÷ 2 round trips with some W
+    // segments each to grow back: one loss in W² segments keeps it small.
+    let window = tcp
+        .cwnd_segments
+        .map_or(1.0, |window| 1.0 / (window * window));
+    let often = RETRANSMITTED.min(window);
+    let counter = "retransmitted segments, against one loss in a window's square";
+    let dropped_by = format!("segments dropped by {place} ÷ retransmitted segments");
+    Some(vec![
+        least(counter, again, often),
+        least(dropped_by, dropped / retransmits.max(1.0), EXPLAINED),
+    ])
+}
+
+/// Queues that dropped what was retransmitted.
+fn of_streams(signals: &Signals) -> Vec<Candidate> {
+    if stands(signals).is_some_and(|found| found.holds()) {
+        return Vec::new();
+    }
+    let dropping = signals.hops.iter().filter(|hop| hop.drops > 0.0);
+    let named = dropping.filter_map(|hop| {
+        // One packet may be several segments, as long as nothing splits it.
+        let all = signals.tcp.segments;
+        let each = all.map_or(1.0, |all| (all / hop.packets.max(1.0)).max(1.0));
+        let place = format!("{} at {}", hop.kind, hop.name);
+        let evidence = segments(signals, &place, hop.drops * each)?;
+        let found = QUEUE_OVERFLOW.suspect(0.6, evidence).of_change();
+        Some(found.at(format!("at {}", hop.name)))
+    });
+    named.collect()
+}
+
+/// Datagrams that no counter saw.
+fn unseen(signals: &Signals) -> Option<Candidate> {
+    let loss = signals.loss?;
+    let counters = [loss.socket, loss.softnet, loss.departure];
+    let at_ends: f64 = counters.into_iter().flatten().sum();
+    let between: f64 = signals.hops.iter().map(|hop| hop.drops + hop.missed).sum();
+    let unseen = (loss.lost - at_ends - between).max(0.0);
+    let evidence = datagrams(signals, "lost where nothing counted drops", unseen)?;
+    Some(PATH_LOSS.suspect(0.9, evidence).of_change())
+}

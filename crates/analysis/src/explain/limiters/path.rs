@@ -1,0 +1,77 @@
+//! The rate of a link, of a shaper at a named hop, or of a path whose queue is not seen.
+
+use super::evidence::{RATE_KEPT, least, least_of, most, most_of};
+use crate::explain::hops::Hop;
+use crate::explain::limiter::{Candidate, Evidence, LimiterRow, ON_THE_PATH};
+use crate::explain::signals::Signals;
+
+/// The share of a set rate that may be missing where the queue limits.
+const UNFILLED: f64 = 0.03;
+
+/// From this share, a sender is held up by what comes after its socket.
+pub(super) const HELD_UP: f64 = 0.3;
+
+/// Round-trip time ÷ its minimum from which there is a queue somewhere.
+pub(super) const QUEUEING: f64 = 1.5;
+
+pub static RATE: LimiterRow = LimiterRow {
+    name: "rate",
+    title: "link or shaper rate",
+    remedy: "raise the rate of that link or shaper; more flows or larger buffers change nothing",
+    evidence: "97 % of the rate that a queueing discipline or link emulator is set to passed, and a requested rate is not kept; or (on the path) the sender is blocked in send 30 %, and the round-trip time is 1.5 × its smallest value, or the pacing rate 0.9 to 1.15 × goodput",
+    suspects: |signals| {
+        let hops = signals.hops.iter();
+        let mut found: Vec<Candidate> = hops
+            .clone()
+            .filter_map(|hop| filled(signals, hop))
+            .collect();
+        found.extend(stands(signals));
+        found.extend(paces(signals));
+        found
+    },
+};
+
+/// A queue that passes all that its rate allows, however the sender spends its time: one that is
+/// held back by its own interface may wait on its CPU.
+fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
+    let is_kept = |kept: f64| kept >= 1.0 - RATE_KEPT;
+    let rate_bps = hop.rate_bps.filter(|rate| *rate > 0.0);
+    let rate_bps = rate_bps.filter(|_| !signals.rate_kept.is_some_and(is_kept))?;
+    let missing = format!("set rate of {} at {} that did not pass", hop.kind, hop.name);
+    let share = (1.0 - hop.passed_bps / rate_bps).max(0.0);
+    let evidence = vec![most(missing, share, UNFILLED)];
+    Some(RATE.suspect(0.95, evidence).at(format!("at {}", hop.name)))
+}
+
+/// A queue whose counters are not known, and which is never empty: the round-trip time grew and the rate is steady.
+pub(super) fn stands(signals: &Signals) -> Option<Candidate> {
+    let counter = "round-trip time ÷ its minimum";
+    let evidence = vec![least_of(counter, signals.tcp.queueing?, "", QUEUEING)];
+    on_the_path(signals, evidence, "a queue builds up there")
+}
+
+/// The connection found the path's rate.
+fn paces(signals: &Signals) -> Option<Candidate> {
+    let pacing = signals.tcp.pacing_use?;
+    let counter = "rate at which the connection paces itself ÷ goodput";
+    let evidence = vec![
+        least_of(counter, pacing, "", 0.9),
+        most_of(counter, pacing, "", 1.15),
+    ];
+    let detail = "the connection paces itself at the rate that it finds";
+    on_the_path(signals, evidence, detail)
+}
+
+fn on_the_path(signals: &Signals, mut evidence: Vec<Evidence>, detail: &str) -> Option<Candidate> {
+    evidence.push(least(
+        "sender blocked in send",
+        signals.sender?.blocked,
+        HELD_UP,
+    ));
+    let mut dropping = signals.hops.iter().filter(|hop| hop.drops > 0.0);
+    let place = match (dropping.next(), dropping.next()) {
+        (Some(hop), None) => format!("at {}", hop.name),
+        _ => ON_THE_PATH.to_owned(),
+    };
+    Some(RATE.suspect(0.55, evidence).at(place).with_detail(detail))
+}

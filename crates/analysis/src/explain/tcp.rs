@@ -1,0 +1,165 @@
+//! What the sender's connections say of a run, or of a part of its time.
+
+use bitcost_model::record::{CACHED_METRICS, EndpointRecord, Sample, TcpInfo};
+
+use crate::explain::series::{Series, mean};
+use crate::metrics::actual;
+
+/// Signals of the sender's connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tcp {
+    /// Share of the busy time that the kernel calls limited by the receive window.
+    pub rwnd_limited: Option<f64>,
+    /// Share of the busy time that the kernel calls limited by the send buffer.
+    pub sndbuf_limited: Option<f64>,
+    /// Data in flight ÷ the congestion window.
+    pub cwnd_use: Option<f64>,
+    /// The congestion window, in segments.
+    pub cwnd_segments: Option<f64>,
+    /// The largest congestion window ÷ the smallest, of all connections.
+    pub cwnd_spread: Option<f64>,
+    /// Share of the samples of connections that find the congestion window full.
+    pub cwnd_filled: Option<f64>,
+    /// Whether a full window grows unless something is lost or holds it: the congestion control is known to do that and
+    /// had as many round trips as the window has segments, or the kernel's metrics of the peer have this very window.
+    pub grows_when_full: Option<bool>,
+    /// Data written and not yet sent ÷ data in the socket.
+    pub unsent: Option<f64>,
+    /// Data in the socket ÷ its send buffer.
+    pub buffer_use: Option<f64>,
+    /// Retransmitted segments ÷ data segments sent.
+    pub retransmitted: Option<f64>,
+    /// Retransmitted segments.
+    pub retransmits: Option<f64>,
+    /// Data segments sent.
+    pub segments: Option<f64>,
+    /// Round-trip time ÷ its minimum.
+    pub queueing: Option<f64>,
+    /// The rate at which the connection paces itself ÷ goodput.
+    pub pacing_use: Option<f64>,
+    /// True if the congestion window is below the threshold of slow start at the end.
+    pub in_slow_start: Option<bool>,
+    /// Packets that left the sender's interface ÷ data segments: 1 where nothing joins segments to
+    /// super-packets.
+    pub packets_per_segment: Option<f64>,
+}
+
+impl Tcp {
+    pub(super) fn of(series: &Series, end: &EndpointRecord, goodput_bps: Option<f64>) -> Tcp {
+        let us = |time: fn(&TcpInfo) -> Option<u64>| {
+            let of = |sample: &Sample| time(sample.tcp_info.as_ref()?);
+            series.growth(|before, after| Some(of(after)?.wrapping_sub(of(before)?) as f64))
+        };
+        let count = |count: fn(&TcpInfo) -> Option<u32>| {
+            let of = |sample: &Sample| count(sample.tcp_info.as_ref()?);
+            series.growth(|before, after| Some(f64::from(of(after)?.wrapping_sub(of(before)?))))
+        };
+        let busy_us = us(|info| info.busy_time_us).filter(|us| *us > 0.0);
+        let of_busy = |us: Option<f64>| Some(us? / busy_us?);
+        let retransmits = count(|info| info.total_retrans);
+        let segments = count(|info| info.data_segs_out).filter(|segments| *segments > 0.0);
+        let of = |value: fn(&TcpInfo) -> Option<f64>| {
+            series.mean(|sample| over_connections(sample, value))
+        };
+        let socket = |value: fn(&TcpInfo, f64, f64) -> Option<f64>| {
+            series.mean(|sample| over_sockets(sample, value))
+        };
+        let window = cwnd_range(series);
+        let last = series.edges().and_then(|(_, last)| last.tcp_info.as_ref());
+        let connections = series.samples().next().map(|one| one.connections().len());
+        let connections = connections.unwrap_or(0).max(1) as f64;
+        Tcp {
+            rwnd_limited: of_busy(us(|info| info.rwnd_limited_us)),
+            sndbuf_limited: of_busy(us(|info| info.sndbuf_limited_us)),
+            cwnd_use: of(|info| {
+                Some(f64::from(info.unacked_segments?) / positive(info.snd_cwnd_segments)?)
+            }),
+            cwnd_segments: of(|info| positive(info.snd_cwnd_segments)),
+            cwnd_spread: window.map(|(least, most)| f64::from(most) / f64::from(least)),
+            cwnd_filled: of(|info| {
+                let is_full = info.unacked_segments? >= info.snd_cwnd_segments?;
+                Some(f64::from(u8::from(is_full)))
+            }),
+            grows_when_full: window
+                .map(|(_, most)| has_cached(end, most) || has_time_to_grow(end, series, most)),
+            unsent: socket(|info, queue, _| Some(f64::from(info.notsent_bytes?) / queue)),
+            buffer_use: socket(|_, queue, buffer| Some(queue / buffer)),
+            retransmitted: retransmits.zip(segments).map(|(again, all)| again / all),
+            retransmits,
+            segments,
+            queueing: of(|info| Some(f64::from(info.rtt_us?) / positive(info.min_rtt_us)?)),
+            pacing_use: of(pacing_bps)
+                .zip(goodput_bps)
+                .map(|(pacing, goodput)| pacing * connections / goodput),
+            in_slow_start: last
+                .and_then(|info| Some(info.snd_cwnd_segments? < info.snd_ssthresh_segments?)),
+            packets_per_segment: packets(series)
+                .zip(segments)
+                .map(|(packets, segments)| packets / segments),
+        }
+    }
+}
+
+fn positive(value: Option<u32>) -> Option<f64> {
+    value.filter(|value| *value > 0).map(f64::from)
+}
+
+/// The rate at which a connection paces itself, in bit/s; absent where it does not.
+fn pacing_bps(info: &TcpInfo) -> Option<f64> {
+    let rate = info.pacing_rate_bytes_per_second;
+    Some(8.0 * rate.filter(|rate| *rate < u64::MAX)? as f64)
+}
+
+fn over_connections(sample: &Sample, value: fn(&TcpInfo) -> Option<f64>) -> Option<f64> {
+    let values: Option<Vec<f64>> = sample.connections().iter().map(value).collect();
+    mean(&values?)
+}
+
+/// Mean over the connections of a value computed from `TCP_INFO`, the bytes in the send queue and
+/// the buffer; sockets with nothing queued are left out.
+fn over_sockets(sample: &Sample, value: fn(&TcpInfo, f64, f64) -> Option<f64>) -> Option<f64> {
+    let pairs = sample.connections().iter().zip(&sample.sockets);
+    let values = pairs.filter_map(|(info, socket)| {
+        let queue = positive(Some(socket.send_queue_bytes))?;
+        value(info, queue, positive(Some(socket.send_buffer_bytes))?)
+    });
+    mean(&values.collect::<Vec<f64>>())
+}
+
+/// Packets that left the endpoint's own interface.
+fn packets(series: &Series) -> Option<f64> {
+    let sent = |sample: &Sample| {
+        let mut own = sample.interfaces.iter().filter(|own| own.node.is_none());
+        own.next().map(|own| own.tx_packets)
+    };
+    series.growth(|before, after| Some(sent(after)?.checked_sub(sent(before)?)? as f64))
+}
+
+/// The smallest and the largest congestion window of all connections.
+fn cwnd_range(series: &Series) -> Option<(u32, u32)> {
+    let connections = series.samples().flat_map(Sample::connections);
+    let windows = connections.filter_map(|info| info.snd_cwnd_segments.filter(|one| *one > 0));
+    windows.fold(None, |range, one| match range {
+        None => Some((one, one)),
+        Some((least, most)) => Some((one.min(least), one.max(most))),
+    })
+}
+
+/// Whether the kernel's metrics of the peer have a congestion window of this many segments.
+fn has_cached(end: &EndpointRecord, segments: u32) -> bool {
+    let cached = format!(" cwnd {segments}");
+    let metrics = actual(end, CACHED_METRICS).unwrap_or_default();
+    let mut metrics = metrics.split([',', ';']);
+    metrics.any(|value| value.ends_with(&cached))
+}
+
+/// Whether reno or cubic would have changed a full window of this many segments meanwhile. Reno doubles it in as many round
+/// trips; cubic, which is flat around the window of its last loss, does not grow slower than its estimate of reno
+/// (RFC 9438, section 4.3).
+fn has_time_to_grow(end: &EndpointRecord, series: &Series, segments: u32) -> bool {
+    let control = actual(end, "congestion_control");
+    let rtt_us =
+        series.mean(|sample| over_connections(sample, |info| Some(f64::from(info.rtt_us?))));
+    let trips = rtt_us.map(|rtt_us| series.seconds() * 1e6 / rtt_us);
+    matches!(control, Some("reno" | "cubic")) && trips >= Some(f64::from(segments))
+}

@@ -1,0 +1,285 @@
+//! Warnings about the result of a study: one sentence each, with the remedy.
+
+use std::collections::BTreeMap;
+
+use bitcost_model::event::EndpointDescription;
+use bitcost_model::record::Role;
+use bitcost_model::study::Cell;
+use bitcost_stats::{gap, median};
+use serde::Serialize;
+
+use crate::cells::coverage_pct;
+use crate::explain::cells::ExplainedCell;
+use crate::explain::figures::RunFigures;
+use crate::metrics::{
+    EmulatorTrouble, RunView, disturbance, disturbance_bounds, emulator_trouble, wire_load,
+};
+
+/// With fewer runs, an interval says little.
+const RUNS_MIN: usize = 5;
+
+/// The least ratio of the throughput of two groups of runs that are told.
+const APART: f64 = 1.1;
+
+/// The governor that keeps a frequency.
+const STEADY: &str = "performance";
+
+/// A warning about a result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Warning {
+    /// Which check found it.
+    #[serde(rename = "warning")]
+    pub name: &'static str,
+    /// The names of its cells; empty where the warning concerns all of them.
+    pub cells: Vec<String>,
+    /// How much it can change the answer: the share of the figures or of the runs that it concerns, an
+    /// estimate.
+    #[serde(skip)]
+    pub weight: f64,
+    /// What was found, with its numbers.
+    pub found: String,
+    /// What to do.
+    pub remedy: &'static str,
+    /// The line for a first screen, where the warning changes what the figures mean.
+    #[serde(skip)]
+    pub headline: Option<String>,
+}
+
+/// The facts of a run that the checks need in addition to its figures.
+#[derive(Clone, Debug)]
+pub(super) struct RunFacts {
+    /// Its number in the order of execution, from 1.
+    number: u64,
+    /// The active offload bits of sender and receiver.
+    active: [BTreeMap<String, bool>; 2],
+    /// Whether other programs took much of the CPUs' time.
+    is_disturbed: bool,
+    /// Whether most of the work on an endpoint's full CPU was the wire's.
+    is_limited_by_wire: bool,
+    /// What went wrong in the lab's link emulators.
+    emulator_trouble: Option<EmulatorTrouble>,
+}
+
+impl RunFacts {
+    pub fn of(number: u64, view: &RunView) -> RunFacts {
+        let limits = |role| wire_load(view, role).is_some_and(|load| load.limits());
+        RunFacts {
+            number,
+            active: [view.sender, view.receiver].map(|end| end.offloads.active.clone()),
+            is_disturbed: disturbance(view).is_some(),
+            is_limited_by_wire: limits(Role::Sender) || limits(Role::Receiver),
+            emulator_trouble: emulator_trouble(view),
+        }
+    }
+}
+
+/// The data that the checks use.
+pub(super) struct Study<'a> {
+    pub cells: &'a [Cell],
+    /// The runs of each cell in the order of execution.
+    pub runs: Vec<Vec<&'a RunFacts>>,
+    /// The cells with the figures of their runs.
+    pub explained: &'a [ExplainedCell],
+    pub ends: &'a [EndpointDescription],
+}
+
+impl Study<'_> {
+    fn figures(&self, cell: usize) -> impl Iterator<Item = &RunFigures> {
+        self.explained[cell].runs.iter().map(|run| &run.figures)
+    }
+
+    /// Names of cells; none where it is all of them.
+    fn names(&self, cells: &[usize]) -> Vec<String> {
+        let names = cells.iter().map(|cell| self.explained[*cell].name.clone());
+        names.filter(|_| cells.len() < self.cells.len()).collect()
+    }
+}
+
+/// Every warning, the one that can change the answer most first.
+pub(super) fn warnings(study: &Study) -> Vec<Warning> {
+    let cells = 0..study.cells.len();
+    let mut found: Vec<Warning> = [
+        too_few(study),
+        offloads_without_effect(study).into_iter().collect(),
+        cells.filter_map(|cell| two_groups(study, cell)).collect(),
+        foreign_load(study).into_iter().collect(),
+        late_emulator(study).into_iter().collect(),
+        limited_by_wire(study).into_iter().collect(),
+        governor(study),
+    ]
+    .concat();
+    found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    found
+}
+
+/// Cells with few runs, those with the same number together.
+fn too_few(study: &Study) -> Vec<Warning> {
+    let few = |runs: usize| {
+        let cells = 0..study.cells.len();
+        let cells: Vec<usize> = cells
+            .filter(|cell| study.runs[*cell].len() == runs)
+            .collect();
+        let word = if runs == 1 { "run" } else { "runs" };
+        let found = match runs {
+            0 | 1 => format!("{runs} {word}: nothing is known about the spread"),
+            _ => format!(
+                "{runs} {word}: the interval of a median is from the minimum to the maximum, and covers it in {:.0} % of all cases instead of 95 %",
+                coverage_pct(runs)
+            ),
+        };
+        (!cells.is_empty()).then(|| Warning {
+            name: "few_runs",
+            weight: 1.0 / (runs + 1) as f64,
+            cells: study.names(&cells),
+            found,
+            remedy: "run more blocks (--blocks), at least 10 for an interval that is quoted",
+            headline: None,
+        })
+    };
+    (0..RUNS_MIN).filter_map(few).collect()
+}
+
+/// Offloads that cells request, and that are active alike in all runs.
+fn offloads_without_effect(study: &Study) -> Option<Warning> {
+    let mut requested = study.cells.iter().map(|cell| cell.conditions.offloads);
+    let first = requested.next()?;
+    let is_varied = requested.any(|offloads| offloads != first);
+    let mut active = study.runs.iter().flatten().map(|run| &run.active);
+    let first = active.next()?;
+    let is_known = !first.iter().all(BTreeMap::is_empty);
+    (is_varied && is_known && active.all(|bits| bits == first)).then(|| Warning {
+        name: "no_effect",
+        weight: 0.3,
+        found: "offloads are varied, and every run had the same features active".to_owned(),
+        remedy: "the levels have the same effect: see what the device can change (bitcost host show)",
+        ..Warning::default()
+    })
+}
+
+/// The packets of a cell's runs carried one amount of data in some of them and far more in the others, and the throughput
+/// differs: medians of all say little.
+fn two_groups(study: &Study, cell: usize) -> Option<Warning> {
+    let of = |run: &RunFigures| {
+        Some((
+            run.get("sender_bytes_per_packet")?,
+            run.get("throughput_mbps")?,
+        ))
+    };
+    let runs: Vec<(f64, f64)> = study.figures(cell).filter_map(of).collect();
+    let carried: Vec<f64> = runs.iter().map(|(bytes, _)| *bytes).collect();
+    let cut = gap(&carried)?;
+    let group = |is_full: bool| {
+        let own = runs.iter().filter(|(bytes, _)| (*bytes > cut) == is_full);
+        let (bytes, mbps): (Vec<f64>, Vec<f64>) = own.copied().unzip();
+        Some((mbps.len(), median(&bytes)? / 1024.0, median(&mbps)?))
+    };
+    let ((few, kib, mbps), (many, full_kib, full_mbps)) = (group(false)?, group(true)?);
+    let is_apart = mbps.max(full_mbps) >= APART * mbps.min(full_mbps);
+    let sentence = format!(
+        "two groups of runs: {mbps:.0} Mbit/s in {few} (packets of {kib:.1} KiB), {full_mbps:.0} Mbit/s in {many} (of {full_kib:.1} KiB)"
+    );
+    is_apart.then(|| Warning {
+        name: "two_groups",
+        weight: few.min(many) as f64 / runs.len() as f64,
+        cells: study.names(&[cell]),
+        headline: Some(sentence.clone()),
+        found: sentence,
+        remedy: "the medians are of all runs: look at each group (show --format csv), and at full_packets_pct",
+    })
+}
+
+/// The warning of a check on the runs of which something is true: how many these are of all, and `in 2 of 10 runs` of the
+/// cells that have them.
+fn of_runs(
+    study: &Study,
+    is_true: fn(&RunFacts) -> bool,
+    words: impl FnOnce([usize; 2], &str) -> Warning,
+) -> Option<Warning> {
+    let of_cell = |cell: usize| study.runs[cell].iter().filter(|run| is_true(run)).count();
+    let cells = 0..study.cells.len();
+    let cells: Vec<usize> = cells.filter(|cell| of_cell(*cell) > 0).collect();
+    let count: usize = cells.iter().map(|cell| of_cell(*cell)).sum();
+    let of_cells: usize = cells.iter().map(|cell| study.runs[*cell].len()).sum();
+    let all = study.runs.iter().flatten().count();
+    (count > 0).then(|| Warning {
+        cells: study.names(&cells),
+        weight: count as f64 / all as f64,
+        ..words([count, all], &format!("in {count} of {of_cells} runs"))
+    })
+}
+
+/// Other programs took CPU time.
+fn foreign_load(study: &Study) -> Option<Warning> {
+    of_runs(
+        study,
+        |run| run.is_disturbed,
+        |[disturbed, all], runs| Warning {
+            name: "foreign_load",
+            found: format!("{} {runs}", disturbance_bounds()),
+            remedy: "measure on an idle machine, or leave these runs out",
+            headline: (2 * disturbed > all).then(|| {
+                format!(
+                    "other programs used the CPUs in {disturbed} of {all} runs; use a quiet machine"
+                )
+            }),
+            ..Warning::default()
+        },
+    )
+}
+
+/// The wire of the lab filled an endpoint's CPU.
+fn limited_by_wire(study: &Study) -> Option<Warning> {
+    of_runs(
+        study,
+        |run| run.is_limited_by_wire,
+        |_, runs| Warning {
+            name: "wire_limits",
+            headline: Some(format!(
+                "{runs} the lab's wire filled an endpoint's CPU: the throughput is what this machine's lab carries"
+            )),
+            found: format!("the lab's wire did most of the work on an endpoint's full CPU {runs}"),
+            remedy: "the lab limits these throughputs: with less work for its wire (larger packets, topology = \"pair\") they would be higher",
+            ..Warning::default()
+        },
+    )
+}
+
+/// Link emulators of the lab did not work as requested.
+fn late_emulator(study: &Study) -> Option<Warning> {
+    let much = |trouble: &EmulatorTrouble| match *trouble {
+        EmulatorTrouble::Late(us, _) | EmulatorTrouble::Failed(us) => us,
+    };
+    let troubled = study.runs.iter().flatten();
+    let troubled = troubled.filter_map(|run| Some((run.number, run.emulator_trouble?)));
+    let (run, worst) = troubled.max_by(|a, b| much(&a.1).total_cmp(&much(&b.1)))?;
+    of_runs(
+        study,
+        |run| run.emulator_trouble.is_some(),
+        |_, runs| Warning {
+            name: "emulator_trouble",
+            found: format!("{runs} {worst} (run {run}, the worst)"),
+            remedy: "these runs measure this machine and not the path: keep it idle, request a lower rate, or leave them out",
+            headline: Some(format!(
+                "{runs} {}: these figures show this machine, not the path",
+                worst.in_short()
+            )),
+            ..Warning::default()
+        },
+    )
+}
+
+/// A governor that may change the frequency during runs.
+fn governor(study: &Study) -> Vec<Warning> {
+    let warning = |end: &EndpointDescription| {
+        let governor = end.host.governor.as_deref();
+        let governor = governor.filter(|governor| *governor != STEADY)?;
+        Some(Warning {
+            name: "governor",
+            weight: 0.05,
+            found: format!("the {}'s frequency governor is {governor}", end.role.name()),
+            remedy: "use `--set governor=performance`, so that costs do not change with the load",
+            ..Warning::default()
+        })
+    };
+    study.ends.iter().filter_map(warning).collect()
+}
