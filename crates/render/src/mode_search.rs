@@ -235,6 +235,9 @@ mod tests {
         );
         let document = searches_json(&[search]);
         assert_eq!(document[0]["trials"][1]["measured"]["rate"], 3000.0);
-        assert_eq!(document[0]["calls"], "receive buffer 48 KiB; writev instead of plain send calls");
+        assert_eq!(
+            document[0]["calls"],
+            "receive buffer 48 KiB; writev instead of plain send calls"
+        );
     }
 }

@@ -168,7 +168,11 @@ impl<'a> Node<'a> {
 
     /// The values of a table, in the order of the text.
     pub fn entries(&self) -> Vec<Node<'a>> {
-        let keys = self.table().into_iter().flat_map(|table| table.iter());
+        let Some(table) = self.table() else {
+            self.not_allowed::<()>("a table");
+            return Vec::new();
+        };
+        let keys = table.iter();
         keys.filter_map(|(key, _)| self.get(key)).collect()
     }
 

@@ -115,6 +115,8 @@ fn mistakes_are_named_with_their_line() {
         ("kind = [\"b\"]\n", ""),
         ("duration_s = 0.25", "duration_s = 0.01"),
         ("counts_pct = 1000", "counts = 10"),
+        ("[workload]\nduration_s = 2", "workload = 2"),
+        ("[run]", "[[run]]"),
         (RATIO, "over_single = {}"),
         (RATIO, "step_over = \"message_size_bytes\"\nlevels = [100]"),
     ] {
