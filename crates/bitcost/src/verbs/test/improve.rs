@@ -25,13 +25,10 @@ const USUAL_DURATION: &str = "2s";
 pub fn run(mut options: Arguments) -> Result<(), Failure> {
     let given = &mut options.settings.0;
     // It is no setting of the runs, which search nothing.
-    let goals = given
+    let goal = given
         .iter()
-        .filter(|(setting, _)| setting.name == "search_for");
-    let goal = match goals
-        .last()
-        .is_some_and(|(_, goal)| goal == Goal::Cost.name())
-    {
+        .rfind(|(setting, _)| setting.name == "search_for");
+    let goal = match goal.is_some_and(|(_, goal)| goal == Goal::Cost.name()) {
         true => Goal::Cost,
         false => Goal::Rate,
     };
