@@ -35,88 +35,12 @@ pub struct InEffect {
 
 impl InEffect {
     pub(super) fn of(run: &RunView, signals: &Signals) -> InEffect {
-        let conditions = run.conditions;
-        let is_stream = conditions.workload.is_byte_stream();
-        let cpus = run.sender.samples.first();
-        let cpus = cpus.map_or(1, |sample| sample.cpus.len());
-        let no_other_cpu = cpus <= if run.shared_cpus { 2 } else { 1 };
-        let received = metric("bytes_per_receive_call").and_then(|metric| (metric.compute)(run));
-        let mut in_effect = run.receiver.in_effect.iter();
-        let moderation = in_effect.find(|setting| setting.name == "moderation_us");
-        let can_moderate = moderation.is_some_and(|of| of.actual.as_deref() == Some("0"));
-        let has_small_packets = bytes_per_packet(run).is_some_and(|of| of < full_from(conditions));
-        let [sets_receive, sets_send] = [
-            conditions.receive_buffer_bytes.is_some(),
-            conditions.send_buffer_bytes.is_some(),
-        ];
-        let large = f64::from(conditions.message_size_bytes) >= LARGE_BYTES;
-        let full_flows = no_other_cpu || conditions.flows as usize >= cpus.max(2);
-        let bbr = actual(run.sender, "congestion_control") == Some("bbr");
-        let tso = is_stream && is_off(run.sender, "tx-tcp-segmentation");
-        let ways = [
-            (
-                "larger messages",
-                large || conditions.workload.is_transactional(),
-            ),
-            (
-                "larger receive calls",
-                !is_stream || received >= Some(LARGE_BYTES),
-            ),
-            (
-                "a fast send mode (--send-mode)",
-                conditions.send_mode != Mode::Plain,
-            ),
-            (
-                "a fast receive mode (--receive-mode)",
-                conditions.receive_mode != Mode::Plain,
-            ),
-            ("segmentation offload at the sender", !tso),
-            (
-                "GRO at the receiver",
-                !is_stream || !is_off(run.receiver, "rx-gro"),
-            ),
-            ("more flows on more CPUs", full_flows),
-            (
-                "--mode auto, since packets are not full",
-                !has_small_packets,
-            ),
-            ("try a congestion control that tolerates loss (bbr)", bbr),
-            ("another CPU for the sender (--sender-cpus)", no_other_cpu),
-            (
-                "another CPU for the receiver (--receiver-cpus)",
-                no_other_cpu,
-            ),
-            ("a second machine for one end", !run.shared_cpus),
-            (
-                "interrupt moderation (--set moderation=50us)",
-                !can_moderate,
-            ),
-            (
-                "fewer interrupts (--set 'coalesce=rx_usecs 50')",
-                moderation.is_some() || run.shared_cpus,
-            ),
-            (
-                "raise the receive buffer (--receive-buffer), or leave it to the kernel",
-                !sets_receive,
-            ),
-            (
-                "raise the maximum of net.ipv4.tcp_rmem (--tcp-buffers) at the receiver",
-                sets_receive,
-            ),
-            (
-                "raise the send buffer (--send-buffer), or leave it to the kernel",
-                !sets_send,
-            ),
-            (
-                "raise the maximum of net.ipv4.tcp_wmem (--tcp-buffers) at the sender",
-                sets_send && is_stream,
-            ),
-        ];
         let of_window = match window_is_held(run) {
             true => Some(WINDOW_HELD),
             false => may_fill_packets(run, signals).then_some(BOTH_WAYS),
         };
-        let taken = ways.into_iter().filter_map(|(way, is)| is.then_some(way));
+        let ways = of_calls(run).into_iter().chain(of_hosts(run));
+        let taken = ways.filter_map(|(way, is)| is.then_some(way));
         InEffect {
             taken: taken.collect(),
             of_window,
@@ -138,6 +62,90 @@ impl InEffect {
             false => open,
         });
     }
+}
+
+/// Ways that change calls, buffers and packets, each with whether the run has it, or cannot have it.
+fn of_calls(run: &RunView) -> [(&'static str, bool); 12] {
+    let conditions = run.conditions;
+    let is_stream = conditions.workload.is_byte_stream();
+    let is_transactional = conditions.workload.is_transactional();
+    let received = metric("bytes_per_receive_call").and_then(|metric| (metric.compute)(run));
+    let large = f64::from(conditions.message_size_bytes) >= LARGE_BYTES;
+    let has_small_packets = bytes_per_packet(run).is_some_and(|of| of < full_from(conditions));
+    let sets_receive = conditions.receive_buffer_bytes.is_some();
+    let sets_send = conditions.send_buffer_bytes.is_some();
+    let tso = is_stream && is_off(run.sender, "tx-tcp-segmentation");
+    let gro = is_stream && is_off(run.receiver, "rx-gro");
+    [
+        ("larger messages", large || is_transactional),
+        (
+            "larger receive calls",
+            !is_stream || received >= Some(LARGE_BYTES),
+        ),
+        (
+            "a fast send mode (--send-mode)",
+            conditions.send_mode != Mode::Plain,
+        ),
+        (
+            "a fast receive mode (--receive-mode)",
+            conditions.receive_mode != Mode::Plain,
+        ),
+        ("segmentation offload at the sender", !tso),
+        ("GRO at the receiver", !gro),
+        (
+            "--mode auto, since packets are not full",
+            !has_small_packets,
+        ),
+        (
+            "try a congestion control that tolerates loss (bbr)",
+            actual(run.sender, "congestion_control") == Some("bbr"),
+        ),
+        (
+            "raise the receive buffer (--receive-buffer), or leave it to the kernel",
+            !sets_receive,
+        ),
+        (
+            "raise the maximum of net.ipv4.tcp_rmem (--tcp-buffers) at the receiver",
+            sets_receive,
+        ),
+        (
+            "raise the send buffer (--send-buffer), or leave it to the kernel",
+            !sets_send,
+        ),
+        (
+            "raise the maximum of net.ipv4.tcp_wmem (--tcp-buffers) at the sender",
+            sets_send,
+        ),
+    ]
+}
+
+/// Ways that change where work is done and how often a host is interrupted.
+fn of_hosts(run: &RunView) -> [(&'static str, bool); 6] {
+    let cpus = run.sender.samples.first();
+    let cpus = cpus.map_or(1, |sample| sample.cpus.len());
+    let no_other_cpu = cpus <= if run.shared_cpus { 2 } else { 1 };
+    let mut in_effect = run.receiver.in_effect.iter();
+    let moderation = in_effect.find(|setting| setting.name == "moderation_us");
+    let can_moderate = moderation.is_some_and(|of| of.actual.as_deref() == Some("0"));
+    let has_all_flows = run.conditions.flows as usize >= cpus.max(2);
+    let is_virtual = moderation.is_some() || run.shared_cpus;
+    [
+        ("more flows on more CPUs", no_other_cpu || has_all_flows),
+        ("another CPU for the sender (--sender-cpus)", no_other_cpu),
+        (
+            "another CPU for the receiver (--receiver-cpus)",
+            no_other_cpu,
+        ),
+        ("a second machine for one end", !run.shared_cpus),
+        (
+            "interrupt moderation (--set moderation=50us)",
+            !can_moderate,
+        ),
+        (
+            "fewer interrupts (--set 'coalesce=rx_usecs 50')",
+            is_virtual,
+        ),
+    ]
 }
 
 /// Whether a feature of the endpoint's interface is known to be off; a run that sets some of them
