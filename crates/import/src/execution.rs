@@ -13,14 +13,6 @@ use bitcost_model::study::{Cell, Label};
 
 use crate::Found;
 
-/// The factors of the two hosts of a run, from which a mesh is made.
-const PAIR: [&str; 2] = ["sender", "receiver"];
-
-/// Most hosts and pairs of a mesh that a study has.
-const HOSTS_MOST: usize = 10_000;
-const PAIRS_MOST: usize = 10_000;
-
-/// The metrics that the table shows where a run has them.
 const SHOWN: [&str; 15] = [
     "throughput_mbps",
     "send_throughput_mbps",
@@ -39,19 +31,14 @@ const SHOWN: [&str; 15] = [
     "background_latency_p99_us",
 ];
 
-/// The fields of the log in addition to the runs.
 pub struct Head<'a> {
-    /// Name of the execution.
     pub name: &'a str,
-    /// Version of bitcost.
     pub version: &'a str,
     /// Local time with offset (RFC 3339).
     pub at: &'a str,
-    /// The command line.
     pub command_line: Vec<String>,
 }
 
-/// A factor with every level.
 type Factor = (String, Vec<Label>);
 
 /// The whole log. Runs of the same levels are runs of one cell, each in a separate block, in the
@@ -65,7 +52,7 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
         runs.push(PlannedRun { index, block, cell });
         events.extend(events_of(index, found));
     }
-    let study_text = study(&head, &factors, &cells.cells, &shown(&events));
+    let study_text = study(&head, &factors, &shown(&events));
     let begin = Event::ExecutionBegan {
         format: FORMAT,
         bitcost_version: head.version.to_owned(),
@@ -94,17 +81,14 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
     events
 }
 
-/// The cells of the runs up to now.
 #[derive(Default)]
 struct Cells {
     cells: Vec<Cell>,
-    /// The number of runs of each cell.
     runs: Vec<u32>,
     places: HashMap<Vec<Label>, usize>,
 }
 
 impl Cells {
-    /// The cell and the block of one more run.
     fn place(&mut self, found: &Found, factors: &[Factor]) -> (usize, u32) {
         let names = factors.iter().map(|(name, _)| name);
         let labels: Vec<Label> = names.clone().map(|name| level(found, name)).collect();
@@ -192,7 +176,6 @@ fn factors(found: &[Found]) -> Vec<Factor> {
     }
 }
 
-/// The metrics of the table, as strings of TOML.
 fn shown(events: &[Event]) -> Vec<String> {
     let has = |name: &&&str| {
         events.iter().any(|event| match event {
@@ -204,16 +187,12 @@ fn shown(events: &[Event]) -> Vec<String> {
 }
 
 /// A study that describes the imported runs, so that every reader of logs can read this one.
-fn study(head: &Head, factors: &[Factor], cells: &[Cell], metrics: &[String]) -> String {
+fn study(head: &Head, factors: &[Factor], metrics: &[String]) -> String {
     let mut text = format!(
         "title = {}\nquestion = \"What do these files of other programs say?\"\n",
         quoted(&format!("Imported: {}", head.name))
     );
-    let hosts = mesh(cells);
-    text += hosts.as_deref().unwrap_or_default();
-    let is_own = |(name, _): &&Factor| hosts.is_none() || !PAIR.contains(&name.as_str());
-    let factors: Vec<Factor> = factors.iter().filter(is_own).cloned().collect();
-    for (name, levels) in &factors {
+    for (name, levels) in factors {
         let label = |label: &Label| match label {
             Label::Number(number) => format!("{{ label = {number} }}"),
             Label::Text(text) => format!("{{ label = {} }}", quoted(text)),
@@ -222,40 +201,11 @@ fn study(head: &Head, factors: &[Factor], cells: &[Cell], metrics: &[String]) ->
         let (name, levels) = (quoted(name), levels.join(", "));
         let _ = write!(text, "[[factor]]\nname = {name}\nlevels = [{levels}]\n");
     }
-    let row = match hosts {
-        Some(_) => PAIR[0],
-        None => rows(&factors),
-    };
-    let _ = write!(text, "[table]\nrows = {}\n", quoted(row));
-    if let Some(columns) = columns(&factors) {
+    let _ = write!(text, "[table]\nrows = {}\n", quoted(rows(factors)));
+    if let Some(columns) = columns(factors) {
         let _ = writeln!(text, "columns = {}", quoted(columns));
     }
     text + &format!("metrics = [{}]\n", metrics.join(", "))
-}
-
-/// The mesh of cells that are all of a sender and a receiver, as the text of a study; absent where one is not, or there are
-/// fewer than three hosts.
-fn mesh(cells: &[Cell]) -> Option<String> {
-    let pair = |cell: &Cell| {
-        let level = |name: &str| {
-            let mut levels = cell.levels.iter();
-            let (_, label) = levels.find(|(factor, _)| factor == name)?;
-            let host = label.to_string();
-            let is_name = !host.starts_with('-') && !host.contains(char::is_whitespace);
-            (is_name && host != NOT_SAID).then_some(host)
-        };
-        let [sender, receiver] = PAIR.map(level);
-        Some((sender?, receiver?)).filter(|(a, b)| a != b)
-    };
-    let pairs: BTreeSet<(String, String)> = cells.iter().map(pair).collect::<Option<_>>()?;
-    let hosts: BTreeSet<&String> = pairs.iter().flat_map(|(a, b)| [a, b]).collect();
-    if !(3..=HOSTS_MOST).contains(&hosts.len()) || pairs.len() > PAIRS_MOST {
-        return None;
-    }
-    let hosts: Vec<String> = hosts.into_iter().map(|host| quoted(host)).collect();
-    let pairs = pairs.iter().map(|(a, b)| quoted(&format!("{a} {b}")));
-    let (hosts, pairs) = (hosts.join(", "), Vec::from_iter(pairs).join(", "));
-    Some(format!("[mesh]\nhosts = [{hosts}]\npairs = [{pairs}]\n"))
 }
 
 /// The factor of the table's rows: of two factors the one with more levels, otherwise one with

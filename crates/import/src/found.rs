@@ -6,12 +6,9 @@ use bitcost_model::harmless;
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::study::Label;
 
-/// One run as a file reports it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// The settings of the run, by the names of factors.
     pub levels: BTreeMap<String, Label>,
-    /// The run.
     pub run: ImportedRun,
     /// The error that the program reports; the run then counts as failed.
     pub error: Option<String>,

@@ -12,35 +12,21 @@ mod seconds;
 pub use execution::{Head, execution};
 pub use found::Found;
 
-/// The reason why a file gave no runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// The content matches no known format.
     #[error("{file}: {found}")]
-    Unknown {
-        /// The file.
-        file: String,
-        /// A description of the content.
-        found: String,
-    },
-    /// The content starts like a known format.
+    Unknown { file: String, found: String },
     #[error("{file}: looks like {format}, but {reason}")]
     Broken {
-        /// The file.
         file: String,
-        /// The format that it resembles.
         format: &'static str,
-        /// The error, and how much could be read.
         reason: String,
     },
 }
 
-/// One file format.
 #[derive(Debug)]
 pub struct Format {
-    /// The program that writes it.
     pub name: &'static str,
-    /// Whether a text looks like this format.
     is: fn(&str) -> bool,
     read: fn(&str, &str) -> Result<Vec<Found>, String>,
 }
@@ -87,7 +73,6 @@ pub const FORMATS: &[Format] = &[
     },
 ];
 
-/// The names of all file formats that can be read.
 pub fn known() -> String {
     FORMATS
         .iter()
@@ -96,7 +81,6 @@ pub fn known() -> String {
         .join(", ")
 }
 
-/// The most bytes that a file may have.
 pub const MOST: u64 = 256 << 20;
 
 /// The first bytes of files that cannot be read here, with a description of the file and a remedy.
@@ -114,9 +98,6 @@ const OTHERS: &[(&[u8], &str)] = &[
 const UTF16: &str = "text in UTF-16: make it UTF-8 first (iconv -f UTF-16 -t UTF-8)";
 
 /// The runs of a file. `file` is the name that errors use; the content determines the format.
-///
-/// # Errors
-/// When the content matches no known format, or cannot be read as the format that it resembles.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
     let unknown = |found: String| ImportError::Unknown {
         file: file.to_owned(),

@@ -4,10 +4,8 @@ use serde_json::{Map, Value};
 
 pub(super) type Object = Map<String, Value>;
 
-/// Most entries of a list.
 const MOST: usize = 1000;
 
-/// An entry of a list.
 pub(super) struct Entry<'a> {
     /// Its place in the file and its name, where that is known.
     pub at: String,
@@ -16,7 +14,6 @@ pub(super) struct Entry<'a> {
     pub opts: Option<&'a Object>,
 }
 
-/// The entries of a list that may be missing.
 pub(super) fn entries<'a>(root: &'a Object, key: &str) -> Result<Vec<Entry<'a>>, String> {
     let list = match root.get(key) {
         None | Some(Value::Null) => return Ok(Vec::new()),
@@ -48,7 +45,6 @@ pub(super) fn entries<'a>(root: &'a Object, key: &str) -> Result<Vec<Entry<'a>>,
 }
 
 impl Entry<'_> {
-    /// A sentence about it, after its place.
     pub fn fault(&self, sentence: impl std::fmt::Display) -> String {
         format!("{}: {sentence}", self.at)
     }
@@ -57,12 +53,10 @@ impl Entry<'_> {
         self.opts?.get(key)
     }
 
-    /// An option as text.
     pub fn word(&self, key: &str) -> Option<String> {
         text(self.option(key)?)
     }
 
-    /// The number of entries of an option that is a list.
     pub fn length(&self, key: &str) -> usize {
         let list = self.option(key).and_then(Value::as_array);
         list.map_or(0, Vec::len)

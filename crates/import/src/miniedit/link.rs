@@ -15,7 +15,6 @@ const BURST_BYTES: u32 = 15 * 1024;
 const LIMIT_PACKETS: u32 = 1000;
 /// The longest delay and jitter, in microseconds.
 const TIME_MAX_US: f64 = 60e6;
-/// The options that are read.
 const KNOWN: [&str; 6] = ["bw", "delay", "jitter", "loss", "max_queue_size", "speedup"];
 
 impl Reader {
@@ -41,7 +40,6 @@ impl Reader {
         Ok(())
     }
 
-    /// The node at one end of a link.
     fn linked(&self, link: &Entry, key: &str) -> Result<String, String> {
         let name =
             word(link.object, key).ok_or_else(|| link.fault(format!("`{key}` is missing")))?;

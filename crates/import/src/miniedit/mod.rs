@@ -19,29 +19,22 @@ use bitcost_model::topology::{
     Address, At, Node, NodeKind, Problem, Route, Topology, is_node_name,
 };
 
-/// The result of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// The lab.
     pub topology: Topology,
     /// Differences from Mininet, and faults of the file, one sentence each.
     pub warnings: Vec<String>,
-    /// Commands that MiniEdit would run as root.
     pub commands: Vec<FileCommand>,
 }
 
-/// A command of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileCommand {
-    /// The node whose command it is.
     pub node: String,
-    /// When MiniEdit would run it: "start" or "stop".
     pub when: &'static str,
     /// The command, with control characters escaped.
     pub text: String,
 }
 
-/// The options of the import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// True to turn generic receive offload off where Mininet does: at both ends of each link with
@@ -59,7 +52,6 @@ const IP_BASE: Network = (Ipv4Addr::new(10, 0, 0, 0), 8);
 /// of Mininet's `setIP`.
 const PREFIX_LENGTH: u8 = 8;
 
-/// Options of hosts and switches that have no counterpart here.
 const IGNORED: [&str; 8] = [
     "cpu",
     "cores",
@@ -71,17 +63,13 @@ const IGNORED: [&str; 8] = [
     "switchIP",
 ];
 
-/// The state while a file is read.
 #[derive(Default)]
 struct Reader {
     topology: Topology,
     warnings: Vec<String>,
     commands: Vec<FileCommand>,
-    /// The number of each node's next port.
     ports: BTreeMap<String, usize>,
-    /// The address that each node's first device gets.
     addresses: BTreeMap<String, Address>,
-    /// The router of each host that names one.
     gateways: BTreeMap<String, Ipv4Addr>,
 }
 
@@ -144,7 +132,6 @@ impl Reader {
         Ok(())
     }
 
-    /// The network of the addresses.
     fn network(&mut self, root: &Object) -> Result<Network, String> {
         let Some(application) = root.get("application").and_then(Value::as_object) else {
             return Ok(IP_BASE);
@@ -265,7 +252,6 @@ impl Reader {
         });
     }
 
-    /// Adds addresses and routes, and checks the whole lab.
     fn finish(mut self) -> Result<Imported, String> {
         let mut addresses = self.addresses.clone();
         for end in self.topology.ends_mut() {

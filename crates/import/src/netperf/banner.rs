@@ -4,18 +4,13 @@ use bitcost_model::study::Label;
 
 use crate::Found;
 
-/// The kind of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Data is sent in one direction.
     Stream,
-    /// Requests and responses, or connections.
     Transactions,
-    /// The kind is unknown.
     Unknown,
 }
 
-/// A test's name, and some of its settings.
 #[derive(Clone, Debug)]
 pub(super) struct Banner {
     pub(super) test: String,
@@ -67,7 +62,6 @@ impl Banner {
         self.test.contains("udp_stream")
     }
 
-    /// Adds the settings that it names.
     pub(super) fn levels(&self, found: &mut Found) {
         found.level("test", Label::Text(self.test.clone()));
         if self.is_nodelay {

@@ -11,26 +11,17 @@ use crate::Found;
 /// The names of a row, in the form of [`plain`], with its values.
 pub(super) type Row = Vec<(String, String)>;
 
-/// The content of a column.
 #[derive(Clone, Copy)]
 enum Is {
     /// The rate of the test, in the units that the row names.
     Throughput,
-    /// A bit rate of one endpoint.
     Rate(&'static str),
-    /// A figure in the unit of its metric.
     Figure(&'static str),
-    /// The use of an endpoint's busiest CPU.
     Peak(&'static str),
-    /// A service demand.
     Demand(&'static str),
-    /// A figure of transactions.
     Transaction(&'static str),
-    /// A numeric setting.
     Setting(&'static str),
-    /// A setting that is a word.
     Word(&'static str),
-    /// A setting that is on where the value is 1.
     Switch(&'static str),
 }
 
@@ -118,12 +109,10 @@ pub(super) fn is_known(name: &str) -> bool {
     selector(key(name).0).is_some()
 }
 
-/// True for a column with the size of messages or segments.
 pub(super) fn is_size(name: &str) -> bool {
     ["local_send_size", "remote_send_size", "transport_mss"].contains(&key(name).0)
 }
 
-/// True for a column with a rate.
 pub(super) fn is_throughput(name: &str) -> bool {
     let name = key(name).0;
     selector(name).is_some() && name.ends_with("throughput")
@@ -190,7 +179,6 @@ pub(super) fn take(found: &mut Found, row: &Row, banner: Option<&Banner>) -> Opt
     wrong
 }
 
-/// The expected form of an invalid value.
 fn wanted(is: Is, value: &str) -> Option<&'static str> {
     let number = value.parse::<f64>();
     match is {
@@ -284,7 +272,6 @@ fn loss(found: &mut Found, about: &About) {
     found.figure("loss_pct", lost);
 }
 
-/// What is known of a row as a whole.
 struct About<'a> {
     kind: Kind,
     /// True where netperf's local endpoint sends; in transactions, where it sends the requests.
@@ -376,7 +363,7 @@ impl<'a> About<'a> {
 }
 
 /// A measured number: not below 0, which means *not measured*.
-pub(super) fn number(text: &str) -> Option<f64> {
+fn number(text: &str) -> Option<f64> {
     let number: f64 = text.trim().parse().ok()?;
     (number.is_finite() && number >= 0.0).then_some(number)
 }

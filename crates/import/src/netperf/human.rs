@@ -17,7 +17,6 @@ const STREAM: [&str; 9] = [
     "remote_sd",
 ];
 
-/// The classic columns of requests and responses.
 const TRANSACTIONS: [&str; 10] = [
     "lss_size_end",
     "lsr_size_end",

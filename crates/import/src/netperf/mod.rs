@@ -1,16 +1,12 @@
 //! netperf's outputs, in any order in one file: tables for people, comma-separated values and tables
-//! made from them, `SELECTOR=value`, and interim results.
+//! made from them, and `SELECTOR=value`.
 
 mod banner;
 mod columns;
 mod human;
-mod interim;
-
-use bitcost_model::record::Role;
 
 use self::banner::Banner;
 use self::columns::{Row, is_known, is_size, is_throughput, plain, take};
-use self::interim::Interim;
 use crate::Found;
 
 /// Lines of a file in which a table of comma-separated values starts.
@@ -53,24 +49,18 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-/// One run of a text.
 struct Run {
-    /// The number of its line, from 1.
     line: u64,
     /// The names of its columns with its values; empty where its test did not finish.
     row: Row,
     /// True for a row below a header, whose values must have the form that their columns require.
     is_strict: bool,
     banner: Option<Banner>,
-    interim: Vec<Interim>,
     warnings: Vec<String>,
 }
 
 impl Run {
     /// The run by our names.
-    ///
-    /// # Errors
-    /// The first invalid value.
     fn found(&self, file: &str) -> Result<Found, String> {
         let mut found = Found::of("netperf", file);
         found.run.place = Some(format!("line {}", self.line));
@@ -82,11 +72,6 @@ impl Run {
         if let Some(banner) = banner {
             banner.levels(&mut found);
         }
-        let own_end = match banner.is_none_or(Banner::is_sending) {
-            true => Role::Sender,
-            false => Role::Receiver,
-        };
-        found.run.intervals = interim::intervals(&self.interim, own_end);
         let widths: Vec<String> = self
             .warnings
             .iter()
@@ -118,6 +103,11 @@ fn width(line: &str) -> Option<String> {
         .trim();
     let share = share.trim();
     share.ends_with('%').then(|| format!("{what} {share}"))
+}
+
+/// True for a line that a running test prints (`-D`), which is no result.
+fn is_interim(line: &str) -> bool {
+    line.starts_with("Interim result:") || (line.starts_with("NETPERF_") && line.contains("]="))
 }
 
 /// `SELECTOR=value`
@@ -165,7 +155,6 @@ fn runs(text: &str) -> (Vec<Run>, Vec<u64>) {
     (reader.runs, reader.strange)
 }
 
-/// The state while a text is read.
 #[derive(Default)]
 struct Reader<'a> {
     runs: Vec<Run>,
@@ -174,18 +163,13 @@ struct Reader<'a> {
     banner: Option<(u64, Banner)>,
     /// True until the first line below a banner, or of the text.
     is_first: bool,
-    /// True where the banner has a run.
     has_run: bool,
-    /// The names of the table of comma-separated values.
     names: Vec<String>,
     /// `SELECTOR=value` of one run, and the line of the first.
     pairs: Row,
     pairs_line: u64,
     /// Lines of another form below the banner.
     lines: Vec<&'a str>,
-    interim: Vec<Interim>,
-    /// The values of an interim result, until its last one is read.
-    pending: Vec<&'a str>,
     warnings: Vec<String>,
 }
 
@@ -202,13 +186,8 @@ impl<'a> Reader<'a> {
             };
         } else if line.starts_with("!!!") {
             self.warnings.push(line.to_owned());
-        } else if let Some(interim) = Interim::of_line(line) {
-            self.interim.push(interim);
-        } else if let Some((name, value)) = line.split_once("]=")
-            && name.starts_with("NETPERF_")
-        {
+        } else if is_interim(line) {
             self.end_pairs();
-            self.interim_value(name, value.trim());
         } else if let Some((name, value)) = pair(line) {
             let name = plain(name);
             if self.pairs.iter().any(|(known, _)| *known == name) {
@@ -224,18 +203,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The four values of an interim result have a fixed order: result, units, interval, ending.
-    fn interim_value(&mut self, name: &str, value: &'a str) {
-        if name.starts_with("NETPERF_INTERIM_RESULT[") {
-            self.pending.clear();
-        }
-        self.pending.push(value);
-        if let Ok(values) = <[&str; 4]>::try_from(&self.pending[..]) {
-            self.interim.extend(Interim::of(values));
-            self.pending.clear();
-        }
-    }
-
     /// A header, a row below one, or a line of a table for people. A repeated header, as in
     /// concatenated outputs, starts another table.
     fn values(&mut self, number: u64, line: &'a str) {
@@ -248,10 +215,9 @@ impl<'a> Reader<'a> {
             self.names = names;
             return;
         }
-        if values.len() != self.names.len()
-            && let Some(interim) = Interim::of_fields(&values)
-        {
-            self.interim.push(interim);
+        // `20826.16,10^6bits/s,1.120,1795275750.660`: an interim result.
+        let is_interim = matches!(&values[..], [_, units, _, _] if units.ends_with("/s"));
+        if is_interim && self.names.len() != values.len() {
             return;
         }
         // netperf ends a row with an additional comma where the last value is empty.
@@ -275,7 +241,6 @@ impl<'a> Reader<'a> {
             row,
             is_strict,
             banner: self.banner.as_ref().map(|(_, banner)| banner.clone()),
-            interim: std::mem::take(&mut self.interim),
             warnings: std::mem::take(&mut self.warnings),
         });
     }
@@ -287,7 +252,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends what the banner stands above.
     fn end(&mut self) {
         self.end_pairs();
         let Some((line, banner)) = self.banner.take().filter(|_| !self.has_run) else {
