@@ -3,20 +3,14 @@
 use std::hint::black_box;
 
 use bitcost_model::record::ThreadKind;
-use bitcost_probe::{
-    cpu, frequency, interfaces, protocols, schedstat, softnet, switches, throttling,
-};
+use bitcost_probe::{cpu, frequency, interfaces, protocols, softnet, threads, throttling};
 
 use super::text;
 
 /// Messages from a netlink socket, read as each requested kind.
 pub fn netlink(bytes: &[u8]) {
-    let said = bitcost_sys::netlink::answer::read(bytes);
     // A message has a header of 16 bytes (netlink(7)).
-    assert!(said.len() <= bytes.len() / 16);
-    for refusal in said.iter().filter_map(|said| said.refusal.as_ref()) {
-        black_box(refusal.to_string());
-    }
+    assert!(bitcost_sys::netlink::answer::read(bytes).len() <= bytes.len() / 16);
 }
 
 /// A text of /proc or /sys, read as each file that a probe reads.
@@ -32,8 +26,8 @@ pub fn proc(bytes: &[u8]) {
     ));
     black_box((protocols::parse(text), protocols::parse_listed(text)));
     black_box((
-        schedstat::parse(ThreadKind::Traffic, text),
+        threads::parse_time(ThreadKind::Traffic, text),
         softnet::parse(text),
     ));
-    black_box((switches::parse(text), throttling::parse(text)));
+    black_box((threads::parse_switches(text), throttling::parse(text)));
 }

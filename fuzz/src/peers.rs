@@ -1,11 +1,12 @@
 //! What iperf3 sends to bitcost over the network: clients and servers.
 
+use std::io::Read;
 use std::time::Duration;
 
 use bitcost_iperf3::client::record::record_of;
 use bitcost_iperf3::datagram::{Arrivals, Header, answer};
-use bitcost_iperf3::opening::{Complete, MOST_PARAMS_BYTES, Opening};
 use bitcost_iperf3::params::Params;
+use bitcost_iperf3::pending::{Next, Opening};
 use bitcost_iperf3::results::Results;
 use bitcost_iperf3::rules::Limits;
 use bitcost_model::conditions::{Conditions, Workload};
@@ -26,15 +27,15 @@ pub fn iperf3_peer(bytes: &[u8]) {
     }
 }
 
-fn opening(mut rest: &[u8], piece: usize) {
+fn opening(rest: &[u8], piece: usize) {
     let mut opening = Opening::default();
-    while !rest.is_empty() {
-        assert!((1..=MOST_PARAMS_BYTES).contains(&opening.wanted()));
-        let (now, later) = rest.split_at(piece.min(opening.wanted()).min(rest.len()));
-        match opening.take(now) {
-            Ok(Some(Complete::Params(text))) => return params(&text),
-            Ok(_) => rest = later,
-            Err(_) => return,
+    let (now, later) = rest.split_at(piece.min(rest.len()));
+    let mut stream = now.chain(later);
+    loop {
+        match opening.read(&mut stream) {
+            Next::Cookie(_) => {}
+            Next::Params(_, text) => return params(&text),
+            _ => return,
         }
     }
 }

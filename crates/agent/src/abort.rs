@@ -21,7 +21,6 @@ pub struct Abort {
 }
 
 impl Abort {
-    /// The abort of a run whose flows have no sockets yet.
     pub fn new(prepare: &Prepare) -> Abort {
         let controls = prepare
             .parts
@@ -34,7 +33,6 @@ impl Abort {
         }
     }
 
-    /// Keeps a second handle of a flow's socket.
     pub fn hold(&self, flow: &dyn Flow) -> Result<(), Refusal> {
         let handle = flow
             .handle()
@@ -46,7 +44,6 @@ impl Abort {
         Ok(())
     }
 
-    /// The bytes that have moved over all flows.
     pub fn moved_bytes(&self) -> u64 {
         let flows = self.controls.iter().flatten();
         flows.map(|control| control.moved_bytes()).sum()
@@ -59,7 +56,6 @@ impl Abort {
         sockets.iter().map(|socket| u64::from(queued(socket))).sum()
     }
 
-    /// Aborts every flow and shuts its socket down.
     pub fn stop_traffic(&self) {
         self.controls
             .iter()

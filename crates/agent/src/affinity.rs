@@ -9,7 +9,6 @@ use crate::refusal::Refusal;
 /// The CPUs that one thread is asked to use; empty: any.
 pub struct Request(Vec<u32>);
 
-/// The state in effect for a thread.
 #[derive(Clone, Debug)]
 pub struct Affinity {
     /// The CPUs that it is pinned to, in order; empty: it is not pinned.
@@ -30,9 +29,6 @@ impl Request {
     }
 
     /// Applies the request to the calling thread, and reads it back.
-    ///
-    /// # Errors
-    /// The request, and the values that the kernel allows.
     pub fn apply(&self) -> Result<Affinity, Refusal> {
         let cpus = match self.0.is_empty() {
             true => Vec::new(),
@@ -63,7 +59,6 @@ fn pin(cpus: &[u32]) -> Result<Vec<u32>, String> {
     }
 }
 
-/// The CPUs of all threads together, in order.
 pub fn pinned<'a>(affinities: impl IntoIterator<Item = &'a Affinity>) -> Vec<u32> {
     let mut cpus: Vec<u32> = affinities
         .into_iter()
@@ -82,7 +77,6 @@ pub fn list(cpus: &[u32]) -> Option<String> {
     Some(words.join(",")).filter(|list| !list.is_empty())
 }
 
-/// The affinities of a part as requested and as read back.
 pub fn in_effect(part: &Part, affinities: &[&Affinity]) -> Vec<InEffect> {
     vec![InEffect {
         name: format!("{}_cpus", part.role.name()),

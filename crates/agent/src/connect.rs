@@ -43,9 +43,6 @@ pub fn refused(index: usize, flows: usize, error: &TrafficError) -> Refusal {
 }
 
 /// Connects every flow, in order, several at a time.
-///
-/// # Errors
-/// The first flow that could not be connected, and the reason.
 pub fn connect(
     shares: &[Conditions],
     peers: &[SocketAddr],
@@ -84,9 +81,6 @@ pub fn connect(
 
 /// Connects every flow to an iperf3 server, in order, one at a time, because the server takes them
 /// in the order in which they come.
-///
-/// # Errors
-/// The first flow that could not be connected, and the reason.
 pub fn join_iperf3(
     shares: &[Conditions],
     role: Role,

@@ -6,13 +6,9 @@ use crate::measuring;
 use crate::output::Output;
 use crate::refusal::Refusal;
 
-/// The most CPUs that are used.
 const CPUS_MOST: usize = 2;
 
 /// Measures them in a separate thread, which sends the result.
-///
-/// # Errors
-/// When too many CPUs are named, another measurement runs, or no thread can be started.
 pub fn measure(cpus: Vec<u32>, output: Output) -> Result<(), Refusal> {
     if cpus.len() > CPUS_MOST {
         return Err(Refusal::from(format!(

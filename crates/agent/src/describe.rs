@@ -10,9 +10,6 @@ use bitcost_sys::netlink::{Napi, Rtnl};
 use crate::refusal::Refusal;
 
 /// The host and its interface.
-///
-/// # Errors
-/// When there is no such interface.
 pub fn host(device: &str) -> Result<HostDescription, Refusal> {
     let facts = bitcost_host::describe(device)?;
     let mut description = bitcost_probe::host::describe();
@@ -35,9 +32,6 @@ pub fn host(device: &str) -> Result<HostDescription, Refusal> {
 }
 
 /// The route from this host to an address.
-///
-/// # Errors
-/// When there is no route.
 pub fn route(to: IpAddr) -> Result<Route, Refusal> {
     let mut rtnl = Rtnl::open().map_err(HostError::from)?;
     let route = rtnl.route(to).map_err(HostError::from)?;
@@ -59,9 +53,6 @@ pub fn route(to: IpAddr) -> Result<Route, Refusal> {
 }
 
 /// The addresses of an interface, without link-local ones.
-///
-/// # Errors
-/// When there is no such interface; similar names are suggested.
 pub fn addresses(device: &str) -> Result<Vec<IpAddr>, Refusal> {
     bitcost_host::check_device(device)?;
     let mut rtnl = Rtnl::open().map_err(HostError::from)?;

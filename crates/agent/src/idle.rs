@@ -18,9 +18,6 @@ const SETTLING: Duration = Duration::from_millis(20);
 const LENGTH_MAX_MS: u32 = 3_600_000;
 
 /// Measures in a separate thread, which sends the result. The agent keeps listening.
-///
-/// # Errors
-/// When the length is over the limit, another measurement runs, or no thread can be started.
 pub fn measure(length_ms: u32, output: Output) -> Result<(), Refusal> {
     if length_ms > LENGTH_MAX_MS {
         return Err(Refusal::from(format!(

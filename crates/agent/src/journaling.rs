@@ -45,12 +45,10 @@ impl Journaling {
         }
     }
 
-    /// Whether this is a host of a lab.
     pub fn is_lab(&self) -> bool {
         self.folder.is_none()
     }
 
-    /// The TCP metrics that the kernel caches.
     pub fn metrics(&self) -> &CachedMetrics {
         &self.metrics
     }
@@ -82,7 +80,6 @@ impl Journaling {
         }
     }
 
-    /// Renews the lease with the watchdog.
     pub fn renew(&self) {
         if let Some(watchdog) = self.watchdog() {
             watchdog.renew();

@@ -47,7 +47,6 @@ use crate::refusal::Refusal;
 use crate::run::Run;
 pub use bitcost_probe::{Between, Node};
 
-/// Version of this program, as it is sent to the controller.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Messages of the controller that wait, besides one that is being read: more stay in the pipe. Each
@@ -57,27 +56,19 @@ const WAITING_MAX: usize = 1;
 /// The interval at which it is checked that the watchdog is alive.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The reason why an agent ended before its input did.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// The controller speaks another version.
     #[error(
         "the controller speaks version {controller} of the control protocol, this agent {PROTOCOL}; use the same bitcost on both hosts"
     )]
-    OtherVersion {
-        /// The controller's version.
-        controller: u32,
-    },
-    /// The received bytes are not a message.
+    OtherVersion { controller: u32 },
     #[error(transparent)]
     NotAMessage(#[from] FrameError),
-    /// No message was received for the length of the lease.
     #[error("nothing heard from the controller for {} s; traffic stopped and host restored", Lease::LENGTH.as_secs())]
     LeaseLost,
     /// The process that restores the host when this agent dies has ended.
     #[error("the watchdog of this host's settings has ended; traffic stopped and host restored")]
     WatchdogLost,
-    /// The controller does not read this agent's messages.
     #[error("the controller has read nothing for {} s; traffic stopped and host restored", Lease::LENGTH.as_secs())]
     Unread,
 }
@@ -138,7 +129,6 @@ fn serve_to_end(
     }
 }
 
-/// What came from the controller.
 #[derive(Debug, PartialEq)]
 enum Next {
     Message(ToAgent),
@@ -278,12 +268,10 @@ fn forward(run: &mut Option<Run>, output: &Output, command: Command) {
     refused(forwarded, output);
 }
 
-/// Answers a request, or reports that it was refused.
 fn reply(answer: Result<FromAgent, Refusal>, output: &Output) {
     output.send(&answer.unwrap_or_else(Refusal::message));
 }
 
-/// Reports a request that was refused.
 fn refused(result: Result<(), Refusal>, output: &Output) {
     if let Err(refusal) = result {
         output.send(&refusal.message());

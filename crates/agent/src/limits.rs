@@ -8,7 +8,6 @@ use bitcost_model::units::counted;
 
 use crate::refusal::Refusal;
 
-/// Most concurrent workloads.
 const PARTS_MAX: usize = 64;
 
 /// Most CPUs that a list may name: the most that Linux supports (`NR_CPUS`).
@@ -21,13 +20,9 @@ const DEVICE_BYTES_MAX: usize = 15;
 /// the counters of its thread.
 const FILES: u64 = 8;
 
-/// Open files next to those of the flows.
 const OTHER_FILES: u64 = 64;
 
 /// Checks everything that memory, threads and files depend on, before any is allocated.
-///
-/// # Errors
-/// The requested value and the allowed ones.
 pub fn check(prepare: &Prepare) -> Result<(), Refusal> {
     device(&prepare.device)?;
     cpus(&prepare.cpus)?;
@@ -46,9 +41,6 @@ pub fn check(prepare: &Prepare) -> Result<(), Refusal> {
 }
 
 /// Checks the name of an interface.
-///
-/// # Errors
-/// When no interface can have this name.
 pub fn device(name: &str) -> Result<(), Refusal> {
     let shown: String = name.chars().take(DEVICE_BYTES_MAX).collect();
     match name.len() {
@@ -81,9 +73,6 @@ fn cpus(list: &[u32]) -> Result<(), String> {
 }
 
 /// Raises this process's limit of open files to what the host allows.
-///
-/// # Errors
-/// When the limit is too low for this number of flows.
 fn allow_files(flows: u32) -> Result<(), Unavailable> {
     let limit = bitcost_sys::process::raise_open_files()
         .map_err(|error| Unavailable(format!("raise the limit of open files: {error}")))?;

@@ -8,13 +8,9 @@ use bitcost_model::protocol::FromAgent;
 use crate::output::Output;
 use crate::refusal::Refusal;
 
-/// True during a measurement.
 static IS_MEASURING: AtomicBool = AtomicBool::new(false);
 
 /// Makes a measurement in a separate thread, which sends the result.
-///
-/// # Errors
-/// When another measurement runs, or no thread can be started.
 pub fn start(
     what: &str,
     output: Output,

@@ -9,30 +9,25 @@ use bitcost_model::protocol::{FromAgent, Lease, encode};
 
 use crate::refusal::Refusal;
 
-/// The time that writing the last messages may take.
 const LAST: Duration = Duration::from_secs(1);
 
 /// Bytes that may wait to be written before the next message waits, which may be as long as a
 /// message is.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 
-/// Bytes of one write.
 const PART: usize = 16 << 10;
 
-/// Queues messages to the controller.
 #[derive(Clone)]
 pub struct Output {
     frames: Sender<Vec<u8>>,
     room: Arc<Room>,
 }
 
-/// The thread that writes the queued messages.
 pub struct Writer {
     /// Disconnected once the thread has ended.
     done: Receiver<()>,
 }
 
-/// Room for the messages that wait.
 #[derive(Default)]
 struct Room {
     waiting: Mutex<Waiting>,
@@ -45,14 +40,12 @@ struct Waiting {
     reader: Reader,
 }
 
-/// What is known of the controller.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Reader {
     #[default]
     Reads,
     /// It left no room for the length of the lease.
     Silent,
-    /// It has closed the agent's output.
     Gone,
 }
 
@@ -97,7 +90,6 @@ impl Output {
         }
     }
 
-    /// Whether the controller does not read.
     pub fn is_unread(&self) -> bool {
         self.room.waiting().reader == Reader::Silent
     }

@@ -3,7 +3,6 @@
 use bitcost_model::protocol::Origin;
 use bitcost_probe::{Between, foreign};
 
-/// The process that started an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parent {
     /// A controller: everything that it started belongs to the run.
@@ -12,7 +11,6 @@ pub enum Parent {
     Service,
 }
 
-/// Where an agent runs.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub(crate) between: Between,
@@ -21,7 +19,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of this process.
     pub fn of(parent: Parent, between: Between) -> Place {
         let origin = match parent {
             Parent::Controller => foreign::parent_origin(),

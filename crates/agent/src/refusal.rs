@@ -4,23 +4,19 @@ use bitcost_host::HostError;
 use bitcost_model::protocol::{FailureCause, FromAgent};
 use bitcost_model::{Invalid, Unavailable};
 
-/// Why an endpoint could not do what was asked.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// What was asked, what happened, what to do.
     pub reason: String,
-    /// What kind of failure it is.
     pub cause: FailureCause,
 }
 
 impl Refusal {
-    /// The message to the controller.
     pub fn message(self) -> FromAgent {
         let Refusal { reason, cause } = self;
         FromAgent::Failed { reason, cause }
     }
 
-    /// The refusal with what else is wrong.
     pub fn and(self, more: &[String]) -> Refusal {
         let reasons = [&[self.reason], more].concat();
         Refusal {

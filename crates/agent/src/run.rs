@@ -78,9 +78,6 @@ impl Run {
     }
 
     /// Passes a command of the controller on to the thread.
-    ///
-    /// # Errors
-    /// When the same command comes twice.
     pub fn forward(&mut self, command: Command) -> Result<(), Refusal> {
         let kind = std::mem::discriminant(&command);
         if self.received.contains(&kind) {
@@ -250,7 +247,6 @@ impl Endpoint {
         Some(now.since(&before?, &own, ticks))
     }
 
-    /// The processes of the run in a census.
     fn own(&self, now: &Census, peer: Option<&Origin>) -> Option<Own> {
         let own = self.place.origin.as_ref()?;
         let origins = [Some(own), peer].into_iter().flatten();
@@ -260,7 +256,6 @@ impl Endpoint {
         Some(Own::of(now, roots, self.place.between.lab_daemons()))
     }
 
-    /// What is known of the threads of this host.
     fn tasks(&self, peer: Option<&Origin>) -> Tasks {
         let device = &self.prepare.device;
         Tasks {
@@ -283,7 +278,6 @@ impl Endpoint {
         CoreToCoreMeter::start([*own, self.prepare.peer_cpu?], EVERY).ok()
     }
 
-    /// Second handles of the sockets of each part.
     fn sockets(&self, flows: &[Flows]) -> Vec<Vec<Socket>> {
         let parts = self.prepare.parts.iter().zip(flows);
         parts.map(|(part, flows)| sockets(part, flows)).collect()
@@ -404,10 +398,11 @@ impl Endpoint {
         let is_sent =
             |part: &Part| part.role == Role::Sender && part.conditions.workload.numbers_datagrams();
         for handle in self.handles(flows, is_sent) {
-            while bitcost_sys::socket::memory(&handle)
-                .is_ok_and(|memory| memory.send_allocated_bytes > 0)
-                && Instant::now() < deadline
-            {
+            let is_sending = || {
+                bitcost_sys::socket::memory(&handle)
+                    .is_ok_and(|[_, _, allocated, ..]| allocated > 0)
+            };
+            while is_sending() && Instant::now() < deadline {
                 thread::sleep(DRAIN_CHECK);
             }
         }

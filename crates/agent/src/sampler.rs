@@ -15,11 +15,9 @@ use crate::profile::Profiler;
 /// CPU.
 const MANY: usize = 64;
 
-/// The open counters of one run.
 pub struct Sampler {
-    sources: Vec<(Every, Box<dyn Source>)>,
+    sources: Vec<(Every, Source)>,
     is_many: bool,
-    /// Samples the CPUs where the run is profiled.
     pub profiler: Option<Profiler>,
 }
 
@@ -35,25 +33,16 @@ impl Sampler {
         between: &Between,
         softirqs: Option<SoftirqTimer>,
     ) -> Sampler {
-        let monitor = (ThreadKind::Monitor, 0, bitcost_sys::thread::thread_id());
-        let own = traffic
-            .iter()
-            .map(|(part, id)| (ThreadKind::Traffic, *part, *id))
-            .chain([monitor]);
-        let own = own.map(|(kind, part, id)| Thread {
-            kind,
-            part,
-            id: id.cast_unsigned(),
-        });
+        let of = |kind| move |(part, id): (usize, u32)| Thread { kind, part, id };
+        let traffic_threads = traffic.iter().map(|(part, id)| (*part, id.cast_unsigned()));
+        let monitor = (0, bitcost_sys::thread::thread_id().cast_unsigned());
         let napi = crate::describe::napi_threads(device).unwrap_or_default();
-        let napi = napi.into_iter().map(|id| Thread {
-            kind: ThreadKind::Napi,
-            part: 0,
-            id,
-        });
+        let threads = traffic_threads.map(of(ThreadKind::Traffic));
+        let threads = threads.chain([of(ThreadKind::Monitor)(monitor)]);
+        let threads = threads.chain(napi.into_iter().map(|id| of(ThreadKind::Napi)((0, id))));
         let flows: usize = sockets.iter().map(Vec::len).sum();
         let target = Target {
-            threads: own.chain(napi).collect(),
+            threads: threads.collect(),
             softirqs: softirqs.map(Rc::new),
             ..target(device, sockets, between)
         };
@@ -77,9 +66,9 @@ impl Sampler {
     /// Reads every counter, at an edge of the window; `counts` are those of each part.
     pub fn read(&mut self, counts: Vec<Counts>) -> Sample {
         let mut sample = counted(counts);
-        self.sources
-            .iter_mut()
-            .for_each(|(_, source)| source.read(&mut sample, Detail::Flows));
+        for (_, source) in &mut self.sources {
+            source(&mut sample, Detail::Flows);
+        }
         sample
     }
 
@@ -89,21 +78,18 @@ impl Sampler {
             profiler.make_room();
         }
         let mut sample = counted(counts);
-        let detail = if self.is_many {
-            Detail::Sums
-        } else {
-            Detail::Flows
+        let detail = match self.is_many {
+            true => Detail::Sums,
+            false => Detail::Flows,
         };
-        let often = self
-            .sources
-            .iter_mut()
-            .filter(|(every, _)| *every == Every::Reading);
-        often.for_each(|(_, source)| source.read(&mut sample, detail));
+        let sources = self.sources.iter_mut();
+        for (_, source) in sources.filter(|(every, _)| *every == Every::Reading) {
+            source(&mut sample, detail);
+        }
         sample
     }
 }
 
-/// A target without threads.
 fn target(device: &str, sockets: Vec<Vec<Socket>>, between: &Between) -> Target {
     Target {
         device: device.to_owned(),
@@ -115,11 +101,7 @@ fn target(device: &str, sockets: Vec<Vec<Socket>>, between: &Between) -> Target 
     }
 }
 
-/// Opens these probes.
-fn sources<'a>(
-    target: &Target,
-    probes: impl Iterator<Item = &'a Probe>,
-) -> Vec<(Every, Box<dyn Source>)> {
+fn sources<'a>(target: &Target, probes: impl Iterator<Item = &'a Probe>) -> Vec<(Every, Source)> {
     let open = |probe: &Probe| Some((probe.every, (probe.open)(target)?));
     probes.filter_map(open).collect()
 }

@@ -20,11 +20,9 @@ pub struct Settings {
     in_effect: Vec<InEffect>,
     /// Other settings that the kernel may change with them; absent where nothing is set.
     watch: Option<Watch>,
-    /// Offloads as requested and as read back.
     pub offloads: OffloadsInEffect,
 }
 
-/// One request: the setting, its subject, and the values.
 type Request = (&'static dyn Knob, String, Values);
 
 impl Settings {

@@ -12,13 +12,10 @@ use bitcost_traffic::{Flow, Pending, Ready};
 use crate::connect::{self, refused};
 use crate::refusal::Refusal;
 
-/// The time that setting up one flow may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// The flows of a part, in order.
 pub type Flows = Vec<Box<dyn Flow>>;
 
-/// One part, ready to be connected.
 pub struct Listening {
     conditions: Vec<Conditions>,
     role: Role,
@@ -107,7 +104,6 @@ pub fn listen(prepare: &Prepare) -> Result<Vec<Listening>, Refusal> {
         .collect()
 }
 
-/// The addresses on which this endpoint listens.
 pub fn addresses(listening: &[Listening]) -> Addresses {
     listening
         .iter()

@@ -14,22 +14,18 @@ use bitcost_model::counters::CpuSpeed;
 use bitcost_sys::clock::monotonic_ns;
 use bitcost_sys::thread::{allowed_cpus, pin_to};
 
-/// Time between two samples.
 const EVERY: Duration = Duration::from_millis(100);
 
 /// Stretches of a sample, of which the fastest counts.
 const STRETCHES: usize = 8;
 
-/// Passes of a stretch over the table.
 const PASSES: usize = 8;
 
 /// Numbers in the table: 4 KiB, which fits any first-level cache.
 const NUMBERS: usize = 512;
 
-/// The most CPUs that are measured.
 const CPUS_MOST: usize = 16;
 
-/// Measures until it is finished.
 pub struct SpeedMeter {
     /// Dropped to end the threads.
     release: Vec<Sender<()>>,
@@ -59,7 +55,6 @@ impl SpeedMeter {
         meter
     }
 
-    /// Ends the threads, and returns what they measured.
     pub fn finish(self) -> Vec<CpuSpeed> {
         drop(self.release);
         let threads = self.threads.into_iter();

@@ -22,7 +22,6 @@ use crate::refusal::Refusal;
 use crate::sampler::Sampler;
 use crate::worker::Worker;
 
-/// Time between samples, in ns.
 const CADENCE_NS: u64 = 100_000_000;
 
 /// The time after the window at which the other endpoint's has ended, too, and counting what was sampled
@@ -52,7 +51,6 @@ const STALL: Duration = Duration::from_secs(10);
 /// The time that the loops of an aborted run may take to end.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The observations of the window.
 pub struct Watched {
     pub window_start_ns: u64,
     pub window_end_ns: u64,
@@ -64,14 +62,12 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Affinity of the traffic threads of a part.
     pub fn affinities_of(&self, part: usize) -> Vec<&Affinity> {
         let of_part = self.affinities.iter().filter(|(of, _)| *of == part);
         of_part.map(|(_, affinity)| affinity).collect()
     }
 }
 
-/// The flows of a part, in order.
 struct PartFlows {
     /// Absent while the flow's loop runs.
     ended: Vec<Option<Box<dyn Flow>>>,
@@ -82,14 +78,12 @@ struct PartFlows {
 /// The threads of a run, and what they and the controller have reported.
 pub struct Threads<'a> {
     events: &'a Receiver<Event>,
-    /// The control of each flow, by part.
     controls: &'a [Vec<Arc<Control>>],
     peer: Option<(Addresses, Option<Origin>)>,
     start: Option<Start>,
     sent: Option<SentCounts>,
     started: Vec<Started>,
     parts: Vec<PartFlows>,
-    /// Loops that were started and have not ended.
     running: usize,
     /// Keeps each thread alive until the last sample of the window: dropping a sender lets its
     /// thread end.
@@ -97,7 +91,6 @@ pub struct Threads<'a> {
 }
 
 impl<'a> Threads<'a> {
-    /// The state of a run whose threads have not been started.
     pub fn new(events: &'a Receiver<Event>, controls: &'a [Vec<Arc<Control>>]) -> Threads<'a> {
         let part = |flows: &Vec<Arc<Control>>| PartFlows {
             ended: flows.iter().map(|_| None).collect(),
@@ -125,7 +118,6 @@ impl<'a> Threads<'a> {
         self.await_command(patience, |threads| threads.peer.take())
     }
 
-    /// Waits for the controller's command to start the traffic.
     pub fn await_start(&mut self, patience: Duration) -> Result<Start, Refusal> {
         self.await_command(patience, |threads| threads.start.take())
     }
@@ -339,14 +331,12 @@ impl<'a> Threads<'a> {
         }
     }
 
-    /// True when every flow of a part has ended.
     fn has_ended(&self, part: usize) -> bool {
         self.parts
             .get(part)
             .is_some_and(|part| part.ended.iter().all(Option::is_some))
     }
 
-    /// Enters a phase in every flow.
     pub fn enter(&self, phase: Phase) {
         self.controls
             .iter()
@@ -354,7 +344,6 @@ impl<'a> Threads<'a> {
             .for_each(|control| control.enter(phase));
     }
 
-    /// The counts of each part.
     fn counts(&self) -> Vec<Counts> {
         let sum = |flows: &Vec<Arc<Control>>| {
             flows.iter().fold(Counts::default(), |sum, control| {

@@ -15,7 +15,6 @@ use bitcost_sys::clock::monotonic_ns;
 use crate::abort::Abort;
 use crate::refusal::Refusal;
 
-/// The time between two readings of the counts.
 const INTERVAL: Duration = Duration::from_millis(2);
 
 /// How far a run may be ahead of its rate: the other endpoint's first message is not exactly at the
@@ -29,7 +28,6 @@ const AFTER: Duration = Duration::from_secs(10);
 /// that a client gains nothing by many short runs. It is shorter than the agent's lease.
 const HELD_BACK: Duration = Duration::from_secs(3);
 
-/// Watches one run.
 pub struct Warden {
     stop: Sender<()>,
     watching: JoinHandle<Option<Refusal>>,
@@ -37,9 +35,6 @@ pub struct Warden {
 
 impl Warden {
     /// Watches a run whose first message is due at `begin_ns`; absent where nothing confines it.
-    ///
-    /// # Errors
-    /// When no thread can be started: the run then may not take place.
     pub fn start(
         prepare: &Prepare,
         abort: &Abort,
@@ -74,7 +69,6 @@ impl Warden {
     }
 }
 
-/// The limits of one run.
 struct Limits {
     confinement: Confinement,
     /// The user data that the parts send at once.

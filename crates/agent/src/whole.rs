@@ -15,7 +15,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The interval at which that is checked; the counters of a link emulator are at most 10 ms old.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The counters, with their first reading.
 pub struct Whole {
     sampler: Sampler,
     parts: usize,

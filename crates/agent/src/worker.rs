@@ -10,7 +10,6 @@ use crate::affinity::Request;
 use crate::events::{Event, FlowIndex, Started};
 use crate::refusal::Refusal;
 
-/// The flow of one thread, with its number and its control.
 pub struct Worker {
     place: FlowIndex,
     flow: Box<dyn Flow>,
@@ -18,7 +17,6 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A thread for this flow.
     pub fn of(place: FlowIndex, flow: Box<dyn Flow>, control: Arc<Control>) -> Worker {
         Worker {
             place,
@@ -47,7 +45,6 @@ impl Worker {
         let _ = release.recv();
     }
 
-    /// Moves messages until the flow has ended.
     fn play(
         &mut self,
         request: &Request,

@@ -15,9 +15,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Measures one machine after the other, so that nothing else runs meanwhile: once where both
 /// endpoints are on one machine, then on the CPUs of their traffic. A machine that cannot be
 /// measured is in the result, with its reason.
-///
-/// # Errors
-/// When the user stopped the execution.
 pub fn measured(
     pair: &mut Pair,
     is_one_machine: bool,

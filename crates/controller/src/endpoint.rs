@@ -21,7 +21,6 @@ pub struct Endpoint {
     pub place: String,
     /// Makes the command that starts the agent and carries its standard input and output.
     pub command: Box<Start>,
-    /// The interface towards the peer.
     pub device: String,
     /// The addresses of that interface; the first one is used where a run asks for none.
     pub addresses: Vec<IpAddr>,
@@ -41,7 +40,6 @@ pub struct Endpoint {
     pub patience: Duration,
     /// The time that the agent may take in all to start and greet.
     pub greeting: Duration,
-    /// What plays the endpoint, behind its agent.
     pub peer: Peer,
 }
 
@@ -110,16 +108,12 @@ pub trait Bootstrap: Send + Sync {
     ) -> Result<(), AgentEnd>;
 }
 
-/// Both hosts.
 pub struct Endpoints {
-    /// The sender's host.
     pub sender: Endpoint,
-    /// The receiver's host.
     pub receiver: Endpoint,
 }
 
 impl Endpoints {
-    /// The host of one role.
     pub fn endpoint(&mut self, role: Role) -> &mut Endpoint {
         match role {
             Role::Sender => &mut self.sender,

@@ -5,34 +5,26 @@ use std::fmt;
 use bitcost_model::Unavailable;
 use bitcost_model::record::Role;
 
-/// The reason why an execution cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerError {
-    /// An agent could not be started or does not answer.
     #[error("{role} agent at {place}: {reason}", role = role.name())]
     Agent {
-        /// Its role.
         role: Role,
-        /// Its place.
         place: String,
-        /// The request and the failure.
         reason: String,
     },
     /// The sink refused an event, or what all runs need cannot be had.
     #[error(transparent)]
     Sink(#[from] Unavailable),
-    /// The user stopped the execution before a run started.
     #[error("stopped")]
     Stopped,
 }
 
-/// Why nothing more comes from an agent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AgentEnd {
     /// Its output ended, all of whose messages were valid: how its process ended says more.
     #[error("its output ended")]
     OutputEnded,
-    /// What happened.
     #[error("{0}")]
     Failed(String),
 }
@@ -43,7 +35,6 @@ impl From<Unavailable> for AgentEnd {
     }
 }
 
-/// What happened, in words.
 #[derive(Debug)]
 pub(crate) struct Told {
     /// The agent of which they tell and what joins its name to them; absent where they name it.
@@ -79,15 +70,11 @@ impl fmt::Display for Told {
 /// The reason why a wait has no answer, or a run no result.
 #[derive(Debug)]
 pub(crate) enum RunError {
-    /// The user stopped the execution.
     Stopped,
-    /// An agent failed, died, or took too long.
     Failed(Told),
     /// A host lacks something that was asked for.
     Lacks(Told),
-    /// The connection to an agent was lost.
     Lost(Told),
-    /// The sink refused an event.
     Sink(Unavailable),
 }
 

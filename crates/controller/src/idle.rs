@@ -18,9 +18,6 @@ const ATTEMPTS: usize = 3;
 /// Measures both hosts at the same time, unless that was done in this block or the length is zero.
 /// Where a host was busy, again, since what ran in the baseline and not in the runs would be
 /// subtracted from their cost; the quietest measurement counts.
-///
-/// # Errors
-/// When an agent does not answer, or the user stopped the execution.
 pub fn measured(pair: &mut Pair, length: Duration) -> Result<(), RunError> {
     if pair.idle.is_some() || length.is_zero() {
         return Ok(());

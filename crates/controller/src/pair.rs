@@ -43,7 +43,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// agents' pipes.
 const WAITING_MAX: usize = 256;
 
-/// The two agents.
 pub struct Pair<'a> {
     /// This field is before `endpoints`, so that it is dropped before them: a lab, which
     /// `endpoints` may hold, must outlast the agents, which restore their hosts when they end.
@@ -73,7 +72,6 @@ fn timed_out(role: Role, what: &str) -> RunError {
     })
 }
 
-/// Both agents.
 pub const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
 
 fn slot(role: Role) -> usize {
@@ -84,7 +82,6 @@ fn slot(role: Role) -> usize {
 }
 
 impl<'a> Pair<'a> {
-    /// Starts both agents.
     pub fn open(
         transport: Box<dyn Transport>,
         endpoints: Endpoints,
@@ -181,7 +178,6 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// The description of one host.
     pub fn describe(&mut self, role: Role) -> Result<EndpointDescription, ControllerError> {
         let device = self.endpoints.endpoint(role).device.clone();
         let (question, answer) = (ToAgent::Describe { device }, "a description of its host");
@@ -194,20 +190,17 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Whether the CPUs of one host can be sampled.
     pub fn try_profile(&mut self, role: Role) -> Result<(), ControllerError> {
         let answer = "whether it can sample the CPUs of its host";
         let pick = pick!(FromAgent::Profilable => ());
         self.ask(role, &ToAgent::TryProfile, (SYMBOLS, answer), pick)
     }
 
-    /// The route from one host to an address.
     pub fn route(&mut self, role: Role, to: IpAddr) -> Result<Route, ControllerError> {
         let pick = pick!(FromAgent::Route(route) => route);
         self.ask(role, &ToAgent::Route { to }, (ANSWER, "a route"), pick)
     }
 
-    /// The addresses of an interface of one host.
     pub fn addresses(&mut self, role: Role, device: &str) -> Result<Vec<IpAddr>, ControllerError> {
         let device = device.to_owned();
         let pick = pick!(FromAgent::AddressesOf { addresses } => addresses);
@@ -329,7 +322,6 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// The controller's clock, in ns.
     pub fn now_ns(&self) -> u64 {
         self.transport.now().as_nanos() as u64
     }

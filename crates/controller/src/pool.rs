@@ -19,7 +19,6 @@ use crate::route::Route;
 use crate::session::Session;
 use crate::transport::{AgentId, Incoming, Link, Transport};
 
-/// Agents that are started at the same time.
 const AT_ONCE: usize = 64;
 
 /// The silence of an agent that is started after which it counts as lost.
@@ -44,7 +43,6 @@ struct Shared {
     is_over: AtomicBool,
 }
 
-/// The agent of a host.
 enum Slot {
     Free(Kept),
     Lent,
@@ -66,7 +64,6 @@ impl Shared {
         self.agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the agent of a host for a run.
     fn lend(&self, host: usize) -> Result<Kept, Unavailable> {
         let slot = &mut self.agents()[host];
         match std::mem::replace(slot, Slot::Lent) {
@@ -123,7 +120,6 @@ impl Shared {
 }
 
 impl Pool {
-    /// A pool without any agent, for this number of hosts.
     pub fn new(hosts: usize) -> Pool {
         let (outbox, inbox) = mpsc::sync_channel(WAITING_MAX);
         let shared = Arc::new(Shared {
@@ -180,9 +176,6 @@ impl Pool {
     }
 
     /// The agents of two hosts for a run, until the session is dropped. The endpoints need no command.
-    ///
-    /// # Errors
-    /// When a host has no agent, or its agent does not greet.
     pub fn session<'a>(
         &self,
         [sender, receiver]: [usize; 2],
@@ -198,9 +191,6 @@ impl Pool {
     }
 
     /// The description of a host, with the interface of this name, or else that of the route to an address.
-    ///
-    /// # Errors
-    /// A sentence, when it has no agent, or that does not answer.
     pub fn describe(
         &self,
         host: usize,
@@ -317,11 +307,9 @@ fn answer<T>(
     )))
 }
 
-/// Two agents of a pool as a transport.
 struct Borrowed {
     shared: Arc<Shared>,
     hosts: [usize; 2],
-    /// The queue of their messages.
     queue: Processes,
 }
 
@@ -391,7 +379,6 @@ impl Link for Loan {
     }
 }
 
-/// An endpoint whose agent is one of a pool.
 impl Endpoint {
     /// The endpoint of a host with this place whose agent is kept in a [`Pool`].
     pub fn pooled(place: String) -> Endpoint {

@@ -22,13 +22,11 @@ const MOMENT: Duration = Duration::from_millis(200);
 /// The time that a process may take to end after the end of its input, before it is killed.
 const LAST_STEPS: Duration = Duration::from_secs(2);
 
-/// The most bytes that are kept of a command's standard error.
 const SAID_BYTES: usize = 4 << 10;
 
 /// Messages of agents that may be queued for one reader; more are queued in the agents' pipes.
 pub const WAITING_MAX: usize = 256;
 
-/// Starts agents as child processes.
 pub struct Processes {
     inbox: Receiver<Incoming>,
     outbox: SyncSender<Incoming>,
@@ -36,7 +34,6 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// A transport without any started agent.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Processes {
         let (outbox, inbox) = mpsc::sync_channel(WAITING_MAX);
@@ -47,7 +44,6 @@ impl Processes {
         }
     }
 
-    /// Where the messages of agents are queued.
     pub fn outbox(&self) -> SyncSender<Incoming> {
         self.outbox.clone()
     }
@@ -77,7 +73,6 @@ impl Transport for Processes {
     }
 }
 
-/// The process of one agent.
 pub struct Process {
     child: Child,
     /// Frames for the agent; another thread writes them, because a write to a broken connection may
@@ -88,7 +83,6 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts it, with its messages led there.
     pub fn start(
         endpoint: &mut Endpoint,
         program: Option<&str>,
@@ -122,7 +116,6 @@ impl Process {
         })
     }
 
-    /// The way in which the process ended, in words.
     fn describe(&self, status: ExitStatus, deadline: Instant) -> String {
         let said = self.said.as_ref().map(|said| said.text(deadline));
         match &self.explain {
@@ -216,7 +209,6 @@ impl Talk {
     }
 }
 
-/// The last part of a command's standard error.
 struct Said {
     bytes: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,

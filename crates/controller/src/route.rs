@@ -8,7 +8,6 @@ use bitcost_model::protocol::FromAgent;
 use crate::error::AgentEnd;
 use crate::transport::{AgentId, Incoming};
 
-/// The place to which an agent's messages are led.
 #[derive(Clone)]
 pub struct Route(Arc<Mutex<Target>>);
 
@@ -22,7 +21,6 @@ struct Target {
 }
 
 impl Route {
-    /// Leads the messages to `inbox`, as those of `agent`.
     pub fn new(agent: AgentId, inbox: SyncSender<Incoming>) -> Route {
         Route(Arc::new(Mutex::new(Target {
             agent,
@@ -43,7 +41,6 @@ impl Route {
         target.changes += 1;
     }
 
-    /// Whether no more messages come.
     pub fn is_ended(&self) -> bool {
         self.target().is_ended
     }

@@ -19,10 +19,8 @@ use crate::endpoint::Endpoint;
 use crate::error::RunError;
 use crate::pair::{Pair, pick};
 
-/// Takes each event as it happens.
 pub type Sink<'a> = dyn FnMut(Event) -> Result<(), Unavailable> + 'a;
 
-/// The names of the two hosts.
 const HOSTS: [Role; 2] = [Role::Sender, Role::Receiver];
 
 /// The time that both endpoints may take to be ready; slightly more than they allow each other.
@@ -34,7 +32,6 @@ const READY_FLOW: Duration = Duration::from_millis(10);
 /// The time that the last messages of a run may take, after what was sent has arrived.
 const LAST_MESSAGES: Duration = DRAIN_MAX.saturating_add(Duration::from_secs(10));
 
-/// The time that an agent may take to report its clock.
 const CLOCK: Duration = Duration::from_secs(2);
 
 /// Round trips made to compare clocks; the shortest one counts.
@@ -48,7 +45,6 @@ const LEAD_NS: u64 = 10_000_000;
 /// uncertainty of the clocks.
 const COOLDOWN_NS: u64 = 10_000_000;
 
-/// Executes one run and returns its last event.
 pub fn execute(
     pair: &mut Pair,
     run: u32,
@@ -280,7 +276,6 @@ pub fn from_both<T>(
     }
 }
 
-/// A secret for one run.
 fn token() -> Result<Token, String> {
     let mut token = Token::default();
     getrandom::fill(&mut token)
@@ -288,7 +283,6 @@ fn token() -> Result<Token, String> {
         .map_err(|error| format!("the kernel gives no random numbers: {error}"))
 }
 
-/// An agent's monotonic clock in relation to the controller's.
 struct ClockRelation {
     /// Agent's clock minus the controller's, in ns.
     offset_ns: i128,
@@ -333,7 +327,6 @@ fn compare_clocks(pair: &mut Pair, role: Role) -> Result<ClockRelation, RunError
     best.ok_or_else(|| RunError::Failed("no clock was compared".to_owned().into()))
 }
 
-/// The messages of an agent at the end of a run.
 enum Last {
     Sent(SentCounts),
     Done(Box<EndpointRecord>),

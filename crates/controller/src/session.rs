@@ -23,16 +23,12 @@ use crate::process::Processes;
 use crate::run::{self, Sink};
 use crate::transport::Transport;
 
-/// The way in which an execution ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Every run was tried.
     Complete,
-    /// The user stopped it.
     Interrupted,
 }
 
-/// The network between the endpoints, where it can be set.
 pub trait PathControl {
     /// Sets it as a run requests, and returns the values in effect.
     ///
@@ -40,13 +36,11 @@ pub trait PathControl {
     /// A sentence, when it cannot be set to this: the run fails.
     fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, Unavailable>;
 
-    /// What another process changed since the run was set up.
     fn changed(&mut self) -> Vec<InEffect> {
         Vec::new()
     }
 }
 
-/// Both agents, started and described.
 pub struct Session<'a> {
     pair: Pair<'a>,
     path: Option<Box<dyn PathControl>>,
@@ -59,9 +53,6 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Starts both agents as processes. When `stop` becomes true, all activity ends soon.
-    ///
-    /// # Errors
-    /// When an agent cannot be started or speaks another version of the control protocol.
     pub fn open(
         endpoints: Endpoints,
         stop: &'a AtomicBool,
@@ -70,9 +61,6 @@ impl<'a> Session<'a> {
     }
 
     /// As [`Session::open`], over another transport.
-    ///
-    /// # Errors
-    /// As [`Session::open`].
     pub fn open_over(
         transport: Box<dyn Transport>,
         endpoints: Endpoints,
@@ -99,33 +87,21 @@ impl<'a> Session<'a> {
 
     /// Starts agents of another program at both endpoints, to check that it can play them. The next
     /// run starts the agents that it requests.
-    ///
-    /// # Errors
-    /// When one cannot be started or speaks another version of the control protocol.
     pub fn try_program(&mut self, program: &str) -> Result<(), ControllerError> {
         self.pair.play_by(Some(program))
     }
 
     /// The route from the host of one role to an address.
-    ///
-    /// # Errors
-    /// When it has no route there.
     pub fn route(&mut self, role: Role, to: IpAddr) -> Result<Route, ControllerError> {
         self.pair.route(role, to)
     }
 
     /// The addresses of an interface of one host.
-    ///
-    /// # Errors
-    /// When it has no such interface.
     pub fn addresses(&mut self, role: Role, device: &str) -> Result<Vec<IpAddr>, ControllerError> {
         self.pair.addresses(role, device)
     }
 
     /// The descriptions of both hosts.
-    ///
-    /// # Errors
-    /// When an agent does not describe its host.
     pub fn describe(&mut self) -> Result<Vec<EndpointDescription>, ControllerError> {
         [Role::Sender, Role::Receiver]
             .into_iter()
@@ -164,9 +140,6 @@ impl<'a> Session<'a> {
 
     /// As [`Session::execute`]; before the first run of each block `enough` is called with the
     /// number of complete blocks, and the execution ends when it returns true.
-    ///
-    /// # Errors
-    /// As [`Session::execute`], and what `enough` returns.
     pub fn execute_until(
         &mut self,
         plan: &Plan,
@@ -210,7 +183,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// One run with its first and last event.
     fn try_run(
         &mut self,
         plan: &Plan,

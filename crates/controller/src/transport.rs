@@ -13,9 +13,6 @@ use crate::error::AgentEnd;
 /// one with scripted agents and a virtual clock.
 pub trait Transport {
     /// Starts an agent of the named program, or of this one.
-    ///
-    /// # Errors
-    /// A sentence, when it cannot be started.
     fn start(
         &mut self,
         agent: AgentId,
@@ -29,11 +26,9 @@ pub trait Transport {
     /// Time since the transport was made.
     fn now(&self) -> Duration;
 
-    /// Lets time pass.
     fn sleep(&mut self, length: Duration);
 }
 
-/// The controller's side of one agent.
 pub trait Link {
     /// Sends a message. A failure is not reported here: [`Transport::receive`] returns the agent's
     /// end.
@@ -46,10 +41,8 @@ pub trait Link {
     fn end(&mut self, at_once: bool);
 }
 
-/// One of the agents that were started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentId {
-    /// The role of the agent.
     pub role: Role,
     /// The number of agents that were started before it: messages of an earlier one are dropped.
     pub generation: u32,
@@ -57,7 +50,6 @@ pub struct AgentId {
 
 /// A message of an agent, or the reason why no more will come.
 pub struct Incoming {
-    /// The agent that sent it.
     pub agent: AgentId,
     /// The message; an error is the last item of an agent.
     pub content: Result<FromAgent, AgentEnd>,

@@ -22,11 +22,8 @@ use crate::prepared::Prepared;
 use crate::programs::Programs;
 use crate::progress::Progress;
 
-/// Where a study is executed.
 pub enum Destination {
-    /// In the lab that the study names.
     Lab,
-    /// Between these two hosts.
     Hosts(Box<Named>),
 }
 
@@ -62,7 +59,7 @@ impl Destination {
         match self {
             Destination::Lab => {
                 let is_pinged = calibration != Extent::Never;
-                Ok(embedded::build(&study.lab, programs, is_pinged)?.prepare(stop)?)
+                embedded::prepare(&study.lab, programs, is_pinged, stop)
             }
             Destination::Hosts(named) => {
                 let mut prepared = named.prepare(&study.base.places, programs, stop)?;
@@ -119,7 +116,6 @@ impl Destination {
         }
     }
 
-    /// The lab in which the study is executed.
     pub fn lab<'a>(&self, study: &'a Study) -> Option<&'a LabSpec> {
         match self {
             Destination::Lab => Some(&study.lab),
@@ -193,7 +189,6 @@ fn check_emulated(conditions: &Conditions, lab: &LabSpec) -> Result<(), Invalid>
     Ok(())
 }
 
-/// Refuses settings of a lab between named hosts.
 fn check_without_lab(conditions: &Conditions) -> Result<(), Invalid> {
     if conditions.emulator_queue_limit.is_some() {
         return Err(

@@ -4,9 +4,10 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use bitcost_controller::{Endpoint, Endpoints, PathControl, agent_in_lab};
-use bitcost_lab::{Host, Lab, LabError, NapiState};
+use bitcost_controller::{Endpoint, Endpoints, PathControl, Session, agent_in_lab};
+use bitcost_lab::{Host, Lab, NapiState};
 use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::machine::HostDescription;
@@ -20,22 +21,24 @@ use bitcost_sys::process::effective_uid;
 
 use crate::error::ExecuteError;
 use crate::local::{ONE_CPU, check_restored, separate_cpus};
-use crate::prepared::BuiltLab;
+use crate::prepared::Prepared;
 use crate::programs::Programs;
 use crate::round_trip::{check_rtt, ping};
 use crate::running::{self, RunningPath};
 
-/// Builds the embedded lab and checks that the round-trip time between its endpoints is the
-/// requested one. If the lab requests none, the endpoints are pinged only if `pinged`.
+/// Builds the embedded lab, checks that the round-trip time between its endpoints is the requested
+/// one, starts the agents and makes them describe their hosts. If the lab requests no time, the
+/// endpoints are pinged only if `pinged`. The lab exists as long as the session.
 ///
 /// # Errors
 /// Environment, when the kernel does not allow it; the message says what to do. Check, when the
 /// delay is not as requested.
-pub fn build(
+pub fn prepare<'a>(
     spec: &LabSpec,
     programs: &Arc<Programs>,
     pinged: bool,
-) -> Result<BuiltLab, ExecuteError> {
+    stop: &'a AtomicBool,
+) -> Result<Prepared<'a>, ExecuteError> {
     check_restored()?;
     let Some(topology) = &spec.network else {
         return Err(ExecuteError::Usage(format!(
@@ -61,17 +64,16 @@ pub fn build(
     if cpus.is_none() {
         notes.push(ONE_CPU.to_owned());
     }
-    let napi_threaded = [
-        is_threaded(&lab, &spec.sender)?,
-        is_threaded(&lab, &spec.receiver)?,
-    ];
-    let receives = [
-        receives(lab.host(&spec.sender)?, cpus.is_some()),
-        receives(lab.host(&spec.receiver)?, cpus.is_some()),
-    ];
-    let ends = endpoints(&lab, programs, spec, cpus, topology.moderation_us)?;
+    let ways = endpoints(&lab, programs, spec, cpus, topology.moderation_us)?;
+    let mut session = Session::open(ways, stop)?;
+    let mut ends = session.describe()?;
+    for (end, host) in ends.iter_mut().zip([&spec.sender, &spec.receiver]) {
+        complete(&mut end.host, lab.host(host)?, cpus.is_some());
+        if let Some(inside) = &inside {
+            end.host.host_name.clone_from(&inside.state.machine);
+        }
+    }
     let is_emulating = topology.ends().any(|end| end.egress.needs_emulator());
-    let machine = inside.as_ref().map(|inside| inside.state.machine.clone());
     let path: Box<dyn PathControl> = match inside {
         Some(inside) => Box::new(RunningPath::new(inside)),
         None => Box::new(LabPath {
@@ -81,15 +83,15 @@ pub fn build(
             is_changed: false,
         }),
     };
-    Ok(BuiltLab {
+    session.set_path_control(path);
+    Ok(Prepared {
+        session,
         ends,
         notes,
         rtt,
         idle,
-        napi_threaded,
-        receives,
-        machine,
-        path,
+        shared_cpus: true,
+        programs: Vec::new(),
     })
 }
 
@@ -133,12 +135,14 @@ fn inline_notes(lab: &Lab, spec: &LabSpec) -> Vec<String> {
     notes
 }
 
-/// Whether the interface of a host of the lab receives in a kernel thread.
-fn is_threaded(lab: &Lab, host: &str) -> Result<bool, LabError> {
-    Ok(matches!(lab.host(host)?.napi, NapiState::Threaded { .. }))
+/// Adds to the description of a host what the lab set and read back: kernels before 6.8 do not
+/// report whether an interface receives in kernel threads.
+fn complete(described: &mut HostDescription, host: &Host, has_cpu: bool) {
+    let is_threaded = matches!(host.napi, NapiState::Threaded { .. });
+    described.device.napi_threaded.get_or_insert(is_threaded);
+    described.device.receives = Some(receives(host, has_cpu));
 }
 
-/// Why a queue limit is refused in a lab without emulators.
 pub const NO_EMULATOR: &str =
     "emulator_queue_limit has no effect: nothing in this lab delays packets";
 
@@ -146,10 +150,8 @@ pub const NO_EMULATOR: &str =
 /// their random numbers; and changes the links as a run requests.
 struct LabPath {
     lab: Arc<Lab>,
-    /// The lab as it was built.
     topology: Topology,
     is_emulating: bool,
-    /// Whether its links are changed for a run.
     is_changed: bool,
 }
 
@@ -255,7 +257,6 @@ fn placement_note(lab: &Lab, spec: &LabSpec) -> Option<String> {
     })
 }
 
-/// A lab of which all hosts have an agent.
 pub struct MeshLab {
     lab: Arc<Lab>,
     programs: Arc<Programs>,
@@ -266,9 +267,6 @@ pub struct MeshLab {
 
 impl MeshLab {
     /// Builds the lab.
-    ///
-    /// # Errors
-    /// As [`build`]; usage, when a host is not one of the lab.
     pub fn build(
         spec: &LabSpec,
         hosts: &[String],
@@ -295,7 +293,6 @@ impl MeshLab {
         })
     }
 
-    /// What requests to the lab are not in effect.
     pub fn notes(&self) -> Vec<String> {
         self.lab.notes().to_vec()
     }
@@ -305,9 +302,6 @@ impl MeshLab {
     }
 
     /// How the agent of a host is started.
-    ///
-    /// # Errors
-    /// As [`build`].
     pub fn endpoint(&self, host: usize) -> Result<Endpoint, ExecuteError> {
         let (name, seen) = (&self.hosts[host], Seen::default());
         way(
@@ -320,25 +314,20 @@ impl MeshLab {
         )
     }
 
-    /// The interface of a host.
     pub fn device(&self, host: usize) -> Option<String> {
         Some(self.host(host)?.device.clone())
     }
 
-    /// The address of a host.
     pub fn address(&self, host: usize) -> Option<IpAddr> {
         Some(self.host(host)?.address)
     }
 
-    /// Adds to the description of a host what the lab set and read back.
     pub fn complete(&self, host: usize, described: &mut HostDescription) {
-        let Some(host) = self.host(host) else { return };
-        let is_threaded = matches!(host.napi, NapiState::Threaded { .. });
-        described.device.napi_threaded.get_or_insert(is_threaded);
-        described.device.receives = Some(receives(host, self.has_cpus));
+        if let Some(host) = self.host(host) {
+            complete(described, host, self.has_cpus);
+        }
     }
 
-    /// The endpoint of a run, whose agent is there.
     pub fn pooled(&self, host: usize, cpu: Option<u32>, endpoint: Endpoint) -> Endpoint {
         let Some(host) = self.host(host) else {
             return endpoint;
@@ -353,7 +342,6 @@ impl MeshLab {
     }
 }
 
-/// How the agent of a host of the lab is started.
 fn way(
     lab: &Arc<Lab>,
     programs: &Arc<Programs>,

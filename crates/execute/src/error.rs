@@ -9,7 +9,6 @@ use crate::store::StoreError;
 /// Why a study could not be executed, sorted by what the user has to change.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExecuteError {
-    /// A measurement failed its check.
     #[error("{0}")]
     Check(String),
     /// The command line, a study, a lab file or a log is wrong.
@@ -18,7 +17,6 @@ pub enum ExecuteError {
     /// A host lacks something, or is not as a study needs it.
     #[error("{0}")]
     Environment(String),
-    /// The user stopped it.
     #[error("stopped")]
     Interrupted,
 }

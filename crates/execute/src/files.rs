@@ -5,7 +5,6 @@ use std::path::Path;
 
 use bitcost_sys::files::open_regular_target;
 
-/// The largest study or lab file that is read, in bytes.
 const TEXT_MOST: u64 = 16 << 20;
 
 /// The text of a study or a lab file.

@@ -10,7 +10,6 @@ use bitcost_model::Unavailable;
 /// The running program (proc(5)).
 const OWN: &str = "/proc/self/exe";
 
-/// Bytes that are read at once.
 const PART: usize = 1 << 20;
 
 /// The file of the running program, even if it has been removed since.
@@ -20,9 +19,6 @@ pub fn program() -> Result<File, Unavailable> {
 }
 
 /// One line: `bitcost 0.1.0 x86_64 11632144-5f0c…`.
-///
-/// # Errors
-/// When the program's file cannot be read.
 pub fn line() -> Result<String, Unavailable> {
     let (version, architecture) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
     Ok(format!(

@@ -15,11 +15,9 @@ use bitcost_study::topology::{
 use crate::error::ExecuteError;
 use crate::files;
 
-/// A lab that the user named.
 pub struct NamedLab {
     /// The preset's name, or the file's without its extension.
     pub name: String,
-    /// Its topology.
     pub topology: Topology,
     /// The differences from the file that it was read from, one sentence each.
     pub warnings: Vec<String>,
@@ -27,7 +25,6 @@ pub struct NamedLab {
     pub commands: Vec<FileCommand>,
 }
 
-/// The changes that a user may make to a named lab.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Change {
     /// Pairs of hosts of the preset `dumbbell`, or hosts of `star`.
@@ -37,13 +34,9 @@ pub struct Change {
     pub mininet_compat: bool,
 }
 
-/// The reason for which an emulator cannot be chosen.
 const NOTHING_DELAYS: &str = "has no effect: nothing in this lab delays, loses, reorders or duplicates packets; leave it out, or name a topology that does, such as lab15";
 
 /// Makes the links of a lab use this emulator.
-///
-/// # Errors
-/// The reason, when no link of the lab needs one.
 pub fn set_delay_backend(topology: &mut Topology, backend: DelayBackend) -> Result<(), Invalid> {
     if !topology.ends().any(|end| end.egress.needs_emulator()) {
         return Err(Invalid(NOTHING_DELAYS.to_owned()));
@@ -53,9 +46,6 @@ pub fn set_delay_backend(topology: &mut Topology, backend: DelayBackend) -> Resu
 }
 
 /// As [`set_delay_backend`], for the lab of a study.
-///
-/// # Errors
-/// As [`set_delay_backend`].
 pub fn set_delay_backend_of(lab: &mut LabSpec, backend: DelayBackend) -> Result<(), Invalid> {
     match &mut lab.network {
         Some(network) => set_delay_backend(network, backend),
@@ -154,7 +144,6 @@ pub fn spec(name: &str, mtu_bytes: Option<u32>) -> Result<LabSpec, ExecuteError>
     LabSpec::new(name, topology, None, None).map_err(|why| usage(why.0))
 }
 
-/// The warnings about a lab for these runs, each once.
 pub fn warnings_for<'a>(
     lab: &LabSpec,
     runs: impl IntoIterator<Item = &'a Conditions>,
@@ -179,7 +168,6 @@ pub fn warnings_for<'a>(
     found
 }
 
-/// As [`warnings_for`], for a lab that any program may use.
 pub fn warnings_of(topology: &Topology) -> Vec<Warning> {
     warnings(topology, &ground())
 }

@@ -7,21 +7,14 @@ use bitcost_model::{Invalid, Unavailable};
 use bitcost_probe::cores::separate;
 use bitcost_sys::thread::allowed_cpus;
 
-/// The note for endpoints that share the only CPU.
 pub const ONE_CPU: &str = "only one CPU may be used: both endpoints share it, and their CPU time cannot be attributed to one of them";
 
 /// Refuses a run on a host with settings that an interrupted run left changed.
-///
-/// # Errors
-/// A sentence with the command that restores the host.
 pub fn check_restored() -> Result<(), Unavailable> {
     recovery::check_restored(&journal::folder())
 }
 
 /// Checks that the CPUs that a run on this machine requests exist and may be used.
-///
-/// # Errors
-/// A sentence with the CPUs that may be used.
 pub fn check_cpus(conditions: &Conditions) -> Result<(), Invalid> {
     let allowed = allowed_cpus().unwrap_or_default();
     let roles = [Role::Sender, Role::Receiver];

@@ -12,31 +12,23 @@ use bitcost_study::Study;
 use crate::error::ExecuteError;
 use crate::store::{Damaged, End, LogFile};
 
-/// An execution that is resumed.
 pub struct Logged {
-    /// Its folder.
     pub folder: PathBuf,
-    /// Its study.
     pub study: Study,
     /// Its plan, which equals the plan that the study gives.
     pub plan: Plan,
     /// Its event `prepared`; absent if the execution stopped before it.
     pub prepared: Option<Event>,
-    /// Whether the constants of the machines were measured.
     pub has_constants: bool,
-    /// Whether the path was calibrated.
     pub is_calibrated: bool,
     /// The searches for fast options that came to their end.
     pub searches: Vec<Search>,
     /// The runs that have their result. A run in which nothing was measured is made again.
     pub done: BTreeSet<u32>,
-    /// How the log ends.
     pub end: End,
-    /// What has taken all of its events.
     pub reader: Reader,
 }
 
-/// The facts that are collected while the log is read.
 #[derive(Default)]
 struct Found {
     /// Its name, its text, and that of its lab file.

@@ -21,7 +21,6 @@ use crate::identity;
 /// Bits of a file's mode by which somebody may execute it (inode(7)).
 const EXECUTABLE: u32 = 0o111;
 
-/// The programs that runs name, and this one.
 #[derive(Default)]
 pub struct Programs {
     others: Vec<Program>,
@@ -29,9 +28,7 @@ pub struct Programs {
     own: OnceLock<Result<String, Unavailable>>,
 }
 
-/// A program that a run names.
 struct Program {
-    /// Its path as the run names it.
     asked: String,
     file: File,
     /// Its identity line, `bitcost 0.1.0 x86_64 11632144-5f0c…`; empty until it was started once.
@@ -73,7 +70,6 @@ impl Programs {
         })
     }
 
-    /// The paths of the programs that runs name.
     pub fn others(&self) -> impl Iterator<Item = &str> {
         self.others.iter().map(|program| program.asked.as_str())
     }
@@ -88,9 +84,6 @@ impl Programs {
     }
 
     /// The path of a program's open file as the process `pid`, or `self`, sees it.
-    ///
-    /// # Errors
-    /// When the program is not known.
     pub fn path(&self, asked: Option<&str>, pid: &str) -> Result<String, Unavailable> {
         Ok(match asked {
             Some(asked) => format!("/proc/{pid}/fd/{}", self.find(asked)?.file.as_raw_fd()),
@@ -100,9 +93,6 @@ impl Programs {
 
     /// The path of a program for sudo: its own path, which a rule of sudoers(5) can name, if that
     /// is still the same file; otherwise the file that this process has open.
-    ///
-    /// # Errors
-    /// When the program is not known.
     pub fn path_for_sudo(&self, asked: Option<&str>) -> Result<PathBuf, Unavailable> {
         // In sudo, /proc/self would be sudo itself.
         let held = PathBuf::from(self.path(asked, &std::process::id().to_string())?);
@@ -122,9 +112,6 @@ impl Programs {
     }
 
     /// The identity line of a program.
-    ///
-    /// # Errors
-    /// When it is not known or cannot be read.
     pub fn line(&self, asked: Option<&str>) -> Result<&str, Unavailable> {
         match asked {
             Some(asked) => Ok(&self.find(asked)?.line),
@@ -136,18 +123,12 @@ impl Programs {
     }
 
     /// A program's file, to be read from its start.
-    ///
-    /// # Errors
-    /// When it is not known or cannot be opened.
     pub fn file(&self, asked: Option<&str>) -> Result<File, Unavailable> {
         let path = self.path(asked, "self")?;
         File::open(&path).map_err(|error| Unavailable(format!("cannot read {path}: {error}")))
     }
 
     /// All programs as a log keeps them; empty if runs name none.
-    ///
-    /// # Errors
-    /// When this program cannot be read.
     pub fn used(&self) -> Result<Vec<ProgramUsed>, Unavailable> {
         if self.others.is_empty() {
             return Ok(Vec::new());

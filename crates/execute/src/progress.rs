@@ -7,14 +7,11 @@ use bitcost_model::event::Event;
 
 /// Watches an execution. No method can fail, because the result is the log.
 pub trait Progress {
-    /// An event that has just been written to the log.
     fn event(&mut self, event: &Event);
-    /// A sentence for the user.
     fn message(&mut self, text: &str);
     /// How far the execution is from the end that the stop rule asks for.
     fn precision(&mut self, precision: &Precision);
     /// Runs of the plan that an earlier start of this execution has completed.
     fn completed(&mut self, runs: &BTreeSet<u32>);
-    /// No more events will come.
     fn end(&mut self);
 }

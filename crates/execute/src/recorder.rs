@@ -24,37 +24,30 @@ use crate::store::{StoreError, Writer};
 use crate::target::Target;
 use crate::window::Window;
 
-/// An execution whose log has its first lines.
 #[derive(Debug)]
 pub struct Executed {
     /// The execution's folder; absent where the log was kept in memory alone.
     pub folder: Option<PathBuf>,
     pub findings: Result<Findings, ExecuteError>,
-    /// How it ended, or why it stopped early.
     pub ending: Result<Ending, ExecuteError>,
 }
 
-/// Writes the log of an execution, and reports to a watcher.
 pub struct Recorder<'a> {
     target: Target,
     /// Takes each event once, when it is written.
     reader: Reader,
     /// Caveats of the log that this execution continues.
     caveats: Vec<String>,
-    /// What the runs show, once they are over.
     findings: Option<Findings>,
     window: Window,
     progress: &'a mut dyn Progress,
-    /// When this part of the execution began.
     began: Instant,
-    /// When its first run began.
     runs_began: Instant,
     /// The time of the runs that were made before it.
     spent_before: Duration,
 }
 
 impl<'a> Recorder<'a> {
-    /// A recorder that writes to `target`, and then reports to `progress`.
     pub fn new(target: Target, progress: &'a mut dyn Progress) -> Recorder<'a> {
         Recorder {
             target,
@@ -77,9 +70,6 @@ impl<'a> Recorder<'a> {
     }
 
     /// The recorder of an execution that is resumed, with its first event.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn resumed(
         writer: Writer,
         logged: &Logged,
@@ -100,9 +90,6 @@ impl<'a> Recorder<'a> {
     }
 
     /// Writes the first events of an execution: what is executed, and its runs.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
     pub fn begin(
         &mut self,
         study: &Study,
@@ -171,7 +158,6 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// What the events show that were taken.
     fn find(&mut self) -> Result<Findings, ExecuteError> {
         let (reader, caveats) = (
             std::mem::take(&mut self.reader),
@@ -182,9 +168,6 @@ impl<'a> Recorder<'a> {
 
     /// Searches fast options for these cells, and gives them to the plan. Where the user stops it, the
     /// execution that follows ends before its first run.
-    ///
-    /// # Errors
-    /// As [`search::search`], and when the log cannot be written.
     pub fn search(
         &mut self,
         prepared: &mut Prepared,
@@ -219,7 +202,6 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// Makes runs whose events are recorded; returns also where later events go.
     pub fn watched(
         self,
         make: impl FnOnce(&mut Sink, &RefCell<Recorder>) -> Result<Ending, ControllerError>,

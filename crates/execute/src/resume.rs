@@ -41,12 +41,10 @@ impl Resume {
         Ok(Resume(logged))
     }
 
-    /// The study as it was executed.
     pub fn study(&self) -> &Study {
         &self.0.study
     }
 
-    /// How the log ends.
     pub fn end(&self) -> &End {
         &self.0.end
     }

@@ -20,22 +20,16 @@ use crate::recorder::{Executed, Recorder};
 use crate::store::{StoreError, Writer};
 use crate::target::Target;
 
-/// A study that is to be executed.
 pub struct Start<'a> {
-    /// The study, with all that the command line changes of it.
     pub study: &'a Study,
-    /// Its runs.
     pub plan: &'a Plan,
-    /// Where it is executed.
     pub destination: &'a Destination,
-    /// How thoroughly the lab's path is calibrated before the first run.
     pub calibration: Extent,
     /// The parent of the folder that is created for the log; if it is absent, the log is kept in
     /// memory alone.
     pub out: Option<&'a Path>,
     /// What follows it, of a test.
     pub experiment: Option<Experiment>,
-    /// The command line, for the log.
     pub command_line: Vec<String>,
     /// What the endpoints allow, for a search of fast options.
     pub allows: Allows,
@@ -61,7 +55,6 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// Where events are written.
     fn target(&self) -> Result<Target, StoreError> {
         let Some(out) = self.out else {
             return Ok(Target::Memory(Vec::new()));
@@ -73,10 +66,6 @@ impl<'a> Start<'a> {
 
     /// Prepares the hosts, opens the log, calibrates, and makes every run. When `stop` becomes
     /// true, the present run ends soon, and its measured data is kept.
-    ///
-    /// # Errors
-    /// When the hosts cannot be prepared, a program cannot be started, or the log cannot be
-    /// written.
     pub fn execute(
         self,
         stop: &AtomicBool,

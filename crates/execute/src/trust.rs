@@ -62,7 +62,6 @@ pub fn check(
     )))
 }
 
-/// The programs that cells name, each once.
 fn programs_of(plan: &Plan) -> Vec<&str> {
     let mut named: Vec<&str> = plan
         .cells

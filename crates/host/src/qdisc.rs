@@ -112,7 +112,7 @@ impl Knob for RootQdisc {
         };
         let options = values.get("options").and_then(|text| unhex(text));
         let options = options.unwrap_or_else(|| (known.encode)(&parameters));
-        rtnl.replace_root(index, handle, kind, &options)
+        rtnl.put_qdisc((index, ROOT), handle, kind, &options)
             .map_err(|error| lacking(error, kind, device))?;
         if kind == "htb" {
             rtnl.add_htb_class(index, handle, &parameters)?;

@@ -132,14 +132,10 @@ mod tests {
     /// What virtio_net answers while its interface is up.
     #[test]
     fn a_busy_driver_is_an_error_that_says_what_to_do() {
-        let refused = |errno| Error::Refused {
-            asked: "set the interrupt coalescing of eth0 to tx_frames 0".to_owned(),
-            source: io::Error::from_raw_os_error(errno),
-            text: None,
-        };
         let said = |errno| {
-            let error = INTERRUPT_COALESCING.refused("eth0", refused(errno));
-            error.to_string()
+            let asked = "set the interrupt coalescing of eth0 to tx_frames 0".to_owned();
+            let refused = Error::refused(asked, io::Error::from_raw_os_error(errno));
+            INTERRUPT_COALESCING.refused("eth0", refused).to_string()
         };
         let busy = said(16);
         for part in [

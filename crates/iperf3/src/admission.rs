@@ -13,7 +13,6 @@ pub struct Admission {
     flows: Arc<()>,
 }
 
-/// A test that was admitted, until this is dropped.
 pub struct Admitted {
     _client: Arc<()>,
     _flows: Vec<Arc<()>>,
@@ -21,9 +20,6 @@ pub struct Admitted {
 
 impl Admission {
     /// Admits a client that has not yet said how many flows it has; nothing is counted.
-    ///
-    /// # Errors
-    /// The limit that is reached.
     pub fn check_clients(&self, limits: &Limits) -> Result<(), Refusal> {
         let most = limits.clients;
         if Arc::strong_count(&self.clients) <= most {
@@ -34,9 +30,6 @@ impl Admission {
     }
 
     /// Admits a test. Called by one thread only, so that nothing is between check and count.
-    ///
-    /// # Errors
-    /// The limit that is reached.
     pub fn admit(&self, flows: usize, limits: &Limits) -> Result<Admitted, Refusal> {
         self.check_clients(limits)?;
         let (present, most) = (Arc::strong_count(&self.flows) - 1, limits.flows);

@@ -1,12 +1,13 @@
 //! The control connection: exact reads and whole writes, each with a deadline, which a server that
 //! is stopped ends at once.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use bitcost_sys::socket::is_passing;
 use rustix::net::sockopt;
 use serde::Serialize;
 
@@ -22,18 +23,13 @@ const SLICE: Duration = Duration::from_millis(100);
 /// The most bytes of results; 256 streams take less than a fifth.
 const MOST_RESULTS_BYTES: u32 = 256 * 1024;
 
-/// Why the control connection is of no more use.
 #[derive(Debug)]
 pub enum Lost {
-    /// The client closed it, or the network failed.
     Closed(String),
-    /// The client did not answer in time.
     Silent,
-    /// The server is being stopped.
     Stopped,
 }
 
-/// A control connection.
 pub struct Control {
     stream: TcpStream,
     stop: Arc<AtomicBool>,
@@ -92,7 +88,6 @@ impl Control {
         Ok(text)
     }
 
-    /// Sends a state.
     pub fn send_state(&mut self, state: u8) -> Result<(), Lost> {
         self.send(&[state])
     }
@@ -157,7 +152,6 @@ impl Control {
         }
     }
 
-    /// Sends these bytes.
     pub fn send(&mut self, mut bytes: &[u8]) -> Result<(), Lost> {
         let until = Instant::now() + STEP;
         while !bytes.is_empty() {
@@ -179,15 +173,6 @@ impl Control {
     }
 }
 
-/// A message that is not part of this step.
 pub fn unexpected(byte: u8) -> String {
     format!("it sent the message {byte}, which is not expected here")
-}
-
-/// Whether a call only has to be repeated.
-pub fn is_passing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-    )
 }

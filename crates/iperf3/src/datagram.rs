@@ -2,7 +2,6 @@
 
 use bitcost_traffic::{Arrival, Tracker};
 
-/// Bytes of the greeting and of its answer.
 pub const GREETING_BYTES: usize = 4;
 
 /// What a client sends before the data of a stream: since 3.12, and before; each also as machines
@@ -30,7 +29,6 @@ pub fn answer(greeting: &[u8]) -> Option<[u8; GREETING_BYTES]> {
 pub struct Header {
     /// The sender's clock in nanoseconds; its zero is unknown.
     pub sent_ns: u64,
-    /// The number.
     pub number: u64,
 }
 
@@ -71,11 +69,8 @@ const FARTHEST: u64 = 1 << 40;
 #[derive(Default)]
 pub struct Arrivals {
     tracker: Tracker,
-    /// The highest number.
     pub highest: u64,
-    /// Datagrams, without duplicates.
     pub distinct: u64,
-    /// Datagrams that came after one with a higher number.
     pub reordered: u64,
     /// RFC 3550's estimate, in nanoseconds; absent before the second datagram.
     pub jitter_ns: Option<f64>,

@@ -17,21 +17,17 @@ pub const QUIET: Duration = Duration::from_millis(200);
 /// How often a stream that waits asks whether the test has ended.
 const TURN: Duration = Duration::from_millis(10);
 
-/// Where a test is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Stage {
-    /// Data flow.
     Running,
     /// Senders end; receivers take what is on its way.
     Draining,
-    /// All end.
     Over,
 }
 
 /// The course of a test, which its session changes and its streams follow.
 pub struct Course {
-    /// What the client asked.
     pub params: Params,
     /// When data began to flow.
     pub started: Instant,
@@ -63,19 +59,16 @@ impl Course {
         self.stage.fetch_max(stage as u8, Relaxed);
     }
 
-    /// Whether data still flow.
     #[inline]
     pub fn is_running(&self) -> bool {
         self.stage.load(Relaxed) == Stage::Running as u8
     }
 
-    /// Whether nothing more is awaited.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.stage.load(Relaxed) == Stage::Over as u8
     }
 
-    /// Whether the number of blocks ends the test.
     pub fn counts_blocks(&self) -> bool {
         self.left.is_some()
     }
@@ -87,7 +80,6 @@ impl Course {
         self.left.as_ref().is_none_or(taken)
     }
 
-    /// Waits for this time, or until data no longer flow.
     pub fn wait(&self, time: Duration) {
         let until = Instant::now() + time;
         while self.is_running() && Instant::now() < until {
@@ -96,29 +88,23 @@ impl Course {
     }
 }
 
-/// What is counted at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Bytes sent or received.
     pub bytes: u64,
-    /// Segments that were retransmitted.
     pub retransmits: Option<u64>,
     /// Datagrams sent, or the highest number received.
     pub packets: u64,
-    /// Datagrams that were lost.
     pub lost: u64,
     /// RFC 3550's estimate in nanoseconds.
     pub jitter_ns: Option<f64>,
 }
 
-/// What a stream's thread counts.
 #[derive(Debug, Default)]
 pub struct Counted {
     /// At the end of the omitted time.
     pub omitted: Counts,
     /// So far, and at last at the end.
     pub all: Counts,
-    /// CPU time of the thread.
     pub cpu: CpuTimes,
     /// All bytes, as the session sees them meanwhile.
     bytes: Arc<AtomicU64>,
@@ -126,7 +112,6 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Nothing so far.
     pub fn new(course: &Course, bytes: Arc<AtomicU64>) -> Counted {
         let omitted = Duration::from_secs(course.params.omit_seconds);
         Counted {

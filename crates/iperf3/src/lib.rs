@@ -1,6 +1,6 @@
 //! iperf3's protocol, for tests with stock iperf3 at the other end.
 //!
-//! The protocol itself is pure: [`opening`] (what a connection begins with), [`params`],
+//! The protocol itself is pure: [`pending::Opening`] (what a connection begins with), [`params`],
 //! [`results`] and [`datagram`] read what comes from the network, without sockets or clocks.
 //! [`server`] serves stock clients, several at once; [`client`] plays an endpoint of a run by what it
 //! agrees with a stock server.
@@ -16,10 +16,9 @@ pub mod event;
 mod flow;
 mod json;
 mod meter;
-pub mod opening;
 mod options;
 pub mod params;
-mod pending;
+pub mod pending;
 pub mod protocol;
 pub mod refusal;
 mod registry;

@@ -13,7 +13,6 @@ const IDLE: Duration = Duration::from_secs(60);
 /// Seconds above the allowed rate after which a test ends; one alone may be a queue that empties.
 const TOLERATED_SECONDS: u32 = 2;
 
-/// The bytes of a test over time.
 #[derive(Default)]
 pub struct Meter {
     time: Duration,

@@ -18,9 +18,6 @@ use crate::refusal::Refusal;
 const DO_NOT_FRAGMENT: i32 = 2;
 
 /// Tries on a socket that is not used what can fail on this host.
-///
-/// # Errors
-/// The option that cannot be set, with iperf3's code.
 pub fn try_out(params: &Params) -> Result<(), Refusal> {
     let kind = match params.is_udp {
         true => SocketType::DGRAM,
@@ -33,9 +30,6 @@ pub fn try_out(params: &Params) -> Result<(), Refusal> {
 }
 
 /// Sets what the client asked on a stream's socket.
-///
-/// # Errors
-/// As [`try_out`].
 pub fn set(socket: impl AsFd, peer: IpAddr, params: &Params) -> Result<(), Refusal> {
     let fd = socket.as_fd();
     set_buffers(fd, params)?;
@@ -101,7 +95,6 @@ fn set_congestion(socket: impl AsFd, params: &Params) -> Result<(), Refusal> {
     }
 }
 
-/// Limits how long calls on a stream's socket block.
 pub fn set_timeouts(socket: impl AsFd, time: Duration) -> std::io::Result<()> {
     let fd = socket.as_fd();
     rustix::io::ioctl_fionbio(fd, false)?;

@@ -6,7 +6,6 @@ use crate::json::{count, is_on, whole};
 use crate::protocol::{MOST_LENGTH, MOST_STREAMS, code};
 use crate::refusal::Refusal;
 
-/// Which way data flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the client to the server.
@@ -17,12 +16,10 @@ pub enum Direction {
     Both,
 }
 
-/// A test as its client requests it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params {
     /// UDP, else TCP.
     pub is_udp: bool,
-    /// Which way data flow.
     pub direction: Direction,
     /// Seconds, without those that are omitted; 0: until bytes or blocks are reached.
     pub seconds: u64,
@@ -44,15 +41,11 @@ pub struct Params {
     pub fq_bitrate: u64,
     /// Socket buffers in bytes.
     pub window: Option<u64>,
-    /// `TCP_NODELAY`.
     pub nodelay: bool,
-    /// Type of service.
     pub tos: Option<u8>,
-    /// Congestion control.
     pub congestion: Option<String>,
     /// `sendfile`.
     pub zerocopy: bool,
-    /// Datagrams must not be fragmented.
     pub dont_fragment: bool,
     /// Numbers of datagrams have 64 bits.
     pub wide_counters: bool,
@@ -64,9 +57,6 @@ const DATAGRAM_BYTES: std::ops::RangeInclusive<u64> = 16..=65_507;
 impl Params {
     /// Reads parameters leniently: unknown keys are ignored, the last one of several equal ones
     /// counts, and what a server can do without may be missing.
-    ///
-    /// # Errors
-    /// What cannot be read or served, with the code that the client shows.
     pub fn read(json: &[u8]) -> Result<Params, Refusal> {
         let refuse = |what: &str| Refusal::new(code::PARAMS, format!("the parameters {what}"));
         let object: Value = serde_json::from_slice(json).map_err(|_| refuse("are not JSON"))?;

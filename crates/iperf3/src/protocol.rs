@@ -16,11 +16,8 @@ pub const MOST_LENGTH: u64 = 1024 * 1024;
 
 /// A byte on the control connection (`iperf_api.h`).
 pub mod state {
-    /// Both sides prepare their streams.
     pub const TEST_START: u8 = 1;
-    /// Data flow.
     pub const TEST_RUNNING: u8 = 2;
-    /// The client ends the test.
     pub const TEST_END: u8 = 4;
     /// The server asks for the parameters.
     pub const PARAM_EXCHANGE: u8 = 9;
@@ -34,9 +31,7 @@ pub mod state {
     pub const EXCHANGE_RESULTS: u8 = 13;
     /// The server has the client's results.
     pub const DISPLAY_RESULTS: u8 = 14;
-    /// The client has shown the results.
     pub const IPERF_DONE: u8 = 16;
-    /// The server is busy.
     pub const ACCESS_DENIED: u8 = 0xFF;
     /// Two numbers follow: iperf3's code and the system's `errno`.
     pub const SERVER_ERROR: u8 = 0xFE;
@@ -44,37 +39,24 @@ pub mod state {
 
 /// iperf3's codes of errors (`i_errno`), as far as a server of its protocol has use for them.
 pub mod code {
-    /// The test lasts too long.
     pub const DURATION: i32 = 5;
-    /// Too many parallel streams.
     pub const STREAMS: i32 = 6;
-    /// The block is too large.
     pub const BLOCK_SIZE: i32 = 7;
-    /// SCTP is not supported.
     pub const NO_SCTP: i32 = 18;
     /// The length of datagrams is not possible.
     pub const UDP_BLOCK_SIZE: i32 = 20;
-    /// The total rate is above the server's limit.
     pub const TOTAL_RATE: i32 = 27;
-    /// The parameters cannot be read.
     pub const PARAMS: i32 = 114;
-    /// The server is busy.
     pub const BUSY: i32 = 121;
     /// `SO_SNDBUF` or `SO_RCVBUF` cannot be set.
     pub const SET_BUFFER: i32 = 124;
-    /// The protocol is not supported.
     pub const PROTOCOL: i32 = 131;
-    /// The congestion control cannot be set.
     pub const CONGESTION: i32 = 134;
     /// A buffer has another size than was requested.
     pub const BUFFER_SIZE: i32 = 141;
-    /// No data came for too long.
     pub const IDLE: i32 = 144;
-    /// The time that the server gives the test is over.
     pub const EXPIRED: i32 = 160;
-    /// A stream cannot be made.
     pub const STREAM: i32 = 200;
-    /// A stream cannot be accepted.
     pub const ACCEPT: i32 = 204;
 }
 

@@ -2,21 +2,18 @@
 
 use std::io;
 
-/// Why a client is not served, or not any longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// iperf3's code, from which the client makes its message.
     pub code: i32,
     /// The system's error number; 0: none.
     pub errno: i32,
-    /// What was asked and the rule that forbids it.
     pub rule: String,
     /// The option of the server that forbids it, if it is one: `max-rate`.
     pub limit: Option<&'static str>,
 }
 
 impl Refusal {
-    /// A refusal without an error of the system.
     pub fn new(code: i32, rule: String) -> Refusal {
         Refusal {
             code,
@@ -26,7 +23,6 @@ impl Refusal {
         }
     }
 
-    /// A refusal of what this host cannot do.
     pub fn of_host(code: i32, asked: &str, error: &io::Error) -> Refusal {
         Refusal {
             errno: error.raw_os_error().unwrap_or(0),

@@ -12,31 +12,24 @@ use crate::control::STEP;
 use crate::protocol::{Cookie, code};
 use crate::refusal::Refusal;
 
-/// The tests that wait.
 #[derive(Default)]
 pub struct Registry {
     tests: Mutex<Vec<Awaited>>,
     left: Condvar,
 }
 
-/// A test that waits for its data connections.
 #[derive(Clone)]
 pub struct Awaited {
-    /// The cookie of all of its connections.
     pub cookie: Cookie,
-    /// Its client.
     pub peer: IpAddr,
     /// The server's side of the control connection, from which greetings are answered.
     pub local: SocketAddr,
-    /// Whether its streams begin with greetings.
     pub is_udp: bool,
-    /// Streams to come.
     pub missing: usize,
     /// Takes their sockets, connected and past cookie or greeting.
     pub taker: Sender<OwnedFd>,
 }
 
-/// A test's entry, until this is dropped.
 pub struct Registered {
     registry: Arc<Registry>,
     cookie: Cookie,
@@ -46,7 +39,6 @@ pub struct Registered {
 pub enum Belongs {
     /// No test has the cookie: this is a control connection.
     Unknown,
-    /// It is a stream of a test.
     To(Sender<OwnedFd>),
     /// A test has the cookie, but this connection is of another host or is one too many.
     Foreign,
@@ -84,7 +76,6 @@ impl Registry {
         Err(Refusal::new(code, rule.to_owned()))
     }
 
-    /// The test of a TCP connection.
     pub fn of_cookie(&self, cookie: &Cookie, peer: IpAddr) -> Belongs {
         let mut tests = self.tests();
         match tests.iter_mut().find(|test| test.cookie == *cookie) {
@@ -97,7 +88,6 @@ impl Registry {
         }
     }
 
-    /// The test that waits for a greeting from this address.
     pub fn of_greeting(&self, peer: IpAddr) -> Option<Awaited> {
         let mut tests = self.tests();
         let waits = |test: &&mut Awaited| test.is_udp && test.peer == peer && test.missing > 0;

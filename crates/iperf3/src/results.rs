@@ -16,10 +16,8 @@ pub struct Results {
     /// not tell.
     #[serde(serialize_with = "or_zero")]
     pub cpu_util_total: Option<f64>,
-    /// Of it in user mode.
     #[serde(serialize_with = "or_zero")]
     pub cpu_util_user: Option<f64>,
-    /// Of it in the kernel.
     #[serde(serialize_with = "or_zero")]
     pub cpu_util_system: Option<f64>,
     /// 1 where this side counts retransmitted segments; absent where it only receives.
@@ -28,11 +26,9 @@ pub struct Results {
     /// The congestion control in effect; not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_used: Option<String>,
-    /// Each stream.
     pub streams: Vec<StreamResult>,
 }
 
-/// One side's view of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StreamResult {
     /// 1, 3, 4, 5 and so on.

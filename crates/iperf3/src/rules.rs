@@ -8,14 +8,12 @@ use crate::params::Params;
 use crate::protocol::code;
 use crate::refusal::Refusal;
 
-/// Limits of the whole server and of each test.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// The longest test, with what it omits.
     pub duration: Duration,
     /// Bit/s of a test in one direction, over all of its streams; absent: not limited.
     pub bitrate: Option<u64>,
-    /// Tests at the same time.
     pub clients: usize,
     /// Flows of all tests together; each has a thread.
     pub flows: usize,
@@ -26,9 +24,6 @@ pub const GRACE: Duration = Duration::from_secs(10);
 
 impl Limits {
     /// Judges a test before it starts.
-    ///
-    /// # Errors
-    /// The rule that forbids it.
     pub fn check(&self, params: &Params) -> Result<(), Refusal> {
         let limit = show_duration(self.duration);
         let seconds = params.seconds.saturating_add(params.omit_seconds);
@@ -59,7 +54,6 @@ impl Limits {
         Err(Refusal::by("max-rate", code::TOTAL_RATE, rule))
     }
 
-    /// How long a test may take in all.
     pub fn time_of(&self, params: &Params) -> Duration {
         match params.seconds {
             0 => self.duration,

@@ -38,7 +38,6 @@ const TURN: Duration = Duration::from_millis(50);
 /// Datagrams that are taken before connections are looked at again.
 const DATAGRAMS_OF_A_TURN: usize = 1024;
 
-/// A server that is bound to its addresses.
 pub struct Server {
     entries: Vec<Entry>,
     limits: Limits,
@@ -59,9 +58,6 @@ struct Entry {
 
 impl Server {
     /// Binds to these addresses, TCP and UDP. `stop` ends the server and all of its tests.
-    ///
-    /// # Errors
-    /// The address, and the error of the system call.
     pub fn open(
         addresses: &[SocketAddr],
         limits: Limits,
@@ -125,7 +121,7 @@ impl Server {
     fn wait(&self) {
         let entries = self.entries.iter();
         let own = entries.flat_map(|entry| [entry.listener.as_fd(), entry.greetings.as_fd()]);
-        let pending = self.pending.iter().map(|pending| pending.stream().as_fd());
+        let pending = self.pending.iter().map(|pending| pending.stream.as_fd());
         let files: Vec<BorrowedFd<'_>> = own.chain(pending).collect();
         if wait_any(&files, Some(TURN)).is_err() {
             sleep(TURN);
@@ -175,7 +171,7 @@ impl Server {
                         let peer = pending.peer.ip().to_canonical();
                         match self.registry.of_cookie(&cookie, peer) {
                             Belongs::To(taker) => {
-                                let _ = taker.send(pending.into_stream().into());
+                                let _ = taker.send(pending.stream.into());
                                 break;
                             }
                             Belongs::Foreign => {
@@ -227,7 +223,7 @@ impl Server {
             }
         };
         let peer = pending.peer;
-        let stream = pending.into_stream();
+        let stream = pending.stream;
         let session = stream.local_addr().and_then(|local| {
             Ok(Session {
                 control: Control::new(stream, self.stop.clone())?,

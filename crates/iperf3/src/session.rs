@@ -32,25 +32,17 @@ pub const STACK_BYTES: usize = 256 * 1024;
 /// How long receivers take what is on its way after the end of a test.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// A client whose test was admitted.
 pub struct Session {
-    /// Its control connection.
     pub control: Control,
-    /// Its address.
     pub peer: SocketAddr,
     /// The server's side of the control connection.
     pub local: SocketAddr,
-    /// The cookie of all connections of the test.
     pub cookie: Cookie,
-    /// What it asked.
     pub params: Params,
-    /// What the server allows.
     pub limits: Limits,
-    /// Where data connections come from.
     pub registry: Arc<Registry>,
 }
 
-/// Why a test was not done to its end.
 enum End {
     Refused(Refusal),
     Lost(Lost),
@@ -68,7 +60,6 @@ impl From<Refusal> for End {
     }
 }
 
-/// A stream with its thread.
 struct Running {
     receives: bool,
     congestion: Option<String>,
@@ -78,7 +69,6 @@ struct Running {
 }
 
 impl Session {
-    /// Does the test and tells what became of it.
     pub fn run(mut self, admitted: Admitted, told: &Sender<Event>) {
         let peer = self.peer;
         let event = match self.test() {
@@ -171,7 +161,6 @@ impl Session {
         Ok(test)
     }
 
-    /// Has the client make its data connections.
     fn connect(&mut self) -> Result<Vec<OwnedFd>, End> {
         let missing = self.params.receives().len();
         let (taker, sockets) = channel();

@@ -5,11 +5,11 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
 use bitcost_sys::process::memory_file;
+use bitcost_sys::socket::is_passing;
 use bitcost_sys::tcp_info::TcpInfo;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::control::is_passing;
 use crate::flow::{Counted, Counts, Course, Pacer, QUIET};
 
 /// Receives until the test is over or the client closes the stream.
@@ -91,7 +91,6 @@ fn retransmits(stream: &TcpStream) -> Option<u64> {
     info.get(|raw| &raw.total_retrans).map(u64::from)
 }
 
-/// A file in memory with the content of a block.
 fn file_of(block: &[u8]) -> io::Result<File> {
     let mut file = memory_file("bitcost-iperf3")?;
     file.write_all(block)?;

@@ -6,7 +6,6 @@ use crate::event::{Stream, Test};
 use crate::params::Direction;
 
 impl Test {
-    /// One line: what, rate, loss.
     pub fn line(&self) -> String {
         let params = &self.params;
         let protocol = if params.is_udp { "UDP" } else { "TCP" };
@@ -31,7 +30,6 @@ impl Test {
         line
     }
 
-    /// The bytes of all streams.
     pub fn bytes(&self) -> u64 {
         self.streams.iter().map(|stream| stream.result.bytes).sum()
     }

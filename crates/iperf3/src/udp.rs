@@ -5,9 +5,9 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use bitcost_sys::clock;
+use bitcost_sys::socket::is_passing;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
 
-use crate::control::is_passing;
 use crate::datagram::{Arrivals, GREETING_BYTES, GREETINGS, Header};
 use crate::flow::{Counted, Course, Pacer};
 
@@ -46,7 +46,6 @@ pub fn open_stream(local: SocketAddr, peer: SocketAddr) -> io::Result<(UdpSocket
     Ok((socket, misled))
 }
 
-/// Receives until the test is over.
 pub fn receive(socket: &UdpSocket, course: &Course, counted: &mut Counted) {
     let mut buffer = vec![0; 1 << 16];
     let mut arrivals = Arrivals::default();

@@ -39,12 +39,8 @@ pub(crate) fn has_netem() -> Result<bool, LabError> {
     let Some(known) = discipline("netem") else {
         return Ok(false);
     };
-    let made = rtnl.replace_root(
-        loopback.index,
-        0,
-        known.kind,
-        &(known.encode)(&Parameters::new()),
-    );
+    let options = (known.encode)(&Parameters::new());
+    let made = rtnl.put_qdisc((loopback.index, ROOT), 0, known.kind, &options);
     if made.is_ok() {
         rtnl.delete_root(loopback.index)?;
     }
@@ -119,11 +115,8 @@ pub(crate) fn apply(end: &End, mtu_bytes: u32) -> Result<(), LabError> {
     {
         let known = discipline(kind).ok_or_else(|| lacking(end, kind, "this kind is unknown"))?;
         let options = (known.encode)(parameters);
-        let made = match *parent {
-            ROOT => rtnl.replace_root(index, *handle, kind, &options),
-            parent => rtnl.add_child(index, parent, *handle, kind, &options),
-        };
-        made.map_err(|error| lacking(end, kind, &error.to_string()))?;
+        rtnl.put_qdisc((index, *parent), *handle, kind, &options)
+            .map_err(|error| lacking(end, kind, &error.to_string()))?;
         if *kind == "htb" {
             rtnl.add_htb_class(index, *handle, parameters)?;
         }

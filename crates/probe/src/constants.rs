@@ -33,13 +33,11 @@ const APART: usize = 2048;
 /// work of an idle CPU (200 µs by default on Linux).
 const SLEEP_NS: u64 = 300_000;
 
-/// The longest time to wait for a woken thread, in ns.
 const PATIENCE_NS: u64 = 20_000_000;
 
 /// The least priority, for the thread that keeps a CPU busy: the woken thread preempts it.
 const NICE_MOST: i32 = 19;
 
-/// The fewest samples of which a median is given.
 const SAMPLES_LEAST: usize = 20;
 
 /// Measures on the two CPUs that are named, or on two that this thread may use, on different cores where
@@ -78,7 +76,6 @@ pub fn measure(cpus: &[u32]) -> HostConstants {
     }
 }
 
-/// What a function finds in a thread of its own.
 fn alone<T: Send>(measure: impl FnOnce() -> Option<T> + Send) -> Option<T> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, measure);
@@ -111,7 +108,6 @@ fn median(mut samples: Vec<f64>) -> Option<f64> {
     (samples.len() >= SAMPLES_LEAST).then(|| samples[samples.len() / 2])
 }
 
-/// The times of wake-ups, in ns.
 #[derive(Default)]
 struct Samples {
     /// The call that wakes.
@@ -138,7 +134,6 @@ impl Samples {
     }
 }
 
-/// The state that the threads of one measurement share.
 struct Scene {
     /// The woken thread sleeps in a read of this.
     wake: OwnedFd,
@@ -205,7 +200,6 @@ impl Scene {
         }
     }
 
-    /// Sleeps until it is woken, notes the time, and sleeps again.
     fn sleep(&self) {
         let wait = || rustix::io::retry_on_intr(|| rustix::io::read(&self.wake, &mut [0u8; 8]));
         while wait().is_ok() && !self.is_over.load(Ordering::Acquire) {
@@ -213,7 +207,6 @@ impl Scene {
         }
     }
 
-    /// Wakes the thread after it has slept for some time.
     fn wake_again_and_again(&self) -> Samples {
         let mut samples = Samples::default();
         let end_ns = monotonic_ns() + WAKE_UPS.as_nanos() as u64;

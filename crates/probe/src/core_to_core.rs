@@ -16,10 +16,8 @@ use bitcost_sys::clock::monotonic_ns;
 
 use crate::cores::pinned;
 
-/// Time between two samples during a run.
 pub const EVERY: Duration = Duration::from_millis(100);
 
-/// Round trips of a stretch.
 const TRIPS: u64 = 16;
 
 /// Stretches of a sample, of which the fastest counts: one that an interrupt cuts is longer.
@@ -92,7 +90,6 @@ impl Line {
     }
 }
 
-/// Measures until it is finished.
 pub struct CoreToCoreMeter {
     cpus: [u32; 2],
     /// Dropped to end the threads.
@@ -102,9 +99,6 @@ pub struct CoreToCoreMeter {
 
 impl CoreToCoreMeter {
     /// Starts a thread on each of these CPUs. Once in each period the threads meet, for under 0.2 ms.
-    ///
-    /// # Errors
-    /// A sentence, where the CPUs are the same, or a thread cannot be started.
     pub fn start(cpus: [u32; 2], every: Duration) -> Result<CoreToCoreMeter, Unavailable> {
         if cpus[0] == cpus[1] {
             return Err(Unavailable(format!("both are CPU {}", cpus[0])));
@@ -145,9 +139,6 @@ impl CoreToCoreMeter {
     }
 
     /// Ends the threads, and returns what they measured.
-    ///
-    /// # Errors
-    /// A sentence, where a thread could not be bound to its CPU, or the two never met.
     pub fn finish(self) -> Result<CoreToCore, Unavailable> {
         let failed = |why: &str| Unavailable(why.to_owned());
         drop(self.release);

@@ -32,9 +32,6 @@ fn siblings(cpu: u32) -> Vec<u32> {
 }
 
 /// Binds the thread to this CPU.
-///
-/// # Errors
-/// A sentence, where the kernel refuses, or binds it to others.
 pub(crate) fn pinned(cpu: u32) -> Result<(), Unavailable> {
     let failed = |why: String| Unavailable(format!("pin a thread to CPU {cpu}: {why}"));
     let pinned = pin_to(&[cpu]).map_err(|error| failed(error.to_string()))?;

@@ -1,51 +1,34 @@
 //! Each CPU's times from `/proc/stat` (kernel doc: filesystems/proc, 1.7).
 
-use std::fs::File;
+use bitcost_model::record::CpuTicks;
 
-use bitcost_model::record::{CpuTicks, Sample};
+use crate::read::Kept;
+use crate::source::{Source, Target, source};
 
-use crate::read;
-use crate::source::{Detail, Source, Target};
-
-/// `/proc/stat`, kept open.
+/// `/proc/stat`; if it cannot be opened, every reading is empty.
 #[derive(Debug)]
-pub struct CpuProbe {
-    file: Option<File>,
-    buffer: Vec<u8>,
-}
+pub struct CpuProbe(Option<Kept>);
 
 impl CpuProbe {
-    /// Opens `/proc/stat`; if that fails, every reading is empty.
     pub fn open() -> CpuProbe {
-        CpuProbe {
-            file: File::open("/proc/stat").ok(),
-            buffer: Vec::new(),
-        }
+        CpuProbe(Kept::open("/proc/stat"))
     }
 
     /// Each online CPU in the order of the file; empty if it cannot be read.
     pub fn read(&mut self) -> Vec<CpuTicks> {
-        let Some(file) = &self.file else {
-            return Vec::new();
-        };
-        let Some(length) = read::from_begin(file, &mut self.buffer, cpu_lines_are_complete) else {
-            return Vec::new();
-        };
-        std::str::from_utf8(&self.buffer[..length])
-            .map(parse)
-            .unwrap_or_default()
+        // The CPU lines come first; `intr` follows them and is long.
+        let is_complete = |text: &[u8]| text.windows(5).any(|window| window == b"\nintr");
+        let text = self
+            .0
+            .as_mut()
+            .and_then(|file| file.text_until(is_complete));
+        text.map(parse).unwrap_or_default()
     }
 }
 
-/// Opens the probe of a run.
-pub(crate) fn open(_target: &Target) -> Option<Box<dyn Source>> {
-    Some(Box::new(CpuProbe::open()))
-}
-
-impl Source for CpuProbe {
-    fn read(&mut self, sample: &mut Sample, _detail: Detail) {
-        sample.cpus = CpuProbe::read(self);
-    }
+pub(crate) fn open(_target: &Target) -> Option<Source> {
+    let mut probe = CpuProbe::open();
+    source(move |sample, _| sample.cpus = probe.read())
 }
 
 /// Ticks per second of `/proc/stat` (`USER_HZ`).
@@ -85,9 +68,4 @@ fn parse_line(line: &str) -> Option<CpuTicks> {
         idle,
         iowait,
     })
-}
-
-/// The CPU lines come first; `intr` follows them and is long.
-fn cpu_lines_are_complete(text: &[u8]) -> bool {
-    text.windows(5).any(|window| window == b"\nintr")
 }

@@ -7,39 +7,24 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use bitcost_model::counters::{LinkEmulator, Queue};
-use bitcost_model::record::Sample;
 
-use crate::source::{Detail, Source, Target};
+use crate::source::{Source, Target, source};
 
-/// Longest file, in bytes.
 const FILE_MAX_BYTES: usize = 4 << 20;
 
-/// Attempts to read a complete file.
 const TRIES: usize = 5;
 
-struct Emulators {
-    file: File,
-    text: Vec<u8>,
-}
-
-/// Opens the file of the lab, if it has one.
-pub fn open(target: &Target) -> Option<Box<dyn Source>> {
+pub fn open(target: &Target) -> Option<Source> {
     let file = File::open(target.between.emulators.as_ref()?).ok()?;
-    Some(Box::new(Emulators {
-        file,
-        text: vec![0; FILE_MAX_BYTES],
-    }))
-}
-
-impl Source for Emulators {
-    fn read(&mut self, sample: &mut Sample, _detail: Detail) {
+    let mut text = vec![0; FILE_MAX_BYTES];
+    source(move |sample, _| {
         let found = (0..TRIES).find_map(|_| {
-            let length = self.file.read_at(&mut self.text, 0).ok()?;
-            parse(std::str::from_utf8(self.text.get(..length)?).ok()?)
+            let length = file.read_at(&mut text, 0).ok()?;
+            parse(std::str::from_utf8(text.get(..length)?).ok()?)
         });
         sample.emulators = found.unwrap_or_default();
         sample.queues.extend(sample.emulators.iter().map(queue));
-    }
+    })
 }
 
 /// An emulator as a queue, so that its drops are found among those of queues.

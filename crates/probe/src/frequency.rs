@@ -1,44 +1,25 @@
 //! The frequency of each CPU: `scaling_cur_freq` (kernel doc: admin-guide/pm/cpufreq). Some kernels
 //! measure for up to 20 ms.
 
-use std::fs::File;
-
 use bitcost_model::counters::Frequency;
-use bitcost_model::record::Sample;
 
-use crate::read;
-use crate::source::{Detail, Source, Target};
-
-struct Frequencies {
-    files: Vec<(u32, File)>,
-    buffer: Vec<u8>,
-}
+use crate::read::Kept;
+use crate::source::{Source, Target, source};
 
 /// Opens the file of each online CPU; absent if none has one.
-pub fn open(_target: &Target) -> Option<Box<dyn Source>> {
-    let path = |cpu: &u32| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq");
-    let cpus = crate::host::cpus();
-    let files: Vec<(u32, File)> = cpus
-        .iter()
-        .filter_map(|cpu| Some((*cpu, File::open(path(cpu)).ok()?)))
-        .collect();
-    (!files.is_empty()).then(|| {
-        Box::new(Frequencies {
-            files,
-            buffer: Vec::new(),
-        }) as Box<dyn Source>
-    })
-}
-
-impl Source for Frequencies {
-    fn read(&mut self, sample: &mut Sample, _detail: Detail) {
-        let Frequencies { files, buffer } = self;
-        let found = files.iter().filter_map(|(cpu, file)| {
-            let khz = parse(read::whole(file, buffer)?)?;
+pub fn open(_target: &Target) -> Option<Source> {
+    let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq");
+    let cpus = crate::host::cpus().into_iter();
+    let files = cpus.filter_map(|cpu| Some((cpu, Kept::open(path(cpu))?)));
+    let mut files: Vec<(u32, Kept)> = files.collect();
+    files.first()?;
+    source(move |sample, _| {
+        let found = files.iter_mut().filter_map(|(cpu, file)| {
+            let khz = parse(file.text()?)?;
             Some(Frequency { cpu: *cpu, khz })
         });
         sample.frequencies = found.collect();
-    }
+    })
 }
 
 /// A number of kHz; absent if the driver reports `<unknown>` or 0.

@@ -59,13 +59,13 @@ pub fn boot_id() -> Option<String> {
     read::text("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned())
 }
 
-/// The online CPUs.
 pub(crate) fn cpus() -> Vec<u32> {
     let online =
         read::text("/sys/devices/system/cpu/online").and_then(|text| parse_cpu_list(&text));
     online.unwrap_or_else(|| {
         let stat = read::text("/proc/stat").unwrap_or_default();
-        crate::cpu::parse(&stat).iter().map(|cpu| cpu.cpu).collect()
+        let cpu = |line: &str| line.strip_prefix("cpu")?.split(' ').next()?.parse().ok();
+        stat.lines().filter_map(cpu).collect()
     })
 }
 
@@ -104,12 +104,8 @@ pub fn cpu_model(cpu_info: &str) -> Option<String> {
     })
 }
 
-/// Memory in KiB from the text of `/proc/meminfo`.
 pub fn memory_kib(mem_info: &str) -> Option<u64> {
-    let line = mem_info
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))?;
-    line.split_ascii_whitespace().next()?.parse().ok()
+    read::number(mem_info, "MemTotal:")
 }
 
 #[cfg(test)]

@@ -1,72 +1,48 @@
 //! Counters of interfaces: `/proc/net/dev` (net/core/net-procfs.c).
 
-use std::fs::File;
-
 use bitcost_model::counters::Interface;
-use bitcost_model::record::Sample;
 
-use crate::read;
-use crate::source::{Detail, Source, Target, inside};
+use crate::read::Kept;
+use crate::source::{Source, Target, inside, source};
 
-struct Interfaces {
-    hops: Vec<Hop>,
-    buffer: Vec<u8>,
-}
-
-/// One network namespace.
 struct Hop {
     node: Option<String>,
-    file: File,
+    file: Kept,
     /// The only interface to report; absent for all but loopback.
     device: Option<String>,
 }
 
-/// Opens the file of this namespace and of every node on the path.
-pub fn open(target: &Target) -> Option<Box<dyn Source>> {
+/// Opens the file of this namespace and of every node on the path. It belongs to the namespace in which it was opened.
+pub fn open(target: &Target) -> Option<Source> {
+    let dev = || Kept::open("/proc/thread-self/net/dev");
     let own = dev().map(|file| Hop {
         node: None,
         file,
         device: Some(target.device.clone()),
     });
     let between = target.between.nodes.iter().map(|node| {
-        let file = inside(&node.namespace, dev)?;
         Some(Hop {
             node: Some(node.name.clone()),
-            file,
+            file: inside(&node.namespace, dev)?,
             device: None,
         })
     });
-    let hops: Vec<Hop> = std::iter::once(own).chain(between).flatten().collect();
-    (!hops.is_empty()).then(|| {
-        Box::new(Interfaces {
-            hops,
-            buffer: Vec::new(),
-        }) as Box<dyn Source>
-    })
-}
-
-/// The file belongs to the namespace in which it was opened.
-fn dev() -> Option<File> {
-    File::open("/proc/thread-self/net/dev").ok()
-}
-
-impl Source for Interfaces {
-    fn read(&mut self, sample: &mut Sample, _detail: Detail) {
-        for hop in &self.hops {
-            let Some(text) = read::whole(&hop.file, &mut self.buffer) else {
-                continue;
-            };
-            let is_told = |found: &Interface| match &hop.device {
+    let mut hops: Vec<Hop> = std::iter::once(own).chain(between).flatten().collect();
+    hops.first()?;
+    source(move |sample, _| {
+        for Hop { node, file, device } in &mut hops {
+            let is_reported = |found: &Interface| match device {
                 Some(device) => found.device == *device,
                 None => found.device != "lo",
             };
-            let told = parse(text).into_iter().filter(is_told);
-            sample.interfaces.extend(told.map(|found| Interface {
-                node: hop.node.clone(),
+            let found = file.text().map(parse).unwrap_or_default().into_iter();
+            let reported = found.filter(is_reported).map(|found| Interface {
+                node: node.clone(),
                 ..found
-            }));
+            });
+            sample.interfaces.extend(reported);
         }
-    }
+    })
 }
 
 /// The interfaces in the file's text; lines that cannot be parsed are left out.

@@ -16,26 +16,19 @@ pub mod interfaces;
 pub mod protocols;
 pub mod queues;
 mod read;
-pub mod schedstat;
 pub mod sockets;
-mod soft_counts;
 pub mod softirq_timer;
 mod softirqs;
 pub mod softnet;
 mod source;
-pub mod switches;
 pub mod threads;
 pub mod throttling;
 
 pub use source::{Between, Detail, Every, Node, Socket, Source, Target, Thread};
 
-/// A probe that a run reads.
 pub struct Probe {
-    /// Its name.
     pub name: &'static str,
-    /// A description of what it reads.
     pub reads: &'static str,
-    /// When it is read.
     pub every: Every,
     /// Whether it counts what became of packets, which is also read before and after the whole
     /// traffic.
@@ -44,11 +37,9 @@ pub struct Probe {
     pub open: Open,
 }
 
-/// How a probe is opened.
-type Open = fn(&Target) -> Option<Box<dyn Source>>;
+type Open = fn(&Target) -> Option<Source>;
 
 impl Probe {
-    /// A probe that every reading of the counters reads.
     const fn new(name: &'static str, reads: &'static str, open: Open) -> Probe {
         Probe {
             name,

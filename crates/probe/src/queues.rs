@@ -3,32 +3,34 @@
 use std::collections::BTreeMap;
 
 use bitcost_model::counters::Queue;
-use bitcost_model::record::Sample;
 use bitcost_sys::netlink::{ROOT, Rtnl, Statistics};
 
-use crate::source::{Detail, Source, Target, inside};
+use crate::source::{Source, Target, inside, source};
 
 /// The kind of qdisc of devices that send at once.
 const NO_QUEUE: &str = "noqueue";
 
-struct Queues(Vec<Hop>);
-
-/// One network namespace.
 struct Hop {
     node: Option<String>,
     rtnl: Rtnl,
-    /// The names of the interfaces to report, by their interface indexes.
     devices: BTreeMap<u32, String>,
 }
 
-/// Opens netlink here and at every node on the path.
-pub fn open(target: &Target) -> Option<Box<dyn Source>> {
+pub fn open(target: &Target) -> Option<Source> {
     let own = hop(None, |name| name == target.device);
     let between = target.between.nodes.iter();
     let between =
         between.map(|node| inside(&node.namespace, || hop(Some(node.name.clone()), |_| true)));
-    let hops: Vec<Hop> = std::iter::once(own).chain(between).flatten().collect();
-    (!hops.is_empty()).then(|| Box::new(Queues(hops)) as Box<dyn Source>)
+    let mut hops: Vec<Hop> = std::iter::once(own).chain(between).flatten().collect();
+    hops.first()?;
+    source(move |sample, _| {
+        for hop in &mut hops {
+            let found = hop.rtnl.qdisc_statistics().unwrap_or_default();
+            let queues = found.into_iter().filter(|found| found.kind != NO_QUEUE);
+            let reported = queues.filter_map(|found| queue(&hop.node, &hop.devices, found));
+            sample.queues.extend(reported);
+        }
+    })
 }
 
 fn hop(node: Option<String>, is_told: impl Fn(&str) -> bool) -> Option<Hop> {
@@ -43,17 +45,6 @@ fn hop(node: Option<String>, is_told: impl Fn(&str) -> bool) -> Option<Hop> {
         rtnl,
         devices: links.map(|link| (link.index, link.name)).collect(),
     })
-}
-
-impl Source for Queues {
-    fn read(&mut self, sample: &mut Sample, _detail: Detail) {
-        for hop in &mut self.0 {
-            let found = hop.rtnl.qdisc_statistics().unwrap_or_default();
-            let queues = found.into_iter().filter(|found| found.kind != NO_QUEUE);
-            let told = queues.filter_map(|found| queue(&hop.node, &hop.devices, found));
-            sample.queues.extend(told);
-        }
-    }
 }
 
 /// The counters, if they belong to one of these interfaces.

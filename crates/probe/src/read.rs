@@ -2,6 +2,8 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::str::SplitAsciiWhitespace;
 
 /// The text of a file without white space around it; absent if it cannot be read or is empty.
 pub(crate) fn text(path: &str) -> Option<String> {
@@ -10,32 +12,57 @@ pub(crate) fn text(path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The present text of a file that stays open; absent if it cannot be read.
-pub(crate) fn whole<'a>(file: &File, buffer: &'a mut Vec<u8>) -> Option<&'a str> {
-    let length = from_begin(file, buffer, |_| false)?;
-    std::str::from_utf8(&buffer[..length]).ok()
+/// The words after a name at the start of a line.
+pub(crate) fn words<'a>(text: &'a str, name: &str) -> Option<SplitAsciiWhitespace<'a>> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(line.split_ascii_whitespace())
 }
 
-/// Reads from the start of the file into `buffer` until `enough` is satisfied or the file ends;
-/// returns the length read.
-///
-/// The buffer grows as needed and can be reused, so that later readings allocate nothing.
-pub(crate) fn from_begin(
-    file: &File,
-    buffer: &mut Vec<u8>,
-    enough: impl Fn(&[u8]) -> bool,
-) -> Option<usize> {
-    let mut length = 0;
-    loop {
-        if length == buffer.len() {
-            buffer.resize(buffer.len().max(2048) * 2, 0);
-        }
-        match file.read_at(&mut buffer[length..], length as u64).ok()? {
-            0 => return Some(length),
-            count => length += count,
-        }
-        if enough(&buffer[..length]) {
-            return Some(length);
+/// The number after a name at the start of a line.
+pub(crate) fn number(text: &str, name: &str) -> Option<u64> {
+    words(text, name)?.next()?.parse().ok()
+}
+
+/// The number of a process or thread in its innermost PID namespace, by its `status` (proc_pid_status(5), NSpid).
+pub(crate) fn innermost_id(status: &str) -> Option<u32> {
+    words(&text(status)?, "NSpid:")?.last()?.parse().ok()
+}
+
+/// A file that stays open; its readings after the first allocate nothing.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    file: File,
+    buffer: Vec<u8>,
+}
+
+impl Kept {
+    pub fn open(path: impl AsRef<Path>) -> Option<Kept> {
+        File::open(path).ok().map(Kept::of)
+    }
+
+    pub fn of(file: File) -> Kept {
+        let buffer = vec![0; 1 << 12];
+        Kept { file, buffer }
+    }
+
+    /// Its present text; absent if it cannot be read.
+    pub fn text(&mut self) -> Option<&str> {
+        self.text_until(|_| false)
+    }
+
+    /// As [`Kept::text`], read no further than `is_enough`.
+    pub fn text_until(&mut self, is_enough: impl Fn(&[u8]) -> bool) -> Option<&str> {
+        let mut length = 0;
+        loop {
+            if length == self.buffer.len() {
+                self.buffer.resize(length * 2, 0);
+            }
+            let rest = &mut self.buffer[length..];
+            let count = self.file.read_at(rest, length as u64).ok()?;
+            length += count;
+            if count == 0 || is_enough(&self.buffer[..length]) {
+                return std::str::from_utf8(&self.buffer[..length]).ok();
+            }
         }
     }
 }

@@ -2,41 +2,26 @@
 //!
 //! A reading locks the socket for under 1 µs; the threads of the traffic do not take part.
 
-use std::rc::Rc;
+use std::os::fd::OwnedFd;
 
 use bitcost_model::counters::SocketMemory;
-use bitcost_model::record::{PartSample, Sample, TcpInfo};
+use bitcost_model::record::{PartSample, TcpInfo};
 
-use crate::source::{Detail, Socket, Source, Target};
+use crate::source::{Detail, Socket, Source, Target, source};
 
-struct Sockets {
-    parts: Rc<[Vec<Socket>]>,
-    tcp_info: fn(&std::os::fd::OwnedFd) -> Option<TcpInfo>,
-}
+type Convert = fn(&OwnedFd) -> Option<TcpInfo>;
 
-/// Takes the sockets of the target's flows.
-pub fn open(target: &Target) -> Option<Box<dyn Source>> {
-    Some(Box::new(Sockets {
-        parts: target.sockets.clone(),
-        tcp_info: target.tcp_info,
-    }))
-}
-
-impl Source for Sockets {
-    fn read(&mut self, sample: &mut Sample, detail: Detail) {
+pub fn open(target: &Target) -> Option<Source> {
+    let (parts, convert) = (target.sockets.clone(), target.tcp_info);
+    source(move |sample, detail| {
         if detail == Detail::Sums {
             return;
         }
-        let mut parts = self.parts.iter().map(|sockets| self.part(sockets));
+        let mut parts = parts.iter().map(|sockets| part(sockets, convert));
         if let Some(first) = parts.next() {
-            let PartSample {
-                tcp_info,
-                connections,
-                sockets,
-                ..
-            } = first;
-            (sample.tcp_info, sample.connections, sample.sockets) =
-                (tcp_info, connections, sockets);
+            sample.tcp_info = first.tcp_info;
+            sample.connections = first.connections;
+            sample.sockets = first.sockets;
         }
         for (background, read) in sample.background.iter_mut().zip(parts) {
             *background = PartSample {
@@ -44,24 +29,21 @@ impl Source for Sockets {
                 ..read
             };
         }
-    }
+    })
 }
 
-impl Sockets {
-    /// If one socket cannot be read, none is reported: their sum would be wrong.
-    fn part(&self, sockets: &[Socket]) -> PartSample {
-        let connections = sockets.iter().filter(|socket| socket.is_connection);
-        let connections: Option<Vec<TcpInfo>> = connections
-            .map(|socket| (self.tcp_info)(&socket.handle))
-            .collect();
-        let memory: Option<Vec<SocketMemory>> = sockets.iter().map(memory).collect();
-        let (tcp_info, connections) = together(connections.unwrap_or_default());
-        PartSample {
-            tcp_info,
-            connections,
-            sockets: memory.unwrap_or_default(),
-            ..PartSample::default()
-        }
+/// If one socket cannot be read, none is reported: their sum would be wrong.
+fn part(sockets: &[Socket], convert: Convert) -> PartSample {
+    let connections = sockets.iter().filter(|socket| socket.is_connection);
+    let connections: Option<Vec<TcpInfo>> =
+        connections.map(|socket| convert(&socket.handle)).collect();
+    let memory: Option<Vec<SocketMemory>> = sockets.iter().map(memory).collect();
+    let (tcp_info, connections) = together(connections.unwrap_or_default());
+    PartSample {
+        tcp_info,
+        connections,
+        sockets: memory.unwrap_or_default(),
+        ..PartSample::default()
     }
 }
 
@@ -80,15 +62,26 @@ fn together(connections: Vec<TcpInfo>) -> (Option<TcpInfo>, Vec<TcpInfo>) {
 }
 
 fn memory(socket: &Socket) -> Option<SocketMemory> {
-    let memory = bitcost_sys::socket::memory(&socket.handle).ok()?;
+    let words = bitcost_sys::socket::memory(&socket.handle).ok()?;
+    let [
+        received,
+        receive,
+        allocated,
+        send,
+        _,
+        queued,
+        _,
+        backlog,
+        drops,
+    ] = words;
     Some(SocketMemory {
-        receive_queue_bytes: memory.receive_queue_bytes,
-        receive_buffer_bytes: memory.receive_buffer_bytes,
-        send_allocated_bytes: memory.send_allocated_bytes,
-        send_buffer_bytes: memory.send_buffer_bytes,
-        send_queue_bytes: memory.send_queue_bytes,
-        backlog_bytes: memory.backlog_bytes,
-        drops: memory.drops,
+        receive_queue_bytes: received,
+        receive_buffer_bytes: receive,
+        send_allocated_bytes: allocated,
+        send_buffer_bytes: send,
+        send_queue_bytes: queued,
+        backlog_bytes: backlog,
+        drops,
     })
 }
 
@@ -119,21 +112,15 @@ mod tests {
         let bind = || UdpSocket::bind("127.0.0.1:0").expect("binds");
         let (from, to) = (bind(), bind());
         let address = to.local_addr().expect("address");
-        let probe = Sockets {
-            parts: Rc::new([vec![Socket {
-                handle: to.into(),
-                is_connection: false,
-            }]]),
-            tcp_info: |_| unreachable!("no connection"),
-        };
-        let mut sample = Sample::default();
-        let mut read = || {
-            let mut probe = Sockets {
-                parts: probe.parts.clone(),
-                tcp_info: probe.tcp_info,
-            };
-            probe.read(&mut sample, Detail::Flows);
-            sample.sockets.first().copied()
+        let sockets = [Socket {
+            handle: to.into(),
+            is_connection: false,
+        }];
+        let read = || {
+            part(&sockets, |_| unreachable!("no connection"))
+                .sockets
+                .first()
+                .copied()
         };
         let Some(before) = read() else { return };
         assert_eq!((before.receive_queue_bytes, before.drops), (0, 0));

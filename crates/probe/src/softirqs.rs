@@ -1,38 +1,15 @@
-//! The number of soft interrupts and the times of some, from the timer of a run.
+//! Soft interrupts of a run that times them: their number, and the times of some.
 
-use std::fs::File;
-use std::rc::Rc;
+use crate::read::Kept;
+use crate::source::{Source, Target, source};
 
-use bitcost_model::record::Sample;
-
-use crate::read;
-use crate::softirq_timer::SoftirqTimer;
-use crate::source::{Detail, Source, Target};
-
-struct Softirqs {
-    timer: Rc<SoftirqTimer>,
-    counts: File,
-    buffer: Vec<u8>,
-}
-
-/// Opens the probe of a run that times soft interrupts.
-pub(crate) fn open(target: &Target) -> Option<Box<dyn Source>> {
-    Some(Box::new(Softirqs {
-        timer: target.softirqs.clone()?,
-        counts: File::open("/proc/softirqs").ok()?,
-        buffer: Vec::new(),
-    }))
-}
-
-impl Source for Softirqs {
-    fn read(&mut self, sample: &mut Sample, _detail: Detail) {
-        let Softirqs {
-            timer,
-            counts,
-            buffer,
-        } = self;
-        sample.softirqs = read::whole(counts, buffer)
+pub(crate) fn open(target: &Target) -> Option<Source> {
+    let timer = target.softirqs.clone()?;
+    let mut counts = Kept::open("/proc/softirqs")?;
+    source(move |sample, _| {
+        sample.softirqs = counts
+            .text()
             .map(|text| timer.read(text))
             .unwrap_or_default();
-    }
+    })
 }

@@ -2,13 +2,10 @@
 //!
 //! Lines of hexadecimal columns without names; later kernels append some.
 
-use std::fs::File;
-
 use bitcost_model::counters::Softnet;
-use bitcost_model::record::Sample;
 
-use crate::read;
-use crate::source::{Detail, Source, Target};
+use crate::read::Kept;
+use crate::source::{Source, Target, source};
 
 /// Column of the times that another CPU handed packets over (Linux 2.6.35).
 const RECEIVED_RPS: usize = 9;
@@ -17,26 +14,9 @@ const FLOW_LIMIT: usize = 10;
 /// Column of the CPU's number (Linux 5.10).
 const CPU: usize = 12;
 
-struct SoftnetStat {
-    file: File,
-    buffer: Vec<u8>,
-}
-
-/// Opens the file.
-pub fn open(_target: &Target) -> Option<Box<dyn Source>> {
-    let file = File::open("/proc/net/softnet_stat").ok()?;
-    Some(Box::new(SoftnetStat {
-        file,
-        buffer: Vec::new(),
-    }))
-}
-
-impl Source for SoftnetStat {
-    fn read(&mut self, sample: &mut Sample, _detail: Detail) {
-        sample.softnet = read::whole(&self.file, &mut self.buffer)
-            .map(parse)
-            .unwrap_or_default();
-    }
+pub fn open(_target: &Target) -> Option<Source> {
+    let mut file = Kept::open("/proc/net/softnet_stat")?;
+    source(move |sample, _| sample.softnet = file.text().map(parse).unwrap_or_default())
 }
 
 /// A line for each online CPU; lines that cannot be parsed are left out.

@@ -8,16 +8,13 @@ use bitcost_model::record::{Sample, TcpInfo, ThreadKind};
 
 use crate::softirq_timer::SoftirqTimer;
 
-/// When a probe is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// At each reading.
     Reading,
     /// At the window's start and at its end, after the others.
     Edge,
 }
 
-/// The detail of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// Only sums, whose size does not grow with the number of flows.
@@ -26,36 +23,31 @@ pub enum Detail {
     Flows,
 }
 
-/// One source of counters, open. A reading changes nothing but its own fields of the sample.
-pub trait Source {
-    /// Reads the counters as they are now; leaves absent what cannot be read.
-    fn read(&mut self, sample: &mut Sample, detail: Detail);
+/// One source of counters, open: reads them as they are now, and leaves absent what cannot be read. It changes nothing but
+/// its own fields of the sample.
+pub type Source = Box<dyn FnMut(&mut Sample, Detail)>;
+
+pub(crate) fn source(read: impl FnMut(&mut Sample, Detail) + 'static) -> Option<Source> {
+    Some(Box::new(read))
 }
 
-/// A thread whose time is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// Its purpose.
     pub kind: ThreadKind,
-    /// The part of the run that it belongs to.
     pub part: usize,
     /// Its thread id, or its process id if it is a kernel thread.
     pub id: u32,
 }
 
-/// The socket of a flow.
 #[derive(Debug)]
 pub struct Socket {
-    /// A handle of it.
     pub handle: OwnedFd,
     /// Whether it is the flow's one TCP connection.
     pub is_connection: bool,
 }
 
-/// A network namespace on the path between the endpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
     pub name: String,
     /// A file that refers to its network namespace.
     pub namespace: PathBuf,
@@ -64,7 +56,6 @@ pub struct Node {
 /// The path between the endpoints, as far as this host can read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Between {
-    /// Its nodes.
     pub nodes: Vec<Node>,
     /// The file with the counters of its link emulators; absent if there are none.
     pub emulators: Option<PathBuf>,
@@ -84,13 +75,9 @@ impl Between {
     }
 }
 
-/// The target of the probes of a run.
 pub struct Target {
-    /// The interface towards the other endpoint.
     pub device: String,
-    /// Threads of this process and of the kernel.
     pub threads: Vec<Thread>,
-    /// The sockets of each flow of each part of the run.
     pub sockets: Rc<[Vec<Socket>]>,
     /// How `TCP_INFO` of a socket is converted for the record.
     pub tcp_info: fn(&OwnedFd) -> Option<TcpInfo>,

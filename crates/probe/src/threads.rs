@@ -1,55 +1,70 @@
-//! Times and context switches of the run's threads, and the CPU time of this process.
+//! Times and context switches of the run's threads, and the CPU time of this process:
+//! `/proc/PID/task/TID/schedstat` (kernel doc: scheduler/sched-stats) and `status` (proc(5)).
 //!
-//! `schedstat` of a running thread is as old as its last tick; the CPU clock of a thread of this
-//! process is exact.
+//! The kernel brings a running thread's time in `schedstat` up to date at each tick and switch, so a reading from another
+//! CPU may be up to one tick old; the CPU clock of a thread of this process and its switches are exact.
 
-use std::path::PathBuf;
+use bitcost_model::record::{Switches, ThreadKind, ThreadTime};
 
-use bitcost_model::record::{Sample, ThreadKind, ThreadTime};
+use crate::read::{Kept, innermost_id, number};
+use crate::source::{Detail, Source, Target, Thread, source};
 
-use crate::schedstat::ThreadProbe;
-use crate::source::{Detail, Source, Target, Thread};
-use crate::switches::SwitchProbe;
-
-struct Threads {
-    own: Vec<Own>,
-    kernel: Vec<ThreadProbe>,
-    buffer: Vec<u8>,
-}
-
-/// One thread of this program.
-struct Own {
+struct Open {
+    kind: ThreadKind,
     part: u32,
-    id: i32,
-    time: ThreadProbe,
-    switches: SwitchProbe,
+    /// Its thread id, if it is one of this process.
+    own_id: Option<i32>,
+    time: Option<Kept>,
+    switches: Option<Kept>,
 }
 
-/// Opens the counters of the target's threads.
-pub fn open(target: &Target) -> Option<Box<dyn Source>> {
-    let (kernel, own): (Vec<&Thread>, Vec<&Thread>) = target
-        .threads
-        .iter()
-        .partition(|thread| thread.kind == ThreadKind::Napi);
-    let path = |thread: &Thread, file: &str| {
-        let number = number_in_proc(thread.id).unwrap_or(thread.id);
-        PathBuf::from(format!("/proc/self/task/{number}/{file}"))
-    };
-    let own = own.into_iter().map(|thread| Own {
-        part: thread.part as u32,
-        id: thread.id.cast_signed(),
-        time: ThreadProbe::open(thread.kind, &path(thread, "schedstat")),
-        switches: SwitchProbe::open(&path(thread, "status")),
-    });
-    let kernel = kernel.into_iter().map(|thread| {
-        let path = PathBuf::from(format!("/proc/{}/schedstat", thread.id));
-        ThreadProbe::open(thread.kind, &path)
-    });
-    Some(Box::new(Threads {
-        own: own.collect(),
-        kernel: kernel.collect(),
-        buffer: Vec::new(),
-    }))
+pub fn open(target: &Target) -> Option<Source> {
+    let mut threads: Vec<Open> = target.threads.iter().map(Open::of).collect();
+    // Kernel threads last, as records have them.
+    threads.sort_by_key(|thread| thread.own_id.is_none());
+    source(move |sample, detail| {
+        let read = threads.iter_mut().filter_map(|thread| thread.read(detail));
+        sample.threads = read.collect();
+        sample.process_ns = Some(bitcost_sys::clock::process_cpu_ns());
+    })
+}
+
+impl Open {
+    fn of(thread: &Thread) -> Open {
+        let is_of_kernel = thread.kind == ThreadKind::Napi;
+        let folder = match is_of_kernel {
+            true => format!("/proc/{}", thread.id),
+            false => {
+                let number = number_in_proc(thread.id).unwrap_or(thread.id);
+                format!("/proc/self/task/{number}")
+            }
+        };
+        let open = |file: &str| Kept::open(format!("{folder}/{file}"));
+        Open {
+            kind: thread.kind,
+            part: thread.part as u32,
+            own_id: (!is_of_kernel).then(|| thread.id.cast_signed()),
+            time: open("schedstat"),
+            switches: open("status").filter(|_| !is_of_kernel),
+        }
+    }
+
+    /// Absent if it cannot be read, or once the thread is gone.
+    fn read(&mut self, detail: Detail) -> Option<ThreadTime> {
+        let is_line = |text: &[u8]| text.ends_with(b"\n");
+        let time = parse_time(self.kind, self.time.as_mut()?.text_until(is_line)?)?;
+        let exact_ns = self
+            .own_id
+            .map(bitcost_sys::thread::cpu_time_ns)
+            .transpose();
+        let status = self.switches.as_mut().filter(|_| detail == Detail::Flows);
+        Some(ThreadTime {
+            part: self.part,
+            run_ns: exact_ns.ok()?.unwrap_or(time.run_ns),
+            switches: status.and_then(|file| parse_switches(file.text_until(is_line)?)),
+            ..time
+        })
+    }
 }
 
 /// The number in `/proc` of the thread of this process that system calls know by `id`. It is another one where `/proc` belongs to
@@ -60,50 +75,62 @@ fn number_in_proc(id: u32) -> Option<u32> {
     }
     let numbers = std::fs::read_dir("/proc/self/task").ok()?;
     let mut numbers = numbers.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    numbers.find(|number: &u32| innermost(*number) == Some(id))
+    let status = |number| format!("/proc/self/task/{number}/status");
+    numbers.find(|number: &u32| innermost_id(&status(*number)) == Some(id))
 }
 
-/// The number of a thread of this process in its innermost PID namespace (proc_pid_status(5), NSpid).
-fn innermost(number: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("/proc/self/task/{number}/status")).ok()?;
-    let numbers = status
-        .lines()
-        .find_map(|line| line.strip_prefix("NSpid:"))?;
-    numbers.split_whitespace().last()?.parse().ok()
+/// The three numbers of a `schedstat` file: run time and wait time in ns, slices.
+///
+/// Absent if they are not three numbers, or all 0, as a kernel without scheduler statistics prints.
+pub fn parse_time(kind: ThreadKind, text: &str) -> Option<ThreadTime> {
+    let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
+    let mut next = || numbers.next()?.ok();
+    let time = ThreadTime {
+        kind,
+        part: 0,
+        run_ns: next()?,
+        wait_ns: next()?,
+        slices: next()?,
+        switches: None,
+    };
+    (time.run_ns > 0 || time.wait_ns > 0 || time.slices > 0).then_some(time)
 }
 
-impl Source for Threads {
-    fn read(&mut self, sample: &mut Sample, detail: Detail) {
-        let Threads {
-            own,
-            kernel,
-            buffer,
-        } = self;
-        sample.threads = own
-            .iter()
-            .filter_map(|own| own.read(detail, buffer))
-            .collect();
-        sample
-            .threads
-            .extend(kernel.iter().filter_map(ThreadProbe::read));
-        sample.process_ns = Some(bitcost_sys::clock::process_cpu_ns());
+/// The switches in a `status` file.
+pub fn parse_switches(text: &str) -> Option<Switches> {
+    Some(Switches {
+        voluntary: number(text, "voluntary_ctxt_switches:")?,
+        involuntary: number(text, "nonvoluntary_ctxt_switches:")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_without_scheduler_statistics_has_no_time() {
+        for text in ["0 0 0\n", "1 2\n", ""] {
+            assert_eq!(parse_time(ThreadKind::Traffic, text), None);
+        }
     }
-}
 
-impl Own {
-    fn read(&self, detail: Detail, buffer: &mut Vec<u8>) -> Option<ThreadTime> {
-        let time = self.time.read()?;
-        let run_ns = bitcost_sys::thread::cpu_time_ns(self.id).ok()?;
-        let switches = if detail == Detail::Flows {
-            self.switches.read(buffer)
-        } else {
-            None
-        };
-        Some(ThreadTime {
-            part: self.part,
-            run_ns,
-            switches,
-            ..time
-        })
+    #[test]
+    fn this_thread_runs_and_each_sleep_is_a_voluntary_switch() {
+        let mut own = Open::of(&Thread {
+            kind: ThreadKind::Traffic,
+            part: 0,
+            id: bitcost_sys::thread::thread_id().cast_unsigned(),
+        });
+        let mut read = || own.read(Detail::Flows);
+        let Some(before) = read() else { return };
+        (0..5).for_each(|_| std::thread::sleep(std::time::Duration::from_millis(1)));
+        let after = read().expect("it was there before");
+        assert!(after.run_ns > before.run_ns && after.slices > before.slices);
+        let [before, after] = [before, after].map(|time| time.switches.expect("its status"));
+        assert!(
+            after.voluntary >= before.voluntary + 5,
+            "{before:?} {after:?}"
+        );
     }
 }

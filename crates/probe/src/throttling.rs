@@ -4,23 +4,17 @@
 //! Version 2 of control groups counts in µs (`throttled_usec`; kernel doc: admin-guide/cgroup-v2),
 //! version 1 in ns (`throttled_time`; kernel doc: scheduler/sched-bwc).
 
-use std::fs::{File, OpenOptions, read_link};
+use std::fs::{OpenOptions, read_link};
 use std::iter::successors;
 use std::path::PathBuf;
 
 use bitcost_model::counters::Throttling;
-use bitcost_model::record::Sample;
 use bitcost_sys::files::open_regular;
 use rustix::fs::fstatfs;
 
 use crate::foreign;
-use crate::read;
-use crate::source::{Detail, Source, Target};
-
-struct Groups {
-    files: Vec<File>,
-    buffer: Vec<u8>,
-}
+use crate::read::{self, Kept, number};
+use crate::source::{Source, Target, source};
 
 /// `CGROUP2_SUPER_MAGIC` and `CGROUP_SUPER_MAGIC` of linux/magic.h.
 const CGROUP_MAGIC: [rustix::fs::FsWord; 2] = [0x6367_7270, 0x0027_e0eb];
@@ -29,14 +23,15 @@ const CGROUP_MAGIC: [rustix::fs::FsWord; 2] = [0x6367_7270, 0x0027_e0eb];
 const ABOVE_MAX: usize = 64;
 
 /// Opens the `cpu.stat` of each group; absent if none of them has the counters of a quota.
-pub fn open(_target: &Target) -> Option<Box<dyn Source>> {
+pub fn open(_target: &Target) -> Option<Source> {
     let groups = read::text("/proc/self/cgroup")?;
     let mut files = views().map(|process| counted(&groups, &process));
-    let files = files.find(|files| !files.is_empty())?;
-    Some(Box::new(Groups {
-        files,
-        buffer: Vec::new(),
-    }))
+    let mut files = files.find(|files| !files.is_empty())?;
+    source(move |sample, _| {
+        let each = files.iter_mut().map(|file| file.text().and_then(parse));
+        let all: Option<Vec<Throttling>> = each.collect();
+        sample.throttling = all.map(|all| all.iter().fold(Throttling::default(), plus));
+    })
 }
 
 /// This process and those above it that have the same names for control groups, as directories of `/proc`.
@@ -54,28 +49,17 @@ fn views() -> impl Iterator<Item = String> {
 
 /// The `cpu.stat` files with the counters of a quota, among the mounts of this process. Its user may have mounted anything
 /// there: only files of the kernel's control groups are read.
-fn counted(groups: &str, process: &str) -> Vec<File> {
+fn counted(groups: &str, process: &str) -> Vec<Kept> {
     let mounts = read::text(&format!("{process}/mounts")).unwrap_or_default();
     let paths = paths(groups, &mounts).into_iter();
     let seen = paths.map(|path| format!("{process}/root{}", path.display()));
     let opened = seen
         .filter_map(|path| open_regular(path.as_ref(), OpenOptions::new().read(true)).ok())
         .filter(|file| fstatfs(file).is_ok_and(|of| CGROUP_MAGIC.contains(&of.f_type)));
-    let mut buffer = Vec::new();
-    opened
-        .filter(|file| read::whole(file, &mut buffer).and_then(parse).is_some())
+    let has_counters = |file: &mut Kept| file.text().and_then(parse).is_some();
+    let kept = opened.map(Kept::of);
+    kept.filter_map(|mut file| has_counters(&mut file).then_some(file))
         .collect()
-}
-
-impl Source for Groups {
-    fn read(&mut self, sample: &mut Sample, _detail: Detail) {
-        let Groups { files, buffer } = self;
-        let each = files
-            .iter()
-            .map(|file| read::whole(file, buffer).and_then(parse));
-        let all: Option<Vec<Throttling>> = each.collect();
-        sample.throttling = all.map(|all| all.iter().fold(Throttling::default(), plus));
-    }
 }
 
 fn plus(sum: Throttling, group: &Throttling) -> Throttling {
@@ -121,7 +105,6 @@ fn mount(mounts: &str, kind: &str) -> Option<String> {
     })
 }
 
-/// The files of a group and of every group above it.
 fn above(mount: &str, group: &str) -> Vec<PathBuf> {
     let names: Vec<&str> = group
         .split('/')
@@ -138,17 +121,11 @@ fn above(mount: &str, group: &str) -> Vec<PathBuf> {
 
 /// The counters in a `cpu.stat`; absent if the group has none.
 pub fn parse(text: &str) -> Option<Throttling> {
-    let number = |name: &str| {
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-        line.trim().parse::<u64>().ok()
-    };
+    let v1_us = || Some(number(text, "throttled_time ")? / 1000);
     Some(Throttling {
-        periods: number("nr_periods")?,
-        throttled_periods: number("nr_throttled")?,
-        throttled_us: number("throttled_usec")
-            .or_else(|| Some(number("throttled_time")? / 1000))?,
+        periods: number(text, "nr_periods ")?,
+        throttled_periods: number(text, "nr_throttled ")?,
+        throttled_us: number(text, "throttled_usec ").or_else(v1_us)?,
     })
 }
 

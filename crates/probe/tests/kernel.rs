@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use bitcost_model::record::{Sample, ThreadKind};
 use bitcost_probe::{Between, Detail, Node, PROBES, Socket, Target, Thread};
-use bitcost_sys::netlink::Rtnl;
+use bitcost_sys::netlink::{ROOT, Rtnl};
 
 fn main() {
     bitcost_testkit::main(&[TRIALS]);
@@ -42,7 +42,7 @@ fn target(device: &str, sockets: Vec<Socket>, nodes: Vec<Node>) -> Target {
 fn read(target: &Target) -> Sample {
     let mut sample = Sample::default();
     let sources = PROBES.iter().filter_map(|probe| (probe.open)(target));
-    sources.for_each(|mut source| source.read(&mut sample, Detail::Flows));
+    sources.for_each(|mut source| source(&mut sample, Detail::Flows));
     sample
 }
 
@@ -65,7 +65,7 @@ fn full_queue_is_reported_with_its_drops() {
     let mut rtnl = pair();
     let index = rtnl.link("a0").unwrap().index;
     // The limit is zero packets.
-    let made = rtnl.replace_root(index, 0x8001_0000, "pfifo", &0u32.to_ne_bytes());
+    let made = rtnl.put_qdisc((index, ROOT), 0x8001_0000, "pfifo", &[0; 4]);
     if made.is_err() {
         bitcost_testkit::ignore("no pfifo in this kernel");
     }

@@ -8,11 +8,7 @@ use std::path::{Path, PathBuf};
 
 use bitcost_model::counters::Throttling;
 use bitcost_model::record::ThreadKind;
-use bitcost_probe::schedstat::ThreadProbe;
-use bitcost_probe::switches::SwitchProbe;
-use bitcost_probe::{
-    cpu, frequency, interfaces, protocols, schedstat, softnet, switches, throttling,
-};
+use bitcost_probe::{cpu, frequency, interfaces, protocols, softnet, threads, throttling};
 
 /// A kernel of 2010; one of 2022, with version 2 of control groups, on arm64 with one CPU offline; one
 /// of 2025, recorded, with both versions mounted.
@@ -34,8 +30,8 @@ fn read(path: &Path) -> String {
     let of_file = &text(path);
     match path.file_name().and_then(|name| name.to_str()) {
         Some("stat") => lines(cpu::parse(of_file)),
-        Some("schedstat") => lines(schedstat::parse(ThreadKind::Traffic, of_file)),
-        Some("status") => lines(switches::parse(of_file)),
+        Some("schedstat") => lines(threads::parse_time(ThreadKind::Traffic, of_file)),
+        Some("status") => lines(threads::parse_switches(of_file)),
         Some("softnet_stat") => lines(softnet::parse(of_file)),
         Some("net_dev") => lines(interfaces::parse(of_file)),
         Some("snmp" | "netstat") => lines(protocols::parse(of_file)),
@@ -68,12 +64,6 @@ fn recorded_files_are_read() {
 
 #[test]
 fn what_is_missing_or_cut_is_absent() {
-    let missing = folder(KERNELS[2]).join("no such file");
-    assert_eq!(
-        ThreadProbe::open(ThreadKind::Traffic, &missing).read(),
-        None
-    );
-    assert_eq!(SwitchProbe::open(&missing).read(&mut Vec::new()), None);
     for text in ["", "00000001 00000000\nx y z\n"] {
         assert!(softnet::parse(text).is_empty());
     }

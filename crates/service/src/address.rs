@@ -17,15 +17,11 @@ const HOST_BYTES_MAX: usize = 253;
 pub struct HostPort {
     /// The host's name or address, without brackets.
     pub host: String,
-    /// Its port.
     pub port: u16,
 }
 
 impl HostPort {
     /// Reads `host`, `host:port`, `192.0.2.7:7351`, `2001:db8::7` or `[2001:db8::7]:7351`.
-    ///
-    /// # Errors
-    /// A sentence with the forms that are allowed.
     pub fn parse(text: &str, default_port: u16) -> Result<HostPort, Invalid> {
         let is_v6 = |host: &str| host.parse::<Ipv6Addr>().is_ok();
         let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));

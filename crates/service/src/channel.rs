@@ -6,11 +6,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use bitcost_sys::socket::is_passing;
 use serde::{Deserialize, Serialize};
 
 use crate::frames::OPENING_BYTES_MAX;
 use crate::message::{Hello, Refused};
-use crate::stream::{READS, Stream, is_passing};
+use crate::stream::{READS, Stream};
 
 /// The time in which a client must have said that it has the link.
 pub const OPENING: Duration = Duration::from_secs(5);
@@ -18,10 +19,8 @@ pub const OPENING: Duration = Duration::from_secs(5);
 /// The longest of these messages, in bytes: a client's first one, or what is to be signed as a list of numbers.
 pub const SAID_BYTES_MAX: usize = OPENING_BYTES_MAX + (4 << 10);
 
-/// Bytes of one read or write.
 const PART: usize = 16 << 10;
 
-/// What the process says.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Said {
@@ -29,11 +28,9 @@ pub enum Said {
     Sign(Vec<u8>),
     /// The client said this first, or something else than a first message, and why.
     Opened(Result<Hello, Refused>),
-    /// There is no client: why.
     Failed(String),
 }
 
-/// Why there is no client, for people.
 pub fn failure(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::TimedOut => format!("it did not authenticate within {} s", OPENING.as_secs()),
@@ -44,14 +41,12 @@ pub fn failure(error: &io::Error) -> String {
     }
 }
 
-/// One end of the connection.
 pub struct Channel {
     socket: UnixStream,
     waiting: Vec<u8>,
 }
 
 impl Channel {
-    /// Takes a connected socket.
     pub fn new(socket: UnixStream) -> io::Result<Channel> {
         socket.set_nonblocking(true)?;
         Ok(Channel {
@@ -60,7 +55,6 @@ impl Channel {
         })
     }
 
-    /// Both ends.
     pub fn pair() -> io::Result<(Channel, OwnedFd)> {
         let (own, other) = UnixStream::pair()?;
         Ok((Channel::new(own)?, other.into()))

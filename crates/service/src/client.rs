@@ -34,10 +34,8 @@ const ANSWER: Duration = Duration::from_secs(15);
 /// How often a service is tried that ends the connection before it answers, as one does that has too many.
 const TRIES: u32 = 5;
 
-/// A name's addresses, as this machine's resolver gives them.
 pub type Resolve<'a> = &'a dyn Fn(&str) -> Result<Vec<IpAddr>, Unavailable>;
 
-/// How the client's process ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Carried {
     /// The controller has ended it, or knows why it ended by a last message.
@@ -46,17 +44,14 @@ pub enum Carried {
     Lost,
 }
 
-/// Why a service has no agent for this client.
 pub(crate) enum Unreached {
     /// It ended the connection before it answered: it may be tried again.
     Busy,
-    /// It does not answer, or does not serve.
     Not(String),
     /// Nobody waits for it: the controller has ended.
     Unwanted,
 }
 
-/// A connection on which the service has the client's first message.
 pub(crate) struct Open {
     pub secure: Secure,
     pub frames: Frames,
@@ -64,9 +59,6 @@ pub(crate) struct Open {
 
 /// Carries messages between standard input and output and an agent at the service of a link until either ends.
 /// `tell` gets a line for people while the client waits.
-///
-/// # Errors
-/// Standard input and output cannot be used.
 pub fn carry(link: &Link, resolve: Resolve<'_>, tell: &mut dyn FnMut(&str)) -> io::Result<Carried> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -171,7 +163,6 @@ pub(crate) fn open(link: &Link, first: &[u8], resolve: Resolve<'_>) -> Result<Op
 }
 
 impl Open {
-    /// The text of the answer.
     pub fn answer(&mut self) -> Result<Vec<u8>, Unreached> {
         let until = Instant::now() + ANSWER;
         let text = self.secure.read_frame(&mut self.frames, until);

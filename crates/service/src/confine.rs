@@ -11,7 +11,6 @@ use bitcost_sys::privileges::{
 use bitcost_sys::process::effective_uid;
 use bitcost_sys::seccomp::{Also, restrict};
 
-/// The most bytes of /proc/self/status that are read.
 const STATUS_BYTES_MAX: u64 = 64 << 10;
 
 /// Gives up the calling process's user root, its capabilities and the ways to get others, and hides its memory from others of its

@@ -19,16 +19,12 @@ use crate::shared::{Event, Shared};
 use crate::stream::Stream;
 use crate::{session, signing};
 
-/// The time in which an answer must leave.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// How often a client that waits is told so.
 const TELL: Duration = Duration::from_secs(1);
 
-/// How often its place is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A connection that was accepted.
 pub struct Accepted {
     pub socket: TcpStream,
     pub peer: SocketAddr,
@@ -37,13 +33,11 @@ pub struct Accepted {
     pub admitted: Admitted,
 }
 
-/// A client that has said something.
 struct Greeted {
     stream: Channel,
     frames: Frames,
 }
 
-/// Serves one connection until it ends.
 pub fn serve(shared: &Shared, accepted: Accepted) {
     let Accepted {
         socket,
@@ -117,7 +111,6 @@ fn greet(
     Ok((Greeted { stream, frames }, hello))
 }
 
-/// Whether this is a client with the link.
 fn shows_link(shared: &Shared, hello: &Hello) -> Result<(), Refused> {
     // Of hashes it may be seen how long they are equal.
     let hash = |token: LinkToken| Fingerprint::of(&token.0);
@@ -174,7 +167,6 @@ fn wait_for_turn(shared: &Shared, greeted: &mut Greeted, ticket: &Ticket) -> io:
     Ok(())
 }
 
-/// The interface on the way to an address.
 fn device_to(peer: IpAddr) -> Result<String, Refused> {
     let unknown = |why: &str| Refused(format!("the route to {peer} is not known: {why}"));
     let failed = |error: bitcost_sys::netlink::Error| unknown(&error.to_string());

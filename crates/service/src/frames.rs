@@ -19,7 +19,6 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Takes messages of at most `most` bytes.
     pub fn new(most: usize) -> Frames {
         Frames {
             bytes: Vec::new(),
@@ -27,12 +26,10 @@ impl Frames {
         }
     }
 
-    /// Changes the limit for the messages that are not yet taken.
     pub fn allow(&mut self, most: usize) {
         self.most = most;
     }
 
-    /// Appends bytes that were received.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -66,7 +63,6 @@ impl Frames {
     }
 }
 
-/// A message with its length in front.
 pub fn frame(message: &impl Serialize) -> Vec<u8> {
     // The messages of this crate and of the control protocol are short, with no map whose keys are
     // no texts.
@@ -82,7 +78,6 @@ pub struct Boundary {
 }
 
 impl Boundary {
-    /// Follows these bytes.
     pub fn pass(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if self.left > 0 {
@@ -100,7 +95,6 @@ impl Boundary {
         }
     }
 
-    /// Whether the bytes so far are whole messages.
     pub fn is_here(&self) -> bool {
         self.left == 0 && self.head.is_empty()
     }

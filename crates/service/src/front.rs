@@ -26,10 +26,8 @@ use crate::secure::Secure;
 use crate::stream::Stream;
 use crate::tls;
 
-/// The verb by which the service starts this process.
 pub const FRONT_VERB: &str = "serve-front";
 
-/// The time in which the last sentence must leave.
 const LAST: Duration = Duration::from_secs(1);
 
 /// The most bytes of private memory of a copy: what waits in both directions, and the library.

@@ -21,7 +21,6 @@ const READY: Duration = Duration::from_secs(10);
 
 const REPORT_BYTES_MAX: usize = 4 << 10;
 
-/// The process.
 pub struct Fronts {
     command: fn() -> Command,
     running: Mutex<Running>,
@@ -35,9 +34,6 @@ struct Running {
 
 impl Fronts {
     /// Starts it by this command, which ends in its verb.
-    ///
-    /// # Errors
-    /// A sentence: it cannot be started, or keeps privileges.
     pub fn start(command: fn() -> Command) -> Result<Fronts, Unavailable> {
         let (running, confined) = Running::start(command())?;
         Ok(Fronts {
@@ -47,15 +43,11 @@ impl Fronts {
         })
     }
 
-    /// What it gave up.
     pub fn confined(&self) -> &str {
         &self.confined
     }
 
     /// Gives it the connection with a client, the channel to the service, and the service's public key.
-    ///
-    /// # Errors
-    /// When there is no process, and another one cannot be started.
     pub fn give(&self, socket: &TcpStream, channel: OwnedFd, key: &[u8]) -> io::Result<()> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let files = [socket.as_fd(), channel.as_fd()];
@@ -101,7 +93,6 @@ impl Running {
         Ok((running, confined))
     }
 
-    /// What it says before it takes connections.
     fn report(&self) -> Result<String, Unavailable> {
         let failed = |why: &str| Unavailable(format!("the process for clients {why}"));
         let control = &self.control;

@@ -26,27 +26,22 @@ pub struct Judge {
     frames: Frames,
     /// Where the service may say something between two messages of the agent.
     boundary: Boundary,
-    /// What it has to say.
     said: Vec<u8>,
     session_until_ns: u64,
     /// When the present run must be over.
     run_until_ns: Option<u64>,
     refused: u32,
-    /// What was refused and the service is to be told.
     pub refusals: Vec<Refused>,
-    /// How many runs were started.
     pub started: u32,
     /// Why the service ended the session; absent where it did not.
     pub why: Option<String>,
 }
 
-/// This long after a time.
 fn after(now_ns: u64, length: Duration) -> u64 {
     let length = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
     now_ns.saturating_add(length)
 }
 
-/// The start of a sentence, where it is a long one.
 fn shortened(sentence: String) -> String {
     match sentence.char_indices().nth(SENTENCE_LETTERS_MAX) {
         Some((end, _)) => format!("{}…", &sentence[..end]),
@@ -55,7 +50,6 @@ fn shortened(sentence: String) -> String {
 }
 
 impl Judge {
-    /// Judges by this policy a session that begins now.
     pub fn new(policy: Policy, now_ns: u64) -> Judge {
         let length = Duration::from_secs(SESSION_S_MAX.into());
         Judge {
@@ -74,9 +68,6 @@ impl Judge {
 
     /// Judges bytes of the client, and those that came before them and found no room. A message that
     /// finds none waits.
-    ///
-    /// # Errors
-    /// The session has ended, and the client is told why.
     pub fn client_says(
         &mut self,
         bytes: &[u8],
@@ -97,7 +88,6 @@ impl Judge {
         Ok(())
     }
 
-    /// Passes on bytes of the agent.
     pub fn agent_says(&mut self, bytes: &[u8], queues: &mut Queues) {
         self.boundary.pass(bytes);
         queues.outward.extend_from_slice(bytes);
@@ -105,9 +95,6 @@ impl Judge {
     }
 
     /// Ends the session where its time, or that of its run, is over.
-    ///
-    /// # Errors
-    /// It has ended, and the client is told why.
     pub fn look(&mut self, queues: &mut Queues, now_ns: u64) -> Result<(), End> {
         if now_ns >= self.session_until_ns {
             let why = format!("a client has the host for at most {SESSION_S_MAX} s");
@@ -165,7 +152,6 @@ impl Judge {
         Ok(())
     }
 
-    /// Notes until when the present run takes place.
     fn follow(&mut self, message: &ToAgent, now_ns: u64) {
         match message {
             ToAgent::Start(_) => {

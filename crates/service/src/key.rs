@@ -21,24 +21,19 @@ use crate::link::{Fingerprint, LinkToken};
 
 const FILE: &str = "key";
 
-/// A new key until it has its name.
 const TEMPORARY: &str = ".key.new";
 
-/// The longest key file, in bytes.
 const FILE_BYTES_MAX: u64 = 4 << 10;
 
 /// What the secret of the link is derived from, together with the key.
 const TOKEN_OF: &[u8] = b"bitcost link";
 
-/// A key pair that is ready for TLS.
 #[derive(Clone, Debug)]
 pub struct OwnKey {
     pub(crate) signing: Arc<dyn SigningKey>,
     /// Its public half (`SubjectPublicKeyInfo`, RFC 8410).
     pub(crate) public: Vec<u8>,
-    /// The fingerprint of that.
     pub fingerprint: Fingerprint,
-    /// The secret that a client shows.
     pub token: LinkToken,
 }
 
@@ -47,9 +42,6 @@ impl OwnKey {
     ///
     /// Everything in the folder is done through one descriptor of it, and a folder that others may write to is refused, so that no
     /// other user chooses which files are read and written.
-    ///
-    /// # Errors
-    /// A sentence with the file and the remedy.
     pub fn of_folder(folder: &Path, new: bool) -> Result<OwnKey, Unavailable> {
         let path = folder.join(FILE);
         let failed = |what: &str, error: io::Error| {
@@ -117,7 +109,6 @@ fn open_folder(path: &Path) -> Result<OwnedFd, Unavailable> {
     Ok(folder)
 }
 
-/// The content of the key file; absent where there is none.
 fn read(folder: impl AsFd) -> io::Result<Option<Vec<u8>>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(folder, FILE, flags, Mode::empty()) {

@@ -9,7 +9,6 @@ use sha2::{Digest, Sha256};
 
 use crate::address::{HostPort, PORT};
 
-/// What a link begins with.
 pub const SCHEME: &str = "bitcost://";
 
 /// The environment variable by which a process of this program is given a link.
@@ -18,11 +17,8 @@ pub const LINK_VARIABLE: &str = "BITCOST_LINK";
 /// Where a service is, which key it has, and the secret that its clients show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Its host and port.
     pub at: HostPort,
-    /// The key that it must prove to have.
     pub service: Fingerprint,
-    /// The secret.
     pub token: LinkToken,
 }
 
@@ -32,7 +28,6 @@ pub struct Link {
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// The fingerprint of a key in its DER form.
     pub fn of(public_key: &[u8]) -> Fingerprint {
         Fingerprint(Sha256::digest(public_key).into())
     }
@@ -52,12 +47,10 @@ fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
 pub struct LinkToken(pub(crate) [u8; 16]);
 
 impl LinkToken {
-    /// Reads the 22 letters.
     pub fn parse(text: &str) -> Option<LinkToken> {
         bytes(text).map(LinkToken)
     }
 
-    /// The letters.
     pub fn letters(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.0)
     }
@@ -71,9 +64,6 @@ impl fmt::Debug for LinkToken {
 
 impl Link {
     /// Reads a link; a host without a port has [`PORT`].
-    ///
-    /// # Errors
-    /// A sentence that says which part is missing.
     pub fn parse(text: &str) -> Result<Link, Invalid> {
         let wrong = |why: &str| Invalid(why.to_owned());
         let rest = text

@@ -6,10 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::link::LinkToken;
 
-/// The most letters of another program's version that are shown.
 const VERSION_LETTERS_MAX: usize = 64;
 
-/// Why something is refused: what is allowed, and what was requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{0}")]
 pub struct Refused(pub String);
@@ -17,16 +15,12 @@ pub struct Refused(pub String);
 /// The first message of a client. Fields that this version does not know are passed over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// [`PROTOCOL`].
     pub protocol: u32,
-    /// Version of the client's program.
     pub version: String,
-    /// The letters of the link's secret.
     pub token: String,
 }
 
 impl Hello {
-    /// The first message of this program.
     pub fn new(token: LinkToken) -> Hello {
         Hello {
             protocol: PROTOCOL,
@@ -37,9 +31,6 @@ impl Hello {
 
     /// Reads a client's first message: the versions first, since another version may say other
     /// things after them.
-    ///
-    /// # Errors
-    /// A sentence with both versions where they cannot work together, or that it is no such message.
     pub fn read(text: &[u8]) -> Result<Hello, Refused> {
         let none = |error: serde_json::Error| {
             let why = clean_line(&error.to_string());
@@ -66,7 +57,6 @@ struct Versions {
     version: String,
 }
 
-/// An answer of the service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -74,15 +64,11 @@ pub enum Answer {
     Welcome,
     /// Another test takes place; repeated while the client waits.
     Waiting,
-    /// It is not done.
     Refused(Refused),
 }
 
 impl Answer {
     /// Reads an answer that is not a refusal.
-    ///
-    /// # Errors
-    /// The reason of a refusal, or that it is no answer.
     pub fn read(text: &[u8]) -> Result<Answer, Refused> {
         match serde_json::from_slice(text) {
             Ok(Answer::Refused(Refused(why))) => Err(Refused(harmless(&why))),

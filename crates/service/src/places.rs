@@ -18,7 +18,6 @@ const LEAVING_MAX: usize = 16;
 /// How long a new connection waits for one of these threads.
 const LEAVE: Duration = Duration::from_millis(100);
 
-/// The places.
 #[derive(Default)]
 pub struct Places {
     table: Mutex<Table>,
@@ -36,11 +35,9 @@ struct Table {
 struct Place {
     number: u64,
     network: IpAddr,
-    /// Another handle of the connection's socket.
     socket: TcpStream,
 }
 
-/// A connection's place, until this is dropped.
 pub struct Admitted {
     places: Arc<Places>,
     number: u64,
@@ -80,7 +77,6 @@ impl Places {
         })
     }
 
-    /// Ends all connections that hold a place.
     pub fn end(&self) {
         for place in &self.table().held {
             let _ = place.socket.shutdown(Shutdown::Both);
@@ -89,7 +85,6 @@ impl Places {
 }
 
 impl Admitted {
-    /// Whether it had to give way.
     pub fn gave_way(&self) -> bool {
         let table = self.places.table();
         table.held.iter().all(|place| place.number != self.number)

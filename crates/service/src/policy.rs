@@ -20,7 +20,6 @@ const BEFORE_BEGIN: Duration = Duration::from_secs(60);
 /// The time by which a run may outlast its window: both endpoints end their flows.
 const AFTER_WINDOW: Duration = Duration::from_secs(30);
 
-/// The longest measurement of the idle host.
 const IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// Most memory of a run's buffers: what the flows of all parts send from and receive into, in bytes.
@@ -48,7 +47,6 @@ pub struct Rules {
     pub max_rate_bps: Option<u64>,
     /// Longest run with its warm-up, in seconds.
     pub max_duration_s: u32,
-    /// Maximum number of flows in a run.
     pub max_flows: u32,
 }
 
@@ -64,25 +62,19 @@ impl Default for Rules {
     }
 }
 
-/// One client's session.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// What the service allows.
     pub rules: Rules,
     /// The address from which the client showed the link.
     pub peer: IpAddr,
     /// The address of this host that the client reached.
     pub local: IpAddr,
-    /// The interface on the way to the client.
     pub device: String,
 }
 
 impl Policy {
     /// Judges one message; returns what the agent is told: the same, with what the rules hold a run
     /// to. `now_ns` is the agent's monotonic clock.
-    ///
-    /// # Errors
-    /// The rule, and the value that it forbids.
     pub fn judge(&self, mut message: ToAgent, now_ns: u64) -> Result<ToAgent, Refused> {
         self.check(&message, now_ns)?;
         if let ToAgent::Prepare(prepare) = &mut message {
@@ -146,7 +138,6 @@ impl Policy {
         require(is_allowed, rule, format_args!("{shown:?}"))
     }
 
-    /// Whether flows may be connected to this address.
     fn data(&self, address: IpAddr) -> Result<(), Refused> {
         let rule = format_args!(
             "data is sent only to the address from which the client authenticated, {}",
@@ -231,7 +222,6 @@ impl Policy {
         )
     }
 
-    /// The interfaces whose settings a part changes at this host.
     fn subjects(&self, part: &Part) -> Result<(), Refused> {
         let host = part.conditions.direction.role_of(part.role);
         let requests = part.conditions.host_settings.iter();
@@ -240,7 +230,6 @@ impl Policy {
             .try_for_each(|interface| self.interface(interface))
     }
 
-    /// The addresses, interface and ports of a part at this host.
     fn place(&self, part: &Part) -> Result<(), Refused> {
         let places = &part.conditions.places;
         let own = places.end(part.role);
@@ -262,7 +251,6 @@ impl Policy {
         ports.try_for_each(|port| require(port >= FIRST_PORT, rule, port))
     }
 
-    /// The longest run.
     pub fn duration(&self) -> Duration {
         Duration::from_secs(self.rules.max_duration_s.into())
     }
@@ -301,7 +289,6 @@ fn refused(rule: Arguments<'_>, requested: impl Display) -> Refused {
     Refused(format!("{rule}; requested {requested}"))
 }
 
-/// Refuses what does not hold.
 fn require(holds: bool, rule: Arguments<'_>, requested: impl Display) -> Result<(), Refused> {
     holds.then_some(()).ok_or_else(|| refused(rule, requested))
 }

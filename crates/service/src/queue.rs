@@ -22,9 +22,6 @@ impl Queue {
     }
 
     /// Enters a test.
-    ///
-    /// # Errors
-    /// Too many wait.
     pub fn enter(&self) -> Result<Ticket, Refused> {
         let mut tests = self.tests();
         if tests.len() > WAITING_MAX {
@@ -37,7 +34,6 @@ impl Queue {
         Ok(ticket)
     }
 
-    /// Whether the test has the host.
     pub fn is_next(&self, ticket: &Ticket) -> bool {
         let tests = self.tests();
         tests.first().map(Weak::as_ptr) == Some(Arc::as_ptr(ticket))

@@ -5,24 +5,21 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use bitcost_sys::process::wait_ready;
+use bitcost_sys::socket::is_passing;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 
-use crate::stream::{Stream, is_passing};
+use crate::stream::Stream;
 
 /// Bytes that may wait for either side; no more is read meanwhile.
 pub const WAITING_BYTES_MAX: usize = 1 << 20;
 
-/// Bytes of one read.
 const PART: usize = 64 << 10;
 
-/// How often the sides are asked whether to go on.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The time for the last bytes.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Bytes on their way.
 #[derive(Debug, Default)]
 pub struct Queues {
     /// To the process.
@@ -39,20 +36,16 @@ impl Queues {
             .all(|queue| queue.len() < WAITING_BYTES_MAX)
     }
 
-    /// Whether the process may say more.
     pub fn have_room_for_answers(&self) -> bool {
         self.outward.len() < WAITING_BYTES_MAX
     }
 }
 
-/// Why it ended.
 #[derive(Debug)]
 pub enum End {
-    /// The peer ended the connection.
     Peer,
     /// The process ended its output, or reads no more.
     Process,
-    /// The connection is broken.
     Broken(io::Error),
     /// One of the sides said so, and told the other one why.
     Told,
@@ -61,9 +54,6 @@ pub enum End {
 /// What happens to the bytes of both sides: they are passed on, unless they are judged.
 pub trait Sides {
     /// Bytes of the peer arrived; none where there is room again for those that came before.
-    ///
-    /// # Errors
-    /// Why nothing more is passed on.
     fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
         queues.inward.extend_from_slice(bytes);
         Ok(())
@@ -74,15 +64,11 @@ pub trait Sides {
     }
 
     /// Time has passed.
-    ///
-    /// # Errors
-    /// Why nothing more is passed on.
     fn look(&mut self, _: &mut Queues) -> Result<(), End> {
         Ok(())
     }
 }
 
-/// Passes everything on.
 pub struct Through;
 
 impl Sides for Through {}
@@ -123,7 +109,6 @@ pub fn farewell(stream: &mut impl Stream, queues: &Queues) {
     stream.close(until);
 }
 
-/// Gives the process what is still on its way to it.
 fn last_words(output: &mut (impl Write + AsFd), queues: &mut Queues, until: Instant) {
     while to_process(output, queues).is_ok() && !queues.inward.is_empty() {
         let left = until.saturating_duration_since(Instant::now());
@@ -166,7 +151,6 @@ fn pass(
     }
 }
 
-/// Waits until something can be done, or some time has passed.
 fn wait(
     stream: &impl Stream,
     input: &impl AsFd,

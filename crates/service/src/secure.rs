@@ -5,22 +5,21 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use bitcost_sys::socket::is_passing;
 use rustix::event::PollFlags;
 use rustls::Connection;
 
-use crate::stream::{READS, Stream, is_passing};
+use crate::stream::{READS, Stream};
 
 /// The time after which a peer that acknowledges nothing is gone (`TCP_USER_TIMEOUT`, RFC 5482).
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 
-/// The connection.
 pub struct Secure {
     socket: TcpStream,
     tls: Connection,
 }
 
 impl Secure {
-    /// Takes a connected socket.
     pub fn new(socket: TcpStream, tls: impl Into<Connection>) -> io::Result<Secure> {
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;
@@ -32,9 +31,6 @@ impl Secure {
     }
 
     /// Both sides prove their keys.
-    ///
-    /// # Errors
-    /// When the peer cannot, ends the connection, or takes too long.
     pub fn handshake(&mut self, until: Instant) -> io::Result<()> {
         while self.tls.is_handshaking() {
             if self.tls.wants_write() {

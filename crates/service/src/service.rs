@@ -20,7 +20,6 @@ use crate::policy::Rules;
 use crate::queue::Queue;
 use crate::shared::{AgentCommand, Event, Shared};
 
-/// The stack of a connection's thread, in bytes.
 const STACK: usize = 1 << 20;
 
 /// Connections that the kernel keeps until they are taken, as far as `net.core.somaxconn` allows.
@@ -29,22 +28,17 @@ const BACKLOG: i32 = 4096;
 /// Events that may wait to be told; a connection waits for room.
 const EVENTS_MAX: usize = 256;
 
-/// How often it is checked whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A pause after a connection that could not be accepted, such as for lack of descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A service that listens.
 pub struct Service {
     listener: TcpListener,
 }
 
 impl Service {
     /// Listens at an address.
-    ///
-    /// # Errors
-    /// Those of bind(2).
     pub fn open(address: SocketAddr) -> io::Result<Service> {
         let listener = TcpListener::bind(address)?;
         // Called a second time only to let more connections wait.
@@ -54,9 +48,6 @@ impl Service {
     }
 
     /// The address at which it listens.
-    ///
-    /// # Errors
-    /// Those of getsockname(2).
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }

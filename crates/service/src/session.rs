@@ -16,7 +16,6 @@ use crate::shared::{Event, Shared};
 /// The time in which an agent whose input has ended restores its host and ends.
 const LAST_STEPS: Duration = Duration::from_secs(8);
 
-/// A client that has the host.
 struct Session<'a> {
     shared: &'a Shared,
     peer: SocketAddr,

@@ -16,42 +16,29 @@ use crate::queue::Queue;
 /// Makes the command that starts an agent on its standard input and output.
 pub type AgentCommand = Box<dyn Fn() -> Command + Send + Sync>;
 
-/// What a service tells its user.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// A client has the host.
     Began {
-        /// Its address.
         peer: SocketAddr,
     },
-    /// It no longer has it.
     Ended {
-        /// Its address.
         peer: SocketAddr,
-        /// Runs that it started.
         runs: u32,
-        /// How long it had the host.
         time: Duration,
         /// Why it ended, if not by the client.
         why: Option<String>,
     },
-    /// Something was refused to a client.
     Refused {
-        /// Its address.
         peer: SocketAddr,
-        /// The rule and the value.
         why: Refused,
     },
     /// A connection ended before its client said that it has the link.
     Failed {
-        /// The address.
         peer: SocketAddr,
-        /// Why.
         reason: String,
     },
 }
 
-/// What all connections share.
 pub struct Shared {
     pub own: OwnKey,
     pub rules: Rules,

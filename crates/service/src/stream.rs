@@ -13,7 +13,6 @@ use crate::frames::Frames;
 /// Reads of a socket before others get a turn.
 pub const READS: usize = 4;
 
-/// The connection.
 pub trait Stream: AsFd {
     /// Appends what arrived, without waiting. False: the peer has ended the connection.
     ///
@@ -24,19 +23,13 @@ pub trait Stream: AsFd {
     /// Takes as many of these bytes as there is room for; they leave with [`Stream::flush_some`].
     fn put(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Sends what the socket has room for.
     fn flush_some(&mut self) -> io::Result<()>;
 
-    /// Whether bytes wait for room in the socket.
     fn is_full(&self) -> bool;
 
-    /// Says that nothing more comes.
     fn close(&mut self, until: Instant);
 
     /// Waits for the next whole message.
-    ///
-    /// # Errors
-    /// When the connection ends before, the message is too long, or it takes too long.
     fn read_frame(&mut self, frames: &mut Frames, until: Instant) -> io::Result<Vec<u8>> {
         let long = |error: crate::message::Refused| io::Error::new(ErrorKind::InvalidData, error);
         let mut is_open = true;
@@ -58,9 +51,6 @@ pub trait Stream: AsFd {
     }
 
     /// Sends all of these bytes.
-    ///
-    /// # Errors
-    /// When the connection ends before, or it takes too long.
     fn send(&mut self, mut bytes: &[u8], until: Instant) -> io::Result<()> {
         while !bytes.is_empty() {
             let taken = self.put(bytes)?;
@@ -71,9 +61,6 @@ pub trait Stream: AsFd {
     }
 
     /// Sends all that was put.
-    ///
-    /// # Errors
-    /// When the connection ends before, or it takes too long.
     fn flush(&mut self, until: Instant) -> io::Result<()> {
         loop {
             self.flush_some()?;
@@ -85,9 +72,6 @@ pub trait Stream: AsFd {
     }
 
     /// Waits until the socket is ready.
-    ///
-    /// # Errors
-    /// When it takes too long.
     fn wait(&self, flags: PollFlags, until: Instant) -> io::Result<()> {
         let left = until.saturating_duration_since(Instant::now());
         let mut socket = [PollFd::from_borrowed_fd(self.as_fd(), flags)];
@@ -96,9 +80,4 @@ pub trait Stream: AsFd {
         }
         Ok(())
     }
-}
-
-/// Whether a read or write that failed like this can be tried again once the socket is ready.
-pub fn is_passing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

@@ -17,9 +17,6 @@ use crate::link::Fingerprint;
 const ALPN: &[u8] = b"bitcost/1";
 
 /// How a service with this public key speaks TLS.
-///
-/// # Errors
-/// The library's own sentence.
 pub fn of_service(public: &[u8], key: Arc<dyn SigningKey>) -> Result<Arc<ServerConfig>, Error> {
     let chain = vec![CertificateDer::from(public.to_vec())];
     let certified = Arc::new(CertifiedKey::new(chain, key));
@@ -34,9 +31,6 @@ pub fn of_service(public: &[u8], key: Arc<dyn SigningKey>) -> Result<Arc<ServerC
 }
 
 /// How a client speaks TLS with the service that has this key.
-///
-/// # Errors
-/// The library's own sentence.
 pub fn of_client(service: Fingerprint) -> Result<Arc<ClientConfig>, Error> {
     let provider = Arc::new(ring::default_provider());
     let pinned = Arc::new(Pinned {

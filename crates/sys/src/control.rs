@@ -6,7 +6,6 @@ use std::os::fd::{AsFd, AsRawFd};
 use crate::outcome::checked;
 use crate::socket;
 
-/// One control message.
 pub(crate) struct Said<'a> {
     /// Its level.
     pub level: libc::c_int,

@@ -41,7 +41,6 @@ pub struct Driver {
     pub firmware: Option<String>,
 }
 
-/// A socket for requests on devices.
 fn any_socket() -> io::Result<OwnedFd> {
     let (kind, flags) = (SocketType::DGRAM, SocketFlags::CLOEXEC);
     Ok(socket_with(AddressFamily::INET, kind, flags, None)?)

@@ -14,7 +14,6 @@ pub mod icmp;
 pub mod landlock;
 pub mod namespace;
 pub mod netlink;
-mod netlink_socket;
 mod outcome;
 pub mod packet;
 pub mod passing;

@@ -32,35 +32,22 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn unshare_flag(self) -> UnshareFlags {
+    fn row(self) -> (UnshareFlags, LinkNameSpaceType, &'static str) {
         match self {
-            Kind::User => UnshareFlags::NEWUSER,
-            Kind::Net => UnshareFlags::NEWNET,
-            Kind::Mount => UnshareFlags::NEWNS,
-            Kind::Pid => UnshareFlags::NEWPID,
-            Kind::Uts => UnshareFlags::NEWUTS,
-        }
-    }
-
-    fn link_type(self) -> LinkNameSpaceType {
-        match self {
-            Kind::User => LinkNameSpaceType::User,
-            Kind::Net => LinkNameSpaceType::Network,
-            Kind::Mount => LinkNameSpaceType::Mount,
-            Kind::Pid => LinkNameSpaceType::ProcessID,
-            Kind::Uts => LinkNameSpaceType::HostNameAndNISDomainName,
+            Kind::User => (UnshareFlags::NEWUSER, LinkNameSpaceType::User, "user"),
+            Kind::Net => (UnshareFlags::NEWNET, LinkNameSpaceType::Network, "net"),
+            Kind::Mount => (UnshareFlags::NEWNS, LinkNameSpaceType::Mount, "mnt"),
+            Kind::Pid => (UnshareFlags::NEWPID, LinkNameSpaceType::ProcessID, "pid"),
+            Kind::Uts => {
+                let host_name = LinkNameSpaceType::HostNameAndNISDomainName;
+                (UnshareFlags::NEWUTS, host_name, "uts")
+            }
         }
     }
 
     /// The name of the namespace's link in `/proc/PID/ns`.
     pub fn link_name(self) -> &'static str {
-        match self {
-            Kind::User => "user",
-            Kind::Net => "net",
-            Kind::Mount => "mnt",
-            Kind::Pid => "pid",
-            Kind::Uts => "uts",
-        }
+        self.row().2
     }
 }
 
@@ -71,7 +58,7 @@ impl Kind {
 pub fn unshare(kinds: &[Kind]) -> io::Result<()> {
     let flags = kinds
         .iter()
-        .fold(UnshareFlags::empty(), |all, kind| all | kind.unshare_flag());
+        .fold(UnshareFlags::empty(), |all, kind| all | kind.row().0);
     // SAFETY: `Kind` has no value for the table of file descriptors (CLONE_FILES), the only flag
     // that makes this call unsafe.
     unsafe { unshare_unsafe(flags) }?;
@@ -97,7 +84,7 @@ pub fn unshare_user_as_root() -> io::Result<()> {
 /// # Errors
 /// `EINVAL` when it is not of this `kind`, `EPERM` without the capabilities in it.
 pub fn enter(namespace: BorrowedFd<'_>, kind: Kind) -> io::Result<()> {
-    move_into_link_name_space(namespace, Some(kind.link_type()))?;
+    move_into_link_name_space(namespace, Some(kind.row().1))?;
     Ok(())
 }
 

@@ -2,15 +2,13 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
     SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg,
     sendmsg, socketpair,
 };
-
-use crate::outcome::checked;
 
 /// Two connected sockets on which each message is received whole, or not at all (`SOCK_SEQPACKET`).
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -25,9 +23,7 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
 /// The standard input of this process, in whose place /dev/null is from now on.
 pub fn take_standard_input() -> io::Result<OwnedFd> {
     let taken = io::stdin().as_fd().try_clone_to_owned()?;
-    let null = std::fs::File::open("/dev/null")?;
-    // SAFETY: both descriptors are open, and no value owns that of standard input.
-    checked(unsafe { libc::dup2(null.as_raw_fd(), libc::STDIN_FILENO) })?;
+    rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
     Ok(taken)
 }
 

@@ -122,14 +122,11 @@ pub fn raise_open_files() -> io::Result<Option<u64>> {
 ///
 /// Returns whether there is data to read (or the end of the file). poll(2).
 pub fn wait_readable(file: impl AsFd, timeout: std::time::Duration) -> io::Result<bool> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let timeout = Timespec::try_from(timeout).map_err(|_| io::ErrorKind::InvalidInput)?;
+    use rustix::event::{PollFd, PollFlags};
     let mut files = [PollFd::new(&file, PollFlags::IN)];
-    match poll(&mut files, Some(&timeout)) {
-        Ok(ready) => Ok(ready > 0),
-        Err(rustix::io::Errno::INTR) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    wait_ready(&mut files, Some(timeout))?;
+    // A signal also ends the wait.
+    Ok(!files[0].revents().is_empty())
 }
 
 /// A file that becomes readable when the process with this id has ended (pidfd_open(2), Linux 5.3).
@@ -161,31 +158,15 @@ pub fn parent() -> u32 {
     std::os::unix::process::parent_id()
 }
 
-/// Waits until one of two files is readable or has ended, or `timeout` has passed (poll(2)).
-///
-/// Returns whether one of them has, or may have: a signal also ends the wait.
-pub fn wait_either(
-    first: impl AsFd,
-    second: impl AsFd,
-    timeout: std::time::Duration,
-) -> io::Result<bool> {
-    use rustix::event::{PollFd, PollFlags};
-    let mut files = [
-        PollFd::new(&first, PollFlags::IN),
-        PollFd::new(&second, PollFlags::IN),
-    ];
-    wait_ready(&mut files, Some(timeout))
-}
-
-/// Waits until one of `files` is readable or has ended, or until `timeout` has passed (ppoll(2)); absent: no timeout. A
-/// signal also ends the wait.
+/// Waits until one of `files` is readable or has ended, or until `timeout` has passed, which is false (ppoll(2)); absent:
+/// no timeout. A signal also ends the wait, as if one were ready.
 pub fn wait_any(
     files: &[std::os::fd::BorrowedFd<'_>],
     timeout: Option<std::time::Duration>,
-) -> io::Result<()> {
+) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags};
     let files = files.iter().map(|file| PollFd::new(file, PollFlags::IN));
-    wait_ready(&mut files.collect::<Vec<_>>(), timeout).map(drop)
+    wait_ready(&mut files.collect::<Vec<_>>(), timeout)
 }
 
 /// Waits until one of these is ready, or until `timeout` has passed, which is false (ppoll(2)); absent: no timeout. A

@@ -9,6 +9,13 @@ use libc::{IPPROTO_IP, IPPROTO_IPV6, IPPROTO_TCP, SOL_PACKET, SOL_SOCKET, SOL_UD
 
 use crate::outcome::checked;
 
+/// True where a call only has to be repeated, once the socket is ready.
+#[must_use]
+pub fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, WouldBlock};
+    matches!(error.kind(), Interrupted | WouldBlock)
+}
+
 /// An option whose value is a C `int`: its level and its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntOption(pub(crate) libc::c_int, pub(crate) libc::c_int);
@@ -116,25 +123,6 @@ pub(crate) unsafe fn get<T>(
     Ok(length as usize)
 }
 
-/// A socket's memory (linux/sock_diag.h).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// `SK_MEMINFO_RMEM_ALLOC`.
-    pub receive_queue_bytes: u32,
-    /// `SK_MEMINFO_RCVBUF`.
-    pub receive_buffer_bytes: u32,
-    /// `SK_MEMINFO_WMEM_ALLOC`.
-    pub send_allocated_bytes: u32,
-    /// `SK_MEMINFO_SNDBUF`.
-    pub send_buffer_bytes: u32,
-    /// `SK_MEMINFO_WMEM_QUEUED`.
-    pub send_queue_bytes: u32,
-    /// `SK_MEMINFO_BACKLOG`.
-    pub backlog_bytes: u32,
-    /// `SK_MEMINFO_DROPS`.
-    pub drops: u32,
-}
-
 /// Bytes that a TCP socket has taken and the other host has not acknowledged (`SIOCOUTQ`, tcp(7)).
 pub fn queued_bytes(socket: impl AsFd) -> io::Result<u32> {
     let mut bytes: libc::c_int = 0;
@@ -145,37 +133,17 @@ pub fn queued_bytes(socket: impl AsFd) -> io::Result<u32> {
 
 const SO_MEMINFO: IntOption = IntOption(SOL_SOCKET, libc::SO_MEMINFO);
 
-/// The memory that a socket uses, and the packets that it dropped for lack of memory (`SO_MEMINFO`, Linux 4.12).
-///
-/// # Errors
-/// The error of the system call; `ENOPROTOOPT` before that version; `UnexpectedEof` where it returns fewer fields.
-pub fn memory(socket: impl AsFd) -> io::Result<Memory> {
+/// The socket's memory and queues, in bytes (linux/sock_diag.h, `SK_MEMINFO_…`): of data that was received and is not read
+/// yet, the receive buffer, of data to send with its overhead, the send buffer, memory that is reserved beyond that, of
+/// data that waits to be sent, of options, of the backlog of the socket's lock; and the number of dropped packets.
+pub fn memory(socket: impl AsFd) -> io::Result<[u32; 9]> {
     let mut words = [0u32; 9];
     // SAFETY: `u32` has no invalid values.
     let length = unsafe { get(socket, SO_MEMINFO, &mut words)? };
-    if length < size_of_val(&words) {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+    match length < size_of_val(&words) {
+        true => Err(io::ErrorKind::UnexpectedEof.into()),
+        false => Ok(words),
     }
-    let [
-        received,
-        receive,
-        allocated,
-        send,
-        _forward,
-        queued,
-        _options,
-        backlog,
-        drops,
-    ] = words;
-    Ok(Memory {
-        receive_queue_bytes: received,
-        receive_buffer_bytes: receive,
-        send_allocated_bytes: allocated,
-        send_buffer_bytes: send,
-        send_queue_bytes: queued,
-        backlog_bytes: backlog,
-        drops,
-    })
 }
 
 pub(crate) const TCP_INFO: IntOption = IntOption(IPPROTO_TCP, libc::TCP_INFO);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use bitcost_sys::netlink::{Ethtool, Netdev, Route};
+use bitcost_sys::netlink::{Ethtool, Netdev, ROOT, Route};
 use bitcost_testkit::assert_says;
 
 fn main() {
@@ -54,7 +54,7 @@ fn refusal_has_the_message_of_the_kernel() {
     assert!(said.contains("set the MTU of a0"), "{said}");
     assert_says(&said, &["the kernel says: mtu less than device minimum"]);
     let said = rtnl
-        .replace_root(a.index, 0, "no-such", &[])
+        .put_qdisc((a.index, ROOT), 0, "no-such", &[])
         .unwrap_err()
         .to_string();
     assert!(said.contains("make no-such the root qdisc of a0"), "{said}");

@@ -7,10 +7,11 @@ use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use bitcost_sys::socket::is_passing;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
-use crate::handshake::{TOKEN_BYTES, Token, is_allowed, is_timeout, time_left};
+use crate::handshake::{TOKEN_BYTES, Token, is_allowed, time_left};
 
 /// The listen backlog: large enough that foreign connections do not keep out the sender's.
 pub const BACKLOG: i32 = 128;
@@ -19,26 +20,20 @@ pub const BACKLOG: i32 = 128;
 /// token at once.
 const UNVERIFIED_MAX: usize = 128;
 
-/// Connections accepted in a row before tokens are read.
 const ACCEPTED_AT_ONCE: usize = 32;
 
 /// The wait after a transient error, such as a lack of descriptors.
 const RETRY_DELAY: Duration = Duration::from_millis(5);
 
-/// A connection that has not sent a whole token.
 struct Unverified {
     stream: TcpStream,
     shown: Token,
     length: usize,
 }
 
-/// The data that a connection has sent.
 enum Shown {
-    /// The token.
     Token,
-    /// A part of a token, or nothing yet.
     Part,
-    /// Something else, or the connection has ended.
     Other,
 }
 
@@ -133,7 +128,7 @@ fn accept_some(
         match listener.accept() {
             Ok((_, from)) if !is_allowed(from.ip(), only) => {}
             Ok((stream, _)) => unverified.push_back(Unverified::new(stream)),
-            Err(error) if is_timeout(&error) => return Ok(()),
+            Err(error) if is_passing(&error) => return Ok(()),
             Err(error) => match Errno::from_io_error(&error) {
                 Some(Errno::INTR | Errno::CONNABORTED) => {}
                 Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {

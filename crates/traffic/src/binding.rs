@@ -25,7 +25,6 @@ pub fn receiver_address(address: IpAddr, conditions: &Conditions) -> SocketAddr 
     )
 }
 
-/// Binds a receiver's socket.
 pub fn bind_receiver(
     socket: impl AsFd,
     address: SocketAddr,
@@ -83,7 +82,6 @@ fn to_device(socket: impl AsFd, place: &EndpointPlace) -> Result<(), TrafficErro
     })
 }
 
-/// The interfaces of this thread's network namespace.
 fn devices() -> Vec<String> {
     let text = read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     text.lines()

@@ -9,7 +9,6 @@ use rustix::fd::OwnedFd;
 
 use crate::flow::TrafficError;
 
-/// Sets the congestion control of a socket.
 pub fn set(socket: &OwnedFd, name: &str) -> Result<(), TrafficError> {
     socket::set_congestion_control(socket, name).map_err(|error| {
         let hint = hint(

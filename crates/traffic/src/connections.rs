@@ -99,9 +99,7 @@ impl Flow for Client {
     }
 }
 
-/// The client's connections.
 struct Connector {
-    /// The first connection.
     first: TcpStream,
     peer: SocketAddr,
     conditions: Conditions,
@@ -174,7 +172,6 @@ impl Connector {
         }
     }
 
-    /// Ends the first connection, and with it the run.
     fn end(&mut self, control: &Control) -> Result<(), TrafficError> {
         if control.phase() == Phase::Abort {
             return Ok(());
@@ -184,9 +181,7 @@ impl Connector {
     }
 }
 
-/// The server's side.
 pub struct Acceptor {
-    /// The first connection.
     pub first: TcpStream,
     listener: TcpListener,
     peer: IpAddr,
@@ -196,9 +191,6 @@ pub struct Acceptor {
 
 impl Acceptor {
     /// The state of a server whose client has made its first connection.
-    ///
-    /// # Errors
-    /// The option of the listening socket, and the kernel's error.
     pub fn new(
         conditions: &Conditions,
         first: TcpStream,

@@ -6,13 +6,10 @@ use std::time::Duration;
 use bitcost_model::record::{Counts, PhaseCounts};
 use bitcost_sys::clock::monotonic_ns;
 
-/// The present phase of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
-    /// Before the measured window.
     Warmup = 0,
-    /// The measured window.
     Measured = 1,
     /// After the measured window; the sender continues, so that the receiver's window ends in full
     /// traffic.
@@ -92,7 +89,6 @@ impl Control {
         self.phase.0.fetch_max(phase as u8, Relaxed);
     }
 
-    /// The phase.
     pub fn phase(&self) -> Phase {
         match self.phase.0.load(Relaxed) {
             0 => Phase::Warmup,
@@ -114,7 +110,6 @@ impl Control {
         Some(self.expected.0.load(Relaxed)).filter(|count| *count != u64::MAX)
     }
 
-    /// The counts up to now, by phase.
     pub fn counts(&self) -> PhaseCounts {
         PhaseCounts {
             outside: self.tallies.0[0].read(),

@@ -29,9 +29,7 @@ pub fn quiet(conditions: &Conditions) -> Duration {
     Duration::from_millis(ms.into()).clamp(LEAST_QUIET, QUIET)
 }
 
-/// Counts the datagrams of one flow as they are received.
 pub struct Datagrams {
-    /// Bytes of a whole message.
     size: usize,
     delay: Duration,
     /// The time without datagrams after which the flow is over, once one has been received.
@@ -42,9 +40,7 @@ pub struct Datagrams {
     unique: [u64; 2],
     /// Reordered, duplicate and late datagrams of both phases.
     arrivals: [Arrivals; 2],
-    /// Datagrams that do not belong to the run.
     foreign: u64,
-    /// The first and the last number of the measured window.
     measured_numbers: Option<[u64; 2]>,
 }
 
@@ -64,7 +60,6 @@ impl Datagrams {
         }
     }
 
-    /// True where messages are long enough for a sequence number.
     fn is_numbered(&self) -> bool {
         self.size >= HEADER_BYTES
     }
@@ -79,7 +74,6 @@ impl Datagrams {
         }
     }
 
-    /// Counts the datagrams of one call.
     #[inline]
     pub fn take_all<'a>(&mut self, control: &Control, datagrams: impl Iterator<Item = &'a [u8]>) {
         let mut first = None;

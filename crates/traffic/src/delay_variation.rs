@@ -22,7 +22,6 @@ pub fn stamp(message: &mut [u8]) {
     }
 }
 
-/// Records the differences of delay of one flow's datagrams.
 pub struct DelayRecorder {
     tag: Tag,
     differences: Recorder,
@@ -67,7 +66,6 @@ impl DelayRecorder {
         self.last = Some((number, delay_ns));
     }
 
-    /// The recorded variation.
     pub fn variation(&self) -> DelayVariation {
         DelayVariation {
             differences: self.differences.latency(),

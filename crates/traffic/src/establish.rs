@@ -16,7 +16,6 @@ use crate::handshake::Token;
 use crate::workload::{Endpoints, Run, TcpServer, UdpServer};
 use crate::{binding, endpoints, iperf3, options, tcp, tcp_stream, udp, udp_stream};
 
-/// A receiver that waits for its sender.
 pub struct Pending {
     listening: Listening,
     address: SocketAddr,
@@ -32,9 +31,6 @@ enum Listening {
 
 /// Opens the receiver's socket on `address`; the port is the first of those that the run asks
 /// for, or the kernel's choice.
-///
-/// # Errors
-/// The operation on the socket and the kernel's answer.
 pub fn listen(
     conditions: &Conditions,
     address: IpAddr,
@@ -67,15 +63,11 @@ impl Pending {
         Pending { only, ..self }
     }
 
-    /// The address on which it waits.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Waits until the sender has shown the run's token.
-    ///
-    /// # Errors
-    /// When no sender did in time.
     pub fn accept(self, patience: Duration) -> Result<Ready, TrafficError> {
         let Pending {
             listening,
@@ -105,9 +97,6 @@ impl Pending {
 
 /// Connects the sender to the receiver and sends the run's token. A receiver of datagrams answers
 /// with it before this returns; one of TCP sends nothing back.
-///
-/// # Errors
-/// The operation on the socket and the answer of the kernel or the peer.
 pub fn connect(
     conditions: &Conditions,
     peer: SocketAddr,
@@ -134,9 +123,6 @@ pub fn connect(
 
 /// Connects an endpoint of either role to an iperf3 server: the server waits for a connection for
 /// each flow, and takes those of which it receives first.
-///
-/// # Errors
-/// As [`connect`].
 pub fn join_iperf3(
     conditions: &Conditions,
     role: Role,

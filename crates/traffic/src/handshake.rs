@@ -11,10 +11,10 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
+use bitcost_sys::socket::is_passing;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
-/// Length of a token.
 pub const TOKEN_BYTES: usize = 16;
 
 /// A random number that the controller draws for each run; only both endpoints know it.
@@ -40,10 +40,8 @@ const COPIES: Duration = Duration::from_millis(2);
 /// The time after which a sender repeats what was not answered.
 const REPEAT: Duration = Duration::from_millis(100);
 
-/// A datagram of the handshake.
 type Greeting = [u8; GREETING_BYTES];
 
-/// True for a datagram of the handshake.
 pub fn is_greeting(datagram: &[u8]) -> bool {
     matches!(datagram, [HELLO_MARK, TOKEN | COOKIE, rest @ ..] if rest.starts_with(&[0; 6]))
 }
@@ -89,7 +87,7 @@ pub fn answer_udp(
     loop {
         socket.set_read_timeout(Some(time_left(deadline)?))?;
         let (length, peer) = match socket.recv_from(&mut datagram) {
-            Err(error) if is_timeout(&error) => continue,
+            Err(error) if is_passing(&error) => continue,
             received => received?,
         };
         if !is_allowed(peer.ip(), only) {
@@ -146,7 +144,7 @@ pub fn greet_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::R
             }
             Ok(_) => {}
             Err(error)
-                if is_timeout(&error) || error.kind() == io::ErrorKind::ConnectionRefused =>
+                if is_passing(&error) || error.kind() == io::ErrorKind::ConnectionRefused =>
             {
                 std::thread::sleep(Duration::from_millis(5));
             }
@@ -155,7 +153,6 @@ pub fn greet_udp(socket: &UdpSocket, token: &Token, patience: Duration) -> io::R
     }
 }
 
-/// The time until `deadline`.
 pub fn time_left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() {
@@ -163,12 +160,4 @@ pub fn time_left(deadline: Instant) -> io::Result<Duration> {
     } else {
         Ok(left)
     }
-}
-
-/// True for the timeout of a socket.
-pub fn is_timeout(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-    )
 }

@@ -6,8 +6,9 @@ use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
 use bitcost_sys::clock::monotonic_ns;
+use bitcost_sys::socket::is_passing;
 
-use crate::handshake::{Token, is_timeout, time_left};
+use crate::handshake::{Token, time_left};
 
 /// Bytes of a cookie: 36 characters and a NUL.
 pub const COOKIE_BYTES: usize = 37;
@@ -52,7 +53,7 @@ pub fn greet(socket: &UdpSocket, patience: Duration) -> io::Result<()> {
         match socket.recv(&mut datagram) {
             Ok(4) if ANSWERS.iter().any(|answer| datagram[..4] == *answer) => return Ok(()),
             Ok(_) => {}
-            Err(error) if is_timeout(&error) => {}
+            Err(error) if is_passing(&error) => {}
             Err(error) => return Err(error),
         }
     }

@@ -12,7 +12,6 @@ const LONGEST_NS: u64 = 60_000_000_000;
 
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// The times of one flow.
 pub struct Recorder {
     histogram: Histogram<u64>,
     sum_ns: u64,
@@ -20,7 +19,6 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// The recorder of a run that asks for times.
     pub fn of(conditions: &Conditions) -> Option<Recorder> {
         conditions.latency.then(Recorder::new).flatten()
     }
@@ -38,7 +36,6 @@ impl Recorder {
         })
     }
 
-    /// Records one time.
     #[inline]
     pub fn record(&mut self, ns: u64) {
         self.histogram.saturating_record(ns);
@@ -46,7 +43,6 @@ impl Recorder {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// The recorded times.
     pub fn latency(&self) -> Latency {
         let bucket = |value: hdrhistogram::iterators::IterationValue<u64>| {
             (

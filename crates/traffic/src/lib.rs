@@ -48,7 +48,6 @@ pub use handshake::{TOKEN_BYTES, Token, is_greeting};
 pub use options::tcp_info;
 pub use sequence::{Arrival, Tag, Tracker};
 
-/// The table of the workloads.
 fn endpoints(workload: Workload) -> Endpoints {
     match workload {
         Workload::TcpStream => tcp_stream::WORKLOAD,

@@ -36,7 +36,6 @@ impl Supply {
         }
     }
 
-    /// Bytes of a whole message.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -53,7 +52,6 @@ impl Supply {
         Some(self.length)
     }
 
-    /// Records that the kernel has taken this number of whole messages.
     #[inline]
     pub fn took(&mut self, messages: u64) {
         self.left -= messages;
@@ -137,16 +135,13 @@ fn complete(
 /// The messages that the kernel took in one call and in those that completed its last message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handed {
-    /// Whole messages.
     pub messages: u64,
-    /// Calls that were needed for this.
     pub calls: u64,
     /// True where the first call took less than requested.
     pub is_short: bool,
 }
 
 impl Handed {
-    /// Messages that were taken by one call.
     pub fn at_once(messages: u64) -> Handed {
         Handed {
             messages,
@@ -206,12 +201,10 @@ pub fn send_batches(
     Ok(())
 }
 
-/// The time that a receiver waits after each message.
 pub fn receiver_delay(conditions: &Conditions) -> Duration {
     Duration::from_micros(conditions.receiver_delay_us.into())
 }
 
-/// The way in which a receive call waits.
 pub fn receive_flags(conditions: &Conditions) -> RecvFlags {
     match conditions.waiting {
         Waiting::Block => RecvFlags::empty(),

@@ -13,7 +13,6 @@ use bitcost_sys::socket::{self, SO_RCVLOWAT};
 
 use crate::control::{Control, Phase};
 
-/// The mark of one connection.
 pub struct LowWater {
     is_open: bool,
     began: Instant,
@@ -35,12 +34,10 @@ impl LowWater {
         mark
     }
 
-    /// Records the start of the warm-up.
     pub fn begin(&mut self) {
         self.began = Instant::now();
     }
 
-    /// True until the mark is set.
     #[inline]
     pub fn is_due(&self, phase: Phase) -> bool {
         self.is_open && phase != Phase::Warmup

@@ -19,7 +19,6 @@ const BATCH: usize = 64;
 /// The byte of messages that are not rewritten.
 const FILL: u8 = 0x5A;
 
-/// The buffer of a flow.
 pub struct MessageBuffer {
     memory: Vec<u8>,
     /// The byte that the present message was filled with; absent where messages are not rewritten.
@@ -32,7 +31,6 @@ pub struct MessageBuffer {
     rest: usize,
     /// Received messages on which the program has not worked yet.
     owed: usize,
-    /// How many of them it works on at once.
     batch: usize,
     /// Whether it works on fewer before it waits for more.
     works_before_waiting: bool,
@@ -48,7 +46,6 @@ impl MessageBuffer {
         }
     }
 
-    /// The buffer for the receive calls of a run.
     pub fn of_receiver(conditions: &Conditions) -> MessageBuffer {
         let (batch, works_before_waiting) = match (conditions.is_paced(), conditions.burst_messages)
         {
@@ -84,7 +81,6 @@ impl MessageBuffer {
         is_plain.then(|| self.present())
     }
 
-    /// Its bytes.
     #[inline]
     pub fn present(&self) -> &[u8] {
         &self.memory
@@ -102,9 +98,6 @@ impl MessageBuffer {
 
     /// Makes a receive call with the buffer. Where work that is left is done before waiting, the
     /// call does not wait; if it finds nothing, the work is done.
-    ///
-    /// # Errors
-    /// That of the call.
     #[inline]
     pub fn receive<T>(
         &mut self,

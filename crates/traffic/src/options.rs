@@ -9,7 +9,6 @@ use rustix::net::{AddressFamily, sockopt};
 
 use crate::flow::TrafficError;
 
-/// The kinds of sockets that have an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Any,
@@ -18,11 +17,8 @@ enum Of {
     Ipv6,
 }
 
-/// A socket option whose value is a number.
 struct Row {
-    /// The setting's name.
     name: &'static str,
-    /// The option's own name, for errors.
     option_name: &'static str,
     option: IntOption,
     of: Of,
@@ -68,7 +64,6 @@ const OPTIONS: &[Row] = options! {
 };
 
 impl Row {
-    /// True where this kind of socket has the option.
     fn is_of(&self, socket: impl AsFd, is_tcp: bool) -> bool {
         let is_of_family =
             |family| sockopt::socket_domain(socket).is_ok_and(|domain| domain == family);
@@ -82,9 +77,6 @@ impl Row {
 }
 
 /// Sets the requested options. The kernel may grant less without an error: see [`in_effect`].
-///
-/// # Errors
-/// The option, the value, and the kernel's error.
 pub fn set(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Result<(), TrafficError> {
     for row in OPTIONS {
         let Some(value) = (row.asked)(conditions).filter(|_| row.is_of(&socket, is_tcp)) else {
@@ -118,7 +110,6 @@ pub fn in_effect(socket: impl AsFd, conditions: &Conditions, is_tcp: bool) -> Ve
         .collect()
 }
 
-/// The present sizes of the socket's buffers and segments.
 pub fn sizes(socket: impl AsFd) -> SocketSizes {
     let half = |option| {
         socket::get_int(&socket, option)
@@ -132,7 +123,6 @@ pub fn sizes(socket: impl AsFd) -> SocketSizes {
     }
 }
 
-/// The connection's state, as runs record it.
 pub fn tcp_info(socket: impl AsFd) -> Option<TcpInfo> {
     let info = bitcost_sys::tcp_info::TcpInfo::read(socket).ok()?;
     Some(TcpInfo {

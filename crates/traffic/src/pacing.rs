@@ -44,13 +44,11 @@ const TRIAL_NS: u64 = 50_000;
 /// The largest share of a burst's interval that may be spent spinning.
 const SPIN_SHARE: f64 = 0.02;
 
-/// Longest spin, in ns.
 const SPIN_NS_MAX: f64 = 20_000.0;
 
 /// Longest sleep without a check whether the run is over, in ns.
 const LOOK_NS: u64 = 20_000_000;
 
-/// Delays messages until their time.
 pub struct Pacer {
     interval_ns: f64,
     burst: u64,
@@ -177,7 +175,6 @@ impl Pacer {
         self.last_ns = now_ns;
     }
 
-    /// The measurements: the times between bursts, and CPU time.
     pub fn record(&self) -> Pacing {
         let elapsed_ns = self
             .begin_ns
@@ -247,9 +244,6 @@ fn path_mtu_bytes(socket: impl AsFd) -> Option<u32> {
 
 /// Sets the kernel's pacing rate, where the run requests it, and reads it back. Where the rate
 /// counts headers, the MTU of the path, which decides how many there are, is reported.
-///
-/// # Errors
-/// The requested rate and the kernel's error.
 pub fn apply(socket: impl AsFd, conditions: &Conditions) -> Result<Vec<InEffect>, TrafficError> {
     let mtu_bytes = path_mtu_bytes(&socket);
     let Some(messages) = conditions.asked_messages_per_second(mtu_bytes) else {

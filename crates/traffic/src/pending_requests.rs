@@ -13,31 +13,24 @@ use crate::datagrams::QUIET;
 /// Most connections that are kept; for one more, the oldest is closed.
 const KEPT_MAX: usize = 64;
 
-/// A connection with the received part of its request.
 pub struct PartialRequest {
-    /// The connection.
     pub socket: OwnedFd,
     /// The request; complete where [`PendingRequests::whole`] returned it.
     pub request: Vec<u8>,
-    /// Bytes received.
     pub length: usize,
-    /// Receive calls that returned them.
     pub calls: u64,
 }
 
-/// The connections with incomplete requests.
 #[derive(Default)]
 pub struct PendingRequests {
     kept: VecDeque<PartialRequest>,
 }
 
 impl PendingRequests {
-    /// True where there is none.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// Keeps a connection until its request is complete.
     pub fn keep(&mut self, partial: PartialRequest, control: &Control) {
         if self.kept.len() == KEPT_MAX
             && let Some(oldest) = self.kept.pop_front()
@@ -48,15 +41,12 @@ impl PendingRequests {
     }
 
     /// Waits until one of them or one of `others` is readable, for at most [`QUIET`].
-    ///
-    /// # Errors
-    /// The error of ppoll(2).
     pub fn wait(&self, others: [BorrowedFd; 2]) -> io::Result<()> {
         let files: Vec<BorrowedFd> = others
             .into_iter()
             .chain(self.kept.iter().map(|partial| partial.socket.as_fd()))
             .collect();
-        bitcost_sys::process::wait_any(&files, Some(QUIET))
+        bitcost_sys::process::wait_any(&files, Some(QUIET)).map(drop)
     }
 
     /// The first connection whose request is complete now. Connections that have ended are closed.

@@ -28,7 +28,6 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// The tag of the run that has this token.
     pub fn of(token: &Token) -> Tag {
         let [first, second, short @ .., _, _, _, _, _, _, _] = *token;
         Tag {
@@ -38,7 +37,6 @@ impl Tag {
         }
     }
 
-    /// The tag of a run with this peer.
     pub fn of_run(run: &Run) -> Tag {
         Tag {
             is_iperf3: run.peer == Peer::Iperf3,
@@ -46,7 +44,6 @@ impl Tag {
         }
     }
 
-    /// True where the headers are iperf3's.
     pub fn is_iperf3(&self) -> bool {
         self.is_iperf3
     }
@@ -98,20 +95,16 @@ impl Tag {
 /// Numbers that are remembered, so that reordered datagrams are distinguished from duplicates.
 const WINDOW: u64 = 262_144;
 
-/// The relation of a received number to those before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Greater than all before.
     New,
     /// Skipped before, and received now.
     Reordered,
-    /// Received before.
     Repeated,
     /// So old that it is unknown whether it was received before.
     Late,
 }
 
-/// Remembers which numbers were received.
 pub struct Tracker {
     seen: Box<[u64]>,
     next: u64,
@@ -127,7 +120,6 @@ impl Default for Tracker {
 }
 
 impl Tracker {
-    /// Records a number.
     #[inline]
     pub fn note(&mut self, number: u64) -> Arrival {
         if number >= self.next {

@@ -6,13 +6,11 @@ use std::os::fd::AsFd;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
-/// Fills a buffer from a socket; returns the number of bytes.
 #[inline]
 pub fn receive(socket: impl AsFd, buffer: &mut [u8], flags: RecvFlags) -> Result<usize, Errno> {
     rustix::net::recv(socket, buffer, flags).map(|(length, _)| length)
 }
 
-/// The error number of an error of `sys`.
 pub fn errno(error: io::Error) -> Errno {
     Errno::from_io_error(&error).unwrap_or(Errno::IO)
 }

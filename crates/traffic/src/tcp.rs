@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::conditions::{Conditions, TCP_TIMESTAMPS};
 use bitcost_model::record::InEffect;
-use bitcost_sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG};
+use bitcost_sys::socket::{self, SO_RCVLOWAT, TCP_MAXSEG, is_passing};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 
@@ -16,10 +16,9 @@ use crate::accept::{BACKLOG, accept_with_token};
 use crate::binding;
 use crate::congestion;
 use crate::flow::TrafficError;
-use crate::handshake::{Token, is_timeout};
+use crate::handshake::Token;
 use crate::options::{self, tcp_info};
 
-/// A listening socket with the run's options, and its address.
 pub fn bind(
     conditions: &Conditions,
     address: IpAddr,
@@ -97,7 +96,6 @@ pub fn connect(
     Ok(stream)
 }
 
-/// The reason why a connection could not be made.
 pub fn connect_error(asked: &str, error: Errno) -> TrafficError {
     let hint = match error {
         Errno::ADDRNOTAVAIL => {
@@ -195,7 +193,7 @@ pub fn close_gracefully(stream: &mut TcpStream) -> io::Result<()> {
     let mut drain = Drain::of(stream)?;
     loop {
         match stream.read(&mut [0; 1]) {
-            Err(error) if is_timeout(&error) => drain.check(stream)?,
+            Err(error) if is_passing(&error) => drain.check(stream)?,
             answer => return answer.map(|_| ()),
         }
     }
@@ -215,7 +213,6 @@ pub fn await_acknowledged(stream: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// What a connection still has to deliver.
 struct Drain {
     /// Bytes that are not acknowledged.
     left: u32,

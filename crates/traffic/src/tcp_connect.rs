@@ -16,7 +16,6 @@ use crate::loops::receiver_delay;
 use crate::tcp;
 use crate::workload::{Endpoints, Run};
 
-/// The endpoints of `tcp_connect`.
 pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
 fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, TrafficError> {

@@ -17,7 +17,6 @@ use crate::tcp;
 use crate::transactions::{Exchange, Handling, Request, phase_of, transaction_bytes};
 use crate::workload::{Endpoints, Run};
 
-/// The endpoints of `tcp_crr`.
 pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
 fn server(run: &Run, stream: TcpStream, listener: TcpListener) -> Result<Ready, TrafficError> {

@@ -17,7 +17,6 @@ use crate::tcp;
 use crate::transactions::{Exchange, Handling, Requester, transaction_bytes};
 use crate::workload::{Endpoints, Run};
 
-/// The endpoints of `tcp_rr`.
 pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
 fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, TrafficError> {

@@ -25,10 +25,8 @@ use crate::tcp;
 use crate::work::Work;
 use crate::workload::{Endpoints, Run};
 
-/// The endpoints of `tcp_stream`.
 pub const WORKLOAD: Endpoints = Endpoints::Tcp { client, server };
 
-/// The sender on a connection.
 pub fn client(run: &Run, stream: TcpStream, _peer: SocketAddr) -> Result<Ready, TrafficError> {
     let mut in_effect = tcp::in_effect(&stream, run.conditions, true);
     in_effect.extend(pacing::apply(&stream, run.conditions)?);
@@ -60,7 +58,6 @@ fn server(run: &Run, stream: TcpStream, _listener: TcpListener) -> Result<Ready,
     receiver(run, stream)
 }
 
-/// The receiver on a connection.
 pub fn receiver(run: &Run, stream: TcpStream) -> Result<Ready, TrafficError> {
     if let Some(bytes) = run.conditions.receive_low_water_bytes {
         let value = i32::try_from(bytes).unwrap_or(i32::MAX);

@@ -19,20 +19,16 @@ use crate::schedule::Schedule;
 use crate::syscalls::receive;
 use crate::work::Work;
 
-/// The outcome of a request.
 pub enum Answer {
-    /// The whole response was received.
     Came {
         /// Send and receive calls that moved data.
         calls: u64,
     },
     /// No response within the timeout.
     Lost,
-    /// The run was stopped meanwhile.
     Halted,
 }
 
-/// The loop of a client.
 pub struct Requester {
     transactions: u64,
     bytes: u64,
@@ -56,9 +52,6 @@ impl Requester {
     /// In a closed loop the time of a transaction starts at the end of the previous one; in an open
     /// loop at its intended time, so that it includes the wait for previous ones. The clock is read
     /// once per transaction where times are recorded or there is a schedule, otherwise never.
-    ///
-    /// # Errors
-    /// The error of `transact`.
     #[inline]
     pub fn ask(
         &mut self,
@@ -102,13 +95,11 @@ impl Requester {
         Ok(())
     }
 
-    /// The times that were recorded.
     pub fn latency(&self) -> Option<Latency> {
         self.recorder.as_ref().map(Recorder::latency)
     }
 }
 
-/// The user data of one transaction, in bytes.
 pub fn transaction_bytes(conditions: &Conditions) -> u64 {
     u64::from(conditions.request_size_bytes) + u64::from(conditions.response_size_bytes)
 }
@@ -119,7 +110,6 @@ pub fn mark(phase: Phase) -> u8 {
     u8::from(phase == Phase::Measured)
 }
 
-/// The phase in a request's first byte.
 pub fn phase_of(mark: u8) -> Phase {
     if mark & 1 == 1 {
         Phase::Measured
@@ -128,13 +118,11 @@ pub fn phase_of(mark: u8) -> Phase {
     }
 }
 
-/// The result of receiving a whole request or response.
 pub enum Received {
     /// It is complete, after this number of calls.
     Whole(u64),
     /// The other endpoint closed first.
     End,
-    /// The run was stopped meanwhile.
     Halted,
 }
 
@@ -189,13 +177,11 @@ pub fn send_whole(
     Ok(Some(made))
 }
 
-/// The received part of a request.
 pub enum Request {
     /// It is complete, after this number of calls.
     Whole(u64),
     /// A part: bytes and calls.
     Partial(usize, u64),
-    /// The client closed, or the run was stopped.
     End,
 }
 
@@ -207,9 +193,7 @@ const SPINS: u32 = 1024;
 pub struct Handling(Option<Task>);
 
 struct Task {
-    /// A sleep.
     delay: Duration,
-    /// Work on a CPU.
     work: Option<Work>,
 }
 
@@ -224,7 +208,6 @@ impl Handling {
         Handling(is_some.then_some(Task { delay, work }))
     }
 
-    /// Handles one request.
     #[inline]
     pub fn handle(&mut self, control: &Control) {
         let Some(task) = &mut self.0 else { return };
@@ -237,7 +220,6 @@ impl Handling {
     }
 }
 
-/// The buffers of one endpoint of TCP transactions.
 pub struct Exchange {
     request: Vec<u8>,
     response: Vec<u8>,
@@ -245,7 +227,6 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Buffers of the requested sizes.
     pub fn of(conditions: &Conditions) -> Exchange {
         Exchange {
             request: vec![0x5A; conditions.request_size_bytes as usize],
@@ -254,7 +235,6 @@ impl Exchange {
         }
     }
 
-    /// Sends the request and receives the response.
     pub fn ask(
         &mut self,
         calls: &impl AsFd,
@@ -324,7 +304,6 @@ impl Exchange {
         Ok(Request::Whole(made))
     }
 
-    /// The last request.
     pub fn request(&self) -> &[u8] {
         &self.request
     }

@@ -15,7 +15,6 @@ use crate::handshake::{Token, answer_udp, greet_udp};
 use crate::tcp::no_sender;
 use crate::{iperf3, options};
 
-/// A receiver's socket with the run's options, and its address.
 pub fn bind(
     conditions: &Conditions,
     address: IpAddr,
@@ -30,7 +29,6 @@ pub fn bind(
     Ok((socket, address))
 }
 
-/// A socket with the run's options.
 fn open(address: &SocketAddr, conditions: &Conditions) -> Result<OwnedFd, TrafficError> {
     let family = if address.is_ipv4() {
         AddressFamily::INET

@@ -33,7 +33,6 @@ const SPINS: u32 = 256;
 /// a datagram that carries a token.
 const SHORT_NUMBERS: u64 = 64;
 
-/// The numbering of requests and responses.
 #[derive(Clone, Copy, Debug)]
 enum Numbering {
     Long(Tag),
@@ -96,7 +95,6 @@ impl Numbering {
     }
 }
 
-/// The endpoints of `udp_rr`.
 pub const WORKLOAD: Endpoints = Endpoints::Udp { client, server };
 
 fn client(run: &Run, socket: UdpSocket, peer: SocketAddr) -> Result<Ready, TrafficError> {
@@ -243,7 +241,6 @@ struct Server {
     request: Vec<u8>,
     response: Vec<u8>,
     numbering: Numbering,
-    /// The number of the last request.
     last: Option<u64>,
     flags: RecvFlags,
     handling: Handling,

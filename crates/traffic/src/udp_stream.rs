@@ -26,10 +26,8 @@ use crate::syscalls::{errno, receive};
 use crate::work::Work;
 use crate::workload::{Endpoints, Run};
 
-/// The endpoints of `udp_stream`.
 pub const WORKLOAD: Endpoints = Endpoints::Udp { client, server };
 
-/// The sender on a socket.
 pub fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, TrafficError> {
     let mut in_effect = options::in_effect(&socket, run.conditions, false);
     in_effect.extend(pacing::apply(&socket, run.conditions)?);
@@ -61,7 +59,6 @@ pub fn client(run: &Run, socket: UdpSocket, _peer: SocketAddr) -> Result<Ready, 
     )
 }
 
-/// The receiver on a socket.
 pub fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
     let mut in_effect = options::in_effect(&socket, run.conditions, false);
     if run.conditions.delay_variation {
@@ -90,7 +87,6 @@ pub fn server(run: &Run, socket: UdpSocket) -> Result<Ready, TrafficError> {
     )
 }
 
-/// The setting in effect.
 fn stamped(actual: &str) -> InEffect {
     InEffect {
         name: "delay_variation".into(),
@@ -114,9 +110,7 @@ struct Sender {
     extras: Extras,
 }
 
-/// The work of a sender in addition to sending.
 struct Extras {
-    /// The first bytes of each message.
     tag: Tag,
     /// Writes the time into each message, where requested.
     stamps: bool,

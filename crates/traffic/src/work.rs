@@ -29,14 +29,12 @@ const INTERRUPTED: u64 = 4;
 /// Work on messages. What is worked too much or too little on one is carried over to the next.
 #[derive(Debug)]
 pub struct Work {
-    /// Time on each message.
     message_ns: u64,
     step: Step,
     /// Time that is left to work; below 0 what was worked too much.
     owed_ns: i64,
 }
 
-/// A step at the machine's fastest.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     multiplications: u32,
@@ -68,12 +66,10 @@ impl Work {
         }
     }
 
-    /// The time of the work on this many messages.
     pub fn time_ns(&self, messages: u64) -> u64 {
         self.message_ns.saturating_mul(messages)
     }
 
-    /// Works on this many messages.
     #[inline]
     pub fn on_messages(&mut self, messages: u64) {
         self.on_messages_by(monotonic_ns, messages);
@@ -113,7 +109,6 @@ impl Step {
         }
     }
 
-    /// The time of work in a step that took `took_ns`.
     fn counted_ns(self, took_ns: u64) -> u64 {
         let fastest_ns = (CHAIN_READS + 1) * self.read_ns;
         if took_ns > INTERRUPTED * fastest_ns {

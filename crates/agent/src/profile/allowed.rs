@@ -16,9 +16,6 @@ const FIRST_PIDS: &str = "pid:[4026531836]";
 
 /// Checks that this process knows the threads of the host by their numbers. In another PID namespace
 /// the kernel gives those outside of it the number of an idle CPU.
-///
-/// # Errors
-/// When it is in another one.
 pub fn check_namespace() -> Result<(), Refusal> {
     let own = std::fs::read_link("/proc/self/ns/pid");
     match own.is_ok_and(|own| own.to_str() != Some(FIRST_PIDS)) {
@@ -30,9 +27,6 @@ pub fn check_namespace() -> Result<(), Refusal> {
 }
 
 /// Checks that the kernel takes as many samples.
-///
-/// # Errors
-/// With the value of the kernel's setting.
 pub fn check_rate() -> Result<(), Refusal> {
     match setting("perf_event_max_sample_rate") {
         Some(allowed) if allowed < i64::from(RATE_HZ) => Err(lacks(format!(
@@ -49,7 +43,6 @@ pub fn most_frames() -> u16 {
     allowed.map_or(most, |allowed| allowed.min(most))
 }
 
-/// Why the kernel does not sample whole CPUs.
 pub fn refusal(error: &io::Error) -> Refusal {
     let is_first = std::fs::read_to_string("/proc/self/uid_map")
         .is_ok_and(|map| map.split_ascii_whitespace().eq(ALL_USERS));
@@ -72,7 +65,6 @@ pub fn refusal(error: &io::Error) -> Refusal {
     }
 }
 
-/// A refusal for something that this host lacks.
 pub fn lacks(why: impl Display) -> Refusal {
     Refusal {
         reason: format!("profile the CPUs of this host: {why}"),

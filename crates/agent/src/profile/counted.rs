@@ -9,7 +9,6 @@ use bitcost_sys::perf::Record;
 const STACKS_MAX: usize = 1 << 16;
 const ADDRESSES_MAX: usize = 4 << 20;
 
-/// Most threads whose names are kept.
 const THREADS_MAX: usize = 1 << 13;
 
 /// A thread at one place, on one of the CPUs that are sampled.
@@ -22,14 +21,12 @@ pub struct Stack {
     pub kernel: Box<[u64]>,
 }
 
-/// What a thread was called when it was first met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
     pub name: String,
     pub is_of_kernel: bool,
 }
 
-/// Samples by thread and stack.
 #[derive(Debug, Default)]
 pub struct Counted {
     pub stacks: HashMap<Stack, u64>,
@@ -44,7 +41,6 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// No samples of this number of CPUs.
     pub fn new(cpus: usize) -> Counted {
         Counted {
             throttled: vec![None; cpus],
@@ -52,7 +48,6 @@ impl Counted {
         }
     }
 
-    /// Takes a record of a CPU.
     pub fn take(&mut self, cpu: usize, record: Record) {
         match record {
             Record::Sample {
@@ -102,7 +97,6 @@ impl Counted {
     }
 }
 
-/// The name of a thread in `/proc`.
 fn named(thread: u32) -> Named {
     let text = std::fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
     let ended = || Named {

@@ -13,7 +13,6 @@ use super::times::CpuTime;
 /// All frames of a program.
 const PROGRAM: &str = "[user]";
 
-/// A stack of a thread on a CPU, with its names.
 struct Sampled {
     cpu: usize,
     task: ProfiledTask,
@@ -36,7 +35,6 @@ impl Sampled {
     }
 }
 
-/// Most bytes of all stacks of a profile.
 const BYTES_MAX: usize = 4 << 20;
 
 /// The most frequent stacks, in that order. The times are those of the CPUs with these numbers, where

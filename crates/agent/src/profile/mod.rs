@@ -30,7 +30,6 @@ pub fn check() -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The sampling of every CPU.
 pub struct Profiler {
     event: ProfileEvent,
     cpus: Vec<CpuSamples>,
@@ -72,9 +71,6 @@ impl Profiler {
     }
 
     /// Starts to sample, at the start of the window.
-    ///
-    /// # Errors
-    /// When the kernel refuses it.
     pub fn begin(&mut self) -> Result<(), Refusal> {
         self.began_ns = monotonic_ns();
         let begun = self.cpus.iter().try_for_each(CpuSamples::enable);
@@ -96,7 +92,6 @@ impl Profiler {
         }
     }
 
-    /// Ends the sampling, at the end of the window.
     pub fn end(&mut self) {
         for cpu in &self.cpus {
             // It fails for no event that could be enabled, and closing it ends it too.
@@ -113,9 +108,6 @@ impl Profiler {
 
     /// The profile, with the names of functions, the owners of threads, and the time of the CPUs between
     /// the first and the last of these samples.
-    ///
-    /// # Errors
-    /// When the kernel's symbols cannot be read.
     pub fn finish(self, tasks: &Tasks, samples: &[Sample]) -> Result<Profile, Refusal> {
         let symbols = Symbols::read()?;
         let times = CpuTime::of(&self.numbers, samples);
@@ -134,7 +126,6 @@ impl Profiler {
     }
 }
 
-/// The CPUs that are online.
 fn online() -> Result<Vec<u32>, Refusal> {
     let path = "/sys/devices/system/cpu/online";
     let read = std::fs::read_to_string(path).map_err(|error| error.to_string());

@@ -5,7 +5,6 @@ use bitcost_model::profile::FUNCTION_BYTES_MAX;
 use super::allowed::{lacks, setting};
 use crate::refusal::Refusal;
 
-/// The frame of an address that belongs to no function.
 pub const UNKNOWN: &str = "[unknown]";
 
 /// The ends of names that the compiler gives to parts and copies of a function.
@@ -14,7 +13,6 @@ const COPIES: [&str; 5] = [".isra", ".constprop", ".cold", ".part", ".llvm"];
 /// The longest function: an address farther from the nearest name is of something without a name.
 const LONGEST_BYTES: u64 = 1 << 20;
 
-/// The functions in the order of their addresses.
 #[derive(Debug, Default)]
 pub struct Symbols {
     text: String,
@@ -24,9 +22,6 @@ pub struct Symbols {
 
 impl Symbols {
     /// Reads the names of the running kernel and its modules.
-    ///
-    /// # Errors
-    /// When they cannot be read, or their addresses are hidden.
     pub fn read() -> Result<Symbols, Refusal> {
         let path = "/proc/kallsyms";
         let read = std::fs::read_to_string(path);

@@ -13,7 +13,6 @@ const NAME_MAX: usize = 32;
 /// The names of traffic threads, by which they are known also to the agent of the other endpoint.
 const TRAFFIC: [(Role, &str); 2] = [(Role::Sender, "sender"), (Role::Receiver, "receiver")];
 
-/// The name of the traffic threads of an endpoint.
 pub fn thread_name(role: Role) -> &'static str {
     match role {
         Role::Sender => TRAFFIC[0].1,
@@ -21,11 +20,9 @@ pub fn thread_name(role: Role) -> &'static str {
     }
 }
 
-/// What is known of the threads of a run.
 pub struct Tasks {
     /// Every process, and which of them are the run's; absent where `/proc` does not show them.
     pub run: Option<(Census, Own)>,
-    /// Processes of a lab.
     pub lab: Vec<u32>,
     /// The interface towards the other endpoint, and the kernel threads that take its packets.
     pub device: String,
@@ -33,7 +30,6 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Whose work this thread does.
     pub fn of(&self, process: u32, thread: u32, named: Option<&Named>) -> ProfiledTask {
         if thread == 0 {
             return ProfiledTask::Idle;
@@ -64,7 +60,6 @@ impl Tasks {
     }
 }
 
-/// What a kernel thread of this name is for.
 fn kernel_thread(name: &str) -> ProfiledTask {
     if name.starts_with("ksoftirqd/") {
         return ProfiledTask::Softirq;

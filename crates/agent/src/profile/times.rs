@@ -4,7 +4,6 @@ use bitcost_model::record::Sample;
 use bitcost_model::soft_interrupts::{spans, timed};
 use bitcost_probe::cpu::ticks_per_second;
 
-/// The time of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuTime {
     /// Wall clock less idle, in ns.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,8 +14,7 @@ use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
 use bitcost_sys::netlink::{Netns, Rtnl, VethPair};
-use bitcost_sys::packet::{OFFLOAD_HEADER_BYTES, PACKET_MAX_BYTES, PacketSocket};
-use bitcost_sys::process::wait_readable;
+use bitcost_sys::packet::{Lengths, OFFLOAD_HEADER_BYTES, Ring};
 
 use crate::agent_process::AgentProcess;
 use crate::confined::{listening, receiving};
@@ -40,7 +40,7 @@ const SYN: u8 = 2;
 struct Hosts {
     server: OwnedFd,
     others: OwnedFd,
-    capture: PacketSocket,
+    capture: Mutex<Ring>,
 }
 
 impl Hosts {
@@ -59,7 +59,8 @@ impl Hosts {
         set_up("s0", &[SERVER.into()]);
         enter(others.as_fd(), Kind::Net).unwrap();
         set_up("lo", &[]);
-        let capture = PacketSocket::open(set_up("c0", &[CLIENT.into(), FOREIGN.into()])).unwrap();
+        let device = set_up("c0", &[CLIENT.into(), FOREIGN.into()]);
+        let capture = Mutex::new(Ring::open(device, Lengths::Any, 16 << 20).unwrap());
         enter(server.as_fd(), Kind::Net).unwrap();
         Hosts {
             server,
@@ -157,15 +158,15 @@ struct Sent {
 }
 
 /// The packets to the foreign host, until it is over.
-fn captured(capture: &PacketSocket, is_over: &AtomicBool) -> Vec<Sent> {
-    let mut frame = vec![0; PACKET_MAX_BYTES];
-    let mut all = Vec::new();
+fn captured(capture: &Mutex<Ring>, is_over: &AtomicBool) -> Vec<Sent> {
+    let (mut capture, mut all) = (capture.lock().unwrap(), Vec::new());
     while !is_over.load(Relaxed) {
-        wait_readable(capture, Duration::from_millis(20)).unwrap();
-        while let Some(length) = capture.receive(&mut frame).unwrap() {
-            all.extend(sent(&frame[OFFLOAD_HEADER_BYTES..length]));
+        thread::sleep(Duration::from_millis(1));
+        while let Some(frame) = capture.take(|packet| sent(&packet[OFFLOAD_HEADER_BYTES..])) {
+            all.extend(frame);
         }
     }
+    assert_eq!(capture.dropped().unwrap(), 0);
     all
 }
 
@@ -261,7 +262,7 @@ fn misuse(
         .chain(&[0; 22])
         .copied()
         .collect::<Vec<u8>>();
-    let (mut bytes, mut frame) = ([0; 2], vec![0; PACKET_MAX_BYTES]);
+    let (mut bytes, mut capture) = ([0; 2], hosts.capture.lock().unwrap());
     loop {
         for text in [&greeting[..], &guess, &[1]] {
             socket.send_to(text, at).unwrap();
@@ -269,8 +270,9 @@ fn misuse(
         }
         client.send(&ToAgent::Renew);
         thread::sleep(Duration::from_millis(10));
-        while let Some(length) = hosts.capture.receive(&mut frame).unwrap() {
-            bytes[0] += datagram_bytes(&frame[OFFLOAD_HEADER_BYTES..length], victim);
+        let of = |packet: &[u8]| datagram_bytes(&packet[OFFLOAD_HEADER_BYTES..], victim);
+        while let Some(more) = capture.take(of) {
+            bytes[0] += more;
         }
         while let Ok(message) = client.output.try_recv() {
             if let FromAgent::Failed { reason, .. } = message {

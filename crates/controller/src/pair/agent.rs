@@ -7,7 +7,6 @@ use bitcost_model::protocol::{FromAgent, ToAgent};
 use crate::error::AgentEnd;
 use crate::transport::{AgentId, Link};
 
-/// A started agent. Dropping it ends its process.
 pub struct Agent {
     pub id: AgentId,
     link: Box<dyn Link>,
@@ -33,7 +32,6 @@ impl Agent {
         self.link.send(message);
     }
 
-    /// Records that a message arrived.
     pub fn hear(&mut self, content: &Result<FromAgent, AgentEnd>, now: Duration) {
         self.heard = now;
         self.has_spoken |= matches!(content, Ok(message) if *message != FromAgent::Alive);

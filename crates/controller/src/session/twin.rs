@@ -11,9 +11,6 @@ use crate::run::Sink;
 impl Session<'_> {
     /// Checks that the CPUs of the hosts can be sampled: by the first agent alone where both
     /// are on one machine. Runs of plans with profiles are made twice from now on.
-    ///
-    /// # Errors
-    /// When a host cannot be sampled; the reason says what it lacks.
     pub fn try_profile(&mut self, is_one_machine: bool) -> Result<(), ControllerError> {
         for role in ROLES {
             let is_twice = is_one_machine && !self.profiled.is_empty();

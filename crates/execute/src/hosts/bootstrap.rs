@@ -18,12 +18,10 @@ use crate::programs::Programs;
 
 /// The script's exit status if the host has no folder for temporary files.
 pub const NO_FOLDER: i32 = 120;
-/// The script's exit status if the copy does not start.
 pub const COPY_FAILS: i32 = 121;
 /// The script's exit status if sudo was requested and is not installed.
 pub const NO_SUDO: i32 = 122;
 
-/// Bytes of the program that are written at once.
 const PART: usize = 64 << 10;
 
 /// The command for any kind of shell on a host: the script has no quotes, backslashes or
@@ -60,11 +58,8 @@ pub fn script(sudo: bool) -> String {
     )
 }
 
-/// The dialogue with the script of one host.
 pub struct Bootstrap {
-    /// The programs that the host may run: this one or another.
     pub programs: Arc<Programs>,
-    /// The host's name, for errors.
     pub host: String,
 }
 

@@ -15,7 +15,6 @@ use super::named::{Host, Named};
 use super::slurm;
 use crate::programs::Programs;
 
-/// Seconds that ssh may take to connect.
 const CONNECT_S: u32 = 5;
 
 /// Options that turn off parts of the user's configuration that an agent has no use for
@@ -33,7 +32,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a test may wait for its turn at a service.
 const TURN: Duration = Duration::from_secs(24 * 3600);
 
-/// Errors of ssh, each with its remedy.
 const REMEDIES: &[(&str, &str)] = &[
     (
         "Host key verification failed",
@@ -58,7 +56,6 @@ const REMEDIES: &[(&str, &str)] = &[
 ];
 
 impl Named {
-    /// The command ssh, with the configuration file that was named.
     pub(super) fn ssh(&self) -> Command {
         let mut ssh = Command::new("ssh");
         if let Some(file) = &self.spec.ssh_config {
@@ -67,7 +64,6 @@ impl Named {
         ssh
     }
 
-    /// How agents are started on both hosts.
     pub(super) fn endpoints(&self, programs: &Arc<Programs>) -> [Endpoint; 2] {
         [0, 1].map(|end| match &self.hosts[end] {
             Host::Local => self.here(programs.clone()),

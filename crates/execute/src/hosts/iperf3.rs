@@ -48,18 +48,8 @@ fn address(host: &Host, version: Option<IpVersion>) -> Result<SocketAddr, Execut
             host.place()
         )));
     };
-    let addresses = resolve::addresses(name).map_err(|error| {
-        ExecuteError::Environment(format!("the host name {name} cannot be resolved: {error}"))
-    })?;
-    let mut fitting = addresses
-        .into_iter()
-        .filter(|address| IpVersion::fits(version, *address));
-    let address = fitting.next().ok_or_else(|| {
-        let version = version.map_or("4 or IPv6", IpVersion::name);
-        ExecuteError::Environment(format!(
-            "the host name {name} has no address of IPv{version}"
-        ))
-    })?;
+    let address = resolve::first(name, version)
+        .map_err(|why| ExecuteError::Environment(format!("the host name {name} {why}")))?;
     Ok(SocketAddr::new(address, *port))
 }
 
@@ -70,9 +60,6 @@ impl Named {
     }
 
     /// Starts the agent of this machine, and the one that speaks with the server.
-    ///
-    /// # Errors
-    /// When an agent cannot be started, or the server's host has no address here.
     pub(super) fn prepare_iperf3<'a>(
         &self,
         places: &Places,

@@ -12,24 +12,19 @@ use crate::error::ExecuteError;
 
 const IPERF3_PORT: u16 = 5201;
 
-/// A host that plays an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// This machine.
     Local,
     /// The destination that is passed to ssh.
     Ssh(String),
-    /// A service of bitcost.
     Service(Link),
     /// A node of the Slurm allocation that this program is in.
     Slurm(String),
-    /// A node of a Kubernetes cluster.
     Kubernetes(Target),
     /// The stock iperf3 server at this host and port.
     Iperf3(HostPort),
 }
 
-/// What the place of a service begins with.
 const SERVICE: &str = "service:";
 
 /// What the place of a node of a Slurm allocation begins with.
@@ -37,9 +32,6 @@ const SLURM: &str = "slurm:";
 
 impl Host {
     /// Reads a host as it is written on the command line, with or without the prefix `ssh:`.
-    ///
-    /// # Errors
-    /// When the text is not a host, with the text that is allowed.
     pub fn parse(text: &str) -> Result<Host, Invalid> {
         if text.starts_with(SCHEME) {
             return Link::parse(text).map(Host::Service);
@@ -82,9 +74,6 @@ impl Host {
     }
 
     /// Reads the place of an iperf3 server: a host name or an address, with or without a port.
-    ///
-    /// # Errors
-    /// When the text is neither, with the text that is allowed.
     pub fn parse_iperf3(text: &str) -> Result<Host, Invalid> {
         HostPort::parse(text, IPERF3_PORT).map(Host::Iperf3)
     }
@@ -109,16 +98,12 @@ fn with_port(name: &str) -> Option<(&str, u16)> {
     Some((host, port.parse().ok()?))
 }
 
-/// Two named hosts, and how they are reached.
 pub struct Named {
-    /// The hosts as a log keeps them.
     pub spec: NamedHosts,
-    /// The sender's and the receiver's host.
     pub(super) hosts: [Host; 2],
 }
 
 impl Named {
-    /// These hosts, reached as `spec` says.
     pub fn new(spec: NamedHosts, sender: Host, receiver: Host) -> Named {
         Named {
             spec,
@@ -230,9 +215,6 @@ impl Named {
 
 /// Reads the path of a program at the other host. The shell there reads the path, so no character
 /// in it may have a meaning for a shell.
-///
-/// # Errors
-/// The paths that are allowed.
 pub fn parse_program(text: &str) -> Result<String, Invalid> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+/~".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with('-') {
@@ -245,9 +227,6 @@ pub fn parse_program(text: &str) -> Result<String, Invalid> {
 }
 
 /// Reads the name of a node.
-///
-/// # Errors
-/// When the text is none.
 pub fn parse_node(text: &str) -> Result<String, Invalid> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     match !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {

@@ -7,11 +7,21 @@ use std::net::{IpAddr, ToSocketAddrs};
 use std::process::{Command, Stdio};
 
 use bitcost_model::Unavailable;
+use bitcost_model::place::IpVersion;
+
+/// The first address of a name, of this version of IP where one is requested.
+pub fn first(name: &str, version: Option<IpVersion>) -> Result<IpAddr, String> {
+    let found = addresses(name).map_err(|error| format!("cannot be resolved: {error}"))?;
+    let mut fitting = found
+        .into_iter()
+        .filter(|address| IpVersion::fits(version, *address));
+    fitting.next().ok_or_else(|| {
+        let version = version.map_or("4 or IPv6", IpVersion::name);
+        format!("has no address of IPv{version}")
+    })
+}
 
 /// The addresses of a name or of a numeric address, in the resolver's order.
-///
-/// # Errors
-/// A sentence: the name is unknown, or the resolver could not be asked.
 pub fn addresses(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
     if let Ok(address) = name.parse() {
         return Ok(vec![address]);

@@ -22,7 +22,6 @@ use crate::programs::Programs;
 
 const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
 
-/// The address that is known before the hosts are asked.
 enum Known {
     Receiver(IpAddr),
     Sender(IpAddr),
@@ -31,17 +30,13 @@ enum Known {
 }
 
 struct Path {
-    /// The route at the sender.
     there: Route,
-    /// The route at the receiver.
     back: Route,
-    /// The receiver's address.
     to: IpAddr,
     /// More addresses of the receiver on the same path.
     others: Vec<IpAddr>,
 }
 
-/// An endpoint with its interface and address, for people.
 fn described(role: Role, endpoint: &Endpoint) -> String {
     let (role, Endpoint { place, device, .. }) = (role.name(), endpoint);
     format!("{role} at {place}, {device} {}", endpoint.addresses[0])
@@ -50,15 +45,8 @@ fn described(role: Role, endpoint: &Endpoint) -> String {
 /// The address of a service: the one that its clients reach.
 fn of_service(link: &Link, version: Option<IpVersion>) -> Result<IpAddr, ExecuteError> {
     let host = &link.at.host;
-    let failed =
-        |what: String| ExecuteError::Environment(format!("the host {host} of the service {what}"));
-    let addresses =
-        resolve::addresses(host).map_err(|error| failed(format!("cannot be resolved: {error}")))?;
-    let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
-    addresses.iter().find(fits).copied().ok_or_else(|| {
-        let version = version.map_or("4 or IPv6", IpVersion::name);
-        failed(format!("has no address of IPv{version}"))
-    })
+    resolve::first(host, version)
+        .map_err(|why| ExecuteError::Environment(format!("the host {host} of the service {why}")))
 }
 
 /// Whether the address is that of one host: false for unspecified, multicast and broadcast
@@ -72,10 +60,6 @@ fn is_of_one_host(address: IpAddr) -> bool {
 impl Named {
     /// Starts the agents, and finds the interface of each endpoint towards the other by the
     /// kernels' routes.
-    ///
-    /// # Errors
-    /// When an agent cannot be started, or the hosts have no address by which they reach each
-    /// other.
     pub fn prepare<'a>(
         &self,
         places: &Places,
@@ -129,7 +113,6 @@ impl Named {
         })
     }
 
-    /// How the agent of the sender is started.
     pub fn endpoint(&self, programs: &Arc<Programs>) -> Endpoint {
         let [sender, _] = self.endpoints(programs);
         sender
@@ -145,9 +128,6 @@ impl Named {
 
     /// Finds the path of the data between the hosts of a session, and gives both endpoints their interfaces
     /// and addresses.
-    ///
-    /// # Errors
-    /// When the hosts have no address by which they reach each other.
     pub fn connect(&self, session: &mut Session, places: &Places) -> Result<(), ExecuteError> {
         let path = self.path(session, self.known(places)?, places)?;
         self.set_interfaces(session, &path, places);
@@ -183,7 +163,6 @@ impl Named {
         notes
     }
 
-    /// The address that is known before the hosts are asked.
     fn known(&self, places: &Places) -> Result<Known, ExecuteError> {
         let version = places.asked_version();
         if let Some(address) = places.receiver.address.or(self.spec.receiver_address) {
@@ -298,11 +277,6 @@ impl Named {
 
     /// The address of a host that ssh knows: that of the host name in ssh's configuration.
     fn resolve(&self, name: &str, version: Option<IpVersion>) -> Result<IpAddr, ExecuteError> {
-        let failed = |what: String| {
-            ExecuteError::Environment(format!(
-                "{what}; correct the name, or name the address for the data: --receiver-address ADDR"
-            ))
-        };
         let asked = self.ssh().args(["-G", name]).stdin(Stdio::null()).output();
         let output = asked.map_err(|error| {
             ExecuteError::Environment(format!(
@@ -323,12 +297,10 @@ impl Named {
             true => format!("the host name {name}"),
             false => format!("the host name {host_name} of {name}"),
         };
-        let addresses = resolve::addresses(host_name)
-            .map_err(|error| failed(format!("{shown} cannot be resolved: {error}")))?;
-        let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
-        addresses.iter().find(fits).copied().ok_or_else(|| {
-            let version = version.map_or("4 or IPv6", IpVersion::name);
-            failed(format!("{shown} has no address of IPv{version}"))
+        resolve::first(host_name, version).map_err(|why| {
+            ExecuteError::Environment(format!(
+                "{shown} {why}; correct the name, or name the address for the data: --receiver-address ADDR"
+            ))
         })
     }
 }

@@ -75,15 +75,11 @@ pub(super) fn address(node: &str, version: Option<IpVersion>) -> Result<IpAddr, 
         .split_whitespace()
         .find_map(|word| word.strip_prefix("NodeAddr="));
     let name = named.unwrap_or(node);
-    let failed = |what: String| {
+    resolve::first(name, version).map_err(|why| {
         ExecuteError::Environment(format!(
-            "{name}, the address of the node {node}: {what}; name the interface for the data: --network-device DEVICE"
+            "{name}, the address of the node {node}, {why}; name the interface for the data: --network-device DEVICE"
         ))
-    };
-    let addresses = resolve::addresses(name).map_err(|why| failed(why.0))?;
-    let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
-    let found = addresses.iter().find(fits).copied();
-    found.ok_or_else(|| failed("it has no address of the requested version of IP".to_owned()))
+    })
 }
 
 /// How an agent is started at a node: by a step that lasts as long as the agent.
@@ -124,7 +120,6 @@ pub(super) fn endpoint(
     }
 }
 
-/// What the exit status of a step means.
 fn meaning(node: &str, code: Option<i32>, said: &str) -> String {
     let lines = said.lines().filter(|line| !line.contains(NO_BINDING));
     let said = lines.collect::<Vec<_>>().join(" ");

@@ -12,7 +12,6 @@ use bitcost_study::mesh::Mesh;
 
 use super::ground::Ground;
 
-/// A run between two hosts.
 struct Run<'a> {
     planned: &'a PlannedRun,
     hosts: [usize; 2],
@@ -63,7 +62,6 @@ pub fn make(
     Ok(Ending::Complete)
 }
 
-/// Makes runs at the same time.
 fn together(
     ground: &mut Ground,
     plan: &Plan,
@@ -107,7 +105,6 @@ fn together(
     }
 }
 
-/// One run with its first and last event.
 fn made(
     ground: &Ground,
     plan: &Plan,

@@ -5,10 +5,8 @@
 
 use sha2::{Digest, Sha256};
 
-/// The text before the digits.
 const BEFORE: &[u8] = b",\"checksum\":\"";
 
-/// The text after them.
 const AFTER: &[u8] = b"\"}\n";
 
 /// Number of hexadecimal digits: the first 8 bytes of a SHA-256.

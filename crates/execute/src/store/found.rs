@@ -101,7 +101,6 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The executions in a folder, the newest first.
 fn executions(path: &Path, names: &[String]) -> Vec<PathBuf> {
     let log_at = |folder: &PathBuf| {
         folder

@@ -15,19 +15,14 @@ use crate::store::chain::{Chain, split};
 use crate::store::error::{LOG_NAME, StoreError};
 use crate::store::found::strange;
 
-/// The bytes after the last complete line of a truncated log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incomplete {
-    /// Number of the line, from 1.
     pub line: usize,
-    /// Bytes that it has.
     pub bytes: usize,
 }
 
-/// The treatment of a line that cannot be verified or read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Damaged {
-    /// Reading ends with an error.
     #[default]
     Refuse,
     /// The line is left out and its number is kept ([`End::damaged`]).
@@ -45,24 +40,18 @@ pub struct LogFile {
     left_out: BTreeSet<usize>,
 }
 
-/// Maximum number of line numbers that one sentence lists.
 const NUMBERED: usize = 10;
 
-/// Bytes that are read at a time.
 const CHUNK: usize = 1 << 18;
 
-/// The facts about a log that was read to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct End {
-    /// Number of complete lines.
     pub lines: usize,
-    /// The bytes after the last complete line.
     pub incomplete: Option<Incomplete>,
     /// Length of the complete lines, in bytes.
     pub whole_bytes: u64,
     /// Numbers of the lines that were left out because they could not be verified or read, from 1.
     pub damaged: Vec<usize>,
-    /// The last line's checksum.
     pub(crate) chain: Chain,
 }
 
@@ -88,21 +77,14 @@ impl End {
     }
 }
 
-/// A log with all of its events in memory.
 #[derive(Clone, Debug)]
 pub struct Log {
-    /// The execution's folder.
     pub folder: PathBuf,
-    /// Every complete line.
     pub events: Vec<Event>,
-    /// How it ends.
     pub end: End,
 }
 
 /// Reads the log in `folder` into memory; the path may also be that of the log itself.
-///
-/// # Errors
-/// As [`LogFile::open`] and [`LogFile::read`].
 pub fn read(folder: &Path) -> Result<Log, StoreError> {
     let mut file = LogFile::open(folder, Damaged::Refuse)?;
     let mut events = Vec::new();
@@ -158,12 +140,10 @@ impl LogFile {
         }
     }
 
-    /// The execution's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The log's path.
     pub fn path(&self) -> PathBuf {
         self.folder.join(LOG_NAME)
     }
@@ -213,7 +193,6 @@ impl LogFile {
         }
     }
 
-    /// Where it is, and its length.
     pub fn place(&self) -> LogPlace {
         LogPlace {
             path: self.path(),
@@ -269,7 +248,6 @@ impl Stored for LogFile {
     }
 }
 
-/// The lines of a log while they are read.
 #[derive(Debug)]
 struct Lines {
     path: PathBuf,

@@ -18,11 +18,9 @@ const BYTES_PER_RUN: u64 = 256 << 10;
 pub struct Writer {
     folder: PathBuf,
     file: File,
-    /// Number of the complete lines.
     lines: usize,
     /// Length of the complete lines, if an incomplete one follows them.
     whole_bytes: Option<u64>,
-    /// The last line's checksum.
     chain: Chain,
 }
 
@@ -94,12 +92,10 @@ impl Writer {
         })
     }
 
-    /// The execution's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The log as it is now.
     pub fn log(&self) -> Result<LogFile, StoreError> {
         let path = self.folder.join(LOG_NAME);
         let facts = self.file.metadata();

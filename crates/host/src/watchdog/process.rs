@@ -211,9 +211,9 @@ impl Input {
     /// end.
     fn next(&mut self, agent: &OwnedFd, lease: Duration) -> io::Result<Heard> {
         while !self.buffer.contains(&b'\n') {
-            let is_silent = !bitcost_sys::process::wait_either(&self.file, agent, lease)?
-                && !bitcost_sys::process::wait_either(&self.file, agent, LAST_CHANCE)?;
-            if is_silent {
+            let files = [self.file.as_fd(), agent.as_fd()];
+            let wait = |time| bitcost_sys::process::wait_any(&files, Some(time));
+            if !wait(lease)? && !wait(LAST_CHANCE)? {
                 return Ok(Heard::Nothing);
             }
             if bitcost_sys::process::wait_readable(&self.file, Duration::ZERO)? {

@@ -8,7 +8,7 @@ use bitcost_host::{
     HostError, IDLE, INTERRUPT_COALESCING, Idle, Knob, Mtu, NoJournal, Offloads, RPS_CPUS,
     RootQdisc, Sysctl, THREADED_NAPI, Values, describe, is_on, single,
 };
-use bitcost_sys::netlink::{Limit, Rtnl};
+use bitcost_sys::netlink::{Limit, ROOT, Rtnl};
 use bitcost_testkit::assert_says;
 
 bitcost_testkit::trials! { PrivateNetwork:
@@ -663,7 +663,7 @@ fn foreign_change_is_kept_and_reported() {
     let mut rtnl = Rtnl::open().unwrap();
     let index = rtnl.link("a0").unwrap().index;
     rtnl.set_mtu(index, 4000).unwrap();
-    rtnl.replace_root(index, 0x99_0000, "pfifo", &7u32.to_ne_bytes())
+    rtnl.put_qdisc((index, ROOT), 0x99_0000, "pfifo", &7u32.to_ne_bytes())
         .unwrap();
     let outcomes = held.restore();
     assert!(

@@ -46,9 +46,6 @@ impl Drop for Running {
 }
 
 /// Serves one controller until its input ends or the lease expires.
-///
-/// # Errors
-/// A sentence, when a message cannot be read or the lease has expired.
 pub fn serve(
     server: SocketAddr,
     input: impl Read + Send + 'static,
@@ -95,7 +92,6 @@ fn read_messages(mut input: impl Read + Send + 'static) -> Receiver<Result<ToAge
     receiver
 }
 
-/// What an iperf3 server does not do.
 fn lacks(what: &str) -> FromAgent {
     FromAgent::Failed {
         reason: format!("an iperf3 server {what}"),
@@ -172,7 +168,6 @@ fn answer(message: ToAgent, server: SocketAddr, output: &Output, running: &mut O
     }
 }
 
-/// What is known of the server's host: nothing.
 fn host() -> HostDescription {
     HostDescription {
         host_name: "of an iperf3 server, which does not describe it".to_owned(),

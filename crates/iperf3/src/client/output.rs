@@ -5,12 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bitcost_model::protocol::{FromAgent, encode};
 
-/// Where messages to the controller go.
 #[derive(Clone)]
 pub struct Output(Arc<Mutex<Box<dyn Write + Send>>>);
 
 impl Output {
-    /// Messages go here.
     pub fn new(output: impl Write + Send + 'static) -> Output {
         Output(Arc::new(Mutex::new(Box::new(output))))
     }

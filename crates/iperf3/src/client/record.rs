@@ -11,9 +11,6 @@ use crate::results::{Results, StreamResult};
 
 /// The record of the endpoint that the server played, from its results, and from what the other
 /// endpoint sent (`theirs`).
-///
-/// # Errors
-/// What the server left out.
 pub fn record_of(
     results: &Results,
     parts: &[Part],
@@ -57,7 +54,6 @@ pub fn record_of(
     })
 }
 
-/// What the server said of itself.
 fn said(results: &Results, parts: &[Part]) -> Iperf3Peer {
     let is_datagram = |part: &Part| part.conditions.workload.is_datagram();
     let sends_tcp = (parts.iter()).any(|part| part.role == Role::Sender && !is_datagram(part));

@@ -11,13 +11,9 @@ use serde_json::{Value, json};
 
 use crate::protocol::{MOST_LENGTH, MOST_STREAMS};
 
-/// The least bytes of a datagram of iperf3.
 const LEAST_DATAGRAM: u32 = 16;
 
 /// Checks that a run is possible with a stock server at the receiver's host.
-///
-/// # Errors
-/// The setting, and why it needs bitcost there.
 pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
     let needs = |what: &str| {
         Err(Invalid(format!(
@@ -75,7 +71,6 @@ pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
     possible(conditions).map_err(Invalid)
 }
 
-/// Checks the sizes and numbers that iperf3 allows.
 fn possible(conditions: &Conditions) -> Result<(), String> {
     let size = conditions.message_size_bytes;
     if conditions.workload.is_datagram() && size < LEAST_DATAGRAM {
@@ -114,9 +109,6 @@ fn possible(conditions: &Conditions) -> Result<(), String> {
 }
 
 /// The parameters that a stock server reads.
-///
-/// # Errors
-/// As [`check`].
 pub fn params(conditions: &Conditions) -> Result<Value, Invalid> {
     check(conditions)?;
     let protocol = match conditions.workload.is_datagram() {

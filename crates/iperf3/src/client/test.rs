@@ -30,27 +30,18 @@ const COMMAND: Duration = Duration::from_secs(60);
 /// after the end of the test.
 const DRAIN: Duration = Duration::from_millis(300);
 
-/// What the controller orders during a test.
 pub enum Command {
-    /// The other endpoint connects.
     Meet,
-    /// The times of the run.
     Start(Start),
     /// The other endpoint has sent everything: the messages of its parts.
     Finish(SentCounts),
 }
 
-/// A test.
 pub struct Test {
-    /// Where the server listens.
     pub server: SocketAddr,
-    /// What the controller requests.
     pub prepare: Prepare,
-    /// Where messages to the controller go.
     pub output: Output,
-    /// What the controller orders.
     pub commands: Receiver<Command>,
-    /// Ends the test.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -77,7 +68,6 @@ impl Test {
         result
     }
 
-    /// Connects, and agrees on the parameters.
     fn open(&self, conditions: &Conditions) -> Result<Control, String> {
         // The direction of the first part of a test both ways is forward.
         let whole = Conditions {
@@ -165,7 +155,6 @@ impl Test {
         parts.any(|part| part.role == Role::Receiver)
     }
 
-    /// Waits for the controller's next command.
     fn command(&self) -> Result<Command, String> {
         let until = Instant::now() + COMMAND;
         loop {
@@ -195,7 +184,6 @@ impl Test {
         }
     }
 
-    /// The next byte of the server.
     fn next(&self, control: &mut Control, patience: Duration) -> Result<u8, String> {
         let until = Instant::now() + patience;
         loop {
@@ -217,7 +205,6 @@ impl Test {
         }
     }
 
-    /// Why the server ends the test with this byte.
     fn ended(&self, control: &mut Control, byte: u8) -> String {
         let server = self.server;
         match byte {
@@ -296,7 +283,6 @@ fn bytes_of(conditions: &Conditions, flow: u64, messages: u64) -> u64 {
     bytes.min(conditions.stop_bytes.map_or(u64::MAX, share))
 }
 
-/// The messages of the parts that the server sent.
 fn sent(record: &EndpointRecord) -> SentCounts {
     let of_part = |role: Role, flows: &[FlowRecord]| match role {
         Role::Receiver => Vec::new(),
@@ -311,7 +297,6 @@ fn sent(record: &EndpointRecord) -> SentCounts {
         .collect()
 }
 
-/// The error for a server that cannot be reached.
 fn unreachable(server: SocketAddr, error: &io::Error) -> String {
     let hint = match error.kind() {
         io::ErrorKind::ConnectionRefused => {

@@ -169,7 +169,7 @@ impl Emulator {
                 .flat_map(|direction| direction.inlet.files())
                 .chain([self.own.as_fd()])
                 .collect();
-            return bitcost_sys::process::wait_any(&files, None);
+            return bitcost_sys::process::wait_any(&files, None).map(drop);
         };
         let until_ns = next_ns.min(polled_ns + POLL_NS);
         let least_ns = polled_ns + TOGETHER_NS;
@@ -190,7 +190,7 @@ impl Emulator {
         let files: Vec<BorrowedFd<'_>> = prompt()
             .flat_map(|direction| direction.inlet.files())
             .collect();
-        bitcost_sys::process::wait_any(&files, Some(Duration::from_nanos(left_ns)))
+        bitcost_sys::process::wait_any(&files, Some(Duration::from_nanos(left_ns))).map(drop)
     }
 }
 

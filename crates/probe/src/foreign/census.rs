@@ -38,7 +38,6 @@ pub struct Process {
     pub(super) started_ticks: u64,
 }
 
-/// Every process at one time.
 #[derive(Clone, Debug)]
 pub struct Census {
     pub(super) at_ns: u64,
@@ -61,14 +60,12 @@ impl Census {
         census.is_of_machine().then_some(census)
     }
 
-    /// Whether this has the processes of the whole machine.
     pub(super) fn is_of_machine(&self) -> bool {
         let starter = self.processes.get(&KERNEL_THREADS);
         self.processes.contains_key(&FIRST)
             && starter.is_some_and(|process| process.flags & KERNEL_THREAD != 0)
     }
 
-    /// The census of these texts of `/proc/PID/stat`, at a time.
     pub fn of_texts<'a>(at_ns: u64, texts: impl IntoIterator<Item = (u32, &'a str)>) -> Census {
         let processes = texts
             .into_iter()
@@ -116,12 +113,10 @@ impl Census {
 }
 
 impl Process {
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it is a thread of the kernel.
     pub fn is_of_kernel(&self) -> bool {
         self.flags & KERNEL_THREAD != 0
     }

@@ -15,7 +15,6 @@ use bitcost_model::counters::{ForeignLoad, ForeignProgram};
 pub use self::census::{Census, Process, parse};
 pub use self::own::{Own, own_origin, parent_origin, process_of};
 
-/// The most programs that a record names.
 const NAMED: usize = 5;
 
 impl Census {

@@ -6,7 +6,6 @@ use bitcost_model::protocol::Origin;
 use super::census::{Census, FIRST, parse};
 use crate::{host, read};
 
-/// The processes of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Own {
     /// The processes that started its endpoints, whose descendants belong to it.
@@ -28,7 +27,6 @@ impl Own {
         }
     }
 
-    /// Whether everything of this process is the run's.
     pub fn has_all_of(&self, census: &Census, pid: u32) -> bool {
         self.roots.contains(&pid)
             || census
@@ -75,21 +73,13 @@ pub fn process_of(census: &Census, origin: &Origin) -> Option<u32> {
     if host::boot_id()? != origin.boot_id {
         return None;
     }
-    let is_it = |pid: &u32| *pid == origin.pid || inner_pid(*pid) == Some(origin.pid);
+    let innermost = |pid: u32| read::innermost_id(&format!("/proc/{pid}/status"));
+    let is_it = |pid: &u32| *pid == origin.pid || innermost(*pid) == Some(origin.pid);
     let mut started = census
         .processes
         .iter()
         .filter(|(_, process)| process.started_ticks == origin.started_ticks);
     started.find(|(pid, _)| is_it(pid)).map(|(pid, _)| *pid)
-}
-
-/// The number of a process in its own PID namespace (`NSpid`, proc_pid_status(5)).
-fn inner_pid(pid: u32) -> Option<u32> {
-    let status = read::text(&format!("/proc/{pid}/status"))?;
-    let numbers = status
-        .lines()
-        .find_map(|line| line.strip_prefix("NSpid:"))?;
-    numbers.split_ascii_whitespace().last()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -18,8 +18,6 @@ use bitcost_sys::bpf::BpfError;
 use bitcost_sys::clock::monotonic_ns;
 
 use self::programs::Programs;
-use crate::read;
-use crate::soft_counts::{heads, soft_counts};
 
 /// The length of a slot: soft interrupts that begin in it are timed.
 const SLOT: Duration = Duration::from_millis(4);
@@ -39,13 +37,9 @@ pub struct SoftirqTimer {
 
 impl SoftirqTimer {
     /// Starts timing.
-    ///
-    /// # Errors
-    /// The call of bpf(2) that the kernel refused, or what else failed.
     pub fn start(cpus: &[u32]) -> Result<SoftirqTimer, Unavailable> {
         let say = |error: BpfError| Unavailable(error.to_string());
-        let text = read::text("/proc/softirqs").unwrap_or_default();
-        let online = heads(text.lines().next());
+        let online = crate::host::cpus();
         if let Some(cpu) = cpus.iter().find(|cpu| !online.contains(cpu)) {
             return Err(Unavailable(format!("CPU {cpu} is not online")));
         }
@@ -75,19 +69,30 @@ impl SoftirqTimer {
 
     /// The soft interrupts of each kind on each of the CPUs, given the text of `/proc/softirqs`.
     pub fn read(&self, text: &str) -> Vec<SoftirqTime> {
-        let own = soft_counts(text).filter(|soft| self.cpus.contains(&soft.cpu) && soft.count > 0);
-        let of = own.filter_map(|soft| {
-            let timed = self.programs.read(soft.cpu, soft.kind).ok()?;
-            Some(SoftirqTime {
-                cpu: soft.cpu,
-                kind: soft.name.to_owned(),
-                count: soft.count,
-                timed: timed.timed,
-                sum_ns: timed.sum_ns,
-                squares_ns2: timed.squares_ns2,
-            })
-        });
-        of.collect()
+        let mut lines = text.lines();
+        let heads = lines.next().unwrap_or_default().split_ascii_whitespace();
+        let cpus = heads.filter_map(|word| word.strip_prefix("CPU")?.parse::<u32>().ok());
+        let cpus: Vec<u32> = cpus.collect();
+        let mut found = Vec::new();
+        for (kind, line) in (0..).zip(lines) {
+            let (name, counts) = line.split_once(':').unwrap_or_default();
+            let counts = counts.split_ascii_whitespace().map(str::parse::<u64>);
+            let counted = cpus.iter().zip(counts);
+            let own = counted.filter(|(cpu, _)| self.cpus.contains(cpu));
+            found.extend(own.filter_map(|(cpu, count)| {
+                let count = count.ok().filter(|count| *count > 0)?;
+                let timed = self.programs.read(*cpu, kind).ok()?;
+                Some(SoftirqTime {
+                    cpu: *cpu,
+                    kind: name.trim().to_owned(),
+                    count,
+                    timed: timed.timed,
+                    sum_ns: timed.sum_ns,
+                    squares_ns2: timed.squares_ns2,
+                })
+            }));
+        }
+        found
     }
 }
 

@@ -15,14 +15,12 @@ const KINDS: u32 = 16;
 /// Times of 2^24 ns, 16.8 ms, and more are left out: their start is of an earlier slot.
 const LONGEST_BITS: i32 = 24;
 
-/// The numbers of an element.
 #[derive(Clone, Copy)]
 enum Word {
     /// The first reading of the clock at the start, in ns.
     First,
     /// The start, later than it was by what the programs take, in ns; 0: none is to be timed.
     Start,
-    /// How many were timed.
     Timed,
     /// The sum of their times, in ns.
     Sum,
@@ -30,7 +28,6 @@ enum Word {
     Squares,
 }
 
-/// The programs, loaded, with their array.
 #[derive(Debug)]
 pub(super) struct Programs {
     times: Array,
@@ -42,13 +39,9 @@ pub(super) struct Programs {
     pub end: Program,
 }
 
-/// What was timed of one kind on one CPU.
 pub(super) struct Timed {
-    /// How many.
     pub timed: u64,
-    /// The sum of their times, in ns.
     pub sum_ns: u64,
-    /// The sum of the squares of their times, in ns².
     pub squares_ns2: u64,
 }
 
@@ -64,7 +57,6 @@ impl Programs {
         })
     }
 
-    /// What was timed so far.
     pub fn read(&self, cpu: u32, kind: u32) -> Result<Timed, BpfError> {
         let words: Words = self.times.read(cpu * KINDS + kind)?;
         let word = |word: Word| words[word as usize];
@@ -99,7 +91,6 @@ impl<'a> OnElement<'a> {
         OnElement(program)
     }
 
-    /// Other instructions.
     fn then(self, more: impl FnOnce(Assembler<'a>) -> Assembler<'a>) -> Self {
         OnElement(more(self.0))
     }
@@ -125,7 +116,6 @@ fn offset(word: Word) -> i16 {
     8 * word as i16
 }
 
-/// Notes the first reading of the clock.
 fn first(times: &Array) -> Assembler<'_> {
     OnElement::new(times)
         .then(|program| program.call(Helper::Monotonic))

@@ -66,7 +66,6 @@ pub enum Condition {
     NotZero = 0x50,
 }
 
-/// Classes of instructions, and their modes.
 const LOAD_IMMEDIATE: u8 = 0x18;
 const LOAD: u8 = 0x61;
 const STORE: u8 = 0x63;
@@ -88,28 +87,10 @@ pub(super) struct Instruction {
     number: i32,
 }
 
-impl Instruction {
-    fn new(code: u8, to: u8, from: u8, offset: i16, number: i32) -> Instruction {
-        // Two bit fields of a C compiler: the first has the lower bits on a little-endian machine.
-        let registers = if cfg!(target_endian = "little") {
-            to | from << 4
-        } else {
-            to << 4 | from
-        };
-        Instruction {
-            code,
-            registers,
-            offset,
-            number,
-        }
-    }
-}
-
 /// A program in the making. It can only go forward: it ends early where a condition holds, or at its last instruction.
 #[derive(Debug, Default)]
 pub struct Assembler<'a> {
     instructions: Vec<Instruction>,
-    /// The instructions that jump to the end.
     ends: Vec<usize>,
     /// The maps whose descriptors are in the instructions: they are open for as long as the program can be loaded.
     maps: PhantomData<&'a Array>,
@@ -121,78 +102,58 @@ impl<'a> Assembler<'a> {
         Assembler::default()
     }
 
-    fn add(mut self, instruction: Instruction) -> Self {
-        self.instructions.push(instruction);
+    fn add(mut self, code: u8, to: u8, from: u8, offset: i16, number: i32) -> Self {
+        // Two bit fields of a C compiler: the first has the lower bits on a little-endian machine.
+        let registers = match cfg!(target_endian = "little") {
+            true => to | from << 4,
+            false => to << 4 | from,
+        };
+        self.instructions.push(Instruction {
+            code,
+            registers,
+            offset,
+            number,
+        });
         self
     }
 
     /// `register = register OPERATION number`.
     pub fn with_number(self, operation: Operation, to: Register, number: i32) -> Self {
-        self.add(Instruction::new(
-            ALU64 | operation as u8,
-            to as u8,
-            0,
-            0,
-            number,
-        ))
+        self.add(ALU64 | operation as u8, to as u8, 0, 0, number)
     }
 
     /// `register = register OPERATION other`.
     pub fn with_register(self, operation: Operation, to: Register, from: Register) -> Self {
         let code = ALU64 | FROM_REGISTER | operation as u8;
-        self.add(Instruction::new(code, to as u8, from as u8, 0, 0))
+        self.add(code, to as u8, from as u8, 0, 0)
     }
 
     /// `register = the map's address`.
     pub fn map(self, to: Register, map: &'a Array) -> Self {
         let number = map.descriptor().as_raw_fd();
-        self.add(Instruction::new(
-            LOAD_IMMEDIATE,
-            to as u8,
-            IS_MAP,
-            0,
-            number,
-        ))
-        .add(Instruction::new(0, 0, 0, 0, 0))
+        self.add(LOAD_IMMEDIATE, to as u8, IS_MAP, 0, number)
+            .add(0, 0, 0, 0, 0)
     }
 
     /// `register = the memory at base + offset`.
     pub fn load(self, shape: Shape, to: Register, base: Register, offset: i16) -> Self {
-        self.add(Instruction::new(
-            LOAD | shape as u8,
-            to as u8,
-            base as u8,
-            offset,
-            0,
-        ))
+        self.add(LOAD | shape as u8, to as u8, base as u8, offset, 0)
     }
 
     /// `the memory at base + offset = register`.
     pub fn store(self, shape: Shape, base: Register, offset: i16, from: Register) -> Self {
-        self.add(Instruction::new(
-            STORE | shape as u8,
-            base as u8,
-            from as u8,
-            offset,
-            0,
-        ))
+        self.add(STORE | shape as u8, base as u8, from as u8, offset, 0)
     }
 
     /// `R0 = helper(R1, R2, …)`.
     pub fn call(self, helper: Helper) -> Self {
-        self.add(Instruction::new(JUMP | CALL, 0, 0, 0, helper as i32))
+        self.add(JUMP | CALL, 0, 0, 0, helper as i32)
     }
 
     /// Ends the program here where the condition holds.
     pub fn end_if(mut self, register: Register, condition: Condition) -> Self {
         self.ends.push(self.instructions.len());
-        self.add(Instruction::new(
-            JUMP | condition as u8,
-            register as u8,
-            0,
-            0,
-            0,
-        ))
+        self.add(JUMP | condition as u8, register as u8, 0, 0, 0)
     }
 
     /// The whole program, with its end: it answers 0.
@@ -203,7 +164,7 @@ impl<'a> Assembler<'a> {
         let end = self.instructions.len();
         let ends = self.ends.clone();
         let mut whole = self.with_number(Operation::Move, Register::R0, 0);
-        whole = whole.add(Instruction::new(JUMP | EXIT, 0, 0, 0, 0));
+        whole = whole.add(JUMP | EXIT, 0, 0, 0, 0);
         for place in ends {
             let distance = i16::try_from(end - place - 1).expect("a jump of at most 32 767");
             whole.instructions[place].offset = distance;

@@ -1,12 +1,17 @@
 //! One request and its whole answer over a netlink socket.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use crate::netlink_socket::{NetlinkProtocol, NetlinkSocket};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
+};
 
-use crate::netlink::error::Error;
-use crate::netlink::message::{Message, Reply, attribute, replies, text, u32_at};
+use crate::netlink::error::{Error, Why};
+use crate::netlink::message::{Message, Reply, aligned, attribute, replies, text, u32_at};
+use crate::socket::{self, IntOption};
 
 const NLM_F_REQUEST: u16 = 0x01;
 const NLM_F_ACK: u16 = 0x04;
@@ -16,11 +21,8 @@ const NLM_F_ACK_TLVS: u16 = 0x200;
 const NLM_F_DUMP: u16 = 0x300;
 /// Makes a creating request append its object to others of its kind.
 pub(crate) const NLM_F_APPEND: u16 = 0x800;
-/// Makes a request that creates fail when the object exists.
 pub(crate) const NLM_F_EXCL: u16 = 0x200;
-/// Makes a request take the place of an object that exists.
 pub(crate) const NLM_F_REPLACE: u16 = 0x100;
-/// Makes a request create its object.
 pub(crate) const NLM_F_CREATE: u16 = 0x400;
 
 const NLMSG_NOOP: u16 = 1;
@@ -33,23 +35,22 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// How often a dump is repeated when the kernel reports that the objects changed meanwhile.
 const DUMP_ATTEMPTS: usize = 5;
 
-/// A netlink socket with the numbering of its requests.
+/// It stays in the network namespace in which it was opened.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    socket: NetlinkSocket,
+    socket: OwnedFd,
     sequence: u32,
     buffer: Vec<u8>,
 }
 
 impl Connection {
-    /// Opens a connection in the calling thread's network namespace.
-    pub(crate) fn open(protocol: NetlinkProtocol) -> Result<Self, Error> {
-        let socket = NetlinkSocket::open(protocol, TIMEOUT).map_err(|source| Error::Socket {
-            asked: "open a netlink socket".to_owned(),
-            source,
-        })?;
+    /// Absent: NETLINK_ROUTE.
+    pub(crate) fn open(protocol: Option<Protocol>) -> Result<Self, Error> {
         Ok(Self {
-            socket,
+            socket: open(protocol).map_err(|error| Error {
+                asked: "open a netlink socket".to_owned(),
+                why: Why::Socket(error),
+            })?,
             sequence: 0,
             buffer: vec![0; BUFFER_BYTES],
         })
@@ -69,10 +70,8 @@ impl Connection {
                 return Ok(answer);
             }
         }
-        Err(Error::Malformed {
-            asked: asked.to_owned(),
-            detail: "the list keeps changing while it is read",
-        })
+        let detail = "the list keeps changing while it is read";
+        Err(Error::malformed(asked.to_owned(), detail))
     }
 
     fn exchange(
@@ -82,18 +81,18 @@ impl Connection {
         flags: u16,
     ) -> Result<(Vec<Reply>, bool), Error> {
         self.sequence = self.sequence.wrapping_add(1);
-        let failed = |source| Error::Socket {
+        let failed = |error| Error {
             asked: asked.to_owned(),
-            source,
+            why: Why::Socket(error),
         };
         let bytes = message
             .finish(self.sequence, NLM_F_REQUEST | flags)
             .map_err(failed)?;
-        self.socket.send(&bytes).map_err(failed)?;
+        send(&self.socket, &bytes, SendFlags::empty()).map_err(|error| failed(error.into()))?;
         let mut answer = Vec::new();
         let mut interrupted = false;
         loop {
-            let length = self.socket.recv(&mut self.buffer).map_err(failed)?;
+            let length = receive(&self.socket, &mut self.buffer).map_err(failed)?;
             for reply in replies(&self.buffer[..length]) {
                 if reply.sequence != self.sequence {
                     continue;
@@ -111,16 +110,36 @@ impl Connection {
     }
 }
 
+/// A socket with extended acknowledgements.
+fn open(protocol: Option<Protocol>) -> io::Result<OwnedFd> {
+    let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
+    let socket = socket_with(family, SocketType::RAW, flags, protocol)?;
+    set_socket_timeout(&socket, Timeout::Recv, Some(TIMEOUT))?;
+    for option in [libc::NETLINK_EXT_ACK, libc::NETLINK_CAP_ACK] {
+        socket::set_int(&socket, IntOption(libc::SOL_NETLINK, option), 1)?;
+    }
+    Ok(socket)
+}
+
+fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
+    let receive = || recv(socket, &mut *buffer, RecvFlags::TRUNC);
+    let (kept, whole) = rustix::io::retry_on_intr(receive)?;
+    match kept == whole {
+        true => Ok(kept),
+        false => Err(io::ErrorKind::FileTooLarge.into()),
+    }
+}
+
 /// The error that an acknowledgement or the end of a dump carries, if any.
 pub(crate) fn refusal(asked: &str, reply: &Reply) -> Option<Error> {
     let code = u32_at(&reply.payload, 0).unwrap_or(0).cast_signed();
     if code == 0 {
         return None;
     }
-    Some(Error::Refused {
+    let error = io::Error::from_raw_os_error(code.saturating_neg());
+    Some(Error {
         asked: asked.to_owned(),
-        source: io::Error::from_raw_os_error(code.saturating_neg()),
-        text: kernel_text(reply),
+        why: Why::Refused(error, kernel_text(reply)),
     })
 }
 
@@ -133,11 +152,7 @@ fn kernel_text(reply: &Reply) -> Option<String> {
     if reply.kind == NLMSG_ERROR {
         let request_bytes = u32_at(&reply.payload, 4)? as usize;
         let capped = reply.flags & NLM_F_CAPPED != 0;
-        start += if capped {
-            16
-        } else {
-            crate::netlink::message::aligned(request_bytes)
-        };
+        start += if capped { 16 } else { aligned(request_bytes) };
     }
     attribute(reply.payload.get(start..)?, NLMSGERR_ATTR_MSG).map(text)
 }

@@ -6,66 +6,50 @@ const EPERM: i32 = 1;
 const EACCES: i32 = 13;
 const EBUSY: i32 = 16;
 const ENODEV: i32 = 19;
-const EOPNOTSUPP: i32 = 95;
+pub(crate) const EOPNOTSUPP: i32 = 95;
 
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The kernel refused the request.
-    #[error("cannot {asked}: {source}{}{}", in_brackets(text.as_deref()), advice(source))]
-    Refused {
-        /// The request, as the rest of a sentence that starts with "cannot".
-        asked: String,
-        /// The kernel's error number.
-        source: io::Error,
-        /// The kernel's explanation, from the extended acknowledgement.
-        text: Option<String>,
-    },
-    /// The request did not reach the kernel, or no answer came back in time.
-    #[error("cannot {asked}: netlink socket: {source}")]
-    Socket {
-        /// The request, as the rest of a sentence that starts with "cannot".
-        asked: String,
-        /// The error of the socket; `WouldBlock` when there was no answer in time.
-        source: io::Error,
-    },
-    /// The kernel's answer could not be understood.
-    #[error(
-        "cannot {asked}: the kernel's answer cannot be read ({detail}); report the kernel's version"
-    )]
-    Malformed {
-        /// The request, as the rest of a sentence that starts with "cannot".
-        asked: String,
-        /// The fault of the answer.
-        detail: &'static str,
-    },
+#[error("cannot {asked}: {why}")]
+pub struct Error {
+    /// The request, as the rest of a sentence that starts with "cannot".
+    pub(crate) asked: String,
+    pub(crate) why: Why,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Why {
+    /// The kernel refused it, and may have explained this in the extended acknowledgement.
+    #[error("{0}{explained}{advice}", explained = in_brackets(.1.as_deref()), advice = advice(.0))]
+    Refused(io::Error, Option<String>),
+    /// It did not reach the kernel, or no answer came back in time (`WouldBlock`).
+    #[error("netlink socket: {0}")]
+    Socket(io::Error),
+    #[error("the kernel's answer cannot be read ({0}); report the kernel's version")]
+    Malformed(&'static str),
 }
 
 impl Error {
-    /// The same error with these words for the request.
-    pub(crate) fn asking(self, words: String) -> Error {
-        match self {
-            Error::Refused { source, text, .. } => Error::Refused {
-                asked: words,
-                source,
-                text,
-            },
-            Error::Socket { source, .. } => Error::Socket {
-                asked: words,
-                source,
-            },
-            Error::Malformed { detail, .. } => Error::Malformed {
-                asked: words,
-                detail,
-            },
-        }
+    /// A refusal by the kernel without words.
+    pub fn refused(asked: String, error: io::Error) -> Error {
+        let why = Why::Refused(error, None);
+        Error { asked, why }
+    }
+
+    pub(crate) fn malformed(asked: String, detail: &'static str) -> Error {
+        let why = Why::Malformed(detail);
+        Error { asked, why }
+    }
+
+    pub(crate) fn asking(self, asked: String) -> Error {
+        Error { asked, ..self }
     }
 
     /// The kernel's error number, when it was the kernel that refused.
     pub fn errno(&self) -> Option<i32> {
-        match self {
-            Error::Refused { source, .. } => source.raw_os_error(),
-            Error::Socket { .. } | Error::Malformed { .. } => None,
+        match &self.why {
+            Why::Refused(error, _) => error.raw_os_error(),
+            Why::Socket(_) | Why::Malformed(_) => None,
         }
     }
 

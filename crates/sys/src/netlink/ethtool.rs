@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::netlink::error::Error;
+use crate::netlink::error::{EOPNOTSUPP, Error, Why};
 use crate::netlink::generic::{Family, body};
 use crate::netlink::message::{Message, attribute, attributes, text};
 
@@ -70,10 +70,12 @@ impl Ethtool {
     pub fn open() -> Result<Self, Error> {
         match Family::open("ethtool")? {
             Some(family) => Ok(Self { family }),
-            None => Err(Error::Refused {
+            None => Err(Error {
                 asked: "open ethtool's netlink family".to_owned(),
-                source: std::io::Error::from_raw_os_error(95),
-                text: Some("there is no family \"ethtool\"".to_owned()),
+                why: Why::Refused(
+                    std::io::Error::from_raw_os_error(EOPNOTSUPP),
+                    Some("there is no family \"ethtool\"".to_owned()),
+                ),
             }),
         }
     }
@@ -83,10 +85,8 @@ impl Ethtool {
         let asked = format!("read the features of {device}");
         let message = addressed(self.family.command(FEATURES_GET), device);
         let answer = self.family.request(&asked, message)?;
-        let reply = answer.first().ok_or(Error::Malformed {
-            asked,
-            detail: "no features in the answer",
-        })?;
+        let reply = answer.first();
+        let reply = reply.ok_or_else(|| Error::malformed(asked, "no features in the answer"))?;
         Ok(read_features(body(reply)))
     }
 
@@ -114,7 +114,6 @@ impl Ethtool {
     }
 }
 
-/// Adds the device to a message.
 pub(crate) fn addressed(message: Message, device: &str) -> Message {
     message.nested(HEADER, |h| h.attribute_text(HEADER_DEVICE_NAME, device))
 }

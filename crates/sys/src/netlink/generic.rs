@@ -3,7 +3,6 @@
 use crate::netlink::connection::Connection;
 use crate::netlink::error::Error;
 use crate::netlink::message::{Message, Reply, attribute, u16_at};
-use crate::netlink_socket::NetlinkProtocol;
 
 const GENL_ID_CTRL: u16 = 16;
 const CTRL_CMD_GETFAMILY: u8 = 3;
@@ -12,7 +11,6 @@ const CTRL_ATTR_FAMILY_NAME: u16 = 2;
 const ENOENT: i32 = 2;
 const GENERIC_HEADER_BYTES: usize = 4;
 
-/// A connection to one generic netlink family.
 #[derive(Debug)]
 pub(crate) struct Family {
     connection: Connection,
@@ -22,7 +20,7 @@ pub(crate) struct Family {
 impl Family {
     /// Connects to the family of this name; `None` when this kernel does not have it.
     pub(crate) fn open(name: &str) -> Result<Option<Self>, Error> {
-        let mut connection = Connection::open(NetlinkProtocol::Generic)?;
+        let mut connection = Connection::open(Some(rustix::net::netlink::GENERIC))?;
         let asked = format!("find the netlink family \"{name}\"");
         let message =
             command(GENL_ID_CTRL, CTRL_CMD_GETFAMILY).attribute_text(CTRL_ATTR_FAMILY_NAME, name);
@@ -35,14 +33,10 @@ impl Family {
             .iter()
             .find_map(|reply| attribute(body(reply), CTRL_ATTR_FAMILY_ID))
             .and_then(|value| u16_at(value, 0))
-            .ok_or(Error::Malformed {
-                asked,
-                detail: "no family id in the answer",
-            })?;
+            .ok_or_else(|| Error::malformed(asked, "no family id in the answer"))?;
         Ok(Some(Self { connection, id }))
     }
 
-    /// Starts a message to the family.
     pub(crate) fn command(&self, number: u8) -> Message {
         command(self.id, number)
     }
@@ -52,7 +46,6 @@ impl Family {
         self.connection.request(asked, message)
     }
 
-    /// Sends a request for all objects.
     pub(crate) fn dump(&mut self, asked: &str, message: Message) -> Result<Vec<Reply>, Error> {
         self.connection.dump(asked, message)
     }

@@ -1,13 +1,13 @@
 //! Netlink messages as bytes: building requests, walking answers.
 
 use std::io;
+use std::net::IpAddr;
 
 /// Length of `struct nlmsghdr`, in bytes.
 pub(crate) const HEADER_BYTES: usize = 16;
 const NESTED: u16 = 0x8000;
 const TYPE_MASK: u16 = 0x3fff;
 
-/// A request under construction.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     bytes: Vec<u8>,
@@ -30,13 +30,11 @@ impl Message {
         message
     }
 
-    /// Adds an attribute with these bytes.
     pub(crate) fn attribute(mut self, kind: u16, value: &[u8]) -> Self {
         self.push(kind, value);
         self
     }
 
-    /// Adds an attribute that is one number.
     pub(crate) fn attribute_u32(self, kind: u16, value: u32) -> Self {
         self.attribute(kind, &value.to_ne_bytes())
     }
@@ -60,7 +58,6 @@ impl Message {
         self
     }
 
-    /// Adds an attribute that holds what `fill` adds.
     pub(crate) fn nested(mut self, kind: u16, fill: impl FnOnce(Self) -> Self) -> Self {
         let start = self.bytes.len();
         self.push(kind | NESTED, &[]);
@@ -114,16 +111,11 @@ pub(crate) fn aligned(length: usize) -> usize {
     length.next_multiple_of(4)
 }
 
-/// One message of an answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
-    /// The message's type.
     pub(crate) kind: u16,
-    /// The flags of its header.
     pub(crate) flags: u16,
-    /// The number of the request that it answers.
     pub(crate) sequence: u32,
-    /// The bytes after the header.
     pub(crate) payload: Vec<u8>,
 }
 
@@ -162,7 +154,6 @@ pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])>
     })
 }
 
-/// The first attribute of this type.
 pub(crate) fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     attributes(bytes)
         .find(|(found, _)| *found == kind)
@@ -179,18 +170,33 @@ pub(crate) fn text(value: &[u8]) -> String {
 }
 
 /// The number at `offset`, in the host's byte order.
+pub(crate) const AF_INET: u8 = 2;
+pub(crate) const AF_INET6: u8 = 10;
+
+/// The family of an address, and its bytes.
+pub(crate) fn bytes_of(address: IpAddr) -> (u8, Vec<u8>) {
+    match address {
+        IpAddr::V4(v4) => (AF_INET, v4.octets().to_vec()),
+        IpAddr::V6(v6) => (AF_INET6, v6.octets().to_vec()),
+    }
+}
+
+/// The address with these bytes, of which there are 4 or 16.
+pub(crate) fn address(bytes: &[u8]) -> Option<IpAddr> {
+    let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from).ok();
+    v4.or_else(|| <[u8; 16]>::try_from(bytes).map(IpAddr::from).ok())
+}
+
 pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
     let bytes = bytes.get(offset..offset.checked_add(2)?)?;
     bytes.try_into().ok().map(u16::from_ne_bytes)
 }
 
-/// The number at `offset`, in the host's byte order.
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     let bytes = bytes.get(offset..offset.checked_add(4)?)?;
     bytes.try_into().ok().map(u32::from_ne_bytes)
 }
 
-/// The number at `offset`, in the host's byte order.
 pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
     let bytes = bytes.get(offset..offset.checked_add(8)?)?;
     bytes.try_into().ok().map(u64::from_ne_bytes)

@@ -81,73 +81,35 @@ impl Rtnl {
         }
     }
 
-    /// Replaces the root qdisc of a link with one of these options, in one step.
+    /// Puts a qdisc with these options at the root of a link, or below the class `parent` of another one, in place of the
+    /// present one, in one step.
     ///
     /// `handle` must be one that the link does not have, or 0: the kernel chooses. `ENOENT` when
     /// the kernel has no such kind.
-    pub fn replace_root(
+    pub fn put_qdisc(
         &mut self,
-        index: u32,
+        (index, parent): (u32, u32),
         handle: u32,
         kind: &str,
         options: &[u8],
     ) -> Result<(), Error> {
-        let asked = |link: &str| format!("make {kind} the root qdisc of {link}");
-        self.put(
-            index,
-            &traffic_header(index, handle, ROOT),
-            kind,
-            options,
-            asked,
-        )
-    }
-
-    /// Puts a qdisc with these options below the class `parent` of another one of the link,
-    /// replacing the present one.
-    pub fn add_child(
-        &mut self,
-        index: u32,
-        parent: u32,
-        handle: u32,
-        kind: &str,
-        options: &[u8],
-    ) -> Result<(), Error> {
-        let asked = |link: &str| {
-            format!(
-                "put {kind} below the class {:x}:{:x} of {link}",
-                parent >> 16,
-                parent & 0xffff
-            )
-        };
-        self.put(
-            index,
-            &traffic_header(index, handle, parent),
-            kind,
-            options,
-            asked,
-        )
-    }
-
-    fn put(
-        &mut self,
-        index: u32,
-        header: &[u8],
-        kind: &str,
-        options: &[u8],
-        asked: impl Fn(&str) -> String,
-    ) -> Result<(), Error> {
-        let mut message = Message::new(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, header)
-            .attribute_text(TCA_KIND, kind);
+        let header = traffic_header(index, handle, parent);
+        let flags = NLM_F_CREATE | NLM_F_REPLACE;
+        let mut message = Message::new(RTM_NEWQDISC, flags, &header).attribute_text(TCA_KIND, kind);
         if !options.is_empty() {
             message = message.attribute(TCA_OPTIONS, options);
         }
-        self.request_of(index, message, asked).map(drop)
+        let class = format!("{:x}:{:x}", parent >> 16, parent & 0xffff);
+        self.request_of(index, message, |link| match parent {
+            ROOT => format!("make {kind} the root qdisc of {link}"),
+            _ => format!("put {kind} below the class {class} of {link}"),
+        })
     }
 
     /// Makes a first-in first-out queue of `limit_packets` the root qdisc of a link. Read the
     /// qdiscs back. `EOPNOTSUPP` when the kernel has no qdiscs.
     pub fn set_root_pfifo(&mut self, index: u32, limit_packets: u32) -> Result<(), Error> {
-        self.replace_root(index, 0, "pfifo", &limit_packets.to_ne_bytes())
+        self.put_qdisc((index, ROOT), 0, "pfifo", &limit_packets.to_ne_bytes())
     }
 
     /// Removes the qdisc at the root of a link; the kernel puts its default there.
@@ -158,7 +120,6 @@ impl Rtnl {
         self.request_of(index, message, |link| {
             format!("remove the root qdisc of {link}")
         })
-        .map(drop)
     }
 }
 

@@ -5,16 +5,17 @@ use std::net::IpAddr;
 
 use libc::{
     IFA_ADDRESS, IFA_BROADCAST, IFA_CACHEINFO, IFA_F_TEMPORARY, IFA_FLAGS, IFA_LABEL, IFA_LOCAL,
-    RTA_CACHEINFO, RTA_DST, RTA_GATEWAY, RTA_METRICS, RTA_MULTIPATH, RTA_OIF, RTA_PREFSRC,
-    RTA_PRIORITY, RTA_TABLE, RTM_GETADDR, RTM_GETROUTE, RTM_NEWADDR, RTM_NEWROUTE,
+    RT_SCOPE_LINK, RTA_CACHEINFO, RTA_DST, RTA_GATEWAY, RTA_METRICS, RTA_MULTIPATH, RTA_OIF,
+    RTA_PREFSRC, RTA_PRIORITY, RTA_TABLE, RTM_GETADDR, RTM_GETROUTE, RTM_NEWADDR, RTM_NEWROUTE,
 };
 
 use crate::netlink::connection::{NLM_F_APPEND, NLM_F_CREATE, NLM_F_REPLACE};
 use crate::netlink::error::Error;
 use crate::netlink::message::{
-    Message, Reply, aligned, attribute, attributes, text, u16_at, u32_at,
+    AF_INET, AF_INET6, Message, Reply, address, aligned, attribute, attributes, text, u16_at,
+    u32_at,
 };
-use crate::netlink::rtnl::{AF_INET, AF_INET6, Rtnl};
+use crate::netlink::rtnl::Rtnl;
 
 /// Flags that the kernel changes automatically: the states of duplicate address detection, and the
 /// end of a preferred lifetime.
@@ -99,6 +100,13 @@ impl Rtnl {
         Ok(answer.iter().filter_map(read_address).collect())
     }
 
+    /// The addresses of a link, without those of link scope.
+    pub fn addresses(&mut self, index: u32) -> Result<Vec<IpAddr>, Error> {
+        let of_link = |record: &AddressRecord| record.link == index && record.scope < RT_SCOPE_LINK;
+        let records = self.address_records()?.into_iter().filter(of_link);
+        Ok(records.map(|record| record.address).collect())
+    }
+
     /// Adds an address to its link, as it was listed.
     pub fn add_address_again(&mut self, record: &AddressRecord) -> Result<(), Error> {
         let message = Message::new(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, &record.message);
@@ -109,7 +117,7 @@ impl Rtnl {
             ..
         } = record;
         let asked = |name: &str| format!("give {name} the address {address}/{prefix_length}");
-        self.request_of(*link, message, asked).map(drop)
+        self.request_of(*link, message, asked)
     }
 
     /// Every route of this namespace, without those that the kernel keeps for local addresses.
@@ -117,7 +125,7 @@ impl Rtnl {
         let answer = self
             .connection
             .dump("list the routes", Message::new(RTM_GETROUTE, 0, &[0; 12]))?;
-        Ok(answer.iter().filter_map(read_route).collect())
+        Ok(answer.iter().filter_map(read_route_record).collect())
     }
 
     /// Replaces an existing route as it was listed, with this MTU. One with a lifetime, such as
@@ -167,13 +175,8 @@ impl Rtnl {
     }
 }
 
-fn address(bytes: &[u8]) -> Option<IpAddr> {
-    let v4 = || <[u8; 4]>::try_from(bytes).map(IpAddr::from).ok();
-    v4().or_else(|| <[u8; 16]>::try_from(bytes).map(IpAddr::from).ok())
-}
-
 /// `struct ifaddrmsg`: family, prefix length, flags, scope, link; then attributes.
-fn read_address(reply: &Reply) -> Option<AddressRecord> {
+pub(crate) fn read_address(reply: &Reply) -> Option<AddressRecord> {
     let payload = &reply.payload;
     let (header, body) = (payload.get(..8)?, payload.get(8..)?);
     if reply.kind != RTM_NEWADDR || ![AF_INET, AF_INET6].contains(&header[0]) {
@@ -211,7 +214,7 @@ const OF_KERNEL: [u8; 4] = [2, 3, 4, 5];
 
 /// `struct rtmsg`: family, two prefix lengths, type of service, table, protocol, scope, type,
 /// flags; then attributes.
-fn read_route(reply: &Reply) -> Option<RouteRecord> {
+pub(crate) fn read_route_record(reply: &Reply) -> Option<RouteRecord> {
     let (header, body) = (reply.payload.get(..12)?, reply.payload.get(12..)?);
     let is_ours = reply.kind == RTM_NEWROUTE && [AF_INET, AF_INET6].contains(&header[0]);
     if !is_ours || OF_KERNEL.contains(&header[7]) {
@@ -334,7 +337,7 @@ mod tests {
 
     #[test]
     fn route_is_requested_as_listed_without_fields_of_the_kernel() {
-        let record = read_route(&listed(2000)).expect("a route");
+        let record = read_route_record(&listed(2000)).expect("a route");
         assert_eq!(
             (record.mtu_bytes, record.links.as_slice(), record.table),
             (Some(2000), &[7][..], 254)
@@ -350,7 +353,7 @@ mod tests {
             assert_eq!(attribute(&reply.payload[12..], RTA_CACHEINFO), None);
             let metrics = attribute(&reply.payload[12..], RTA_METRICS).expect("metrics");
             assert_eq!(attribute(metrics, 10), Some(&9u32.to_ne_bytes()[..]));
-            let read = read_route(&reply).expect("a route");
+            let read = read_route_record(&reply).expect("a route");
             assert_eq!(
                 (read.mtu_bytes, read.destination),
                 (mtu, record.destination)
@@ -369,7 +372,7 @@ mod tests {
                 payload: whole[..length].to_vec(),
             };
             assert!(
-                read_route(&reply).is_none_or(|route| route.is_ipv6),
+                read_route_record(&reply).is_none_or(|route| route.is_ipv6),
                 "{length}"
             );
         }

@@ -9,8 +9,8 @@ use libc::{
 
 use crate::netlink::connection::{NLM_F_CREATE, NLM_F_EXCL};
 use crate::netlink::error::Error;
-use crate::netlink::message::{Message, Reply, attribute, u32_at};
-use crate::netlink::rtnl::{AF_INET, AF_INET6, Rtnl};
+use crate::netlink::message::{Message, Reply, address, attribute, bytes_of, u32_at};
+use crate::netlink::rtnl::Rtnl;
 
 /// The route of packets to one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,10 +27,7 @@ pub struct Route {
 impl Rtnl {
     /// The route to an address. `ENETUNREACH` when there is none.
     pub fn route(&mut self, to: IpAddr) -> Result<Route, Error> {
-        let (family, bytes) = match to {
-            IpAddr::V4(v4) => (AF_INET, v4.octets().to_vec()),
-            IpAddr::V6(v6) => (AF_INET6, v6.octets().to_vec()),
-        };
+        let (family, bytes) = bytes_of(to);
         // `struct rtmsg`: family, length of the destination's prefix, and nothing else.
         let mut header = [0; 12];
         header[..2].copy_from_slice(&[family, bytes.len() as u8 * 8]);
@@ -40,20 +37,14 @@ impl Rtnl {
             Message::new(RTM_GETROUTE, 0, &header).attribute(RTA_DST, &bytes),
         )?;
         let detail = "no link or no source address in the answer";
-        answer
-            .iter()
-            .find_map(read_route)
-            .ok_or(Error::Malformed { asked, detail })
+        let route = answer.iter().find_map(read_route);
+        route.ok_or_else(|| Error::malformed(asked, detail))
     }
 
     /// Adds the route to a network over a gateway. `EEXIST` when there is one, `ENETUNREACH` when
     /// `via` is not reachable.
     pub fn add_route(&mut self, to: IpAddr, prefix_length: u8, via: IpAddr) -> Result<(), Error> {
-        let bytes = |address: IpAddr| match address {
-            IpAddr::V4(v4) => v4.octets().to_vec(),
-            IpAddr::V6(v6) => v6.octets().to_vec(),
-        };
-        let family = if to.is_ipv4() { AF_INET } else { AF_INET6 };
+        let (family, bytes) = bytes_of(to);
         let own = [RT_TABLE_MAIN, RTPROT_STATIC, RT_SCOPE_UNIVERSE, RTN_UNICAST];
         let header: Vec<u8> = [family, prefix_length, 0, 0]
             .into_iter()
@@ -62,15 +53,11 @@ impl Rtnl {
             .collect();
         let mut message = Message::new(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &header);
         if prefix_length > 0 {
-            message = message.attribute(RTA_DST, &bytes(to));
+            message = message.attribute(RTA_DST, &bytes);
         }
-        let message = message.attribute(RTA_GATEWAY, &bytes(via));
-        self.connection
-            .request(
-                &format!("add the route to {to}/{prefix_length} by {via}"),
-                message,
-            )
-            .map(drop)
+        let message = message.attribute(RTA_GATEWAY, &bytes_of(via).1);
+        let asked = format!("add the route to {to}/{prefix_length} by {via}");
+        self.connection.request(&asked, message).map(drop)
     }
 }
 
@@ -79,11 +66,9 @@ pub(crate) fn read_route(reply: &Reply) -> Option<Route> {
         return None;
     }
     let attributes = reply.payload.get(12..)?;
-    let source = attribute(attributes, RTA_PREFSRC)?;
-    let v4 = || <[u8; 4]>::try_from(source).map(IpAddr::from).ok();
     Some(Route {
         link: u32_at(attribute(attributes, RTA_OIF)?, 0)?,
-        source: v4().or_else(|| <[u8; 16]>::try_from(source).map(IpAddr::from).ok())?,
+        source: address(attribute(attributes, RTA_PREFSRC)?)?,
         is_local: reply.payload[7] == RTN_LOCAL,
     })
 }

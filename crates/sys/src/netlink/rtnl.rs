@@ -6,21 +6,16 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use libc::{
     IFA_ADDRESS, IFA_LOCAL, IFLA_ADDRESS, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINK,
     IFLA_LINK_NETNSID, IFLA_LINKINFO, IFLA_MASTER, IFLA_MAX_MTU, IFLA_MTU, IFLA_NET_NS_FD,
-    IFLA_NET_NS_PID, RT_SCOPE_LINK, RTM_DELLINK, RTM_GETADDR, RTM_GETLINK, RTM_NEWADDR,
-    RTM_NEWLINK,
+    IFLA_NET_NS_PID, RTM_DELLINK, RTM_GETLINK, RTM_NEWADDR, RTM_NEWLINK,
 };
-
-use crate::netlink_socket::NetlinkProtocol;
 
 use crate::netlink::connection::{Connection, NLM_F_CREATE, NLM_F_EXCL};
 use crate::netlink::error::Error;
-use crate::netlink::message::{Message, Reply, attribute, attributes, text, u32_at};
+use crate::netlink::message::{Message, Reply, attribute, attributes, bytes_of, text, u32_at};
 
 const VETH_INFO_PEER: u16 = 1;
 
 const IFA_F_NODAD: u8 = 0x02;
-pub(crate) const AF_INET: u8 = 2;
-pub(crate) const AF_INET6: u8 = 10;
 
 /// The flag of [`Link::flags`] of a link that is up.
 pub const IFF_UP: u32 = 0x1;
@@ -28,7 +23,6 @@ pub const IFF_UP: u32 = 0x1;
 /// The flag of [`Link::flags`] of a link that is operational (RFC 2863).
 const IFF_RUNNING: u32 = 0x40;
 
-/// The flag of [`Link::flags`] of loopback.
 const IFF_LOOPBACK: u32 = 0x8;
 
 /// A network namespace to put a device into.
@@ -104,7 +98,7 @@ pub struct Rtnl {
 impl Rtnl {
     /// Opens a connection in the calling thread's network namespace.
     pub fn open() -> Result<Self, Error> {
-        let connection = Connection::open(NetlinkProtocol::Route)?;
+        let connection = Connection::open(None)?;
         Ok(Self { connection })
     }
 
@@ -114,9 +108,9 @@ impl Rtnl {
         index: u32,
         message: Message,
         asked: impl Fn(&str) -> String,
-    ) -> Result<Vec<Reply>, Error> {
-        let answer = self.connection.request("", message);
-        self.naming(index, answer, asked)
+    ) -> Result<(), Error> {
+        let answer = self.connection.request("", message).map(drop);
+        answer.map_err(|error| error.asking(asked(&self.name(index))))
     }
 
     /// As [`Rtnl::request_of`], for a list.
@@ -127,15 +121,6 @@ impl Rtnl {
         asked: impl Fn(&str) -> String,
     ) -> Result<Vec<Reply>, Error> {
         let answer = self.connection.dump("", message);
-        self.naming(index, answer, asked)
-    }
-
-    fn naming(
-        &mut self,
-        index: u32,
-        answer: Result<Vec<Reply>, Error>,
-        asked: impl Fn(&str) -> String,
-    ) -> Result<Vec<Reply>, Error> {
         answer.map_err(|error| error.asking(asked(&self.name(index))))
     }
 
@@ -207,7 +192,6 @@ impl Rtnl {
     pub fn delete_link(&mut self, index: u32) -> Result<(), Error> {
         let message = Message::new(RTM_DELLINK, 0, &link_header(index, 0, 0));
         self.request_of(index, message, |link| format!("delete {link}"))
-            .map(drop)
     }
 
     /// Sets a link up or down.
@@ -216,7 +200,6 @@ impl Rtnl {
         let message = Message::new(RTM_NEWLINK, 0, &link_header(index, flags, IFF_UP));
         let state = if up { "up" } else { "down" };
         self.request_of(index, message, |link| format!("set {link} {state}"))
-            .map(drop)
     }
 
     /// Sets the flags of a link that are in `change` to what they are in `flags` (netdevice(7)).
@@ -225,7 +208,6 @@ impl Rtnl {
         self.request_of(index, message, |link| {
             format!("set the flags {change:#x} of {link} to {flags:#x}")
         })
-        .map(drop)
     }
 
     /// Sets the MTU of a link, in bytes. `EINVAL` when the device cannot have it.
@@ -235,7 +217,6 @@ impl Rtnl {
         self.request_of(index, message, |link| {
             format!("set the MTU of {link} to {mtu_bytes} bytes")
         })
-        .map(drop)
     }
 
     /// Adds an address to a link. `EEXIST` when it has it already.
@@ -248,27 +229,15 @@ impl Rtnl {
         address: IpAddr,
         prefix_length: u8,
     ) -> Result<(), Error> {
-        let (family, flags, bytes) = match address {
-            IpAddr::V4(v4) => (AF_INET, 0, v4.octets().to_vec()),
-            IpAddr::V6(v6) => (AF_INET6, IFA_F_NODAD, v6.octets().to_vec()),
-        };
+        let (family, bytes) = bytes_of(address);
+        let flags = if address.is_ipv6() { IFA_F_NODAD } else { 0 };
         let mut header = vec![family, prefix_length, flags, 0];
         header.extend_from_slice(&index.to_ne_bytes());
         let message = Message::new(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &header)
             .attribute(IFA_LOCAL, &bytes)
             .attribute(IFA_ADDRESS, &bytes);
         let asked = |link: &str| format!("give {link} the address {address}/{prefix_length}");
-        self.request_of(index, message, asked).map(drop)
-    }
-
-    /// The addresses of a link, without those of link scope.
-    pub fn addresses(&mut self, index: u32) -> Result<Vec<IpAddr>, Error> {
-        let message = Message::new(RTM_GETADDR, 0, &[0; 8]);
-        let answer = self.connection.dump("list the addresses", message)?;
-        Ok(answer
-            .iter()
-            .filter_map(|reply| read_address(reply, index))
-            .collect())
+        self.request_of(index, message, asked)
     }
 
     /// The link with this name. `ENODEV` when there is none in this namespace.
@@ -277,10 +246,8 @@ impl Rtnl {
             Message::new(RTM_GETLINK, 0, &link_header(0, 0, 0)).attribute_text(IFLA_IFNAME, name);
         let asked = format!("read link \"{name}\"");
         let answer = self.connection.request(&asked, message)?;
-        answer.iter().find_map(read_link).ok_or(Error::Malformed {
-            asked,
-            detail: "no link in the answer",
-        })
+        let link = answer.iter().find_map(read_link);
+        link.ok_or_else(|| Error::malformed(asked, "no link in the answer"))
     }
 
     /// All links of this namespace.
@@ -310,25 +277,6 @@ pub(crate) fn link_header(index: u32, flags: u32, change: u32) -> Vec<u8> {
         header.extend_from_slice(&word.to_ne_bytes());
     }
     header
-}
-
-/// `struct ifaddrmsg`: family, prefix length, flags, scope, link. The peer's address of a
-/// point-to-point link is not ours.
-pub(crate) fn read_address(reply: &Reply, index: u32) -> Option<IpAddr> {
-    let payload = &reply.payload;
-    if reply.kind != RTM_NEWADDR
-        || u32_at(payload, 4)? != index
-        || *payload.get(3)? >= RT_SCOPE_LINK
-    {
-        return None;
-    }
-    let of = |kind| attribute(payload.get(8..)?, kind);
-    let bytes = of(IFA_LOCAL).or(of(IFA_ADDRESS))?;
-    match *payload.first()? {
-        AF_INET => Some(<[u8; 4]>::try_from(bytes).ok()?.into()),
-        AF_INET6 => Some(<[u8; 16]>::try_from(bytes).ok()?.into()),
-        _ => None,
-    }
 }
 
 pub(crate) fn read_link(reply: &Reply) -> Option<Link> {

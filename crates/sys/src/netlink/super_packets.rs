@@ -62,10 +62,7 @@ impl Rtnl {
         let answer = self.connection.request(&asked, message)?;
         let reply = answer.iter().find(|reply| reply.kind == RTM_NEWLINK);
         let all = reply.and_then(|reply| reply.payload.get(16..));
-        let all = all.ok_or(Error::Malformed {
-            asked,
-            detail: "no link in the answer",
-        })?;
+        let all = all.ok_or_else(|| Error::malformed(asked, "no link in the answer"))?;
         let limit = |(kind, value): (u16, &[u8])| {
             let row = LIMITS.into_iter().find(|row| row.1 == kind)?;
             Some((row.0, u32_at(value, 0)?))
@@ -88,6 +85,5 @@ impl Rtnl {
         self.request_of(index, message, |link| {
             format!("set {} of {link}", values.join(" and "))
         })
-        .map(drop)
     }
 }

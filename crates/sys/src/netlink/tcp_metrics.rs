@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use crate::netlink::error::Error;
 use crate::netlink::generic::{Family, body};
-use crate::netlink::message::{Reply, attribute, u32_at};
+use crate::netlink::message::{Reply, address, attribute, bytes_of, u32_at};
 
 const GET: u8 = 1;
 const DELETE: u8 = 2;
@@ -60,15 +60,17 @@ impl TcpMetrics {
     /// Removes the cached metrics of an address. `EPERM` without `CAP_NET_ADMIN` of the whole
     /// machine.
     pub fn forget(&mut self, address: IpAddr) -> Result<(), Error> {
-        let message = self.family.command(DELETE);
-        let message = match address {
-            IpAddr::V4(v4) => message.attribute(ADDR_IPV4, &v4.octets()),
-            IpAddr::V6(v6) => message.attribute(ADDR_IPV6, &v6.octets()),
+        let kind = if address.is_ipv4() {
+            ADDR_IPV4
+        } else {
+            ADDR_IPV6
         };
-        match self.family.request(
-            &format!("remove the cached TCP metrics of {address}"),
-            message,
-        ) {
+        let message = self
+            .family
+            .command(DELETE)
+            .attribute(kind, &bytes_of(address).1);
+        let asked = format!("remove the cached TCP metrics of {address}");
+        match self.family.request(&asked, message) {
             Err(error) if error.errno() == Some(ESRCH) => Ok(()),
             outcome => outcome.map(drop),
         }
@@ -77,21 +79,11 @@ impl TcpMetrics {
 
 fn read(reply: &Reply) -> Option<PeerMetrics> {
     let all = body(reply);
-    let v4 = || {
-        attribute(all, ADDR_IPV4)
-            .and_then(|bytes| <[u8; 4]>::try_from(bytes).ok())
-            .map(IpAddr::from)
-    };
-    let v6 = || {
-        attribute(all, ADDR_IPV6)
-            .and_then(|bytes| <[u8; 16]>::try_from(bytes).ok())
-            .map(IpAddr::from)
-    };
     let value = |number: u16| {
         attribute(attribute(all, VALUES)?, number + 1).and_then(|value| u32_at(value, 0))
     };
     Some(PeerMetrics {
-        address: v4().or_else(v6)?,
+        address: address(attribute(all, ADDR_IPV4).or(attribute(all, ADDR_IPV6))?)?,
         rtt_us: value(RTT_US),
         ssthresh: value(SSTHRESH),
         cwnd: value(CWND),

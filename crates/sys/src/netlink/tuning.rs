@@ -95,10 +95,8 @@ impl Ethtool {
         let asked = format!("read the {} of {device}", group.what);
         let message = addressed(self.family.command(group.get), device);
         let answer = self.family.request(&asked, message)?;
-        let reply = answer.first().ok_or(Error::Malformed {
-            asked,
-            detail: "an empty answer",
-        })?;
+        let reply = answer.first();
+        let reply = reply.ok_or_else(|| Error::malformed(asked, "an empty answer"))?;
         let value = |(kind, value): (u16, &[u8])| {
             let (_, name, is_switch) = group.rows.iter().find(|(known, _, _)| *known == kind)?;
             let number = if *is_switch {

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | ring | received frames in memory that is shared with the kernel |
 //! | batch | many frames sent per call |
-//! | single | one frame received or sent per call |
 //! | raw | opening, binding, options |
 //!
 //! A *packet* here is an offload header of [`OFFLOAD_HEADER_BYTES`] (`struct virtio_net_hdr`) and the frame after it. A
@@ -13,9 +12,7 @@
 mod batch;
 mod raw;
 mod ring;
-mod single;
 
 pub use batch::{BATCH, BatchSender};
 pub use raw::{OFFLOAD_HEADER_BYTES, PACKET_MAX_BYTES};
 pub use ring::{Lengths, Ring};
-pub use single::PacketSocket;

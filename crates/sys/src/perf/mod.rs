@@ -91,7 +91,6 @@ pub struct CpuSamples {
     event: OwnedFd,
     memory: NonNull<u8>,
     bytes: usize,
-    /// The records that were last read.
     taken: Vec<u8>,
 }
 

@@ -15,18 +15,14 @@ use crate::loops::{Handed, Supply, send_batches, send_messages};
 use crate::pacing::Pacer;
 use crate::sequence::Tag;
 
-/// What a fast mode is prepared for.
 pub struct Place<'a> {
     pub socket: BorrowedFd<'a>,
     pub conditions: &'a Conditions,
-    /// What datagrams begin with.
     pub tag: Tag,
 }
 
-/// A mode whose socket and memory are prepared.
 pub type Prepared = io::Result<Box<dyn FastMode>>;
 
-/// What a fast mode moves messages over.
 pub struct Moving<'a> {
     pub socket: BorrowedFd<'a>,
     pub control: &'a Control,
@@ -34,31 +30,25 @@ pub struct Moving<'a> {
     pub pacer: &'a mut Option<Pacer>,
 }
 
-/// A fast mode of one endpoint, ready to move messages.
 pub trait FastMode: Send {
-    /// Moves messages until the run is over.
     fn run(&mut self, on: Moving) -> Result<(), Errno>;
 
     /// Reads what the kernel reports after the end of the connection.
     fn ended(&mut self, _socket: BorrowedFd<'_>) {}
 
-    /// Counters that only this mode has.
     fn counters(&self) -> BTreeMap<&'static str, u64> {
         BTreeMap::new()
     }
 
-    /// The state of a receiver of a stream.
     fn stream(&self) -> Option<&StreamReceiver> {
         None
     }
 
-    /// The state of a receiver of datagrams.
     fn datagrams(&self) -> Option<&Datagrams> {
         None
     }
 }
 
-/// Counters that only one mode has: their names, and their values.
 type Counters<const N: usize> = ([&'static str; N], [u64; N]);
 
 fn by_name<const N: usize>((names, counts): &Counters<N>) -> BTreeMap<&'static str, u64> {
@@ -130,7 +120,6 @@ pub fn most_messages(conditions: &Conditions, room: usize) -> usize {
     requested.map_or(room, |most| room.min(most as usize))
 }
 
-/// A sender that hands over many messages in a call.
 struct BatchSender<C> {
     supply: Supply,
     most: u64,
@@ -160,7 +149,6 @@ where
     }
 }
 
-/// A receiver of a stream.
 struct ByteReceiver<C, const N: usize> {
     stream: StreamReceiver,
     call: C,
@@ -199,7 +187,6 @@ where
     }
 }
 
-/// A receiver of datagrams.
 struct DatagramReceiver<C> {
     datagrams: Datagrams,
     call: C,
@@ -234,7 +221,6 @@ where
 /// bytes; a pipe of `splice` may hold less.
 const ROOM: u32 = 4 << 20;
 
-/// The size of one receive call of a TCP mode.
 pub fn receive_room(conditions: &Conditions) -> usize {
     match conditions.receive_size_bytes {
         ReceiveSize::Bytes(bytes) => bytes as usize,
@@ -242,7 +228,6 @@ pub fn receive_room(conditions: &Conditions) -> usize {
     }
 }
 
-/// The way in which a receive call waits.
 pub fn wait(conditions: &Conditions) -> Wait {
     match conditions.waiting {
         Waiting::Block => Wait::Sleep,

@@ -30,7 +30,6 @@ use crate::tcp::close_gracefully;
 use fast::{FastMode, Moving, Place, Prepared};
 use stream_receiver::StreamReceiver;
 
-/// One fast mode.
 struct Row {
     mode: Mode,
     end: Role,
@@ -164,11 +163,8 @@ impl Row {
     }
 }
 
-/// The socket of a flow.
 pub enum Socket {
-    /// A connection.
     Tcp(TcpStream),
-    /// A connected socket.
     Udp(UdpSocket),
 }
 
@@ -193,7 +189,6 @@ impl AsFd for Socket {
     }
 }
 
-/// A flow whose messages a fast mode moves.
 struct FastFlow {
     socket: Socket,
     row: &'static Row,

@@ -11,14 +11,12 @@ use crate::control::{Control, Phase};
 use crate::loops::receiver_delay;
 use crate::low_water::LowWater;
 
-/// The receiving side of a connection.
 pub struct StreamReceiver {
     delay: Duration,
     low_water: LowWater,
 }
 
 impl StreamReceiver {
-    /// The state at the start of a run.
     pub fn of(conditions: &Conditions, socket: BorrowedFd<'_>) -> StreamReceiver {
         StreamReceiver {
             delay: receiver_delay(conditions),

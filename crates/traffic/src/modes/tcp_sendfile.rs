@@ -7,7 +7,6 @@ use rustix::fs::{MemfdFlags, memfd_create, sendfile};
 
 use super::fast::{Place, Prepared, message_sender};
 
-/// Makes the file.
 pub fn sender(on: &Place) -> Prepared {
     let mut file = File::from(memfd_create("bitcost message", MemfdFlags::CLOEXEC)?);
     file.write_all(&vec![0x5A; on.conditions.message_size_bytes as usize])?;

@@ -16,7 +16,6 @@ use rustix::pipe::{
 
 use super::fast::{Place, Prepared, byte_receiver, message_sender, receive_room};
 
-/// The two ends of a pipe.
 struct Pipe {
     out: OwnedFd,
     into: OwnedFd,
@@ -40,7 +39,6 @@ impl Pipe {
     }
 }
 
-/// Fills the pipe with a message.
 pub fn sender(on: &Place) -> Prepared {
     let size = on.conditions.message_size_bytes as usize;
     let (pages, way) = (Pipe::new(size)?, Pipe::new(size)?);

@@ -5,7 +5,6 @@ use rustix::net::{RecvFlags, recv};
 use super::fast::{Place, Prepared, byte_receiver, receive_room};
 use crate::loops::receive_flags;
 
-/// Receives without a copy.
 pub fn receiver(on: &Place) -> Prepared {
     // Never written to.
     let mut room = vec![0; receive_room(on.conditions)];

@@ -19,7 +19,6 @@ struct Sender {
     supply: Supply,
 }
 
-/// Sends lists of messages.
 pub fn sender(on: &Place) -> Prepared {
     let message = vec![0x5A; on.conditions.message_size_bytes as usize];
     Ok(Box::new(Sender {

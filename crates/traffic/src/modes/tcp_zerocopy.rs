@@ -26,7 +26,6 @@ const LOOK_EVERY: u64 = 32;
 /// Longest wait for the last completions after the connection's end.
 const LAST_COMPLETIONS: Duration = Duration::from_millis(500);
 
-/// Send calls and their completions.
 #[derive(Default)]
 struct Book {
     calls: u64,
@@ -79,7 +78,6 @@ impl Book {
     }
 }
 
-/// Waits briefly for the error queue.
 fn wait_for_completion(socket: BorrowedFd<'_>) {
     let timeout = Timespec {
         tv_sec: 0,
@@ -98,7 +96,6 @@ struct Sender {
     book: Book,
 }
 
-/// Asks for `MSG_ZEROCOPY`.
 pub fn sender(on: &Place) -> Prepared {
     socket::set_int(on.socket, SO_ZEROCOPY, 1)?;
     let message = vec![0x5A; on.conditions.message_size_bytes as usize];

@@ -17,7 +17,6 @@ const SEGMENTS_MAX_BEFORE: usize = 64;
 /// IP and UDP headers, in bytes, of IPv4 and of IPv6.
 const HEADERS: [i32; 2] = [28, 48];
 
-/// Makes the kernel segment the data of one call.
 pub fn sender(on: &Place) -> Prepared {
     let (socket, size) = (on.socket, on.conditions.message_size_bytes as usize);
     let is_ipv6 = getsockname(socket)?.address_family() == AddressFamily::INET6;
@@ -57,7 +56,6 @@ pub fn sender(on: &Place) -> Prepared {
     })
 }
 
-/// Receives the datagrams that the kernel joined.
 pub fn receiver(on: &Place) -> Prepared {
     socket::set_int(on.socket, UDP_GRO, 1)?;
     let mut buffer = vec![0; (IpVersion::V6.udp_payload_max() as usize).next_power_of_two()];

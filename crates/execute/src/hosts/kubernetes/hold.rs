@@ -4,13 +4,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the first agent may take.
 const FIRST: Duration = Duration::from_secs(300);
 
-/// How long the next one may take after the last.
 const NEXT: Duration = Duration::from_secs(60);
 
-/// How often processes are looked for.
 const PERIOD: Duration = Duration::from_millis(500);
 
 /// Waits until there are no agents any more, or a signal says so.
@@ -24,7 +21,6 @@ pub fn hold(stop: &AtomicBool) {
     }
 }
 
-/// Whether an agent is among the processes that are seen here.
 fn has_agent() -> bool {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     processes

@@ -17,10 +17,8 @@ const OUTPUT_BYTES: u64 = 256 << 20;
 /// The most that is kept of its errors.
 const SAID_BYTES: u64 = 4 << 10;
 
-/// How long a request may take.
 const REQUEST: &str = "--request-timeout=40s";
 
-/// What errors of kubectl mean, each with its remedy.
 const REMEDIES: &[(&str, &str)] = &[
     (
         "localhost:8080",
@@ -44,7 +42,6 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
 ];
 
-/// kubectl with the context and the namespace of an execution.
 #[derive(Clone, Debug)]
 pub struct Kubectl {
     chosen: Vec<String>,
@@ -71,7 +68,6 @@ fn no_kubectl(error: &std::io::Error) -> Unavailable {
 }
 
 impl Kubectl {
-    /// That of a cluster.
     pub fn of(spec: &Kubernetes) -> Kubectl {
         let context = spec.context.iter().map(|name| format!("--context={name}"));
         let namespace = spec.namespace.iter();
@@ -81,7 +77,6 @@ impl Kubectl {
         }
     }
 
-    /// A command.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("kubectl");
         command.args(&self.chosen).args(words);
@@ -97,9 +92,6 @@ impl Kubectl {
     }
 
     /// Creates objects.
-    ///
-    /// # Errors
-    /// As [`Kubectl::ask`].
     pub fn create(&self, manifest: &str) -> Result<(), ExecuteError> {
         self.carried(&["create", "--filename=-"], manifest)?;
         Ok(())
@@ -161,7 +153,6 @@ fn is_of_its_log(line: &str) -> bool {
         && date.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// An error of kubectl with its remedy.
 fn told(verb: &str, said: &str) -> String {
     let lines: Vec<&str> = said.lines().filter(|line| !is_of_its_log(line)).collect();
     let said = harmless(lines.join("\n").trim());

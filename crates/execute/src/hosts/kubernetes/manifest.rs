@@ -5,46 +5,34 @@ use std::time::Duration;
 use bitcost_model::event::Kubernetes;
 use serde_json::{Value, json};
 
-/// The container of an agent in the pod of a job.
 pub const CONTAINER: &str = "bitcost";
 
 /// The folder of the journal in a container: every container has it, for every user.
 const STATE_FOLDER: &str = "/dev/shm/bitcost";
 
-/// The label with the execution of a job.
 pub const RUN_LABEL: &str = "bitcost/run";
 
-/// The label with the number of a job's target.
 pub const TARGET_LABEL: &str = "bitcost/target";
 
 /// Seconds after which the cluster removes a job that has ended, with its pod.
 const KEPT_S: u32 = 15;
 
-/// The user and group of agents: those of nobody.
 const NOBODY: u32 = 65_534;
 
-/// A job: a pod at one node.
 pub struct Job<'a> {
-    /// The execution.
     pub run: &'a str,
-    /// The number of the target.
     pub number: usize,
-    /// The node.
     pub node: &'a str,
     /// Whether the pod has the host's network.
     pub host_network: bool,
-    /// When the cluster ends it.
     pub deadline: Duration,
-    /// What the container runs.
     pub command: &'a [&'a str],
 }
 
-/// The name of a job.
 pub fn name(run: &str, number: usize) -> String {
     format!("bitcost-{run}-{number}")
 }
 
-/// Objects as one text.
 pub fn list(items: Vec<Value>) -> String {
     json!({ "apiVersion": "v1", "kind": "List", "items": items }).to_string()
 }

@@ -44,16 +44,13 @@ pub use select::hosts;
 
 const PROGRAM: &str = "bitcost";
 
-/// How long pods may take to start.
 const START: Duration = Duration::from_secs(180);
 
 /// How long a job may have no pod before the cluster's events are read.
 const NO_POD: Duration = Duration::from_secs(20);
 
-/// How often the cluster is asked.
 const PERIOD: Duration = Duration::from_millis(500);
 
-/// A pod in which agents are started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Pod {
     name: String,
@@ -66,7 +63,6 @@ pub struct Cluster {
     run: String,
     program: String,
     targets: Vec<Target>,
-    /// The pod of each target, or why there is none.
     pods: Vec<Result<Pod, String>>,
 }
 
@@ -115,7 +111,6 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Waits until each pod runs or cannot.
     fn wait(&mut self, stop: &AtomicBool) -> Result<(), ExecuteError> {
         let began = Instant::now();
         let mut open: Vec<usize> = (0..self.targets.len()).collect();
@@ -149,7 +144,6 @@ impl Cluster {
         Ok(())
     }
 
-    /// Why a job has no pod, as the cluster's events say.
     fn no_pod(&self, number: usize) -> String {
         let name = manifest::name(&self.run, number);
         let field = format!("--field-selector=involvedObject.name={name},type=Warning");
@@ -166,14 +160,12 @@ impl Cluster {
         format!("no pod was made: {reason}")
     }
 
-    /// The address of a target for data.
     pub fn address(&self, target: usize, version: Option<IpVersion>) -> Option<IpAddr> {
         let fits = |address: &&IpAddr| IpVersion::fits(version, **address);
         let pod = self.pods[target].as_ref().ok()?;
         pod.addresses.iter().find(fits).copied()
     }
 
-    /// How an agent is started in the pod of a target.
     pub fn endpoint(&self, target: usize) -> Endpoint {
         let place = self.targets[target].place();
         let pod = match &self.pods[target] {
@@ -208,7 +200,6 @@ impl Drop for Cluster {
     }
 }
 
-/// What the exit status of `kubectl exec` means.
 fn meaning(place: &str, code: Option<i32>, said: &str) -> String {
     let said = match said {
         "" => String::new(),

@@ -22,14 +22,10 @@ const FINAL: &[&str] = &[
     "RunContainerError",
 ];
 
-/// The state of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It may still start; with what it waits for.
     Waiting(String),
-    /// It runs in a pod with these addresses.
     Running(Vec<IpAddr>),
-    /// It does not start, or has ended.
     Failed(String),
 }
 
@@ -117,7 +113,6 @@ fn sentence(reason: &str, message: &str) -> String {
     }
 }
 
-/// The items of a list that kubectl printed.
 pub fn items<T: DeserializeOwned>(said: &str) -> Result<Vec<T>, Unavailable> {
     let list = serde_json::from_str::<List<T>>(said);
     let list =
@@ -193,7 +188,6 @@ struct AnyEvent {
     message: String,
 }
 
-/// The message of the last event.
 pub fn last_message(said: &str) -> Option<String> {
     let events: Vec<AnyEvent> = items(said).ok()?;
     events.last().map(|event| harmless(&event.message))

@@ -2,10 +2,8 @@
 
 use bitcost_model::Invalid;
 
-/// A pod at a node of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The name of the node.
     pub node: String,
     /// Whether the pod has the network of the node, and not one of its own.
     pub host_network: bool,

@@ -45,7 +45,6 @@ impl Rtnl {
         self.request_of(index, message, |link| {
             format!("add a class to the htb of {link}")
         })
-        .map(drop)
     }
 
     /// Rate and burst of class 1 of the htb with this handle; empty when there is no such class.

@@ -1,6 +1,6 @@
 //! Counters of queueing disciplines (linux/gen_stats.h, linux/rtnetlink.h).
 
-use libc::{RTM_GETQDISC, RTM_NEWQDISC, TCA_KIND, TCA_OPTIONS, TCA_STATS, TCA_STATS2};
+use libc::{RTM_GETQDISC, RTM_NEWQDISC, TCA_KIND, TCA_OPTIONS, TCA_STATS2};
 
 use super::disciplines::tbf_rate_bps;
 use super::traffic_header;
@@ -62,7 +62,7 @@ pub(crate) fn read(reply: &Reply) -> Option<Statistics> {
     let rate_bps = attribute(body, TCA_OPTIONS)
         .filter(|_| kind == "tbf")
         .and_then(tbf_rate_bps);
-    let named = Statistics {
+    let mut found = Statistics {
         link: u32_at(&reply.payload, 4)?,
         kind,
         rate_bps,
@@ -70,16 +70,8 @@ pub(crate) fn read(reply: &Reply) -> Option<Statistics> {
         parent: u32_at(&reply.payload, 12)?,
         ..Statistics::default()
     };
-    match attribute(body, TCA_STATS2) {
-        Some(nested) => newer(nested, named),
-        // Before Linux 2.6.11 the only one; since then in addition to the newer one.
-        None => older(attribute(body, TCA_STATS)?, named),
-    }
-}
-
-fn newer(nested: &[u8], mut found: Statistics) -> Option<Statistics> {
     let mut wide = None;
-    for (kind, value) in attributes(nested) {
+    for (kind, value) in attributes(attribute(body, TCA_STATS2)?) {
         match kind {
             TCA_STATS_BASIC => {
                 (found.bytes, found.packets) = (u64_at(value, 0)?, u32_at(value, 8)?.into())
@@ -97,19 +89,6 @@ fn newer(nested: &[u8], mut found: Statistics) -> Option<Statistics> {
     }
     Some(Statistics {
         packets: wide.unwrap_or(found.packets),
-        ..found
-    })
-}
-
-/// `struct tc_stats`, which knows no requeues.
-fn older(value: &[u8], found: Statistics) -> Option<Statistics> {
-    Some(Statistics {
-        bytes: u64_at(value, 0)?,
-        packets: u32_at(value, 8)?.into(),
-        drops: u32_at(value, 12)?,
-        overlimits: u32_at(value, 16)?,
-        backlog_packets: u32_at(value, 28)?,
-        backlog_bytes: u32_at(value, 32)?,
         ..found
     })
 }
@@ -174,20 +153,6 @@ mod tests {
             read(&reply(wide)),
             Some(Statistics {
                 packets: (1 << 32) + 99,
-                ..expected.clone()
-            })
-        );
-        // Linux 2.6.10: one structure.
-        let old = [
-            &(5u64 << 32).to_ne_bytes()[..],
-            &words(&[99, 17, 900, 0, 0, 3, 4500, 0]),
-        ]
-        .concat();
-        let one = |m: Message| m.attribute(TCA_STATS, &old);
-        assert_eq!(
-            read(&reply(one)),
-            Some(Statistics {
-                requeues: 0,
                 ..expected
             })
         );
@@ -196,7 +161,6 @@ mod tests {
     #[test]
     fn truncated_or_missing_counters_are_left_out() {
         assert_eq!(read(&reply(|m| m)), None);
-        assert_eq!(read(&reply(|m| m.attribute(TCA_STATS, &[0; 12]))), None);
         assert_eq!(
             read(&reply(
                 |m| m.nested(TCA_STATS2, |m| m.attribute(TCA_STATS_QUEUE, &[0; 8]))
