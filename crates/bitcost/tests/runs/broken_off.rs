@@ -1,14 +1,19 @@
-//! Executions that stop before they are complete: killed, interrupted, and resumed.
+//! Executions that stop before they are complete: killed, interrupted, with dead agents and labs, and resumed.
+//! Agents that hang or are late are tested with scripted agents (crates/controller/tests).
+
+use std::path::{Path, PathBuf};
 
 use bitcost_analysis::log::nothing_measured;
 use bitcost_model::event::{Event, FailureKind};
 use bitcost_testkit::process::{are_held, eventually};
 use rustix::process::Signal;
 
-use crate::bench::{Bench, PATIENCE, Running, SMALL, plan, runs_per_cell, signal, small_udp};
+use crate::bench::{
+    Bench, PATIENCE, Running, SMALL, failed, log_file, plan, runs_per_cell, signal, small_udp,
+};
 
 bitcost_testkit::trials! {
-    Host: killed_controller_leaves_nothing_and_resumes, interrupted_execution_prints_its_table_and_resumes;
+    Host: killed_controller_leaves_nothing_and_resumes, interrupted_execution_prints_its_table_and_resumes, killed_agent_fails_one_run, missing_lab_ends_the_execution, a_study_is_executed_several_times, an_interrupted_pause_keeps_what_is_done;
 }
 
 fn killed_controller_leaves_nothing_and_resumes() {
@@ -132,4 +137,96 @@ fn check_log(bench: &Bench, printed: &str) {
         )
     };
     assert!(last.is_some_and(is_it), "{last:?}");
+}
+
+/// The interface of the receiver in the lab.
+const RECEIVER: &str = "h2-eth0";
+
+/// The second of four runs is lost, the others have results, and resuming makes the lost run again.
+fn killed_agent_fails_one_run() {
+    let bench = Bench::new();
+    bench.write("small.toml", &small_udp());
+    let running = bench.start(&["run", "small.toml", "--seed", "1", "--blocks", "2"]);
+    bench.wait_for_run(1);
+    let agents = bench.family.members_with("agent", RECEIVER);
+    assert_eq!(agents.len(), 1, "agents at {RECEIVER}: {agents:?}");
+    signal(agents[0], Signal::KILL);
+    let done = running.finish(PATIENCE);
+    bench.assert_nothing_left();
+    done.assert_code(1);
+    let failed = failed(&bench.log());
+    assert_eq!(failed.keys().collect::<Vec<_>>(), [&1], "{failed:?}");
+    assert!(failed[&1].contains("signal: 9"), "{failed:?}");
+    done.assert_prints("left out: ");
+    done.assert_says("run 2 of 4");
+    done.assert_says("no result: ");
+    let resumed = bench.resume();
+    let excluded = resumed["excluded"].as_array().map(Vec::len);
+    assert_eq!((runs_per_cell(&resumed), excluded), (vec![2, 2], Some(0)));
+    bench.assert_nothing_left();
+}
+
+fn missing_lab_ends_the_execution() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    let running = bench.start(&["run", "small.toml", "--seed", "1", "--blocks", "2"]);
+    bench.wait_for_run(1);
+    let daemons = bench.family.members_with("lab-daemon", "lo");
+    assert_eq!(daemons.len(), 1, "{daemons:?}");
+    signal(daemons[0], Signal::KILL);
+    let done = running.finish(PATIENCE);
+    bench.assert_nothing_left();
+    done.assert_code(3);
+    done.assert_says("the lab is gone");
+    done.assert_says("resume: bitcost run --resume bitcost-runs/");
+    assert_eq!(
+        failed(&bench.log()).len(),
+        1,
+        "no run is tried without a lab"
+    );
+    assert_eq!(runs_per_cell(&bench.resume()), [2, 2]);
+}
+
+/// The folders of all executions.
+fn executions(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder.join("bitcost-runs"));
+    let entries = entries.into_iter().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    found
+}
+
+fn a_study_is_executed_several_times() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    let words = "run small.toml --executions 2 --pause 10ms --no-calibration --blocks 1 --json";
+    let done = bench.bitcost(&words.split(' ').collect::<Vec<_>>());
+    done.assert_code(0);
+    let folders = executions(bench.path());
+    assert_eq!(folders.len(), 2);
+    assert!(folders.iter().all(|folder| log_file(folder).exists()));
+    let documents = done.json();
+    assert_eq!(documents.as_array().map(Vec::len), Some(2), "{documents}");
+    for folder in &folders {
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        done.assert_says(&format!("execution: bitcost-runs/{name}"));
+    }
+    bench.assert_nothing_left();
+}
+
+fn an_interrupted_pause_keeps_what_is_done() {
+    let bench = Bench::new();
+    bench.write("small.toml", SMALL);
+    let words = "run small.toml --executions 3 --pause 1h --no-calibration --blocks 1";
+    let running = bench.start(&words.split(' ').collect::<Vec<_>>());
+    eventually(PATIENCE, "the pause", || {
+        running.stderr().contains("pause of").then_some(())
+    });
+    running.signal(Signal::INT);
+    let done = running.finish(PATIENCE);
+    done.assert_code(130);
+    done.assert_prints("Throughput (Mbit/s");
+    done.assert_says("execution: bitcost-runs/");
+    assert_eq!(executions(bench.path()).len(), 1);
+    bench.assert_nothing_left();
 }

@@ -1,12 +1,18 @@
-//! The counters of its hosts that a run records in its log.
+//! What a run records of its hosts: counters, cached TCP metrics, the time of soft interrupts.
 
-use bitcost_model::record::{EndpointRecord, Sample};
+use std::io::{Read, Write};
+use std::net::{IpAddr, TcpListener, TcpStream};
 
-use crate::bench::{Bench, ended};
+use bitcost_model::record::{EndpointRecord, SOFTIRQ_TIME, SOFTIRQS_TIMED, Sample};
+use bitcost_sys::namespace::unshare_user_as_root;
+use serde_json::Value;
+
+use crate::bench::{Bench, Done, ended, in_effect, split};
 
 bitcost_testkit::trials! {
     QuietHost: counters_read_at_window_edges_and_between, deliberate_sleep_is_not_idle_time;
-    Host: idle_baseline_measured_before_each_block;
+    Host: idle_baseline_measured_before_each_block, soft_interrupts_are_timed_where_the_kernel_permits_it, without_privilege_ticks_are_used_and_the_record_says_why;
+    PrivateNetwork: cached_tcp_metrics_are_reported_and_kept;
 }
 
 const STUDY: &str = r#"title = "Counters"
@@ -209,4 +215,112 @@ fn deliberate_sleep_is_not_idle_time() {
                 + receiver.counts.total().sleeps
                 == 0)
     );
+}
+
+/// One short run with both endpoints on this host.
+fn run_here(bench: &Bench, words: &[&str]) -> Done {
+    let run = split("test tcp --receiver local -t 200ms -O 50ms");
+    let done = bench.bitcost(&[&run[..], words].concat());
+    done.assert_code(0);
+    done
+}
+
+fn cached_tcp_metrics_are_reported_and_kept() {
+    let bench = Bench::new().with("BITCOST_STATE_DIR", "FOLDER/state");
+    let actual = |bench: &Bench, words: &[&str]| {
+        let ends = run_here(bench, words).records();
+        ends.map(|end| in_effect(&end, "tcp_metrics").unwrap()[1].clone())
+    };
+    assert_eq!(actual(&bench, &["--json", "--samples"]), ["none", "none"]);
+    converse();
+    let cached = || {
+        let all = bitcost_sys::netlink::TcpMetrics::open()
+            .unwrap()
+            .map(|mut metrics| metrics.all().unwrap())
+            .unwrap_or_default();
+        all.into_iter()
+            .any(|entry| entry.address == IpAddr::from([127, 0, 0, 1]))
+    };
+    if !cached() {
+        bitcost_testkit::ignore("this kernel remembers nothing of connections over loopback");
+    }
+    let told = actual(&bench, &["--json", "--samples"]);
+    assert!(
+        told.iter().all(|told| told.starts_with("127.0.0.1 rtt ")),
+        "{told:?}"
+    );
+    let done = run_here(&bench, &["--verbose"]);
+    done.assert_prints("sender: TCP began with what the kernel had cached");
+    assert!(cached(), "it is not ours to remove");
+}
+
+/// A connection over loopback with replies; both its endpoints are closed afterwards.
+fn converse() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (mut other, _) = listener.accept().unwrap();
+    for _ in 0..20 {
+        one.write_all(&[1; 500]).unwrap();
+        other.read_exact(&mut [0; 500]).unwrap();
+    }
+    drop((one, other));
+}
+
+/// A run whose receivers have no kernel threads, so that soft interrupts do the receive work; the
+/// result, both records, and what the sender's says of the means.
+fn run(bench: &Bench) -> (Value, [EndpointRecord; 2], String) {
+    let words = split("test udp --json --samples -t 1s --topology pair");
+    let done = bench.bitcost(&words);
+    done.assert_code(0);
+    bench.assert_nothing_left();
+    let ends = done.records();
+    let means = in_effect(&ends[0], SOFTIRQ_TIME).map(|[_, actual]| actual);
+    (done.json(), ends, means.unwrap_or_default())
+}
+
+fn has_none(end: &EndpointRecord) -> bool {
+    end.samples.iter().all(|sample| sample.softirqs.is_empty())
+}
+
+/// The endpoint called sender times the CPUs of both.
+fn soft_interrupts_are_timed_where_the_kernel_permits_it() {
+    let (document, [sender, receiver], means) = run(&Bench::new());
+    assert!(has_none(&receiver));
+    if means != SOFTIRQS_TIMED {
+        bitcost_testkit::ignore(&format!("soft interrupts cannot be timed: {means}"));
+    }
+    let (first, last) = (&sender.samples[0], sender.samples.last().unwrap());
+    for cpu in sender.pinned_cpus.iter().chain(&receiver.pinned_cpus) {
+        assert!(last.softirqs.iter().any(|time| time.cpu == *cpu), "{cpu}");
+    }
+    for time in &last.softirqs {
+        let is_same = |other: &&_| is_kind(other, time);
+        let Some(earlier) = first.softirqs.iter().find(is_same) else {
+            continue;
+        };
+        assert!(time.count >= earlier.count && time.sum_ns >= earlier.sum_ns);
+    }
+    if document["attribution"] == "own_cpus" || document["attribution"] == "softirq_ticks" {
+        assert_eq!(document["softirqs"], "timed", "{document:#}");
+    }
+}
+
+fn is_kind(
+    one: &bitcost_model::counters::SoftirqTime,
+    other: &bitcost_model::counters::SoftirqTime,
+) -> bool {
+    one.cpu == other.cpu && one.kind == other.kind
+}
+
+fn without_privilege_ticks_are_used_and_the_record_says_why() {
+    if let Err(error) = unshare_user_as_root() {
+        bitcost_testkit::ignore(&format!("no user namespace can be made here: {error}"));
+    }
+    let (document, ends, means) = run(&Bench::new());
+    assert!(
+        means.starts_with("ticks, because they cannot be timed: bpf(BPF_"),
+        "{means}"
+    );
+    assert!(ends.iter().all(has_none));
+    assert_ne!(document["softirqs"], "timed");
 }

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::{Command, Output};
 
 use bitcost_model::event::Event;
 use bitcost_model::shaping::show_shaping;
@@ -17,6 +18,7 @@ use crate::bench::{Bench, Done, PATIENCE, Running, split};
 bitcost_testkit::trials! {
     QuietHost: shaped_lab_keeps_its_rate;
     Host: lab_is_built_entered_listed_and_removed, detached_lab_outlives_its_command, ordinary_user_enters_a_lab, running_lab_is_changed_and_measured, a_path_that_loses_or_dies_is_measured, ordinary_user_changes_and_measures, shell_is_one_prompt_for_all_nodes, killed_lab_ends_its_processes, many_labs_at_the_same_time, tcp_buffer_limits_are_in_effect;
+    PrivateNetwork: ping_needs_a_group_or_raw_sockets;
 }
 
 /// Devices that the kernel itself makes in every new network namespace, where the machine has loaded
@@ -517,4 +519,22 @@ fn tcp_buffer_limits_are_in_effect() {
         let is_asked = |value: &&str| value.split_whitespace().last() == Some("2097152");
         assert_eq!(actual.filter(is_asked).count(), 2, "{:?}", end.in_effect);
     }
+}
+
+const GROUPS: &str = "/proc/sys/net/ipv4/ping_group_range";
+
+fn ping(before: &[&str]) -> Output {
+    let words = ["echo-requests", "127.0.0.1", "3", "10", "1000"];
+    let all = [before, &[env!("CARGO_BIN_EXE_bitcost")], &words].concat();
+    Command::new(all[0]).args(&all[1..]).output().unwrap()
+}
+
+fn ping_needs_a_group_or_raw_sockets() {
+    let no_raw_sockets = ["setpriv", "--bounding-set=-net_raw", "--"];
+    // A new network namespace lets no group ping.
+    assert!(ping(&[]).status.success());
+    assert_eq!(ping(&no_raw_sockets).status.code(), Some(3));
+    fs::write(GROUPS, "0\t0").unwrap();
+    assert!(ping(&[]).status.success());
+    assert!(ping(&no_raw_sockets).status.success());
 }

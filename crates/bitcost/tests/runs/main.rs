@@ -8,26 +8,21 @@
 mod accounting;
 mod against;
 mod agent_process;
-mod agents;
 mod attacks;
 mod bench;
 mod broken_off;
-mod cached_metrics;
 mod calibration;
 mod chaos;
 mod confined;
 mod counters;
-mod cut;
 mod data_sockets;
 mod delay;
 mod disturbed;
-mod drain;
 mod findings;
 mod forms;
 mod frames;
 mod host;
 mod hosts;
-mod improve;
 mod iperf3;
 mod iperf3_client;
 mod knobs;
@@ -41,9 +36,7 @@ mod mesh;
 mod mode_search;
 mod nobody_reads;
 mod one_run;
-mod otava;
 mod parts;
-mod ping;
 mod privileges;
 mod profile;
 mod prove;
@@ -51,8 +44,6 @@ mod result;
 mod resume;
 mod server;
 mod service;
-mod several;
-mod softirqs;
 mod spoofed;
 mod squatted;
 mod ssh;
@@ -75,26 +66,23 @@ fn main() {
     bitcost_testkit::main_of_modules(&[
         // The longest first, so that the others run meanwhile.
         chaos::TRIALS,
-        improve::TRIALS,
         tables::TRIALS,
+        prove::TRIALS,
+        findings::TRIALS,
+        ledger::TRIALS,
         iperf3_client::TRIALS,
         kubernetes::TRIALS,
         against::TRIALS,
-        drain::TRIALS,
         nobody_reads::TRIALS,
         accounting::TRIALS,
-        agents::TRIALS,
         attacks::TRIALS,
         broken_off::TRIALS,
-        cached_metrics::TRIALS,
         calibration::TRIALS,
         confined::TRIALS,
         counters::TRIALS,
-        cut::TRIALS,
         data_sockets::TRIALS,
         delay::TRIALS,
         disturbed::TRIALS,
-        findings::TRIALS,
         forms::TRIALS,
         frames::TRIALS,
         host::TRIALS,
@@ -103,24 +91,18 @@ fn main() {
         watchdog::TRIALS,
         knobs::TRIALS,
         labs::TRIALS,
-        ledger::TRIALS,
         left_changed::TRIALS,
         limiters::TRIALS,
         many::TRIALS,
         mesh::TRIALS,
         mode_search::TRIALS,
         one_run::TRIALS,
-        otava::TRIALS,
         parts::TRIALS,
-        ping::TRIALS,
         privileges::TRIALS,
         profile::TRIALS,
-        prove::TRIALS,
         result::TRIALS,
         resume::TRIALS,
         service::TRIALS,
-        several::TRIALS,
-        softirqs::TRIALS,
         spoofed::TRIALS,
         squatted::TRIALS,
         ssh::cut::TRIALS,

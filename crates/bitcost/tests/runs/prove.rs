@@ -1,12 +1,13 @@
-//! `bitcost test --prove`: the experiments on a verdict, in the test's own folder.
+//! `bitcost test --prove` and `bitcost improve`: experiments, and what is read of them again.
 
 use bitcost_model::event::Event;
+use bitcost_testkit::assert_says;
 use serde_json::Value;
 
 use crate::bench::{Bench, split};
 
 bitcost_testkit::trials! {
-    Host: rate_of_a_link_is_changed_and_its_verdict_proved, experiments_are_read_again_from_the_log, packets_that_are_not_full_are_filled;
+    Host: rate_of_a_link_is_changed_and_its_verdict_proved, experiments_are_read_again_from_the_log, packets_that_are_not_full_are_filled, small_buffer_is_found_and_the_ladder_read_again;
 }
 
 /// Two hosts and a link of 20 Mbit/s.
@@ -101,4 +102,47 @@ fn packets_that_are_not_full_are_filled() {
         assert!(all.iter().any(|one| one == name), "{name}: {proof:#}");
     }
     bench.assert_nothing_left();
+}
+
+/// Two hosts and a link of 20 Mbit/s with a delay.
+const DELAYED: &str = r#"hosts = ["h1", "h2"]
+[[link]]
+ends = ["h1", "h2"]
+[egress.h1-eth0]
+rate = "20M"
+delay = "20ms"
+"#;
+
+/// A receive buffer that holds a part of 20 Mbit/s is raised; what was found is what the logs say.
+fn small_buffer_is_found_and_the_ladder_read_again() {
+    let bench = Bench::new();
+    bench.write("lab.toml", DELAYED);
+    let words = "improve tcp --topology lab.toml --receive-buffer 16K --send-buffer 96K -t 500ms --budget 45s --json";
+    let done = bench.bitcost(&words.split(' ').collect::<Vec<_>>());
+    done.assert_code(0);
+    let document = done.json();
+    let ladder = &document["ladder"];
+    let folder = bench.execution();
+    let again = bench.bitcost(&["show", &folder.display().to_string(), "--json"]);
+    again.assert_code(0);
+    assert_eq!(again.json()["ladder"], *ladder);
+    let text = bench
+        .bitcost(&["show", &folder.display().to_string()])
+        .stdout;
+    assert_says(&text, &["limited by", "µs/KiB", "step"]);
+    bench.assert_nothing_left();
+    let steps = ladder["steps"].as_array().expect("steps");
+    let Some(change) = steps.get(1).map(|step| &step["change"]) else {
+        bitcost_testkit::ignore("this host was too busy for a change to be decided");
+    };
+    assert!(
+        change["label"]
+            .as_str()
+            .expect("a label")
+            .contains("receive buffer"),
+        "{ladder:#}"
+    );
+    assert_says(change["keep"].as_str().expect("words"), &["SO_RCVBUF"]);
+    let rate = |step: &Value| step["rate"]["value"].as_f64().expect("a rate");
+    assert!(rate(&steps[1]) > 1.5 * rate(&steps[0]), "{ladder:#}");
 }
