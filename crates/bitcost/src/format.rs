@@ -47,7 +47,6 @@ pub fn format_parser() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(FORMS.iter().map(value)).map(|name| Format::named(&name))
 }
 
-/// What a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Rows {
     /// A run

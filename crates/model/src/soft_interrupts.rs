@@ -10,7 +10,6 @@ const ENOUGH: u64 = 10;
 /// The least number of timed soft interrupts of a window.
 const ENOUGH_IN_ALL: u64 = 30;
 
-/// The time of some soft interrupts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Timed {
     pub ns: f64,

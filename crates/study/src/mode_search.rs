@@ -57,7 +57,6 @@ const PAUSE: &str = "50us";
 /// are taken apart for other receive calls, which lose most of them.
 const TOGETHER: [(&str, &str); 2] = [("send_mode", "gso"), ("receive_mode", "gro")];
 
-/// What is searched.
 pub struct ModeSearch<'a> {
     pub conditions: &'a Conditions,
     pub goal: Goal,

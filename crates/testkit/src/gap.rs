@@ -23,7 +23,6 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 pub struct Host {
     namespace: OwnedFd,
-    /// Its address.
     pub address: Ipv4Addr,
 }
 

@@ -51,9 +51,7 @@ pub struct Servers {
     servers: Vec<Child>,
 }
 
-/// One server.
 pub struct Server<'a> {
-    /// Its name for ssh.
     pub name: &'a str,
     /// The address on which it listens.
     pub address: IpAddr,

@@ -7,7 +7,6 @@ use crate::explain::Load;
 
 /// A buffer of a socket.
 pub(super) struct Buffer {
-    /// The end that has it.
     pub end: Role,
     pub label: &'static str,
     /// The setting of its size.

@@ -43,7 +43,6 @@ pub struct Ladder {
 }
 
 bitcost_model::words! {
-    /// How a ladder ended.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum End {

@@ -90,7 +90,6 @@ impl Round {
         }
     }
 
-    /// The time of one block.
     pub fn block_time(&self) -> Duration {
         let ms = |one: &Conditions| u64::from(one.warmup_ms + one.duration_ms);
         let each = self.conditions.iter();
@@ -117,7 +116,6 @@ impl Round {
             })
     }
 
-    /// The results of a place.
     pub(super) fn results(&self, place: usize) -> impl Iterator<Item = &Run> {
         self.runs[place].iter().flatten()
     }

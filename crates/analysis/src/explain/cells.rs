@@ -13,7 +13,6 @@ const TIE: f64 = 1e-6;
 /// A run with what limited it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedRun {
-    /// Its figures.
     pub figures: RunFigures,
     /// What limited it.
     pub verdict: Verdict,
@@ -24,7 +23,6 @@ pub struct ExplainedRun {
 /// A cell with what limited its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedCell {
-    /// Its name.
     pub name: String,
     /// Its runs, in order.
     pub runs: Vec<ExplainedRun>,
@@ -33,7 +31,6 @@ pub struct ExplainedCell {
 }
 
 impl ExplainedCell {
-    /// A cell of these runs.
     pub fn new(name: String, runs: Vec<ExplainedRun>) -> ExplainedCell {
         let proof = None;
         ExplainedCell { name, runs, proof }

@@ -42,10 +42,8 @@ bitcost_model::words! {
     }
 }
 
-/// A cost model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostModel {
-    /// The cost.
     pub spent: Spent,
     /// The unit on which it is spent.
     pub unit: Unit,

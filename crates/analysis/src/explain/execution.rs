@@ -39,7 +39,6 @@ const SIZE: &str = "message_size_bytes";
 pub struct Explanation {
     /// What is explained.
     pub title: String,
-    /// Its cells.
     pub cells: Vec<ExplainedCell>,
     /// Cost models, each with the names of its cells; an empty name means all cells.
     pub costs: Vec<(String, CostModel)>,

@@ -7,7 +7,6 @@ use crate::metrics::{Figures, OF_CAPACITY, RunView};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::units::KIB;
 
-/// The figures of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunFigures {
     /// The number that identifies the run: its place in the order, or its line in a file; both
@@ -47,7 +46,6 @@ impl RunFigures {
         }
     }
 
-    /// A figure.
     pub fn get(&self, name: &str) -> Option<f64> {
         let value = self.figures.get(name).copied();
         value.filter(|value| value.is_finite())

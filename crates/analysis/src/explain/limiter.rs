@@ -251,7 +251,6 @@ impl Candidate {
         }
     }
 
-    /// The evidence that is weakest.
     pub fn weakest(&self) -> Option<&Evidence> {
         let all = self.evidence.iter();
         all.min_by(|a, b| a.margin().total_cmp(&b.margin()))
@@ -311,7 +310,6 @@ impl Verdict {
         }
     }
 
-    /// The limiter.
     pub fn limiter(&self) -> &Limiter {
         &self.chosen.limiter
     }

@@ -36,7 +36,6 @@ pub struct Load {
 }
 
 impl Load {
-    /// What a run had.
     pub fn of(run: &RunView) -> Load {
         let connections = |of: fn(&TcpInfo) -> Option<u32>| {
             mean(run.sender, move |sample| {

@@ -17,7 +17,6 @@ pub(super) const CONTENDED: f64 = 0.25;
 /// How an endpoint spent its time, as shares of wall time of its traffic threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EndTimes {
-    /// On a CPU.
     pub cpu: f64,
     /// Waiting for a CPU.
     pub wait: f64,

@@ -23,7 +23,6 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// The form.
     pub fn form(&self) -> Form {
         match self.json {
             true => Form::Json,

@@ -190,7 +190,6 @@ impl HostOptions {
         given.map(|(_, option)| option)
     }
 
-    /// Whether any host was named.
     pub fn are_named(&self) -> bool {
         self.sender.is_some() || self.receiver.is_some()
     }

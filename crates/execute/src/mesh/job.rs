@@ -9,9 +9,7 @@ use crate::error::ExecuteError;
 
 /// A mesh that is executed.
 pub struct Job<'a> {
-    /// The study.
     pub study: &'a Study,
-    /// Its mesh.
     pub mesh: &'a Mesh,
     /// Its runs.
     pub plan: &'a Plan,

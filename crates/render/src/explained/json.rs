@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::bottleneck::{Bottleneck, Share};
 use super::cost::formula;
 
-/// The explanation.
 pub fn explanation_json(explanation: &Explanation) -> Value {
     json!({
         "title": explanation.title,

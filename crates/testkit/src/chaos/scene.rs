@@ -37,7 +37,6 @@ pub struct Death {
 
 /// The chosen deaths.
 pub struct Deaths {
-    /// The deaths.
     pub chosen: Vec<Death>,
     /// At how many steps the process that makes the step is killed, and the number of steps.
     pub steps: [usize; 2],

@@ -24,7 +24,6 @@ pub(crate) use evidence::STEADY;
 pub(crate) use lost::LOSS_PCT;
 pub(crate) use windows::{CONGESTION_LOSS, RECEIVE_BUFFER, SEND_BUFFER};
 
-/// Every limiter.
 pub static LIMITERS: [&LimiterRow; 19] = [
     &windows::SLOW_START,
     &path::RATE,
@@ -47,7 +46,6 @@ pub static LIMITERS: [&LimiterRow; 19] = [
     &UNKNOWN,
 ];
 
-/// The limiter of this name at a place.
 pub fn limiter(name: &str, place: &str) -> Option<Limiter> {
     let row = LIMITERS.into_iter().find(|row| row.name == name)?;
     Some(row.placed(place))

@@ -127,7 +127,6 @@ fn shorthands(arguments: &Arguments) -> impl Iterator<Item = (&'static Setting, 
         .filter_map(|(name, value)| setting(name, value?))
 }
 
-/// The setting of this name with a value.
 pub fn setting(name: &str, value: &str) -> Option<(&'static Setting, String)> {
     let setting = SETTINGS.iter().find(|setting| setting.name == name)?;
     Some((setting, value.to_owned()))
