@@ -34,14 +34,15 @@ pub fn check_same(
     )))
 }
 
-/// The endpoint as it is now, as far as this process can see it without an agent there; its network
-/// is left out.
+/// The endpoint as it is now, as far as this process can see it without an agent there; its network and the agent's rights are
+/// left out.
 pub fn as_seen_locally(end: &EndpointDescription) -> EndpointDescription {
     let HostDescription {
         device,
         sysctls,
         governor,
         bitcost_version,
+        is_root,
         ..
     } = end.host.clone();
     let host = HostDescription {
@@ -49,6 +50,7 @@ pub fn as_seen_locally(end: &EndpointDescription) -> EndpointDescription {
         sysctls,
         governor,
         bitcost_version,
+        is_root,
         ..bitcost_probe::host::describe()
     };
     EndpointDescription {

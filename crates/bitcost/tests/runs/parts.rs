@@ -252,7 +252,7 @@ fn every_part_is_reported() {
         "    1 s  ← tcp_stream sender",
         "← tcp_rr",
         "all flows",
-        "Throughput, measured and background flows",
+        "| Throughput, measured and background flows",
     ] {
         assert!(
             done.stdout.lines().any(|said| said.starts_with(line)),

@@ -22,7 +22,7 @@ fn json_is_a_summary() {
         done.assert_code(0);
         assert!(done.stdout.len() <= 40_000, "{} bytes", done.stdout.len());
         let document = done.json();
-        let places = "/format /bitcost_version /began_at /hosts/sender/kernel /hosts/receiver/host_name /congestion_control /lab /bytes/received /seconds \
+        let places = "/format /bitcost_version /began_at /hosts/sender/kernel /hosts/receiver/host_name /in_effect/sender/congestion_control /lab /bytes/received /seconds \
              /caveats /bottleneck/evidence /cells/0/throughput_mbps/median /cells/0/retransmits/median /cells/0/sender_cpu_util_pct/median /cells/0/receiver_cpu_util_pct/median";
         for place in places.split(' ') {
             let found = document.pointer(place);
