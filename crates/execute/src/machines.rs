@@ -37,20 +37,13 @@ pub fn check_same(
 /// The endpoint as it is now, as far as this process can see it without an agent there; its network and the agent's rights are
 /// left out.
 pub fn as_seen_locally(end: &EndpointDescription) -> EndpointDescription {
-    let HostDescription {
-        device,
-        sysctls,
-        governor,
-        bitcost_version,
-        is_root,
-        ..
-    } = end.host.clone();
+    let was = end.host.clone();
     let host = HostDescription {
-        device,
-        sysctls,
-        governor,
-        bitcost_version,
-        is_root,
+        device: was.device,
+        sysctls: was.sysctls,
+        governor: was.governor,
+        bitcost_version: was.bitcost_version,
+        is_root: was.is_root,
         ..bitcost_probe::host::describe()
     };
     EndpointDescription {

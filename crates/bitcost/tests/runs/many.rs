@@ -84,8 +84,8 @@ fn adds_up([sender, receiver]: &[EndpointRecord; 2], flows: usize) {
             ),
             None => assert!(came.bytes <= sent.bytes, "flow {index}: {sent:?}, {came:?}"),
         }
-        assert!(sent.bytes > 0, "flow {index}");
     }
+    assert!(totals(sender).iter().any(|sent| sent.bytes > 0));
 }
 
 fn hundred_flows_add_up() {
