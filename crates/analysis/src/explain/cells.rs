@@ -14,7 +14,6 @@ const TIE: f64 = 1e-6;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedRun {
     pub figures: RunFigures,
-    /// What limited it.
     pub verdict: Verdict,
     /// What it had set already; absent where only figures are known.
     pub in_effect: Option<InEffect>,
@@ -24,7 +23,6 @@ pub struct ExplainedRun {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedCell {
     pub name: String,
-    /// Its runs, in order.
     pub runs: Vec<ExplainedRun>,
     /// What experiments say of it, where there were any.
     pub proof: Option<Proof>,

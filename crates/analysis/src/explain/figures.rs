@@ -20,7 +20,6 @@ pub struct RunFigures {
     pub is_datagram: bool,
     /// True where a rate was requested, which then determines the time per message.
     pub is_paced: bool,
-    /// Figures by metric.
     pub figures: BTreeMap<&'static str, f64>,
 }
 

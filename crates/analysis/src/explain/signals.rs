@@ -80,7 +80,6 @@ pub struct Signals {
     pub sender: Option<EndTimes>,
     /// How the receiver spent its time.
     pub receiver: Option<EndTimes>,
-    /// True for TCP.
     pub is_tcp: bool,
     /// Of the connections of a stream of TCP.
     pub tcp: Tcp,

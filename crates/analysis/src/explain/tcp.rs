@@ -29,7 +29,6 @@ pub struct Tcp {
     pub buffer_use: Option<f64>,
     /// Retransmitted segments ÷ data segments sent.
     pub retransmitted: Option<f64>,
-    /// Retransmitted segments.
     pub retransmits: Option<f64>,
     /// Data segments sent.
     pub segments: Option<f64>,

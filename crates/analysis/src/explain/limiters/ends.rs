@@ -2,7 +2,7 @@
 
 use bitcost_model::record::Role;
 
-use super::evidence::{RATE_KEPT, least, least_of, most};
+use super::evidence::{AT_WORK, RATE_KEPT, SHARED, least, least_of, most};
 use super::lost::at_socket;
 use crate::explain::limiter::{Candidate, Evidence, Limiter, LimiterRow};
 use crate::explain::others::Behind;
@@ -19,10 +19,6 @@ const STARVED: f64 = 0.10;
 
 /// From this share, a sender is blocked in send by more than chance.
 const HELD_UP: f64 = 0.05;
-
-/// CPUs that both ends share are full when they are at work for this share of the time, as a mean over all of them:
-/// threads that wake each other leave gaps.
-const SHARED: f64 = 0.75;
 
 /// An end that is blocked for more than this share waits for its peer rather than for a CPU.
 const HALF: f64 = 0.5;
@@ -232,7 +228,7 @@ fn tcp_ends(signals: &Signals) -> Option<(EndTimes, EndTimes)> {
 /// Evidence that the CPUs that both ends share are in use; absent on two machines.
 fn at_work(signals: &Signals) -> Option<Evidence> {
     let shared = signals.shared_cpus?;
-    Some(least("CPUs at work, which both ends share", shared, SHARED))
+    Some(least(AT_WORK, shared, SHARED))
 }
 
 /// CPUs that both ends of a stream share and that are full, with the end that is blocked less.

@@ -3,6 +3,12 @@
 use crate::explain::limiter::Bound::{self, AtLeast, AtMost};
 use crate::explain::limiter::Evidence;
 
+/// CPUs that both ends share are full when they are at work for this share of the time, as a mean over all of them:
+/// threads that wake each other leave gaps.
+pub(super) const SHARED: f64 = 0.75;
+
+pub(super) const AT_WORK: &str = "CPUs at work, which both ends share";
+
 /// The rate of the last third ÷ that of the first, or its inverse, up to which a rate is steady.
 pub(crate) const STEADY: f64 = 1.6;
 

@@ -1,6 +1,6 @@
 //! The rate of a link, of a shaper at a named hop, or of a path whose queue is not seen.
 
-use super::evidence::{RATE_KEPT, least, least_of, most, most_of};
+use super::evidence::{AT_WORK, RATE_KEPT, SHARED, least, least_of, most, most_of};
 use crate::explain::hops::Hop;
 use crate::explain::limiter::{Candidate, Evidence, LimiterRow, ON_THE_PATH};
 use crate::explain::signals::Signals;
@@ -18,7 +18,7 @@ pub static RATE: LimiterRow = LimiterRow {
     name: "rate",
     title: "link or shaper rate",
     remedy: "raise the rate of that link or shaper; more flows or larger buffers change nothing",
-    evidence: "97 % of the rate that a queueing discipline or link emulator is set to passed, and a requested rate is not kept; or (on the path) the sender is blocked in send 30 %, and the round-trip time is 1.5 × its smallest value, or the pacing rate 0.9 to 1.15 × goodput",
+    evidence: "97 % of the rate that a queueing discipline or link emulator is set to passed, and a requested rate is not kept; or (on the path) the sender is blocked in send 30 %, and the round-trip time is 1.5 × its smallest value with 75 % of CPUs that both ends share in use at most, or the pacing rate 0.9 to 1.15 × goodput",
     suspects: |signals| {
         let hops = signals.hops.iter();
         let mut found: Vec<Candidate> = hops
@@ -46,7 +46,10 @@ fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
 /// A queue whose counters are not known, and which is never empty: the round-trip time grew and the rate is steady.
 pub(super) fn stands(signals: &Signals) -> Option<Candidate> {
     let counter = "round-trip time ÷ its minimum";
-    let evidence = vec![least_of(counter, signals.tcp.queueing?, "", QUEUEING)];
+    let mut evidence = vec![least_of(counter, signals.tcp.queueing?, "", QUEUEING)];
+    // Packets also wait for a full CPU.
+    let shared = signals.shared_cpus;
+    evidence.extend(shared.map(|share| most(AT_WORK, share, SHARED)));
     on_the_path(signals, evidence, "a queue builds up there")
 }
 
