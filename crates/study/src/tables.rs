@@ -1,5 +1,5 @@
 //! Every key of a study file and of a lab file: serde reads these tables, and the schema and the
-//! reference page are made of them. What depends on other parts of the text is read [`Later`].
+//! reference page are made of them. What depends on other parts of the text is read `Later`.
 
 use std::borrow::Cow;
 
@@ -143,7 +143,7 @@ pub struct LengthTable {
 pub struct TableTable {
     /// The factor whose levels are rows (default: the first).
     pub rows: Option<As<FactorName>>,
-    /// The factor whose levels are columns (default: none; without [table] the second).
+    /// The factor whose levels are columns (default: none; without `[table]` the second).
     pub columns: Option<As<FactorName>>,
     /// The metrics, a table each (default: those that fit the workload).
     pub metrics: Option<Vec<Metric>>,
@@ -237,7 +237,7 @@ pub struct ExpectTable {
     /// `[[expect.cell]]`: a level of each factor, and the figure of each metric.
     #[schemars(extend("x-allowed" = "tables of levels and figures"))]
     pub cell: Option<Later<Vec<Cell>>>,
-    /// `[[expect.improvement]]`: the document's own ratios, for `improvement` of [table].
+    /// `[[expect.improvement]]`: the document's own ratios, for `improvement` of `[table]`.
     #[schemars(extend("x-allowed" = "tables of levels and figures"))]
     pub improvement: Option<Later<Vec<Cell>>>,
 }

@@ -29,7 +29,7 @@ pub struct Note {
 }
 
 /// What the log says of an execution: the reader fills what is known before any run, and
-/// [`super::complete`] adds the figures.
+/// `complete` adds the figures.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Summary {
     /// The study, read again from the log.
