@@ -1,6 +1,6 @@
 //! What iperf3 sends to bitcost over the network: clients and servers.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::time::Duration;
 
 use bitcost_iperf3::client::record::record_of;
@@ -27,13 +27,29 @@ pub fn iperf3_peer(bytes: &[u8]) {
     }
 }
 
+/// What arrives in pieces of a size, each after a wait.
+struct Pieces<'a>(&'a [u8], usize, bool);
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        assert!((1..=8 * 1024).contains(&buffer.len()));
+        self.2 = !self.2;
+        if self.2 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let (now, later) = self.0.split_at(self.1.min(self.0.len()).min(buffer.len()));
+        buffer[..now.len()].copy_from_slice(now);
+        self.0 = later;
+        Ok(now.len())
+    }
+}
+
 fn opening(rest: &[u8], piece: usize) {
     let mut opening = Opening::default();
-    let (now, later) = rest.split_at(piece.min(rest.len()));
-    let mut stream = now.chain(later);
+    let mut stream = Pieces(rest, piece, false);
     loop {
         match opening.read(&mut stream) {
-            Next::Cookie(_) => {}
+            Next::Cookie(_) | Next::Wait => {}
             Next::Params(_, text) => return params(&text),
             _ => return,
         }

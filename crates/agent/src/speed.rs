@@ -101,3 +101,24 @@ fn work(table: &mut [u64; NUMBERS]) {
     }
     black_box(chains);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cpu_that_may_be_used_is_measured() {
+        let allowed = allowed_cpus().expect("the CPUs");
+        let meter = SpeedMeter::start(&[]);
+        std::thread::sleep(3 * EVERY);
+        let speeds = meter.finish();
+        assert!(speeds.iter().all(|speed| allowed.contains(&speed.cpu)));
+        assert!(
+            speeds
+                .iter()
+                .flat_map(|speed| &speed.loop_ns)
+                .all(|ns| *ns > 0)
+        );
+        assert!(SpeedMeter::start(&[u32::MAX]).finish().is_empty());
+    }
+}

@@ -132,4 +132,28 @@ mod tests {
             0
         ));
     }
+
+    #[test]
+    fn header_is_read_as_it_was_written() {
+        let mut datagram = [0; 20];
+        for (wide, number) in [(false, 7), (true, 1 << 33)] {
+            let header = Header {
+                sent_ns: 5_000_001_000,
+                number,
+            };
+            header.write(&mut datagram, wide);
+            assert_eq!(Header::read(&datagram, wide), Some(header));
+        }
+        assert_eq!(Header::read(&datagram[..11], false), None);
+    }
+
+    #[test]
+    fn both_greetings_have_their_answers() {
+        assert_eq!(answer(b"9876"), Some(*b"6789"));
+        assert_eq!(
+            answer(&[0x15, 0xcd, 0x5b, 0x07]),
+            Some([0xb1, 0x68, 0xde, 0x3a])
+        );
+        assert_eq!(answer(b"987"), None);
+    }
 }

@@ -172,4 +172,20 @@ mod tests {
         assert_eq!((params.streams, params.nodelay), (1, false));
         assert_eq!(params.receives(), [false]);
     }
+
+    #[test]
+    fn params_of_a_stock_client_are_read() {
+        let sent = br#"{"tcp":true,"omit":0,"time":0,"num":262144,"blockcount":0,"parallel":2,"len":8192,"bandwidth":20000000,"pacing_timer":1000,"client_version":"3.12"}"#;
+        let params = Params::read(sent).unwrap();
+        assert_eq!(
+            (params.is_udp, params.direction),
+            (false, Direction::Forward)
+        );
+        assert_eq!(
+            (params.seconds, params.bytes, params.length),
+            (0, 262_144, 8192)
+        );
+        assert_eq!(params.total_bitrate(), Some(40_000_000));
+        assert_eq!(params.receives(), [true, true]);
+    }
 }

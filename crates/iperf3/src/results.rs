@@ -158,4 +158,28 @@ mod tests {
         );
         assert_eq!(read.streams[0].retransmits, None);
     }
+
+    #[test]
+    fn results_are_read_as_they_were_written() {
+        let results = Results {
+            cpu_util_total: Some(12.5),
+            cpu_util_user: Some(2.5),
+            cpu_util_system: Some(10.0),
+            sender_has_retransmits: Some(1),
+            congestion_used: None,
+            streams: vec![StreamResult {
+                id: 3,
+                bytes: 1 << 40,
+                retransmits: None,
+                jitter: Some(0.001),
+                errors: 2,
+                packets: 9,
+                ..StreamResult::default()
+            }],
+        };
+        assert_eq!(
+            Results::read(serde_json::to_string(&results).unwrap().as_bytes()),
+            Ok(results)
+        );
+    }
 }

@@ -183,4 +183,16 @@ mod tests {
             assert!(answering.join().expect("no panic").is_some());
         });
     }
+
+    #[test]
+    fn one_cpu_has_no_distance() {
+        assert!(CoreToCoreMeter::start([0, 0], EVERY).is_err());
+    }
+
+    #[test]
+    fn a_thread_that_is_alone_gives_the_sample_up() {
+        let line = Line::new(PATIENCE_NS);
+        assert_eq!(line.play(1, true), None);
+        assert_eq!(line.play(1, false), None);
+    }
 }

@@ -69,3 +69,15 @@ fn parse_line(line: &str) -> Option<CpuTicks> {
         iowait,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_lines_are_left_out() {
+        assert!(parse("").is_empty());
+        assert!(parse("cpu0 1 2 3\nintr 1\n").is_empty());
+        assert!(parse("cpufreq 1 2 3 4 5 6 7 8\n").is_empty());
+    }
+}

@@ -96,4 +96,14 @@ mod tests {
         assert_eq!(cookie_of_one[36], 0);
         assert!(cookie_of_one[..36].iter().all(|c| CHARACTERS.contains(c)));
     }
+
+    #[test]
+    fn headers_count_from_one() {
+        let mut message = [0; 16];
+        write_header(&mut message, 0);
+        assert_eq!((message[11], number(&message)), (1, Some(0)));
+        write_header(&mut message, 70_000);
+        assert_eq!(number(&message), Some(70_000));
+        assert_eq!((number(&[0; 16]), number(&[1; 11])), (None, None));
+    }
 }

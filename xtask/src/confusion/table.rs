@@ -83,11 +83,15 @@ pub fn table(rows: &[Row]) -> (String, bool) {
         rows.iter().filter(|row| is_so(row)).count() as f64 / rows.len().max(1) as f64
     };
     let (right, unknown) = (share(Row::is_right), share(Row::is_unknown));
-    let is_kept = right >= RIGHT && unknown <= UNKNOWN;
+    let wrong = rows
+        .iter()
+        .filter(|row| !row.is_right() && !row.is_unknown());
+    let wrong = wrong.count();
+    let is_kept = right >= RIGHT && unknown <= UNKNOWN && wrong == 0;
     let word = if is_kept { "kept" } else { "NOT KEPT" };
     let [right, least, unknown, most] = [right, RIGHT, unknown, UNKNOWN].map(|of| 100.0 * of);
     text += &format!(
-        "{} runs, right {right:.1} % (at least {least:.0} %), unknown {unknown:.1} % (at most {most:.0} %): {word}\n",
+        "{} runs, right {right:.1} % (at least {least:.0} %), unknown {unknown:.1} % (at most {most:.0} %), wrong {wrong} (none): {word}\n",
         rows.len()
     );
     (text, is_kept)

@@ -122,3 +122,18 @@ fn compare(before: &BTreeSet<PathBuf>, after: &BTreeSet<PathBuf>) -> Result<()> 
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_named() {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<BTreeSet<_>>();
+        assert!(compare(&paths(&["etc"]), &paths(&["etc", "var/log/dpkg.log"])).is_ok());
+        let error = compare(&paths(&["etc"]), &paths(&["etc", "etc/x"]))
+            .unwrap_err()
+            .to_string();
+        assert!(error.ends_with(": /etc/x"), "{error}");
+    }
+}

@@ -187,3 +187,21 @@ fn cache() -> Result<PathBuf> {
     fs::create_dir_all(&cache)?;
     Ok(cache)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_report_without_a_failure_is_good() {
+        let mut tally = Tally::default();
+        tally.hear(&format!("{HOLDS}fq (1.5 s): paced"));
+        assert!(!tally.is_whole(), "cut off");
+        tally.hear(&format!("{END}1"));
+        assert!(tally.is_whole());
+        tally.hear("[ 1.2] a kernel's line");
+        assert_eq!((tally.ok, tally.failed), (1, 0));
+        tally.hear(&format!("{FAILED}fq (1.5 s): late"));
+        assert!(tally.failed == 1 && !tally.is_whole());
+    }
+}

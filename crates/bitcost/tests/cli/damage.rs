@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bitcost_execute::store::LOG_NAME;
+use bitcost_model::event::FORMAT;
 use bitcost_testkit::assert_says;
 use serde_json::Value;
 
@@ -30,12 +32,19 @@ fn shown(words: &[&str], folder: &str) -> (Option<i32>, String, String) {
 fn sealed(place: &Path) -> PathBuf {
     let folder = place.join("sealed");
     fs::create_dir(&folder).unwrap();
-    fs::write(folder.join(bitcost_execute::store::LOG_NAME), LOG).unwrap();
+    fs::write(folder.join(LOG_NAME), LOG).unwrap();
     folder
 }
 
 /// How many kinds of damage there are: what a failing disk, an editor or a script does to a log.
-const KINDS: usize = 10;
+const KINDS: usize = 14;
+
+/// Changes the first digit from a place on.
+fn digit(log: &mut [u8], at: usize) {
+    if let Some(digit) = log[at..].iter_mut().find(|byte| byte.is_ascii_digit()) {
+        *digit = b'0' + (*digit - b'0' + 1) % 10;
+    }
+}
 
 /// The damage of this number.
 fn damaged(number: usize) -> Vec<u8> {
@@ -55,11 +64,22 @@ fn damaged(number: usize) -> Vec<u8> {
         4 => return inserted(&[b'['; 200_000]),
         5 => return inserted(b"\xe2\x82"),
         6 => return inserted(b"99999999999999"),
-        7 => drop(lines.remove(line)),
-        8 => lines.swap(line, other),
+        7 => digit(&mut log, at),
+        8 => digit(
+            &mut log,
+            LOG.find("\"measured\":{").expect("a result") + number % 120,
+        ),
+        9 => {
+            return LOG
+                .replacen(&format!("\"format\":{FORMAT}"), "\"format\":0", 1)
+                .into();
+        }
+        10 => drop(lines.remove(line)),
+        11 => lines.swap(line, other),
+        12 => lines.extend_from_within(line.min(other)..),
         _ => lines.insert(other, lines[line]),
     }
-    if number % KINDS < 7 {
+    if number % KINDS < 10 {
         log
     } else {
         lines.concat()
@@ -80,17 +100,18 @@ fn no_damage_changes_figures_without_a_word() {
     let place = tempfile::tempdir().unwrap();
     let folder = sealed(place.path());
     let name = folder.to_str().unwrap();
+    let other = place.path().join("other");
+    fs::create_dir(&other).unwrap();
     let document = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     let whole = document(&shown(COMMANDS[0], name).1);
     let mut refused = 0;
     for number in 0..6 * KINDS {
-        fs::write(
-            folder.join(bitcost_execute::store::LOG_NAME),
-            damaged(number),
-        )
-        .unwrap();
+        fs::write(folder.join(LOG_NAME), damaged(number)).unwrap();
         let count = if number < KINDS { COMMANDS.len() } else { 1 };
-        for words in &COMMANDS[..count] {
+        fs::copy(folder.join(LOG_NAME), other.join(LOG_NAME)).unwrap();
+        let compare = ["compare", other.to_str().unwrap()];
+        let last = (number < KINDS).then_some(&compare[..]);
+        for words in COMMANDS[..count].iter().copied().chain(last) {
             let (code, printed, stderr) = shown(words, name);
             let is_whole = (0..=3).contains(&code.unwrap()) && !stderr.contains("panicked at");
             assert!(is_whole, "{number}: {words:?}: {code:?}: {stderr}");
@@ -111,7 +132,7 @@ fn no_damage_changes_figures_without_a_word() {
 fn a_changed_line_is_refused_by_every_reader_or_left_out_where_that_is_asked_for() {
     let place = tempfile::tempdir().unwrap();
     let folder = sealed(place.path());
-    let path = folder.join(bitcost_execute::store::LOG_NAME);
+    let path = folder.join(LOG_NAME);
     let log = fs::read_to_string(&path).unwrap();
     let line = 1 + log
         .lines()
@@ -154,7 +175,7 @@ fn a_changed_line_is_refused_by_every_reader_or_left_out_where_that_is_asked_for
 #[test]
 fn a_log_without_its_hosts_or_with_two_plans_says_so() {
     let place = tempfile::tempdir().unwrap();
-    let path = place.path().join(bitcost_execute::store::LOG_NAME);
+    let path = place.path().join(LOG_NAME);
     let folder = place.path().to_str().unwrap();
     let write = |text: &str| {
         fs::write(&path, bitcost_execute::store::seal_again(text)).unwrap();

@@ -10,7 +10,7 @@ use bitcost_model::record::{InEffect, Role};
 use bitcost_testkit::Run;
 use bitcost_traffic::{Control, Phase, Ready};
 
-use crate::play::{BOTH, PATIENCE, Played, meet, play_from};
+use crate::play::{BOTH, PATIENCE, Played, meet_or_ignore, play_from};
 
 /// Shortest measured window.
 const MEASURED: Duration = Duration::from_millis(100);
@@ -133,7 +133,7 @@ fn of_workload(row: &'static Row, workload: Workload) -> Vec<Trial> {
 /// A mode that this kernel does not have makes the trial ignored.
 fn trial(name: &str, conditions: Conditions, check: fn(&Conditions, &Played)) -> Trial {
     let run = move || {
-        let ready = meet(&conditions);
+        let ready = meet_or_ignore(&conditions);
         let named = ready.each_ref().map(|ready| ready.in_effect.clone());
         let played = run(&conditions, ready);
         always(&conditions, &played, &named);

@@ -32,15 +32,20 @@ pub fn try_meet(
     Ok([sender.join().expect("no panic")?, receiver?])
 }
 
-/// The same; the trial is ignored where the kernel lacks what they need.
+/// Both endpoints, where `via` may give the sender another address.
 pub fn meet_via(conditions: &Conditions, via: impl FnOnce(SocketAddr) -> SocketAddr) -> [Ready; 2] {
+    try_meet(conditions, via).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Both endpoints; the trial is ignored where the kernel lacks what they need.
+pub fn meet_or_ignore(conditions: &Conditions) -> [Ready; 2] {
     const LACKING: [Errno; 4] = [
         Errno::NOPROTOOPT,
         Errno::OPNOTSUPP,
         Errno::NOSYS,
         Errno::PERM,
     ];
-    match try_meet(conditions, via) {
+    match try_meet(conditions, |address| address) {
         Ok(ready) => ready,
         Err(TrafficError::System { asked, error, hint })
             if Errno::from_io_error(&error).is_some_and(|errno| LACKING.contains(&errno)) =>

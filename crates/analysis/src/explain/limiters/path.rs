@@ -43,7 +43,7 @@ fn filled(signals: &Signals, hop: &Hop) -> Option<Candidate> {
     Some(RATE.suspect(0.95, evidence).at(format!("at {}", hop.name)))
 }
 
-/// A queue whose counters are not known, and which is never empty: the round-trip time grew and the rate is steady.
+/// A queue whose counters are not known, and which is never empty: the round-trip time grew.
 pub(super) fn stands(signals: &Signals) -> Option<Candidate> {
     let counter = "round-trip time ÷ its minimum";
     let mut evidence = vec![least_of(counter, signals.tcp.queueing?, "", QUEUEING)];

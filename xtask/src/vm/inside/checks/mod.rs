@@ -16,6 +16,7 @@ const CHECKS: &[Check] = &[
     check("a link's settings, as tc reads them", netem::settings),
     check("netem set and removed in a running lab", running::changed),
     check("a refused user namespace has a remedy", rootless::refused),
+    check("a user's lab leaves nothing", rootless::gone),
     check("fq paces datagrams, and is read back", fq::datagrams),
     check("fq paces a stream by its parameters", fq::stream),
     check("netem and emulator: round trips", agree::round_trips),

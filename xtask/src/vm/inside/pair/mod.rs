@@ -7,7 +7,7 @@ mod reach;
 mod settings;
 mod tested;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use super::port::{Check, Port, Role, check};
 
@@ -40,6 +40,9 @@ const CHECKS: &[Check] = &[
 pub fn work() -> Result<()> {
     let mut port = Port::open()?;
     hosts::wait_for_far()?;
+    let [near, far] = [Role::Near, Role::Far].map(|role| hosts::sh(role, "uname -r"));
+    let (near, far) = (near?, far?);
+    ensure!(near != far, "both are Linux {near}");
     let before = of_both()?;
     port.make(CHECKS, |port, row| {
         let found = (row.make)(port);
