@@ -4,7 +4,7 @@ use bitcost_host::{
     ChangeSet, GRO_MAX_SIZE, Knob, Offloads, SET, Scope, Stress, Stressed, Sysctl, Values, Watch,
     is_on, single,
 };
-use bitcost_model::conditions::{self, Conditions};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::host_settings::{Flavour, STRESS, SettingRequest, WORKERS_MAX};
 use bitcost_model::record::{InEffect, OffloadsInEffect, Role};
 use bitcost_model::shared_sysctls;
@@ -176,11 +176,7 @@ impl Drop for Settings {
 /// The requests of this endpoint, in the order of the settings.
 fn requests(device: &str, host: Role, conditions: &Conditions) -> Result<Vec<Request>, Refusal> {
     let mut requests = Vec::new();
-    let set = match conditions.offloads {
-        conditions::Offloads::On => Some("on"),
-        conditions::Offloads::Off => Some("off"),
-        conditions::Offloads::AsFound => None,
-    };
+    let set = conditions.offloads.set();
     for setting in bitcost_host::KNOBS {
         let asked = conditions
             .host_settings

@@ -8,7 +8,6 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_model::plan::Plan;
 use bitcost_model::study::{Cell, LabSpec};
-use bitcost_model::topology::Napi;
 use bitcost_study::Study;
 use bitcost_study::topology::Warning;
 
@@ -220,10 +219,7 @@ fn least_mtu(ends: &[EndpointDescription]) -> u32 {
 
 fn lab_not_used(study: &Study) -> String {
     let topology = &study.lab.topology;
-    let napi = match study.lab.napi {
-        Napi::Threaded => "threaded",
-        Napi::Inline => "inline",
-    };
+    let napi = study.lab.napi.name();
     let mtu = study.lab.mtu_bytes;
     format!("the study's [lab] is not used: topology {topology}, mtu_bytes {mtu}, napi {napi}")
 }

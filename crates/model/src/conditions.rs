@@ -79,6 +79,17 @@ pub enum Offloads {
     AsFound,
 }
 
+impl Offloads {
+    /// What all of them are set to; absent where they are left.
+    pub fn set(self) -> Option<&'static str> {
+        match self {
+            Offloads::On => Some("on"),
+            Offloads::Off => Some("off"),
+            Offloads::AsFound => None,
+        }
+    }
+}
+
 /// The way in which a receiver waits for data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -72,12 +72,6 @@ impl Ports {
         (first > 0 && first <= last).then_some(Ports { first, last })
     }
 
-    pub fn of_flows(first: u16, flows: u32) -> Ports {
-        let more = u16::try_from(flows.saturating_sub(1)).unwrap_or(u16::MAX);
-        let last = first.saturating_add(more);
-        Ports { first, last }
-    }
-
     /// True for a port in the range.
     pub fn has(self, port: u16) -> bool {
         (self.first..=self.last).contains(&port)

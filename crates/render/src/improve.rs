@@ -9,6 +9,7 @@ use bitcost_model::search::Goal;
 use bitcost_model::units::{DIGITS, decimals};
 use serde_json::{Value, json};
 
+use crate::block::Block;
 use crate::lines::Lines;
 use crate::number;
 
@@ -147,7 +148,7 @@ fn gained(ladder: &Ladder) -> String {
 }
 
 /// The lines below the table.
-pub(crate) fn ladder_paragraphs(ladder: &Ladder) -> Vec<(&'static str, String)> {
+pub(crate) fn ladder_paragraphs(ladder: &Ladder) -> Vec<Block> {
     let mut said: Vec<(&str, String)> = Vec::new();
     said.extend(
         ladder
@@ -186,7 +187,8 @@ pub(crate) fn ladder_paragraphs(ladder: &Ladder) -> Vec<(&'static str, String)> 
             .iter()
             .map(|words| ("caveat: ", words.clone())),
     );
-    said
+    let block = |(mark, words)| Block::words(format!("{mark}{words}"));
+    said.into_iter().map(block).collect()
 }
 
 /// Changes that were not tried, those with one reason and no command together.

@@ -10,6 +10,7 @@ use bitcost_model::units::counted;
 use bitcost_study::mode_search::{calls, middle, options};
 use serde_json::{Value, json};
 
+use crate::block::Block;
 use crate::layout::{labelled, paragraph};
 use crate::number;
 
@@ -51,7 +52,7 @@ fn is_decided(search: &Search) -> bool {
 
 /// The searches of an execution: what was taken, against plain calls, what it changes of an
 /// application's calls, the options that give the same again, and what was refused.
-pub(crate) fn searches_text(summary: &Summary) -> String {
+pub(crate) fn searches(summary: &Summary) -> Option<Block> {
     let mut text = String::new();
     for search in &summary.searches {
         let name = summary.planned.get(search.cell).map(|cell| cell.name());
@@ -74,10 +75,8 @@ pub(crate) fn searches_text(summary: &Summary) -> String {
             text += &labelled("not tried", &format!("{count}, because the time ran out"));
         }
     }
-    text + &summary
-        .searches
-        .first()
-        .map_or_else(String::new, |search| again(summary, search))
+    text += &again(summary, summary.searches.first()?);
+    Some(Block::Listing(text))
 }
 
 /// The command line of a test with what its search took instead of the search.

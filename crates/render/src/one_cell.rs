@@ -9,7 +9,7 @@ use bitcost_model::units::counted;
 use crate::block::Block;
 use crate::explained::cell_text;
 use crate::lines::Lines;
-use crate::mode_search::searches_text;
+use crate::mode_search::searches;
 use crate::number;
 use crate::one_run::{all_figures, shown, test_answer};
 use crate::stop_rule::stop_rule_text;
@@ -18,11 +18,7 @@ use crate::words::intervals_of_runs;
 /// The blocks of one cell; `verbose` also has all figures of its run, and the evidence for the
 /// bottleneck.
 pub(crate) fn one_cell(findings: &Findings, single: &Single, verbose: bool) -> Vec<Block> {
-    let searches = searches_text(&findings.summary);
-    let mut blocks = Vec::new();
-    if !searches.is_empty() {
-        blocks.push(Block::Listing(searches));
-    }
+    let mut blocks = Vec::from_iter(searches(&findings.summary));
     let evidence = || single.limiter.map(evidence);
     if findings.summary.precision.is_some() || findings.shown_runs().count() > 1 {
         blocks.extend(medians(findings, single));

@@ -4,7 +4,7 @@ use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::log::caveats_of;
 use bitcost_analysis::metrics::{
     BETWEEN_RUNS, METRICS, Metric, PartRun, RunView, Shown, WITH_INTERVAL, actual, attribute,
-    metric, parts, retransmitted_in_window, single_run,
+    figure_of, parts, retransmitted_in_window, single_run,
 };
 use bitcost_analysis::statistics::Interval;
 use bitcost_model::conditions::{Conditions, Direction};
@@ -99,12 +99,8 @@ fn headline(run: &RunView, place: &str) -> String {
     words.join(", ")
 }
 
-fn value(run: &RunView, name: &str) -> Option<f64> {
-    (metric(name)?.compute)(run)
-}
-
 fn share(run: &RunView, name: &str, words: &str) -> Option<String> {
-    let pct = value(run, name)?;
+    let pct = figure_of(run, name)?;
     Some(format!("{} % {words}", number::plain(pct)))
 }
 
@@ -118,7 +114,7 @@ fn figures(run: &RunView) -> Vec<Block> {
             ("p99.9", "latency_p999_us"),
         ];
         let latency = at.iter().filter_map(|(words, name)| {
-            let us = number::plain(value(run, name)?);
+            let us = number::plain(figure_of(run, name)?);
             Some(format!("{words} {us} µs"))
         });
         let latency: Vec<String> = latency.collect();
@@ -140,7 +136,7 @@ fn figures(run: &RunView) -> Vec<Block> {
         words.extend(retransmitted(run));
     }
     let throughput = Block::labelled("throughput", words.join(", "));
-    let jitter = value(run, "jitter_us").map(number::plain);
+    let jitter = figure_of(run, "jitter_us").map(number::plain);
     let jitter = jitter.map(|us| Block::labelled("jitter", format!("{us} µs (RFC 3550)")));
     [throughput].into_iter().chain(jitter).collect()
 }
@@ -148,7 +144,7 @@ fn figures(run: &RunView) -> Vec<Block> {
 /// `12 segments retransmitted (90 with warm-up and cooldown)`: those of the window, as in the lines
 /// of the run's seconds, and those of the whole connection where these are more.
 fn retransmitted(run: &RunView) -> Option<String> {
-    let whole = value(run, "retransmits")? as usize;
+    let whole = figure_of(run, "retransmits")? as usize;
     let said = |count: usize| format!("{} retransmitted", counted(count, "segment"));
     Some(match retransmitted_in_window(run) {
         Some(window) if window == whole => said(window),
@@ -181,7 +177,7 @@ fn no_cost(run: &RunView) -> Vec<Block> {
 }
 
 fn total_cost(run: &RunView) -> Option<Block> {
-    let busy = |name: &str| value(run, name).map(number::plain);
+    let busy = |name: &str| figure_of(run, name).map(number::plain);
     let (sender, receiver) = (busy("sender_cpu_util_pct")?, busy("receiver_cpu_util_pct")?);
     let words = match run.shared_cpus {
         true => format!("{sender} % of this machine, which both ends share"),
@@ -193,7 +189,7 @@ fn total_cost(run: &RunView) -> Option<Block> {
 /// `0.37 µs/KiB [0.27, 0.50]`: a figure with as many digits as its interval allows, `unit` after it;
 /// with three and without brackets where one run shows no interval. Absent where it was not measured.
 fn with_interval(run: &RunView, name: &str, unit: &str) -> Option<String> {
-    let value = value(run, name)?;
+    let value = figure_of(run, name)?;
     let unit = around(" ", unit, "");
     Some(match single_run(run, name) {
         Some(found) => known(&found.interval, &unit),
@@ -210,7 +206,7 @@ fn known(interval: &Interval, unit: &str) -> String {
 /// interval. Absent where it was not measured.
 fn throughput(run: &RunView) -> Option<String> {
     const NAME: &str = "throughput_mbps";
-    let mbps = value(run, NAME)?;
+    let mbps = figure_of(run, NAME)?;
     let Some(found) = single_run(run, NAME) else {
         return Some(show_rate(mbps * 1e6));
     };

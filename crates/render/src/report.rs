@@ -10,7 +10,7 @@ use crate::export::{ExportError, Form, Input, RowSupport, each};
 use crate::improve::{ladder_lines, ladder_paragraphs, ladder_sentences, ladder_title};
 use crate::lines::Lines;
 use crate::mesh::{mesh, mesh_sentence};
-use crate::mode_search::searches_text;
+use crate::mode_search::searches;
 use crate::notes::notes;
 use crate::one_cell::one_cell;
 use crate::profile::profile;
@@ -79,13 +79,11 @@ pub fn report(execution: &Findings, is_verbose: bool, width: u16) -> Vec<Block> 
             (profiled, [cell, ladder.unwrap_or_default(), Vec::new()])
         }
         None => {
-            let searches = searches_text(summary);
-            let searches = (!searches.is_empty()).then_some(Block::Listing(searches));
             let compared = execution.comparison.as_ref().map(comparison);
             let compared = compared.unwrap_or_default();
             (
                 of_summary(summary, width),
-                [profiled, Vec::from_iter(searches), compared],
+                [profiled, Vec::from_iter(searches(summary)), compared],
             )
         }
     };
@@ -116,15 +114,13 @@ fn append(blocks: &mut Vec<Block>, more: Vec<Block>) {
 
 /// The ladder, its answer last, where it stays on the screen.
 fn ladder_blocks(ladder: &Ladder, title: String) -> Vec<Block> {
-    let paragraphs = ladder_paragraphs(ladder).into_iter();
-    let paragraphs = paragraphs.map(|(mark, words)| Block::words(format!("{mark}{words}")));
     [
         Block::Title(title),
         Block::Gap,
         Block::Table(String::new(), ladder_lines(ladder)),
     ]
     .into_iter()
-    .chain(paragraphs)
+    .chain(ladder_paragraphs(ladder))
     .chain([Block::Gap, Block::words(ladder_sentences(ladder).join(" "))])
     .collect()
 }

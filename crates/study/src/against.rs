@@ -7,9 +7,9 @@
 use toml_edit::Value;
 
 use crate::definition::Study;
-use crate::settings::{self, Kind, SETTINGS};
+use crate::settings::{self, Kind};
 use bitcost_model::Invalid;
-use bitcost_model::conditions::{Conditions, Offloads};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::host_settings;
 use bitcost_model::near::did_you_mean;
 
@@ -78,7 +78,7 @@ impl Study {
             ("offloads", Value::from(offloads(&self.base, key, value)?))
         } else {
             let known = || settings::names().chain(OFFLOAD_GROUPS);
-            let row = SETTINGS.iter().find(|row| row.name == key).ok_or_else(|| {
+            let row = settings::find(key).ok_or_else(|| {
                 let all: Vec<&str> = known().collect();
                 let hint = did_you_mean(key, known());
                 Invalid(format!(
@@ -153,11 +153,7 @@ fn offloads(base: &Conditions, group: &str, value: &str) -> Result<String, Inval
             "the study sets `offloads` by features; give all of them: --against offloads='… {group} {value}'"
         )));
     }
-    let others = match base.offloads {
-        Offloads::On => Some("on"),
-        Offloads::Off => Some("off"),
-        Offloads::AsFound => None,
-    };
+    let others = base.offloads.set();
     let groups = ["tso", "gso", "gro"]
         .into_iter()
         .filter(|other| *other != group);

@@ -14,7 +14,7 @@ use bitcost_model::search::{Changes, Goal, Measured, Search, Trial};
 use bitcost_model::{Invalid, Unavailable};
 
 use crate::calls::{CALLS, Call};
-use crate::settings::{SETTINGS, Setting, change};
+use crate::settings::{self, change};
 
 /// The most time of a search.
 pub const BUDGET: Duration = Duration::from_secs(3);
@@ -343,13 +343,12 @@ pub fn apply(settings: &Changes, conditions: &mut Conditions) -> Result<(), Inva
 
 /// These settings as options of `bitcost test`; `plain calls` where there are none.
 pub fn options(settings: &Changes) -> String {
-    let words =
-        settings.iter().map(
-            |(name, value)| match setting(name).and_then(|setting| setting.flag) {
-                Some(flag) => format!("--{} {value}", flag.long),
-                None => format!("--set {name}={value}"),
-            },
-        );
+    let words = settings.iter().map(|(name, value)| {
+        match settings::find(name).and_then(|setting| setting.flag) {
+            Some(flag) => format!("--{} {value}", flag.long),
+            None => format!("--set {name}={value}"),
+        }
+    });
     match settings.is_empty() {
         true => "plain calls".to_owned(),
         false => words.collect::<Vec<_>>().join(" "),
@@ -371,10 +370,6 @@ pub fn calls(settings: &Changes) -> Option<String> {
     });
     let words: Vec<String> = words.filter(|words| !words.is_empty()).collect();
     (!words.is_empty()).then(|| words.join("; "))
-}
-
-fn setting(name: &str) -> Option<&'static Setting> {
-    SETTINGS.iter().find(|setting| setting.name == name)
 }
 
 /// The settings with one of them at another level.

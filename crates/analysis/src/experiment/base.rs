@@ -8,7 +8,7 @@ use bitcost_model::record::Role;
 use bitcost_model::search::Goal;
 use bitcost_model::study::LabSpec;
 
-use crate::cells::{RunRow, Status};
+use crate::cells::RunRow;
 use crate::explain::{Limiter, Load};
 use crate::findings::Findings;
 use crate::metrics::{Metric, full_from, metric};
@@ -87,7 +87,7 @@ impl Base {
         };
         let metric = rate_metric(&cell.conditions)?;
         let load = |row: &RunRow| {
-            let kept = row.kept.as_ref().filter(|_| row.status == Status::Used)?;
+            let kept = row.kept.as_ref()?;
             let rate = row.used_value(metric).filter(|rate| *rate > 0.0)?;
             Some((rate, kept.load))
         };
@@ -189,8 +189,7 @@ impl Base {
     pub(super) fn sysctl(&self, end: Role, name: &str) -> Option<&str> {
         let host = self.host_role(end);
         let is_of = |request: &&SettingRequest| {
-            request.subject.as_deref() == Some(name)
-                && request.endpoint.is_none_or(|asked| asked == host)
+            request.subject.as_deref() == Some(name) && request.is_of(host)
         };
         let requested = self.conditions.host_settings.iter().rev().find(is_of);
         let requested = requested.and_then(|request| request.values.values().next());

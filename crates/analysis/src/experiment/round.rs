@@ -15,7 +15,7 @@ use super::change::{Change, Kind};
 use super::ladder::{BLOCKS_LEAST, FINALISTS, SCREENING_BLOCKS, gain};
 use crate::explain::{Decision, Load, Tried};
 use crate::log::{PlaceFacts, left_out, not_in_effect};
-use crate::metrics::metric;
+use crate::metrics::figure_of;
 
 /// The least gain that is worth a change, as a ratio.
 const WORTH: f64 = 1.03;
@@ -57,7 +57,7 @@ impl Run {
         if let Some(reason) = left_out(&view) {
             return Err(Unavailable(reason));
         }
-        let figure = |name: &str| metric(name).and_then(|metric| (metric.compute)(&view));
+        let figure = |name: &str| figure_of(&view, name);
         let rate = rate_metric(conditions).and_then(|metric| figure(metric.name));
         let rate = rate.filter(|rate| *rate > 0.0);
         Ok(Run {

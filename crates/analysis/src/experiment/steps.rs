@@ -80,8 +80,8 @@ impl Steps {
         self.add_untried(offers.untried.clone());
     }
 
-    /// Takes what a round of the present step shows.
-    pub fn take(&mut self, round: &Round) {
+    /// Takes what a round of the present step shows, and returns what was tried in it.
+    pub fn take(&mut self, round: &Round) -> Vec<Tried> {
         self.compare(round.figures(UNCHANGED));
         let (found, failed) = round.tried(self.ladder.goal);
         if found.iter().any(|one| one.blocks >= BLOCKS_LEAST) {
@@ -93,10 +93,10 @@ impl Steps {
                 .filter(|known| !is_bounded(known));
             known.for_each(|known| known.limits = Decision::DoesNot);
         }
-        for one in found {
+        for one in &found {
             self.ladder.without.retain(|known| known.label != one.label);
             self.seen.push(one.label.clone());
-            self.ladder.without.push(one);
+            self.ladder.without.push(one.clone());
         }
         let failed = failed.into_iter();
         let failed: Vec<NotTried> = failed
@@ -104,6 +104,7 @@ impl Steps {
             .map(|(change, reason)| change.how.untried(reason))
             .collect();
         self.add_untried(failed);
+        found
     }
 
     /// Takes the figures of the present step in a new round: those of a step without a change, else a caveat where they

@@ -6,7 +6,7 @@ use bitcost_model::record::{EndpointRecord, Sample};
 use crate::explain::limiter::Verdict;
 use crate::explain::load::bytes_per_packet;
 use crate::explain::signals::Signals;
-use crate::metrics::{RunView, actual, full_from, metric};
+use crate::metrics::{RunView, actual, figure_of, full_from};
 
 /// Bytes of a call from which larger ones make little difference.
 const LARGE_BYTES: f64 = 65_536.0;
@@ -69,7 +69,7 @@ fn of_calls(run: &RunView) -> [(&'static str, bool); 12] {
     let conditions = run.conditions;
     let is_stream = conditions.workload.is_byte_stream();
     let is_transactional = conditions.workload.is_transactional();
-    let received = metric("bytes_per_receive_call").and_then(|metric| (metric.compute)(run));
+    let received = figure_of(run, "bytes_per_receive_call");
     let large = f64::from(conditions.message_size_bytes) >= LARGE_BYTES;
     let has_small_packets = bytes_per_packet(run).is_some_and(|of| of < full_from(conditions));
     let sets_receive = conditions.receive_buffer_bytes.is_some();

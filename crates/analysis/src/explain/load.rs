@@ -5,7 +5,7 @@ use bitcost_model::record::TcpInfo;
 use bitcost_model::record::{EndpointRecord, Role, Sample};
 
 use crate::explain::others::Behind;
-use crate::metrics::{RunView, cpu, metric, parts};
+use crate::metrics::{RunView, cpu, figure_of, parts};
 
 /// What a run had of each resource; what its records do not give is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,8 +25,6 @@ pub struct Load {
     pub segment_bytes: Option<f64>,
     /// User data of a packet of the sender, in bytes, of a stream of TCP alone.
     pub bytes_per_packet: Option<f64>,
-    /// CPUs of the receiver's host; 0 where they are not known.
-    pub receiver_cpus: usize,
     /// Segments retransmitted of those sent, as a share.
     pub retransmitted: Option<f64>,
     /// Rate of delivered user data, in bit/s.
@@ -76,7 +74,6 @@ impl Load {
             }),
             segment_bytes: connections(|tcp| tcp.snd_mss_bytes),
             bytes_per_packet: bytes_per_packet(run),
-            receiver_cpus: run.receiver.samples.first().map_or(0, |one| one.cpus.len()),
             retransmitted: again.zip(all).map(|(again, all)| again / all.max(1.0)),
             delivered_bps: delivered_bps(run),
             background_bps: background_bps(run),
@@ -140,5 +137,5 @@ fn background_bps(run: &RunView) -> f64 {
 /// User data per packet of the sender, of a stream of TCP alone.
 pub(super) fn bytes_per_packet(run: &RunView) -> Option<f64> {
     let is_stream = run.conditions.workload == Workload::TcpStream && run.is_alone();
-    is_stream.then(|| (metric("sender_bytes_per_packet")?.compute)(run))?
+    is_stream.then(|| figure_of(run, "sender_bytes_per_packet"))?
 }

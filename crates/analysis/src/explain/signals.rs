@@ -1,6 +1,6 @@
 //! The facts of a run that the rules use. What its counters do not give is absent.
 
-use crate::metrics::{RunView, actual, metric};
+use crate::metrics::{RunView, actual, figure_of};
 use bitcost_model::constants::HostConstants;
 use bitcost_model::record::{EndpointRecord, Role, Sample};
 
@@ -186,7 +186,7 @@ fn set_rate_bps(sender: &EndpointRecord) -> Option<f64> {
 
 /// The rate of messages, or of transactions, ÷ the one that was requested; absent where none was.
 fn rate_kept(run: &RunView) -> Option<f64> {
-    let figure = |name| (metric(name)?.compute)(run);
+    let figure = |name| figure_of(run, name);
     let of_messages = figure("rate_error_pct").map(|error| 1.0 + error / 100.0);
     of_messages.or_else(|| {
         let asked = f64::from(run.conditions.transaction_rate?) * f64::from(run.conditions.flows);

@@ -3,7 +3,7 @@
 use bitcost_model::constants::{HostConstants, WakeUp};
 
 use crate::explain::load::Load;
-use crate::metrics::{RunView, metric};
+use crate::metrics::{RunView, figure_of};
 
 /// The transactions of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Transactions {
 impl Transactions {
     /// Those of a run; absent where the run has none. What a wake-up costs is not in its records.
     pub(super) fn of(run: &RunView) -> Option<Transactions> {
-        let figure = |name: &str| metric(name).and_then(|metric| (metric.compute)(run));
+        let figure = |name: &str| figure_of(run, name);
         let conditions = run.conditions;
         let flows = f64::from(conditions.flows);
         let rate = figure("transactions_per_second").filter(|rate| *rate > 0.0)?;

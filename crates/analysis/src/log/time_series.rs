@@ -4,7 +4,7 @@ use bitcost_model::study::Label;
 use serde::Serialize;
 
 use crate::as_map::as_map;
-use crate::metrics::{QueueDrops, RunView, Second, metric, queue_drops, seconds};
+use crate::metrics::{QueueDrops, RunView, Second, figure_of, queue_drops, seconds};
 
 /// The run of a cell with the median throughput, or with the next lower one.
 #[derive(Clone, Debug, Serialize)]
@@ -21,7 +21,7 @@ pub struct TimeSeries {
 
 impl TimeSeries {
     pub(super) fn of(levels: &[(String, Label)], run: u32, view: &RunView) -> TimeSeries {
-        let figure = |name: &str| metric(name).and_then(|metric| (metric.compute)(view));
+        let figure = |name: &str| figure_of(view, name);
         TimeSeries {
             levels: levels.to_vec(),
             run,

@@ -6,7 +6,7 @@ use bitcost_model::record::{EndpointRecord, ThreadKind};
 use bitcost_model::search::Measured;
 
 use super::{PlaceFacts, left_out};
-use crate::metrics::{RunView, cpu, metric};
+use crate::metrics::{RunView, cpu, figure_of};
 
 /// What a short run measured.
 ///
@@ -21,7 +21,7 @@ pub fn measured(
     if let Some(reason) = left_out(&view) {
         return Err(Unavailable(reason));
     }
-    let figure = |name: &str| metric(name).and_then(|metric| (metric.compute)(&view));
+    let figure = |name: &str| figure_of(&view, name);
     let throughput_mbps = figure("throughput_mbps").filter(|mbps| *mbps > 0.0);
     let throughput_mbps = throughput_mbps
         .ok_or_else(|| Unavailable("nothing was received in its window".to_owned()))?;

@@ -38,6 +38,7 @@ pub use softirqs::SoftirqMeans;
 pub(crate) use softirqs::why_untimed;
 pub(crate) use table::OF_CAPACITY;
 pub use table::{
-    Better, CORE_TO_CORE, FULL_PACKETS, METRICS, Metric, SPEED, Shown, metric, units_per_second,
+    Better, CORE_TO_CORE, FULL_PACKETS, METRICS, Metric, SPEED, Shown, figure_of, metric,
+    units_per_second,
 };
 pub use view::{RunView, actual};

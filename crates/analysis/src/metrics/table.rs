@@ -79,6 +79,11 @@ pub fn metric(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
+/// What a run has of the metric of this name.
+pub fn figure_of(run: &RunView, name: &str) -> Option<f64> {
+    (metric(name)?.compute)(run)
+}
+
 /// A metric that no text of a single run shows.
 const fn row(
     name: &'static str,

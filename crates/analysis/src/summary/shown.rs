@@ -2,7 +2,7 @@
 
 use super::known::Summary;
 use crate::cells::{CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT};
-use crate::metrics::{Metric, metric};
+use crate::metrics::{Metric, OF_CAPACITY, metric};
 
 /// The metrics of a study without a list of metrics.
 const DEFAULT_METRICS: [&str; 3] = [
@@ -13,9 +13,6 @@ const DEFAULT_METRICS: [&str; 3] = [
 
 /// Both definitions of receive service demand are shown from this relative difference on.
 const DEFINITIONS_DIFFER: f64 = 0.01;
-
-/// Name of the throughput as a share of the capacity.
-const OF_CAPACITY: &str = "throughput_of_capacity_pct";
 
 /// The metrics of how many segments a packet carries, which have tables wherever they were
 /// measured.

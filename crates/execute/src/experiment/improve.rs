@@ -285,11 +285,10 @@ impl Climb<'_, '_, '_> {
             let planned = round.block_time() * blocks;
             self.overrun = (began.elapsed().as_secs_f64() / planned.as_secs_f64()).max(1.0);
         }
-        self.steps.take(&round);
+        let found = self.steps.take(&round);
         if ending == Ending::Interrupted {
             return Err(Over::Ended(ending));
         }
-        let (found, _) = round.tried(goal);
         let losers = found.iter().filter(|one| is_loser(one, goal));
         self.done.extend(losers.map(|one| one.label.clone()));
         let won = winner(&found, goal).and_then(|won| {

@@ -119,16 +119,18 @@ pub struct Route {
     pub via: IpAddr,
 }
 
-/// The context in which the receive work of a host's veth device is done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Napi {
-    /// In a kernel thread of the receiving interface, wherever the link uses NAPI, so that it can
-    /// be attributed to the receiver.
-    #[default]
-    Threaded,
-    /// In softirq on the CPU that sent the packet, as a veth does by default.
-    Inline,
+words! {
+    /// The context in which the receive work of a host's veth device is done.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Napi {
+        /// In a kernel thread of the receiving interface, wherever the link uses NAPI, so that it can
+        /// be attributed to the receiver.
+        #[default]
+        Threaded = "threaded",
+        /// In softirq on the CPU that sent the packet, as a veth does by default.
+        Inline = "inline",
+    }
 }
 
 impl Address {

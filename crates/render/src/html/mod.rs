@@ -16,7 +16,6 @@ use bitcost_model::search::Goal;
 use bitcost_model::units::counted;
 
 use crate::answer::Answer;
-use crate::block::Block;
 use crate::document::json;
 use crate::export::{Form, Maker, Source};
 use crate::improve::{
@@ -234,8 +233,6 @@ fn ladder(page: &mut Html, ladder: &Ladder) {
     page.figure(&bars.draw());
     page.fold("Ladder", "each step, and what was tried", |page| {
         page.table("Ladder", &ladder_lines(ladder));
-        let paragraphs = ladder_paragraphs(ladder).into_iter();
-        let words = paragraphs.map(|(mark, words)| Block::words(format!("{mark}{words}")));
-        page.blocks(&words.collect::<Vec<_>>());
+        page.blocks(&ladder_paragraphs(ladder));
     });
 }

@@ -5,7 +5,7 @@ mod intervals;
 
 use bitcost_analysis::cells::{RunRow, Status};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::metrics::{RunView, actual, metric, traffic_threads_pct};
+use bitcost_analysis::metrics::{RunView, actual, figure_of, traffic_threads_pct};
 use bitcost_model::conditions::Direction;
 use bitcost_model::record::{FlowRecord, Role};
 use bitcost_model::units::bits_per_second;
@@ -246,7 +246,7 @@ fn stream(
 
 fn losses(way: &Way) -> Value {
     let view = way.part.view();
-    let figure = |name: &str| metric(name).and_then(|metric| (metric.compute)(&view));
+    let figure = |name: &str| figure_of(&view, name);
     let sequence = way.part.receiver.sequence.as_ref();
     json!({
         "lost_packets": sequence.map(|all| all.measured_lost),

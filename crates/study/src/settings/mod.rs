@@ -7,7 +7,7 @@ mod table;
 use std::collections::BTreeMap;
 
 use bitcost_model::Invalid;
-use bitcost_model::conditions::{Conditions, Offloads};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::host_settings::{OFFLOADS, SettingRequest};
 use bitcost_model::near::near_or_all;
 use bitcost_model::retired::instead_of;
@@ -39,13 +39,16 @@ pub fn set(conditions: &mut Conditions, name: &str, value: &Value) -> Result<(),
     }
 }
 
+pub fn find(name: &str) -> Option<&'static Setting> {
+    SETTINGS.iter().find(|setting| setting.name == name)
+}
+
 /// The setting of this name.
 ///
 /// # Errors
 /// What replaced it, or near matches.
 pub fn named(name: &str) -> Result<&'static Setting, Invalid> {
-    let found = SETTINGS.iter().find(|setting| setting.name == name);
-    found.ok_or_else(|| {
+    find(name).ok_or_else(|| {
         let all: Vec<&str> = names().collect();
         let unknown = || format!("unknown setting `{name}`{}", near_or_all(name, &all));
         Invalid(instead_of(name).unwrap_or_else(unknown))
@@ -74,12 +77,7 @@ pub fn set_text(setting: &Setting, conditions: &mut Conditions, text: &str) -> R
 /// As [`set_text`] and [`named`].
 pub fn change(conditions: &mut Conditions, name: &str, text: &str) -> Result<(), Invalid> {
     let mut before = conditions.host_settings.clone();
-    let set = match conditions.offloads {
-        Offloads::AsFound => None,
-        Offloads::On => Some("on"),
-        Offloads::Off => Some("off"),
-    };
-    before.extend(set.map(|set| SettingRequest {
+    before.extend(conditions.offloads.set().map(|set| SettingRequest {
         endpoint: None,
         setting: OFFLOADS.to_owned(),
         subject: None,
@@ -114,6 +112,8 @@ mod tests {
     use bitcost_model::conditions::Mss;
     use bitcost_model::record::Role;
 
+    use bitcost_model::conditions::Offloads;
+
     use super::*;
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         };
         let of = |conditions: &Conditions, host: Role| {
             let own = conditions.host_settings.iter();
-            let own = own.filter(|request| request.endpoint.is_none_or(|asked| asked == host));
+            let own = own.filter(|request| request.is_of(host));
             own.flat_map(|request| request.values.values().cloned())
                 .collect::<Vec<_>>()
         };

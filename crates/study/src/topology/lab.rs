@@ -121,10 +121,7 @@ fn from_file(node: &Node, table: &LabTable, name: &str, text: Option<&str>) -> O
 /// # Errors
 /// A sentence where there is no such preset, or the MTU is not possible.
 pub fn preset(name: &str, mtu_bytes: u32, napi: Napi) -> Result<Topology, Invalid> {
-    let napi = match napi {
-        Napi::Inline => "inline",
-        Napi::Threaded => "threaded",
-    };
+    let napi = napi.name();
     let text = format!("topology = \"{name}\"\nmtu_bytes = {mtu_bytes}\nnapi = \"{napi}\"\n");
     Ok(parse(name, &text)?)
 }

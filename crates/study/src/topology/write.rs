@@ -22,13 +22,15 @@ pub fn to_toml(topology: &Topology) -> String {
             let _ = writeln!(text, "{key} = [{}]", names.join(", "));
         }
     }
-    if topology.napi == Napi::Inline {
-        text += "napi = \"inline\"\n";
+    if topology.napi != Napi::default() {
+        let _ = writeln!(text, "napi = \"{}\"", topology.napi.name());
     }
-    match topology.delay_backend {
-        DelayBackend::Auto => {}
-        DelayBackend::Netem => text += "delay_backend = \"netem\"\n",
-        DelayBackend::Builtin => text += "delay_backend = \"builtin\"\n",
+    if topology.delay_backend != DelayBackend::default() {
+        let _ = writeln!(
+            text,
+            "delay_backend = \"{}\"",
+            topology.delay_backend.name()
+        );
     }
     if topology.moderation_us > 0 {
         let moderation = show_time(topology.moderation_us.into());

@@ -72,7 +72,7 @@ fn is_requested_off(base: &Base, end: Role) -> bool {
     base.conditions.offloads == Offloads::Off
         || requests.any(|request| {
             request.setting == OFFLOADS_SETTING
-                && request.endpoint.is_none_or(|asked| asked == host)
+                && request.is_of(host)
                 && request.values.values().any(|value| value == "off")
         })
 }

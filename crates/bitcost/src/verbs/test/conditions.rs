@@ -6,7 +6,7 @@ use bitcost_model::Invalid;
 use bitcost_model::conditions::{Conditions, Impossible, Workload};
 use bitcost_model::modes::Mode;
 use bitcost_model::study::LabSpec;
-use bitcost_study::settings::{SETTINGS, Setting, set_text};
+use bitcost_study::settings::{Setting, find, set_text};
 use bitcost_study::size_tcp_buffers;
 
 use super::arguments::Arguments;
@@ -128,8 +128,7 @@ fn shorthands(arguments: &Arguments) -> impl Iterator<Item = (&'static Setting, 
 }
 
 pub fn setting(name: &str, value: &str) -> Option<(&'static Setting, String)> {
-    let setting = SETTINGS.iter().find(|setting| setting.name == name)?;
-    Some((setting, value.to_owned()))
+    Some((find(name)?, value.to_owned()))
 }
 
 /// The error for a value that is not possible.
@@ -153,7 +152,7 @@ fn option(setting: &Setting) -> String {
 fn impossible(why: &Impossible) -> Failure {
     let mut said = why.to_string();
     if let Impossible::NotFor { setting, .. } = why
-        && let Some(found) = SETTINGS.iter().find(|known| known.name == *setting)
+        && let Some(found) = find(setting)
     {
         said = said.replacen(setting, &option(found), 1);
     }
