@@ -280,7 +280,7 @@ fn emit(sink: &mut Sink, event: Event) -> Result<(), ControllerError> {
 
 /// The local time with its offset (RFC 3339).
 pub fn now() -> String {
-    jiff::Zoned::now()
+    jiff::ZonedDateTime::now()
         .strftime("%Y-%m-%dT%H:%M:%S%:z")
         .to_string()
 }

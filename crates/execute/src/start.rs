@@ -59,7 +59,7 @@ impl<'a> Start<'a> {
         let Some(out) = self.out else {
             return Ok(Target::Memory(Vec::new()));
         };
-        let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S");
+        let stamp = jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H-%M-%S");
         let name = format!("{stamp}-{}", self.study.name);
         Writer::create(out, &name, self.plan.runs.len()).map(Target::Disk)
     }

@@ -58,7 +58,7 @@ impl Lines {
         };
         let mut table = comfy_table::Table::new();
         table
-            .load_preset(presets::ASCII_MARKDOWN)
+            .load_style(presets::ASCII_MARKDOWN)
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(width)
             .set_header(row(&self.header))

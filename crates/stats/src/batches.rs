@@ -31,7 +31,7 @@ pub fn batch_means_half_width(means: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use rand_chacha::ChaCha8Rng;
-    use rand_core::{RngCore, SeedableRng};
+    use rand_core::{Rng, SeedableRng};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
+use rand_core::{Rng, SeedableRng};
 
 use crate::quantile::quantile_in_place;
 

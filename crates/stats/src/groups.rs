@@ -33,7 +33,7 @@ pub fn gap(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use rand_chacha::ChaCha8Rng;
-    use rand_core::{RngCore, SeedableRng};
+    use rand_core::{Rng, SeedableRng};
 
     use super::gap;
 

@@ -1,7 +1,7 @@
 //! Whether values have two modes.
 
 use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
+use rand_core::{Rng, SeedableRng};
 
 use crate::spread::{mean, squares};
 

@@ -6,7 +6,7 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::plan::{Lengths, Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
 use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
+use rand_core::{Rng, SeedableRng};
 
 use crate::definition::{Length, Study};
 

@@ -53,7 +53,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .collect(),
     };
     let events = bitcost_import::execution(found, head);
-    let stamp = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
+    let stamp = jiff::ZonedDateTime::now()
+        .strftime("%Y-%m-%dT%H-%M-%S")
+        .to_string();
     let mut writer = Writer::create(&arguments.out, &format!("{stamp}-{}", file_name(&name)), 0)?;
     for event in &events {
         writer.append(event)?;

@@ -2,7 +2,7 @@
 //! packet.
 
 use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
+use rand_core::{Rng, SeedableRng};
 
 /// The random numbers of one direction. Each kind has a separate sequence, so that turning one on
 /// does not change the others.

@@ -112,7 +112,7 @@ fn start(run: &RunView, began_at: Option<&str>, version: &str) -> Value {
     let info = run.sender.tcp_info.as_ref();
     let timestamp = began_at.and_then(|at| {
         let at = at.parse::<Timestamp>().ok()?;
-        let time = at.to_zoned(TimeZone::UTC);
+        let time = at.to_zoned_datetime(TimeZone::UTC);
         let time = time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
         Some(json!({ "time": time, "timesecs": at.as_second() }))
     });

@@ -18,7 +18,7 @@ use bitcost_render::document::value;
 use bitcost_stats::{Interval, Scale};
 use bitcost_testkit::assert_says;
 use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
+use rand_core::{Rng, SeedableRng};
 use serde_json::json;
 
 /// Runs of one setting, twice in each of 11 blocks, windows of 1 s, in the lab on the machine of

@@ -5,7 +5,7 @@
 
 use bitcost_stats::{median_interval, ratio_interval};
 use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
+use rand_core::{Rng, SeedableRng};
 
 /// How experiments with a stop rule ended.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@
 
 use bitcost_stats::{Scale, change, hold_together};
 use rand_chacha::ChaCha8Rng;
-use rand_core::{RngCore, SeedableRng};
+use rand_core::{Rng, SeedableRng};
 
 /// Comparisons that are simulated for each pair of sides.
 const DRAWN: usize = 1000;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use rand_chacha::ChaCha8Rng;
-use rand_core::RngCore;
+use rand_core::Rng;
 
 use crate::chaos::step::Who;
 use crate::chaos::verdict::{Verdict, judge, wait_until_gone};

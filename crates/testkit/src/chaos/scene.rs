@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use rand_chacha::ChaCha8Rng;
-use rand_core::RngCore;
+use rand_core::Rng;
 
 use crate::chaos::step::{Names, Step, Who};
 use crate::chaos::trace::{Call, follow};

@@ -1,7 +1,7 @@
 //! Draws situations: a path, a workload, its options, and load on the machine.
 
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{RngCore, SeedableRng};
+use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::factor::{DRAWN, Factor, Kind};
 
