@@ -84,6 +84,23 @@ impl<'a> Series<'a> {
         Some((cpu / count as f64, wait / count as f64))
     }
 
+    /// Time on a CPU or waiting for one, as a share of wall time, of the busiest of the threads that handle what the
+    /// interface received.
+    pub fn interface_thread(&self) -> Option<f64> {
+        fn of(sample: &Sample) -> impl Iterator<Item = &ThreadTime> {
+            let threads = sample.threads.iter();
+            threads.filter(|thread| thread.kind == ThreadKind::Napi)
+        }
+        let times = |number: usize| {
+            self.times(|sample| {
+                let thread = of(sample).nth(number)?;
+                Some((thread.run_ns, thread.wait_ns))
+            })
+        };
+        let all = (0..of(self.edges()?.0).count()).filter_map(times);
+        all.map(|(cpu, wait)| cpu + wait).max_by(f64::total_cmp)
+    }
+
     /// Shares of wall time, from the ns that threads had run and waited at a sample.
     fn times(&self, read: impl Fn(&Sample) -> Option<(u64, u64)>) -> Option<(f64, f64)> {
         let share = |pick: fn((u64, u64)) -> u64| {

@@ -24,6 +24,8 @@ pub struct EndTimes {
     pub slept: f64,
     /// Blocked in its calls: a sender in send, a receiver in receive.
     pub blocked: f64,
+    /// On a CPU or waiting for one: the busiest of the threads that handle what the interface received; 0 without one.
+    pub interface: f64,
 }
 
 impl EndTimes {
@@ -40,6 +42,7 @@ impl EndTimes {
             wait,
             slept,
             blocked: (1.0 - cpu - wait - slept).max(0.0),
+            interface: series.interface_thread().unwrap_or(0.0),
         })
     }
 

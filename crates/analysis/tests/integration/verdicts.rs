@@ -34,6 +34,7 @@ fn times(cpu: f64, wait: f64, slept: f64) -> Option<EndTimes> {
         wait,
         slept,
         blocked: 1.0 - cpu - wait - slept,
+        interface: 0.0,
     })
 }
 
@@ -71,6 +72,19 @@ fn lossy() -> Signals {
     Signals {
         is_tcp: false,
         loss: Some(loss),
+        ..calm()
+    }
+}
+
+/// A sender that is blocked for most of its time, on a path with a queue.
+fn sender_that_waits_on_a_queue() -> Signals {
+    let tcp = Tcp {
+        queueing: Some(2.0),
+        ..Tcp::default()
+    };
+    Signals {
+        sender: times(0.2, 0.0, 0.0),
+        tcp,
         ..calm()
     }
 }
@@ -128,6 +142,17 @@ fn the_ends_are_told_by_where_their_time_goes() {
         ..calm()
     };
     assert_eq!(named(&receiver), "receiver's CPU");
+    let by_its_interface = |interface| {
+        let receiver = times(0.3, 0.0, 0.0).map(|times| EndTimes { interface, ..times });
+        named(&Signals {
+            receiver,
+            ..sender_that_waits_on_a_queue()
+        })
+    };
+    assert_eq!(
+        [by_its_interface(0.76), by_its_interface(0.74)],
+        ["receiver's CPU", "link or shaper rate on the path"]
+    );
     let reader = Signals {
         sender: times(0.1, 0.0, 0.0),
         receiver: times(0.2, 0.0, 0.78),
