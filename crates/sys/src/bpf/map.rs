@@ -1,7 +1,7 @@
 //! An array of elements of whole numbers that programs and this process share (`BPF_MAP_TYPE_ARRAY`).
 
 use std::marker::PhantomData;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::call::{BpfError, Command, call, open};
 
@@ -111,7 +111,8 @@ impl Array {
         }
     }
 
-    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
-        self.descriptor.as_fd()
+    /// The number of its descriptor, by which an instruction names it.
+    pub fn number(&self) -> i32 {
+        self.descriptor.as_raw_fd()
     }
 }

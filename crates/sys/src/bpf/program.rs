@@ -4,15 +4,42 @@ use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::assembler::{Assembler, Instruction};
 use super::call::{BpfError, Command, open};
 
 /// `BPF_PROG_TYPE_RAW_TRACEPOINT` (Linux 4.17).
 const RAW_TRACEPOINT: u32 = 17;
-/// The license that the kernel is told. It allows every helper of [`super::Helper`] from Linux 5.8 on.
+/// The license that the kernel is told. It allows to look up in maps, to read the clock, and the number of the CPU from
+/// Linux 5.8 on.
 const LICENSE: &CStr = c"MIT";
 /// Space for what the verifier says, in bytes.
 const LOG_BYTES: usize = 64 << 10;
+
+/// One instruction: `struct bpf_insn` of linux/bpf.h.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    code: u8,
+    registers: u8,
+    offset: i16,
+    number: i32,
+}
+
+impl Instruction {
+    /// The instruction with this code, destination, source, offset and number.
+    pub fn new(code: u8, to: u8, from: u8, offset: i16, number: i32) -> Instruction {
+        // Two bit fields of a C compiler: the first has the lower bits on a little-endian machine.
+        let registers = match cfg!(target_endian = "little") {
+            true => to | from << 4,
+            false => to << 4 | from,
+        };
+        Instruction {
+            code,
+            registers,
+            offset,
+            number,
+        }
+    }
+}
 
 /// The attributes of `BPF_PROG_LOAD`.
 #[repr(C)]
@@ -68,15 +95,14 @@ impl Program {
     /// # Errors
     /// `EPERM` without `CAP_BPF` and `CAP_PERFMON` in the host's first user namespace, `EACCES` or `EINVAL` with the
     /// verifier's log for a program that it refuses, `ENOSYS` where the kernel lacks BPF.
-    pub fn load(program: Assembler) -> Result<Program, BpfError> {
-        let instructions = program.finish();
-        let refused = match load(&instructions, &mut []) {
+    pub fn load(instructions: &[Instruction]) -> Result<Program, BpfError> {
+        let refused = match load(instructions, &mut []) {
             Ok(descriptor) => return Ok(Program { descriptor }),
             Err(refused) => refused,
         };
         let mut log = vec![0; LOG_BYTES];
         if refused.error.raw_os_error() != Some(libc::EPERM)
-            && let Ok(descriptor) = load(&instructions, &mut log)
+            && let Ok(descriptor) = load(instructions, &mut log)
         {
             return Ok(Program { descriptor });
         }
@@ -121,4 +147,22 @@ fn load(instructions: &[Instruction], log: &mut [u8]) -> Result<OwnedFd, BpfErro
         log: address,
         borrowed: PhantomData,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_endian = "little")]
+    fn instructions_have_the_layout_of_the_standard() {
+        let Instruction {
+            code,
+            registers,
+            offset,
+            number,
+        } = Instruction::new(0x7b, 6, 7, -8, 24);
+        let whole = (code, registers, offset, number);
+        assert_eq!((whole, size_of::<Instruction>()), ((0x7b, 0x76, -8, 24), 8));
+    }
 }
