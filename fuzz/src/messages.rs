@@ -7,7 +7,8 @@ use std::hint::black_box;
 
 use bitcost_host::journal;
 use bitcost_host::watchdog::{Answer as WatchdogAnswer, Message, Setup};
-use bitcost_lab::protocol::{Answer, Order, Request};
+use bitcost_lab::LabError;
+use bitcost_lab::protocol::{Ready, Request, Set};
 use bitcost_lab::registry::{self, Description};
 use bitcost_model::protocol::reach::{self, Found, NoLine};
 use serde::Serialize;
@@ -70,7 +71,8 @@ pub fn opening(bytes: &[u8]) {
 pub fn registry(bytes: &[u8]) {
     let line = text(bytes);
     reads_back::<registry::Request>(line);
-    if let Ok(Description { topology, .. }) = serde_json::from_str(line) {
+    if let Ok(Description { state, .. }) = serde_json::from_str(line) {
+        let topology = state.topology;
         black_box((bitcost_lab::draw(&topology), topology.hosts().count()));
         for host in topology.hosts() {
             black_box(topology.address(&host.name));
@@ -82,8 +84,9 @@ pub fn registry(bytes: &[u8]) {
 pub fn lab_daemon(bytes: &[u8]) {
     for line in text(bytes).lines() {
         reads_back::<Request>(line);
-        reads_back::<Answer>(line);
-        reads_back::<Order>(line);
+        reads_back::<Result<Ready, LabError>>(line);
+        reads_back::<Result<Vec<String>, LabError>>(line);
+        reads_back::<Set>(line);
     }
 }
 

@@ -13,7 +13,6 @@ use crate::refusal::Refusal;
 /// down.
 #[derive(Clone)]
 pub struct Abort {
-    /// The control of each flow, by part.
     pub controls: Arc<[Vec<Arc<Control>>]>,
     sockets: Arc<Mutex<Vec<OwnedFd>>>,
     /// True for a run that was ended from outside, which then reports nothing.

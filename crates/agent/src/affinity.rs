@@ -28,7 +28,6 @@ impl Request {
         })
     }
 
-    /// Applies the request to the calling thread, and reads it back.
     pub fn apply(&self) -> Result<Affinity, Refusal> {
         let cpus = match self.0.is_empty() {
             true => Vec::new(),

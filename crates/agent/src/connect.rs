@@ -42,7 +42,6 @@ pub fn refused(index: usize, flows: usize, error: &TrafficError) -> Refusal {
     }
 }
 
-/// Connects every flow, in order, several at a time.
 pub fn connect(
     shares: &[Conditions],
     peers: &[SocketAddr],

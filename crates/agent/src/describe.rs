@@ -9,7 +9,6 @@ use bitcost_sys::netlink::{Napi, Rtnl};
 
 use crate::refusal::Refusal;
 
-/// The host and its interface.
 pub fn host(device: &str) -> Result<HostDescription, Refusal> {
     let facts = bitcost_host::describe(device)?;
     let mut description = bitcost_probe::host::describe();
@@ -31,7 +30,6 @@ pub fn host(device: &str) -> Result<HostDescription, Refusal> {
     Ok(description)
 }
 
-/// The route from this host to an address.
 pub fn route(to: IpAddr) -> Result<Route, Refusal> {
     let mut rtnl = Rtnl::open().map_err(HostError::from)?;
     let route = rtnl.route(to).map_err(HostError::from)?;

@@ -11,7 +11,6 @@ pub enum Command {
     /// The addresses on which the other endpoint listens, and what started its processes.
     Connect(Addresses, Option<Origin>),
     Start(Start),
-    /// The number of messages that the other endpoint sent.
     Finish(SentCounts),
     Stop,
 }

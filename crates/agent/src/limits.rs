@@ -40,7 +40,6 @@ pub fn check(prepare: &Prepare) -> Result<(), Refusal> {
     )?)
 }
 
-/// Checks the name of an interface.
 pub fn device(name: &str) -> Result<(), Refusal> {
     let shown: String = name.chars().take(DEVICE_BYTES_MAX).collect();
     match name.len() {

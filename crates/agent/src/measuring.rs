@@ -10,7 +10,6 @@ use crate::refusal::Refusal;
 
 static IS_MEASURING: AtomicBool = AtomicBool::new(false);
 
-/// Makes a measurement in a separate thread, which sends the result.
 pub fn start(
     what: &str,
     output: Output,

@@ -39,7 +39,6 @@ pub fn without_gro(set: &str) -> Option<([(&'static str, &'static str); 2], bool
     }
 }
 
-/// Sets how the endpoint's interface receives, and reads it back.
 pub fn apply(prepare: &Prepare) -> Result<Vec<InEffect>, Refusal> {
     let (Some(receiving), Some(first)) = (prepare.receiving, prepare.parts.first()) else {
         return Ok(Vec::new());

@@ -77,7 +77,6 @@ impl Run {
         }
     }
 
-    /// Passes a command of the controller on to the thread.
     pub fn forward(&mut self, command: Command) -> Result<(), Refusal> {
         let kind = std::mem::discriminant(&command);
         if self.received.contains(&kind) {
@@ -408,7 +407,6 @@ impl Endpoint {
         }
     }
 
-    /// Messages of each flow that this endpoint sent.
     fn sent(&self) -> SentCounts {
         self.prepare
             .parts

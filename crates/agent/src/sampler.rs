@@ -72,7 +72,6 @@ impl Sampler {
         sample
     }
 
-    /// Reads the counters of a sample inside the window.
     pub fn read_between(&mut self, counts: Vec<Counts>) -> Sample {
         if let Some(profiler) = &mut self.profiler {
             profiler.make_room();

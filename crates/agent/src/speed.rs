@@ -74,7 +74,6 @@ fn measure(cpu: u32, released: &Receiver<()>) -> Option<CpuSpeed> {
     (!loop_ns.is_empty()).then_some(CpuSpeed { cpu, loop_ns })
 }
 
-/// The time of the fastest stretch, in ns.
 fn sample(table: &mut [u64; NUMBERS]) -> u32 {
     let stretch = |_| {
         let start_ns = monotonic_ns();

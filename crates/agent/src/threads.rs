@@ -444,7 +444,6 @@ impl<'a> Threads<'a> {
         })
     }
 
-    /// Takes the flows whose loops have ended, of each part.
     pub fn flows(&mut self) -> Vec<Vec<Box<dyn Flow>>> {
         self.parts
             .iter_mut()

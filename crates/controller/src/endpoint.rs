@@ -1,10 +1,8 @@
 //! The places of the two agents: how each is started, and the facts about its host that a run
 //! needs.
 
-use std::ffi::OsString;
 use std::io::{BufRead, Write};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +22,6 @@ pub struct Endpoint {
     pub device: String,
     /// The addresses of that interface; the first one is used where a run asks for none.
     pub addresses: Vec<IpAddr>,
-    /// CPUs for the traffic's thread; empty: any.
     pub cpus: Vec<u32>,
     /// How its interface receives, if it is one of a lab.
     pub receiving: Option<Receiving>,
@@ -51,7 +48,7 @@ impl Endpoint {
     /// An endpoint whose agent is started by a command alone.
     pub fn new(
         place: String,
-        command: impl FnMut(Option<&str>) -> Result<Command, Unavailable> + 'static,
+        command: impl FnMut() -> Result<Command, Unavailable> + 'static,
     ) -> Endpoint {
         Endpoint {
             place,
@@ -70,23 +67,7 @@ impl Endpoint {
     }
 }
 
-/// The arguments of an agent in a host of a lab: `between` are the nodes on the path with their network
-/// namespaces, whose counters it reports, `emulators` the file with the counters of the lab's link
-/// emulators.
-pub fn agent_in_lab(between: &[(String, PathBuf)], emulators: Option<&Path>) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = vec!["agent".into(), "--in-lab".into()];
-    for (node, namespace) in between {
-        arguments.push(format!("--between={node}={}", namespace.display()).into());
-    }
-    if let Some(file) = emulators {
-        arguments.extend(["--emulators".into(), file.into()]);
-    }
-    arguments
-}
-
-/// Makes a command that starts an agent, of the named program or of this one
-/// (`Conditions::program`).
-pub type Start = dyn FnMut(Option<&str>) -> Result<Command, Unavailable>;
+pub type Start = dyn FnMut() -> Result<Command, Unavailable>;
 
 /// Describes how a command ended, from its exit code (absent after a signal) and the end of its
 /// standard error.
@@ -94,14 +75,13 @@ pub type Explain = Arc<dyn Fn(Option<i32>, &str) -> String + Send + Sync>;
 
 /// Turns a command, such as a shell on another host, into an agent.
 pub trait Bootstrap: Send + Sync {
-    /// Runs a handshake over the command's input and output, after which it is an agent of the
-    /// named program, or of this one. Calls `alive` whenever the other side has answered.
+    /// Runs a handshake over the command's input and output, after which it is an agent. Calls
+    /// `alive` whenever the other side has answered.
     ///
     /// # Errors
     /// A sentence; [`AgentEnd::OutputEnded`] is replaced by how the command ended.
     fn run(
         &self,
-        program: Option<&str>,
         input: &mut dyn Write,
         output: &mut dyn BufRead,
         alive: &mut dyn FnMut(),

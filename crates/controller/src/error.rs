@@ -72,7 +72,6 @@ impl fmt::Display for Told {
 pub(crate) enum RunError {
     Stopped,
     Failed(Told),
-    /// A host lacks something that was asked for.
     Lacks(Told),
     Lost(Told),
     Sink(Unavailable),

@@ -12,7 +12,6 @@ use crate::run::from_both;
 /// The time that the answers may take in addition to the measurement.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Measurements of one block at most.
 const ATTEMPTS: usize = 3;
 
 /// Measures both hosts at the same time, unless that was done in this block or the length is zero.

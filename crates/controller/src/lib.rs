@@ -15,7 +15,7 @@ mod run;
 mod session;
 mod transport;
 
-pub use crate::endpoint::{Bootstrap, Endpoint, Endpoints, Explain, Start, agent_in_lab};
+pub use crate::endpoint::{Bootstrap, Endpoint, Endpoints, Explain, Start};
 pub use crate::error::{AgentEnd, ControllerError};
 pub use crate::pool::Pool;
 pub use crate::process::Processes;

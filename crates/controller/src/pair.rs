@@ -30,8 +30,10 @@ use crate::endpoint::{Endpoint, Endpoints};
 use crate::error::{AgentEnd, ControllerError, RunError, Told};
 use crate::transport::{AgentId, Incoming, Transport};
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The time that an agent may take for an answer that needs no traffic.
-const ANSWER: Duration = Duration::from_secs(5);
+pub const ANSWER: Duration = Duration::from_secs(5);
 
 /// The time that an agent may take to read the symbols of its kernel, too.
 const SYMBOLS: Duration = Duration::from_secs(20);
@@ -49,16 +51,11 @@ pub struct Pair<'a> {
     agents: [Option<Agent>; 2],
     endpoints: Endpoints,
     transport: Box<dyn Transport>,
-    /// Messages that were received and not yet examined.
     backlog: VecDeque<Incoming>,
     generation: u32,
-    /// Ends every wait where the user stops the execution.
     stop: &'a AtomicBool,
-    /// The program whose agents play both endpoints; absent: this one.
-    program: Option<String>,
     /// The time at which the leases were renewed, on the transport's clock.
     renewed: Duration,
-    /// The baselines of both hosts, in the present block.
     pub idle: Option<[IdleBaseline; 2]>,
     /// Whether each host's CPUs are sampled in the window of the next run.
     pub is_profiled: [bool; 2],
@@ -81,6 +78,23 @@ fn slot(role: Role) -> usize {
     }
 }
 
+pub fn hello() -> ToAgent {
+    ToAgent::Hello {
+        protocol: PROTOCOL,
+        version: VERSION.to_owned(),
+    }
+}
+
+/// Refuses an agent that greets with another version of the control protocol.
+pub fn check_version(protocol: u32, version: &str) -> Result<(), String> {
+    match protocol {
+        PROTOCOL => Ok(()),
+        _ => Err(format!(
+            "it is bitcost {version} and speaks version {protocol} of the control protocol, this is bitcost {VERSION} and speaks {PROTOCOL}; use the same bitcost on both hosts"
+        )),
+    }
+}
+
 impl<'a> Pair<'a> {
     pub fn open(
         transport: Box<dyn Transport>,
@@ -95,7 +109,6 @@ impl<'a> Pair<'a> {
             backlog: VecDeque::new(),
             generation: 0,
             stop,
-            program: None,
             idle: None,
             is_profiled: [false; 2],
         };
@@ -108,17 +121,6 @@ impl<'a> Pair<'a> {
         self.endpoints.endpoint(role)
     }
 
-    /// Ensures that agents of this program run at both endpoints. Agents of another program end
-    /// first, and restore their hosts.
-    pub fn play_by(&mut self, program: Option<&str>) -> Result<(), ControllerError> {
-        if self.program.as_deref() == program {
-            return Ok(());
-        }
-        self.agents = [None, None];
-        self.program = program.map(str::to_owned);
-        ROLES.into_iter().try_for_each(|role| self.start(role))
-    }
-
     fn start(&mut self, role: Role) -> Result<(), ControllerError> {
         self.generation += 1;
         let id = AgentId {
@@ -129,29 +131,13 @@ impl<'a> Pair<'a> {
         let greeting = endpoint.greeting;
         let link = self
             .transport
-            .start(id, endpoint, self.program.as_deref())
+            .start(id, endpoint)
             .map_err(|why| self.agent_error(role, why.0))?;
         self.agents[slot(role)] = Some(Agent::new(id, link, self.transport.now()));
-        let hello = ToAgent::Hello {
-            protocol: PROTOCOL,
-            version: env!("CARGO_PKG_VERSION").into(),
-        };
         let pick = pick!(FromAgent::Hello { protocol, version } => (protocol, version));
-        let (protocol, version) = self.ask(role, &hello, (greeting, "its greeting"), pick)?;
-        if protocol == PROTOCOL {
-            return Ok(());
-        }
-        let remedy = match &self.program {
-            Some(program) => {
-                format!("{program} cannot be compared with it run by run; compare two executions")
-            }
-            None => "use the same bitcost on both hosts".to_owned(),
-        };
-        let reason = format!(
-            "it is bitcost {version} and speaks version {protocol} of the control protocol, this is bitcost {} and speaks {PROTOCOL}; {remedy}",
-            env!("CARGO_PKG_VERSION")
-        );
-        Err(self.agent_error(role, reason))
+        let what = (greeting, "its greeting");
+        let (protocol, version) = self.ask(role, &hello(), what, pick)?;
+        check_version(protocol, &version).map_err(|reason| self.agent_error(role, reason))
     }
 
     fn agent_error(&mut self, role: Role, reason: String) -> ControllerError {

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::Unavailable;
 use bitcost_model::machine::HostDescription;
-use bitcost_model::protocol::{FromAgent, Lease, PROTOCOL, ToAgent};
+use bitcost_model::protocol::{FromAgent, Lease, ToAgent};
 use bitcost_model::record::Role;
 
 use crate::endpoint::{Endpoint, Endpoints};
 use crate::error::{AgentEnd, ControllerError};
+use crate::pair::{ANSWER, check_version, hello};
 use crate::process::{Process, Processes, WAITING_MAX};
 use crate::route::Route;
 use crate::session::Session;
@@ -24,10 +25,6 @@ const AT_ONCE: usize = 64;
 /// The silence of an agent that is started after which it counts as lost.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// The time that an agent may take for an answer that needs no traffic.
-const ANSWER: Duration = Duration::from_secs(5);
-
-/// How often a host that lost its agent is tried again.
 const ATTEMPTS: u32 = 3;
 
 /// The agents of many hosts, by the place of the host.
@@ -46,7 +43,6 @@ struct Shared {
 enum Slot {
     Free(Kept),
     Lent,
-    /// There is none, for this reason.
     Gone(String),
 }
 
@@ -153,7 +149,7 @@ impl Pool {
                 let (outbox, inbox) = mpsc::sync_channel(WAITING_MAX);
                 let (role, generation) = (Role::Sender, *host as u32);
                 let route = Route::new(AgentId { role, generation }, outbox);
-                match Process::start(endpoint, None, route.clone()) {
+                match Process::start(endpoint, route.clone()) {
                     Ok(process) => started.push((*host, Kept { process, route }, inbox)),
                     Err(Unavailable(reason)) => self.shared.keep(*host, Err(reason)),
                 }
@@ -245,30 +241,24 @@ impl Drop for Pool {
 
 /// Waits until an agent that was started greets, and checks its version.
 fn greeted(mut kept: Kept, inbox: &Receiver<Incoming>, stop: &AtomicBool) -> Result<Kept, String> {
-    kept.process.send(&ToAgent::Hello {
-        protocol: PROTOCOL,
-        version: env!("CARGO_PKG_VERSION").into(),
-    });
-    let hello = answer(inbox, SILENCE, stop, |message| match message {
+    kept.process.send(&hello());
+    let greeting = answer(inbox, SILENCE, stop, |message| match message {
         FromAgent::Hello { protocol, version } => Some((protocol, version)),
         _ => None,
     });
-    match hello {
-        Ok((PROTOCOL, _)) => Ok(kept),
-        Ok((protocol, version)) => {
-            kept.process.end(true);
-            Err(format!(
-                "it is bitcost {version} and speaks version {protocol} of the control protocol, this is bitcost {} and speaks {PROTOCOL}; use the same bitcost on all hosts",
-                env!("CARGO_PKG_VERSION")
-            ))
+    let refused = match greeting {
+        Ok((protocol, version)) => check_version(protocol, &version).err(),
+        Err(AgentEnd::OutputEnded) => {
+            let ending = kept.process.ending();
+            Some(ending.unwrap_or(AgentEnd::OutputEnded.to_string()))
         }
-        Err(end) => {
-            let ending = match end {
-                AgentEnd::OutputEnded => kept.process.ending(),
-                AgentEnd::Failed(_) => None,
-            };
+        Err(end) => Some(end.to_string()),
+    };
+    match refused {
+        None => Ok(kept),
+        Some(reason) => {
             kept.process.end(true);
-            Err(ending.unwrap_or(end.to_string()))
+            Err(reason)
         }
     }
 }
@@ -314,16 +304,7 @@ struct Borrowed {
 }
 
 impl Transport for Borrowed {
-    fn start(
-        &mut self,
-        agent: AgentId,
-        _: &mut Endpoint,
-        program: Option<&str>,
-    ) -> Result<Box<dyn Link>, Unavailable> {
-        if program.is_some() {
-            let why = "the agents of a mesh are all of one program";
-            return Err(Unavailable(why.to_owned()));
-        }
+    fn start(&mut self, agent: AgentId, _: &mut Endpoint) -> Result<Box<dyn Link>, Unavailable> {
         let host = self.hosts[usize::from(agent.role == Role::Receiver)];
         let kept = self.shared.lend(host)?;
         kept.route.lead(agent, self.queue.outbox());
@@ -384,7 +365,7 @@ impl Endpoint {
     pub fn pooled(place: String) -> Endpoint {
         Endpoint {
             greeting: ANSWER,
-            ..Endpoint::new(place, |_| {
+            ..Endpoint::new(place, || {
                 Err(Unavailable("its agent is one of a pool".to_owned()))
             })
         }

@@ -54,10 +54,9 @@ impl Transport for Processes {
         &mut self,
         agent: AgentId,
         endpoint: &mut Endpoint,
-        program: Option<&str>,
     ) -> Result<Box<dyn Link>, Unavailable> {
         let route = Route::new(agent, self.outbox());
-        Ok(Box::new(Process::start(endpoint, program, route)?))
+        Ok(Box::new(Process::start(endpoint, route)?))
     }
 
     fn receive(&mut self, limit: Duration) -> Option<Incoming> {
@@ -83,12 +82,8 @@ pub struct Process {
 }
 
 impl Process {
-    pub fn start(
-        endpoint: &mut Endpoint,
-        program: Option<&str>,
-        route: Route,
-    ) -> Result<Process, Unavailable> {
-        let mut command = (endpoint.command)(program)?;
+    pub fn start(endpoint: &mut Endpoint, route: Route) -> Result<Process, Unavailable> {
+        let mut command = (endpoint.command)()?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         if endpoint.explain.is_some() && !endpoint.tells_user {
             command.stderr(Stdio::piped());
@@ -99,11 +94,9 @@ impl Process {
             .map_err(|error| Unavailable(format!("cannot start {started}: {error}")))?;
         let (frames, to_write) = mpsc::channel();
         if let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) {
-            let program = program.map(str::to_owned);
             let talk = Talk {
                 route,
                 bootstrap: endpoint.bootstrap.clone(),
-                program,
             };
             std::thread::spawn(move || talk.carry(input, output, to_write));
         }
@@ -116,19 +109,17 @@ impl Process {
         })
     }
 
+    /// Closes its input, so that it restores its host and ends.
+    pub fn close(&mut self) {
+        self.frames = None;
+    }
+
     fn describe(&self, status: ExitStatus, deadline: Instant) -> String {
         let said = self.said.as_ref().map(|said| said.text(deadline));
         match &self.explain {
             Some(explain) => explain(status.code(), &harmless(said.unwrap_or_default().trim())),
             None => format!("it ended with {status}"),
         }
-    }
-}
-
-impl Process {
-    /// Closes its input, so that it restores its host and ends.
-    pub fn close(&mut self) {
-        self.frames = None;
     }
 }
 
@@ -139,7 +130,6 @@ impl Link for Process {
         }
     }
 
-    /// The call may wait for a short time.
     fn ending(&mut self) -> Option<String> {
         let deadline = Instant::now() + MOMENT;
         loop {
@@ -170,11 +160,9 @@ impl Link for Process {
     }
 }
 
-/// Carries messages between the controller and one agent, in two threads.
 struct Talk {
     route: Route,
     bootstrap: Option<Arc<dyn Bootstrap>>,
-    program: Option<String>,
 }
 
 impl Talk {
@@ -186,9 +174,7 @@ impl Talk {
             let mut alive = || {
                 let _ = self.route.pass(Ok(FromAgent::Alive));
             };
-            if let Err(reason) =
-                bootstrap.run(self.program.as_deref(), &mut input, &mut output, &mut alive)
-            {
+            if let Err(reason) = bootstrap.run(&mut input, &mut output, &mut alive) {
                 self.route.pass(Err(reason));
                 return;
             }

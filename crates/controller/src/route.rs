@@ -14,9 +14,7 @@ pub struct Route(Arc<Mutex<Target>>);
 struct Target {
     agent: AgentId,
     inbox: SyncSender<Incoming>,
-    /// How often the messages were led elsewhere.
     changes: u32,
-    /// Whether the last item of the agent was passed on.
     is_ended: bool,
 }
 
@@ -34,7 +32,6 @@ impl Route {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on leads the messages elsewhere.
     pub fn lead(&self, agent: AgentId, inbox: SyncSender<Incoming>) {
         let mut target = self.target();
         (target.agent, target.inbox) = (agent, inbox);

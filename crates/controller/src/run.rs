@@ -26,7 +26,6 @@ const HOSTS: [Role; 2] = [Role::Sender, Role::Receiver];
 /// The time that both endpoints may take to be ready; slightly more than they allow each other.
 const READY: Duration = Duration::from_secs(8);
 
-/// The time that each flow adds to [`READY`].
 const READY_FLOW: Duration = Duration::from_millis(10);
 
 /// The time that the last messages of a run may take, after what was sent has arrived.
@@ -110,13 +109,9 @@ fn prepare(pair: &mut Pair, run: u32, parts: &[Conditions]) -> Result<(), RunErr
             let listen_on = (role == Role::Receiver && peer.is_bitcost())
                 .then(|| address(endpoint, part))
                 .transpose()?;
-            // Only the controller uses the program, and an older agent may not know the setting.
             Ok(Part {
                 role,
-                conditions: Conditions {
-                    program: None,
-                    ..part.clone()
-                },
+                conditions: part.clone(),
                 listen_on,
             })
         };
@@ -342,7 +337,6 @@ struct Finish<'a, 'b, 'c> {
 }
 
 impl Finish<'_, '_, '_> {
-    /// The records of both hosts, in their order.
     fn records(mut self, mut patience: Duration) -> Result<[EndpointRecord; 2], RunError> {
         let mut has_sent = [false; 2];
         let mut records = [None, None];

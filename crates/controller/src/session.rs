@@ -60,7 +60,6 @@ impl<'a> Session<'a> {
         Session::open_over(Box::new(Processes::new()), endpoints, stop)
     }
 
-    /// As [`Session::open`], over another transport.
     pub fn open_over(
         transport: Box<dyn Transport>,
         endpoints: Endpoints,
@@ -85,23 +84,14 @@ impl<'a> Session<'a> {
         self.pair.endpoint(role)
     }
 
-    /// Starts agents of another program at both endpoints, to check that it can play them. The next
-    /// run starts the agents that it requests.
-    pub fn try_program(&mut self, program: &str) -> Result<(), ControllerError> {
-        self.pair.play_by(Some(program))
-    }
-
-    /// The route from the host of one role to an address.
     pub fn route(&mut self, role: Role, to: IpAddr) -> Result<Route, ControllerError> {
         self.pair.route(role, to)
     }
 
-    /// The addresses of an interface of one host.
     pub fn addresses(&mut self, role: Role, device: &str) -> Result<Vec<IpAddr>, ControllerError> {
         self.pair.addresses(role, device)
     }
 
-    /// The descriptions of both hosts.
     pub fn describe(&mut self) -> Result<Vec<EndpointDescription>, ControllerError> {
         [Role::Sender, Role::Receiver]
             .into_iter()
@@ -239,8 +229,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// One run by the agents of its program, with the network set as the run requests: its last
-    /// event.
+    /// One run, with the network set as the run requests: its last event.
     fn measure(
         &mut self,
         plan: &Plan,
@@ -248,7 +237,6 @@ impl<'a> Session<'a> {
         conditions: &Conditions,
         sink: &mut Sink,
     ) -> Result<Event, RunError> {
-        self.pair.play_by(conditions.program.as_deref())?;
         idle::measured(&mut self.pair, plan.idle_baseline())?;
         let in_effect = match &mut self.path {
             Some(path) => path

@@ -12,18 +12,15 @@ use crate::error::AgentEnd;
 /// Starts agents, carries messages and keeps time. [`crate::Processes`] is the real one; tests use
 /// one with scripted agents and a virtual clock.
 pub trait Transport {
-    /// Starts an agent of the named program, or of this one.
     fn start(
         &mut self,
         agent: AgentId,
         endpoint: &mut Endpoint,
-        program: Option<&str>,
     ) -> Result<Box<dyn Link>, Unavailable>;
 
     /// The next message of any agent; absent when none arrived within `limit`.
     fn receive(&mut self, limit: Duration) -> Option<Incoming>;
 
-    /// Time since the transport was made.
     fn now(&self) -> Duration;
 
     fn sleep(&mut self, length: Duration);

@@ -1,24 +1,20 @@
 //! Where a study is executed: in its embedded lab, or between two named hosts.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::{EndpointDescription, Event};
-use bitcost_model::plan::Plan;
 use bitcost_model::study::{Cell, LabSpec};
 use bitcost_study::Study;
-use bitcost_study::topology::Warning;
+use bitcost_study::topology::{Warning, warnings};
 
 use crate::calibration::Extent;
 use crate::embedded::{self, NO_EMULATOR};
 use crate::error::ExecuteError;
 use crate::hosts::Named;
-use crate::labs;
 use crate::local::check_cpus;
 use crate::prepared::Prepared;
-use crate::programs::Programs;
 use crate::progress::Progress;
 
 pub enum Destination {
@@ -27,8 +23,7 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Starts the agents of the programs that the plan names, and checks that every cell is
-    /// possible there.
+    /// Starts the agents, and checks that every cell is possible there.
     ///
     /// # Errors
     /// When the hosts cannot be reached or the lab cannot be built, or when a cell does not fit
@@ -36,32 +31,14 @@ impl Destination {
     pub fn prepare<'a>(
         &self,
         study: &Study,
-        mut programs: Programs,
         calibration: Extent,
         stop: &'a AtomicBool,
     ) -> Result<Prepared<'a>, ExecuteError> {
-        programs.identify()?;
         self.check(study)?;
-        let programs = Arc::new(programs);
-        let mut prepared = self.agents(study, &programs, calibration, stop)?;
-        prepared.try_programs(&programs)?;
-        Ok(prepared)
-    }
-
-    fn agents<'a>(
-        &self,
-        study: &Study,
-        programs: &Arc<Programs>,
-        calibration: Extent,
-        stop: &'a AtomicBool,
-    ) -> Result<Prepared<'a>, ExecuteError> {
         match self {
-            Destination::Lab => {
-                let is_pinged = calibration != Extent::Never;
-                embedded::prepare(&study.lab, programs, is_pinged, stop)
-            }
+            Destination::Lab => embedded::prepare(&study.lab, calibration != Extent::Never, stop),
             Destination::Hosts(named) => {
-                let mut prepared = named.prepare(&study.base.places, programs, stop)?;
+                let mut prepared = named.prepare(&study.base.places, stop)?;
                 let mtu = least_mtu(&prepared.ends);
                 // The limits of the interfaces are known only now.
                 check(study, &|cell| Ok(cell.conditions.check(mtu)?))?;
@@ -106,13 +83,12 @@ impl Destination {
     }
 
     /// The warnings about the study's lab; none between named hosts.
-    pub fn warnings(&self, study: &Study, plan: &Plan) -> Vec<Warning> {
-        match self {
-            Destination::Lab => {
-                labs::warnings_for(&study.lab, plan.cells.iter().map(|cell| &cell.conditions))
-            }
-            Destination::Hosts(_) => Vec::new(),
-        }
+    pub fn warnings(&self, study: &Study) -> Vec<Warning> {
+        let lab = self.lab(study);
+        let network = lab.and_then(|lab| Some((lab, lab.network.as_ref()?)));
+        network.map_or(Vec::new(), |(lab, network)| {
+            warnings(network, Some((lab.sender.as_str(), lab.receiver.as_str())))
+        })
     }
 
     pub fn lab<'a>(&self, study: &'a Study) -> Option<&'a LabSpec> {
@@ -152,7 +128,6 @@ impl Destination {
             notes: prepared.notes.clone(),
             hosts,
             rtt: prepared.rtt.clone(),
-            programs: prepared.programs.clone(),
         }
     }
 

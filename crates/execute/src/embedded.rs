@@ -1,28 +1,28 @@
-//! The embedded lab: it is built, it is pinged, and agents are started in its two endpoints.
+//! The embedded lab: it is built, it is pinged, and agents are started in its hosts.
 
+use std::ffi::OsString;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use bitcost_controller::{Endpoint, Endpoints, PathControl, Session, agent_in_lab};
-use bitcost_lab::{Host, Lab, NapiState};
+use bitcost_controller::{Endpoint, Endpoints, PathControl, Session};
+use bitcost_lab::{Host, Inside, Lab, NapiState};
 use bitcost_model::Unavailable;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::machine::HostDescription;
-use bitcost_model::path_change::PathChange;
 use bitcost_model::protocol::Receiving;
 use bitcost_model::record::InEffect;
-use bitcost_model::shaping::{QueueLimit, show_limit};
+use bitcost_model::shaping::show_limit;
 use bitcost_model::study::LabSpec;
 use bitcost_model::topology::Topology;
 use bitcost_sys::process::effective_uid;
 
 use crate::error::ExecuteError;
+use crate::identity::OWN;
 use crate::local::{ONE_CPU, check_restored, separate_cpus};
 use crate::prepared::Prepared;
-use crate::programs::Programs;
 use crate::round_trip::{check_rtt, ping};
 use crate::running::{self, RunningPath};
 
@@ -35,49 +35,41 @@ use crate::running::{self, RunningPath};
 /// delay is not as requested.
 pub fn prepare<'a>(
     spec: &LabSpec,
-    programs: &Arc<Programs>,
     pinged: bool,
     stop: &'a AtomicBool,
 ) -> Result<Prepared<'a>, ExecuteError> {
-    check_restored()?;
-    let Some(topology) = &spec.network else {
-        return Err(ExecuteError::Usage(format!(
-            "the log has no topology of the lab {}; start a new execution",
-            spec.topology
-        )));
-    };
-    let inside = running::inside(spec)?;
-    let lab = Arc::new(match &inside {
-        Some(inside) => inside.lab(),
-        None => Lab::up(&PathBuf::from("/proc/self/exe"), topology)?,
-    });
+    let built = BuiltLab::new(spec, &[&spec.sender, &spec.receiver])?;
+    let (lab, topology) = (&built.lab, network(spec)?);
     let mut notes = lab.notes().to_vec();
-    notes.extend(inside.as_ref().map(running::note));
+    notes.extend(built.inside.as_ref().map(running::note));
     let (rtt, idle) = match topology.has_network() {
-        true => check_rtt(spec, &mut notes, || ping(&lab, spec))?,
-        false if pinged => (None, ping(&lab, spec).ok()),
+        true => check_rtt(spec, &mut notes, || ping(lab, spec))?,
+        false if pinged => (None, ping(lab, spec).ok()),
         false => (None, None),
     };
+    notes.extend(built.hosts.iter().filter_map(inline_note));
+    notes.extend(built.hosts.iter().find_map(placement_note));
     let cpus = separate_cpus();
-    notes.extend(inline_notes(&lab, spec));
-    notes.extend(placement_note(&lab, spec));
     if cpus.is_none() {
         notes.push(ONE_CPU.to_owned());
     }
-    let ways = endpoints(&lab, programs, spec, cpus, topology.moderation_us)?;
+    let cpus = [cpus.map(|two| two.0), cpus.map(|two| two.1)];
+    // Both see the same nodes between them, whose counters one agent reads.
+    let seen = built.seen_from([&spec.sender, &spec.receiver]);
+    let ways = Endpoints {
+        sender: built.placed(0, cpus[0], built.endpoint(0, seen)),
+        receiver: built.placed(1, cpus[1], built.endpoint(1, Vec::new())),
+    };
     let mut session = Session::open(ways, stop)?;
     let mut ends = session.describe()?;
-    for (end, host) in ends.iter_mut().zip([&spec.sender, &spec.receiver]) {
-        complete(&mut end.host, lab.host(host)?, cpus.is_some());
-        if let Some(inside) = &inside {
-            end.host.host_name.clone_from(&inside.state.machine);
-        }
+    for (host, end) in ends.iter_mut().enumerate() {
+        built.complete(host, &mut end.host);
     }
     let is_emulating = topology.ends().any(|end| end.egress.needs_emulator());
-    let path: Box<dyn PathControl> = match inside {
+    let path: Box<dyn PathControl> = match built.inside {
         Some(inside) => Box::new(RunningPath::new(inside)),
         None => Box::new(LabPath {
-            lab,
+            lab: built.lab,
             topology: topology.clone(),
             is_emulating,
             is_changed: false,
@@ -91,63 +83,50 @@ pub fn prepare<'a>(
         rtt,
         idle,
         shared_cpus: true,
-        programs: Vec::new(),
     })
 }
 
-/// How the agents of both endpoints are started. Both see the same nodes between them, whose
-/// counters one agent reads.
-fn endpoints(
-    lab: &Arc<Lab>,
-    programs: &Arc<Programs>,
-    spec: &LabSpec,
-    cpus: Option<(u32, u32)>,
-    moderation_us: u32,
-) -> Result<Endpoints, ExecuteError> {
-    let seen = Seen {
-        nodes: lab.nodes_but(&[&spec.sender, &spec.receiver]),
-        emulators: lab.emulator_counters(),
+fn network(spec: &LabSpec) -> Result<&Topology, ExecuteError> {
+    let missing = || {
+        let lab = &spec.topology;
+        let why = format!("the log has no topology of the lab {lab}; start a new execution");
+        ExecuteError::Usage(why)
     };
-    let [sender_cpu, receiver_cpu] = [cpus.map(|two| two.0), cpus.map(|two| two.1)];
-    let way = |host: &str, seen, cpu| way(lab, programs, host, seen, cpu, moderation_us);
-    Ok(Endpoints {
-        sender: way(&spec.sender, seen, sender_cpu)?,
-        receiver: way(&spec.receiver, Seen::default(), receiver_cpu)?,
-    })
+    spec.network.as_ref().ok_or_else(missing)
 }
 
-/// A note for each endpoint that receives inline although threaded NAPI was requested.
-fn inline_notes(lab: &Lab, spec: &LabSpec) -> Vec<String> {
-    let endpoints = [&spec.sender, &spec.receiver];
-    let mut notes = Vec::new();
-    for host in lab.hosts() {
-        if let NapiState::Inline {
-            reason: Some(reason),
-        } = &host.napi
-            && endpoints.contains(&&host.name)
-        {
-            notes.push(format!(
-                "{}: threaded NAPI was requested, but it receives inline: {reason}",
-                host.name
-            ));
-        }
-    }
-    notes
+/// A note on an endpoint that receives inline although threaded NAPI was requested.
+fn inline_note(host: &Host) -> Option<String> {
+    let NapiState::Inline { reason } = &host.napi else {
+        return None;
+    };
+    let (host, reason) = (&host.name, reason.as_ref()?);
+    Some(format!(
+        "{host}: threaded NAPI was requested, but it receives inline: {reason}"
+    ))
 }
 
-/// Adds to the description of a host what the lab set and read back: kernels before 6.8 do not
-/// report whether an interface receives in kernel threads.
-fn complete(described: &mut HostDescription, host: &Host, has_cpu: bool) {
-    let is_threaded = matches!(host.napi, NapiState::Threaded { .. });
-    described.device.napi_threaded.get_or_insert(is_threaded);
-    described.device.receives = Some(receives(host, has_cpu));
+/// A note where the scheduler places the receive work of an endpoint, with the reason in
+/// parentheses.
+fn placement_note(host: &Host) -> Option<String> {
+    let NapiState::Threaded { unplaced, .. } = &host.napi else {
+        return None;
+    };
+    let (host, reason) = (&host.name, unplaced.as_ref()?);
+    let without_root = match effective_uid() {
+        0 => "",
+        _ => "without root ",
+    };
+    Some(format!(
+        "{without_root}the kernel chooses the CPUs that receive; figures vary more (on both hosts, and interrupts are not moderated; {host}: {reason})"
+    ))
 }
 
 pub const NO_EMULATOR: &str =
     "emulator_queue_limit has no effect: nothing in this lab delays packets";
 
-/// Sets the queue limit that a run requests for the link emulators before that run, and restarts
-/// their random numbers; and changes the links as a run requests.
+/// Changes the links before each run as it requests, and restarts the random numbers of link
+/// emulators. The lab reads back what it sets.
 struct LabPath {
     lab: Arc<Lab>,
     topology: Topology,
@@ -156,138 +135,59 @@ struct LabPath {
 }
 
 impl PathControl for LabPath {
+    /// Without a request the links are as the lab was built.
     fn set(&mut self, conditions: &Conditions) -> Result<Vec<InEffect>, Unavailable> {
-        self.change(conditions.path_change)?;
-        let Some(limit) = conditions.emulator_queue_limit else {
-            if self.is_emulating {
-                self.limit(None)?;
-            }
-            return Ok(Vec::new());
-        };
-        if !self.is_emulating {
+        let (change, limit) = (conditions.path_change, conditions.emulator_queue_limit);
+        if limit.is_some() && !self.is_emulating {
             return Err(Unavailable(NO_EMULATOR.to_owned()));
         }
-        self.limit(Some(limit))?;
-        let limit = show_limit(limit);
-        Ok(vec![InEffect {
+        if self.is_emulating || change.is_some() || self.is_changed {
+            let shaped = self.topology.ends().map(|end| {
+                let own = &end.egress;
+                let mut egress = change.map_or_else(|| own.clone(), |change| change.of(own));
+                if egress.needs_emulator() {
+                    egress.queue_limit = limit.or(egress.queue_limit);
+                }
+                (end.device.clone(), egress)
+            });
+            let wanted: Vec<_> = shaped.collect();
+            self.is_changed = true;
+            self.lab.set(&bitcost_controller::now(), &wanted)?;
+            self.is_changed = change.is_some();
+        }
+        let shown = limit.map(show_limit);
+        Ok(Vec::from_iter(shown.map(|limit| InEffect {
             name: "emulator_queue_limit".to_owned(),
             requested: Some(limit.clone()),
             actual: Some(limit),
-        }])
+        })))
     }
 }
 
-impl LabPath {
-    /// Without a change the links are as the lab was built. The lab reads back what it sets.
-    fn change(&mut self, change: Option<PathChange>) -> Result<(), Unavailable> {
-        if change.is_none() && !self.is_changed {
-            return Ok(());
-        }
-        let shaped = self.topology.ends().map(|end| {
-            let egress = change.map_or_else(|| end.egress.clone(), |change| change.of(&end.egress));
-            (end.device.clone(), egress)
-        });
-        let wanted: Vec<_> = shaped.collect();
-        self.is_changed = true;
-        self.lab.set(&bitcost_controller::now(), &wanted)?;
-        self.is_changed = change.is_some();
-        Ok(())
-    }
-
-    /// Without a limit the queues have the limit of the lab.
-    fn limit(&self, limit: Option<QueueLimit>) -> Result<(), Unavailable> {
-        Ok(self.lab.limit_queues(limit)?)
-    }
-}
-
-/// The counters of the network that an agent reads in addition to those of its host.
-#[derive(Default)]
-struct Seen {
-    nodes: Vec<(String, PathBuf)>,
-    emulators: Option<PathBuf>,
-}
-
-/// How the interface of a host of the lab receives; absent where it does so in the sender's call.
-fn receiving(host: &Host, has_cpu: bool, moderation_us: u32) -> Option<Receiving> {
-    let NapiState::Threaded { unplaced, .. } = &host.napi else {
-        return None;
-    };
-    let is_placeable = unplaced.is_none();
-    Some(Receiving {
-        has_own_cpus: is_placeable && has_cpu,
-        moderation_us: is_placeable.then_some(moderation_us),
-    })
-}
-
-/// Where a host of the lab has its receive work done, in words.
-fn receives(host: &Host, has_cpu: bool) -> String {
-    let place = match &host.napi {
-        NapiState::Threaded { unplaced: None, .. } if has_cpu => {
-            "kernel threads on the host's own CPUs"
-        }
-        NapiState::Threaded { .. } => "kernel threads, which the scheduler places",
-        NapiState::Inline { .. } => "the call of the sender",
-    };
-    place.to_owned()
-}
-
-/// A note where the scheduler places the receive work of the endpoints, with the reason in
-/// parentheses.
-fn placement_note(lab: &Lab, spec: &LabSpec) -> Option<String> {
-    let endpoints = [&spec.sender, &spec.receiver];
-    let mut hosts = lab
-        .hosts()
-        .iter()
-        .filter(|host| endpoints.contains(&&host.name));
-    hosts.find_map(|host| match &host.napi {
-        NapiState::Threaded {
-            unplaced: Some(reason),
-            ..
-        } => {
-            let without_root = match effective_uid() {
-                0 => "",
-                _ => "without root ",
-            };
-            Some(format!(
-                "{without_root}the kernel chooses the CPUs that receive; figures vary more (on both hosts, and interrupts are not moderated; {}: {reason})",
-                host.name
-            ))
-        }
-        _ => None,
-    })
-}
-
-pub struct MeshLab {
+/// The lab of an execution: built for it, or the running one in a node of which this process is.
+pub struct BuiltLab {
     lab: Arc<Lab>,
-    programs: Arc<Programs>,
-    hosts: Vec<String>,
+    inside: Option<Inside>,
+    /// The hosts of the execution.
+    hosts: Vec<Host>,
     moderation_us: u32,
     has_cpus: bool,
 }
 
-impl MeshLab {
-    /// Builds the lab.
-    pub fn build(
-        spec: &LabSpec,
-        hosts: &[String],
-        programs: Arc<Programs>,
-    ) -> Result<MeshLab, ExecuteError> {
+impl BuiltLab {
+    pub fn new(spec: &LabSpec, hosts: &[&str]) -> Result<BuiltLab, ExecuteError> {
         check_restored()?;
-        let network = spec.network.as_ref();
-        let topology = network.ok_or_else(|| {
-            ExecuteError::Usage("the log has no topology; start a new execution".to_owned())
-        })?;
-        let lab = match running::inside(spec)? {
+        let topology = network(spec)?;
+        let inside = running::inside(spec)?;
+        let lab = match &inside {
             Some(inside) => inside.lab(),
-            None => Lab::up(&PathBuf::from("/proc/self/exe"), topology)?,
+            None => Lab::up(Path::new(OWN), topology)?,
         };
-        for host in hosts {
-            lab.host(host)?;
-        }
-        Ok(MeshLab {
+        let hosts = hosts.iter().map(|host| lab.host(host).cloned());
+        Ok(BuiltLab {
+            hosts: hosts.collect::<Result<_, _>>()?,
             lab: Arc::new(lab),
-            programs,
-            hosts: hosts.to_vec(),
+            inside,
             moderation_us: topology.moderation_us,
             has_cpus: separate_cpus().is_some(),
         })
@@ -297,75 +197,72 @@ impl MeshLab {
         self.lab.notes().to_vec()
     }
 
-    fn host(&self, host: usize) -> Option<&Host> {
-        self.lab.host(&self.hosts[host]).ok()
-    }
-
-    /// How the agent of a host is started.
-    pub fn endpoint(&self, host: usize) -> Result<Endpoint, ExecuteError> {
-        let (name, seen) = (&self.hosts[host], Seen::default());
-        way(
-            &self.lab,
-            &self.programs,
-            name,
-            seen,
-            None,
-            self.moderation_us,
-        )
-    }
-
-    pub fn device(&self, host: usize) -> Option<String> {
-        Some(self.host(host)?.device.clone())
-    }
-
-    pub fn address(&self, host: usize) -> Option<IpAddr> {
-        Some(self.host(host)?.address)
-    }
-
-    pub fn complete(&self, host: usize, described: &mut HostDescription) {
-        if let Some(host) = self.host(host) {
-            complete(described, host, self.has_cpus);
+    /// Options of an agent by which it reads the counters of the nodes between these hosts, and of
+    /// the link emulators.
+    fn seen_from(&self, hosts: [&str; 2]) -> Vec<OsString> {
+        let nodes = self.lab.nodes_but(&hosts).into_iter();
+        let between = nodes.map(|(node, file)| format!("--between={node}={}", file.display()));
+        let mut options: Vec<OsString> = between.map(OsString::from).collect();
+        if let Some(file) = self.lab.emulator_counters() {
+            options.extend(["--emulators".into(), file.into()]);
         }
+        options
     }
 
-    pub fn pooled(&self, host: usize, cpu: Option<u32>, endpoint: Endpoint) -> Endpoint {
-        let Some(host) = self.host(host) else {
-            return endpoint;
+    /// How the agent of a host is started, with more options.
+    pub fn endpoint(&self, host: usize, options: Vec<OsString>) -> Endpoint {
+        let (lab, name) = (self.lab.clone(), self.hosts[host].name.clone());
+        Endpoint::new(format!("netns:{name}"), move || {
+            let mut command = Command::new(OWN);
+            command.args(["agent", "--in-lab"]).args(&options);
+            lab.command_in(&name, &mut command)?;
+            Ok(command)
+        })
+    }
+
+    /// An endpoint at a host, with its interface, and with this CPU for its traffic.
+    pub fn placed(&self, host: usize, cpu: Option<u32>, endpoint: Endpoint) -> Endpoint {
+        let host = &self.hosts[host];
+        let receiving = match &host.napi {
+            NapiState::Inline { .. } => None,
+            NapiState::Threaded { unplaced, .. } => Some(Receiving {
+                has_own_cpus: unplaced.is_none() && cpu.is_some(),
+                moderation_us: unplaced.is_none().then_some(self.moderation_us),
+            }),
         };
         Endpoint {
             device: host.device.clone(),
             addresses: host.addresses.clone(),
             cpus: cpu.into_iter().collect(),
-            receiving: receiving(host, cpu.is_some(), self.moderation_us),
+            receiving,
             ..endpoint
         }
     }
-}
 
-fn way(
-    lab: &Arc<Lab>,
-    programs: &Arc<Programs>,
-    name: &str,
-    seen: Seen,
-    cpu: Option<u32>,
-    moderation_us: u32,
-) -> Result<Endpoint, ExecuteError> {
-    let host = lab.host(name)?;
-    let receiving = receiving(host, cpu.is_some(), moderation_us);
-    let (device, addresses): (String, Vec<IpAddr>) = (host.device.clone(), host.addresses.clone());
-    let (lab, programs, name) = (lab.clone(), programs.clone(), name.to_owned());
-    let place = format!("netns:{name}");
-    let command = move |program: Option<&str>| {
-        let mut command = Command::new(programs.path(program, "self")?);
-        command.args(agent_in_lab(&seen.nodes, seen.emulators.as_deref()));
-        lab.command_in(&name, &mut command)?;
-        Ok(command)
-    };
-    Ok(Endpoint {
-        device,
-        addresses,
-        cpus: cpu.into_iter().collect(),
-        receiving,
-        ..Endpoint::new(place, command)
-    })
+    pub fn device(&self, host: usize) -> String {
+        self.hosts[host].device.clone()
+    }
+
+    pub fn address(&self, host: usize) -> IpAddr {
+        self.hosts[host].address
+    }
+
+    /// Adds to the description of a host what the lab set and read back: kernels before 6.8 do not
+    /// report whether an interface receives in kernel threads.
+    pub fn complete(&self, host: usize, described: &mut HostDescription) {
+        let napi = &self.hosts[host].napi;
+        let is_threaded = matches!(napi, NapiState::Threaded { .. });
+        described.device.napi_threaded.get_or_insert(is_threaded);
+        let receives = match napi {
+            NapiState::Threaded { unplaced: None, .. } if self.has_cpus => {
+                "kernel threads on the host's own CPUs"
+            }
+            NapiState::Threaded { .. } => "kernel threads, which the scheduler places",
+            NapiState::Inline { .. } => "the call of the sender",
+        };
+        described.device.receives = Some(receives.to_owned());
+        if let Some(inside) = &self.inside {
+            described.host_name.clone_from(&inside.state.machine);
+        }
+    }
 }

@@ -4,11 +4,12 @@
 use std::fs::File;
 use std::hash::Hasher;
 use std::io::Read;
+use std::sync::OnceLock;
 
 use bitcost_model::Unavailable;
 
 /// The running program (proc(5)).
-const OWN: &str = "/proc/self/exe";
+pub const OWN: &str = "/proc/self/exe";
 
 const PART: usize = 1 << 20;
 
@@ -18,17 +19,19 @@ pub fn program() -> Result<File, Unavailable> {
         .map_err(|error| Unavailable(format!("cannot read {OWN}, this program: {error}")))
 }
 
-/// One line: `bitcost 0.1.0 x86_64 11632144-5f0c…`.
-pub fn line() -> Result<String, Unavailable> {
-    let (version, architecture) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
-    Ok(format!(
-        "bitcost {version} {architecture} {}",
-        of(&mut program()?)?
-    ))
+/// One line, made once: `bitcost 0.1.0 x86_64 11632144-5f0c…`.
+pub fn line() -> Result<&'static str, Unavailable> {
+    static LINE: OnceLock<Result<String, Unavailable>> = OnceLock::new();
+    let line = LINE.get_or_init(|| {
+        let (version, architecture) = (env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+        let identity = of(&mut program()?)?;
+        Ok(format!("bitcost {version} {architecture} {identity}"))
+    });
+    line.as_deref().map_err(Clone::clone)
 }
 
 /// Size and hash of a file that was just opened: `11632144-5f0c…`.
-pub fn of(file: &mut File) -> Result<String, Unavailable> {
+fn of(file: &mut File) -> Result<String, Unavailable> {
     // The keys are fixed; if another build of Rust computes the hash differently, the only cost is
     // a copy.
     let mut hash = std::collections::hash_map::DefaultHasher::new();
@@ -63,7 +66,6 @@ mod tests {
     #[test]
     fn a_program_is_itself_again() {
         let line = line().unwrap();
-        assert_eq!(super::line().as_ref(), Ok(&line));
         let size = program().unwrap().metadata().unwrap().len();
         let begin = format!(
             "bitcost {} {} {size}-",

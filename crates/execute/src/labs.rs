@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
-use bitcost_import::miniedit::{self, FileCommand, Options};
+pub use bitcost_import::miniedit::Options;
+use bitcost_import::miniedit::{self, Imported};
 use bitcost_model::Invalid;
-use bitcost_model::conditions::Conditions;
 use bitcost_model::shaping::DelayBackend;
 use bitcost_model::study::LabSpec;
 use bitcost_model::topology::Topology;
-use bitcost_study::topology::{
-    Ground, OR_FILE, Preset, Warning, is_file, parse, to_toml, warnings,
-};
+use bitcost_study::topology::{OR_FILE, Preset, is_file, parse, to_toml};
 
 use crate::error::ExecuteError;
 use crate::files;
@@ -18,20 +16,7 @@ use crate::files;
 pub struct NamedLab {
     /// The preset's name, or the file's without its extension.
     pub name: String,
-    pub topology: Topology,
-    /// The differences from the file that it was read from, one sentence each.
-    pub warnings: Vec<String>,
-    /// The commands in that file; they are not run.
-    pub commands: Vec<FileCommand>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Change {
-    /// Pairs of hosts of the preset `dumbbell`, or hosts of `star`.
-    pub size: Option<u32>,
-    /// Whether GRO is off at both endpoints of each link of a MiniEdit file that has options, as in
-    /// Mininet.
-    pub mininet_compat: bool,
+    pub lab: Imported,
 }
 
 const NOTHING_DELAYS: &str = "has no effect: nothing in this lab delays, loses, reorders or duplicates packets; leave it out, or name a topology that does, such as lab15";
@@ -53,18 +38,19 @@ pub fn set_delay_backend_of(lab: &mut LabSpec, backend: DelayBackend) -> Result<
     }
 }
 
-/// The lab that the user names: an embedded one, a lab file, or a file of MiniEdit.
+/// The lab that the user names: an embedded one, a lab file, or a file of MiniEdit. `size` is the
+/// number of host pairs of the preset `dumbbell`, or of hosts of `star`; `options` are for MiniEdit.
 ///
 /// # Errors
 /// Usage, with the line of the error.
-pub fn find(name: &str, change: Change) -> Result<NamedLab, ExecuteError> {
+pub fn find(name: &str, size: Option<u32>, options: Options) -> Result<NamedLab, ExecuteError> {
     if !is_file(name) {
         let preset = Preset::named(name);
         let preset = preset.map_err(|Invalid(why)| ExecuteError::Usage(why + OR_FILE))?;
-        let text = preset.text(change.size)?;
+        let text = preset.text(size)?;
         return read_lab(name, &format!("labs/{name}.toml"), &text);
     }
-    if change.size.is_some() {
+    if size.is_some() {
         return Err(ExecuteError::Usage(
             "--size is for the labs dumbbell and star".to_owned(),
         ));
@@ -80,33 +66,20 @@ pub fn find(name: &str, change: Change) -> Result<NamedLab, ExecuteError> {
     if !name.ends_with(".mn") {
         return read_lab(&stem, name, &text);
     }
-    let imported = miniedit::import(
-        &text,
-        Options {
-            mininet_compat: change.mininet_compat,
-        },
-    );
-    let imported = imported.map_err(|why| ExecuteError::Usage(format!("{name}: {why}")))?;
-    let miniedit::Imported {
-        topology,
-        warnings,
-        commands,
-    } = imported;
-    Ok(NamedLab {
-        name: stem,
-        topology,
-        warnings,
-        commands,
-    })
+    let lab = miniedit::import(&text, options);
+    let lab = lab.map_err(|why| ExecuteError::Usage(format!("{name}: {why}")))?;
+    Ok(NamedLab { name: stem, lab })
 }
 
 fn read_lab(name: &str, file: &str, text: &str) -> Result<NamedLab, ExecuteError> {
     let topology = parse(file, text).map_err(|error| ExecuteError::Usage(error.to_string()))?;
     Ok(NamedLab {
         name: name.to_owned(),
-        topology,
-        warnings: Vec::new(),
-        commands: Vec::new(),
+        lab: Imported {
+            topology,
+            warnings: Vec::new(),
+            commands: Vec::new(),
+        },
     })
 }
 
@@ -133,7 +106,7 @@ pub fn file_text(path: &Path) -> Result<String, ExecuteError> {
 /// path between them.
 pub fn spec(name: &str, mtu_bytes: Option<u32>) -> Result<LabSpec, ExecuteError> {
     let usage = |why: String| ExecuteError::Usage(format!("{name}: {why}"));
-    let mut topology = find(name, Change::default())?.topology;
+    let mut topology = find(name, None, Options::default())?.lab.topology;
     if let Some(mtu_bytes) = mtu_bytes {
         topology
             .links
@@ -142,52 +115,4 @@ pub fn spec(name: &str, mtu_bytes: Option<u32>) -> Result<LabSpec, ExecuteError>
         topology.check().map_err(|problem| usage(problem.message))?;
     }
     LabSpec::new(name, topology, None, None).map_err(|why| usage(why.0))
-}
-
-pub fn warnings_for<'a>(
-    lab: &LabSpec,
-    runs: impl IntoIterator<Item = &'a Conditions>,
-) -> Vec<Warning> {
-    let Some(network) = &lab.network else {
-        return Vec::new();
-    };
-    let ground = ground();
-    let mut found: Vec<Warning> = Vec::new();
-    for conditions in runs {
-        let ground = Ground {
-            ends: Some((lab.sender.as_str(), lab.receiver.as_str())),
-            conditions: Some(conditions),
-            ..ground
-        };
-        for warning in warnings(network, &ground) {
-            if !found.contains(&warning) {
-                found.push(warning);
-            }
-        }
-    }
-    found
-}
-
-pub fn warnings_of(topology: &Topology) -> Vec<Warning> {
-    warnings(topology, &ground())
-}
-
-/// The facts about this machine on which warnings depend: the limits of TCP's buffers, and the
-/// number of CPUs that may be used.
-fn ground() -> Ground<'static> {
-    let most = |name: &str| {
-        let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok()?;
-        text.split_whitespace().last()?.parse().ok()
-    };
-    let tcp_buffers = most("tcp_wmem")
-        .zip(most("tcp_rmem"))
-        .map(|(send, receive)| [send, receive]);
-    let cpus = bitcost_sys::thread::allowed_cpus()
-        .ok()
-        .map(|cpus| cpus.len());
-    Ground {
-        tcp_buffers,
-        cpus,
-        ..Ground::default()
-    }
 }

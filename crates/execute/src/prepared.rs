@@ -2,12 +2,11 @@
 
 use bitcost_analysis::log::PlaceFacts;
 use bitcost_controller::Session;
-use bitcost_model::event::{EndpointDescription, ProgramUsed};
+use bitcost_model::event::EndpointDescription;
 use bitcost_model::ping::{Pings, RttCheck};
 use bitcost_model::plan::Plan;
 
 use crate::error::ExecuteError;
-use crate::programs::Programs;
 
 pub struct Prepared<'a> {
     pub session: Session<'a>,
@@ -19,20 +18,9 @@ pub struct Prepared<'a> {
     /// Round trips of the idle path; absent if they were not measured.
     pub idle: Option<Pings>,
     pub shared_cpus: bool,
-    pub programs: Vec<ProgramUsed>,
 }
 
 impl Prepared<'_> {
-    /// Checks that each program that a run names can play both endpoints, before anything is
-    /// logged.
-    pub fn try_programs(&mut self, programs: &Programs) -> Result<(), ExecuteError> {
-        for program in programs.others() {
-            self.session.try_program(program)?;
-        }
-        self.programs = programs.used()?;
-        Ok(())
-    }
-
     /// Checks that the hosts' CPUs can be sampled, if the plan is profiled, before anything is logged.
     pub fn try_profile(&mut self, plan: &Plan) -> Result<(), ExecuteError> {
         match plan.is_profiled {

@@ -15,7 +15,6 @@ use crate::hosts::Named;
 use crate::logged::Logged;
 use crate::machines::{as_seen_locally, check_same};
 use crate::mesh;
-use crate::programs::{self, Programs};
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder};
 use crate::store::{End, Writer};
@@ -70,12 +69,12 @@ impl Resume {
         }
     }
 
-    /// Makes the missing runs. With `trust`, the programs that the log names are started even if
-    /// somebody else may have written it.
+    /// Makes the missing runs. With `trust`, the hosts that the log names are used even if somebody
+    /// else may have written it.
     ///
     /// # Errors
-    /// When a host or a program is not the one of the execution, or cannot be prepared, or when the
-    /// log cannot be written.
+    /// When a host is not the one of the execution, or cannot be prepared, or when the log cannot be
+    /// written.
     pub fn execute(
         self,
         destination: &Destination,
@@ -87,7 +86,7 @@ impl Resume {
     ) -> Result<Executed, ExecuteError> {
         let Resume(logged) = self;
         let (study, plan, done) = (&logged.study, &logged.plan, &logged.done);
-        trust::check(&logged.folder, destination, plan, trust, progress)?;
+        trust::check(&logged.folder, destination, trust, progress)?;
         if let Some(mesh) = &study.mesh {
             let job = mesh::Job {
                 study,
@@ -99,19 +98,16 @@ impl Resume {
             return job.resume(&logged, stop, progress);
         }
         let writer = Writer::resume(&logged.folder, &logged.end)?;
-        let programs = Programs::open(plan)?;
-        logged.check_without_starting(destination, &programs)?;
-        let mut prepared = destination.prepare(study, programs, calibration, stop)?;
+        logged.check_without_starting(destination)?;
+        let mut prepared = destination.prepare(study, calibration, stop)?;
         prepared.try_profile(plan)?;
         if let Some(Event::Prepared {
             endpoints: ends,
             hosts,
-            programs: played,
             ..
         }) = &logged.prepared
         {
             check_same(ends, &prepared.ends, hosts.is_some())?;
-            programs::check_same(played, &prepared.programs)?;
         }
         destination.report_notes(&prepared.notes, progress);
         let mut recorder = Recorder::resumed(writer, &logged, command_line, progress)?;
@@ -148,22 +144,16 @@ impl Resume {
 }
 
 impl Logged {
-    /// Checks everything that can be checked of programs and machines without starting anything.
-    fn check_without_starting(
-        &self,
-        destination: &Destination,
-        programs: &Programs,
-    ) -> Result<(), ExecuteError> {
+    /// Checks everything that can be checked of machines without starting anything.
+    fn check_without_starting(&self, destination: &Destination) -> Result<(), ExecuteError> {
         let Some(Event::Prepared {
             endpoints: ends,
             hosts,
-            programs: played,
             ..
         }) = &self.prepared
         else {
             return Ok(());
         };
-        programs::check_same(played, &programs.used()?)?;
         let local: Vec<EndpointDescription> = ends
             .iter()
             .enumerate()

@@ -34,7 +34,6 @@ pub(crate) fn ping(lab: &Lab, spec: &LabSpec) -> Result<Pings, ExecuteError> {
         .map_err(|_| failed(String::from_utf8_lossy(&output.stderr).trim()))
 }
 
-/// Sends echo requests from the sender's namespace.
 fn ping_once(
     lab: &Lab,
     spec: &LabSpec,
@@ -60,7 +59,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// and its due time wake the emulator; at the end the answer wakes the sender.
 const WAKE_UPS: u64 = 5;
 
-/// Compares round trips with the delays that the lab asks for.
 pub(crate) fn check_rtt(
     spec: &LabSpec,
     notes: &mut Vec<String>,
@@ -115,7 +113,6 @@ fn wake_up_us() -> u64 {
     late.map_or(0, |late| late.as_micros() as u64)
 }
 
-/// By how much a sleep is longer than requested.
 fn lateness(sleep: Duration) -> Duration {
     let begun = Instant::now();
     std::thread::sleep(sleep);

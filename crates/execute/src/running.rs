@@ -45,7 +45,6 @@ pub fn spec(
     Ok(spec)
 }
 
-/// The host of the lab with this name or address.
 fn host_named(topology: &Topology, asked: &str) -> Result<String, ExecuteError> {
     let address: Option<IpAddr> = asked.parse().ok();
     let has = |ip: IpAddr| {
@@ -109,12 +108,10 @@ pub fn note(inside: &Inside) -> String {
 /// The network of a running lab, which other processes may change at any time.
 pub struct RunningPath {
     inside: Inside,
-    /// The lab when the run was set up.
     before: Topology,
 }
 
 impl RunningPath {
-    /// The network as it was when the execution was prepared.
     pub fn new(inside: Inside) -> RunningPath {
         RunningPath {
             before: inside.state.topology.clone(),

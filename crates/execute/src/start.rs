@@ -14,7 +14,6 @@ use crate::destination::Destination;
 use crate::error::ExecuteError;
 use crate::experiment::{Allows, Bench, Experiment, search};
 use crate::mesh;
-use crate::programs::Programs;
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder};
 use crate::store::{StoreError, Writer};
@@ -82,8 +81,7 @@ impl<'a> Start<'a> {
             };
             return job.start(|| self.target(), stop, progress);
         }
-        let programs = Programs::open(plan)?;
-        let mut prepared = destination.prepare(study, programs, self.calibration, stop)?;
+        let mut prepared = destination.prepare(study, self.calibration, stop)?;
         prepared.try_profile(plan)?;
         destination.report_notes(&prepared.notes, progress);
         let mut recorder = Recorder::new(self.target()?, &mut *progress);

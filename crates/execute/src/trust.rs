@@ -1,11 +1,9 @@
-//! Checks whether the hosts and programs that a log names may be used: somebody else may have
-//! written the log.
+//! Checks whether the hosts that a log names may be used: somebody else may have written the log.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use bitcost_model::plan::Plan;
 use bitcost_sys::process::effective_uid;
 
 use crate::destination::Destination;
@@ -21,11 +19,10 @@ const WRITABLE_BY_ALL: u32 = 0o002;
 /// that, unless `trust`.
 ///
 /// # Errors
-/// Usage, with the programs that would be started and the option that allows it.
+/// Usage, with what would be started and the option that allows it.
 pub fn check(
     folder: &Path,
     destination: &Destination,
-    plan: &Plan,
     trust: bool,
     progress: &mut dyn Progress,
 ) -> Result<(), ExecuteError> {
@@ -33,44 +30,24 @@ pub fn check(
         Destination::Hosts(named) => Some(&**named),
         Destination::Lab => None,
     };
-    let programs = programs_of(plan);
-    let mut started = vec![named.map_or("agents in the embedded lab".to_owned(), Named::started)];
-    if !programs.is_empty() {
-        started.push(format!("the programs {}", programs.join(", ")));
-    }
-    if named.is_some() || !programs.is_empty() {
-        progress.message(&format!(
-            "the log names what is started: {}",
-            started.join("; ")
-        ));
+    let started = named.map_or("agents in the embedded lab".to_owned(), Named::started);
+    if named.is_some() {
+        progress.message(&format!("the log names what is started: {started}"));
     }
     let config = named.and_then(|named| named.spec.ssh_config.as_deref());
     let mut foreign: Vec<String> = [folder.to_owned(), folder.join(LOG_NAME)]
         .iter()
         .filter_map(|path| foreign(path, false))
         .collect();
-    let files = programs.iter().copied().chain(config).map(PathBuf::from);
-    foreign.extend(files.filter_map(|path| self::foreign(&path, true)));
+    foreign.extend(config.and_then(|path| self::foreign(Path::new(path), true)));
     if trust || foreign.is_empty() {
         return Ok(());
     }
     Err(ExecuteError::Usage(format!(
-        "{}; nothing was started. Resuming starts, with the privileges of user {}, {}; if you trust the author of the log, add --trust",
+        "{}; nothing was started. Resuming starts, with the privileges of user {}, {started}; if you trust the author of the log, add --trust",
         foreign.join("; "),
-        effective_uid(),
-        started.join("; ")
+        effective_uid()
     )))
-}
-
-fn programs_of(plan: &Plan) -> Vec<&str> {
-    let mut named: Vec<&str> = plan
-        .cells
-        .iter()
-        .filter_map(|cell| cell.conditions.program.as_deref())
-        .collect();
-    named.sort_unstable();
-    named.dedup();
-    named
 }
 
 /// A phrase that names who other than the user could have written a file; a file of root may be

@@ -5,12 +5,12 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use bitcost_model::shaping::{DelayBackend, QueueLimit, Shaping};
+use bitcost_model::shaping::{DelayBackend, Shaping};
 use bitcost_model::topology::{End, Link, Napi, Node, NodeKind, Topology};
 use bitcost_sys::namespace::{Kind, current, enter, unshare, unshare_user_as_root};
-use bitcost_sys::netlink::{Ethtool, Netns, Rtnl, VethPair};
+use bitcost_sys::netlink::{Rtnl, VethPair};
 
-use crate::diagnose::{Facts, diagnose};
+use crate::diagnose::diagnose;
 use crate::emulated_links::EmulatedLinks;
 use crate::protocol::{Host, NapiState, Ready};
 use crate::{LabError, cable, carrier, emulated_links, napi, node, shape};
@@ -18,13 +18,8 @@ use crate::{LabError, cable, carrier, emulated_links, napi, node, shape};
 /// The network namespaces of a lab, by the names of its nodes; they live while this does.
 pub(crate) type Namespaces = BTreeMap<String, OwnedFd>;
 
-/// The NAPI state of each device, by its node and name.
-type Addresses<'a> = BTreeMap<(&'a str, &'a str), Vec<IpAddr>>;
-type NapiStates<'a> = BTreeMap<(&'a str, &'a str), NapiState>;
-
-fn key(end: &End) -> (&str, &str) {
-    (&end.node, &end.device)
-}
+/// The addresses that each device was given, and where it receives, by its node and name.
+type Devices<'a> = BTreeMap<(&'a str, &'a str), (Vec<IpAddr>, NapiState)>;
 
 /// Moves this process out of the host's mount and network namespaces.
 ///
@@ -35,7 +30,7 @@ pub(crate) fn isolate() -> Result<bool, LabError> {
         Ok(()) => false,
         Err(_) => {
             let made = unshare_user_as_root().and_then(|()| unshare(&[Kind::Mount, Kind::Net]));
-            made.map_err(|error| diagnose(&Facts::read(&error)))?;
+            made.map_err(|error| diagnose(&error))?;
             true
         }
     };
@@ -63,19 +58,23 @@ pub(crate) fn build(
     for end in topology.ends() {
         in_node(&namespaces, &end.node, || configure(end))?;
     }
-    let mut addresses = Addresses::new();
+    let mut devices = Devices::new();
     for end in topology.ends() {
-        addresses.insert(key(end), in_node(&namespaces, &end.node, || address(end))?);
+        let given = in_node(&namespaces, &end.node, || address(end))?;
+        let inline = NapiState::Inline { reason: None };
+        devices.insert((&end.node, &end.device), (given, inline));
     }
     let mut notes = Vec::from_iter(note);
     for node in &topology.nodes {
         notes.extend(in_node(&namespaces, &node.name, || equip(node, topology))?);
     }
     // The peer must be up before a device has a carrier: threads are set when all endpoints are up.
-    let mut napi = NapiStates::new();
-    for end in topology.ends() {
-        let state = in_node(&namespaces, &end.node, || apply_napi(topology, end))?;
-        napi.insert(key(end), state);
+    for ((node, device), (_, state)) in &mut devices {
+        let ends = topology.ends();
+        let mut ends = ends.filter(|end| end.node == *node && end.device == *device);
+        if let Some(end) = ends.next() {
+            *state = in_node(&namespaces, node, || apply_napi(topology, end))?;
+        }
     }
     if let Some(emulators) = &mut emulators {
         for link in topology
@@ -91,24 +90,27 @@ pub(crate) fn build(
         namespaces,
         emulators,
     };
-    network.shape(
-        |end| !end.egress.is_nothing() && !network.is_emulated(end),
-        None,
-    )?;
-    let namespaces = &network.namespaces;
-    for end in topology.ends() {
-        in_node(namespaces, &end.node, || carrier::wait(end))?;
+    for link in &topology.links {
+        // The kernel shapes what needs no emulator.
+        let is_emulated = |end: &End| end.egress.needs_emulator() && network.emulators.is_some();
+        let ends = link.ends.iter();
+        for end in ends.filter(|end| !end.egress.is_nothing() && !is_emulated(end)) {
+            in_node(&network.namespaces, &end.node, || {
+                shape::apply(end, link.mtu_bytes)
+            })?;
+        }
     }
-    let ready = ready(&network, user_namespace, &addresses, &napi, notes)?;
+    for end in topology.ends() {
+        in_node(&network.namespaces, &end.node, || carrier::wait(end))?;
+    }
+    let ready = ready(&network, user_namespace, &devices, notes)?;
     Ok((network, ready))
 }
 
-/// The description of a network that was built.
 fn ready(
     network: &Network,
     user_namespace: bool,
-    addresses: &Addresses,
-    napi: &NapiStates,
+    devices: &Devices,
     notes: Vec<String>,
 ) -> Result<Ready, LabError> {
     let (topology, namespaces) = (&network.topology, &network.namespaces);
@@ -116,7 +118,7 @@ fn ready(
     let mut nodes = Vec::new();
     for node in &topology.nodes {
         if node.kind == NodeKind::Host && topology.address(&node.name).is_some() {
-            hosts.push(host(node, topology, namespaces, addresses, napi)?);
+            hosts.push(host(node, topology, namespaces, devices)?);
         }
         let fd = namespace_of(namespaces, &node.name)?.as_raw_fd();
         nodes.push((node.name.clone(), fd));
@@ -144,18 +146,6 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Sets this limit for every queue of an emulated direction, or its own limit again, and
-    /// restarts the random numbers of link emulators.
-    pub(crate) fn limit_queues(&self, limit: Option<QueueLimit>) -> Result<(), LabError> {
-        self.emulators
-            .iter()
-            .for_each(|emulators| emulators.limit(limit));
-        self.shape(
-            |end| end.egress.needs_emulator() && !self.is_emulated(end),
-            limit,
-        )
-    }
-
     pub(crate) fn topology(&self) -> &Topology {
         &self.topology
     }
@@ -186,6 +176,10 @@ impl Network {
 
     fn set_one(&mut self, device: &str, shaping: &Shaping) -> Result<Option<String>, LabError> {
         let has_emulator = self.emulators.as_ref().is_some_and(|all| all.has(device));
+        let is_so = |end: &End| end.device == device && end.egress == *shaping;
+        if !has_emulator && self.topology.ends().any(is_so) {
+            return Ok(None);
+        }
         if shaping.needs_emulator() && !has_emulator && !self.can_use_netem()? {
             return Err(LabError::NoEmulator {
                 device: device.to_owned(),
@@ -213,49 +207,18 @@ impl Network {
             egress: by_kernel(shaping),
             ..end.clone()
         };
-        let is_wire = self.is_wire(&end.node);
+        let node = self.topology.node(&end.node);
+        let is_wire = node.is_some_and(|node| node.kind == NodeKind::Wire);
         in_node(&self.namespaces, &end.node, || {
             shape_by_kernel(&end, &before, mtu_bytes, is_wire)
         })?;
         Ok(note)
     }
 
-    /// Whether netem may delay at links without a link emulator.
     fn can_use_netem(&self) -> Result<bool, LabError> {
         let is_wanted = self.emulators.is_none()
             && !matches!(self.topology.delay_backend, DelayBackend::Builtin);
         Ok(is_wanted && has_netem()?)
-    }
-
-    fn is_wire(&self, node: &str) -> bool {
-        self.topology
-            .node(node)
-            .is_some_and(|node| node.kind == NodeKind::Wire)
-    }
-
-    /// Whether a link emulator shapes what leaves here. The kernel shapes what needs no emulator.
-    fn is_emulated(&self, end: &End) -> bool {
-        end.egress.needs_emulator() && self.emulators.is_some()
-    }
-
-    /// Shapes what leaves by these endpoints with the kernel.
-    fn shape(
-        &self,
-        is_meant: impl Fn(&End) -> bool,
-        limit: Option<QueueLimit>,
-    ) -> Result<(), LabError> {
-        for link in &self.topology.links {
-            for end in link.ends.iter().filter(|end| is_meant(end)) {
-                let end = End {
-                    egress: emulated_links::limited(&end.egress, limit),
-                    ..end.clone()
-                };
-                in_node(&self.namespaces, &end.node, || {
-                    shape::apply(&end, link.mtu_bytes)
-                })?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -358,36 +321,20 @@ fn make_link(link: &Link, namespaces: &Namespaces) -> Result<(), LabError> {
         let pair = VethPair {
             name: &near.device,
             peer_name: &far.device,
-            peer_netns: Some(Netns::Fd(peer.as_fd())),
+            peer_netns: Some(peer.as_fd()),
             mtu_bytes: link.mtu_bytes,
         };
-        match Rtnl::open()?.create_veth(&pair) {
-            Err(error) if error.is_unsupported() => Err(LabError::NoVeth),
-            outcome => Ok(outcome?),
-        }
+        Rtnl::open()?.create_veth(&pair).map_err(LabError::of_veth)
     })
 }
 
 fn configure(end: &End) -> Result<(), LabError> {
     if end.gro_off {
-        turn_gro_off(&end.device)?;
+        node::set_features(&end.device, [("rx-gro".to_owned(), false)].into())?;
     }
     let mut rtnl = Rtnl::open()?;
     let link = rtnl.link(&end.device)?;
     Ok(rtnl.set_up(link.index, true)?)
-}
-
-/// Turns generic receive offload off, and reads it back.
-fn turn_gro_off(device: &str) -> Result<(), LabError> {
-    const GRO: &str = "rx-gro";
-    let mut ethtool = Ethtool::open()?;
-    ethtool.set_features(device, &BTreeMap::from([(GRO.to_owned(), false)]))?;
-    match ethtool.features(device)?.get(GRO) {
-        Some(feature) if feature.active => Err(LabError::Build {
-            happened: format!("{device} does not turn {GRO} off"),
-        }),
-        _ => Ok(()),
-    }
 }
 
 /// Adds the addresses of a device; IPv6 addresses only if the kernel supports IPv6. Returns those
@@ -428,27 +375,27 @@ fn host(
     node: &Node,
     topology: &Topology,
     namespaces: &Namespaces,
-    addresses: &Addresses<'_>,
-    napi: &NapiStates<'_>,
+    devices: &Devices<'_>,
 ) -> Result<Host, LabError> {
     let mut ends = topology.ends().filter(|end| end.node == node.name);
-    let given = |end: &End| addresses.get(&key(end)).cloned().unwrap_or_default();
-    let found = ends.find_map(|end| Some((end, given(end))).filter(|(_, given)| !given.is_empty()));
-    let (end, addresses) = found.ok_or_else(|| LabError::InvalidTopology {
+    let found = ends.find_map(|end| {
+        let (given, napi) = devices.get(&(end.node.as_str(), end.device.as_str()))?;
+        (!given.is_empty()).then_some((end, given, napi))
+    });
+    let (end, addresses, napi) = found.ok_or_else(|| LabError::InvalidTopology {
         what: format!("{} has no address", node.name),
     })?;
     let link = in_node(namespaces, &node.name, || {
         Ok(Rtnl::open()?.link(&end.device)?)
     })?;
-    let state = napi.get(&key(end)).cloned();
     Ok(Host {
         name: node.name.clone(),
         device: end.device.clone(),
         address: addresses[0],
-        addresses,
+        addresses: addresses.clone(),
         mtu_bytes: link.mtu_bytes,
         netns_fd: namespace_of(namespaces, &node.name)?.as_raw_fd(),
-        napi: state.unwrap_or(NapiState::Inline { reason: None }),
+        napi: napi.clone(),
     })
 }
 

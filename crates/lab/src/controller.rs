@@ -1,9 +1,8 @@
 //! The lab as the rest of the program uses it: starting it, its hosts, programs in them, taking it
 //! down.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -13,12 +12,14 @@ use std::time::{Duration, Instant};
 use bitcost_sys::namespace::{Kind, is_in};
 use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
 
-use bitcost_model::shaping::{QueueLimit, Shaping};
+use bitcost_model::shaping::Shaping;
 use bitcost_model::topology::Topology;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::protocol::{Answer, Host, Order, Ready, Request, read_line};
-use crate::{Entry, LabError};
+use crate::LabError;
+use crate::entry::open;
+use crate::protocol::{Host, Ready, Request, Set, read_line};
 
 /// The hidden command on which the program must call [`crate::daemon::main`].
 pub const DAEMON_VERB: &str = "lab-daemon";
@@ -44,9 +45,9 @@ impl Lab {
         Self::build(program, topology, &[], false)
     }
 
-    /// As [`Lab::up`], and open to programs that other processes start through [`Lab::entry`];
-    /// `program` is run as `lab-processes` too. The links of the devices in `emulate` can be
-    /// delayed later where the kernel has no netem.
+    /// As [`Lab::up`], and open to programs that other processes start
+    /// ([`crate::state::State::enter`]); `program` is run as `lab-processes` too. The links of the
+    /// devices in `emulate` can be delayed later where the kernel has no netem.
     pub fn up_enterable(
         program: &Path,
         topology: &Topology,
@@ -69,14 +70,11 @@ impl Lab {
             emulate: emulate.to_vec(),
             is_enterable,
         };
-        match daemon.ask(&request)? {
-            Answer::Ready(ready) => Ok(Self {
-                daemon: Some(daemon),
-                ready,
-            }),
-            Answer::Failed(error) => Err(error),
-            Answer::Done | Answer::Set(_) => Err(unexpected()),
-        }
+        let ready = daemon.ask(&request)?;
+        Ok(Self {
+            daemon: Some(daemon),
+            ready,
+        })
     }
 
     /// The lab that another process holds, as that process built it.
@@ -87,47 +85,26 @@ impl Lab {
         }
     }
 
-    fn ask(&self, order: &Order) -> Result<Answer, LabError> {
-        let held = self.daemon.as_ref();
-        let daemon = held.ok_or_else(|| LabError::daemon("another process holds this lab"))?;
-        match daemon.ask(order)? {
-            Answer::Failed(error) => Err(error),
-            answer => Ok(answer),
-        }
-    }
-
     /// Changes what these devices do to packets that leave by them, at the time `at` (RFC 3339),
-    /// and reads it back. Returns a sentence for each thing to know.
+    /// and reads it back. The random numbers of link emulators restart. Returns a sentence for each
+    /// thing to know.
     ///
     /// # Errors
     /// When one of them cannot be changed; all are then as they were.
     pub fn set(&self, at: &str, wanted: &[(String, Shaping)]) -> Result<Vec<String>, LabError> {
-        let order = Order::Set {
+        let held = self.daemon.as_ref();
+        let daemon = held.ok_or_else(|| LabError::daemon("another process holds this lab"))?;
+        daemon.ask(&Set {
             at: at.to_owned(),
             wanted: wanted.to_vec(),
-        };
-        match self.ask(&order)? {
-            Answer::Set(notes) => Ok(notes),
-            _ => Err(unexpected()),
-        }
-    }
-
-    /// Sets this limit for every queue of an emulated direction, or its own limit again if it is
-    /// `None`, and restarts the random numbers of link emulators.
-    pub fn limit_queues(&self, limit: Option<QueueLimit>) -> Result<(), LabError> {
-        self.ask(&Order::LimitQueues(limit)).map(drop)
+        })
     }
 
     /// The file with the counters of the link emulators; `None` when there are none.
     pub fn emulator_counters(&self) -> Option<PathBuf> {
-        Some(PathBuf::from(format!(
-            "/proc/{}/fd/{}",
-            self.daemon_pid(),
-            self.ready.emulators_fd?
-        )))
+        Some(self.ready.file(self.ready.emulators_fd?))
     }
 
-    /// The hosts, in the order of the topology.
     pub fn hosts(&self) -> &[Host] {
         &self.ready.hosts
     }
@@ -135,13 +112,11 @@ impl Lab {
     /// Every node but these, with a file that refers to its network namespace while the lab is
     /// running.
     pub fn nodes_but(&self, hosts: &[&str]) -> Vec<(String, PathBuf)> {
-        let path = |fd: i32| PathBuf::from(format!("/proc/{}/fd/{fd}", self.daemon_pid()));
-        let others = self
-            .ready
-            .nodes
-            .iter()
-            .filter(|(name, _)| !hosts.contains(&name.as_str()));
-        others.map(|(name, fd)| (name.clone(), path(*fd))).collect()
+        let nodes = self.ready.nodes.iter();
+        let others = nodes.filter(|(name, _)| !hosts.contains(&name.as_str()));
+        others
+            .map(|(name, fd)| (name.clone(), self.ready.file(*fd)))
+            .collect()
     }
 
     /// The features of the links that the kernel does not support, one sentence each.
@@ -150,32 +125,16 @@ impl Lab {
     }
 
     pub fn host(&self, name: &str) -> Result<&Host, LabError> {
-        let known = || self.hosts().iter().map(|host| host.name.clone()).collect();
         let host = self.hosts().iter().find(|host| host.name == name);
         host.ok_or_else(|| LabError::NoSuchHost {
             asked: name.to_owned(),
-            known: known(),
+            known: self.hosts().iter().map(|host| host.name.clone()).collect(),
         })
     }
 
-    /// How other processes enter the lab; `None` unless it was started by [`Lab::up_enterable`].
-    pub fn entry(&self) -> Option<Entry> {
-        let Ready {
-            user_namespace,
-            nodes,
-            init_pid,
-            state_fd,
-            ..
-        } = &self.ready;
-        let (user_namespace, init_pid) = (*user_namespace, (*init_pid)?);
-        let nodes = nodes.iter().cloned().collect();
-        Some(Entry {
-            daemon_pid: self.daemon_pid(),
-            init_pid,
-            user_namespace,
-            nodes,
-            state_fd: *state_fd,
-        })
+    /// The file with the present state; `None` unless it was started by [`Lab::up_enterable`].
+    pub fn state_file(&self) -> Option<PathBuf> {
+        self.ready.state_file()
     }
 
     /// Whether the lab is still running; it is not when its daemon was killed.
@@ -194,36 +153,21 @@ impl Lab {
     /// Makes `command` start its program in a host, as root of the lab, in a new process group, and
     /// die with the thread that spawns it.
     pub fn command_in(&self, host: &str, command: &mut Command) -> Result<(), LabError> {
-        let net = self.open(&format!("fd/{}", self.host(host)?.netns_fd))?;
-        let user = if self.ready.user_namespace && !self.is_in_user_namespace()? {
-            Some(self.open("ns/user")?)
-        } else {
-            None
+        let pid = self.daemon_pid();
+        let net = open(pid, &format!("fd/{}", self.host(host)?.netns_fd))?;
+        let path = format!("/proc/{pid}/ns/user");
+        // Programs in the lab's nodes are in its user namespace already.
+        let is_inside = || {
+            is_in(Path::new(&path), Kind::User)
+                .map_err(|error| LabError::daemon(format!("cannot open {path}: {error}")))
+        };
+        let user = match self.ready.user_namespace && !is_inside()? {
+            true => Some(open(pid, "ns/user")?),
+            false => None,
         };
         enter_before_exec(command, NamespaceEntry { user, net });
         Ok(())
     }
-
-    /// Whether this process is in the lab's user namespace already, as programs in its nodes are.
-    fn is_in_user_namespace(&self) -> Result<bool, LabError> {
-        let path = format!("/proc/{}/ns/user", self.daemon_pid());
-        is_in(Path::new(&path), Kind::User)
-            .map_err(|error| LabError::daemon(format!("cannot open {path}: {error}")))
-    }
-
-    fn open(&self, of_daemon: &str) -> Result<OwnedFd, LabError> {
-        let path = format!("/proc/{}/{of_daemon}", self.daemon_pid());
-        match File::open(&path) {
-            Ok(file) => Ok(file.into()),
-            Err(error) => Err(LabError::daemon(format!(
-                "cannot open {path}: {error}; the lab is gone, build it again"
-            ))),
-        }
-    }
-}
-
-fn unexpected() -> LabError {
-    LabError::daemon("unexpected answer; use the same version of bitcost")
 }
 
 /// The daemon as a child process; dropping it ends it.
@@ -260,7 +204,7 @@ impl Daemon {
         Ok(Self { child, pipes })
     }
 
-    fn ask(&self, request: &impl Serialize) -> Result<Answer, LabError> {
+    fn ask<T: DeserializeOwned>(&self, request: &impl Serialize) -> Result<T, LabError> {
         let limit_s = ANSWER_LIMIT.as_secs();
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::TimedOut => {
@@ -283,7 +227,8 @@ impl Daemon {
             .map_err(failed)?;
         let output = pipes.output.as_mut().ok_or_else(|| failed(gone()))?;
         let answer = read_line(output, ANSWER_LIMIT).map_err(failed)?;
-        serde_json::from_str(&answer).map_err(|error| failed(error.into()))
+        serde_json::from_str::<Result<T, LabError>>(&answer)
+            .map_err(|error| failed(error.into()))?
     }
 }
 

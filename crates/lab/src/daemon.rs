@@ -8,13 +8,13 @@ use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use bitcost_model::shaping::Shaping;
+use serde::Serialize;
 
 use crate::LabError;
 use crate::build::{Network, build, isolate};
 use crate::memory_file::MemoryFile;
 use crate::processes::Processes;
-use crate::protocol::{Answer, Order, Ready, Request};
+use crate::protocol::{Ready, Request, Set};
 use crate::state::{Change, State};
 
 /// Runs the daemon; to be called first of all in `main`, while there is one thread.
@@ -27,18 +27,17 @@ pub fn main() -> ExitCode {
     if input.read_line(&mut line).unwrap_or(0) == 0 {
         return ExitCode::FAILURE;
     }
-    let (mut held, answer) = match hold(&line) {
-        Ok((held, ready)) => (Some(held), Answer::Ready(ready)),
-        Err(error) => (None, Answer::Failed(error)),
+    let (held, answer) = match hold(&line) {
+        Ok((held, ready)) => (Some(held), Ok(ready)),
+        Err(error) => (None, Err(error)),
     };
-    let sent = send(&answer);
-    if held.is_none() || sent.is_err() {
+    let (Some(mut held), Ok(())) = (held, send(&answer)) else {
         return ExitCode::FAILURE;
-    }
+    };
     // The controller is gone if the input ends or fails.
-    while let (Some(held), Some(Ok(line))) = (&mut held, input.by_ref().lines().next()) {
-        let answer = held.execute(&line).unwrap_or_else(Answer::Failed);
-        if send(&answer).is_err() {
+    while let Some(Ok(line)) = input.by_ref().lines().next() {
+        let order = serde_json::from_str(&line).map_err(unreadable);
+        if send(&order.and_then(|order| held.set(order))).is_err() {
             break;
         }
     }
@@ -51,7 +50,6 @@ fn unreadable(error: serde_json::Error) -> LabError {
     ))
 }
 
-/// The values that live as long as the daemon.
 struct Held {
     network: Network,
     /// Where other processes may enter the lab: its present state, in memory and in its file.
@@ -60,32 +58,21 @@ struct Held {
 }
 
 impl Held {
-    fn execute(&mut self, line: &str) -> Result<Answer, LabError> {
-        match serde_json::from_str(line).map_err(unreadable)? {
-            Order::LimitQueues(limit) => {
-                self.network.limit_queues(limit)?;
-                Ok(Answer::Done)
-            }
-            Order::Set { at, wanted } => self.set(&at, &wanted).map(Answer::Set),
-        }
-    }
-
-    /// Changes devices, and writes down what changed.
-    fn set(&mut self, at: &str, wanted: &[(String, Shaping)]) -> Result<Vec<String>, LabError> {
+    fn set(&mut self, Set { at, wanted }: Set) -> Result<Vec<String>, LabError> {
         let before = self.network.topology().clone();
-        let notes = self.network.set(wanted)?;
+        let notes = self.network.set(&wanted)?;
         let Some((file, state)) = &mut self.state else {
             return Ok(notes);
         };
         for (device, to) in wanted {
-            let Some(end) = before.end(device).filter(|end| end.egress != *to) else {
+            let Some(end) = before.end(&device).filter(|end| end.egress != to) else {
                 continue;
             };
             state.changes.push(Change {
-                at: at.to_owned(),
-                device: device.clone(),
+                at: at.clone(),
+                device,
                 from: end.egress.clone(),
-                to: to.clone(),
+                to,
             });
         }
         state.topology = self.network.topology().clone();
@@ -102,16 +89,17 @@ fn hold(line: &str) -> Result<(Held, Ready), LabError> {
     bitcost_sys::process::die_with_parent(request.controller_pid)
         .map_err(|error| LabError::daemon(format!("the controller is not the parent: {error}")))?;
     let (network, mut ready) = build(&request.topology, &request.emulate, has_user_namespace)?;
+    let mut held = Held {
+        network,
+        state: None,
+        _programs: None,
+    };
     if !request.is_enterable {
-        let held = Held {
-            network,
-            state: None,
-            _programs: None,
-        };
         return Ok((held, ready));
     }
     let programs = Processes::start(Path::new("/proc/self/exe"))?;
     ready.init_pid = Some(programs.first_pid);
+    held._programs = Some(programs);
     let mut file = MemoryFile::new("bitcost-lab")
         .map_err(|error| LabError::build("make the file of the lab's state", &error))?;
     ready.state_fd = Some(file.fd());
@@ -122,15 +110,11 @@ fn hold(line: &str) -> Result<(Held, Ready), LabError> {
         machine: bitcost_sys::process::host_name(),
     };
     state.write(&mut file)?;
-    let held = Held {
-        network,
-        state: Some((file, state)),
-        _programs: Some(programs),
-    };
+    held.state = Some((file, state));
     Ok((held, ready))
 }
 
-fn send(answer: &Answer) -> io::Result<()> {
+fn send<T: Serialize>(answer: &Result<T, LabError>) -> io::Result<()> {
     let mut output = io::stdout().lock();
     serde_json::to_writer(&mut output, answer)?;
     output.write_all(b"\n")?;

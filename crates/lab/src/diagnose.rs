@@ -10,26 +10,24 @@ const ENOSPC: i32 = 28;
 
 /// The facts that the host reports about user namespaces; `None` if it does not report one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// The error number of the call that failed.
-    pub errno: Option<i32>,
+struct Facts {
+    errno: Option<i32>,
     /// Whether the kernel has user namespaces at all (/proc/self/ns/user exists).
-    pub has_user_namespaces: Option<bool>,
-    /// /proc/sys/user/max_user_namespaces.
-    pub max_user_namespaces: Option<u64>,
+    has_user_namespaces: Option<bool>,
+    max_user_namespaces: Option<u64>,
     /// /proc/sys/kernel/unprivileged_userns_clone (Debian).
-    pub unprivileged_userns_clone: Option<u64>,
+    unprivileged_userns_clone: Option<u64>,
     /// /proc/sys/kernel/apparmor_restrict_unprivileged_userns (Ubuntu).
-    pub apparmor_restrict_unprivileged_userns: Option<u64>,
+    apparmor_restrict_unprivileged_userns: Option<u64>,
     /// Whether the root directory is not the root of the mount namespace.
-    pub in_chroot: Option<bool>,
+    in_chroot: Option<bool>,
     /// Whether a seccomp filter checks the system calls of this process, as in containers.
-    pub has_seccomp_filter: Option<bool>,
+    has_seccomp_filter: Option<bool>,
 }
 
 impl Facts {
     /// Reads the facts of this host after the call failed with `error`.
-    pub fn read(error: &io::Error) -> Self {
+    fn read(error: &io::Error) -> Self {
         let kernel = "/proc/sys/kernel";
         let status = fs::read_to_string("/proc/self/status").ok();
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok();
@@ -47,73 +45,69 @@ impl Facts {
     }
 }
 
-/// The likeliest reason for these facts, with its remedy.
-pub fn diagnose(facts: &Facts) -> LabError {
-    let (reason, remedy) = reason_and_remedy(facts);
-    LabError::NoUserNamespaces {
-        reason,
-        remedy: format!("{remedy}, or run bitcost as root"),
-    }
+/// The likeliest reason why the call failed with `error`, with its remedy.
+pub(crate) fn diagnose(error: &io::Error) -> LabError {
+    Facts::read(error).likeliest()
 }
 
-fn reason_and_remedy(facts: &Facts) -> (String, String) {
-    let said = |reason: &str, remedy: &str| (reason.to_owned(), remedy.to_owned());
-    if facts.has_user_namespaces == Some(false) {
-        return said(
-            "this kernel has no user namespaces",
-            "use a kernel with CONFIG_USER_NS",
-        );
+const ALLOW: &str = "allow them: sudo sysctl -w";
+
+impl Facts {
+    fn likeliest(&self) -> LabError {
+        let is_refused = self.errno == Some(EPERM);
+        let is_restricted = self.apparmor_restrict_unprivileged_userns.unwrap_or(0) != 0;
+        let rows = [
+            (
+                self.has_user_namespaces == Some(false),
+                "this kernel has no user namespaces",
+                "use a kernel with CONFIG_USER_NS".to_owned(),
+            ),
+            (
+                self.max_user_namespaces == Some(0),
+                "/proc/sys/user/max_user_namespaces is 0",
+                format!("{ALLOW} user.max_user_namespaces=10000"),
+            ),
+            (
+                self.unprivileged_userns_clone == Some(0),
+                "/proc/sys/kernel/unprivileged_userns_clone is 0 (Debian)",
+                format!("{ALLOW} kernel.unprivileged_userns_clone=1"),
+            ),
+            (
+                is_restricted,
+                "AppArmor restricts user namespaces (/proc/sys/kernel/apparmor_restrict_unprivileged_userns is 1, as on Ubuntu 24.04)",
+                format!("{ALLOW} kernel.apparmor_restrict_unprivileged_userns=0"),
+            ),
+            (
+                is_refused && self.in_chroot == Some(true),
+                "this process runs in a chroot, where the kernel refuses user namespaces",
+                "start bitcost outside of the chroot".to_owned(),
+            ),
+            (
+                self.errno == Some(ENOSPC),
+                "a limit is used up (/proc/sys/user/max_user_namespaces, max_net_namespaces, max_mnt_namespaces, or 32 levels of nesting)",
+                "raise it with sysctl -w".to_owned(),
+            ),
+            (
+                is_refused && self.has_seccomp_filter == Some(true),
+                "a seccomp filter refuses them, as in a container",
+                "give the container CAP_SYS_ADMIN and a seccomp profile that allows unshare (docker run --cap-add SYS_ADMIN --security-opt seccomp=unconfined)".to_owned(),
+            ),
+        ];
+        let known = rows.into_iter().find(|(is_it, ..)| *is_it);
+        let known = known.map(|(_, reason, remedy)| (reason.to_owned(), remedy));
+        let (reason, remedy) = known.unwrap_or_else(|| {
+            let error = self.errno.map(io::Error::from_raw_os_error);
+            let error = error.map_or("no error number".to_owned(), |error| error.to_string());
+            (
+                format!("the kernel refuses them ({error}), and no known setting explains it"),
+                "check with: unshare --user --net true".to_owned(),
+            )
+        });
+        LabError::NoUserNamespaces {
+            reason,
+            remedy: format!("{remedy}, or run bitcost as root"),
+        }
     }
-    if facts.max_user_namespaces == Some(0) {
-        return said(
-            "/proc/sys/user/max_user_namespaces is 0",
-            "allow them: sudo sysctl -w user.max_user_namespaces=10000",
-        );
-    }
-    if facts.unprivileged_userns_clone == Some(0) {
-        return said(
-            "/proc/sys/kernel/unprivileged_userns_clone is 0 (Debian)",
-            "allow them: sudo sysctl -w kernel.unprivileged_userns_clone=1",
-        );
-    }
-    if facts
-        .apparmor_restrict_unprivileged_userns
-        .is_some_and(|value| value != 0)
-    {
-        return said(
-            "AppArmor restricts user namespaces (/proc/sys/kernel/apparmor_restrict_unprivileged_userns is 1, \
-             as on Ubuntu 24.04)",
-            "allow them: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
-        );
-    }
-    if facts.errno == Some(EPERM) && facts.in_chroot == Some(true) {
-        return said(
-            "this process runs in a chroot, where the kernel refuses user namespaces",
-            "start bitcost outside of the chroot",
-        );
-    }
-    if facts.errno == Some(ENOSPC) {
-        return said(
-            "a limit is used up (/proc/sys/user/max_user_namespaces, max_net_namespaces, max_mnt_namespaces, \
-             or 32 levels of nesting)",
-            "raise it with sysctl -w",
-        );
-    }
-    if facts.errno == Some(EPERM) && facts.has_seccomp_filter == Some(true) {
-        return said(
-            "a seccomp filter refuses them, as in a container",
-            "give the container CAP_SYS_ADMIN and a seccomp profile that allows unshare \
-             (docker run --cap-add SYS_ADMIN --security-opt seccomp=unconfined)",
-        );
-    }
-    let error = facts.errno.map_or_else(
-        || "no error number".to_owned(),
-        |n| io::Error::from_raw_os_error(n).to_string(),
-    );
-    (
-        format!("the kernel refuses them ({error}), and no known setting explains it"),
-        "check with: unshare --user --net true".to_owned(),
-    )
 }
 
 fn number(path: &str) -> Option<u64> {
@@ -145,10 +139,6 @@ mod tests {
         }
     }
 
-    fn said(facts: Facts) -> String {
-        diagnose(&facts).to_string()
-    }
-
     #[test]
     fn each_reason_has_its_remedy() {
         let rows = [
@@ -176,7 +166,7 @@ mod tests {
             (eperm(), "unshare --user --net true"),
         ];
         for (facts, remedy) in rows {
-            let text = said(facts.clone());
+            let text = facts.likeliest().to_string();
             assert!(text.contains(remedy), "{facts:?}: {text}");
             assert!(text.ends_with("or run bitcost as root"), "{text}");
         }

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use crate::emulator::{Device, Emulator, Handle, Report, Settings};
 use bitcost_model::counters::LinkEmulator;
-use bitcost_model::shaping::{PPM, QueueLimit, Shaping};
+use bitcost_model::shaping::{PPM, Shaping};
 use bitcost_model::topology::{End, Link};
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
-use bitcost_sys::netlink::{Netns, Rtnl, VethPair};
+use bitcost_sys::netlink::{Rtnl, VethPair};
 
 use crate::LabError;
 use crate::memory_file::MemoryFile;
@@ -89,7 +89,6 @@ impl EmulatedLinks {
         })
     }
 
-    /// The file descriptor number of the file with the counters.
     pub(crate) fn file(&self) -> i32 {
         self.sheet
             .lock()
@@ -113,13 +112,10 @@ impl EmulatedLinks {
             let pair = VethPair {
                 name,
                 peer_name: name,
-                peer_netns: Some(Netns::Fd(peer)),
+                peer_netns: Some(peer),
                 mtu_bytes,
             };
-            match rtnl.create_veth(&pair) {
-                Err(error) if error.is_unsupported() => return Err(LabError::NoVeth),
-                outcome => outcome?,
-            }
+            rtnl.create_veth(&pair).map_err(LabError::of_veth)?;
             let index = rtnl.link(name)?.index;
             rtnl.set_up(index, true)?;
             // Without a queue, packets are lost when the peer's ring is full. A kernel without
@@ -185,17 +181,6 @@ impl EmulatedLinks {
         Ok(note)
     }
 
-    /// Sets this limit for every queue of an emulated direction, or its own limit again, and
-    /// restarts the random numbers.
-    pub(crate) fn limit(&self, limit: Option<QueueLimit>) {
-        for Running { ends, handle, .. } in &self.running {
-            let settings = ends
-                .each_ref()
-                .map(|end| settings(&limited(&end.egress, limit)));
-            handle.set(settings, SEED);
-        }
-    }
-
     pub(crate) fn has(&self, device: &str) -> bool {
         self.running
             .iter()
@@ -203,8 +188,8 @@ impl EmulatedLinks {
             .any(|end| end.device == device)
     }
 
-    /// Makes the emulator of this device shape what leaves there, and reads back that it does. A
-    /// shaping that the kernel makes is none for the emulator. Returns a sentence where the
+    /// Makes the emulator of this device shape what leaves there, restarts its random numbers, and
+    /// reads back that it does. A shaping that the kernel makes is none for the emulator. Returns a sentence where the
     /// emulator's rings have less room than the shaping needs.
     pub(crate) fn set(
         &mut self,
@@ -215,11 +200,9 @@ impl EmulatedLinks {
             let side = running.ends.iter().position(|end| end.device == device)?;
             Some((running, side))
         });
-        let Some((running, side)) = found else {
-            return Err(LabError::NoEmulator {
-                device: device.to_owned(),
-            });
-        };
+        let (running, side) = found.ok_or_else(|| LabError::NoEmulator {
+            device: device.to_owned(),
+        })?;
         running.ends[side].egress = shaping.clone();
         let wanted = running.ends.each_ref().map(|end| settings(&end.egress));
         let in_effect = running
@@ -253,15 +236,6 @@ pub(crate) fn carries(link: &Link, asked: &[String]) -> bool {
     link.ends
         .iter()
         .any(|end| end.egress.needs_emulator() || asked.contains(&end.device))
-}
-
-/// The shaping of a direction with another limit of its queue, if it is emulated.
-pub(crate) fn limited(shaping: &Shaping, limit: Option<QueueLimit>) -> Shaping {
-    let mut limited = shaping.clone();
-    if shaping.needs_emulator() {
-        limited.queue_limit = limit.or(shaping.queue_limit);
-    }
-    limited
 }
 
 /// The emulator's settings. The kernel handles a direction that only has a rate or a queue.

@@ -1,6 +1,5 @@
 //! Entering a running lab from another process than the one that holds it.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,53 +9,45 @@ use bitcost_model::topology::Topology;
 use bitcost_sys::namespace::{
     Kind, cover_file, enter, own_host_name, own_mounts, show_own_devices,
 };
-use serde::{Deserialize, Serialize};
 
+use crate::protocol::Ready;
+use crate::state::State;
 use crate::{LabError, names};
 
-/// The file with names of hosts (hosts(5)).
 const HOSTS: &str = "/etc/hosts";
 
-/// The data that a process needs to enter a running lab.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// The process id of the lab daemon.
-    pub daemon_pid: u32,
-    /// The first process of the lab's PID namespace.
-    pub init_pid: u32,
-    pub user_namespace: bool,
-    /// The numbers of the daemon's file descriptors of the nodes' network namespaces.
-    pub nodes: BTreeMap<String, i32>,
-    /// The number of the daemon's file descriptor of the file with the lab's present state.
-    #[serde(default)]
-    pub state_fd: Option<i32>,
-}
-
-impl Entry {
-    pub fn state_file(&self) -> Option<PathBuf> {
-        let fd = self.state_fd?;
-        Some(PathBuf::from(format!("/proc/{}/fd/{fd}", self.daemon_pid)))
+impl Ready {
+    pub(crate) fn file(&self, fd: i32) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/fd/{fd}", self.daemon_pid))
     }
 
+    pub fn state_file(&self) -> Option<PathBuf> {
+        Some(self.file(self.state_fd?))
+    }
+}
+
+impl State {
     /// Moves the calling process, which has one thread, into a node: its user and network
     /// namespaces, a mount table whose `/sys` shows the node's devices and whose `/etc/hosts` names
     /// the lab's nodes, and the node's host name. Processes that it starts afterwards end with the
     /// lab.
     ///
     /// Returns a sentence for each thing that is missing.
-    pub fn enter(&self, node: &str, topology: &Topology) -> Result<Vec<String>, LabError> {
-        let fd = self.nodes.get(node).ok_or_else(|| LabError::NoSuchHost {
+    pub fn enter(&self, node: &str) -> Result<Vec<String>, LabError> {
+        let ready = &self.ready;
+        let own = ready.nodes.iter().find(|(name, _)| name == node);
+        let (_, fd) = own.ok_or_else(|| LabError::NoSuchHost {
             asked: node.to_owned(),
-            known: self.nodes.keys().cloned().collect(),
+            known: ready.nodes.iter().map(|(name, _)| name.clone()).collect(),
         })?;
         // All are opened before the first is entered, since that changes what may be opened.
-        let net = open(self.daemon_pid, &format!("fd/{fd}"))?;
-        let pids = open(self.init_pid, "ns/pid")?;
-        if self.user_namespace {
-            go(&open(self.daemon_pid, "ns/user")?, Kind::User, node)?;
+        let net = open(ready.daemon_pid, &format!("fd/{fd}"))?;
+        let pids = open(ready.init_pid.unwrap_or_default(), "ns/pid")?;
+        if ready.user_namespace {
+            go(&open(ready.daemon_pid, "ns/user")?, Kind::User, node)?;
         }
         go(&net, Kind::Net, node)?;
-        let notes = dress(node, topology);
+        let notes = dress(node, &self.topology);
         go(&pids, Kind::Pid, node)?;
         Ok(notes)
     }
@@ -93,7 +84,7 @@ fn dress(node: &str, topology: &Topology) -> Vec<String> {
         .collect()
 }
 
-fn open(pid: u32, file: &str) -> Result<OwnedFd, LabError> {
+pub(crate) fn open(pid: u32, file: &str) -> Result<OwnedFd, LabError> {
     let path = format!("/proc/{pid}/{file}");
     match File::open(&path) {
         Ok(file) => Ok(file.into()),

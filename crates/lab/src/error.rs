@@ -9,13 +9,11 @@ pub enum LabError {
     /// Neither root nor user namespaces are available.
     #[error("cannot make the lab's namespaces: {reason}; {remedy}")]
     NoUserNamespaces { reason: String, remedy: String },
-    /// The kernel has no virtual Ethernet pairs.
     #[error(
         "cannot make the lab's links: this kernel has no veth devices; \
          load the module (sudo modprobe veth) or use a kernel with CONFIG_VETH"
     )]
     NoVeth,
-    /// The kernel has no bridges.
     #[error(
         "cannot make the lab's switches and wires: this kernel has no bridge devices; \
          load the module (sudo modprobe bridge) or use a kernel with CONFIG_BRIDGE"
@@ -23,7 +21,6 @@ pub enum LabError {
     NoBridge,
     #[error("the lab's topology is not usable: {what}; correct the topology")]
     InvalidTopology { what: String },
-    /// netem was requested by name.
     #[error(
         "netem was requested, and this kernel does not have it (`unshare -rn tc qdisc add dev lo root netem` shows it); load the \
          module (sudo modprobe sch_netem), use a kernel with CONFIG_NET_SCH_NETEM, or use the link emulator \
@@ -38,14 +35,10 @@ pub enum LabError {
     )]
     NoEmulator { device: String },
     #[error("cannot build the lab: {happened}")]
-    Build {
-        /// The step, and what happened.
-        happened: String,
-    },
+    Build { happened: String },
     /// The lab daemon did not start, did not answer in time, or ended.
     #[error("the lab daemon failed: {happened}")]
     Daemon { happened: String },
-    /// There is no such host or node.
     #[error("the lab has no host \"{asked}\"; it has {}", known.join(", "))]
     NoSuchHost { asked: String, known: Vec<String> },
 }
@@ -73,6 +66,13 @@ impl From<bitcost_sys::netlink::Error> for LabError {
 }
 
 impl LabError {
+    pub(crate) fn of_veth(error: bitcost_sys::netlink::Error) -> Self {
+        match error.is_unsupported() {
+            true => LabError::NoVeth,
+            false => error.into(),
+        }
+    }
+
     /// A step of building, `asked` being the rest of a sentence that starts with "cannot".
     pub(crate) fn build(asked: &str, source: &std::io::Error) -> Self {
         LabError::Build {

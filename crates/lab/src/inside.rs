@@ -5,16 +5,14 @@ use std::path::{Path, PathBuf};
 
 use bitcost_sys::namespace::{Kind, is_in};
 
-use crate::protocol::{NapiState, Ready};
+use crate::protocol::NapiState;
 use crate::state::State;
 use crate::{Lab, LabError};
 
 /// The variables of a program's environment that name its lab, its node, and the file of the lab's
 /// state.
 pub const LAB: &str = "BITCOST_LAB";
-/// See [`LAB`].
 pub const NODE: &str = "BITCOST_NODE";
-/// See [`LAB`].
 pub const STATE: &str = "BITCOST_LAB_STATE";
 
 /// Why the kernel threads that receive cannot be set from within a node.
@@ -26,7 +24,6 @@ pub struct Inside {
     pub lab: String,
     pub node: String,
     pub state_file: PathBuf,
-    /// The lab's state when this was read.
     pub state: State,
 }
 
@@ -42,14 +39,9 @@ impl Inside {
         };
         let state_file = PathBuf::from(file);
         let state = State::read(&state_file)?;
-        let Ready {
-            daemon_pid, nodes, ..
-        } = &state.ready;
-        let own = nodes.iter().find(|(name, _)| *name == node);
-        let is_here = own.is_some_and(|(_, fd)| {
-            let path = format!("/proc/{daemon_pid}/fd/{fd}");
-            is_in(Path::new(&path), Kind::Net).unwrap_or(false)
-        });
+        let own = state.ready.nodes.iter().find(|(name, _)| *name == node);
+        let is_here =
+            own.is_some_and(|(_, fd)| is_in(&state.ready.file(*fd), Kind::Net).unwrap_or(false));
         // The environment may have come from elsewhere.
         Ok(is_here.then_some(Inside {
             lab,
@@ -59,7 +51,6 @@ impl Inside {
         }))
     }
 
-    /// The lab, which another process holds.
     pub fn lab(&self) -> Lab {
         let mut ready = self.state.ready.clone();
         let pids = format!("/proc/{}/ns/pid", ready.daemon_pid);

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | controller | [`Lab`]: starts the daemon, starts programs in hosts, takes the lab down |
 //! | daemon | the process that holds the namespaces: the hidden command `lab-daemon` |
-//! | protocol | the one request and the one answer between these two |
+//! | protocol | the requests and answers between these two |
 //! | build | makes the namespaces, links and addresses |
 //! | carrier | waits until every device passes packets |
 //! | node | what each kind of node is made of: bridges, forwarding, routes |
@@ -31,7 +31,7 @@ mod cable;
 mod carrier;
 mod controller;
 pub mod daemon;
-pub mod diagnose;
+mod diagnose;
 mod drawing;
 mod emulated_links;
 pub mod emulator;
@@ -51,7 +51,6 @@ pub mod state;
 pub use bitcost_model::topology::{Address, End, Link, Napi, Node, NodeKind, Topology};
 pub use controller::{DAEMON_VERB, Lab};
 pub use drawing::draw;
-pub use entry::Entry;
 pub use error::LabError;
 pub use inside::Inside;
 pub use protocol::{Host, NapiState};

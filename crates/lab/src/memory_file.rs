@@ -17,7 +17,6 @@ impl MemoryFile {
         Ok(MemoryFile { file, writings: 0 })
     }
 
-    /// The number of its file descriptor.
     pub(crate) fn fd(&self) -> i32 {
         self.file.as_raw_fd()
     }

@@ -11,6 +11,7 @@ use bitcost_sys::netlink::{Ethtool, Features, Netdev};
 use bitcost_sys::thread::{cpus_of_thread, pin_thread_to};
 
 use crate::NapiState;
+use crate::node::{self, Failed};
 
 const FEATURES: [&str; 2] = ["rx-gro", "rx-udp-gro-forwarding"];
 
@@ -33,7 +34,9 @@ fn try_threaded(device: &str, index: u32) -> Result<Vec<u32>, String> {
     let text = |error: bitcost_sys::netlink::Error| error.to_string();
     let mut ethtool = Ethtool::open().map_err(text)?;
     let before = ethtool.features(device).map_err(text)?;
-    let outcome = turn_features_on(&mut ethtool, device).and_then(|()| write_threaded(device));
+    let wanted = FEATURES.map(|name| (name.to_owned(), true)).into();
+    let turned = node::set_features(device, wanted).map_err(|Failed(reason)| reason);
+    let outcome = turned.and_then(|()| write_threaded(device));
     match outcome {
         Ok(()) => thread_pids(index).map_err(text),
         Err(reason) => {
@@ -61,22 +64,6 @@ fn try_placing(device: &str, thread_pids: &[u32]) -> Result<(), String> {
     PrivateSysfs::mount()
         .and_then(|sysfs| sysfs.write(&path, "0"))
         .map_err(|e| format!("its interrupt moderation cannot be set: {e}"))
-}
-
-fn turn_features_on(ethtool: &mut Ethtool, device: &str) -> Result<(), String> {
-    let asked: BTreeMap<_, _> = FEATURES
-        .iter()
-        .map(|name| ((*name).to_owned(), true))
-        .collect();
-    ethtool
-        .set_features(device, &asked)
-        .map_err(|e| e.to_string())?;
-    let now = ethtool.features(device).map_err(|e| e.to_string())?;
-    let is_off = |name: &&&str| !now.get(**name).is_some_and(|feature| feature.active);
-    match FEATURES.iter().find(is_off) {
-        Some(name) => Err(format!("{device} does not turn {name} on")),
-        None => Ok(()),
-    }
 }
 
 fn write_threaded(device: &str) -> Result<(), String> {

@@ -1,10 +1,11 @@
 //! The parts of a node other than its devices: a switch's bridge, a router's forwarding, routes,
 //! and permission to ping.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use bitcost_model::topology::{Node, Topology};
-use bitcost_sys::netlink::Rtnl;
+use bitcost_sys::netlink::{Ethtool, Rtnl};
 
 use crate::LabError;
 
@@ -70,6 +71,35 @@ pub(crate) fn forward() -> Result<(), LabError> {
 /// Lets programs in the calling process's network namespace ping without further privileges.
 pub(crate) fn allow_ping() -> Result<(), LabError> {
     write(PING_GROUPS.0, PING_GROUPS.1)
+}
+
+/// Turns features of a device on or off, by the kernel's names, and reads them back.
+pub(crate) fn set_features(device: &str, wanted: BTreeMap<String, bool>) -> Result<(), Failed> {
+    let mut ethtool = Ethtool::open()?;
+    ethtool.set_features(device, &wanted)?;
+    let now = ethtool.features(device)?;
+    let is_on = |name: &str| now.get(name).is_some_and(|feature| feature.active);
+    match wanted.iter().find(|(name, on)| is_on(name) != **on) {
+        Some((name, on)) => {
+            let state = if *on { "on" } else { "off" };
+            Err(Failed(format!("{device} does not turn {name} {state}")))
+        }
+        None => Ok(()),
+    }
+}
+
+pub(crate) struct Failed(pub(crate) String);
+
+impl From<bitcost_sys::netlink::Error> for Failed {
+    fn from(error: bitcost_sys::netlink::Error) -> Self {
+        Failed(error.to_string())
+    }
+}
+
+impl From<Failed> for LabError {
+    fn from(Failed(happened): Failed) -> Self {
+        LabError::Build { happened }
+    }
 }
 
 /// Adds the routes of a node; IPv6 routes only if the kernel supports IPv6.

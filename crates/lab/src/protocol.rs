@@ -1,4 +1,6 @@
-//! The protocol of the controller and the lab daemon: requests and answers, a line of JSON each.
+//! The protocol of the controller and the lab daemon, a line of JSON for each request and answer:
+//! [`Request`], to which the answer is [`Ready`], and then any number of [`Set`], to which it is a
+//! sentence for each thing to know; or [`crate::LabError`].
 
 use std::io::{self, Read};
 use std::net::IpAddr;
@@ -7,10 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use bitcost_model::shaping::{QueueLimit, Shaping};
+use bitcost_model::shaping::Shaping;
 use bitcost_model::topology::Topology;
-
-use crate::LabError;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Request {
@@ -24,39 +24,21 @@ pub struct Request {
     pub is_enterable: bool,
 }
 
-/// An order of the controller to a running lab.
+/// The order to change what these devices do to packets that leave by them.
 #[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Order {
-    /// Set this limit for every queue of an emulated direction, or its own limit again.
-    LimitQueues(Option<QueueLimit>),
-    /// Change what these devices do to packets that leave by them.
-    Set {
-        /// The time of the change: local time with offset (RFC 3339).
-        at: String,
-        /// Each device with its whole shaping.
-        wanted: Vec<(String, Shaping)>,
-    },
+pub struct Set {
+    /// The time of the change: local time with offset (RFC 3339).
+    pub at: String,
+    /// Each device with its whole shaping.
+    pub wanted: Vec<(String, Shaping)>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    Ready(Ready),
-    Done,
-    /// The devices were changed, with a sentence for each thing to know.
-    Set(Vec<String>),
-    /// It could not be built, or the order not executed.
-    Failed(LabError),
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
     /// The daemon's process id in `/proc`.
     pub daemon_pid: u32,
     /// Whether a user namespace owns the hosts; otherwise the controller's own does.
     pub user_namespace: bool,
-    /// The hosts, in the order of the topology.
     pub hosts: Vec<Host>,
     /// Every node, in the order of the topology: its name, and the number of the daemon's file
     /// descriptor that refers to its network namespace.
@@ -74,10 +56,8 @@ pub struct Ready {
     pub notes: Vec<String>,
 }
 
-/// A host of a running lab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
-    /// Its name, such as "h1".
     pub name: String,
     /// Its first device that has an address.
     pub device: String,
@@ -96,7 +76,6 @@ pub struct Host {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename_all = "snake_case")]
 pub enum NapiState {
-    /// In kernel threads of the device.
     Threaded {
         /// Their process ids, as the machine's first PID namespace numbers them; empty when the
         /// kernel does not list them (before Linux 6.8).

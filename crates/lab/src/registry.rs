@@ -8,14 +8,12 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
 use bitcost_model::shaping::Shaping;
-use bitcost_model::topology::Topology;
 use bitcost_sys::process::{effective_uid, wait_readable};
 use serde::{Deserialize, Serialize};
 
-use crate::state::Change;
-use crate::{Entry, LabError};
+use crate::LabError;
+use crate::state::State;
 
-/// The description of a running lab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
     /// Its name, which no other lab of the user has.
@@ -24,61 +22,42 @@ pub struct Description {
     pub origin: String,
     /// When it was built: local time with offset (RFC 3339).
     pub since: String,
-    /// The process id of its controller.
     pub pid: u32,
-    pub entry: Entry,
-    pub topology: Topology,
-    /// The changes since it was built, in their order.
-    #[serde(default)]
-    pub changes: Vec<Change>,
+    #[serde(flatten)]
+    pub state: State,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// To describe the lab.
     Describe,
-    /// To take the lab down.
     Down,
     /// To change what these devices do to packets that leave by them.
     Set(Vec<(String, Shaping)>),
 }
 
-/// A request that the process of `lab up` executes, and the connection of its client.
-#[derive(Debug)]
-pub enum Asked {
-    /// To take the lab down; the connection is to be closed when the lab is gone.
-    Down(UnixStream),
-    /// To change these devices; to be answered by [`Asking::answer`].
-    Set(Vec<(String, Shaping)>, Asking),
-}
-
-/// A client that waits for the outcome of a change.
-#[derive(Debug)]
-pub struct Asking(UnixStream);
-
 /// The lab after a change, with a sentence for each thing to know; or why there was none.
 pub type Outcome = Result<(Description, Vec<String>), LabError>;
 
-impl Asking {
-    /// Answers the client, if it is still there.
+/// A client that waits: for the outcome of a change, or until its connection is closed because the
+/// lab is gone.
+#[derive(Debug)]
+pub struct Client(UnixStream);
+
+impl Client {
     pub fn answer(self, outcome: &Outcome) {
         let _ = say(&self.0, outcome);
     }
 }
 
-/// How long one side waits for a message of the other.
 const MESSAGE_LIMIT: Duration = Duration::from_secs(2);
-/// How long a lab may take to change its devices.
 const CHANGE_LIMIT: Duration = Duration::from_secs(30);
-/// How long a lab may take to go down.
 const DOWN_LIMIT: Duration = Duration::from_secs(10);
 /// How long connecting to a socket with a full backlog is retried.
 const BUSY_LIMIT: Duration = Duration::from_secs(1);
 const BUSY_POLL: Duration = Duration::from_millis(5);
 /// The most labs of one base name that are numbered; further ones get a random suffix.
 const NUMBERS_MAX: u32 = 1000;
-/// The number of random names that are tried.
 const RANDOM_NAMES: u32 = 16;
 
 fn address(name: &str) -> io::Result<SocketAddr> {
@@ -134,30 +113,31 @@ impl Claim {
         Err(LabError::Build { happened })
     }
 
-    /// Waits for a client, at most for `limit`, and answers it. Returns what the caller is
-    /// to do.
+    /// Waits for a client, at most for `limit`. One that wants the description gets it; the request
+    /// of another is returned.
     ///
     /// # Errors
     /// The listener's. A client that sends nothing or leaves is no error.
-    pub fn serve(&self, description: &Description, limit: Duration) -> io::Result<Option<Asked>> {
+    pub fn serve(
+        &self,
+        description: &Description,
+        limit: Duration,
+    ) -> io::Result<Option<(Request, Client)>> {
         if !wait_readable(&self.listener, limit)? {
             return Ok(None);
         }
         let (stream, _) = self.listener.accept()?;
         Ok(match request(&stream) {
-            Ok(Request::Down) => Some(Asked::Down(stream)),
-            Ok(Request::Set(wanted)) => Some(Asked::Set(wanted, Asking(stream))),
             Ok(Request::Describe) => {
                 // A client that has left needs no answer.
                 let _ = say(&stream, description);
                 None
             }
-            Err(_) => None,
+            request => request.ok().map(|request| (request, Client(stream))),
         })
     }
 }
 
-/// The request of a client of the same user.
 fn request(stream: &UnixStream) -> io::Result<Request> {
     if bitcost_sys::socket::peer_uid(stream)? != effective_uid() {
         return Err(io::ErrorKind::PermissionDenied.into());
@@ -186,14 +166,12 @@ fn random() -> u32 {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameOwner {
-    /// There is no socket of this name.
     Nobody,
     Own,
     /// Something else, described by the text.
     Other(String),
 }
 
-/// The owner of this name among this user's labs.
 pub fn name_owner(name: &str) -> NameOwner {
     match connect_to(name, Instant::now() + BUSY_LIMIT) {
         Ok((_, uid)) if uid == effective_uid() => NameOwner::Own,

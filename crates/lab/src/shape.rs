@@ -47,7 +47,6 @@ pub(crate) fn has_netem() -> Result<bool, LabError> {
     Ok(made.is_ok())
 }
 
-/// The qdiscs that make this shaping.
 fn wanted(shaping: &Shaping, mtu_bytes: u32) -> Vec<Wanted> {
     if shaping.needs_emulator() {
         netem(shaping, mtu_bytes)
@@ -174,7 +173,6 @@ fn check(rtnl: &mut Rtnl, index: u32, end: &End, wanted: &Wanted) -> Result<(), 
     Ok(())
 }
 
-/// A rate with its queue, or only a queue.
 fn plain(shaping: &Shaping) -> Vec<Wanted> {
     let queue = shaping.room().map(|room| match room {
         QueueLimit::Bytes(bytes) => ("bfifo", Parameters::from([("limit_bytes", bytes)])),

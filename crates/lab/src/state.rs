@@ -13,13 +13,13 @@ use crate::LabError;
 use crate::memory_file::MemoryFile;
 use crate::protocol::Ready;
 
-/// The present state of a running lab.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     pub topology: Topology,
     /// The changes since the lab was built, in their order.
     pub changes: Vec<Change>,
-    /// The lab as it was built.
+    /// The lab as it was built, and how it is entered.
+    #[serde(rename = "entry")]
     pub ready: Ready,
     /// The name of the machine; nodes have their own names.
     pub machine: String,
@@ -71,19 +71,9 @@ impl State {
         Err(failed("it was incomplete at every reading".to_owned()))
     }
 
-    /// What this device did when the lab was built.
     pub fn as_built(&self, device: &str) -> Option<&Shaping> {
-        as_built(&self.topology, &self.changes, device)
+        let first = self.changes.iter().find(|change| change.device == device);
+        let first = first.map(|change| &change.from);
+        first.or_else(|| self.topology.end(device).map(|end| &end.egress))
     }
-}
-
-/// What a device of a lab with these changes did when the lab was built.
-pub fn as_built<'a>(
-    topology: &'a Topology,
-    changes: &'a [Change],
-    device: &str,
-) -> Option<&'a Shaping> {
-    let first = changes.iter().find(|change| change.device == device);
-    let first = first.map(|change| &change.from);
-    first.or_else(|| topology.end(device).map(|end| &end.egress))
 }

@@ -149,9 +149,6 @@ pub struct Conditions {
     /// Concurrent background workloads, each with separate settings ([`Conditions::parts`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub background: Vec<Conditions>,
-    /// The path of the bitcost that plays both endpoints; absent: the one that runs the study.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<String>,
     /// The mode in which the sender hands over its messages.
     pub send_mode: Mode,
     pub receive_mode: Mode,
@@ -278,7 +275,6 @@ impl Default for Conditions {
             mss: None,
             offloads: Offloads::AsFound,
             host_settings: Vec::new(),
-            program: None,
             emulator_queue_limit: None,
             moderation_us: None,
             path_change: None,
@@ -429,7 +425,7 @@ impl Conditions {
             path_change,
             tcp_buffers,
             // Traffic, sockets and the program's own memory.
-            workload: _, background: _, program: _, send_mode: _, receive_mode: _,
+            workload: _, background: _, send_mode: _, receive_mode: _,
             message_size_bytes: _, receive_size_bytes: _, mss: _, congestion_control: _,
             send_buffer_bytes: _, receive_buffer_bytes: _, receive_low_water_bytes: _, notsent_low_water_bytes: _, mode_auto: _, search_for: _, messages_per_call: _, nodelay: _,
             cork: _, dscp: _, waiting: _, busy_poll_us: _, receiver_delay_us: _,

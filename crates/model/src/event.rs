@@ -142,21 +142,6 @@ pub struct NamedHost {
     pub device: Option<String>,
 }
 
-/// A program at the endpoints of runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ProgramUsed {
-    /// The name by which runs request it ([`crate::conditions::Conditions::program`]); absent: the
-    /// one that runs the study.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requested: Option<String>,
-    /// Its file.
-    pub path: String,
-    /// Its version, as it reports it.
-    pub version: String,
-    /// Size and hash of its file (SipHash 1-3 with keys of 0), as `agent --identify` prints them.
-    pub identity: String,
-}
-
 /// A median over the runs of a cell, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SummarizedFigure {
@@ -218,10 +203,6 @@ pub enum Event {
         /// where nothing was requested.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rtt: Option<crate::ping::RttCheck>,
-        /// The programs at the endpoints, where runs ask for others than the one that runs the
-        /// study.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        programs: Vec<ProgramUsed>,
     },
     /// The constants of each machine, measured before the first run.
     Constants { machines: Vec<MachineConstants> },

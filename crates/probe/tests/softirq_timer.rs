@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bitcost_model::counters::SoftirqTime;
 use bitcost_probe::softirq_timer::SoftirqTimer;
-use bitcost_sys::bpf::{Assembler, Operation, Program, Register};
+use bitcost_sys::bpf::{Instruction, Program};
 use bitcost_sys::thread::{allowed_cpus, pin_to};
 use bitcost_testkit::assert_says;
 
@@ -121,8 +121,8 @@ fn cpu_that_does_not_exist_is_refused() {
 
 /// Copies a register that was never written.
 fn refused_program_comes_with_the_verifiers_words() {
-    let program = Assembler::new().with_register(Operation::Move, Register::R0, Register::R6);
-    let error = Program::load(program).unwrap_err();
+    let copy = Instruction::new(0xbf, 0, 6, 0, 0);
+    let error = Program::load(&[copy, Instruction::new(0x95, 0, 0, 0, 0)]).unwrap_err();
     if error.error.kind() == std::io::ErrorKind::PermissionDenied && error.log.is_empty() {
         bitcost_testkit::ignore("this user may load no BPF program");
     }

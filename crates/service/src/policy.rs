@@ -198,11 +198,10 @@ impl Policy {
     }
 
     fn conditions(&self, conditions: &Conditions) -> Result<(), Refused> {
-        let is_flat = conditions.background.is_empty() && conditions.program.is_none();
         require(
-            is_flat,
+            conditions.background.is_empty(),
             format_args!("the parts of a run may not have parts"),
-            "parts inside of a part, or for another program",
+            "parts inside of a part",
         )?;
         // What a study's plan may ask for; the MTU of the path is known to the planner alone.
         let request = |reason: &dyn Display| Refused(format!("a test must be possible: {reason}"));

@@ -1,5 +1,5 @@
 //! A study compared with a variant of itself: every cell runs once unchanged, and once with another
-//! setting or program.
+//! setting.
 //!
 //! The variant is a factor of two levels that is appended to the study's text, so that a log
 //! contains all of it.
@@ -16,57 +16,32 @@ use bitcost_model::near::did_you_mean;
 /// The level of the unchanged study.
 const BASE: &str = "base";
 
-/// The level of the program that runs the study.
-const THIS: &str = "this";
-
 /// Groups of offloads that are named like a setting.
 const OFFLOAD_GROUPS: [&str; 4] = ["tso", "gso", "gro", "lro"];
-
-/// The variant that a study is compared with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Against {
-    /// A setting with another value; the comparison reports the effect of that value.
-    Setting {
-        /// Its name, or a group of offloads.
-        key: String,
-        /// Its value as typed.
-        value: String,
-    },
-    /// Another bitcost; the comparison reports the effect of replacing it by this one.
-    Program {
-        /// Its path as typed, which names the level.
-        shown: String,
-        path: String,
-    },
-}
 
 /// The factor of the variant, as its lines are written.
 struct Variant {
     factor: String,
-    /// The label of the unchanged study, and that of the other level.
-    labels: [String; 2],
+    /// The value as typed, which names the level.
+    label: String,
     setting: &'static str,
     value: Value,
-    /// Whether the unchanged study is the level that is compared with.
-    is_base_old: bool,
 }
 
 impl Study {
-    /// The study with the variant as a factor, and with the comparison of both levels.
+    /// The study with another value of a setting, or of a group of offloads, as a factor, and with
+    /// the comparison of both levels. The value is as typed.
     ///
     /// # Errors
     /// A sentence that says what was found and what is allowed, with near matches.
-    pub fn against(&self, against: &Against) -> Result<Study, Invalid> {
+    pub fn against(&self, key: &str, value: &str) -> Result<Study, Invalid> {
         if let Some(compared) = &self.compare {
             return Err(Invalid(format!(
                 "the study {} compares levels of `{}` already ([compare]); leave out --against, or that section",
                 self.name, compared.factor
             )));
         }
-        let variant = match against {
-            Against::Setting { key, value } => self.with_setting(key, value)?,
-            Against::Program { shown, path } => program(shown, path),
-        };
+        let variant = self.with_setting(key, value)?;
         self.varies_already(&variant)?;
         let text = format!("{}\n{}", self.text.trim_end(), variant.text());
         let file = format!("{}.toml", self.name);
@@ -82,20 +57,18 @@ impl Study {
                 let all: Vec<&str> = known().collect();
                 let hint = did_you_mean(key, known());
                 Invalid(format!(
-                    "unknown setting `{key}`{hint}; allowed: {}, or the path of another bitcost",
+                    "unknown setting `{key}`{hint}; allowed: {}",
                     all.join(", ")
                 ))
             })?;
             (row.name, typed(row.kind, value))
         };
         settings::set(&mut self.base.clone(), setting, &typed)?;
-        let labels = [BASE.to_owned(), value.to_owned()];
         Ok(Variant {
             factor: key.to_owned(),
-            labels,
+            label: value.to_owned(),
             setting,
             value: typed,
-            is_base_old: true,
         })
     }
 
@@ -124,18 +97,6 @@ impl Study {
             "the study {} varies `{}` itself, by its factor `{name}`; run it as it is and compare levels of that{example}",
             self.name, variant.setting
         )))
-    }
-}
-
-fn program(shown: &str, path: &str) -> Variant {
-    let labels = [THIS.to_owned(), shown.to_owned()];
-    let (factor, value) = ("program".to_owned(), Value::from(path));
-    Variant {
-        factor,
-        labels,
-        setting: "program",
-        value,
-        is_base_old: false,
     }
 }
 
@@ -185,23 +146,11 @@ fn typed(kind: Kind, text: &str) -> Value {
 impl Variant {
     /// The lines that are appended to a study.
     fn text(&self) -> String {
-        let Variant {
-            factor,
-            labels: [base, other],
-            setting,
-            value,
-            is_base_old,
-        } = self;
-        let (old, new) = if *is_base_old {
-            (base, other)
-        } else {
-            (other, base)
-        };
         let quoted = |text: &str| Value::from(text).to_string();
-        let (base, other, old, new) = (quoted(base), quoted(other), quoted(old), quoted(new));
-        let (name, value) = (quoted(factor), value.clone().decorated("", ""));
+        let (name, base, other) = (quoted(&self.factor), quoted(BASE), quoted(&self.label));
+        let (setting, value) = (self.setting, self.value.clone().decorated("", ""));
         format!(
-            "\n[[factor]]\nname = {name}\nlevels = [{{ label = {base} }}, {{ label = {other}, {setting} = {value} }}]\n\n[compare]\nfactor = {name}\nold = {old}\nnew = {new}\n"
+            "\n[[factor]]\nname = {name}\nlevels = [{{ label = {base} }}, {{ label = {other}, {setting} = {value} }}]\n\n[compare]\nfactor = {name}\nold = {base}\nnew = {other}\n"
         )
     }
 }

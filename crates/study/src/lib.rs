@@ -27,7 +27,6 @@ mod tcp_buffers;
 mod toml;
 pub mod topology;
 
-pub use against::Against;
 pub use answer::{Place, Sentence, Word};
 pub use calls::Call;
 pub use check::Check;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use bitcost_sys::namespace::{Kind, enter};
-use bitcost_sys::netlink::{Netns, Rtnl, VethPair};
+use bitcost_sys::netlink::{Rtnl, VethPair};
 use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
 
 use crate::process::new_network;
@@ -88,7 +88,7 @@ impl Gap {
 }
 
 fn link(host: &Host, name: &str, mtu_bytes: u32) -> u32 {
-    let peer_netns = Some(Netns::Fd(host.namespace.as_fd()));
+    let peer_netns = Some(host.namespace.as_fd());
     let mut rtnl = Rtnl::open().expect("opens");
     rtnl.create_veth(&VethPair {
         name,

@@ -46,7 +46,6 @@ impl Unverified {
         }
     }
 
-    /// Reads the received bytes, without blocking.
     fn read(&mut self, token: &Token) -> Shown {
         loop {
             match recv(

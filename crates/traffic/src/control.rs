@@ -16,7 +16,6 @@ pub enum Phase {
     Cooldown = 2,
     /// The sender stops; a receiver continues until it has everything.
     Over = 3,
-    /// Both stop at once.
     Abort = 4,
 }
 

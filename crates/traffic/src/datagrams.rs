@@ -147,7 +147,6 @@ impl Datagrams {
         self.foreign += u64::from(!is_greeting(datagram));
     }
 
-    /// Distinct datagrams received.
     pub fn total(&self) -> u64 {
         self.unique[0] + self.unique[1]
     }

@@ -25,9 +25,7 @@ pub fn stamp(message: &mut [u8]) {
 pub struct DelayRecorder {
     tag: Tag,
     differences: Recorder,
-    /// Interarrival jitter, in ns.
     jitter_ns: f64,
-    /// Number and delay of the last datagram of the window.
     last: Option<(u64, i128)>,
 }
 

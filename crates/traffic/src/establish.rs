@@ -67,7 +67,6 @@ impl Pending {
         self.address
     }
 
-    /// Waits until the sender has shown the run's token.
     pub fn accept(self, patience: Duration) -> Result<Ready, TrafficError> {
         let Pending {
             listening,

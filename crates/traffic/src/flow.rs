@@ -16,7 +16,6 @@ pub enum TrafficError {
     System {
         asked: String,
         error: io::Error,
-        /// The remedy, or nothing.
         hint: String,
     },
     #[error("{0}")]
@@ -35,7 +34,6 @@ impl TrafficError {
         }
     }
 
-    /// As [`TrafficError::system`], with an error number.
     pub(crate) fn errno(
         asked: impl Into<String>,
     ) -> impl FnOnce(rustix::io::Errno) -> TrafficError {
@@ -44,7 +42,6 @@ impl TrafficError {
 }
 
 pub struct Ready {
-    /// Settings as requested and as read back.
     pub in_effect: Vec<InEffect>,
     pub flow: Box<dyn Flow>,
 }
@@ -55,15 +52,12 @@ pub struct Outcome {
     pub tcp_info: Option<TcpInfo>,
     pub sequence: Option<Sequence>,
     pub pacing: Option<Pacing>,
-    /// Counters that only its mode has.
     pub mode_counters: BTreeMap<String, u64>,
     pub at_start: SocketSizes,
     pub at_end: SocketSizes,
-    /// The low-water mark that a receiver chose automatically.
     pub low_water_bytes: Option<u32>,
     /// Times of the transactions or of the send calls, where requested.
     pub latency: Option<Latency>,
-    /// Variation of the one-way delay, where requested.
     pub delay_variation: Option<DelayVariation>,
 }
 

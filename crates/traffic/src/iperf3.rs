@@ -13,7 +13,6 @@ use crate::handshake::{Token, time_left};
 /// Bytes of a cookie: 36 characters and a NUL.
 pub const COOKIE_BYTES: usize = 37;
 
-/// The characters of a cookie (`make_cookie`).
 const CHARACTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 /// The cookie of a run, by which an iperf3 server knows the connections of one test.

@@ -19,7 +19,6 @@ pub struct Supply {
     last: usize,
     /// Messages of the present length.
     left: u64,
-    /// Bytes of the next message.
     length: usize,
 }
 
@@ -40,7 +39,6 @@ impl Supply {
         self.size
     }
 
-    /// The length of the next message; absent when all are sent.
     #[inline]
     fn length(&mut self) -> Option<usize> {
         if self.left == 0 {
@@ -137,7 +135,6 @@ fn complete(
 pub struct Handed {
     pub messages: u64,
     pub calls: u64,
-    /// True where the first call took less than requested.
     pub is_short: bool,
 }
 

@@ -43,7 +43,6 @@ impl LowWater {
         self.is_open && phase != Phase::Warmup
     }
 
-    /// Sets the mark by the bytes received up to now.
     #[cold]
     pub fn settle(&mut self, socket: impl AsFd, control: &Control) {
         let rate = control.counts().total().bytes as f64 / self.began.elapsed().as_secs_f64();

@@ -23,9 +23,7 @@ pub struct MessageBuffer {
     memory: Vec<u8>,
     /// The byte that the present message was filled with; absent where messages are not rewritten.
     dirt: Option<u8>,
-    /// The program's work on each message; absent where it does none.
     work: Option<Work>,
-    /// Bytes of a message that is received.
     message: usize,
     /// Bytes of the last message that were received, if it is not complete.
     rest: usize,

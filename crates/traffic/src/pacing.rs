@@ -26,7 +26,6 @@ use crate::work::Work;
 /// number.
 const QUANTUM_NS: f64 = 100_000.0;
 
-/// How often that time may be doubled.
 const DOUBLINGS_MAX: u32 = 3;
 
 /// The share of a burst's interval that a sleep may cost: where it costs more, the time is doubled.
@@ -57,7 +56,6 @@ pub struct Pacer {
     sent: u64,
     left_of_burst: u64,
     last_ns: u64,
-    /// The program's work on each message; absent where it does none.
     work: Option<Work>,
     /// The time of all that work, which is in `record.cpu_ns`.
     worked_ns: u64,

@@ -19,7 +19,6 @@ const NUMBER: u64 = (1 << 40) - 1;
 /// Distinguishes the datagrams of one run from all others, by bytes of its token.
 #[derive(Clone, Copy, Debug)]
 pub struct Tag {
-    /// The header of number 0 of the warm-up.
     front: u64,
     /// The first bytes of a message that is too short for a header.
     short: [u8; HEADER_BYTES - 1],
@@ -98,7 +97,6 @@ const WINDOW: u64 = 262_144;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     New,
-    /// Skipped before, and received now.
     Reordered,
     Repeated,
     /// So old that it is unknown whether it was received before.

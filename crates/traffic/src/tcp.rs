@@ -214,9 +214,7 @@ pub fn await_acknowledged(stream: &TcpStream) -> io::Result<()> {
 }
 
 struct Drain {
-    /// Bytes that are not acknowledged.
     left: u32,
-    /// When that number last changed.
     moved: Instant,
 }
 

@@ -20,11 +20,7 @@ use crate::syscalls::receive;
 use crate::work::Work;
 
 pub enum Answer {
-    Came {
-        /// Send and receive calls that moved data.
-        calls: u64,
-    },
-    /// No response within the timeout.
+    Came { calls: u64 },
     Lost,
     Halted,
 }

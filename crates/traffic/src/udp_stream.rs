@@ -112,9 +112,7 @@ struct Sender {
 
 struct Extras {
     tag: Tag,
-    /// Writes the time into each message, where requested.
     stamps: bool,
-    /// Records the duration of each send call, where requested.
     times: Option<Recorder>,
 }
 

@@ -38,7 +38,6 @@ pub struct Work {
 #[derive(Clone, Copy, Debug)]
 struct Step {
     multiplications: u32,
-    /// Time of the clock read in it.
     read_ns: u64,
 }
 

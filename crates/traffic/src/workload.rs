@@ -14,9 +14,7 @@ use crate::handshake::Token;
 #[derive(Clone, Copy)]
 pub enum Endpoints {
     Tcp {
-        /// The side that connects: the sender.
         client: TcpClient,
-        /// The side that listens: the receiver.
         server: TcpServer,
     },
     Udp {

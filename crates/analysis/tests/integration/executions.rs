@@ -134,7 +134,6 @@ pub fn events_of(plan: &Plan, pace: impl Fn(u32, &Cell) -> Pace) -> Vec<Event> {
             notes: Vec::new(),
             hosts: None,
             rtt: None,
-            programs: Vec::new(),
         },
     ];
     for run in &plan.runs {

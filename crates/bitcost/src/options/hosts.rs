@@ -66,18 +66,9 @@ impl HostOptions {
         let receiver = given.or_else(|| self.receiver.clone());
         let or_local = |host: Option<Host>| host.unwrap_or(Host::Local);
         let (sender, receiver) = (or_local(self.sender.clone()), or_local(receiver));
-        let named = |host: &Host, device: &Option<String>| NamedHost {
-            place: host.place(),
-            device: device.clone(),
-        };
         let spec = NamedHosts {
-            sender: named(&sender, &self.sender_dev),
-            receiver: named(&receiver, &self.receiver_dev),
             receiver_address,
-            remote_program: self.remote_program.clone(),
-            ssh_config: self.ssh_config.as_deref().map(absolute).transpose()?,
-            sudo: self.sudo,
-            kubernetes: None,
+            ..self.spec()?
         };
         Ok(Some(Named::new(spec, sender, receiver)))
     }
@@ -103,22 +94,24 @@ impl HostOptions {
             "needs bitcost at both ends; with --peer iperf3 the other end is the server",
         )?;
         let receiver = Host::parse_iperf3(server)?;
-        let spec = NamedHosts {
-            sender: NamedHost {
-                place: Host::Local.place(),
-                device: self.sender_dev.clone(),
-            },
-            receiver: NamedHost {
-                place: receiver.place(),
-                device: None,
-            },
+        Ok(Named::new(self.spec()?, Host::Local, receiver))
+    }
+
+    /// How hosts are reached, and their interfaces, without their places.
+    fn spec(&self) -> Result<NamedHosts, Failure> {
+        let end = |device: &Option<String>| NamedHost {
+            place: String::new(),
+            device: device.clone(),
+        };
+        Ok(NamedHosts {
+            sender: end(&self.sender_dev),
+            receiver: end(&self.receiver_dev),
             receiver_address: None,
-            remote_program: None,
-            ssh_config: None,
+            remote_program: self.remote_program.clone(),
+            ssh_config: self.ssh_config.as_deref().map(absolute).transpose()?,
             sudo: self.sudo,
             kubernetes: None,
-        };
-        Ok(Named::new(spec, Host::Local, receiver))
+        })
     }
 
     /// The running lab as the lab of an execution, in a node of which the program is, with the named
@@ -168,11 +161,8 @@ impl HostOptions {
         let spec = NamedHosts {
             sender: place(0),
             receiver: place(1),
-            receiver_address: None,
-            remote_program: self.remote_program.clone(),
-            ssh_config: self.ssh_config.as_deref().map(absolute).transpose()?,
-            sudo: self.sudo,
             kubernetes: kubernetes.map(Box::new),
+            ..self.spec()?
         };
         Ok(Destination::Hosts(Box::new(Named::from_log(spec)?)))
     }

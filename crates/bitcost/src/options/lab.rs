@@ -1,6 +1,6 @@
 //! Options that change a lab: its size, and the emulator of its links.
 
-use bitcost_execute::labs;
+use bitcost_execute::labs::{self, NamedLab, Options};
 use bitcost_model::Invalid;
 use bitcost_model::shaping::DelayBackend;
 use bitcost_model::study::LabSpec;
@@ -22,12 +22,14 @@ pub struct Change {
     mininet_compat: bool,
 }
 
-impl From<Change> for labs::Change {
-    fn from(change: Change) -> labs::Change {
-        labs::Change {
-            size: change.size,
-            mininet_compat: change.mininet_compat,
-        }
+impl Change {
+    /// The lab of this name with these changes.
+    pub fn find(self, name: &str) -> Result<NamedLab, Failure> {
+        let Change {
+            size,
+            mininet_compat,
+        } = self;
+        Ok(labs::find(name, size, Options { mininet_compat })?)
     }
 }
 

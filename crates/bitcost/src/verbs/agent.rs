@@ -57,7 +57,7 @@ fn node(text: &str) -> Result<Node, String> {
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.identify {
-        return output::line(&identity::line()?);
+        return output::line(identity::line()?);
     }
     if arguments.hold {
         hold(&*stop_on_signals()?);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bitcost_execute::labs::{self, Change, NamedLab};
+use bitcost_execute::labs::{Options, find};
 use bitcost_study::topology::to_toml;
 
 use crate::failure::Failure;
@@ -16,31 +16,20 @@ pub fn is_one(file: &Path) -> bool {
 /// Prints the lab file; comments at its start list what has no counterpart.
 pub fn print(file: &Path, mininet_compat: bool) -> Result<(), Failure> {
     let file = file.to_string_lossy();
-    let NamedLab {
-        topology,
-        warnings,
-        commands,
-        ..
-    } = labs::find(
-        &file,
-        Change {
-            size: None,
-            mininet_compat,
-        },
-    )?;
+    let lab = find(&file, None, Options { mininet_compat })?.lab;
     let mut text = format!("# From {}.\n", file.escape_debug());
-    warnings
+    lab.warnings
         .iter()
         .for_each(|warning| text += &format!("# {warning}\n"));
-    for command in &commands {
+    for command in &lab.commands {
         text += &format!(
             "# never run: {} {} command: {}\n",
             command.node, command.when, command.text
         );
     }
     text += "# Ports by the order of links:\n";
-    for link in &topology.links {
+    for link in &lab.topology.links {
         text += &format!("#   {} - {}\n", link.ends[0].device, link.ends[1].device);
     }
-    output::print(&(text + &to_toml(&topology)))
+    output::print(&(text + &to_toml(&lab.topology)))
 }

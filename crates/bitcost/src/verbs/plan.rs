@@ -7,7 +7,7 @@ use bitcost_model::units::{counted, show_duration};
 use bitcost_study::Study;
 use bitcost_study::mesh::Mesh;
 
-use bitcost_execute::{Destination, Programs, calibration_time};
+use bitcost_execute::{Destination, calibration_time};
 
 use crate::failure::Failure;
 use crate::options::against;
@@ -51,25 +51,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for cell in &plan.cells {
         refuse_slow(&cell.conditions, Some(study.lab.mtu_bytes), "rate_bps")?;
     }
-    // A plan starts nothing, not even what the study names.
-    let programs = Programs::open(&plan)?;
     destination.check(&study)?;
     if study.lab.running.is_none() {
-        say_warnings(&destination.warnings(&study, &plan));
+        say_warnings(&destination.warnings(&study));
     }
     let calibration = match destination {
         Destination::Lab => calibration_time(&study, &plan),
         Destination::Hosts(_) => Duration::ZERO,
     };
     let place = destination.phrase(&study);
-    let mut unchecked = destination.unchecked().to_owned();
-    if programs.others().next().is_some() {
-        unchecked += ", and whether the programs that are named are a bitcost";
-    }
-    output::folded(
-        &text(&study, &plan, place, &unchecked, calibration),
-        HANGING,
-    )
+    let unchecked = destination.unchecked();
+    output::folded(&text(&study, &plan, place, unchecked, calibration), HANGING)
 }
 
 fn text(

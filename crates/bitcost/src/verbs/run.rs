@@ -52,8 +52,8 @@ pub struct Arguments {
     /// Resume the interrupted execution in this folder, and run only what is missing
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "within", "duration", "budget", "like_the_document", "ci", "seed", "out", "profile"])]
     resume: Option<PathBuf>,
-    /// With --resume: accept a log that another user owns or can write, and programs and ssh
-    /// configurations of other users. Programs named in the log are started with your privileges
+    /// With --resume: accept a log that another user owns or can write, and ssh configurations of
+    /// other users. What the log names is started with your privileges
     #[arg(long, requires = "resume")]
     trust: bool,
     /// Do not measure host constants and the capacity of the lab's path before the first run
@@ -201,7 +201,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
         Destination::Lab => arguments.backend.apply_to(&mut study.lab)?,
     }
     if !is_running {
-        say_warnings(&destination.warnings(&study, &plan));
+        say_warnings(&destination.warnings(&study));
     }
     let start = Start {
         calibration: arguments.calibration(),

@@ -60,7 +60,6 @@ fn main() {
     {
         host::become_without_user_namespaces(&words[1..]);
     }
-    trust::leave_mark(&words);
     squatted::take_names(&words);
     privileges::try_confined(&words);
     bitcost_testkit::main_of_modules(&[

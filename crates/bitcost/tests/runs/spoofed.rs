@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
-use bitcost_sys::netlink::{Netns, Rtnl, VethPair};
+use bitcost_sys::netlink::{Rtnl, VethPair};
 use bitcost_sys::packet::{Lengths, OFFLOAD_HEADER_BYTES, Ring};
 
 use crate::agent_process::AgentProcess;
@@ -52,7 +52,7 @@ impl Hosts {
         let wire = VethPair {
             name: "s0",
             peer_name: "c0",
-            peer_netns: Some(Netns::Fd(others.as_fd())),
+            peer_netns: Some(others.as_fd()),
             mtu_bytes: 1500,
         };
         Rtnl::open().unwrap().create_veth(&wire).unwrap();

@@ -1,52 +1,33 @@
-//! Studies and logs of untrusted users: the programs that they name are not started unasked.
+//! Logs of untrusted users: what they name is not started unasked.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 use bitcost_execute::store::Writer;
-use bitcost_model::event::{Event, NamedHost, NamedHosts, ProgramUsed};
+use bitcost_model::event::{Event, NamedHost, NamedHosts};
 use bitcost_sys::process::effective_uid;
 use bitcost_testkit::assert_says;
 
 use crate::bench::{Bench, Done, SMALL};
 
 bitcost_testkit::trials! {
-    Host: plan_starts_no_program, programs_named_by_a_log_are_checked_first, files_of_another_user_start_nothing_unless_trusted;
+    Host: programs_named_by_a_log_are_checked_first, files_of_another_user_start_nothing_unless_trusted;
 }
 
 /// An ordinary user.
 const NOBODY: u32 = 65534;
 
-/// Names the file that this test program creates when it is started as an agent.
-const MARK: &str = "BITCOST_TEST_MARK";
-
-/// Leaves the mark if this process is the program of [`Traps`].
-pub fn leave_mark(words: &[String]) {
-    if let Some(mark) =
-        std::env::var_os(MARK).filter(|_| words.first().is_some_and(|word| word == "agent"))
-    {
-        fs::write(mark, "").unwrap();
-        std::process::exit(0);
-    }
-}
-
-/// A program and an ssh configuration that leave marks when they are used.
+/// An ssh configuration that leaves a mark when it is used.
 struct Traps {
     bench: Bench,
 }
 
 impl Traps {
     fn new() -> Traps {
-        // Only the program is one that leaves a mark.
-        let bench = Bench::new().with(MARK, "FOLDER/mark");
+        let bench = Bench::new();
         let at = bench.path().display();
         bench.write("small.toml", SMALL);
-        symlink(
-            std::env::current_exe().unwrap(),
-            bench.path().join("program"),
-        )
-        .unwrap();
         bench.write(
             "ssh_config",
             &format!("Match exec \"touch {at}/mark\"\n HostName 127.0.0.1\n"),
@@ -89,19 +70,10 @@ impl Traps {
 }
 
 /// The events of an execution, with its place changed.
-fn changed(
-    events: &[Event],
-    mut change: impl FnMut(&mut NamedHosts, &mut Vec<ProgramUsed>),
-) -> Vec<Event> {
+fn changed(events: &[Event], mut change: impl FnMut(&mut NamedHosts)) -> Vec<Event> {
     let mut events = events.to_vec();
     for event in &mut events {
-        if let Event::Prepared {
-            lab,
-            hosts,
-            programs,
-            ..
-        } = event
-        {
+        if let Event::Prepared { lab, hosts, .. } = event {
             let host = |place: &str| NamedHost {
                 place: place.to_owned(),
                 device: None,
@@ -112,40 +84,14 @@ fn changed(
                 ..NamedHosts::default()
             });
             *lab = None;
-            change(named, programs);
+            change(named);
         }
     }
     events
 }
 
-fn plan_starts_no_program() {
-    let traps = Traps::new();
-    let program = traps.path("program");
-    let program = program.as_str();
-    let study = SMALL.replace(
-        "[workload]\n",
-        &format!("[workload]\nprogram = \"{program}\"\n"),
-    );
-    traps.bench.write("named.toml", &study);
-    for words in [
-        &["plan", "named.toml"][..],
-        &["plan", "small.toml", "--against", program],
-    ] {
-        let done = traps.bench.bitcost(words);
-        done.assert_code(0);
-        assert!(!traps.mark().exists(), "{words:?}");
-    }
-    let done = traps.bench.bitcost(&["run", "named.toml"]);
-    assert!(
-        done.code == Some(2) && done.stderr.contains("does not identify itself as bitcost"),
-        "{}",
-        done.stderr
-    );
-    assert!(traps.mark().exists(), "the trap works");
-}
-
-/// Errors of a log that the command line would refuse, and another machine or program, are found
-/// before ssh or a program is started.
+/// Errors of a log that the command line would refuse, and another machine, are found before ssh is
+/// started.
 fn programs_named_by_a_log_are_checked_first() {
     if std::process::Command::new("ssh")
         .arg("-V")
@@ -162,7 +108,7 @@ fn programs_named_by_a_log_are_checked_first() {
     let events = traps.bench.log().events;
     let config = traps.path("ssh_config");
     let with = |change: &dyn Fn(&mut NamedHosts)| {
-        changed(&events, |hosts, _| {
+        changed(&events, |hosts| {
             hosts.ssh_config = Some(config.clone());
             change(hosts);
         })
@@ -207,21 +153,6 @@ fn programs_named_by_a_log_are_checked_first() {
         3,
         &["sender: kernel: was 2.6.18, is "],
     );
-    let other = ProgramUsed {
-        requested: Some("./old".into()),
-        path: "/old".into(),
-        version: "0.1.0".into(),
-        identity: "1-0".into(),
-    };
-    let another = changed(&events, |hosts, programs| {
-        hosts.ssh_config = Some(config.clone());
-        programs.push(other.clone());
-    });
-    traps.refused(
-        &traps.execution("another", &another),
-        3,
-        &["/old is not the one of this execution"],
-    );
 }
 
 fn files_of_another_user_start_nothing_unless_trusted() {
@@ -234,7 +165,7 @@ fn files_of_another_user_start_nothing_unless_trusted() {
         .bitcost(&["run", "small.toml", "--blocks", "1"])
         .assert_code(0);
     let config = traps.path("ssh_config");
-    let events = changed(&traps.bench.log().events, |hosts, _| {
+    let events = changed(&traps.bench.log().events, |hosts| {
         hosts.ssh_config = Some(config.clone())
     });
     let folder = traps.execution("foreign", &events);

@@ -49,12 +49,10 @@ impl Agent {
         self.has_spoken
     }
 
-    /// Ends at once a process that no longer reads messages.
     pub fn abandon(mut self) {
         self.is_abandoned = true;
     }
 
-    /// The way in which the process ended; absent while it runs.
     pub fn ending(&mut self) -> Option<String> {
         self.link.ending()
     }

@@ -87,7 +87,6 @@ impl Pair<'_> {
         }
     }
 
-    /// Drops agents that have been silent for too long.
     pub(super) fn silent(&mut self) -> Option<RunError> {
         let now = self.transport.now();
         let mut longest = None;

@@ -9,10 +9,8 @@ use bitcost_model::record::Role;
 use super::{ANSWER, LOOK, Pair, ROLES, slot};
 use crate::error::{ControllerError, RunError};
 
-/// Time between two attempts to reach a host.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A stop flag that is never set.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 impl Pair<'_> {
@@ -35,7 +33,7 @@ impl Pair<'_> {
         self.stop = stop;
         for role in ROLES {
             // Where no command can be made, the lab itself has ended: no run can succeed.
-            (self.endpoints.endpoint(role).command)(self.program.as_deref())
+            (self.endpoints.endpoint(role).command)()
                 .map_err(|why| self.agent_error(role, why.0))?;
         }
         let (start, mut reported) = (self.transport.now(), String::new());

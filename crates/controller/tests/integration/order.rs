@@ -199,39 +199,6 @@ fn busy_hosts_are_measured_again_and_the_quietest_baseline_counts() {
     assert_eq!(baseline(&[40, 20, 30]), (Some(0.2), 3));
 }
 
-#[test]
-fn agents_of_another_program_replace_those_of_this_one() {
-    let world = World::honest();
-    let other = Conditions {
-        program: Some("/old/bitcost".to_owned()),
-        ..conditions()
-    };
-    let outcome = world.execute(&plan(2, &[conditions(), other]));
-    assert_eq!(outcome.ended(), [0, 1, 2, 3]);
-    let programs: Vec<_> = world.started().into_iter().map(|start| start.2).collect();
-    let (own, old) = (
-        [None, None],
-        [
-            Some("/old/bitcost".to_owned()),
-            Some("/old/bitcost".to_owned()),
-        ],
-    );
-    assert_eq!(programs, [own.clone(), old.clone(), own, old].concat());
-    let names_it = |message: &ToAgent| match message {
-        ToAgent::Prepare(prepare) => prepare
-            .parts
-            .iter()
-            .any(|part| part.conditions.program.is_some()),
-        _ => false,
-    };
-    assert!(
-        !world
-            .heard()
-            .iter()
-            .any(|(_, _, message)| names_it(message))
-    );
-}
-
 /// A path whose queue cannot be set for messages of 1 byte.
 struct OneQueue;
 

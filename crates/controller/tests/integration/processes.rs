@@ -48,7 +48,7 @@ fn endpoint(folder: &TempDir, name: &str, messages: &[FromAgent], endless: bool)
     } else {
         "cat \"$1\"; head -c \"$3\" >/dev/null; cat \"$2\"; cat >/dev/null; :"
     };
-    let mut endpoint = Endpoint::new(name.to_owned(), move |_| {
+    let mut endpoint = Endpoint::new(name.to_owned(), move || {
         let mut command = Command::new("sh");
         command
             .args(["-c", script, "sh"])

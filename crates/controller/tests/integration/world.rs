@@ -83,7 +83,7 @@ struct State {
     stop: &'static AtomicBool,
     stop_at: Option<Duration>,
     heard: Vec<(Duration, AgentId, ToAgent)>,
-    started: Vec<(Duration, Role, Option<String>)>,
+    started: Vec<(Duration, Role)>,
     /// The delay of a message from the controller to the agent of each role, and back.
     latency: [Duration; 2],
     /// Each agent's clock minus the controller's, in ns.
@@ -155,8 +155,8 @@ impl World {
         self.0.borrow().heard.clone()
     }
 
-    /// The attempts to start an agent: time, role, and program.
-    pub fn started(&self) -> Vec<(Duration, Role, Option<String>)> {
+    /// The attempts to start an agent: time and role.
+    pub fn started(&self) -> Vec<(Duration, Role)> {
         self.0.borrow().started.clone()
     }
 
@@ -166,9 +166,7 @@ impl World {
         let endpoint = |role: Role| Endpoint {
             addresses: vec![ADDRESS],
             patience,
-            ..Endpoint::new(format!("host-{}", role.name()), |_| {
-                Ok(Command::new("none"))
-            })
+            ..Endpoint::new(format!("host-{}", role.name()), || Ok(Command::new("none")))
         };
         let endpoints = Endpoints {
             sender: endpoint(Role::Sender),
@@ -269,12 +267,11 @@ impl Transport for World {
         &mut self,
         agent: AgentId,
         _endpoint: &mut Endpoint,
-        program: Option<&str>,
     ) -> Result<Box<dyn Link>, Unavailable> {
         let mut state = self.0.borrow_mut();
         let (now, role) = (state.now, agent.role);
         let earlier = state.started.iter().filter(|start| start.1 == role).count();
-        state.started.push((now, role, program.map(str::to_owned)));
+        state.started.push((now, role));
         (state.start_script)(role, earlier).map_err(Unavailable)?;
         state.agents.push(Agent {
             id: agent,

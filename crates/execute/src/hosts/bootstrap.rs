@@ -8,13 +8,11 @@
 
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
-use std::sync::Arc;
 
 use bitcost_controller::AgentEnd;
 use bitcost_model::protocol::reach::{self, Found, NoLine};
 
 use crate::identity;
-use crate::programs::Programs;
 
 /// The script's exit status if the host has no folder for temporary files.
 pub const NO_FOLDER: i32 = 120;
@@ -59,7 +57,6 @@ pub fn script(sudo: bool) -> String {
 }
 
 pub struct Bootstrap {
-    pub programs: Arc<Programs>,
     pub host: String,
 }
 
@@ -67,12 +64,11 @@ impl bitcost_controller::Bootstrap for Bootstrap {
     /// From the script's first line until it starts the agent.
     fn run(
         &self,
-        program: Option<&str>,
         input: &mut dyn Write,
         output: &mut dyn BufRead,
         sign: &mut dyn FnMut(),
     ) -> Result<(), AgentEnd> {
-        let own = self.programs.line(program)?;
+        let own = identity::line()?;
         let found = line(output)?;
         sign();
         let Found {
@@ -94,7 +90,7 @@ impl bitcost_controller::Bootstrap for Bootstrap {
                 std::env::consts::ARCH
             )));
         }
-        self.copy(self.programs.file(program)?, input, output, sign)?;
+        self.copy(identity::program()?, input, output, sign)?;
         let copied = line(output)?;
         sign();
         match copied.strip_prefix("copied ") {
@@ -149,7 +145,6 @@ fn say(input: &mut dyn Write, text: &str) -> Result<(), AgentEnd> {
         .map_err(|_| AgentEnd::OutputEnded)
 }
 
-/// The next line of the script without its mark.
 fn line(output: &mut dyn BufRead) -> Result<String, AgentEnd> {
     reach::line(output).map_err(|error| match error {
         NoLine::Ended => AgentEnd::OutputEnded,
@@ -166,17 +161,11 @@ mod tests {
 
     fn held(says: &str) -> (Result<(), AgentEnd>, String) {
         let talk = Bootstrap {
-            programs: Arc::default(),
             host: "web".to_owned(),
         };
         let mut told = Vec::new();
-        let outcome = bitcost_controller::Bootstrap::run(
-            &talk,
-            None,
-            &mut told,
-            &mut says.as_bytes(),
-            &mut || {},
-        );
+        let outcome =
+            bitcost_controller::Bootstrap::run(&talk, &mut told, &mut says.as_bytes(), &mut || {});
         (outcome, String::from_utf8_lossy(&told).into_owned())
     }
 

@@ -1,21 +1,24 @@
 //! How an agent is started on a host, and what the exit status of its command means.
 
-use bitcost_model::Unavailable;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcost_controller::{Endpoint, Explain};
-use bitcost_service::link::{LINK_VARIABLE, Link};
+use bitcost_controller::{Bootstrap as Handshake, Endpoint, Explain};
+use bitcost_model::Unavailable;
+use bitcost_model::event::NamedHosts;
+use bitcost_model::protocol::Peer;
+use bitcost_service::link::LINK_VARIABLE;
 
-use super::bootstrap::{self, COPY_FAILS, NO_FOLDER, NO_SUDO};
-use super::iperf3;
-use super::named::{Host, Named};
-use super::slurm;
-use crate::programs::Programs;
+use super::bootstrap::{self, Bootstrap, COPY_FAILS, NO_FOLDER, NO_SUDO};
+use super::named::Host;
+use super::{iperf3, slurm};
+use crate::identity::OWN;
 
-const CONNECT_S: u32 = 5;
+const CONNECT: &str = "ConnectTimeout=5";
 
 /// Options that turn off parts of the user's configuration that an agent has no use for
 /// (ssh_config(5)). The command line takes precedence over the configuration.
@@ -26,7 +29,6 @@ const NOTHING_ELSE: &[&str] = &[
     "PermitLocalCommand=no",
 ];
 
-/// How long bitcost tries to reach a lost host again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a test may wait for its turn at a service.
@@ -55,175 +57,192 @@ const REMEDIES: &[(&str, &str)] = &[
     ),
 ];
 
-impl Named {
-    pub(super) fn ssh(&self) -> Command {
-        let mut ssh = Command::new("ssh");
-        if let Some(file) = &self.spec.ssh_config {
-            ssh.args(["-F", file]);
+impl Host {
+    /// How the agent of this host is started; `spec` says how hosts are reached.
+    pub fn endpoint(&self, spec: &NamedHosts) -> Endpoint {
+        let (host, program) = (self.clone(), spec.remote_program.clone());
+        let explain: Explain =
+            Arc::new(move |code, said| host.meaning(program.as_deref(), code, said));
+        let (host, how) = (self.clone(), spec.clone());
+        let endpoint = Endpoint::new(self.place(), move || host.command(&how));
+        let bootstrap = |host: String| -> Option<Arc<dyn Handshake>> {
+            let is_copied = spec.remote_program.is_none();
+            is_copied.then(|| Arc::new(Bootstrap { host }) as Arc<dyn Handshake>)
+        };
+        match self {
+            Host::Local => Endpoint {
+                explain: spec.sudo.then_some(explain),
+                ..endpoint
+            },
+            Host::Ssh(name) => Endpoint {
+                explain: Some(explain),
+                bootstrap: bootstrap(name.clone()),
+                patience: PATIENCE,
+                ..endpoint
+            },
+            Host::Slurm(node) => Endpoint {
+                explain: Some(explain),
+                bootstrap: bootstrap(node.to_string()),
+                ..endpoint
+            },
+            Host::Service(_) => Endpoint {
+                explain: Some(explain),
+                tells_user: true,
+                patience: PATIENCE,
+                greeting: TURN,
+                ..endpoint
+            },
+            Host::Kubernetes(_) => endpoint,
+            Host::Iperf3(_) => Endpoint {
+                peer: Peer::Iperf3,
+                ..endpoint
+            },
         }
-        ssh
     }
 
-    pub(super) fn endpoints(&self, programs: &Arc<Programs>) -> [Endpoint; 2] {
-        [0, 1].map(|end| match &self.hosts[end] {
-            Host::Local => self.here(programs.clone()),
-            Host::Ssh(name) => self.there(name, programs.clone()),
-            Host::Service(link) => service(link),
-            Host::Slurm(node) => {
-                slurm::endpoint(node, self.spec.remote_program.as_deref(), programs.clone())
+    fn command(&self, spec: &NamedHosts) -> Result<Command, Unavailable> {
+        let mut command = match self {
+            Host::Local if spec.sudo => {
+                let mut command = Command::new("sudo");
+                command.arg("-n").arg(path_for_sudo()).arg("agent");
+                command
+            }
+            Host::Local => own(&["agent"]),
+            Host::Ssh(name) => {
+                let mut command = ssh(spec);
+                command.args(["-T", "-o", "BatchMode=yes", "-o", CONNECT]);
+                command.args(NOTHING_ELSE.iter().flat_map(|option| ["-o", option]));
+                command.args([name.as_str(), "--", &there(spec)]);
+                command
+            }
+            Host::Slurm(node) => slurm::step(node, &there(spec)),
+            Host::Service(link) => {
+                let mut command = own(&["agent", "--at-service"]);
+                // Other users of this machine see its arguments, but not its environment.
+                command.env(LINK_VARIABLE, link.to_string());
+                command
             }
             Host::Kubernetes(target) => {
-                let place = target.place();
-                let reason = format!("{place} is a host of a mesh: bitcost run STUDY --kubernetes");
-                Endpoint::new(place, move |_| Err(Unavailable(reason.clone())))
+                return Err(Unavailable(format!(
+                    "{} is a host of a mesh: bitcost run STUDY --kubernetes",
+                    target.place()
+                )));
             }
-            Host::Iperf3(..) => iperf3::endpoint(&self.hosts[end], programs.clone()),
-        })
-    }
-
-    fn here(&self, programs: Arc<Programs>) -> Endpoint {
-        let sudo = self.spec.sudo;
-        let command = move |program: Option<&str>| {
-            let mut command = match sudo {
-                true => {
-                    let mut command = Command::new("sudo");
-                    command.arg("-n").arg(programs.path_for_sudo(program)?);
-                    command
-                }
-                false => Command::new(programs.path(program, "self")?),
-            };
-            // Ctrl-C is for the controller, which ends the agents in an orderly way.
-            command.arg("agent").process_group(0);
-            Ok(command)
-        };
-        let explain = sudo.then(|| -> Explain {
-            Arc::new(|code, said| meaning("local", "this program", code, said))
-        });
-        let place = Host::Local.place();
-        Endpoint {
-            explain,
-            ..Endpoint::new(place, command)
-        }
-    }
-
-    fn there(&self, name: &str, programs: Arc<Programs>) -> Endpoint {
-        let sudo = self.spec.sudo;
-        let there = match &self.spec.remote_program {
-            Some(program) if sudo => format!("sudo -n {program} agent"),
-            Some(program) => format!("{program} agent"),
-            None => bootstrap::script(sudo),
-        };
-        let (timeout, host, ssh) = (
-            format!("ConnectTimeout={CONNECT_S}"),
-            name.to_owned(),
-            self.spec.ssh_config.clone(),
-        );
-        // The dialogue with the script ([`bootstrap`]) chooses the program.
-        let command = move |_: Option<&str>| {
-            let mut command = Command::new("ssh");
-            command.args(["-T", "-o", "BatchMode=yes", "-o", &timeout]);
-            command.args(NOTHING_ELSE.iter().flat_map(|option| ["-o", option]));
-            if let Some(file) = &ssh {
-                command.args(["-F", file]);
+            Host::Iperf3(server) => {
+                let address = iperf3::address(server, None);
+                let address = address.map_err(|error| Unavailable(error.to_string()))?;
+                own(&["agent", "--iperf3", &address.to_string()])
             }
-            command.args([&host, "--", &there]).process_group(0);
-            Ok(command)
         };
-        let (host, program) = (
-            name.to_owned(),
-            self.spec
-                .remote_program
-                .clone()
-                .unwrap_or_else(|| "sh".to_owned()),
-        );
-        let explain: Explain = Arc::new(move |code, said| meaning(&host, &program, code, said));
-        let host = name.to_owned();
-        let bootstrap: Option<Arc<dyn bitcost_controller::Bootstrap>> =
-            match self.spec.remote_program {
-                Some(_) => None,
-                None => Some(Arc::new(bootstrap::Bootstrap { programs, host })),
-            };
-        let way = Endpoint::new(Host::Ssh(name.to_owned()).place(), command);
-        Endpoint {
-            explain: Some(explain),
-            bootstrap,
-            patience: PATIENCE,
-            ..way
+        // Ctrl-C is for the controller, which ends the agents in an orderly way.
+        command.process_group(0);
+        Ok(command)
+    }
+
+    /// The meaning of the exit status of this host's command. ssh's own failures are 255 (ssh(1)); a
+    /// shell ends with 126 or 127 if it cannot start a program (POSIX, Shell Command Language, 2.8.2).
+    pub(super) fn meaning(&self, program: Option<&str>, code: Option<i32>, said: &str) -> String {
+        let (name, what) = match self {
+            Host::Local => ("local".to_owned(), "the agent"),
+            Host::Ssh(name) => (name.clone(), "the agent"),
+            Host::Slurm(node) => (node.to_string(), "the step"),
+            Host::Service(link) => {
+                let at = &link.at;
+                return match code {
+                    Some(0) => format!("the service at {at} gave its reason before"),
+                    _ => format!(
+                        "the service at {at} ended the session, or the connection to it is lost"
+                    ),
+                };
+            }
+            Host::Kubernetes(_) => (self.place(), "kubectl exec"),
+            Host::Iperf3(_) => (self.place(), "the agent"),
+        };
+        let is_ssh = matches!(self, Host::Ssh(_));
+        let is_pod = matches!(self, Host::Kubernetes(_));
+        let said = match self {
+            Host::Slurm(_) => slurm::errors(said),
+            _ => said.to_owned(),
+        };
+        let said = match said.as_str() {
+            "" => String::new(),
+            said => format!(": {said}"),
+        };
+        let lacks_sudo = ["sudo: not found", "sudo: command not found"];
+        let lacks_sudo = code == Some(NO_SUDO) || lacks_sudo.iter().any(|text| said.contains(text));
+        match code {
+            Some(255) if is_ssh => {
+                let remedy = REMEDIES.iter().find(|(what, _)| said.contains(what));
+                let otherwise =
+                    format!("it must work without a prompt: ssh -o BatchMode=yes {name} true");
+                let what_to_do = remedy.map_or(otherwise, |(_, remedy)| (*remedy).to_owned());
+                format!("ssh has no connection to {name}{said}; {what_to_do}")
+            }
+            Some(NO_SUDO | 126 | 127) if lacks_sudo => format!(
+                "{name} has no sudo{said}; reach it as a user who may change its settings, and leave out --sudo"
+            ),
+            Some(1) if said.contains("sudo") => format!(
+                "sudo at {name} does not start the agent{said}; it must do so without a password (NOPASSWD in sudoers), or leave out --sudo"
+            ),
+            Some(NO_FOLDER) => format!(
+                "{name} has no folder for a copy of this program{said}; copy it there yourself and name it: --remote-program PATH"
+            ),
+            Some(COPY_FAILS) => format!(
+                "the copy of this program does not start at {name}{said}; a static one needs no libraries there (docs/hosts.md); a folder of temporary files that forbids programs (noexec) needs --remote-program PATH"
+            ),
+            Some(126 | 127) if is_pod => format!(
+                "the image has no bitcost on its PATH{said}; name it there: --remote-program PATH"
+            ),
+            Some(126 | 127) => {
+                let program = program.unwrap_or("this program");
+                format!(
+                    "{name} cannot start {program}{said}; leave out --remote-program to have a copy of this program started, or name another"
+                )
+            }
+            Some(code) => format!("{what} at {name} ended with exit status {code}{said}"),
+            None => format!("{what} at {name} was ended by a signal{said}"),
         }
     }
 }
 
-/// The agent of a service: a process of this program carries its messages.
-fn service(link: &Link) -> Endpoint {
-    let (place, secret) = (link.at.to_string(), link.to_string());
-    let command = move |program: Option<&str>| match program {
-        Some(program) => Err(Unavailable(format!(
-            "the service at {place} starts its own program alone; to compare it with {program} reach the host by ssh: ssh:NAME"
-        ))),
-        None => {
-            let mut command = Command::new("/proc/self/exe");
-            // Other users of this machine see its arguments, but not its environment.
-            command
-                .args(["agent", "--at-service"])
-                .env(LINK_VARIABLE, &secret)
-                .process_group(0);
-            Ok(command)
-        }
+fn own(words: &[&str]) -> Command {
+    let mut command = Command::new(OWN);
+    command.args(words);
+    command
+}
+
+pub(super) fn ssh(spec: &NamedHosts) -> Command {
+    let mut ssh = Command::new("ssh");
+    if let Some(file) = &spec.ssh_config {
+        ssh.args(["-F", file]);
+    }
+    ssh
+}
+
+/// What the shell of another host reads to start an agent. Without a named program it is a script,
+/// in whose dialogue ([`bootstrap`]) the program is chosen.
+fn there(spec: &NamedHosts) -> String {
+    match &spec.remote_program {
+        Some(program) if spec.sudo => format!("exec sudo -n {program} agent"),
+        Some(program) => format!("exec {program} agent"),
+        None => bootstrap::script(spec.sudo),
+    }
+}
+
+/// The path of this program for sudo: its own, which a rule of sudoers(5) can name, if that is still
+/// the same file; otherwise the file that this process has open.
+fn path_for_sudo() -> PathBuf {
+    // In sudo, /proc/self would be sudo itself.
+    let held = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
+    let named = std::fs::read_link(&held).unwrap_or_default();
+    let file = |path: &PathBuf| {
+        let facts = std::fs::metadata(path).ok()?;
+        Some((facts.dev(), facts.ino()))
     };
-    let place = link.at.to_string();
-    let explain: Explain = Arc::new(move |code, _| match code {
-        Some(0) => format!("the service at {place} gave its reason before"),
-        _ => format!("the service at {place} ended the session, or the connection to it is lost"),
-    });
-    Endpoint {
-        explain: Some(explain),
-        tells_user: true,
-        patience: PATIENCE,
-        greeting: TURN,
-        ..Endpoint::new(Host::Service(link.clone()).place(), command)
+    match named.is_absolute() && file(&named).is_some() && file(&named) == file(&held) {
+        true => named,
+        false => held,
     }
-}
-
-/// The meaning of the exit status of a host's command. ssh's own failures are 255 (ssh(1)); a shell
-/// ends with 126 or 127 if it cannot start a program (POSIX, Shell Command Language, 2.8.2).
-fn meaning(name: &str, program: &str, code: Option<i32>, said: &str) -> String {
-    let lacks_sudo = said.contains("sudo: not found") || said.contains("sudo: command not found");
-    let said = if said.is_empty() {
-        String::new()
-    } else {
-        format!(": {said}")
-    };
-    match code {
-        Some(255) => {
-            let remedy = REMEDIES.iter().find(|(what, _)| said.contains(what));
-            let otherwise =
-                format!("it must work without a prompt: ssh -o BatchMode=yes {name} true");
-            let what_to_do = remedy.map_or(otherwise, |(_, remedy)| (*remedy).to_owned());
-            format!("ssh has no connection to {name}{said}; {what_to_do}")
-        }
-        Some(NO_SUDO) => no_sudo(name, &said),
-        Some(126 | 127) if lacks_sudo => no_sudo(name, &said),
-        Some(1) if said.contains("sudo") => format!(
-            "sudo at {name} does not start the agent{said}; it must do so without a password (NOPASSWD in sudoers), or leave out --sudo"
-        ),
-        Some(NO_FOLDER) => format!(
-            "{name} has no folder for a copy of this program{said}; copy it there yourself and name it: --remote-program PATH"
-        ),
-        Some(COPY_FAILS) => format!(
-            "the copy of this program does not start at {name}{said}; a static one needs no libraries there (docs/hosts.md); a folder of temporary files that forbids programs (noexec) needs --remote-program PATH"
-        ),
-        Some(126 | 127) => format!(
-            "{name} cannot start {program}{said}; leave out --remote-program to have a copy of this program started, or name another"
-        ),
-        Some(code) => format!("the agent at {name} ended with exit status {code}{said}"),
-        None => format!("the command that reaches {name} was ended by a signal{said}"),
-    }
-}
-
-fn no_sudo(name: &str, said: &str) -> String {
-    format!(
-        "{name} has no sudo{said}; reach it as a user who may change its settings, and leave out --sudo"
-    )
 }
 
 #[cfg(test)]
@@ -242,7 +261,7 @@ mod tests {
             (COPY_FAILS, "GLIBC_2.39 not found", "a static one"),
             (7, "boom", "exit status 7: boom"),
         ] {
-            let told = meaning("web", "bitcost", Some(code), said);
+            let told = Host::Ssh("web".to_owned()).meaning(None, Some(code), said);
             assert!(told.contains(means) && told.contains(said), "{told}");
         }
     }

@@ -9,9 +9,11 @@
 //! | slurm | the nodes of a Slurm allocation, and the step that starts an agent at one |
 //! | kubernetes | the nodes of a Kubernetes cluster, and the pods that bear agents there |
 //! | resolve | the addresses of a host name |
+//! | foreign | names that came from a cluster or an allocation |
 
 mod bootstrap;
 mod connect;
+mod foreign;
 mod iperf3;
 pub mod kubernetes;
 mod named;

@@ -7,6 +7,7 @@ use bitcost_model::record::Role;
 use bitcost_service::address::HostPort;
 use bitcost_service::link::{Link, SCHEME};
 
+use super::foreign::Foreign;
 use super::kubernetes::target::Target;
 use crate::error::ExecuteError;
 
@@ -19,9 +20,8 @@ pub enum Host {
     Ssh(String),
     Service(Link),
     /// A node of the Slurm allocation that this program is in.
-    Slurm(String),
+    Slurm(Foreign),
     Kubernetes(Target),
-    /// The stock iperf3 server at this host and port.
     Iperf3(HostPort),
 }
 
@@ -45,7 +45,7 @@ impl Host {
             return Host::parse_iperf3(server);
         }
         if let Some(node) = text.strip_prefix(SLURM) {
-            return parse_node(node).map(Host::Slurm);
+            return Foreign::of(node, "a Slurm node").map(Host::Slurm);
         }
         if let Some(target) = Target::parse(text) {
             return target.map(Host::Kubernetes);
@@ -90,6 +90,15 @@ impl Host {
             Host::Iperf3(server) => format!("iperf3:{server}"),
         }
     }
+
+    /// The host as a name of a node in a running lab; absent for this machine.
+    pub fn node(&self) -> Option<String> {
+        match self {
+            Host::Local => None,
+            Host::Ssh(name) => Some(name.clone()),
+            other => Some(other.place()),
+        }
+    }
 }
 
 /// The host and the port of `host:port`; an IPv6 address has more than one colon.
@@ -104,7 +113,9 @@ pub struct Named {
 }
 
 impl Named {
-    pub fn new(spec: NamedHosts, sender: Host, receiver: Host) -> Named {
+    /// The places in `spec` become those of the hosts.
+    pub fn new(mut spec: NamedHosts, sender: Host, receiver: Host) -> Named {
+        (spec.sender.place, spec.receiver.place) = (sender.place(), receiver.place());
         Named {
             spec,
             hosts: [sender, receiver],
@@ -141,24 +152,20 @@ impl Named {
         })
     }
 
-    /// A host of a mesh whose hosts are reached as these.
+    /// A host of a mesh.
     ///
     /// # Errors
     /// Usage, when it is none.
-    pub fn parse(&self, name: &str) -> Result<Host, ExecuteError> {
+    pub fn of_mesh(name: &str) -> Result<Host, ExecuteError> {
         match Host::parse(name) {
-            Ok(Host::Local) => Ok(Host::Local),
-            Ok(Host::Ssh(name)) => Ok(Host::Ssh(name)),
-            Ok(Host::Slurm(node)) => Ok(Host::Slurm(node)),
-            Ok(Host::Kubernetes(target)) => Ok(Host::Kubernetes(target)),
-            Ok(_) => Err(ExecuteError::Usage(format!(
+            Ok(Host::Service(_) | Host::Iperf3(_)) => Err(ExecuteError::Usage(format!(
                 "{name} cannot be a host of a mesh; allowed: `local`, or a name that ssh knows"
             ))),
+            Ok(host) => Ok(host),
             Err(why) => Err(ExecuteError::Usage(format!("host {name}: {why}"))),
         }
     }
 
-    /// Whether the sender (0) or the receiver (1) is this machine.
     pub fn is_local(&self, end: usize) -> bool {
         self.hosts[end] == Host::Local
     }
@@ -226,36 +233,6 @@ pub fn parse_program(text: &str) -> Result<String, Invalid> {
     }
 }
 
-/// Reads the name of a node.
-pub fn parse_node(text: &str) -> Result<String, Invalid> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    match !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
-        true => Ok(text.to_owned()),
-        false => Err(Invalid(format!(
-            "`{text}` is not a name of a Slurm node; allowed: letters, digits and . _ -"
-        ))),
-    }
-}
-
-impl Host {
-    /// The host as a name of a node in a running lab; absent for this machine.
-    pub fn node(&self) -> Option<String> {
-        match self {
-            Host::Local => None,
-            Host::Ssh(name) => Some(name.clone()),
-            other => Some(other.place()),
-        }
-    }
-
-    /// Where its agent runs in a cluster; absent for other hosts.
-    pub fn target(&self) -> Option<&Target> {
-        match self {
-            Host::Kubernetes(target) => Some(target),
-            _ => None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -292,19 +269,10 @@ mod tests {
             "me@web:2222",
             "service:web:7351",
             "bitcost://web",
+            "slurm:-n",
+            "slurm:n[1-4]",
         ] {
             assert!(Host::parse(text).is_err(), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn a_node_of_slurm_is_a_plain_name() {
-        assert_eq!(
-            parse_node("rack1-n07.site"),
-            Ok("rack1-n07.site".to_owned())
-        );
-        for text in ["", "-n", "a b", "n[1-4]", "a;b"] {
-            assert!(parse_node(text).is_err(), "{text}");
         }
     }
 

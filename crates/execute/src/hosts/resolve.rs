@@ -6,8 +6,8 @@
 use std::net::{IpAddr, ToSocketAddrs};
 use std::process::{Command, Stdio};
 
-use bitcost_model::Unavailable;
 use bitcost_model::place::IpVersion;
+use bitcost_model::{Unavailable, harmless};
 
 /// The first address of a name, of this version of IP where one is requested.
 pub fn first(name: &str, version: Option<IpVersion>) -> Result<IpAddr, String> {
@@ -25,6 +25,11 @@ pub fn first(name: &str, version: Option<IpVersion>) -> Result<IpAddr, String> {
 pub fn addresses(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
     if let Ok(address) = name.parse() {
         return Ok(vec![address]);
+    }
+    // It may come from a service, an allocation or a configuration, and getent takes options.
+    if name.starts_with('-') {
+        let name = harmless(name);
+        return Err(Unavailable(format!("`{name}` is not a host name")));
     }
     if cfg!(target_feature = "crt-static") {
         by_getent(name)
@@ -55,7 +60,7 @@ fn by_getent(name: &str) -> Result<Vec<IpAddr>, Unavailable> {
         Some(2) => Err(Unavailable("getent ahosts does not find it".to_owned())),
         _ => Err(Unavailable(format!(
             "getent ahosts failed: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
+            harmless(String::from_utf8_lossy(&output.stderr).trim())
         ))),
     }
 }
@@ -101,6 +106,12 @@ mod tests {
             addresses("2001:db8::7"),
             Ok(vec!["2001:db8::7".parse().unwrap()])
         );
+    }
+
+    #[test]
+    fn an_option_is_no_host_name() {
+        let refused = addresses("--help").expect_err("no name");
+        assert_eq!(refused.0, "`--help` is not a host name");
     }
 
     #[test]

@@ -3,29 +3,27 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::Stdio;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use bitcost_controller::{Endpoint, Endpoints, Session};
+use bitcost_model::event::NamedHosts;
 use bitcost_model::harmless;
 use bitcost_model::place::{IpVersion, Places};
 use bitcost_model::protocol::Route;
 use bitcost_model::record::Role;
-use bitcost_service::link::Link;
 
+use super::connect::ssh;
 use super::named::{Host, Named};
-use super::resolve;
+use super::{iperf3, resolve, slurm};
 use crate::error::ExecuteError;
 use crate::local::{ONE_CPU, check_restored, separate_cpus};
 use crate::prepared::Prepared;
-use crate::programs::Programs;
 
 const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
 
 enum Known {
     Receiver(IpAddr),
     Sender(IpAddr),
-    /// The receiver's address is that of its named interface.
     OfReceiver(String),
 }
 
@@ -33,20 +31,12 @@ struct Path {
     there: Route,
     back: Route,
     to: IpAddr,
-    /// More addresses of the receiver on the same path.
     others: Vec<IpAddr>,
 }
 
 fn described(role: Role, endpoint: &Endpoint) -> String {
     let (role, Endpoint { place, device, .. }) = (role.name(), endpoint);
     format!("{role} at {place}, {device} {}", endpoint.addresses[0])
-}
-
-/// The address of a service: the one that its clients reach.
-fn of_service(link: &Link, version: Option<IpVersion>) -> Result<IpAddr, ExecuteError> {
-    let host = &link.at.host;
-    resolve::first(host, version)
-        .map_err(|why| ExecuteError::Environment(format!("the host {host} of the service {why}")))
 }
 
 /// Whether the address is that of one host: false for unspecified, multicast and broadcast
@@ -63,17 +53,10 @@ impl Named {
     pub fn prepare<'a>(
         &self,
         places: &Places,
-        programs: &Arc<Programs>,
         stop: &'a AtomicBool,
     ) -> Result<Prepared<'a>, ExecuteError> {
-        if self.is_iperf3() {
-            return self.prepare_iperf3(places, programs, stop);
-        }
-        let another = programs.others().next();
-        if let (Some(program), Some(remote)) = (another, &self.spec.remote_program) {
-            return Err(ExecuteError::Usage(format!(
-                "--remote-program {remote} applies to every run, but some runs use {program}; leave one of them out"
-            )));
+        if let Host::Iperf3(server) = self.host(Role::Receiver) {
+            return self.prepare_iperf3(server, places, stop);
         }
         if self.hosts.contains(&Host::Local) && !self.spec.sudo {
             check_restored()?;
@@ -81,7 +64,7 @@ impl Named {
         // This comes before any agent is started: it may fail, and it uses only ssh's configuration
         // and the resolver.
         let known = self.known(places)?;
-        let [sender, receiver] = self.endpoints(programs);
+        let [sender, receiver] = self.hosts.each_ref().map(|host| host.endpoint(&self.spec));
         let mut session = Session::open(Endpoints { sender, receiver }, stop)?;
         let path = self.path(&mut session, known, places)?;
         let mut notes = self.set_interfaces(&mut session, &path, places);
@@ -109,13 +92,7 @@ impl Named {
             rtt: None,
             idle: None,
             shared_cpus,
-            programs: Vec::new(),
         })
-    }
-
-    pub fn endpoint(&self, programs: &Arc<Programs>) -> Endpoint {
-        let [sender, _] = self.endpoints(programs);
-        sender
     }
 
     /// The receiver's address for the data, where it is known before the hosts are asked.
@@ -176,29 +153,21 @@ impl Named {
         {
             return Ok(Known::OfReceiver(device.clone()));
         }
-        match (self.host(Role::Receiver), self.host(Role::Sender)) {
-            (Host::Iperf3(..), _) | (_, Host::Iperf3(..)) => Err(ExecuteError::Usage(
+        if let Host::Iperf3(_) = self.host(Role::Sender) {
+            return Err(ExecuteError::Usage(
                 "an iperf3 server can play the receiver's host only; -R makes it send".to_owned(),
-            )),
-            (Host::Ssh(name), _) => self.resolve(name, version).map(Known::Receiver),
-            (Host::Slurm(node), _) => super::slurm::address(node, version).map(Known::Receiver),
-            (Host::Kubernetes(target), _) | (_, Host::Kubernetes(target)) => {
-                Err(ExecuteError::Environment(format!(
-                    "{} has no address of the requested version of IP; name the interface for the data: --network-device DEVICE",
-                    target.place()
-                )))
-            }
-            (Host::Service(link), _) => of_service(link, version).map(Known::Receiver),
-            (Host::Local, Host::Ssh(name)) => self.resolve(name, version).map(Known::Sender),
-            (Host::Local, Host::Slurm(node)) => {
-                super::slurm::address(node, version).map(Known::Sender)
-            }
-            (Host::Local, Host::Service(link)) => of_service(link, version).map(Known::Sender),
-            (Host::Local, Host::Local) if version == Some(IpVersion::V6) => {
-                Ok(Known::Receiver(Ipv6Addr::LOCALHOST.into()))
-            }
-            (Host::Local, Host::Local) => Ok(Known::Receiver(Ipv4Addr::LOCALHOST.into())),
+            ));
         }
+        if let Some(address) = self.host(Role::Receiver).address(&self.spec, version)? {
+            return Ok(Known::Receiver(address));
+        }
+        if let Some(address) = self.host(Role::Sender).address(&self.spec, version)? {
+            return Ok(Known::Sender(address));
+        }
+        Ok(Known::Receiver(match version {
+            Some(IpVersion::V6) => Ipv6Addr::LOCALHOST.into(),
+            _ => Ipv4Addr::LOCALHOST.into(),
+        }))
     }
 
     fn path(
@@ -274,33 +243,66 @@ impl Named {
             other => other,
         }
     }
+}
 
-    /// The address of a host that ssh knows: that of the host name in ssh's configuration.
-    fn resolve(&self, name: &str, version: Option<IpVersion>) -> Result<IpAddr, ExecuteError> {
-        let asked = self.ssh().args(["-G", name]).stdin(Stdio::null()).output();
-        let output = asked.map_err(|error| {
-            ExecuteError::Environment(format!(
-                "cannot start ssh: {error}; it is needed for hosts other than `local`"
-            ))
-        })?;
-        if !output.status.success() {
-            let said = harmless(String::from_utf8_lossy(&output.stderr).trim());
-            return Err(ExecuteError::Environment(format!(
-                "ssh -G {name} failed: {said}"
-            )));
-        }
-        let configuration = String::from_utf8_lossy(&output.stdout).into_owned();
-        let host_name = bitcost_model::protocol::reach::ssh_host_name(&configuration)
-            .unwrap_or(name)
-            .trim();
-        let shown = match host_name == name {
-            true => format!("the host name {name}"),
-            false => format!("the host name {host_name} of {name}"),
+impl Host {
+    /// Its address, as what reaches it knows it; absent for this machine.
+    fn address(
+        &self,
+        spec: &NamedHosts,
+        version: Option<IpVersion>,
+    ) -> Result<Option<IpAddr>, ExecuteError> {
+        let address = match self {
+            Host::Local => return Ok(None),
+            Host::Ssh(name) => by_ssh(spec, name, version)?,
+            Host::Service(link) => {
+                let host = &link.at.host;
+                resolve::first(host, version).map_err(|why| {
+                    ExecuteError::Environment(format!("the host {host} of the service {why}"))
+                })?
+            }
+            Host::Slurm(node) => slurm::address(node, version)?,
+            Host::Kubernetes(target) => {
+                return Err(ExecuteError::Environment(format!(
+                    "{} has no address of the requested version of IP; name the interface for the data: --network-device DEVICE",
+                    target.place()
+                )));
+            }
+            Host::Iperf3(server) => iperf3::address(server, version)?.ip(),
         };
-        resolve::first(host_name, version).map_err(|why| {
+        Ok(Some(address))
+    }
+}
+
+/// The address of a host that ssh knows: that of the host name in ssh's configuration.
+fn by_ssh(
+    spec: &NamedHosts,
+    name: &str,
+    version: Option<IpVersion>,
+) -> Result<IpAddr, ExecuteError> {
+    let asked = ssh(spec).args(["-G", name]).stdin(Stdio::null()).output();
+    let output = asked.map_err(|error| {
+        ExecuteError::Environment(format!(
+            "cannot start ssh: {error}; it is needed for hosts other than `local`"
+        ))
+    })?;
+    if !output.status.success() {
+        let said = harmless(String::from_utf8_lossy(&output.stderr).trim());
+        return Err(ExecuteError::Environment(format!(
+            "ssh -G {name} failed: {said}"
+        )));
+    }
+    let configuration = String::from_utf8_lossy(&output.stdout).into_owned();
+    let host_name = bitcost_model::protocol::reach::ssh_host_name(&configuration)
+        .unwrap_or(name)
+        .trim();
+    let shown = match host_name == name {
+        true => format!("the host name {name}"),
+        false => format!("the host name {host_name} of {name}"),
+    };
+    resolve::first(host_name, version).map_err(|why| {
             ExecuteError::Environment(format!(
                 "{shown} {why}; correct the name, or name the address for the data: --receiver-address ADDR"
             ))
         })
-    }
 }

@@ -1,20 +1,15 @@
-//! The nodes of a Slurm allocation: their names and addresses, and the step that starts an agent at one. Everything
-//! is asked of Slurm's own programs.
+//! The nodes of a Slurm allocation: their names and addresses, and the step that starts an agent at
+//! one. Everything is asked of Slurm's own programs.
 
 use std::net::IpAddr;
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 
-use bitcost_controller::{Endpoint, Explain};
 use bitcost_model::harmless;
 use bitcost_model::place::IpVersion;
 
-use super::bootstrap::{self, COPY_FAILS, NO_FOLDER};
-use super::named::{Host, parse_node};
+use super::foreign::Foreign;
 use super::resolve;
 use crate::error::ExecuteError;
-use crate::programs::Programs;
 
 /// Options of srun: one process at the node, whose input and output are passed on at once and unchanged, next to other
 /// steps of the allocation, on all of its CPUs.
@@ -37,15 +32,17 @@ const NO_BINDING: &str = "lacks support for cpu binding";
 ///
 /// # Errors
 /// Environment, when it is in none, or Slurm does not answer.
-pub fn nodes() -> Result<Vec<String>, ExecuteError> {
+pub fn nodes() -> Result<Vec<Foreign>, ExecuteError> {
     let missing = "--slurm needs an allocation of Slurm, and SLURM_JOB_NODELIST is not set here; run bitcost in one: salloc -N 16 bitcost run …, or in a script for sbatch";
-    let list = std::env::var("SLURM_JOB_NODELIST")
-        .map_err(|_| ExecuteError::Environment(missing.to_owned()))?;
+    let list = std::env::var("SLURM_JOB_NODELIST").unwrap_or_default();
+    if list.is_empty() || list.starts_with('-') {
+        return Err(ExecuteError::Environment(missing.to_owned()));
+    }
     let names = scontrol(&["show", "hostnames", &list])?;
     names
         .lines()
         .map(|name| {
-            let node = parse_node(name.trim());
+            let node = Foreign::of(name.trim(), "a Slurm node");
             node.map_err(|why| ExecuteError::Environment(why.0))
         })
         .collect()
@@ -69,70 +66,30 @@ fn scontrol(words: &[&str]) -> Result<String, ExecuteError> {
 }
 
 /// The address by which Slurm reaches a node.
-pub(super) fn address(node: &str, version: Option<IpVersion>) -> Result<IpAddr, ExecuteError> {
-    let shown = scontrol(&["show", "node", node, "-o"])?;
+pub(super) fn address(node: &Foreign, version: Option<IpVersion>) -> Result<IpAddr, ExecuteError> {
+    let shown = scontrol(&["show", "node", node.as_str(), "-o"])?;
     let named = shown
         .split_whitespace()
         .find_map(|word| word.strip_prefix("NodeAddr="));
-    let name = named.unwrap_or(node);
+    let name = named.unwrap_or(node.as_str());
     resolve::first(name, version).map_err(|why| {
         ExecuteError::Environment(format!(
-            "{name}, the address of the node {node}, {why}; name the interface for the data: --network-device DEVICE"
+            "{}, the address of the node {node}, {why}; name the interface for the data: --network-device DEVICE",
+            harmless(name)
         ))
     })
 }
 
-/// How an agent is started at a node: by a step that lasts as long as the agent.
-pub(super) fn endpoint(
-    node: &str,
-    remote_program: Option<&str>,
-    programs: Arc<Programs>,
-) -> Endpoint {
-    let there = match remote_program {
-        Some(program) => format!("exec {program} agent"),
-        None => bootstrap::script(false),
-    };
-    let host = node.to_owned();
-    let bootstrap = remote_program
-        .is_none()
-        .then(|| -> Arc<dyn bitcost_controller::Bootstrap> {
-            Arc::new(bootstrap::Bootstrap {
-                programs,
-                host: host.clone(),
-            })
-        });
-    let explain: Explain = {
-        let host = host.clone();
-        Arc::new(move |code, said| meaning(&host, code, said))
-    };
-    let command = move |_: Option<&str>| {
-        let mut command = Command::new("srun");
-        command
-            .args(STEP)
-            .args(["-w", &host, "--", "sh", "-c", &there])
-            .process_group(0);
-        Ok(command)
-    };
-    Endpoint {
-        explain: Some(explain),
-        bootstrap,
-        ..Endpoint::new(Host::Slurm(node.to_owned()).place(), command)
-    }
+/// Starts `there`, which a shell reads, at a node: a step that lasts as long as the agent.
+pub(super) fn step(node: &Foreign, there: &str) -> Command {
+    let mut command = Command::new("srun");
+    command.args(STEP);
+    command.args(["-w", node.as_str(), "--", "sh", "-c", there]);
+    command
 }
 
-fn meaning(node: &str, code: Option<i32>, said: &str) -> String {
+/// What a step said, without what is no error.
+pub(super) fn errors(said: &str) -> String {
     let lines = said.lines().filter(|line| !line.contains(NO_BINDING));
-    let said = lines.collect::<Vec<_>>().join(" ");
-    let said = match said.is_empty() {
-        true => said,
-        false => format!(": {said}"),
-    };
-    match code {
-        Some(NO_FOLDER) => format!(
-            "{node} has no folder for a copy of this program{said}; name it there: --remote-program PATH"
-        ),
-        Some(COPY_FAILS) => format!("the copy of this program does not start at {node}{said}"),
-        Some(code) => format!("the step at {node} ended with exit status {code}{said}"),
-        None => format!("the step at {node} was ended by a signal{said}"),
-    }
+    lines.collect::<Vec<_>>().join(" ")
 }

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bitcost_controller::{Endpoint, Endpoints, Pool, Session};
-use bitcost_model::event::{EndpointDescription, Event, NamedHost, NamedHosts};
+use bitcost_model::event::{EndpointDescription, Event, NamedHosts};
 use bitcost_model::machine::HostDescription;
 use bitcost_model::place::Places;
 use bitcost_model::plan::Plan;
@@ -17,19 +16,16 @@ use bitcost_study::mesh::Mesh;
 
 use super::job::{Job, possible};
 use crate::destination::Destination;
-use crate::embedded::MeshLab;
+use crate::embedded::BuiltLab;
 use crate::error::ExecuteError;
 use crate::hosts::kubernetes::Cluster;
 use crate::hosts::kubernetes::target::Target;
 use crate::hosts::{Host, Named};
 use crate::local::separate_cpus;
-use crate::programs::Programs;
 use crate::progress::Progress;
 
-/// Threads that ask hosts at the same time.
 const AT_ONCE: usize = 32;
 
-/// The hosts of a mesh, with an agent each.
 pub struct Ground {
     /// This field is first: a lab must outlast its agents.
     pub pool: Pool,
@@ -43,13 +39,11 @@ pub struct Ground {
     cpus: Option<(u32, u32)>,
 }
 
-/// How hosts are reached.
 enum Way {
-    Lab(MeshLab),
+    Lab(BuiltLab),
     Hosts {
         spec: Box<NamedHosts>,
         hosts: Vec<Host>,
-        programs: Arc<Programs>,
         cluster: Option<Cluster>,
     },
 }
@@ -58,8 +52,8 @@ enum Way {
 const SPARE: Duration = Duration::from_secs(1800);
 
 /// The hosts, those of a cluster in the network of the mesh.
-fn hosts_of(mesh: &Mesh, named: &Named) -> Result<Vec<Host>, ExecuteError> {
-    let written = mesh.written.iter().map(|name| named.parse(name));
+fn hosts_of(mesh: &Mesh) -> Result<Vec<Host>, ExecuteError> {
+    let written = mesh.written.iter().map(|name| Named::of_mesh(name));
     let mut hosts: Vec<Host> = written.collect::<Result<_, _>>()?;
     for host in hosts.iter_mut().filter(|_| mesh.is_host_network) {
         match host {
@@ -82,10 +76,11 @@ fn cluster(
     stop: &AtomicBool,
     progress: &mut dyn Progress,
 ) -> Result<Option<Cluster>, ExecuteError> {
-    let targets: Vec<Target> = hosts
-        .iter()
-        .filter_map(|host| host.target().cloned())
-        .collect();
+    let target = |host: &Host| match host {
+        Host::Kubernetes(target) => Some(target.clone()),
+        _ => None,
+    };
+    let targets: Vec<Target> = hosts.iter().filter_map(target).collect();
     match &spec.kubernetes {
         None if targets.is_empty() => Ok(None),
         Some(of) if targets.len() == hosts.len() => {
@@ -116,16 +111,16 @@ impl Ground {
         let (study, mesh) = (job.study, job.mesh);
         possible(job.plan)?;
         job.destination.check(study)?;
-        let programs = Arc::new(Programs::open(job.plan)?);
         let (way, places, notes) = match job.destination {
             Destination::Lab => {
-                let lab = MeshLab::build(&study.lab, &mesh.hosts, programs)?;
+                let hosts: Vec<&str> = mesh.hosts.iter().map(String::as_str).collect();
+                let lab = BuiltLab::new(&study.lab, &hosts)?;
                 let places = mesh.hosts.iter().map(|host| format!("netns:{host}"));
                 let notes = lab.notes();
                 (Way::Lab(lab), places.collect(), notes)
             }
             Destination::Hosts(named) => {
-                let hosts = hosts_of(mesh, named)?;
+                let hosts = hosts_of(mesh)?;
                 let places = hosts.iter().map(Host::place).collect();
                 let cluster = cluster(&named.spec, &hosts, job.plan, stop, progress)?;
                 let spec = Box::new(named.spec.clone());
@@ -133,7 +128,6 @@ impl Ground {
                     Way::Hosts {
                         spec,
                         hosts,
-                        programs,
                         cluster,
                     },
                     places,
@@ -153,7 +147,7 @@ impl Ground {
             cpus: separate_cpus().filter(|_| !mesh.is_concurrent),
         };
         let all: Vec<usize> = (0..count).collect();
-        ground.start(&all, stop)?;
+        ground.start(&all, stop);
         if stop.load(Ordering::Relaxed) {
             return Err(ExecuteError::Interrupted);
         }
@@ -163,39 +157,31 @@ impl Ground {
         Ok(ground)
     }
 
-    /// Starts the agents of these hosts that are missing.
-    pub fn start(&mut self, hosts: &[usize], stop: &AtomicBool) -> Result<(), ExecuteError> {
+    pub fn start(&mut self, hosts: &[usize], stop: &AtomicBool) {
         let missing = hosts.iter().filter(|host| self.pool.may_start(**host));
-        let starting = missing.map(|host| Ok((*host, self.endpoint(*host)?)));
-        let starting = starting.collect::<Result<Vec<_>, ExecuteError>>()?;
+        let starting = missing.map(|host| (*host, self.endpoint(*host)));
+        let starting = starting.collect();
         self.pool.start(starting, stop);
-        Ok(())
     }
 
-    /// How the agent of a host is started.
-    fn endpoint(&self, host: usize) -> Result<Endpoint, ExecuteError> {
+    fn endpoint(&self, host: usize) -> Endpoint {
         match &self.way {
-            Way::Lab(lab) => lab.endpoint(host),
+            Way::Lab(lab) => lab.endpoint(host, Vec::new()),
             Way::Hosts {
                 spec,
                 hosts,
-                programs,
                 cluster,
-            } => {
-                if let Some(cluster) = cluster {
-                    return Ok(cluster.endpoint(host));
-                }
-                let host = &hosts[host];
-                let named = Named::new((**spec).clone(), host.clone(), host.clone());
-                Ok(named.endpoint(programs))
-            }
+            } => match cluster {
+                Some(cluster) => cluster.endpoint(host),
+                None => hosts[host].endpoint(spec),
+            },
         }
     }
 
     fn find_addresses(&mut self) {
         for host in 0..self.places.len() {
             self.addresses[host] = match &self.way {
-                Way::Lab(lab) => lab.address(host),
+                Way::Lab(lab) => Some(lab.address(host)),
                 Way::Hosts {
                     cluster: Some(cluster),
                     spec,
@@ -212,11 +198,10 @@ impl Ground {
         }
     }
 
-    /// Describes each host, with its interface towards another one.
     fn describe(&mut self, stop: &AtomicBool) {
         let of = |host: usize| {
             let device = match &self.way {
-                Way::Lab(lab) => lab.device(host),
+                Way::Lab(lab) => Some(lab.device(host)),
                 Way::Hosts { spec, .. } => spec.receiver.device.clone(),
             };
             let others = self.addresses.iter().enumerate();
@@ -243,7 +228,6 @@ impl Ground {
         self.described = found;
     }
 
-    /// Reports each host without an agent.
     fn check(&mut self, progress: &mut dyn Progress) -> Result<(), ExecuteError> {
         let missing = (0..self.places.len()).filter_map(|host| {
             let reason = self.pool.missing(host)?;
@@ -279,7 +263,6 @@ impl Ground {
             .collect()
     }
 
-    /// The hosts as the event that the log keeps.
     pub fn event(&self, study: &Study, destination: &Destination) -> Event {
         let (lab, hosts) = match destination {
             Destination::Lab => (Some(Box::new(study.lab.clone())), None),
@@ -293,7 +276,6 @@ impl Ground {
             notes: self.notes.clone(),
             hosts,
             rtt: None,
-            programs: Vec::new(),
         }
     }
 
@@ -305,7 +287,6 @@ impl Ground {
         different.len() < boots.len() || matches!(self.way, Way::Lab(_))
     }
 
-    /// The name of a host's place.
     pub fn place(&self, host: usize) -> &str {
         &self.places[host]
     }
@@ -322,7 +303,7 @@ impl Ground {
         let of = |host: usize, cpu: Option<u32>| {
             let endpoint = Endpoint::pooled(self.places[host].clone());
             match &self.way {
-                Way::Lab(lab) => lab.pooled(host, cpu, endpoint),
+                Way::Lab(lab) => lab.placed(host, cpu, endpoint),
                 Way::Hosts { .. } => Endpoint {
                     cpus: cpu.into_iter().collect(),
                     ..endpoint
@@ -347,13 +328,8 @@ impl Ground {
         let Way::Hosts { spec, hosts, .. } = &self.way else {
             return Ok(());
         };
-        let named = |host: usize, device: &NamedHost| NamedHost {
-            place: self.places[host].clone(),
-            device: device.device.clone(),
-        };
         let spec = NamedHosts {
-            sender: named(sender, &spec.receiver),
-            receiver: named(receiver, &spec.receiver),
+            sender: spec.receiver.clone(),
             receiver_address: self.addresses[receiver],
             ..(**spec).clone()
         };

@@ -7,24 +7,18 @@ use bitcost_study::mesh::Mesh;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
 
-/// A mesh that is executed.
 pub struct Job<'a> {
     pub study: &'a Study,
     pub mesh: &'a Mesh,
-    /// Its runs.
     pub plan: &'a Plan,
-    /// How its hosts are reached.
     pub destination: &'a Destination,
-    /// The command line, for the log.
     pub command_line: &'a [String],
 }
 
-/// Refuses what the runs of a mesh cannot request.
 pub(super) fn possible(plan: &Plan) -> Result<(), ExecuteError> {
     let refused = plan.cells.iter().find_map(|cell| {
         let conditions = &cell.conditions;
         [
-            (conditions.program.is_some(), "program"),
             (conditions.mode_auto, "mode = \"auto\""),
             (
                 conditions.emulator_queue_limit.is_some(),

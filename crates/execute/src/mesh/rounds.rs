@@ -70,9 +70,7 @@ fn together(
     sink: &mut Sink,
 ) -> Result<Ending, ControllerError> {
     let hosts: Vec<usize> = runs.iter().flat_map(|run| run.hosts).collect();
-    ground
-        .start(&hosts, stop)
-        .map_err(|error| Unavailable(error.to_string()))?;
+    ground.start(&hosts, stop);
     let shared = &*ground;
     match runs {
         [one] => made(shared, plan, one, stop, sink),

@@ -723,9 +723,7 @@ fn missing_device_needs_no_restoring() {
     veth();
     let mut held = held();
     held.set(&Mtu, "a0", &single("1500")).unwrap();
-    let mut rtnl = Rtnl::open().unwrap();
-    let index = rtnl.link("a0").unwrap().index;
-    rtnl.delete_link(index).unwrap();
+    outside("ip link delete a0");
     let outcome = held.restore().remove(0);
     assert!(
         outcome.is_settled() && outcome.gone.is_some(),

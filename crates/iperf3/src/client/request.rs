@@ -52,7 +52,6 @@ pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
         (!of_receiver.cpus.is_empty(), "--receiver-cpus"),
         (of_receiver.device.is_some(), "--receiver-device"),
         (of_receiver.ports.is_some(), "--receiver-ports"),
-        (conditions.program.is_some(), "another program"),
     ];
     let mut refused = by_server.iter().filter(|_| to_server).chain(&refused);
     if let Some((_, what)) = refused.find(|(is_given, _)| *is_given) {

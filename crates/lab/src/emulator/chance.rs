@@ -29,17 +29,14 @@ impl Chance {
         }
     }
 
-    /// Whether the next packet is lost.
     pub fn loses(&mut self, probability: f64) -> bool {
         happens(&mut self.loss, probability)
     }
 
-    /// Whether the next packet is duplicated.
     pub fn duplicates(&mut self, probability: f64) -> bool {
         happens(&mut self.duplicate, probability)
     }
 
-    /// Whether the next packet is forwarded at once.
     pub fn reorders(&mut self, probability: f64) -> bool {
         happens(&mut self.reorder, probability)
     }

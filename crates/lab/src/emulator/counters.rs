@@ -6,7 +6,6 @@ use bitcost_model::counters::LinkEmulator;
 
 use crate::emulator::lateness::Lateness;
 
-/// Counters of one direction since the emulator's start.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     /// Without what is known when they are read: the device, its times and its rate.

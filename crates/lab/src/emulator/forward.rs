@@ -28,7 +28,6 @@ const POLL_NS: u64 = 1_000_000;
 /// Time between two reports while packets are held, in ns.
 const REPORT_NS: u64 = 10_000_000;
 
-/// One of the two devices of an emulator.
 #[derive(Clone, Copy, Debug)]
 pub struct Device {
     /// Its interface index in the calling thread's network namespace.
@@ -42,17 +41,14 @@ struct Direction {
     /// Packets that are due and about to be sent, in order.
     leaving: VecDeque<Departure<Slot>>,
     batch_sender: BatchSender,
-    /// Whether its arrivals may be due before the next poll.
     is_prompt: bool,
 }
 
-/// A link emulator between two devices.
 pub struct Emulator {
     directions: [Direction; 2],
     pool: Pool,
     handle: Handle,
     own: Own,
-    /// When the last report was made, in ns.
     reported_ns: u64,
 }
 
@@ -84,7 +80,6 @@ impl Emulator {
             .any(|direction| direction.inlet.is_short())
     }
 
-    /// A handle to observe or change the emulator while it runs.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
@@ -223,7 +218,6 @@ impl Direction {
         });
     }
 
-    /// Sends what is due, in as few calls as possible.
     fn send_due(&mut self, pool: &mut Pool) {
         loop {
             let now_ns = clock::monotonic_ns();

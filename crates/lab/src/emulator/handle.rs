@@ -9,7 +9,6 @@ use std::time::Duration;
 use crate::emulator::counters::Counters;
 use crate::emulator::settings::Settings;
 
-/// Counters of an emulator, for other threads.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// From the first device to the second, and in the other direction.
@@ -26,7 +25,6 @@ struct Shared {
     report: Report,
     /// Settings to apply at the next poll, with the seed of the random numbers.
     request: Option<([Settings; 2], u64)>,
-    /// The settings by which the emulator forwards.
     in_effect: [Settings; 2],
 }
 
@@ -36,7 +34,6 @@ struct Common {
     confirmed: Condvar,
 }
 
-/// A handle of an emulator that runs in another thread.
 #[derive(Clone, Debug)]
 pub struct Handle {
     common: Arc<Common>,
@@ -119,7 +116,6 @@ impl Own {
         self.common.lock().request.clone()
     }
 
-    /// Reports the settings by which the emulator now forwards.
     pub(super) fn confirm(&self, in_effect: [Settings; 2]) {
         let mut shared = self.common.lock();
         let is_latest = |(requested, _): &mut ([Settings; 2], u64)| *requested == in_effect;
@@ -128,7 +124,6 @@ impl Own {
         self.common.confirmed.notify_all();
     }
 
-    /// Changes the counters that other threads read.
     pub(super) fn report(&self, change: impl FnOnce(&mut Report)) {
         change(&mut self.common.lock().report);
     }

@@ -48,7 +48,6 @@ impl Moment {
     }
 }
 
-/// The receiving side of a device.
 pub struct Inlet {
     segments: Ring,
     supers: Option<Ring>,
@@ -57,7 +56,6 @@ pub struct Inlet {
     is_short: bool,
 }
 
-/// Which ring the next packet is in.
 #[derive(Clone, Copy)]
 enum From {
     Segments,

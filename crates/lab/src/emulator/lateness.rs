@@ -21,7 +21,6 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Counts `times` packets that were this late.
     pub fn record(&mut self, late_ns: u64, times: u64) {
         self.counts[bucket(late_ns)] += times;
     }

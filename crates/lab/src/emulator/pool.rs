@@ -33,7 +33,6 @@ pub struct Pool {
 struct Slots {
     chunks: Vec<Box<[u8]>>,
     free: Vec<u32>,
-    /// The number that was ever used.
     used: u32,
 }
 
@@ -63,7 +62,6 @@ impl Pool {
         std::hint::black_box(lines.fold(0, |all, byte| all ^ byte));
     }
 
-    /// Frees the memory of a packet.
     pub fn give_back(&mut self, slot: Slot) {
         self.sizes[usize::from(slot.size)].free.push(slot.number);
     }
@@ -87,7 +85,6 @@ impl Slots {
     }
 }
 
-/// The chunk of a slot, and its offset there.
 fn place(number: u32, slot_bytes: usize) -> (usize, usize) {
     let per_chunk = CHUNK_BYTES / slot_bytes;
     (

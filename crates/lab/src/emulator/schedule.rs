@@ -16,7 +16,6 @@ use crate::emulator::counters::Counters;
 use crate::emulator::settings::Settings;
 use crate::emulator::size::Size;
 
-/// A packet that the emulator holds.
 struct Entry<T> {
     due_ns: u64,
     /// Packets that are due at the same time depart in the order of arrival.
@@ -52,7 +51,6 @@ impl<T> Ord for Entry<T> {
 }
 
 pub struct Departure<T> {
-    /// When it should depart, in ns.
     pub due_ns: u64,
     pub size: Size,
     pub packet: T,
@@ -72,7 +70,6 @@ pub struct Schedule<T> {
     /// Packets that are due, and not yet taken by the caller: they are no longer in the queue.
     due: VecDeque<Entry<T>>,
     holds: Amount,
-    /// When the last packet so far departs.
     last_ns: u64,
     count: u64,
     counters: Counters,
@@ -136,7 +133,6 @@ impl<T> Schedule<T> {
             .map(|entry| entry.due_ns)
     }
 
-    /// The next packet that is due at `now_ns`.
     pub fn depart(&mut self, now_ns: u64) -> Option<Departure<T>> {
         if self.due.is_empty() {
             self.release(now_ns);
@@ -168,7 +164,6 @@ impl<T> Schedule<T> {
         self.holds
     }
 
-    /// Takes due packets out of the queue.
     fn release(&mut self, now_ns: u64) {
         while self.first().is_some_and(|entry| entry.due_ns <= now_ns) {
             let Some(entry) = self.take_first() else {
@@ -179,7 +174,6 @@ impl<T> Schedule<T> {
         }
     }
 
-    /// The held packet that departs first.
     fn first(&self) -> Option<&Entry<T>> {
         let overtaking = self.overtaking.peek().map(|Reverse(entry)| entry);
         self.in_order.front().into_iter().chain(overtaking).min()

@@ -9,13 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// How long each packet is held, in ns.
     pub delay_ns: u64,
     /// The delay varies by up to this in both directions, uniformly, in ns. It reorders packets.
     pub jitter_ns: u64,
-    /// Probability that a packet is lost.
     pub loss: f64,
-    /// Probability that a packet is duplicated.
     pub duplicate: f64,
     /// Probability that a packet is forwarded at once instead of being delayed, and so reordered.
     pub reorder: f64,

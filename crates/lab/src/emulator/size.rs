@@ -15,7 +15,6 @@ const GSO_ECN: u8 = 0x80;
 const TCP_DATA_OFFSET: usize = 12;
 const UDP_HEADER_BYTES: usize = 8;
 
-/// The size of a packet, super-packet or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     pub segments: u32,
@@ -43,14 +42,12 @@ impl Size {
         }
     }
 
-    /// Counts a packet of this size.
     pub fn add_to(self, amount: &mut Amount) {
         amount.packets += 1;
         amount.segments += u64::from(self.segments);
         amount.bytes += self.bytes;
     }
 
-    /// Takes a packet of this size out of a count.
     pub fn remove_from(self, amount: &mut Amount) {
         amount.packets -= 1;
         amount.segments -= u64::from(self.segments);

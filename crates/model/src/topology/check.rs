@@ -17,15 +17,12 @@ const MTU_BYTES: RangeInclusive<u32> = 68..=65535;
 /// Most nodes and most links: the number that a machine builds in seconds.
 const MOST: usize = 1000;
 
-/// A fault because of which a topology cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub at: At,
-    /// The fault and what to do.
     pub message: String,
 }
 
-/// The part of a description that a problem is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum At {
     Node(String),

@@ -63,12 +63,10 @@ words! {
 }
 
 impl NodeKind {
-    /// Whether it forwards frames without looking at IP.
     pub fn is_bridge(self) -> bool {
         matches!(self, NodeKind::Switch | NodeKind::Wire)
     }
 
-    /// The number of its first port.
     pub fn first_port(self) -> usize {
         usize::from(self.is_bridge())
     }
@@ -161,7 +159,6 @@ impl Address {
         Address { ip, ..self }
     }
 
-    /// Whether `ip` is in its network.
     pub fn has(self, ip: IpAddr) -> bool {
         ip.is_ipv4() == self.ip.is_ipv4() && Address { ip, ..self }.network() == self.network()
     }
@@ -178,7 +175,6 @@ impl Topology {
         self.links.iter().flat_map(|link| &link.ends)
     }
 
-    /// Every end of every link, to be changed.
     pub fn ends_mut(&mut self) -> impl Iterator<Item = &mut End> {
         self.links.iter_mut().flat_map(|link| &mut link.ends)
     }
@@ -196,7 +192,6 @@ impl Topology {
         self.ends().find(|end| end.device == device)
     }
 
-    /// The names of all devices, with commas between them.
     pub fn devices(&self) -> String {
         let names: Vec<&str> = self.ends().map(|end| end.device.as_str()).collect();
         names.join(", ")

@@ -124,7 +124,6 @@ fn nothing_is_loaded_and_words_are_no_markup() {
         notes: vec![HOSTILE.into()],
         hosts: Default::default(),
         rtt: None,
-        programs: Vec::new(),
     };
     events.insert(2, prepared);
     let html = render(&events);

@@ -124,12 +124,6 @@ pub const SETTINGS: &[Setting] = settings! {
         "Direction of the traffic: from the sender, towards the sender, or both at once (default: forward)";
     row "background", flag("background"), Kind::Background,
         "Concurrent background workload with its own options, such as \"rr direction=reverse\" (repeatable; default: none)";
-    run_row "program", None,
-        form!("PATH", "the path of another bitcost", |c, text| {
-            c.program = Some(text.to_owned());
-            (!text.is_empty()).then_some(())
-        }),
-        "Path of the bitcost binary at both endpoints (default: the one that runs the study)";
     row "send_mode", flag("send-mode"),
         Kind::Named(|| SEND_WORDS.to_vec(), |c, text| { c.send_mode = Mode::named(Role::Sender, text)?; Some(()) }),
         "How the sender hands messages to the kernel: one call each, or a fast path (default: plain)";

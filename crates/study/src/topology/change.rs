@@ -86,7 +86,6 @@ fn set_one(shaping: &mut Shaping, built: &Shaping, key: &str, value: &str) -> Re
     Ok(())
 }
 
-/// Refuses changes that a lab file could not have.
 fn check(
     topology: &Topology,
     changed: Vec<(String, Shaping)>,

@@ -17,7 +17,6 @@ pub struct Addressing {
     /// Whether devices get an address of IPv6 as well, where their MTU allows it.
     pub ipv6: bool,
     pub listed: BTreeSet<String>,
-    /// Nodes whose routes the description lists.
     pub routed: BTreeSet<String>,
 }
 
@@ -103,7 +102,6 @@ fn address_segment(
     }
 }
 
-/// A topology with the segment of each link.
 struct Segments<'a> {
     topology: &'a Topology,
     of_links: &'a [usize],

@@ -31,14 +31,11 @@ pub(super) const KINDS: [(&str, NodeKind); 4] = [
 /// The MTU of links that give none, in bytes.
 const MTU_BYTES: u32 = 1500;
 
-/// A description that is being read.
 #[derive(Default)]
 struct Draft {
     topology: Topology,
     addressing: Addressing,
-    /// The MTU of links that give none.
     mtu_bytes: Option<u32>,
-    /// Links that give their MTU.
     sized: BTreeSet<usize>,
     /// Where each part is in the text, in bytes.
     places: BTreeMap<At, usize>,
@@ -73,7 +70,6 @@ pub fn read(
     draft.finish(node)
 }
 
-/// Whether `topology` names a file instead of a preset.
 pub fn is_file(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml") || name.ends_with(".mn")
 }
@@ -298,7 +294,6 @@ impl Draft {
         Some(())
     }
 
-    /// Completes and checks what was read.
     fn finish(mut self, node: &Node) -> Option<Topology> {
         for (index, link) in self.topology.links.iter_mut().enumerate() {
             if !self.sized.contains(&index) {
@@ -320,7 +315,6 @@ impl Draft {
     }
 }
 
-/// Changes a shaping by the keys of a table.
 fn shape(node: &Node, shaping: &mut Shaping) -> Option<()> {
     for own in node.entries() {
         let Some(row) = Row::named(own.key) else {

@@ -14,5 +14,5 @@ pub(crate) use lab::read;
 pub use lab::{OR_FILE, is_file, parse, preset, wire};
 pub use presets::{PRESETS, Preset, Size};
 pub use shaping::{LIMIT, MODERATION, ShapingTable, limit, moderation};
-pub use warnings::{Ground, Warning, warnings};
+pub use warnings::{Warning, warnings};
 pub use write::to_toml;

@@ -3,22 +3,18 @@
 use bitcost_model::Invalid;
 use bitcost_model::near::near_or_all;
 
-/// The size of a preset that comes in several sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u32);
 
-/// A lab that is part of the program.
 #[derive(Debug)]
 pub struct Preset {
     pub name: &'static str,
-    /// Its description, in one line.
     pub about: &'static str,
     /// The default size; `None`: it comes in one size.
     pub size: Option<Size>,
     text: fn(Size) -> String,
 }
 
-/// Most pairs of a dumbbell, and most hosts of a star.
 const SIZE_MAX: u32 = 100;
 
 pub const PRESETS: &[Preset] = &[

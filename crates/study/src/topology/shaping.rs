@@ -28,7 +28,6 @@ pub const MODERATION: &str =
 /// The allowed form of [`limit`], in words.
 pub const LIMIT: &str = "\"1000 packets\" (a super-packet counts once), \"5000 segments\", or bytes such as \"2500000 B\"";
 
-/// A key of what a link does to packets.
 pub struct Row {
     pub name: &'static str,
     allowed: &'static str,
@@ -36,7 +35,6 @@ pub struct Row {
     /// The text that is as good as the key's absence; empty where there is none.
     off: &'static str,
     set: fn(&mut Shaping, &str) -> Option<()>,
-    /// Makes the value that of another shaping.
     pub copy: fn(&mut Shaping, &Shaping),
     /// The value as text that reads back; absent where it is the default.
     pub show: fn(&Shaping) -> Option<String>,
@@ -110,7 +108,6 @@ impl Row {
     }
 }
 
-/// What leaves by a device.
 pub struct ShapingTable;
 
 impl JsonSchema for ShapingTable {
@@ -138,7 +135,6 @@ impl JsonSchema for ShapingTable {
     }
 }
 
-/// The interval of an interrupt moderation in microseconds.
 pub fn moderation(text: &str) -> Option<u32> {
     let us = u32::try_from(time(text)?).ok()?;
     (us <= MODERATION_MAX_US).then_some(us)

@@ -3,7 +3,7 @@
 
 use bitcost_model::conditions::Offloads;
 use bitcost_model::study::Label;
-use bitcost_study::{Against, Study};
+use bitcost_study::Study;
 
 const TEXT: &str = include_str!("../../../../studies/not-all-mbits.toml");
 
@@ -11,35 +11,20 @@ fn study(text: &str) -> Study {
     Study::parse("mine.toml", text).expect("it reads")
 }
 
-fn setting(key: &str, value: &str) -> Against {
-    Against::Setting {
-        key: key.into(),
-        value: value.into(),
-    }
-}
-
 #[test]
 fn every_cell_is_there_twice_and_the_text_alone_says_so() {
-    let program = Against::Program {
-        shown: "./old \"x\"".into(),
-        path: "/tmp/a b/old".into(),
-    };
-    for (against, old, new) in [
-        (setting("congestion_control", "bbr"), "base", "bbr"),
-        (program, "./old \"x\"", "this"),
-    ] {
-        let varied = study(TEXT).against(&against).expect("it varies");
-        let again = study(&varied.text);
-        assert_eq!((again.cells(), again.cells().len()), (varied.cells(), 16));
-        let compared = again.compare.expect("a comparison");
-        assert_eq!(
-            (compared.old, compared.new),
-            (Label::Text(old.into()), Label::Text(new.into()))
-        );
-        let [base, other] = [0, 1].map(|cell| varied.cells()[cell].conditions.clone());
-        assert_eq!(base, study(TEXT).cells()[0].conditions);
-        assert_ne!(base, other);
-    }
+    let varied = study(TEXT).against("congestion_control", "bbr");
+    let varied = varied.expect("it varies");
+    let again = study(&varied.text);
+    assert_eq!((again.cells(), again.cells().len()), (varied.cells(), 16));
+    let compared = again.compare.expect("a comparison");
+    assert_eq!(
+        (compared.old, compared.new),
+        (Label::Text("base".into()), Label::Text("bbr".into()))
+    );
+    let [base, other] = [0, 1].map(|cell| varied.cells()[cell].conditions.clone());
+    assert_eq!(base, study(TEXT).cells()[0].conditions);
+    assert_ne!(base, other);
 }
 
 #[test]
@@ -52,9 +37,7 @@ fn one_offload_of_a_set_leaves_the_others_as_they_were() {
     let only = on
         .replace(", offloads = \"on\",", ",")
         .replace(", offloads = \"off\",", ",");
-    let varied = study(&only)
-        .against(&setting("tso", "off"))
-        .expect("it varies");
+    let varied = study(&only).against("tso", "off").expect("it varies");
     let [base, other] = [0, 1].map(|cell| varied.cells()[cell].conditions.clone());
     assert_eq!(
         (base.offloads, other.offloads),
@@ -77,7 +60,7 @@ fn a_study_that_varies_nothing_can_be_held_against_a_setting() {
         (one.cells().len(), one.table.rows.as_str()),
         (1, "settings")
     );
-    let varied = one.against(&setting("nodelay", "true")).expect("it varies");
+    let varied = one.against("nodelay", "true").expect("it varies");
     let nodelay: Vec<bool> = varied
         .cells()
         .iter()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bitcost_model::plan::Lengths;
-use bitcost_study::{Against, Study};
+use bitcost_study::Study;
 
 const TEXT: &str = include_str!("../../../../studies/not-all-mbits.toml");
 
@@ -110,11 +110,8 @@ mod order {
 
     #[test]
     fn both_sides_of_a_comparison_follow_each_other_in_turn() {
-        let against = Against::Setting {
-            key: "congestion_control".into(),
-            value: "cubic".into(),
-        };
-        let study = study().against(&against).expect("a variant");
+        let study = study().against("congestion_control", "cubic");
+        let study = study.expect("a variant");
         let plan = study.plan(7, Lengths::default());
         let rest = |cell: usize| {
             let levels = plan.cells[cell].levels.iter();

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use libc::{
     IFA_ADDRESS, IFA_LOCAL, IFLA_ADDRESS, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINK,
     IFLA_LINK_NETNSID, IFLA_LINKINFO, IFLA_MASTER, IFLA_MAX_MTU, IFLA_MTU, IFLA_NET_NS_FD,
-    IFLA_NET_NS_PID, RTM_DELLINK, RTM_GETLINK, RTM_NEWADDR, RTM_NEWLINK,
+    RTM_GETLINK, RTM_NEWADDR, RTM_NEWLINK,
 };
 
 use crate::netlink::connection::{Connection, NLM_F_CREATE, NLM_F_EXCL};
@@ -25,15 +25,6 @@ const IFF_RUNNING: u32 = 0x40;
 
 const IFF_LOOPBACK: u32 = 0x8;
 
-/// A network namespace to put a device into.
-#[derive(Debug, Clone, Copy)]
-pub enum Netns<'a> {
-    /// The one that this file descriptor refers to.
-    Fd(BorrowedFd<'a>),
-    /// The one of the process with this id.
-    Pid(u32),
-}
-
 /// A pair of virtual Ethernet devices to create.
 #[derive(Debug, Clone, Copy)]
 pub struct VethPair<'a> {
@@ -41,8 +32,8 @@ pub struct VethPair<'a> {
     pub name: &'a str,
     /// The name of the peer.
     pub peer_name: &'a str,
-    /// The namespace of the peer; `None` for the same one.
-    pub peer_netns: Option<Netns<'a>>,
+    /// The namespace of the peer, by a file descriptor that refers to it; `None` for the same one.
+    pub peer_netns: Option<BorrowedFd<'a>>,
     /// The MTU of both devices, in bytes.
     pub mtu_bytes: u32,
 }
@@ -188,12 +179,6 @@ impl Rtnl {
         })
     }
 
-    /// Deletes a device; the peer of a veth is deleted with it.
-    pub fn delete_link(&mut self, index: u32) -> Result<(), Error> {
-        let message = Message::new(RTM_DELLINK, 0, &link_header(index, 0, 0));
-        self.request_of(index, message, |link| format!("delete {link}"))
-    }
-
     /// Sets a link up or down.
     pub fn set_up(&mut self, index: u32, up: bool) -> Result<(), Error> {
         let flags = if up { IFF_UP } else { 0 };
@@ -265,8 +250,7 @@ fn describe_peer(peer: Message, pair: &VethPair<'_>) -> Message {
         .attribute_u32(IFLA_MTU, pair.mtu_bytes);
     match pair.peer_netns {
         None => peer,
-        Some(Netns::Pid(pid)) => peer.attribute_u32(IFLA_NET_NS_PID, pid),
-        Some(Netns::Fd(fd)) => peer.attribute(IFLA_NET_NS_FD, &fd.as_raw_fd().to_ne_bytes()),
+        Some(fd) => peer.attribute(IFLA_NET_NS_FD, &fd.as_raw_fd().to_ne_bytes()),
     }
 }
 

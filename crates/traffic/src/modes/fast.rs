@@ -26,7 +26,6 @@ pub type Prepared = io::Result<Box<dyn FastMode>>;
 pub struct Moving<'a> {
     pub socket: BorrowedFd<'a>,
     pub control: &'a Control,
-    /// Delays the messages of a sender until their time.
     pub pacer: &'a mut Option<Pacer>,
 }
 

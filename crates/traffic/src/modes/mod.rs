@@ -33,7 +33,6 @@ use stream_receiver::StreamReceiver;
 struct Row {
     mode: Mode,
     end: Role,
-    /// Its requirements of the kernel, for errors.
     asks: &'static str,
     /// Prepares the socket and the memory; datagrams start with the tag.
     prepare: Prepare,

@@ -59,7 +59,6 @@ pub fn sender(on: &Place) -> Prepared {
     })
 }
 
-/// Opens the pipe and `/dev/null`.
 pub fn receiver(on: &Place) -> Prepared {
     let room = receive_room(on.conditions);
     let pipe = Pipe::new(room)?;

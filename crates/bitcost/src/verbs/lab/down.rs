@@ -12,7 +12,6 @@ pub struct Arguments {
     all: bool,
 }
 
-/// The name of the lab that is to be stopped.
 fn one(asked: Option<&str>) -> Result<String, Failure> {
     if asked.is_none() && super::running::names()?.is_empty() {
         return Err(Failure::Usage("no lab is running".to_owned()));
@@ -21,7 +20,6 @@ fn one(asked: Option<&str>) -> Result<String, Failure> {
     Ok(super::running::named(asked, how)?.name)
 }
 
-/// Stops them, and returns when they no longer exist.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let names = if arguments.all {
         super::running::names()?

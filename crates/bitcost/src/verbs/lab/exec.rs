@@ -34,7 +34,6 @@ const NOT_FOUND: u8 = 127;
 const NOT_STARTED: u8 = 126;
 /// The number that a shell adds to the number of the signal that ended a program.
 const SIGNALLED: i32 = 128;
-/// The shell of a user without one.
 const SHELL: &str = "/bin/sh";
 
 /// Runs the program and ends with its exit code. Nothing here may start a thread before the lab is
@@ -43,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let words = words(&arguments.command)?;
     let lab = named(arguments.lab.as_deref(), "name one: --lab")?;
     let own = std::env::current_exe().ok();
-    let entered = lab.entry.enter(&arguments.node, &lab.topology);
+    let entered = lab.state.enter(&arguments.node);
     let notes = entered.map_err(|error| match error {
         error @ bitcost_lab::LabError::NoSuchHost { .. } => Failure::Usage(error.to_string()),
         error => error.into(),
@@ -80,7 +79,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// The program with its arguments; without one the user's shell.
 fn words(command: &[OsString]) -> Result<Vec<OsString>, Failure> {
     match command.first() {
         None => Ok(vec![
@@ -135,7 +133,8 @@ fn environment(lab: &Description, node: &str, own: Option<&Path>) -> Vec<(&'stat
         ("PROMPT_COMMAND", prompt_command(node)),
     ];
     variables.extend(
-        lab.entry
+        lab.state
+            .ready
             .state_file()
             .map(|file| (inside::STATE, file.into())),
     );

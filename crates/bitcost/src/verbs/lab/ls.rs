@@ -27,10 +27,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::line("no lab is running");
     }
     for lab in labs {
-        let hosts: Vec<String> = lab
-            .topology
+        let topology = &lab.state.topology;
+        let hosts: Vec<String> = topology
             .hosts()
-            .map(|host| match lab.topology.address(&host.name) {
+            .map(|host| match topology.address(&host.name) {
                 Some(address) => format!("{} {address}", host.name),
                 None => host.name.clone(),
             })
@@ -40,10 +40,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             origin,
             since,
             pid,
-            changes,
-            ..
+            state,
         } = &lab;
-        let changed = match changes.len() {
+        let changed = match state.changes.len() {
             0 => String::new(),
             count => format!("  {}", counted(count, "change")),
         };

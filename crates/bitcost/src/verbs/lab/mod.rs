@@ -14,7 +14,6 @@ mod up;
 
 use crate::failure::Failure;
 
-/// What to do.
 #[derive(clap::Subcommand)]
 pub enum Action {
     /// Start a lab and keep it running until Ctrl-C or `bitcost lab down`; `--detach` returns when it

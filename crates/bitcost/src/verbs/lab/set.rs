@@ -1,7 +1,6 @@
 //! `bitcost lab set`: changes a lab while it is running.
 
 use bitcost_lab::registry::{self, Description};
-use bitcost_lab::state::as_built;
 use bitcost_study::topology::changes;
 
 use super::running;
@@ -26,7 +25,6 @@ pub struct Arguments {
     words: Vec<String>,
 }
 
-/// Changes the lab, and prints its devices as they now are.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let words = &arguments.words;
     let names = running::names()?;
@@ -38,14 +36,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Changes this lab, and prints its devices as they now are.
 pub fn apply(lab: &Description, words: &[String]) -> Result<(), Failure> {
-    let built = |device: &str| as_built(&lab.topology, &lab.changes, device).cloned();
-    let wanted = changes(&lab.topology, built, words)?;
+    let built = |device: &str| lab.state.as_built(device).cloned();
+    let wanted = changes(&lab.state.topology, built, words)?;
     let devices: Vec<String> = wanted.iter().map(|(device, _)| device.clone()).collect();
     let (lab, notes) = registry::set(&lab.name, wanted)?;
     notes
         .iter()
         .for_each(|note| output::say(&format!("note: {note}")));
-    let ends = lab.topology.ends();
+    let ends = lab.state.topology.ends();
     ends.filter(|end| devices.contains(&end.device))
         .try_for_each(|end| output::line(&format!("{}: {}", end.device, phrase(&end.egress))))
 }

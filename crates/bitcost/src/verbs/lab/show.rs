@@ -17,26 +17,25 @@ const HANGING: usize = 4;
 pub struct Arguments {
     /// Name of the lab [default: the only one that is running]
     name: Option<String>,
-    /// Print hints about its queues, buffers and CPUs
+    /// Print hints about its queues, bursts and delays
     #[arg(long)]
     hints: bool,
 }
 
-/// Draws it, and lists what was changed since it was built.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let lab = super::running::named(arguments.name.as_deref(), "name one: bitcost lab show")?;
     output::print(&text(&lab))?;
-    hints::say(&lab.topology, arguments.hints);
+    hints::say(&lab.state.topology, arguments.hints);
     Ok(())
 }
 
 /// The drawing of a lab, and its changes; as wide as the terminal, if it is for one.
 pub fn text(lab: &Description) -> String {
-    let mut text = bitcost_lab::draw(&lab.topology);
-    if !lab.changes.is_empty() {
+    let mut text = bitcost_lab::draw(&lab.state.topology);
+    if !lab.state.changes.is_empty() {
         text += "\nchanged since it was built\n";
     }
-    for change in &lab.changes {
+    for change in &lab.state.changes {
         let Change {
             at,
             device,

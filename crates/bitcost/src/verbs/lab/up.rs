@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bitcost_execute::labs::{self, NamedLab};
-use bitcost_lab::registry::{Asked, Claim, Description, Outcome};
+use bitcost_execute::labs::NamedLab;
+use bitcost_lab::registry::{Claim, Description, Outcome, Request};
 use bitcost_lab::state::State;
 use bitcost_lab::{Lab, NapiState, Topology};
 use bitcost_model::Invalid;
@@ -44,12 +44,11 @@ pub struct Arguments {
     /// This process keeps a lab that was started with --detach
     #[arg(long = detached::BACKGROUND, hide = true)]
     is_background: bool,
-    /// Print hints about its queues, buffers and CPUs
+    /// Print hints about its queues, bursts and delays
     #[arg(long)]
     hints: bool,
 }
 
-/// Time between two checks that the lab is running.
 const LOOK: Duration = Duration::from_millis(250);
 /// Longest name of a lab, in bytes: the name of a socket has at most 107.
 const NAME_MAX: usize = 64;
@@ -81,18 +80,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         detached::leave()?;
     }
     let stop = stop_on_signals()?;
-    let NamedLab {
-        name,
-        mut topology,
-        warnings,
-        commands,
-    } = labs::find(&arguments.lab, arguments.change.into())?;
+    let NamedLab { name, lab } = arguments.change.find(&arguments.lab)?;
+    let mut topology = lab.topology;
     arguments.backend.apply(&mut topology)?;
     bitcost_execute::check_restored()?;
-    warnings
+    lab.warnings
         .iter()
         .for_each(|warning| output::say(&format!("warning: {warning}")));
-    for command in &commands {
+    for command in &lab.commands {
         output::say(&format!(
             "not run: {} {} command: {}",
             command.node, command.when, command.text
@@ -108,17 +103,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let base = if is_name(&name) { name.as_str() } else { "lab" };
     let claim = Claim::take(arguments.name.as_deref(), base)?;
     let lab = Lab::up_enterable(&PathBuf::from("/proc/self/exe"), &topology, &emulate)?;
-    let entry = lab.entry().ok_or_else(|| {
-        Failure::Environment("the lab daemon passed no descriptor of its namespaces".to_owned())
-    })?;
     let description = Description {
         name: claim.name.clone(),
         origin: arguments.lab.clone(),
         since: bitcost_controller::now(),
         pid: std::process::id(),
-        entry,
-        topology,
-        changes: Vec::new(),
+        state: State::read(&lab.state_file().unwrap_or_default())?,
     };
     say_notes(&lab);
     output::print(&text(&description, arguments.is_background))?;
@@ -146,10 +136,10 @@ fn hold(
         })?;
         match asked {
             None => {}
-            Some(Asked::Set(wanted, client)) => {
+            Some((Request::Set(wanted), client)) => {
                 client.answer(&change(&lab, &mut description, &wanted));
             }
-            Some(Asked::Down(client)) => {
+            Some((_, client)) => {
                 drop(lab);
                 // The end of the connection informs the client that the lab no longer exists.
                 drop((claim, client));
@@ -163,12 +153,7 @@ fn hold(
 /// Changes the lab as another command asks, and its description with it.
 fn change(lab: &Lab, description: &mut Description, wanted: &[(String, Shaping)]) -> Outcome {
     let notes = lab.set(&bitcost_controller::now(), wanted)?;
-    if let Some(state) = description.entry.state_file() {
-        let State {
-            topology, changes, ..
-        } = State::read(&state)?;
-        (description.topology, description.changes) = (topology, changes);
-    }
+    description.state = State::read(&lab.state_file().unwrap_or_default())?;
     Ok((description.clone(), notes))
 }
 
@@ -209,7 +194,8 @@ fn say_notes(lab: &Lab) {
 }
 
 fn text(description: &Description, is_detached: bool) -> String {
-    let Description { name, topology, .. } = description;
+    let Description { name, state, .. } = description;
+    let topology = &state.topology;
     let host = topology
         .hosts()
         .next()

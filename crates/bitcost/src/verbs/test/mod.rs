@@ -53,10 +53,9 @@ fn make(test: &Test, experiment: Option<Experiment>) -> Result<(), Failure> {
     let mut study = test.study()?;
     arguments.profile.apply(&mut study);
     check_here(&study, &test.destination)?;
-    let plan = study.plan(0, test.lengths());
     // In a running lab `lab show --hints` prints them.
     if study.lab.running.is_none() {
-        say_warnings(&test.destination.warnings(&study, &plan));
+        say_warnings(&test.destination.warnings(&study));
     }
     let look = &arguments.look;
     let is_improved = matches!(experiment, Some(Experiment::Improve(..)));

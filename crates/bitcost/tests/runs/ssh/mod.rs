@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
-use bitcost_sys::netlink::{Netns, Rtnl, VethPair};
+use bitcost_sys::netlink::{Rtnl, VethPair};
 use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
 use bitcost_testkit::process::eventually;
 use bitcost_testkit::sshd::{Server, Servers, obstacle};
@@ -197,7 +197,7 @@ fn veth(name: &str, peer_name: &str, peer: &OwnedFd) {
     let pair = VethPair {
         name,
         peer_name,
-        peer_netns: Some(Netns::Fd(peer.as_fd())),
+        peer_netns: Some(peer.as_fd()),
         mtu_bytes: 1500,
     };
     Rtnl::open().unwrap().create_veth(&pair).unwrap();

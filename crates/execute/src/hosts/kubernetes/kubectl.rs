@@ -14,7 +14,6 @@ use crate::error::ExecuteError;
 /// The most that kubectl may print: the pods of the largest mesh are a tenth of it.
 const OUTPUT_BYTES: u64 = 256 << 20;
 
-/// The most that is kept of its errors.
 const SAID_BYTES: u64 = 4 << 10;
 
 const REQUEST: &str = "--request-timeout=40s";
@@ -91,7 +90,6 @@ impl Kubectl {
         Ok(self.carried(words, "")?)
     }
 
-    /// Creates objects.
     pub fn create(&self, manifest: &str) -> Result<(), ExecuteError> {
         self.carried(&["create", "--filename=-"], manifest)?;
         Ok(())

@@ -23,7 +23,6 @@ pub struct Job<'a> {
     pub run: &'a str,
     pub number: usize,
     pub node: &'a str,
-    /// Whether the pod has the host's network.
     pub host_network: bool,
     pub deadline: Duration,
     pub command: &'a [&'a str],

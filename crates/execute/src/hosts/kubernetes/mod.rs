@@ -35,6 +35,8 @@ use self::kubectl::Kubectl;
 use self::manifest::{CONTAINER, Job, RUN_LABEL};
 use self::status::State;
 use self::target::Target;
+use super::foreign::Foreign;
+use super::named::Host;
 use crate::error::ExecuteError;
 use crate::progress::Progress;
 
@@ -53,7 +55,7 @@ const PERIOD: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Pod {
-    name: String,
+    name: Foreign,
     addresses: Vec<IpAddr>,
 }
 
@@ -98,7 +100,7 @@ impl Cluster {
             let job = Job {
                 run: &cluster.run,
                 number,
-                node: &target.node,
+                node: target.node.as_str(),
                 host_network: target.host_network,
                 deadline,
                 command: &command,
@@ -122,10 +124,11 @@ impl Cluster {
             open.retain(|number| {
                 let state = states.iter().find(|(of, ..)| of == number);
                 let found = match state {
-                    Some((_, name, State::Running(addresses))) => Ok(Pod {
-                        name: name.clone(),
-                        addresses: addresses.clone(),
-                    }),
+                    Some((_, name, State::Running(addresses))) => {
+                        let (name, addresses) = (Foreign::of(name, "a pod"), addresses.clone());
+                        let pod = name.map(|name| Pod { name, addresses });
+                        pod.map_err(|why| why.0)
+                    }
                     Some((.., State::Failed(reason))) => Err(reason.clone()),
                     Some((.., State::Waiting(reason))) if is_late => Err(format!(
                         "its pod does not start within {} s: {reason}",
@@ -172,14 +175,14 @@ impl Cluster {
             Ok(pod) => pod.name.clone(),
             Err(reason) => {
                 let reason = reason.clone();
-                return Endpoint::new(place, move |_| Err(Unavailable(reason.clone())));
+                return Endpoint::new(place, move || Err(Unavailable(reason.clone())));
             }
         };
-        let host = place.clone();
-        let explain: Explain = Arc::new(move |code, said| meaning(&host, code, said));
+        let host = Host::Kubernetes(self.targets[target].clone());
+        let explain: Explain = Arc::new(move |code, said| host.meaning(None, code, said));
         let (kubectl, program) = (self.kubectl.clone(), self.program.clone());
-        let command = move |_: Option<&str>| {
-            let mut command = kubectl.command(&["exec", "-i", &pod, "-c", CONTAINER, "--"]);
+        let command = move || {
+            let mut command = kubectl.command(&["exec", "-i", "-c", CONTAINER, pod.as_str(), "--"]);
             command.args([&program, "agent"]).process_group(0);
             Ok(command)
         };
@@ -197,19 +200,5 @@ impl Drop for Cluster {
         let own = ["--ignore-not-found", "--selector", &of_run];
         // Where this fails the containers end by themselves, and the cluster removes their jobs.
         let _ = self.kubectl.ask(&[&words[..], &own[..]].concat());
-    }
-}
-
-fn meaning(place: &str, code: Option<i32>, said: &str) -> String {
-    let said = match said {
-        "" => String::new(),
-        said => format!(": {said}"),
-    };
-    match code {
-        Some(126 | 127) => format!(
-            "the image has no bitcost on its PATH{said}; name it there: --remote-program PATH"
-        ),
-        Some(code) => format!("kubectl exec at {place} ended with exit status {code}{said}"),
-        None => format!("kubectl exec at {place} was ended by a signal{said}"),
     }
 }

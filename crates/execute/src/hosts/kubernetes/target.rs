@@ -2,9 +2,11 @@
 
 use bitcost_model::Invalid;
 
+use super::super::foreign::Foreign;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    pub node: String,
+    pub node: Foreign,
     /// Whether the pod has the network of the node, and not one of its own.
     pub host_network: bool,
 }
@@ -15,17 +17,16 @@ const PREFIXES: [&str; 2] = ["kubernetes:", "kubernetes-host:"];
 impl Target {
     /// A pod with a network of its own at the node of this name.
     pub fn new(node: &str) -> Result<Target, Invalid> {
-        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-".contains(c);
-        let is_name = (1..=253).contains(&node.len()) && !node.starts_with('-');
-        match is_name && node.chars().all(is_plain) {
-            true => Ok(Target {
-                node: node.to_owned(),
-                host_network: false,
-            }),
-            false => Err(Invalid(format!(
+        if node.contains(|c: char| c.is_uppercase() || c == '_') {
+            let why = format!(
                 "`{node}` is not a name of a node; allowed: lowercase letters, digits and . -"
-            ))),
+            );
+            return Err(Invalid(why));
         }
+        Ok(Target {
+            node: Foreign::of(node, "a node")?,
+            host_network: false,
+        })
     }
 
     /// Reads the place of a pod; absent where it is another kind of place.

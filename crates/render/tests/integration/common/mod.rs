@@ -202,7 +202,6 @@ pub fn log(study: &str, blocks: u32, make: impl Fn(&Cell, &PlannedRun) -> Made) 
             notes: Vec::new(),
             hosts: None,
             rtt: None,
-            programs: Vec::new(),
         },
     ];
     for planned in &plan.runs {

@@ -13,10 +13,8 @@ use super::words::{program, split};
 use crate::failure::Failure;
 use crate::output;
 
-/// What follows a line.
 pub enum Next {
     Line,
-    /// The end of the shell.
     End,
 }
 
@@ -49,7 +47,7 @@ const COMMANDS: &[(&str, &str)] = &[
 pub fn execute(lab: &str, line: &str, is_terminal: bool) -> Result<Next, Failure> {
     let lab = running(lab)?;
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let topology = &lab.topology;
+    let topology = &lab.state.topology;
     let shell = Shell {
         lab: &lab,
         is_terminal,
@@ -96,14 +94,12 @@ fn help() -> String {
     lines.collect()
 }
 
-/// A lab in which commands run programs.
 struct Shell<'a> {
     lab: &'a Description,
     is_terminal: bool,
 }
 
 impl Shell<'_> {
-    /// A command that runs these words in a node.
     fn command(&self, node: &str, words: &[String]) -> Command {
         let mut command = Command::new("/proc/self/exe");
         command
@@ -128,7 +124,7 @@ impl Shell<'_> {
 
     /// Runs `bitcost test` from one host to another: the two after the workload, or the first two.
     fn test(&self, words: &[String]) -> Result<(), Failure> {
-        let topology = &self.lab.topology;
+        let topology = &self.lab.state.topology;
         let is_host = |word: &&String| {
             let node = topology.node(word);
             node.is_some_and(|node| node.kind == NodeKind::Host)
@@ -156,10 +152,10 @@ impl Shell<'_> {
         self.run(from, &[&fixed, options].concat())
     }
 
-    /// Pings every host from every other one, and prints who answered.
     fn ping_all(&self) -> Result<(), Failure> {
         let hosts: Vec<&str> = self
             .lab
+            .state
             .topology
             .hosts()
             .map(|host| host.name.as_str())
@@ -183,7 +179,7 @@ impl Shell<'_> {
     }
 
     fn reaches(&self, from: &str, to: &str) -> Result<bool, Failure> {
-        let Some(address) = self.lab.topology.address(to) else {
+        let Some(address) = self.lab.state.topology.address(to) else {
             return Ok(false);
         };
         let request = Requests {

@@ -61,7 +61,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 struct Lines {
     is_terminal: bool,
     prompt: String,
-    /// Ctrl-C was typed.
     interrupted: Arc<AtomicBool>,
 }
 
@@ -81,7 +80,6 @@ impl Lines {
         })
     }
 
-    /// The next line; `None` at the end.
     fn next(&self) -> Result<Option<String>, Failure> {
         let cannot = |error| Failure::Environment(format!("cannot read standard input: {error}"));
         if self.is_terminal {
