@@ -20,6 +20,10 @@ fn link(transport: Transport, mtu_bytes: u32) -> Goodput {
     }
 }
 
+fn packet(bytes: u64) -> OnWire {
+    OnWire { packets: 1, bytes }
+}
+
 #[test]
 fn efficiency_is_that_of_full_packets() {
     let percent = |goodput: Goodput| (1e4 * goodput.efficiency()).round() / 1e2;
@@ -42,13 +46,7 @@ fn small_frames_are_filled_up() {
         ..link(Transport::Udp, 1500)
     };
     let point = goodput.point(1);
-    assert_eq!(
-        point.alone,
-        OnWire {
-            packets: 1,
-            bytes: 84
-        }
-    );
+    assert_eq!(point.alone, packet(84));
     assert_eq!(point.packets_per_second.round(), 1_488_095.0);
     assert_eq!(goodput.point(18).alone.bytes, 84);
     assert_eq!(goodput.point(19).alone.bytes, 85);
@@ -58,21 +56,9 @@ fn small_frames_are_filled_up() {
 fn an_emulated_link_counts_the_ethernet_header_alone() {
     let mut emulated = link(TCP, 1500);
     emulated.framing.counted = Counted::Queue;
-    assert_eq!(
-        emulated.framing.full(),
-        OnWire {
-            packets: 1,
-            bytes: 1514
-        }
-    );
-    assert_eq!(
-        emulated.point(1).alone,
-        OnWire {
-            packets: 1,
-            bytes: 67
-        },
-        "short frames are not filled up"
-    );
+    assert_eq!(emulated.framing.full(), packet(1514));
+    // Short frames are not filled up.
+    assert_eq!(emulated.point(1).alone, packet(67));
     assert_eq!((emulated.goodput_bps() / 1e6).round(), 2391.0);
     emulated.framing.vlan = true;
     assert_eq!(emulated.framing.frame_bytes(), 18);

@@ -2,7 +2,6 @@
 
 use bitcost_analysis::metrics::METRICS;
 
-/// A file of the repository.
 fn page(path: &str) -> String {
     let path = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))

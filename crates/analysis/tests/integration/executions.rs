@@ -1,16 +1,15 @@
 //! Executions made of events: verdicts with cost models, and warnings about the result.
 
-use bitcost_analysis::explain::{CostModel, Explanation, Spent, Unit};
+use crate::common::*;
+use bitcost_analysis::explain::{CostModel, ExplainedCell, Explanation, Spent, Unit};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::Summary;
-use bitcost_model::conditions::{Conditions, Offloads, Workload};
+use bitcost_model::conditions::Offloads;
 use bitcost_model::counters::{Amount, CoreToCore, LinkEmulator, Queue};
 use bitcost_model::event::{EndpointDescription, Event, FORMAT};
 use bitcost_model::machine::HostDescription;
 use bitcost_model::plan::{Plan, PlannedRun};
-use bitcost_model::record::{EndpointRecord, Role};
 use bitcost_model::study::{Cell, Label};
-use serde_json::{Value, json};
 
 /// Samples of a window; ticks per second.
 const SAMPLES: u64 = 13;
@@ -23,39 +22,29 @@ pub struct Pace {
     pub busy_ticks: u64,
 }
 
-fn record(role: Role, pace: Pace, size: u64, active: bool) -> EndpointRecord {
-    let sample = |index: u64| {
-        json!({
-            "at_ns": index * 100_000_000,
-            "counts": counts(index * pace.bytes, size),
-            "cpus": [{ "cpu": 0, "user": 0, "system": index * pace.busy_ticks, "irq": 0, "softirq": 0, "steal": 0,
-                       "idle": index * (10 - pace.busy_ticks), "iowait": 0 }],
-            "threads": [{ "kind": "traffic", "run_ns": index * pace.run_ns, "wait_ns": 0, "slices": 1 }],
-        })
+fn paced(role: Role, pace: Pace, size: u64) -> EndpointRecord {
+    let carried = |steps: u64| counts(steps * pace.bytes / size, steps * pace.bytes);
+    let at = |step: u64| {
+        let cpu = CpuTicks {
+            system: step * pace.busy_ticks,
+            idle: step * (10 - pace.busy_ticks),
+            ..CpuTicks::default()
+        };
+        let threads = vec![thread(ThreadKind::Traffic, step * pace.run_ns, 0)];
+        Sample {
+            counts: carried(step),
+            ..sample(step * 100_000_000, vec![cpu], threads)
+        }
     };
-    let measured = counts((SAMPLES - 1) * pace.bytes, size);
-    let is_receiver = role == Role::Receiver;
-    let sequence = json!({
-        "measured_sent": (SAMPLES - 1) * pace.bytes / size, "measured_lost": 0, "total_lost": 0, "reordered": 0, "duplicated": 0,
+    let measured = carried(SAMPLES - 1);
+    let mut record = record(role, measured, (0..SAMPLES).map(at).collect());
+    record.offloads.device = "eth0".into();
+    record.offloads.active.insert("rx-gro".into(), true);
+    record.sequence = (role == Role::Receiver).then(|| Sequence {
+        measured_sent: measured.messages,
+        ..Sequence::default()
     });
-    let record = json!({
-        "role": role,
-        "in_effect": [],
-        "offloads": { "device": "eth0", "requested": {}, "active": { "rx-gro": active }, "mismatched": [] },
-        "pinned_cpus": [],
-        "window_start_ns": 0,
-        "window_end_ns": (SAMPLES - 1) * 100_000_000,
-        "counts": { "outside": counts(0, size), "measured": measured },
-        "sequence": if is_receiver { sequence } else { Value::Null },
-        "tcp_info": null,
-        "ticks_per_second": 100,
-        "samples": (0..SAMPLES).map(sample).collect::<Vec<_>>(),
-    });
-    serde_json::from_value(record).expect("a record")
-}
-
-fn counts(bytes: u64, size: u64) -> Value {
-    json!({ "calls": bytes / size, "messages": bytes / size, "bytes": bytes, "short_calls": 0, "failed_calls": 0 })
+    record
 }
 
 fn cell(size: u32, change: impl FnOnce(&mut Conditions)) -> Cell {
@@ -77,10 +66,11 @@ fn execution(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -
 
 /// The explanation of the events of an execution.
 fn explain_execution(events: &[Event]) -> Explanation {
-    let began = [began()].into_iter();
-    let events = began.chain(events.iter().cloned()).collect();
-    let found = Findings::of_events("test".into(), events);
-    found.expect("a log").explanation
+    found([&[began()][..], events].concat()).explanation
+}
+
+fn found(events: Vec<Event>) -> Findings {
+    Findings::of_events("test".into(), events).expect("a log")
 }
 
 fn began() -> Event {
@@ -97,33 +87,36 @@ fn began() -> Event {
 }
 
 fn events(cells: Vec<Cell>, blocks: u32, pace: impl Fn(u32, &Cell) -> Pace) -> Vec<Event> {
+    events_of(&in_blocks(cells, blocks), pace)
+}
+
+/// A plan in which each block has a run of each cell.
+pub fn in_blocks(cells: Vec<Cell>, blocks: u32) -> Plan {
     let count = cells.len() as u32;
     let runs = (0..blocks * count).map(|index| PlannedRun {
         index,
         block: index / count,
         cell: (index % count) as usize,
     });
-    let plan = Plan {
+    Plan {
         seed: 1,
         blocks,
         lengths: None,
         is_profiled: false,
-        cells,
         runs: runs.collect(),
-    };
-    events_of(&plan, pace)
+        cells,
+    }
 }
 
 /// The events of the runs of a plan.
 pub fn events_of(plan: &Plan, pace: impl Fn(u32, &Cell) -> Pace) -> Vec<Event> {
-    let host = HostDescription {
-        governor: Some("powersave".into()),
-        ..HostDescription::default()
-    };
-    let ends = [Role::Sender, Role::Receiver].map(|role| EndpointDescription {
+    let ends = ENDS.map(|role| EndpointDescription {
         role,
         place: "local".into(),
-        host: host.clone(),
+        host: HostDescription {
+            governor: Some("powersave".into()),
+            ..HostDescription::default()
+        },
     });
     let mut events = vec![
         Event::Planned { plan: plan.clone() },
@@ -138,10 +131,8 @@ pub fn events_of(plan: &Plan, pace: impl Fn(u32, &Cell) -> Pace) -> Vec<Event> {
     ];
     for run in &plan.runs {
         let cell = &plan.cells[run.cell];
-        let (pace, size) = (
-            pace(run.index, cell),
-            u64::from(cell.conditions.message_size_bytes),
-        );
+        let size = u64::from(cell.conditions.message_size_bytes);
+        let pace = pace(run.index, cell);
         let idle = Pace {
             run_ns: pace.run_ns / 3,
             busy_ticks: 3,
@@ -150,8 +141,8 @@ pub fn events_of(plan: &Plan, pace: impl Fn(u32, &Cell) -> Pace) -> Vec<Event> {
         events.push(Event::RunEnded {
             run: run.index,
             start_uncertainty_us: 10.0,
-            sender: Box::new(record(Role::Sender, pace, size, true)),
-            receiver: Box::new(record(Role::Receiver, idle, size, true)),
+            sender: Box::new(paced(Role::Sender, pace, size)),
+            receiver: Box::new(paced(Role::Receiver, idle, size)),
         });
     }
     events
@@ -169,22 +160,16 @@ fn full(run: u32, cell: &Cell) -> Pace {
 }
 
 fn warnings(explanation: &Explanation) -> Vec<&'static str> {
-    explanation
-        .warnings
-        .iter()
-        .map(|warning| warning.name)
-        .collect()
+    let warnings = explanation.warnings.iter();
+    warnings.map(|warning| warning.name).collect()
 }
 
 #[test]
 fn a_size_that_is_bound_by_its_packets_is_called_so() {
     let cells = vec![cell(64, |_| {}), cell(1024, |_| {}), cell(16_384, |_| {})];
     let found = execution(cells, 6, full);
-    let limiters: Vec<&str> = found
-        .cells
-        .iter()
-        .map(|cell| cell.verdict().expect("runs").limiter().name())
-        .collect();
+    let name = |cell: &ExplainedCell| cell.verdict().expect("runs").limiter().name();
+    let limiters: Vec<&str> = found.cells.iter().map(name).collect();
     assert_eq!(
         limiters,
         ["packets_per_second", "packets_per_second", "sender_cpu"]
@@ -205,13 +190,8 @@ fn a_size_that_is_bound_by_its_packets_is_called_so() {
 fn warnings_name_their_numbers() {
     let found = execution(vec![cell(64, |_| {}), cell(1024, |_| {})], 2, full);
     assert_eq!(warnings(&found), ["few_runs", "governor", "governor"]);
-    let few = &found.warnings[0].found;
-    assert!(
-        few.contains(
-            "2 runs: the interval of a median is from the minimum to the maximum, and covers it in 50 %"
-        ),
-        "{few}"
-    );
+    let few = "2 runs: the interval of a median is from the minimum to the maximum, and covers it in 50 %";
+    assert!(found.warnings[0].found.contains(few), "{found:?}");
 }
 
 #[test]
@@ -219,11 +199,8 @@ fn offloads_without_effect_are_doubted() {
     let off = |c: &mut Conditions| c.offloads = Offloads::Off;
     let nothing = execution(vec![cell(1000, |_| {}), cell(1000, off)], 5, full);
     assert!(warnings(&nothing).contains(&"no_effect"));
-    let one = execution(
-        vec![cell(1000, |_| {}), cell(1000, |c| c.nodelay = true)],
-        5,
-        full,
-    );
+    let one = vec![cell(1000, |_| {}), cell(1000, |c| c.nodelay = true)];
+    let one = execution(one, 5, full);
     assert_eq!(warnings(&one), ["governor", "governor"]);
 }
 
@@ -234,38 +211,27 @@ fn runs_that_a_link_emulator_spoiled_have_a_warning() {
         let Event::RunEnded { sender, .. } = event else {
             return;
         };
-        let line = |packets| LinkEmulator {
-            device: "s1-eth2".into(),
-            late: vec![(5_000_000, packets)],
-            ..LinkEmulator::default()
-        };
         for (index, sample) in (0..).zip(&mut sender.samples) {
-            sample.emulators = vec![line(late * index)];
+            sample.emulators = vec![LinkEmulator {
+                device: "s1-eth2".into(),
+                late: vec![(5_000_000, late * index)],
+                ..LinkEmulator::default()
+            }];
         }
     };
     let runs = events.len() - 6;
     events[runs..].iter_mut().for_each(|event| spoil(event, 0));
     let kept = explain_execution(&events);
     assert!(!warnings(&kept).contains(&"emulator_trouble"));
-    events[runs + 2..]
-        .iter_mut()
-        .for_each(|event| spoil(event, 100));
-    let spoiled = explain_execution(&events);
-    let found = spoiled
-        .warnings
+    let later = events[runs + 2..].iter_mut();
+    later.for_each(|event| spoil(event, 100));
+    let spoiled = explain_execution(&events).warnings;
+    let mut spoiled = spoiled
         .iter()
-        .find(|warning| warning.name == "emulator_trouble")
-        .expect("a late line");
-    assert!(
-        found
-            .found
-            .starts_with("in 4 of 6 runs a link emulator was late")
-    );
-    assert!(
-        found
-            .found
-            .ends_with("by 5000 µs (99 %), 5000 µs (maximum) (run 6, the worst)")
-    );
+        .filter(|warning| warning.name == "emulator_trouble");
+    let found = &spoiled.next().expect("a late line").found;
+    assert!(found.starts_with("in 4 of 6 runs a link emulator was late"));
+    assert!(found.ends_with("by 5000 µs (99 %), 5000 µs (maximum) (run 6, the worst)"));
 }
 
 fn amount(count: u64) -> Amount {
@@ -321,11 +287,8 @@ fn a_link_emulator_that_was_full_is_a_queue_and_what_it_lost_by_chance_is_not() 
     let full = |count| (Vec::new(), overflowing("s1-eth2", count));
     assert_eq!(lossy(full), "queue overflow at s1-eth2");
     let losing = |count| {
-        let line = LinkEmulator {
-            device: "s1-eth2".into(),
-            lost: amount(count),
-            ..LinkEmulator::default()
-        };
+        let mut line = overflowing("s1-eth2", 0);
+        line.lost = amount(count);
         (Vec::new(), line)
     };
     assert_eq!(lossy(losing), "path loss");
@@ -351,18 +314,9 @@ fn a_queue_before_a_link_emulator_has_its_own_drops() {
     }
 }
 
-fn summary(events: &[Event]) -> Summary {
-    let found = Findings::of_events("test".into(), events.to_vec());
-    found.expect("a log").summary
-}
-
 /// The summary of an execution of two cells in which a cache line's round trip between the endpoints'
 /// CPUs took this long in the runs of each block, in ns.
 fn summary_with_round_trips(trips: &[u32]) -> Summary {
-    summary(&events_with_round_trips(trips))
-}
-
-fn events_with_round_trips(trips: &[u32]) -> Vec<Event> {
     let cells = vec![cell(64, |_| {}), cell(1024, |_| {})];
     let pace = Pace {
         bytes: 1_024_000,
@@ -378,23 +332,16 @@ fn events_with_round_trips(trips: &[u32]) -> Vec<Event> {
             });
         }
     }
-    events.insert(0, began());
-    events
+    found([&[began()][..], &events].concat()).summary
 }
 
 #[test]
 fn figures_are_of_all_runs_wherever_the_cpus_were() {
     let summary = summary_with_round_trips(&[370, 88, 85, 365]);
     assert!(summary.cells.iter().all(|cell| cell.runs == 4));
-    assert_eq!(
-        summary.caveats,
-        [
-            "the machine differed between runs: the endpoints' CPUs were 85 to 370 ns from each other"
-        ]
-    );
-    assert_eq!(
-        summary_with_round_trips(&[88, 85, 90]).caveats,
-        [""; 0],
-        "one distance"
-    );
+    let differed =
+        "the machine differed between runs: the endpoints' CPUs were 85 to 370 ns from each other";
+    assert_eq!(summary.caveats, [differed]);
+    // One distance.
+    assert_eq!(summary_with_round_trips(&[88, 85, 90]).caveats, [""; 0]);
 }

@@ -1,74 +1,21 @@
 //! Every formula, tested on records whose figures are known.
 
+use crate::common::*;
 use bitcost_analysis::metrics::{
-    Attribution, CpuUse, Disturbance, METRICS, Method, RunView, SoftirqMeans, Weak, WireLoad,
-    attribute, disturbance, marks, metric, wire_load,
+    Attribution, CpuUse, Disturbance, SoftirqMeans, Weak, WireLoad, disturbance, marks, wire_load,
 };
 use bitcost_analysis::profile::{Place, run_profile};
-use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::counters::{ForeignLoad, ForeignProgram, Interface, SoftirqTime};
 use bitcost_model::profile::{Layer, Profile, ProfileEvent, ProfiledStack, ProfiledTask};
-use bitcost_model::record::{
-    Arrivals, Counts, CpuTicks, DelayVariation, EndpointRecord, FlowRecord, IdleBaseline, InEffect,
-    Latency, Pacing, PhaseCounts, RECEIVE_CPUS, Role, Sample, Sequence, Switches, TcpInfo,
-    ThreadKind, ThreadTime,
-};
-
-/// Ticks of two CPUs over 2 s at 100 ticks per second: user, softirq, idle, iowait.
-type Load = [(u64, u64, u64, u64); 2];
-
-fn ticks(load: &Load) -> Vec<CpuTicks> {
-    let cpu = |(cpu, (user, softirq, idle, iowait)): (u32, &(u64, u64, u64, u64))| CpuTicks {
-        cpu,
-        user: 1000 + user,
-        softirq: 50 + softirq,
-        idle: 9000 + idle,
-        iowait: 20 + iowait,
-        ..CpuTicks::default()
-    };
-    (0..).zip(load).map(cpu).collect()
-}
-
-fn thread(kind: ThreadKind, run_ns: u64) -> ThreadTime {
-    ThreadTime {
-        kind,
-        part: 0,
-        run_ns,
-        wait_ns: run_ns / 10,
-        slices: 1,
-        switches: None,
-    }
-}
+use bitcost_model::record::{Arrivals, DelayVariation, Pacing, Switches};
 
 /// A record of a window of 2 s in which `bytes` were carried in messages of 1024 bytes.
-fn record(role: Role, bytes: u64, load: Load) -> EndpointRecord {
-    let sample = |at_ns, cpus| Sample {
-        at_ns,
-        cpus,
-        ..Sample::default()
-    };
-    let counts = Counts {
-        calls: bytes / 2048,
-        messages: bytes / 1024,
-        bytes,
-        ..Counts::default()
-    };
-    EndpointRecord {
-        role,
-        pinned_cpus: vec![u32::from(role == Role::Receiver)],
-        window_start_ns: 5_000_000_000,
-        window_end_ns: 7_000_000_000,
-        counts: PhaseCounts {
-            outside: Counts::default(),
-            measured: counts,
-        },
-        ticks_per_second: 100,
-        samples: vec![
-            sample(5_000_000_000, ticks(&[(0, 0, 0, 0); 2])),
-            sample(7_000_000_000, ticks(&load)),
-        ],
-        ..EndpointRecord::default()
-    }
+fn window(role: Role, bytes: u64, load: Load) -> EndpointRecord {
+    let samples = [(5_000_000_000, [(0, 0, 0, 0); 2]), (7_000_000_000, load)];
+    let samples = samples.map(|(at_ns, load)| sample(at_ns, ticks(&load), Vec::new()));
+    let mut record = record(role, counts(bytes / 1024, bytes), samples.to_vec());
+    record.counts.measured.calls /= 2;
+    record.pinned_cpus = vec![u32::from(role == Role::Receiver)];
+    record
 }
 
 /// CPU 0: 120 user, 30 softirq, 40 idle, 10 iowait of 200 ticks; CPU 1: 50 user, 50 softirq, 100
@@ -77,92 +24,98 @@ const LOAD: Load = [(120, 30, 40, 10), (50, 50, 100, 0)];
 
 const MIB: u64 = 1 << 20;
 
-struct Run {
-    sender: EndpointRecord,
-    receiver: EndpointRecord,
-    conditions: Conditions,
-    shared_cpus: bool,
-    napi_threaded: bool,
-}
-
 impl Run {
-    /// 200 MiB sent, 150 MiB received, as datagrams.
+    /// 200 MiB sent, 150 MiB received, as datagrams, on one host.
     fn udp() -> Run {
-        let mut receiver = record(Role::Receiver, 150 * MIB, LOAD);
+        let mut receiver = window(Role::Receiver, 150 * MIB, LOAD);
         let sent = 200 * 1024;
         receiver.sequence = Some(Sequence {
             measured_sent: sent,
             measured_lost: sent / 4,
             ..Sequence::default()
         });
+        let sender = window(Role::Sender, 200 * MIB, LOAD);
         Run {
-            sender: record(Role::Sender, 200 * MIB, LOAD),
-            receiver,
-            conditions: Conditions {
-                workload: Workload::UdpStream,
-                ..Conditions::default()
-            },
             shared_cpus: true,
-            napi_threaded: false,
+            ..Run::new(Workload::UdpStream, [sender, receiver])
         }
     }
 
-    fn view(&self) -> RunView<'_> {
-        RunView {
-            sender: &self.sender,
-            receiver: &self.receiver,
-            conditions: &self.conditions,
-            shared_cpus: self.shared_cpus,
-            napi_threaded: self.napi_threaded,
-            capacity_mbps: None,
+    fn on_two_hosts() -> Run {
+        Run {
+            shared_cpus: false,
+            ..Run::udp()
         }
     }
 
-    fn figure(&self, name: &str) -> Option<f64> {
-        (metric(name).unwrap().compute)(&self.view())
+    /// A stream in place of datagrams.
+    fn tcp() -> Run {
+        let mut run = Run::udp();
+        run.conditions.workload = Workload::TcpStream;
+        run.receiver.sequence = None;
+        run
     }
 
-    #[track_caller]
-    fn assert_has(&self, name: &str, expected: f64) {
-        assert_close(self.figure(name), expected);
+    /// The receive work of both endpoints is confined to the CPUs of their traffic.
+    fn on_own_cpus() -> Run {
+        let mut run = Run::udp();
+        for (end, cpu) in run.ends().into_iter().zip(["0", "1"]) {
+            end.in_effect.push(in_effect(RECEIVE_CPUS, cpu));
+        }
+        run
+    }
+
+    /// Before the block, CPU 0 was 10 % busy and CPU 1 this much.
+    fn busy_before(mut self, busy: u64) -> Run {
+        for end in self.ends() {
+            end.idle = Some(idle(&[(10, 0, 90, 0), (busy, 0, 100 - busy, 0)]));
+        }
+        self
+    }
+
+    /// How long the traffic and the NAPI thread of each endpoint ran, in ms.
+    fn threads(mut self, traffic: [u64; 2], napi: Option<[u64; 2]>) -> Run {
+        for (place, end) in self.ends().into_iter().enumerate() {
+            let all = [
+                (ThreadKind::Traffic, Some(traffic)),
+                (ThreadKind::Napi, napi),
+            ];
+            for (kind, ms) in all.iter().filter_map(|(kind, ms)| Some((*kind, (*ms)?))) {
+                for (sample, run_ns) in end.samples.iter_mut().zip([0, ms[place] * 1_000_000]) {
+                    let run_ns = 1_000_000 + run_ns;
+                    sample.threads.push(thread(kind, run_ns, run_ns / 10));
+                }
+            }
+        }
+        self
     }
 
     fn attributed(&self) -> Attribution {
         attribute(&self.view()).unwrap()
     }
 
-    /// Why no CPU time is attributed.
-    fn not_attributed(&self) -> String {
-        attribute(&self.view()).unwrap_err().to_string()
-    }
-
-    fn end(&mut self, role: Role) -> &mut EndpointRecord {
-        match role {
-            Role::Sender => &mut self.sender,
-            Role::Receiver => &mut self.receiver,
+    /// How many seconds of CPU time are the sender's, the receiver's, and the wire's.
+    #[track_caller]
+    fn assert_attributed(&self, method: Method, expected: [Option<f64>; 3]) {
+        let found = self.attributed();
+        assert_eq!(found.method, method);
+        let found = [found.sender, found.receiver, found.wire];
+        for (found, expected) in found.map(seconds).into_iter().zip(expected) {
+            match expected {
+                Some(expected) => assert_close(found, expected),
+                None => assert_eq!(found, None),
+            }
         }
     }
 
-    fn threads(&mut self, role: Role, kind: ThreadKind, run_ns: u64) {
-        let end = self.end(role);
-        end.samples[0].threads.push(thread(kind, 1_000_000));
-        end.samples[1]
-            .threads
-            .push(thread(kind, 1_000_000 + run_ns));
+    /// Why no CPU time is attributed.
+    fn not_attributed(&self) -> String {
+        attribute(&self.view()).unwrap_err().to_string()
     }
 }
 
 fn seconds(of: Option<CpuUse>) -> Option<f64> {
     of.map(|cpu| cpu.cpu_seconds())
-}
-
-#[track_caller]
-fn assert_close(found: Option<f64>, expected: f64) {
-    let found = found.expect("a figure");
-    assert!(
-        (found - expected).abs() <= expected.abs() * 1e-9,
-        "found {found}, expected {expected}"
-    );
 }
 
 #[test]
@@ -192,75 +145,29 @@ fn busy_time_is_wall_clock_less_idle_and_iowait() {
 
 #[test]
 fn on_two_hosts_each_end_is_its_host() {
-    let run = Run {
-        shared_cpus: false,
-        ..Run::udp()
-    };
+    let run = Run::on_two_hosts();
     assert_eq!(run.attributed().method, Method::Hosts);
     run.assert_has("send_service_demand_us_per_kib", 2.5e6 / (200.0 * 1024.0));
-    run.assert_has(
-        "receive_service_demand_us_per_kib",
-        2.5e6 / (150.0 * 1024.0),
-    );
-}
-
-#[test]
-fn the_two_receive_definitions_differ_by_exactly_the_loss() {
-    let run = Run {
-        shared_cpus: false,
-        ..Run::udp()
-    };
-    let received = run.figure("receive_service_demand_us_per_kib").unwrap();
-    let by_sent = run.figure("receive_service_demand_per_kib_sent_us");
+    let received = 2.5e6 / (150.0 * 1024.0);
+    run.assert_has("receive_service_demand_us_per_kib", received);
+    // The two definitions differ by exactly the loss.
     run.assert_has("loss_pct", 25.0);
-    assert_close(by_sent, received * (1.0 - 0.25));
+    run.assert_has("receive_service_demand_per_kib_sent_us", received * 0.75);
 }
 
 #[test]
 fn napi_threads_in_use_tell_the_ends_apart() {
-    let mut run = Run::udp();
-    run.threads(Role::Sender, ThreadKind::Traffic, 800_000_000);
-    run.threads(Role::Sender, ThreadKind::Napi, 100_000_000);
-    run.threads(Role::Receiver, ThreadKind::Traffic, 600_000_000);
-    run.threads(Role::Receiver, ThreadKind::Napi, 300_000_000);
-    let attribution = run.attributed();
-    assert_eq!(attribution.method, Method::NapiThread);
-    assert_close(seconds(attribution.sender), 0.9);
-    assert_close(seconds(attribution.receiver), 0.9);
+    let run = Run::udp().threads([800, 600], Some([100, 300]));
+    run.assert_attributed(Method::NapiThread, [Some(0.9), Some(0.9), None]);
     run.assert_has("sender_thread_cpu_us_per_kib", 0.8e6 / (200.0 * 1024.0));
     run.assert_has("receiver_thread_wait_pct", 3.0);
-    assert_eq!(run.figure("send_attribution_error_pct"), None);
-}
-
-/// Confines the receive work of both endpoints to the CPUs of their traffic.
-fn receive_on_own_cpus(run: &mut Run) {
-    for (end, cpu) in [(&mut run.sender, "0"), (&mut run.receiver, "1")] {
-        end.in_effect.push(InEffect {
-            name: RECEIVE_CPUS.to_owned(),
-            requested: Some(cpu.to_owned()),
-            actual: Some(cpu.to_owned()),
-        });
-    }
-}
-
-/// Before the block, CPU 0 was 10 % busy and CPU 1 5 %.
-fn busy_before(run: &mut Run) {
-    let idle = IdleBaseline {
-        start_ns: 0,
-        end_ns: 1_000_000_000,
-        start: ticks(&[(0, 0, 0, 0); 2]),
-        end: ticks(&[(10, 0, 90, 0), (5, 0, 95, 0)]),
-    };
-    run.sender.idle = Some(idle.clone());
-    run.receiver.idle = Some(idle);
+    run.assert_lacks(&["send_attribution_error_pct"]);
 }
 
 /// The account of an end's own CPUs has other programs above what was there before; so has its profile.
 #[test]
 fn other_programs_on_an_ends_own_cpus_are_in_both_accounts() {
-    let mut run = Run::udp();
-    receive_on_own_cpus(&mut run);
-    busy_before(&mut run);
+    let run = Run::on_own_cpus().busy_before(5);
     let stack = |task, cpu, time_ns| ProfiledStack {
         task,
         stack: "[user]".to_owned(),
@@ -296,23 +203,13 @@ fn other_programs_on_an_ends_own_cpus_are_in_both_accounts() {
 
 #[test]
 fn ends_with_own_cpus_and_the_wire_make_up_the_busy_time_above_idle() {
-    let mut run = Run::udp();
-    receive_on_own_cpus(&mut run);
     // NAPI threads in use do not change the method.
-    for role in [Role::Sender, Role::Receiver] {
-        run.threads(role, ThreadKind::Traffic, 600_000_000);
-        run.threads(role, ThreadKind::Napi, 300_000_000);
-    }
-    busy_before(&mut run);
-    let found = run.attributed();
-    assert_eq!(found.method, Method::OwnCpus);
+    let own_cpus = Run::on_own_cpus().threads([600; 2], Some([300; 2]));
+    let mut run = own_cpus.busy_before(5);
     // CPU 0: 1.5 s busy, 30 of 150 ticks soft interrupts, 10 % before; CPU 1: 1 s, 50 of 100, 5 %.
-    assert_close(seconds(found.sender), 1.5 * 0.8 - 0.2);
-    assert_close(seconds(found.receiver), 1.0 * 0.5 - 0.1);
-    let wire = found.wire.expect("the wire's work");
-    assert_close(Some(wire.cpu_seconds()), 1.5 * 0.2 + 1.0 * 0.5);
-    let sum = found.sender.unwrap().cpus + found.receiver.unwrap().cpus + wire.cpus;
-    assert_close(Some(2.0 * sum), 2.5 - 0.2 - 0.1);
+    let (sender, receiver, wire) = (1.5 * 0.8 - 0.2, 1.0 * 0.5 - 0.1, 1.5 * 0.2 + 1.0 * 0.5);
+    run.assert_attributed(Method::OwnCpus, [sender, receiver, wire].map(Some));
+    assert_close(Some(sender + receiver + wire), 2.5 - 0.2 - 0.1);
     run.assert_has("wire_service_demand_us_per_kib", 0.8e6 / (150.0 * 1024.0));
     assert!(run.figure("send_attribution_error_pct").is_some());
     let load = |role| wire_load(&run.view(), role).expect("a wire");
@@ -328,26 +225,18 @@ fn ends_with_own_cpus_and_the_wire_make_up_the_busy_time_above_idle() {
     assert!(full.limits());
     // Without kernel threads that receive, soft interrupts are no wire.
     for sample in &mut run.receiver.samples {
-        sample
-            .threads
-            .retain(|thread| thread.kind != ThreadKind::Napi);
+        let threads = &mut sample.threads;
+        threads.retain(|thread| thread.kind != ThreadKind::Napi);
     }
     assert_eq!(wire_load(&run.view(), Role::Receiver), None);
 }
 
 #[test]
 fn where_the_receivers_threads_were_idle_its_stack_ran_on_the_sender() {
-    let mut run = Run::udp();
-    receive_on_own_cpus(&mut run);
-    for (role, traffic) in [(Role::Sender, 1_490_000_000), (Role::Receiver, 990_000_000)] {
-        run.threads(role, ThreadKind::Traffic, traffic);
-        run.threads(role, ThreadKind::Napi, 10_000_000);
-    }
-    let found = run.attributed();
+    let run = Run::on_own_cpus().threads([1490, 990], Some([10; 2]));
     // CPU 0: 1.5 s busy, 30 of 150 ticks soft interrupts; CPU 1: 1 s, 50 of 100.
-    assert_eq!((found.method, found.wire), (Method::SoftirqTicks, None));
-    assert_close(seconds(found.sender), 1.2 + 0.5);
-    assert_close(seconds(found.receiver), 0.5 + 0.3);
+    let ends = [Some(1.2 + 0.5), Some(0.5 + 0.3), None];
+    run.assert_attributed(Method::SoftirqTicks, ends);
 }
 
 /// Soft interrupts of one kind: their number, how many were timed, and the mean of these in ns,
@@ -366,80 +255,57 @@ fn softirqs(cpu: u32, kind: &str, count: u64, timed: u64, mean_ns: u64) -> Softi
 /// The sender times the soft interrupts of both CPUs: of the network 0.5 s on its own and 0.1 s on the
 /// receiver's, and 0.1 s of timers on its own.
 fn time_softirqs(run: &mut Run) {
-    let [first, last] = &mut run.sender.samples[..] else {
-        panic!("two samples");
-    };
-    first.softirqs = vec![softirqs(0, "NET_RX", 1000, 7, 500)];
-    let at_start = &first.softirqs[0];
+    let before = softirqs(0, "NET_RX", 1000, 7, 500);
     let mut of_sender = softirqs(0, "NET_RX", 200_000, 4000, 2500);
-    of_sender.count += at_start.count;
-    of_sender.timed += at_start.timed;
-    of_sender.sum_ns += at_start.sum_ns;
-    of_sender.squares_ns2 += at_start.squares_ns2;
-    last.softirqs = vec![
+    of_sender.count += before.count;
+    of_sender.timed += before.timed;
+    of_sender.sum_ns += before.sum_ns;
+    of_sender.squares_ns2 += before.squares_ns2;
+    run.sender.samples[0].softirqs = vec![before];
+    run.sender.samples[1].softirqs = vec![
         of_sender,
         softirqs(0, "TIMER", 10_000, 200, 10_000),
         softirqs(1, "NET_RX", 20_000, 400, 5000),
     ];
 }
 
+/// Runs on CPUs of their own, whose soft interrupts the sender times.
+fn timed() -> Run {
+    let mut run = Run::on_own_cpus();
+    time_softirqs(&mut run);
+    run
+}
+
 #[test]
 fn timed_soft_interrupts_replace_the_share_by_ticks() {
-    let mut run = Run::udp();
-    receive_on_own_cpus(&mut run);
-    let by_ticks = run.attributed();
+    let by_ticks = Run::on_own_cpus().attributed();
     assert_eq!(by_ticks.softirqs, Some(SoftirqMeans::Ticks));
-    time_softirqs(&mut run);
-    let timed = run.attributed();
-    assert_eq!(
-        (timed.method, timed.softirqs),
-        (Method::OwnCpus, Some(SoftirqMeans::Timed))
-    );
+    let run = timed();
+    assert_eq!(run.attributed().softirqs, Some(SoftirqMeans::Timed));
     // CPU 0: 1.5 s busy; CPU 1: 1 s.
-    assert_close(seconds(timed.sender), 1.5 - 0.5);
-    assert_close(seconds(timed.receiver), 1.0 - 0.1);
-    assert_close(seconds(timed.wire), 0.6);
+    run.assert_attributed(Method::OwnCpus, [1.5 - 0.5, 1.0 - 0.1, 0.6].map(Some));
     // The deviation of a mean is that of one ÷ √ of their number.
     let net = 0.5 / 4000f64.sqrt();
     run.assert_has("send_attribution_error_pct", 100.0 * net / 1.0);
     // The receiver's own samples have none: those of the sender are of the same machine.
-    assert!(
-        run.receiver
-            .samples
-            .iter()
-            .all(|sample| sample.softirqs.is_empty())
-    );
+    let mut samples = run.receiver.samples.iter();
+    assert!(samples.all(|sample| sample.softirqs.is_empty()));
 }
 
 #[test]
 fn what_tcp_postpones_is_charged_to_the_sender() {
-    let mut run = Run::udp();
-    receive_on_own_cpus(&mut run);
-    time_softirqs(&mut run);
+    let mut run = timed();
     let postponed = softirqs(1, "TASKLET", 10_000, 200, 5000);
     run.sender.samples[1].softirqs.push(postponed);
-    let ends = |run: &Run| {
-        let found = run.attributed();
-        [found.sender, found.receiver, found.wire].map(seconds)
-    };
-    let [sender, receiver, wire] = ends(&run);
-    assert_close(sender, 1.0);
-    assert_close(receiver, 0.9);
-    assert_close(wire, 0.6);
+    run.assert_attributed(Method::OwnCpus, [1.0, 0.9, 0.6].map(Some));
     run.conditions.workload = Workload::TcpStream;
-    let [sender, receiver, wire] = ends(&run);
-    assert_close(sender, 1.05);
-    assert_close(receiver, 0.85);
-    assert_close(wire, 0.6);
+    run.assert_attributed(Method::OwnCpus, [1.05, 0.85, 0.6].map(Some));
 }
 
 #[test]
 fn kinds_of_which_few_were_timed_take_the_mean_of_others() {
-    let mut run = Run::udp();
-    receive_on_own_cpus(&mut run);
-    time_softirqs(&mut run);
-    let last = &mut run.sender.samples[1];
-    last.softirqs[2] = softirqs(1, "NET_RX", 20_000, 9, 100_000);
+    let mut run = timed();
+    run.sender.samples[1].softirqs[2] = softirqs(1, "NET_RX", 20_000, 9, 100_000);
     let found = run.attributed();
     let mean_ns = (4000.0 * 2500.0 + 9.0 * 100_000.0) / 4009.0;
     assert_close(seconds(found.receiver), 1.0 - 20_000.0 * mean_ns / 1e9);
@@ -448,9 +314,7 @@ fn kinds_of_which_few_were_timed_take_the_mean_of_others() {
 #[test]
 fn ticks_are_used_where_too_few_were_timed_or_a_cpu_is_missing() {
     let means = |change: fn(&mut Vec<SoftirqTime>)| {
-        let mut run = Run::udp();
-        receive_on_own_cpus(&mut run);
-        time_softirqs(&mut run);
+        let mut run = timed();
         run.sender.samples[0].softirqs.clear();
         change(&mut run.sender.samples[1].softirqs);
         run.attributed().softirqs
@@ -467,21 +331,16 @@ fn ticks_are_used_where_too_few_were_timed_or_a_cpu_is_missing() {
 fn timed_soft_interrupts_of_the_other_end_are_charged_to_it() {
     let mut run = Run::udp();
     time_softirqs(&mut run);
-    let found = run.attributed();
-    assert_eq!(
-        (found.method, found.softirqs),
-        (Method::SoftirqTicks, Some(SoftirqMeans::Timed))
-    );
-    assert_close(seconds(found.sender), 1.5 - 0.5 + 0.1);
-    assert_close(seconds(found.receiver), 1.0 - 0.1 + 0.5);
+    assert_eq!(run.attributed().softirqs, Some(SoftirqMeans::Timed));
+    let ends = [Some(1.5 - 0.5 + 0.1), Some(1.0 - 0.1 + 0.5), None];
+    run.assert_attributed(Method::SoftirqTicks, ends);
 }
 
 #[test]
 fn few_ticks_do_not_weaken_timed_runs() {
     let few = |timed: bool| {
-        let mut run = Run::udp();
-        receive_on_own_cpus(&mut run);
-        for end in [&mut run.sender, &mut run.receiver] {
+        let mut run = Run::on_own_cpus();
+        for end in run.ends() {
             end.samples[1].cpus = ticks(&[(4, 3, 150, 0), (3, 3, 150, 0)]);
         }
         if timed {
@@ -496,72 +355,53 @@ fn few_ticks_do_not_weaken_timed_runs() {
 
 #[test]
 fn a_busy_idle_baseline_leaves_no_figure_and_no_other_method() {
-    let mut run = Run::udp();
-    receive_on_own_cpus(&mut run);
-    for role in [Role::Sender, Role::Receiver] {
-        run.threads(role, ThreadKind::Traffic, 600_000_000);
-        run.threads(role, ThreadKind::Napi, 300_000_000);
-    }
-    run.receiver.idle = Some(IdleBaseline {
-        start_ns: 0,
-        end_ns: 1_000_000_000,
-        start: ticks(&[(0, 0, 0, 0); 2]),
-        end: ticks(&[(10, 0, 90, 0), (90, 0, 10, 0)]),
-    });
+    let own_cpus = Run::on_own_cpus().threads([600; 2], Some([300; 2]));
+    let mut run = own_cpus.busy_before(90);
+    run.sender.idle = None;
     let reason = run.not_attributed();
     assert!(reason.contains("other programs used the receiver's CPU more before this test"));
-    assert_eq!(run.figure("receive_service_demand_us_per_kib"), None);
-    assert_eq!(run.figure("wire_service_demand_us_per_kib"), None);
+    run.assert_lacks(&[
+        "receive_service_demand_us_per_kib",
+        "wire_service_demand_us_per_kib",
+    ]);
 }
 
 #[test]
 fn receive_work_elsewhere_is_not_charged_by_own_cpus() {
-    let mut run = Run::udp();
-    receive_on_own_cpus(&mut run);
+    let mut run = Run::on_own_cpus();
     run.receiver.in_effect[0].actual = Some("0".to_owned());
     assert_eq!(run.attributed().method, Method::SoftirqTicks);
-    assert_eq!(run.figure("wire_service_demand_us_per_kib"), None);
+    run.assert_lacks(&["wire_service_demand_us_per_kib"]);
 }
 
 #[test]
 fn idle_napi_threads_leave_the_split_to_the_ticks() {
-    let mut run = Run::udp();
-    for (role, run_ns) in [(Role::Sender, 1_450_000_000), (Role::Receiver, 950_000_000)] {
-        run.threads(role, ThreadKind::Traffic, run_ns);
-        run.threads(role, ThreadKind::Napi, 30_000_000);
-    }
-    let attribution = run.attributed();
-    assert_eq!(attribution.method, Method::SoftirqTicks);
+    let run = Run::udp().threads([1450, 950], Some([30; 2]));
     // CPU 0 is the sender's: 1.5 s busy, 30 of 150 ticks softirq; CPU 1 is the receiver's: 1 s, 50
     // of 100.
-    assert_close(seconds(attribution.sender), 1.5 * 0.8 + 1.0 * 0.5);
-    assert_close(seconds(attribution.receiver), 1.0 * 0.5 + 1.5 * 0.2);
+    let ends = [Some(1.5 * 0.8 + 1.0 * 0.5), Some(1.0 * 0.5 + 1.5 * 0.2)];
+    run.assert_attributed(Method::SoftirqTicks, [ends[0], ends[1], None]);
     let variance: f64 = 1.5 * 1.5 * 0.2 * 0.8 / 150.0 + 0.25 / 100.0;
     run.assert_has("send_attribution_error_pct", 100.0 * variance.sqrt() / 1.7);
 }
 
 #[test]
 fn ticks_of_a_disturbed_run_are_blamed_on_nobody() {
-    let mut run = Run::udp();
     // The CPUs were busy for 2.5 s, the run's own threads for 1.2 s: other programs took 32 % of 4
     // s.
-    run.threads(Role::Sender, ThreadKind::Traffic, 600_000_000);
-    run.threads(Role::Receiver, ThreadKind::Traffic, 600_000_000);
+    let run = Run::udp().threads([600; 2], None);
     let reason = run.not_attributed();
     assert!(reason.contains("soft interrupts in no thread of the run, or other programs, took"));
-    assert_eq!(run.figure("send_service_demand_us_per_kib"), None);
+    run.assert_lacks(&["send_service_demand_us_per_kib"]);
     assert!(run.figure("throughput_mbps").is_some());
 }
 
 /// As before Linux 6.8: the interface receives in kernel threads, and it is not known in which.
 #[test]
 fn napi_threads_that_nobody_sees_are_not_taken_for_soft_interrupts() {
-    let mut run = Run::udp();
+    let mut run = Run::udp().threads([1500, 1000], None);
     run.napi_threaded = true;
-    run.threads(Role::Sender, ThreadKind::Traffic, 1_500_000_000);
-    run.threads(Role::Receiver, ThreadKind::Traffic, 1_000_000_000);
-    let active = &mut run.receiver.offloads.active;
-    active.insert("rx-gro".into(), true);
+    run.receiver.offloads.active.insert("rx-gro".into(), true);
     let reason = run.not_attributed();
     assert!(reason.contains("before 6.8") && reason.contains("napi = \"inline\""));
     assert_eq!(run.figure("receive_service_demand_us_per_kib"), None);
@@ -600,11 +440,8 @@ fn netperf_divides_by_all_ticks_and_by_what_was_sent() {
 
 #[test]
 fn what_was_not_measured_is_absent() {
-    let mut run = Run {
-        shared_cpus: false,
-        ..Run::udp()
-    };
-    for end in [&mut run.sender, &mut run.receiver] {
+    let mut run = Run::on_two_hosts();
+    for end in run.ends() {
         end.samples.clear();
         end.window_end_ns = end.window_start_ns;
         end.counts = PhaseCounts::default();
@@ -620,19 +457,9 @@ fn transactions_have_their_own_figures() {
     let mut run = Run::udp();
     run.conditions.workload = Workload::UdpRr;
     run.conditions.latency = true;
-    let counts = Counts {
-        calls: 2000,
-        messages: 1000,
-        bytes: 2000,
-        unanswered: 250,
-        ..Counts::default()
-    };
-    run.sender.counts.measured = counts;
-    run.receiver.counts.measured = Counts {
-        messages: 1200,
-        unanswered: 0,
-        ..counts
-    };
+    run.sender.counts.measured = counts(1000, 2000);
+    run.sender.counts.measured.unanswered = 250;
+    run.receiver.counts.measured = counts(1200, 2000);
     // 500 times of 10 µs, 400 of 20, 90 of 30, 9 of 40, and the longest, of 41 in a bucket up
     // to 42.
     run.sender.latency = Some(Latency {
@@ -646,8 +473,6 @@ fn transactions_have_their_own_figures() {
             (42_000, 1),
         ],
     });
-    let view = run.view();
-    let figure = |name: &str| (metric(name).expect("there").compute)(&view);
     for (name, wanted) in [
         ("transactions_per_second", 500.0),
         ("requests_lost_pct", 20.0),
@@ -658,59 +483,35 @@ fn transactions_have_their_own_figures() {
         ("latency_p999_us", 40.0),
         ("latency_max_us", 41.0),
     ] {
-        let found = figure(name).expect(name);
-        assert!((found - wanted).abs() < 1e-9, "{name}: {found}");
+        run.assert_has(name, wanted);
     }
-    let attribution = attribute(&view).expect("by ticks");
-    for (name, end, count) in [
-        (
-            "send_service_demand_us_per_transaction",
-            Role::Sender,
-            1000.0,
-        ),
-        (
-            "receive_service_demand_us_per_transaction",
-            Role::Receiver,
-            1200.0,
-        ),
-    ] {
-        let wanted = attribution.end(end).unwrap().cpus * 2e6 / count;
-        assert!((figure(name).expect(name) - wanted).abs() < 1e-9, "{name}");
-    }
-    assert_eq!(figure("bytes_per_receive_call"), None);
+    let ends = [run.attributed().sender, run.attributed().receiver].map(Option::unwrap);
+    let cost = |end: CpuUse, count: f64| end.cpus * 2e6 / count;
+    let name = |end: &str| format!("{end}_service_demand_us_per_transaction");
+    run.assert_has(&name("send"), cost(ends[0], 1000.0));
+    run.assert_has(&name("receive"), cost(ends[1], 1200.0));
+    run.assert_lacks(&["bytes_per_receive_call"]);
     run.conditions.workload = Workload::UdpStream;
     run.sender.latency = None;
-    let view = run.view();
-    for name in [
+    run.assert_lacks(&[
         "transactions_per_second",
         "latency_mean_us",
         "latency_p50_us",
         "latency_max_us",
-    ] {
-        assert_eq!(
-            (metric(name).expect("there").compute)(&view),
-            None,
-            "{name}"
-        );
-    }
+    ]);
 }
 
 #[test]
 fn switches_calls_and_segments_are_told_per_message() {
-    let mut run = Run::udp();
-    assert_eq!(run.figure("receiver_wakeups_per_message"), None);
+    Run::udp().assert_lacks(&["receiver_wakeups_per_message"]);
     // 102 400 messages per second handed over, 76 800 received.
-    for role in [Role::Sender, Role::Receiver] {
-        run.threads(role, ThreadKind::Traffic, 1_000_000_000);
-        for (sample, switches) in run
-            .end(role)
-            .samples
-            .iter_mut()
-            .zip([(10, 20), (10 + 15_360, 20 + 5_120)])
-        {
+    let mut run = Run::udp().threads([1000; 2], None);
+    for end in run.ends() {
+        let grown = [(10, 20), (10 + 15_360, 20 + 5_120)];
+        for (sample, (voluntary, involuntary)) in end.samples.iter_mut().zip(grown) {
             sample.threads[0].switches = Some(Switches {
-                voluntary: switches.0,
-                involuntary: switches.1,
+                voluntary,
+                involuntary,
             });
         }
     }
@@ -728,29 +529,24 @@ fn switches_calls_and_segments_are_told_per_message() {
         after_window: 4096,
     };
     run.receiver.sequence.as_mut().expect("datagrams").measured = Some(arrivals);
-    let wanted = [("reordered", 1.0), ("duplicated", 0.5), ("late", 0.25)];
-    wanted
-        .into_iter()
-        .for_each(|(name, pct)| assert_close(run.figure(&format!("{name}_pct")), pct));
-    assert_eq!(run.figure("segments_per_message"), None);
+    run.assert_has("reordered_pct", 1.0);
+    run.assert_has("duplicated_pct", 0.5);
+    run.assert_has("late_pct", 0.25);
+    run.assert_lacks(&["segments_per_message"]);
 }
 
 #[test]
 fn segments_of_a_stream_are_those_between_the_samples() {
-    let mut run = Run::udp();
-    run.conditions.workload = Workload::TcpStream;
-    run.receiver.sequence = None;
+    let mut run = Run::tcp();
     // A receiver of a stream sees no messages.
     run.receiver.counts.measured.messages = 0;
-    for end in [&mut run.sender, &mut run.receiver] {
+    for end in run.ends() {
         for (sample, count) in end.samples.iter_mut().zip([u32::MAX - 9, 409_590]) {
-            let segments = Some(count);
-            let info = TcpInfo {
-                data_segs_out: segments,
-                data_segs_in: segments,
+            sample.tcp_info = Some(TcpInfo {
+                data_segs_out: Some(count),
+                data_segs_in: Some(count),
                 ..TcpInfo::default()
-            };
-            sample.tcp_info = Some(info);
+            });
         }
     }
     run.assert_has("segments_per_message", 2.0);
@@ -773,10 +569,8 @@ fn segments_of_a_stream_are_those_between_the_samples() {
 /// A stream of which each endpoint's counters grew by these: those of the connections (segments,
 /// data segments) and those of the namespace.
 fn packaged() -> Run {
-    let mut run = Run::udp();
-    run.conditions.workload = Workload::TcpStream;
-    run.receiver.sequence = None;
-    for end in [&mut run.sender, &mut run.receiver] {
+    let mut run = Run::tcp();
+    for end in run.ends() {
         let is_sender = end.role == Role::Sender;
         for (sample, grown) in end.samples.iter_mut().zip([0, 1]) {
             // 10 segments that carry no data: acknowledgements of a handful of bytes.
@@ -865,7 +659,7 @@ fn segments_per_packet_are_absent_where_others_share_the_counters() {
     assert!(run.figure(names[1]).is_some(), "40 times as many packets");
     assert_eq!(run.figure(names[2]), None);
     let mut without = packaged();
-    for end in [&mut without.sender, &mut without.receiver] {
+    for end in without.ends() {
         end.samples.iter_mut().for_each(|sample| {
             sample.protocols.clear();
             sample.interfaces.clear();
@@ -884,7 +678,7 @@ fn datagrams_per_packet_are_those_that_were_handed_over_and_delivered() {
     let grow = |end: &mut EndpointRecord, name: &str, to: i64| {
         end.samples[1].protocols.insert(name.to_owned(), 7 + to);
     };
-    for end in [&mut run.sender, &mut run.receiver] {
+    for end in run.ends() {
         grow(end, "Tcp.OutSegs", 0);
         grow(end, "Tcp.InSegs", 0);
         grow(end, "Ip.OutRequests", 102_400);
@@ -899,12 +693,8 @@ fn datagrams_per_packet_are_those_that_were_handed_over_and_delivered() {
 
 #[test]
 fn what_else_ran_is_told() {
-    let mut run = Run::udp();
-    assert_eq!(run.figure("own_cpu_share_pct"), None);
-    for role in [Role::Sender, Role::Receiver] {
-        run.threads(role, ThreadKind::Traffic, 1_000_000_000);
-        run.threads(role, ThreadKind::Napi, 1_150_000_000);
-    }
+    Run::udp().assert_lacks(&["own_cpu_share_pct"]);
+    let mut run = Run::udp().threads([1000; 2], Some([1150; 2]));
     // 2.15 s at each endpoint; the busy time of 2.5 s counts twice on two hosts, and once on a host
     // that both share.
     run.shared_cpus = false;
@@ -919,47 +709,31 @@ fn what_else_ran_is_told() {
         found.map(|disturbance| disturbance.pct()),
         100.0 * 0.925 / 4.0,
     );
-    let told = |name: &str, actual: &str| InEffect {
-        name: name.into(),
-        requested: None,
-        actual: Some(actual.into()),
-    };
     run.sender.in_effect.extend([
-        told("stress", "2 cpu 100% on 0"),
-        told("stress_load_percent", "48.0"),
+        in_effect("stress", "2 cpu 100% on 0"),
+        in_effect("stress_load_percent", "48.0"),
     ]);
     assert_eq!(disturbance(&run.view()), None);
 }
 
 /// Clocks of other programs over 2.5 s: `burn` used this many ms, others 10 ms.
-fn foreign(ms: u64) -> ForeignLoad {
+fn burning(ms: u64) -> Option<ForeignLoad> {
     let ns = |ms: u64| ms * 1_000_000;
-    ForeignLoad {
-        start_ns: 4_700_000_000,
-        end_ns: 7_200_000_000,
-        cpu_ns: ns(ms + 10),
-        programs: vec![ForeignProgram {
-            name: "burn\u{1b}".to_owned(),
-            pid: 17,
-            cpu_ns: ns(ms),
-        }],
-    }
+    let window = [4_700_000_000, 7_200_000_000];
+    Some(foreign(window, ns(ms + 10), "burn\u{1b}", ns(ms)))
 }
 
 #[test]
 fn only_the_time_of_others_disturbs_where_their_clocks_are_known() {
-    let mut run = Run::udp();
     // Most of the busy time is in no thread of the run: its own soft interrupts.
-    for role in [Role::Sender, Role::Receiver] {
-        run.threads(role, ThreadKind::Traffic, 300_000_000);
-    }
+    let mut run = Run::udp().threads([300; 2], None);
     assert!(disturbance(&run.view()).is_some());
-    run.sender.foreign = Some(foreign(0));
+    run.sender.foreign = burning(0);
     assert_eq!(disturbance(&run.view()), None);
     run.assert_has("foreign_cpu_pct", 0.4);
     assert!(attribute(&run.view()).is_ok());
     // 5 % of a CPU in another program.
-    run.sender.foreign = Some(foreign(125));
+    run.sender.foreign = burning(125);
     let found = disturbance(&run.view()).expect("disturbed").to_string();
     assert_eq!(
         found,
@@ -967,26 +741,22 @@ fn only_the_time_of_others_disturbs_where_their_clocks_are_known() {
     );
     // That is 2.7 % of the two CPUs, which ticks may charge to the run.
     assert!(attribute(&run.view()).is_ok());
-    run.sender.foreign = Some(foreign(600));
+    run.sender.foreign = burning(600);
     let reason = run.not_attributed();
     assert!(reason.contains("something else took 12 % of the CPUs' time"));
     // On two hosts the clocks of both must be known.
     run.shared_cpus = false;
-    assert!(!matches!(
-        disturbance(&run.view()),
-        Some(Disturbance::Programs { .. })
-    ));
-    run.receiver.foreign = Some(foreign(0));
-    assert!(matches!(
-        disturbance(&run.view()),
-        Some(Disturbance::Programs { .. })
-    ));
+    let is_of_programs =
+        |run: &Run| matches!(disturbance(&run.view()), Some(Disturbance::Programs { .. }));
+    assert!(!is_of_programs(&run));
+    run.receiver.foreign = burning(0);
+    assert!(is_of_programs(&run));
 }
 
 #[test]
 fn time_that_the_hypervisor_took_is_a_figure_and_no_disturbance() {
     let mut run = Run::udp();
-    run.sender.foreign = Some(foreign(0));
+    run.sender.foreign = burning(0);
     run.sender.samples[1].cpus[1].steal = 40;
     run.assert_has("stolen_cpu_pct", 20.0);
     assert_eq!(disturbance(&run.view()), None);
@@ -1018,7 +788,7 @@ fn times_of_single_messages_have_their_figures() {
         ("delay_variation_p99_us", 20.0),
         ("jitter_us", 7.5),
     ] {
-        assert_close(run.figure(name), wanted);
+        run.assert_has(name, wanted);
     }
     assert_eq!(run.figure("latency_p50_us"), None);
 }
@@ -1047,6 +817,6 @@ fn pacing_is_told_with_its_error_and_its_cost() {
     };
     run.sender.flows = vec![flow(20_000_000, 90_000), flow(40_000_000, 80_000)];
     for (name, wanted) in [("rate_error_pct", 2.4), ("pacing_cpu_pct", 3.0)] {
-        assert_close(run.figure(name), wanted);
+        run.assert_has(name, wanted);
     }
 }

@@ -25,7 +25,6 @@ const OF_THE_KERNEL: [Layer; 11] = [
     Layer::Locks,
 ];
 
-/// The recorded files with this ending.
 fn recorded(ending: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/profile");
     let files = fs::read_dir(folder)

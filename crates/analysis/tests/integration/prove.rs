@@ -1,19 +1,19 @@
 //! Experiments on a verdict, with runs whose bottleneck is known because they are made up.
 
+use crate::common::*;
 use bitcost_analysis::experiment::{
     Base, Change, Round, Run, judge, needs_screening, standing_out, tightening,
 };
 use bitcost_analysis::explain::{Confidence, Decision, Outcome, Proof, Tried};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::PlaceFacts;
-use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::event::{Event, FORMAT};
-use bitcost_model::plan::{Lengths, Plan, PlannedRun};
+use bitcost_model::plan::{Lengths, Plan};
 use bitcost_model::study::Cell;
 use bitcost_study::Single;
 use bitcost_study::settings::{SETTINGS, change};
 
-use crate::executions::{Pace, events_of};
+use crate::executions::{Pace, events_of, in_blocks};
 
 const BYTES: u64 = 1000;
 
@@ -29,16 +29,12 @@ fn events(plan: &Plan, ns: impl Fn(u32, &Conditions) -> f64) -> Vec<Event> {
     })
 }
 
-/// A test of UDP messages.
 fn test(ns: impl Fn(u32, &Conditions) -> f64) -> Findings {
-    let setting = |name: &str, value: &str| {
+    let settings = [("message_size_bytes", "1000"), ("send_work_ns", "1500")];
+    let settings = settings.map(|(name, value)| {
         let found = SETTINGS.iter().find(|setting| setting.name == name);
         (found.expect("a setting"), value.to_owned())
-    };
-    let settings = [
-        setting("message_size_bytes", "1000"),
-        setting("send_work_ns", "1500"),
-    ];
+    });
     let single = Single {
         workload: Workload::UdpStream,
         settings: &settings,
@@ -78,21 +74,11 @@ fn round(
     let all = std::iter::once(None).chain(changes.iter().map(Some));
     let conditions: Vec<Conditions> = all.map(changed).collect();
     let count = conditions.len() as u32;
-    let planned = (0..blocks * count).map(|index| PlannedRun {
-        index,
-        block: index / count,
-        cell: (index % count) as usize,
-    });
     let cell = |conditions: &Conditions| Cell {
         levels: Vec::new(),
         conditions: conditions.clone(),
     };
-    let plan = Plan {
-        blocks,
-        cells: conditions.iter().map(cell).collect(),
-        runs: planned.collect(),
-        ..Plan::of_one(Conditions::default())
-    };
+    let plan = in_blocks(conditions.iter().map(cell).collect(), blocks);
     let mut round = Round::new(changes, conditions);
     for event in events(&plan, ns) {
         if let Event::RunEnded {
@@ -154,6 +140,12 @@ fn proof_without_suspect(
     (proof, [all, left_names])
 }
 
+#[track_caller]
+fn assert_undecided(proof: &Proof, reason: &str) {
+    let is_given = matches!(&proof.outcome, Outcome::Undecided(why) if why.contains(reason));
+    assert!(is_given, "{proof:?}");
+}
+
 /// A sender that works 1.5 µs on a message and needs 0.5 µs to send it.
 fn sender_limits(_: u32, conditions: &Conditions) -> f64 {
     500.0 + f64::from(conditions.buffers.send_work_ns)
@@ -181,10 +173,8 @@ fn a_sender_that_limits_is_proved_with_an_elasticity_of_one() {
         assert_eq!(other.limits, Decision::DoesNot, "{other:?}");
     }
     let verdict = findings.explanation.cells[0].verdict().expect("a verdict");
-    assert_eq!(
-        (verdict.limiter().name(), verdict.confidence),
-        ("sender_cpu", Confidence::Proved)
-    );
+    assert_eq!(verdict.limiter().name(), "sender_cpu");
+    assert_eq!(verdict.confidence, Confidence::Proved);
 }
 
 #[test]
@@ -194,10 +184,8 @@ fn a_wrong_verdict_is_refuted_and_replaced() {
     assert_eq!(named, Some("sender_cpu"));
     assert!(matches!(&proof.outcome, Outcome::Refuted(found) if found.name() == "receiver_cpu"));
     let verdict = findings.explanation.cells[0].verdict().expect("a verdict");
-    assert_eq!(
-        (verdict.limiter().name(), verdict.confidence),
-        ("receiver_cpu", Confidence::Proved)
-    );
+    assert_eq!(verdict.limiter().name(), "receiver_cpu");
+    assert_eq!(verdict.confidence, Confidence::Proved);
     assert!(verdict.chosen.detail.contains("sender's CPU"));
 }
 
@@ -207,7 +195,7 @@ fn nothing_is_proved_where_the_unchanged_runs_drift_or_differ_from_the_test() {
         sender_limits(run, conditions) * (1.0 + 0.01 * f64::from(run))
     };
     let (findings, drifted) = proof(drifting);
-    assert!(matches!(&drifted.outcome, Outcome::Undecided(why) if why.contains("drift")));
+    assert_undecided(&drifted, "drift");
     let verdict = findings.explanation.cells[0].verdict().expect("a verdict");
     assert_ne!(verdict.confidence, Confidence::Proved);
     // Only the test itself is this run alone.
@@ -216,7 +204,7 @@ fn nothing_is_proved_where_the_unchanged_runs_drift_or_differ_from_the_test() {
         factor * sender_limits(run, conditions)
     };
     let (_, differs) = proof(slower);
-    assert!(matches!(&differs.outcome, Outcome::Undecided(why) if why.contains("short runs")));
+    assert_undecided(&differs, "short runs");
 }
 
 #[test]
@@ -243,10 +231,7 @@ fn all_that_were_screened_without_effect_are_decided() {
     let (proof, _) = proof_without_suspect(nothing_limits, nothing_limits);
     let is_left = |one: &Tried| one.limits == Decision::DoesNot && one.blocks == 8;
     assert!(proof.tried.iter().all(is_left), "{proof:?}");
-    assert!(
-        matches!(&proof.outcome, Outcome::Undecided(why) if why.contains("none of the resources")),
-        "{proof:?}"
-    );
+    assert_undecided(&proof, "none of the resources");
 }
 
 #[test]
@@ -257,10 +242,7 @@ fn what_stands_out_by_chance_in_the_screening_block_is_not_found() {
     let mut tried = proof.tried.iter();
     let receiver = tried.find(|one| one.label == "receiver_cpu");
     assert_eq!(receiver.expect("it").limits, Decision::DoesNot);
-    assert!(
-        matches!(&proof.outcome, Outcome::Undecided(why) if why.contains("none of the resources")),
-        "{proof:?}"
-    );
+    assert_undecided(&proof, "none of the resources");
 }
 
 #[test]
@@ -272,7 +254,7 @@ fn what_more_blocks_leave_open_is_too_wide() {
     };
     let (proof, [_, left]) = proof_without_suspect(receiver_limits, at_times);
     assert_eq!(left, ["receiver_cpu"]);
-    assert!(matches!(&proof.outcome, Outcome::Undecided(why) if why.contains("too wide")));
+    assert_undecided(&proof, "too wide");
 }
 
 #[test]

@@ -1,13 +1,8 @@
 //! Who has the CPU that an endpoint waits for, and what is advised, on records whose threads and
 //! programs are known.
 
+use crate::common::*;
 use bitcost_analysis::explain::{LIMITERS, ON_THE_PATH, Verdict, explain_run};
-use bitcost_analysis::metrics::RunView;
-use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::counters::{ForeignLoad, ForeignProgram};
-use bitcost_model::record::{
-    Counts, CpuTicks, EndpointRecord, Role, Sample, ThreadKind, ThreadTime,
-};
 
 const MS: u64 = 1_000_000;
 
@@ -20,79 +15,57 @@ struct Shares {
     programs: Option<f64>,
 }
 
-/// A window of 2 s, sampled every 100 ms, on a host of this many CPUs.
-fn record(role: Role, shares: &Shares, cpus: u32) -> EndpointRecord {
+/// A window of 2 s, sampled every 100 ms, on a host of two CPUs.
+fn end(role: Role, shares: &Shares) -> EndpointRecord {
     let samples = (0..=20).map(|step: u64| {
         let ns = step * 100 * MS;
         let of = |share: f64| (share * ns as f64) as u64;
-        let thread = |kind, run_ns, wait_ns| ThreadTime {
-            kind,
-            part: 0,
-            run_ns,
-            wait_ns,
-            slices: step,
-            switches: None,
+        let cpu = |cpu| CpuTicks {
+            cpu,
+            system: step * 8,
+            idle: step * 2,
+            ..CpuTicks::default()
         };
+        let threads = [
+            thread(ThreadKind::Traffic, of(shares.cpu), of(shares.wait)),
+            thread(ThreadKind::Napi, of(shares.napi), 0),
+        ];
         Sample {
-            at_ns: 5_000 * MS + ns,
-            cpus: (0..cpus)
-                .map(|cpu| CpuTicks {
-                    cpu,
-                    system: step * 8,
-                    idle: step * 2,
-                    ..CpuTicks::default()
-                })
-                .collect(),
-            counts: Counts {
-                bytes: step * 1_000_000,
-                messages: step * 1000,
-                ..Counts::default()
-            },
-            threads: vec![
-                thread(ThreadKind::Traffic, of(shares.cpu), of(shares.wait)),
-                thread(ThreadKind::Napi, of(shares.napi), 0),
-            ],
-            ..Sample::default()
+            counts: counts(step * 1000, step * 1_000_000),
+            ..sample(5_000 * MS + ns, [0, 1].map(cpu).into(), threads.into())
         }
     });
-    let foreign = |share: f64| ForeignLoad {
-        start_ns: 5_000 * MS,
-        end_ns: 7_000 * MS,
-        cpu_ns: (share * 2e9) as u64,
-        programs: vec![ForeignProgram {
-            name: "cc1".into(),
-            pid: 9,
-            cpu_ns: (share * 2e9) as u64,
-        }],
+    let programs = |share: f64| {
+        let cpu_ns = (share * 2e9) as u64;
+        foreign([5_000 * MS, 7_000 * MS], cpu_ns, "cc1", cpu_ns)
     };
     EndpointRecord {
-        role,
-        window_start_ns: 5_000 * MS,
-        window_end_ns: 7_000 * MS,
-        ticks_per_second: 100,
-        samples: samples.collect(),
-        foreign: shares.programs.map(foreign),
-        ..EndpointRecord::default()
+        foreign: shares.programs.map(programs),
+        ..record(role, Counts::default(), samples.collect())
     }
 }
 
+/// The verdict on a run of small messages over TCP.
+fn explained(ends: [EndpointRecord; 2], shared_cpus: bool) -> Verdict {
+    let mut run = Run::new(Workload::TcpStream, ends);
+    run.conditions = Conditions {
+        message_size_bytes: 1024,
+        ..Conditions::of(Workload::TcpStream)
+    };
+    (run.shared_cpus, run.napi_threaded) = (shared_cpus, true);
+    explain_run(&run.view(), None)
+}
+
 /// The verdict on a sender that is never blocked, next to a receiver that is half of the time.
-fn verdict(sender: &Shares, shared_cpus: bool, conditions: &Conditions) -> Verdict {
+fn verdict(sender: &Shares, shared_cpus: bool) -> Verdict {
     let receiver = Shares {
         cpu: 0.5,
         wait: 0.0,
         napi: 0.1,
         programs: sender.programs,
     };
-    let run = RunView {
-        sender: &record(Role::Sender, sender, 2),
-        receiver: &record(Role::Receiver, &receiver, 2),
-        conditions,
-        shared_cpus,
-        napi_threaded: true,
-        capacity_mbps: None,
-    };
-    explain_run(&run, None)
+    let ends = [end(Role::Sender, sender), end(Role::Receiver, &receiver)];
+    explained(ends, shared_cpus)
 }
 
 fn waiting(napi: f64, programs: Option<f64>) -> Shares {
@@ -104,16 +77,9 @@ fn waiting(napi: f64, programs: Option<f64>) -> Shares {
     }
 }
 
-fn small_messages() -> Conditions {
-    Conditions {
-        message_size_bytes: 1024,
-        ..Conditions::of(Workload::TcpStream)
-    }
-}
-
 #[test]
 fn the_kernels_receive_threads_are_no_other_programs() {
-    let found = verdict(&waiting(0.6, Some(0.01)), true, &small_messages());
+    let found = verdict(&waiting(0.6, Some(0.01)), true);
     assert_eq!(found.limiter().to_string(), "sender's CPU");
     assert!(found.chosen.detail.contains("receive threads"), "{found:?}");
     let remedy = found.remedy();
@@ -127,14 +93,14 @@ fn the_kernels_receive_threads_are_no_other_programs() {
 
 #[test]
 fn a_tenth_of_a_cpu_of_other_programs_is_said_first() {
-    let of = |programs, shared| verdict(&waiting(0.6, programs), shared, &small_messages()).others;
+    let of = |programs, shared| verdict(&waiting(0.6, programs), shared).others;
     let found = of(Some(0.45), false).unwrap();
     assert_eq!(
         found.to_string(),
         "other programs took 45 % of a CPU of the receiver's host (most of it cc1)"
     );
     let remedy = |programs, place: &str| {
-        let mut found = verdict(&waiting(0.6, Some(programs)), false, &small_messages());
+        let mut found = verdict(&waiting(0.6, Some(programs)), false);
         let row = LIMITERS.into_iter().find(|row| row.name == "rate");
         found.chosen.limiter = row.expect("a limiter").placed(place);
         found.remedy()
@@ -158,21 +124,13 @@ fn a_receiver_that_waits_while_its_cpu_is_idle_is_in_a_quota_that_it_does_not_se
         programs: Some(0.01),
     };
     let found = |pinned: &[u32], wait| {
-        let mut receiver = record(Role::Receiver, &times(0.1, wait), 2);
+        let mut receiver = end(Role::Receiver, &times(0.1, wait));
         receiver.pinned_cpus = pinned.to_vec();
         for (step, sample) in (0..).zip(&mut receiver.samples) {
             // The second CPU is idle for 88 % of the time.
             (sample.cpus[1].system, sample.cpus[1].idle) = (step * 12 / 10, step * 88 / 10);
         }
-        let run = RunView {
-            sender: &record(Role::Sender, &times(0.1, 0.0), 2),
-            receiver: &receiver,
-            conditions: &small_messages(),
-            shared_cpus: false,
-            napi_threaded: true,
-            capacity_mbps: None,
-        };
-        explain_run(&run, None)
+        explained([end(Role::Sender, &times(0.1, 0.0)), receiver], false)
     };
     let quota = found(&[1], 0.8);
     assert_eq!(quota.limiter().to_string(), "CPU quota of the receiver");
@@ -191,7 +149,7 @@ fn what_used_too_little_is_not_what_a_thread_waits_for() {
         (waiting(0.6, None), "other threads take its CPU"),
     ];
     for (shares, named) in rows {
-        let found = verdict(&shares, false, &small_messages());
+        let found = verdict(&shares, false);
         assert!(found.chosen.detail.starts_with(named), "{found:?}");
     }
 }

@@ -1,51 +1,29 @@
 //! The intervals of one run: what varied within it, and the factor that is assumed between runs.
 
-use bitcost_analysis::metrics::{BETWEEN_RUNS, RunView, SingleRun, metric, single_run};
-use bitcost_model::conditions::Conditions;
-use bitcost_model::counters::SoftirqTime;
-use bitcost_model::record::{
-    Counts, CpuTicks, EndpointRecord, InEffect, PhaseCounts, RECEIVE_CPUS, Role, Sample,
-};
+use crate::common::*;
+use bitcost_analysis::metrics::{BETWEEN_RUNS, SingleRun, single_run};
 
 /// Steps of 100 ms in a window.
 const STEPS: u64 = 100;
 
 /// A record in which each step carried this number of bytes; its host's CPU was busy for 5 ticks of each
 /// step's 10.
-fn record(role: Role, bytes_of: impl Fn(u64) -> u64) -> EndpointRecord {
+fn end(role: Role, bytes_of: impl Fn(u64) -> u64) -> EndpointRecord {
     let mut bytes = 7;
-    let sample = |step: u64| {
-        let sample = Sample {
-            at_ns: 1_000_000_000 + step * 100_000_000,
-            counts: Counts {
-                bytes,
-                messages: bytes,
-                ..Counts::default()
-            },
-            cpus: vec![CpuTicks {
-                user: 5 * step,
-                idle: 5 * step,
-                ..CpuTicks::default()
-            }],
-            ..Sample::default()
+    let at = |step: u64| {
+        let cpu = CpuTicks {
+            user: 5 * step,
+            idle: 5 * step,
+            ..CpuTicks::default()
         };
+        let mut sample = sample(1_000_000_000 + step * 100_000_000, vec![cpu], Vec::new());
+        (sample.counts.bytes, sample.counts.messages) = (bytes, bytes);
         bytes += bytes_of(step);
         sample
     };
-    let samples: Vec<Sample> = (0..=STEPS).map(sample).collect();
-    let (first, last) = (&samples[0], &samples[samples.len() - 1]);
-    EndpointRecord {
-        role,
-        window_start_ns: first.at_ns,
-        window_end_ns: last.at_ns,
-        counts: PhaseCounts {
-            outside: Counts::default(),
-            measured: last.counts.since(&first.counts),
-        },
-        ticks_per_second: 100,
-        samples,
-        ..EndpointRecord::default()
-    }
+    let samples: Vec<Sample> = (0..=STEPS).map(at).collect();
+    let measured = samples[STEPS as usize].counts.since(&samples[0].counts);
+    record(role, measured, samples)
 }
 
 /// The interval of a metric between two hosts; `keep` says which samples are in the records.
@@ -54,24 +32,21 @@ fn found(
     bytes_of: impl Fn(u64) -> u64 + Copy,
     keep: impl Fn(usize) -> bool + Copy,
 ) -> Option<SingleRun> {
-    let ends = [Role::Sender, Role::Receiver].map(|role| {
-        let mut record = record(role, bytes_of);
+    let ends = ENDS.map(|role| {
+        let mut record = end(role, bytes_of);
         let mut place = 0..;
         record.samples.retain(|_| place.next().is_some_and(keep));
         record
     });
-    interval(name, &ends, false)
+    interval(name, ends, false)
 }
 
-fn interval(name: &str, ends: &[EndpointRecord; 2], shared_cpus: bool) -> Option<SingleRun> {
-    let run = RunView {
-        sender: &ends[0],
-        receiver: &ends[1],
-        conditions: &Conditions::default(),
+fn interval(name: &str, ends: [EndpointRecord; 2], shared_cpus: bool) -> Option<SingleRun> {
+    let run = Run {
         shared_cpus,
-        napi_threaded: false,
-        capacity_mbps: None,
+        ..Run::new(Workload::default(), ends)
     };
+    let run = run.view();
     let interval = single_run(&run, name);
     if let Some(interval) = interval {
         let value = metric(name).and_then(|metric| (metric.compute)(&run));
@@ -84,15 +59,13 @@ fn interval(name: &str, ends: &[EndpointRecord; 2], shared_cpus: bool) -> Option
 #[test]
 fn the_cost_on_own_cpus_has_an_interval() {
     let mut cpu = 0..;
-    let ends = [Role::Sender, Role::Receiver].map(|role| {
+    let ends = ENDS.map(|role| {
         let cpu = cpu.next().expect("a CPU");
-        let mut record = record(role, |_| 1 << 20);
+        let mut record = end(role, |_| 1 << 20);
         record.pinned_cpus = vec![cpu];
-        record.in_effect.push(InEffect {
-            name: RECEIVE_CPUS.into(),
-            requested: None,
-            actual: Some(cpu.to_string()),
-        });
+        record
+            .in_effect
+            .push(in_effect(RECEIVE_CPUS, &cpu.to_string()));
         for sample in &mut record.samples {
             sample.cpus[0].cpu = cpu;
         }
@@ -111,7 +84,7 @@ fn the_cost_on_own_cpus_has_an_interval() {
         record
     });
     let name = "send_service_demand_us_per_kib";
-    let found = interval(name, &ends, true).expect("an interval");
+    let found = interval(name, ends, true).expect("an interval");
     assert!(found.within_pct < 0.1, "{found:?}");
 }
 

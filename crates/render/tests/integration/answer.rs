@@ -1,47 +1,34 @@
 //! The answer: its subject, its words for more and less, and the claims that it avoids.
 
-use crate::common::{html, imported, summary};
-use bitcost_import::Found;
-use bitcost_model::event::Event;
-use bitcost_model::study::Label;
-
-fn text(name: &str) -> Label {
-    Label::Text(name.into())
-}
+use crate::common::*;
 
 /// Six runs of each level of `offloading`, with throughput, retransmitted segments and CPU cost;
 /// all with the same queue.
-fn log(levels: &[(&str, [f64; 3])], runs: u32) -> Vec<Event> {
+fn log(on: [f64; 3], off: [f64; 3], runs: u32) -> Vec<Event> {
     let mut found = Vec::new();
-    for (place, (level, [mbps, again, cost])) in levels.iter().enumerate() {
+    for (place, (level, [mbps, again, cost])) in [("on", on), ("off", off)].iter().enumerate() {
         for run in 0..runs {
             // The runs of the two levels do not vary together.
             let spread = 1.0 + f64::from(if place == 0 { run } else { run * 5 % 7 }) / 100.0;
-            let mut one = Found::default();
-            one.run.tool = "iperf3".into();
-            one.levels.insert("offloading".into(), text(level));
-            one.levels.insert("queue".into(), text("not said"));
+            let levels = [word("offloading", level), word("queue", "not said")];
             let figures = [
                 ("throughput_mbps", mbps * spread),
                 ("send_throughput_mbps", mbps * spread),
                 ("retransmits", again * spread),
                 ("send_service_demand_us_per_kib", cost * spread),
             ];
-            one.run.figures = figures.map(|(name, value)| (name.to_owned(), value)).into();
-            found.push(one);
+            found.push(run_of_iperf3(&levels, &figures));
         }
     }
     imported(found, "runs")
 }
 
-fn improve(events: &mut [Event], answer: &str) {
-    for event in events {
-        if let Event::ExecutionBegan { study_text, .. } = event {
-            *study_text +=
-                "[table.improvement]\nfactor = \"offloading\"\nfrom = \"on\"\nto = \"off\"\n";
-            *study_text += answer;
-        }
+/// The answer where the study's text has these lines too.
+fn with(mut events: Vec<Event>, lines: &str) -> String {
+    if let Event::ExecutionBegan { study_text, .. } = &mut events[0] {
+        *study_text += lines;
     }
+    answer(&events)
 }
 
 /// The sentence that the page opens with.
@@ -53,28 +40,19 @@ fn answer(events: &[Event]) -> String {
 
 #[test]
 fn without_a_sentence_of_the_study_it_is_the_comparison_or_the_extremes_of_the_first_metric() {
-    let half = || {
-        log(
-            &[("on", [1000.0, 300.0, 2.0]), ("off", [500.0, 1800.0, 1.0])],
-            6,
-        )
-    };
-    let like = || {
-        log(
-            &[("on", [1000.0, 0.0, 2.0]), ("off", [1004.0, 300.0, 2.0])],
-            6,
-        )
-    };
-    let with = |mut events: Vec<Event>, metrics: &str| {
-        improve(&mut events, &format!("[report]\nanswer = [{metrics}]\n"));
-        answer(&events)
+    let half = || log([1000.0, 300.0, 2.0], [500.0, 1800.0, 1.0], 6);
+    let like = || log([1000.0, 0.0, 2.0], [1004.0, 300.0, 2.0], 6);
+    let improved = |events: Vec<Event>, metric: &str| {
+        let levels = "factor = \"offloading\"\nfrom = \"on\"\nto = \"off\"\n";
+        let lines = format!("[table.improvement]\n{levels}[report]\nanswer = [\"{metric}\"]\n");
+        with(events, &lines)
     };
     let found = [
         answer(&half()),
         answer(&like()),
-        with(half(), "\"throughput_mbps\""),
-        with(half(), "\"send_service_demand_us_per_kib\""),
-        with(like(), "\"retransmits\""),
+        improved(half(), "throughput_mbps"),
+        improved(half(), "send_service_demand_us_per_kib"),
+        improved(like(), "retransmits"),
     ];
     let wanted = [
         "Highest throughput: 1025 [1005, 1045] Mbit/s with on; lowest: 518 [502, 528] Mbit/s with off.",
@@ -87,37 +65,18 @@ fn without_a_sentence_of_the_study_it_is_the_comparison_or_the_extremes_of_the_f
     assert_eq!(found, wanted);
 }
 
-/// A study's own sentence about the two levels.
-fn own(metric: &str, words: &str) -> String {
-    format!(
-        "[answer]\nmetric = {metric}\nof = {{ offloading = \"off\" }}\nto = {{ offloading = \"on\" }}\nwords = \"{words}\"\n"
-    )
-}
-
-fn with_own(mut events: Vec<Event>, metric: &str, words: &str) -> String {
-    for event in &mut events {
-        if let Event::ExecutionBegan { study_text, .. } = event {
-            *study_text += &own(metric, words);
-        }
-    }
-    answer(&events)
+/// The answer where the study has its own sentence about the two levels.
+fn with_own(events: Vec<Event>, metric: &str, words: &str) -> String {
+    let levels = "of = { offloading = \"off\" }\nto = { offloading = \"on\" }";
+    let lines = format!("[answer]\nmetric = {metric}\n{levels}\nwords = \"{words}\"\n");
+    with(events, &lines)
 }
 
 #[test]
 fn a_study_s_own_sentences_have_their_figures_or_say_why_they_have_none() {
-    let half = || {
-        log(
-            &[("on", [940.0, 300.0, 0.5]), ("off", [470.0, 1900.0, 1.0])],
-            6,
-        )
-    };
-    let same = || {
-        log(
-            &[("on", [940.0, 0.0, 0.5]), ("off", [941.0, 1900.0, 1.0])],
-            6,
-        )
-    };
-    let single = log(&[("on", [940.0, 1.0, 0.5]), ("off", [470.0, 2.0, 1.0])], 1);
+    let half = || log([940.0, 300.0, 0.5], [470.0, 1900.0, 1.0], 6);
+    let same = || log([940.0, 0.0, 0.5], [941.0, 1900.0, 1.0], 6);
+    let single = log([940.0, 1.0, 0.5], [470.0, 2.0, 1.0], 1);
     let mbps = "\"throughput_mbps\"";
     let both = "[\"throughput_mbps\", \"send_throughput_mbps\"]";
     let found = [

@@ -1,7 +1,6 @@
 //! A document's statements on made-up runs: which pass, which fail, and which cannot be decided.
 
-use crate::common::{Made, STUDY, ended, is, log, plain, text};
-use bitcost_model::study::Cell;
+use crate::common::*;
 
 const RATIO: &str = "metric = \"throughput_mbps\"\nratio = [{ message_size_bytes = 8192 }, { message_size_bytes = 1024 }]\n";
 const VALUE: &str = "metric = \"throughput_mbps\"\nvalue = { message_size_bytes = 1024, transport = \"UDP\" }\nat_least = 1050";

@@ -1,19 +1,12 @@
 //! What a first screen says of figures that are missing, weak or left out.
 
-use bitcost_analysis::metrics::{RunView, attribute};
-use bitcost_model::conditions::Conditions;
+use bitcost_analysis::metrics::attribute;
 use bitcost_model::counters::{ForeignLoad, ForeignProgram};
-use bitcost_model::event::{Event, FailureKind};
-use bitcost_model::plan::PlannedRun;
-use bitcost_model::record::{EndpointRecord, InEffect, Role, ThreadKind};
-use bitcost_model::study::Cell;
 use bitcost_render::answer::study_answer;
-use bitcost_render::block::text as printed;
-use bitcost_render::layout::TextOptions;
 use bitcost_render::one_run::test_answer;
 use bitcost_testkit::assert_says;
 
-use crate::common::{Made, STUDY, ended, findings, log, plain, text};
+use crate::common::*;
 
 const FOLDER: &str = "bitcost-runs/2026-07-27T10-00-00-lab15";
 
@@ -41,31 +34,13 @@ fn labelled(answer: &str, label: &str) -> Vec<String> {
 }
 
 /// Without the threads by which CPU time of a lab is attributed.
-fn without_threads(cell: &Cell, run: &PlannedRun) -> Made {
-    let mut made = ended(cell, &plain(cell, run));
-    if let Made::Ended(sender, receiver) = &mut made {
-        for end in [sender, receiver] {
-            hide_threads(end);
+fn without_threads(sender: &mut EndpointRecord, receiver: &mut EndpointRecord) {
+    for end in [sender, receiver] {
+        for sample in &mut end.samples {
+            let threads = &mut sample.threads;
+            threads.retain(|thread| thread.kind == ThreadKind::Traffic);
         }
-    }
-    made
-}
-
-fn hide_threads(end: &mut EndpointRecord) {
-    for sample in &mut end.samples {
-        sample
-            .threads
-            .retain(|thread| thread.kind == ThreadKind::Traffic);
-    }
-    end.pinned_cpus.clear();
-}
-
-/// The first run has failed and the last was not made.
-fn partly(cell: &Cell, run: &PlannedRun, last: u32) -> Made {
-    match run.index {
-        0 => Made::Failed(FailureKind::Failed, "the receiver was gone"),
-        index if index == last => Made::Missing,
-        _ => ended(cell, &plain(cell, run)),
+        end.pinned_cpus.clear();
     }
 }
 
@@ -73,38 +48,38 @@ fn partly(cell: &Cell, run: &PlannedRun, last: u32) -> Made {
 #[test]
 fn what_is_missing_is_said_on_the_first_screen() {
     let paper = include_str!("../../../../studies/not-all-mbits.toml");
-    let some = log(paper, 3, |cell, run| match run.block {
-        0 => without_threads(cell, run),
+    let some = altered(paper, 3, |_, run, sender, receiver| {
+        if run.block == 0 {
+            without_threads(sender, receiver);
+        }
+    });
+    let none = altered(STUDY, 3, |_, _, sender, receiver| {
+        without_threads(sender, receiver);
+    });
+    // The first run has failed and the last was not made.
+    let partly = log(STUDY, 3, |cell, run| match run.index {
+        0 => Made::Failed(FailureKind::Failed, "the receiver was gone"),
+        11 => Made::Missing,
         _ => ended(cell, &plain(cell, run)),
     });
-    let made = |cell: &Cell, run: &PlannedRun| partly(cell, run, 3 * 4 - 1);
-    for events in [log(STUDY, 3, without_threads), some, log(STUDY, 3, made)] {
+    for events in [none, some, partly] {
         insta::assert_snapshot!(answer(&events));
     }
 }
 
 #[test]
 fn a_missing_cost_has_the_reason_of_its_attribution() {
-    let events = log(STUDY, 1, without_threads);
-    let run = events.iter().find_map(|event| match event {
-        Event::RunEnded {
-            sender, receiver, ..
-        } => Some((sender, receiver)),
-        _ => None,
+    let events = altered(STUDY, 1, |_, _, sender, receiver| {
+        without_threads(sender, receiver);
     });
-    let (sender, receiver) = run.expect("a run has ended");
+    let (_, sender, receiver) = first_run(&events);
     let conditions = Conditions::default();
     let view = RunView {
-        sender,
-        receiver,
-        conditions: &conditions,
-        shared_cpus: true,
         napi_threaded: false,
-        capacity_mbps: None,
+        ..view(sender, receiver, &conditions, true)
     };
-    let reason = attribute(&view)
-        .expect_err("nothing to attribute by")
-        .to_string();
+    let reason = attribute(&view).expect_err("nothing to attribute by");
+    let reason = reason.to_string();
     let of_study = answer(&events);
     let caveats = labelled(&of_study, "caveat").join("\n");
     assert!(caveats.contains(&reason), "{reason}\n{of_study}");
@@ -116,14 +91,9 @@ fn a_missing_cost_has_the_reason_of_its_attribution() {
 
 #[test]
 fn intervals_of_few_runs_say_what_they_cover() {
-    let of = |blocks| {
-        text(&log(STUDY, blocks, |cell, run| {
-            ended(cell, &plain(cell, run))
-        }))
-    };
-    let few = of(3);
+    let few = text(&whole(STUDY, 3));
     assert_says(&few, &["minimum and maximum of 3 runs: 75 % instead of"]);
-    let many = of(6);
+    let many = text(&whole(STUDY, 6));
     assert!(many.contains("95 % intervals") && !many.contains("instead of 95 %"));
 }
 
@@ -145,18 +115,13 @@ fn a_test_prints_every_caveat() {
         ..EndpointRecord::default()
     };
     let answer = |sender: &EndpointRecord| {
-        let view = RunView {
-            sender,
-            receiver: &end(Role::Receiver),
-            conditions: &conditions,
-            shared_cpus: true,
-            napi_threaded: true,
-            capacity_mbps: None,
-        };
-        printed(
-            &test_answer(&view, "h1 to h2", None),
-            TextOptions::default().narrow(),
-        )
+        let receiver = end(Role::Receiver);
+        let answer = test_answer(
+            &view(sender, &receiver, &conditions, true),
+            "h1 to h2",
+            None,
+        );
+        printed(&answer, TextOptions::default().narrow())
     };
     let mut sender = end(Role::Sender);
     let one = answer(&sender);
@@ -167,9 +132,8 @@ fn a_test_prints_every_caveat() {
     );
     for name in ["send_buffer_bytes", "pacing", "tos", "mss"] {
         sender.in_effect.push(InEffect {
-            name: name.into(),
             requested: Some("1".into()),
-            actual: Some("2".into()),
+            ..in_effect(name, "2")
         });
     }
     let many = answer(&sender);

@@ -1,20 +1,17 @@
 //! The frame of runs and of stretches: columns, values, and what words of a study can do to a file.
 
-use crate::common::{Made, STUDY, ended, findings, log, plain, summary};
-use bitcost_analysis::findings::Findings;
-use bitcost_analysis::frame::{Value, intervals_table, runs_table};
-use bitcost_model::event::FailureKind;
+use crate::common::*;
+use bitcost_analysis::frame::{Table, Value, intervals_table, runs_table};
 use bitcost_render::block::markdown;
 use bitcost_render::csv::csv;
-use bitcost_render::layout::TextOptions;
+use bitcost_render::document::table_json;
 use bitcost_render::lines::Lines;
 use bitcost_render::report::of_summary;
+use insta::assert_snapshot;
 
-fn execution(events: &[bitcost_model::event::Event]) -> Findings {
-    Findings {
-        name: "folder".into(),
-        ..findings(events)
-    }
+fn column(table: &Table, name: &str) -> usize {
+    let place = table.columns.iter().position(|known| known == name);
+    place.expect("a column")
 }
 
 #[test]
@@ -24,105 +21,34 @@ fn a_row_per_run_has_levels_outcome_and_metrics_with_units() {
         7 => Made::Missing,
         _ => ended(cell, &plain(cell, planned)),
     });
-    let executions = [execution(&events)];
+    let executions = [execution("folder", &events)];
     let table = runs_table(&executions);
-    assert_eq!(table.rows.len(), 8);
-    let first = [
-        "execution",
-        "study",
-        "run",
-        "block",
-        "cell",
-        "message_size_bytes",
-        "transport",
-        "status",
-        "reason",
-    ];
-    assert_eq!(table.columns[..9], first);
-    let column = |name: &str| {
-        table
-            .columns
-            .iter()
-            .position(|known| known == name)
-            .expect("a column")
-    };
-    let (status, throughput) = (column("status"), column("throughput_mbps"));
-    assert_eq!(table.rows[3][status], Value::from("failed"));
-    assert_eq!(table.rows[3][column("reason")], Value::from("an end hung"));
-    assert_eq!(
-        (&table.rows[3][throughput], &table.rows[7][status]),
-        (&Value::Absent, &Value::from("missing"))
-    );
+    // A metric that no run has is no column.
+    assert_snapshot!(csv(&table));
+    let place = column(&table, "throughput_mbps");
     for (row, run) in table.rows.iter().zip(&executions[0].summary.runs) {
-        let metric = bitcost_analysis::metrics::metric("throughput_mbps").expect("a metric");
-        assert_eq!(row[throughput], Value::from(run.value(metric)));
-        let numbers = ["run", "block", "cell"].map(|name| row[column(name)].clone());
-        assert_eq!(
-            numbers,
-            [run.run, run.block, run.cell as u32].map(|number| Value::from(number + 1)),
-            "from 1"
-        );
+        assert_eq!(row[place], Value::from(run.value(throughput()[0])));
     }
-    assert!(
-        !table.columns.contains(&"latency_mean_us".to_owned()),
-        "no run has it"
-    );
-    let lines = csv(&table);
-    assert_eq!(lines.lines().count(), 9);
-    assert!(
-        lines
-            .lines()
-            .all(|line| line.split(',').count() == table.columns.len())
-    );
-    assert_eq!(
-        bitcost_render::document::table_json(&table)[3].get("throughput_mbps"),
-        None
-    );
+    assert_eq!(table_json(&table)[3].get("throughput_mbps"), None);
 }
 
+/// Four runs, two ends, one stretch each; runs and blocks count from 1, as for people.
 #[test]
 fn a_row_per_stretch_has_its_end_and_times() {
-    let events = log(STUDY, 1, |cell, planned| ended(cell, &plain(cell, planned)));
-    let table = intervals_table(&[execution(&events)]);
-    assert_eq!(table.rows.len(), 8, "four runs, two ends, one stretch each");
-    let column = |name: &str| {
-        table
-            .columns
-            .iter()
-            .position(|known| known == name)
-            .expect("a column")
-    };
-    assert_eq!(table.rows[0][column("end")], Value::from("sender"));
-    let numbers = ["run", "block"].map(|name| table.rows[0][column(name)].clone());
-    assert_eq!(
-        numbers,
-        [1_u32, 1].map(Value::from),
-        "from 1, as for people"
-    );
-    assert_eq!(table.rows[0][column("end_s")], Value::Number(2.0));
-    assert_eq!(table.rows[0][column("cpu_util_pct")], Value::Number(50.0));
-    assert_eq!(table.rows[0][column("cpu0_busy_pct")], Value::Number(50.0));
+    let table = intervals_table(&[execution("folder", &whole(STUDY, 1))]);
+    assert_snapshot!(csv(&table));
 }
 
 #[test]
 fn what_another_program_s_file_does_not_say_is_absent() {
     let study = STUDY.replace("label = \"TCP\"", "label = \"not said\"");
-    let mut events = log(&study, 1, |cell, planned| {
-        ended(cell, &plain(cell, planned))
-    });
-    let level = |events: &[bitcost_model::event::Event]| {
-        let table = runs_table(&[execution(events)]);
-        let column = table
-            .columns
-            .iter()
-            .position(|name| name == "transport")
-            .expect("a column");
-        let mut levels: Vec<Value> = table.rows.iter().map(|row| row[column].clone()).collect();
-        levels.dedup();
-        levels
-            .into_iter()
-            .find(|level| *level != Value::from("UDP"))
-            .expect("another level")
+    let mut events = whole(&study, 1);
+    let level = |events: &[Event]| {
+        let table = runs_table(&[execution("folder", events)]);
+        let place = column(&table, "transport");
+        let mut levels = table.rows.iter().map(|row| row[place].clone());
+        let other = levels.find(|level| *level != Value::from("UDP"));
+        other.expect("another level")
     };
     assert_eq!(
         level(&events),
@@ -130,8 +56,8 @@ fn what_another_program_s_file_does_not_say_is_absent() {
         "a label of ours is what it says"
     );
     for event in &mut events {
-        if let bitcost_model::event::Event::RunEnded { run, .. } = event {
-            *event = bitcost_model::event::Event::RunImported {
+        if let Event::RunEnded { run, .. } = event {
+            *event = Event::RunImported {
                 run: *run,
                 imported: Default::default(),
             };
@@ -148,10 +74,7 @@ fn what_another_program_s_file_does_not_say_is_absent() {
 #[test]
 fn labels_cannot_leave_their_field() {
     let hostile = STUDY.replace("label = \"TCP\"", "label = '=1+1|<b>\",x'");
-    let events = log(&hostile, 1, |cell, planned| {
-        ended(cell, &plain(cell, planned))
-    });
-    let executions = [execution(&events)];
+    let executions = [execution("folder", &whole(&hostile, 1))];
     let table = runs_table(&executions);
     let text = csv(&table);
     assert!(text.contains("\"'=1+1|<b>\"\",x\""), "{text}");

@@ -1,66 +1,43 @@
 //! The content of a page, and what it must never do: load something, or take words for markup.
 
+use crate::common::*;
 use bitcost_analysis::checks::{CheckSummary, ClaimSummary, Verdict};
-use bitcost_analysis::compare::{of_study, with_first};
-use bitcost_analysis::findings::Findings;
-use bitcost_analysis::summary::Summary;
-use bitcost_import::{Found, Head};
-use bitcost_model::event::{EndpointDescription, Event};
-use bitcost_model::imported::ImportedInterval;
-use bitcost_model::machine::HostDescription;
-use bitcost_model::record::Role;
-use bitcost_model::study::Label;
-use bitcost_render::export::{Maker, Source};
-use bitcost_render::html::page;
+use bitcost_import::Head;
 use bitcost_stats::Interval;
 use bitcost_study::{Bars, Expect, Picture, PictureKind, Scale};
 
 const HOSTILE: &str =
     "</script><script>alert(1)</script>\"><img src=http://evil.example/x onerror=alert(1)>";
 
-fn run(size: i64, mbps: f64) -> Found {
-    let mut found = Found::default();
-    found
-        .levels
-        .insert("message_size_bytes".into(), Label::Number(size));
-    found.run.tool = "iperf3".into();
-    found.run.file = "x.json".into();
-    found.run.figures.insert("throughput_mbps".into(), mbps);
-    found.run.figures.insert(
-        "send_service_demand_us_per_kib".into(),
-        1.0 + 1000.0 / size as f64,
-    );
+fn run(bytes: i64, mbps: f64) -> Found {
     let figures = [
         ("throughput_mbps", mbps),
-        ("rtt_us", 100.0),
-        ("retransmits", 1.0),
+        (
+            "send_service_demand_us_per_kib",
+            1.0 + 1000.0 / bytes as f64,
+        ),
     ];
-    let figures: std::collections::BTreeMap<String, f64> = figures
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), *value))
-        .collect();
-    found.run.intervals = (0..5)
-        .map(|step| ImportedInterval {
-            end: Role::Sender,
-            begin_s: f64::from(step),
-            end_s: f64::from(step + 1),
-            figures: figures.clone(),
-        })
-        .collect();
+    let mut found = run_of_iperf3(&[size(bytes)], &figures);
+    let figures = [figures[0], ("rtt_us", 100.0), ("retransmits", 1.0)];
+    found.run.intervals = stretches(5, 1.0, &figures);
     found
 }
 
+fn failed(reason: &str) -> Found {
+    Found {
+        error: Some(reason.into()),
+        ..run(1024, 0.0)
+    }
+}
+
 fn log(found: Vec<Found>, name: &str) -> Vec<Event> {
-    let command_line = vec!["bitcost".into(), HOSTILE.into()];
-    bitcost_import::execution(
-        found,
-        Head {
-            name,
-            version: "0.1.0",
-            at: "2026-11-21T10:00:00Z",
-            command_line,
-        },
-    )
+    let head = Head {
+        name,
+        version: "0.1.0",
+        at: "2026-11-21T10:00:00Z",
+        command_line: vec!["bitcost".into(), HOSTILE.into()],
+    };
+    bitcost_import::execution(found, head)
 }
 
 fn render(events: &[Event]) -> String {
@@ -69,44 +46,21 @@ fn render(events: &[Event]) -> String {
 
 /// The page of a log whose summary was changed before.
 fn rendered(events: &[Event], change: impl FnOnce(&mut Summary)) -> String {
-    let mut found = named(HOSTILE, events);
+    let mut found = execution(HOSTILE, events);
     change(&mut found.summary);
     found.comparison = of_study(&found, 3.0);
-    of(vec![found])
+    page_of(&[found], HOSTILE)
 }
 
-fn named(name: &str, events: &[Event]) -> Findings {
-    let mut found = Findings::of_events(name.into(), events.to_vec()).expect("a whole log");
-    found.comparison = of_study(&found, 3.0);
-    found
-}
-
-/// The page of these executions.
 fn of(executions: Vec<Findings>) -> String {
-    let source = Source {
-        path: HOSTILE.into(),
-        bytes: 7,
-        sha256: "00ff".into(),
-    };
-    let maker = Maker {
-        version: "0.1.0".into(),
-        command_line: vec![HOSTILE.into()],
-        at: "now".into(),
-    };
-    let sources = vec![source; executions.len()];
-    page(&executions, &sources, &with_first(&executions, 3.0), &maker)
+    page_of(&executions, HOSTILE)
 }
 
 #[test]
 fn nothing_is_loaded_and_words_are_no_markup() {
     let mut runs = vec![run(1024, 900.0), run(8192, 4000.0), run(1024, 950.0)];
-    runs[0]
-        .levels
-        .insert("brand".into(), Label::Text(HOSTILE.into()));
-    runs.push(Found {
-        error: Some(HOSTILE.into()),
-        ..run(1024, 0.0)
-    });
+    runs[0].levels.extend([word("brand", HOSTILE)]);
+    runs.push(failed(HOSTILE));
     let mut events = log(runs, HOSTILE);
     let host = HostDescription {
         host_name: HOSTILE.into(),
@@ -155,11 +109,7 @@ fn a_single_run_and_failures_alone_have_a_page() {
         one.contains("Throughput: 900 Mbit/s.")
             && one.contains("A single run says nothing about the spread")
     );
-    let failed = Found {
-        error: Some("no route".into()),
-        ..run(1024, 0.0)
-    };
-    let none = render(&log(vec![failed.clone(), failed], "none"));
+    let none = render(&log(vec![failed("no route"), failed("no route")], "none"));
     assert!(none.contains("No run has a result that can be used.") && none.contains("no route"));
     assert!(!none.contains("<figure"), "nothing is drawn");
     assert_eq!(none.matches("No run has a result").count(), 1, "said once");
@@ -216,20 +166,13 @@ fn decoded(text: &str) -> String {
 
 #[test]
 fn a_link_saves_the_runs_of_its_chapter() {
-    let failed = Found {
-        error: Some("no route".into()),
-        ..run(1024, 0.0)
-    };
-    let logs = [
-        log(vec![run(1024, 900.0)], "good"),
-        log(vec![failed.clone()], "bad"),
-        log(vec![failed], "worse"),
+    let made = [
+        (run(1024, 900.0), "good"),
+        (failed("no route"), "bad"),
+        (failed("no route"), "worse"),
     ];
-    let executions = logs.iter().map(|events| {
-        let name = named("", events).summary.study.name;
-        named(&name, events)
-    });
-    let html = of(executions.collect());
+    let executions = made.map(|(run, name)| execution(name, &log(vec![run], name)));
+    let html = of(executions.to_vec());
     let of_runs = files(&html).into_iter().filter(|file| file.0 == "runs.csv");
     let runs: Vec<String> = of_runs
         .filter_map(|file| Some(file.1.lines().nth(1)?.split(',').next()?.to_owned()))
@@ -244,7 +187,7 @@ fn brands() -> Vec<Event> {
         for (place, size) in [512, 1024, 2048, 8192].into_iter().enumerate() {
             for spread in [0.0, 10.0, 30.0] {
                 let mut run = run(size, base * (place + 1) as f64 + spread);
-                run.levels.insert("brand".into(), Label::Text(brand.into()));
+                run.levels.extend([word("brand", brand)]);
                 runs.push(run);
             }
         }
@@ -263,25 +206,17 @@ fn titles(html: &str) -> Vec<&str> {
 
 /// Ten runs of each of two sizes, the larger one `factor` times as fast as 1000 Mbit/s.
 fn sizes(factor: f64) -> Vec<Event> {
-    let speed = |size: i64| {
-        if size == 2048 {
-            1000.0 * factor
-        } else {
-            1000.0
-        }
-    };
     let runs = (0..20_i64).map(|number| {
-        let size = 1024 << (number % 2);
-        run(size, speed(size) + number as f64 / 10.0)
+        let speed = [1000.0, 1000.0 * factor][number as usize % 2];
+        run(1024 << (number % 2), speed + number as f64 / 10.0)
     });
     log(runs.collect(), "sizes")
 }
 
 #[test]
 fn executions_without_a_common_cell_are_chapters_alone() {
-    let logs = [sizes(1.0), brands()];
-    let executions = logs.iter().map(|events| named("one", events));
-    assert!(!of(executions.collect()).contains("What changed"));
+    let executions = [sizes(1.0), brands()].map(|events| execution("one", &events));
+    assert!(!of(executions.to_vec()).contains("What changed"));
 }
 
 #[test]
@@ -416,21 +351,13 @@ fn the_document_is_next_to_our_figures() {
 
 #[test]
 fn of_two_executions_the_changes_stand_first() {
-    let logs = [sizes(1.0), sizes(1.5)];
-    let names = ["before", HOSTILE];
-    let executions = logs
-        .iter()
-        .zip(names)
-        .map(|(events, name)| named(name, events));
-    let html = of(executions.collect());
+    let executions = [("before", sizes(1.0)), (HOSTILE, sizes(1.5))];
+    let executions = executions.map(|(name, events)| execution(name, &events));
+    let html = of(executions.to_vec());
     assert!(!html.contains("<img"), "words became markup");
     let changes = html.find("<h1>What changed</h1>").expect("a chapter");
-    assert!(
-        changes
-            < html
-                .find("<h2>Table</h2>")
-                .expect("the first execution's own")
-    );
+    let table = html.find("<h2>Table</h2>").expect("the first execution's");
+    assert!(changes < table);
     assert!(html.contains("2 figures: 1 better, 1 same"), "how many");
     assert_eq!(titles(&html)[0], "Throughput, change.");
     assert!(file(&html, "change-throughput_mbps.csv").contains("better,2048,49.9"));

@@ -1,22 +1,10 @@
 //! What the pictures show: the order of cells, bars where there are intervals, and nothing where there is no data.
 
-use crate::common::{imported, summary};
-use bitcost_import::Found;
-use bitcost_model::imported::ImportedInterval;
-use bitcost_model::record::Role;
-use bitcost_model::study::Label;
+use crate::common::*;
 use bitcost_study::{Picture, PictureKind};
 
-fn run(size: i64, figures: &[(&str, f64)]) -> Found {
-    let mut found = Found::default();
-    let level = ("message_size_bytes".to_owned(), Label::Number(size));
-    found.levels.extend([level]);
-    found.run.tool = "iperf3".into();
-    let figures = figures
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), *value));
-    found.run.figures = figures.collect();
-    found
+fn run(bytes: i64, figures: &[(&str, f64)]) -> Found {
+    run_of_iperf3(&[size(bytes)], figures)
 }
 
 /// This number of runs of each size, in this order, each size twice as fast as the one before.
@@ -34,7 +22,7 @@ fn pictures(found: Vec<Found>, kinds: &[PictureKind]) -> Vec<String> {
     let events = imported(found, "x");
     let mut summary = summary(&events);
     summary.study.pictures = Some(kinds.iter().copied().map(Picture::plain).collect());
-    let html = crate::common::html(&events, summary);
+    let html = html(&events, summary);
     let all = html.split("<figcaption").skip(1);
     let all = all.filter_map(|part| Some(part.split_once("</figure>")?.0.to_owned()));
     all.filter(|picture| !picture.contains("Save cells.csv"))
@@ -107,13 +95,7 @@ fn a_run_over_time_has_a_panel_for_each_unit() {
         ("congestion_window_bytes", 14480.0),
     ];
     let mut found = run(64, &[("throughput_mbps", 900.0)]);
-    let interval = |step: i32| ImportedInterval {
-        end: Role::Sender,
-        begin_s: f64::from(step) * 0.1,
-        end_s: f64::from(step + 1) * 0.1,
-        figures: figures.map(|(name, value)| (name.to_owned(), value)).into(),
-    };
-    found.run.intervals = (0..4).map(interval).collect();
+    found.run.intervals = stretches(4, 0.1, &figures);
     let series = &pictures(vec![found], &[PictureKind::Series])[0];
     for title in ["Mbit/s", "retransmitted", "window (bytes)"] {
         assert!(series.contains(&format!(">{title}</text>")), "{title}");
@@ -124,9 +106,8 @@ fn a_run_over_time_has_a_panel_for_each_unit() {
 fn with_levels(levels: [&str; 2], of: &[i64]) -> Vec<Found> {
     let each = |level: &str| {
         let mut found = sizes(of, 1);
-        let label = Label::Text(level.to_owned());
         for one in &mut found {
-            one.levels.insert("offloading".into(), label.clone());
+            one.levels.extend([word("offloading", level)]);
         }
         found
     };
@@ -137,7 +118,7 @@ fn with_levels(levels: [&str; 2], of: &[i64]) -> Vec<Found> {
 fn many_cells_along_sizes_are_lines_and_not_a_bar_each() {
     let first = |sizes: &[i64]| {
         let events = imported(with_levels(["none", "all"], sizes), "x");
-        let html = crate::common::html(&events, summary(&events));
+        let html = html(&events, summary(&events));
         let name = html.split("download=\"").nth(1).expect("a file");
         name.split('"').next().expect("a name").to_owned()
     };

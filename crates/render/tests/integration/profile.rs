@@ -1,13 +1,9 @@
 //! Where the time goes, of made-up runs whose call chains are known.
 
+use crate::common::*;
 use bitcost_analysis::profile::folded;
-use bitcost_model::event::Event;
 use bitcost_model::profile::{Layer, Profile, ProfileEvent, ProfiledStack, ProfiledTask};
-use bitcost_model::record::Role;
-use bitcost_model::study::Cell;
 use bitcost_render::document::json;
-
-use crate::common::{STUDY, ended, findings, is, log, plain};
 
 /// Half of a CPU of two at the sender, and a quarter at the receiver, as the threads' clocks say.
 fn profile(is_small: bool) -> Profile {

@@ -3,14 +3,11 @@
 //! `INSTA_UPDATE=always cargo test -p bitcost-render --test integration screens` writes the new
 //! text; read its diff.
 
-use bitcost_analysis::metrics::RunView;
-use bitcost_model::event::Event;
 use insta::assert_snapshot;
 
-use crate::common::{STUDY, ended, findings, log, plain, summary, text};
+use crate::common::*;
 use bitcost_render::answer::study_answer;
-use bitcost_render::block::{markdown, text as printed};
-use bitcost_render::layout::TextOptions;
+use bitcost_render::block::markdown;
 use bitcost_render::one_run::{all_figures, test_answer};
 use bitcost_render::report::of_summary;
 
@@ -19,7 +16,7 @@ fn narrow() -> TextOptions {
 }
 
 fn events() -> Vec<Event> {
-    log(STUDY, 3, |cell, run| ended(cell, &plain(cell, run)))
+    whole(STUDY, 3)
 }
 
 /// With the document's figures and the improvement under each.
@@ -41,29 +38,12 @@ fn tables_of_a_study_in_markdown() {
 #[test]
 fn figures_and_answer_of_a_test() {
     let events = events();
-    let plan = events.iter().find_map(|event| match event {
-        Event::Planned { plan } => Some(plan),
-        _ => None,
-    });
-    let ended = events.iter().find_map(|event| match event {
-        Event::RunEnded {
-            run,
-            sender,
-            receiver,
-            ..
-        } => Some((*run, sender, receiver)),
-        _ => None,
-    });
-    let (plan, (index, sender, receiver)) = plan.zip(ended).expect("a run has ended");
-    let cell = &plan.cells[plan.runs[index as usize].cell];
-    let run = RunView {
-        sender,
-        receiver,
-        conditions: &cell.conditions,
-        shared_cpus: true,
-        napi_threaded: true,
-        capacity_mbps: None,
+    let Event::Planned { plan } = &events[1] else {
+        panic!("a plan")
     };
+    let (index, sender, receiver) = first_run(&events);
+    let conditions = &plan.cells[plan.runs[index].cell].conditions;
+    let run = view(sender, receiver, conditions, true);
     assert_snapshot!("summary_of_a_test", printed(&all_figures(&run), narrow()));
     let answer = printed(&test_answer(&run, "h1 to h2 in lab wire", None), narrow());
     assert!(answer.lines().count() <= 10, "{answer}");

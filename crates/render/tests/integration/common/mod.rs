@@ -1,26 +1,33 @@
 //! Made-up executions whose figures are known: a study, and one outcome per run.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use bitcost_analysis::compare::{self, Comparison, Verdict, of_study};
-use bitcost_analysis::findings::Findings;
-use bitcost_analysis::metrics::Metric;
-use bitcost_analysis::summary::Summary;
-use bitcost_import::{Found, Head};
-use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind};
-use bitcost_model::machine::HostDescription;
-use bitcost_model::plan::{Lengths, PlannedRun};
-use bitcost_model::record::{
-    Counts, CpuTicks, EndpointRecord, OffloadsInEffect, PhaseCounts, Role, Sample, Sequence,
-    TcpInfo, ThreadKind, ThreadTime,
+pub use std::collections::BTreeMap;
+
+use bitcost_analysis::compare::{self, Verdict, with_first};
+pub use bitcost_analysis::compare::{Comparison, Side, of_study};
+pub use bitcost_analysis::findings::Findings;
+pub use bitcost_analysis::metrics::{Metric, RunView, metric};
+pub use bitcost_analysis::summary::Summary;
+pub use bitcost_import::Found;
+use bitcost_import::Head;
+pub use bitcost_model::conditions::Conditions;
+pub use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind};
+use bitcost_model::imported::ImportedInterval;
+pub use bitcost_model::machine::HostDescription;
+pub use bitcost_model::plan::{Lengths, Plan, PlannedRun};
+pub use bitcost_model::record::{
+    Counts, CpuTicks, EndpointRecord, InEffect, OffloadsInEffect, PhaseCounts, Role, Sample,
+    Sequence, TcpInfo, ThreadKind, ThreadTime,
 };
-use bitcost_model::study::Cell;
-use bitcost_render::block::text as printed;
+pub use bitcost_model::study::{Cell, Label};
+pub use bitcost_render::block::text as printed;
 use bitcost_render::comparison::comparison;
 use bitcost_render::export::{Maker, Source};
 use bitcost_render::html::page;
-use bitcost_render::layout::TextOptions;
+pub use bitcost_render::layout::TextOptions;
 use bitcost_render::report::of_summary;
 use bitcost_study::Study;
+pub use serde_json::{Value as Json, json};
 
 /// Checks how many changes have each of these verdicts.
 #[track_caller]
@@ -279,23 +286,56 @@ pub fn findings(events: &[Event]) -> Findings {
     found
 }
 
-/// The page of an execution with this summary.
-pub fn html(events: &[Event], summary: Summary) -> String {
+/// The page of these executions, of which everything else is said in these words.
+pub fn page_of(executions: &[Findings], words: &str) -> String {
     let source = Source {
-        path: "x".into(),
+        path: words.into(),
         bytes: 7,
         sha256: "00ff".into(),
     };
     let maker = Maker {
         version: "0.1.0".into(),
-        command_line: Vec::new(),
+        command_line: vec![words.into()],
         at: "now".into(),
     };
+    let sources = vec![source; executions.len()];
+    page(executions, &sources, &with_first(executions, 3.0), &maker)
+}
+
+/// The page of an execution with this summary.
+pub fn html(events: &[Event], summary: Summary) -> String {
     let execution = Findings {
         summary,
         ..findings(events)
     };
-    page(&[execution], &[source], &[], &maker)
+    page_of(&[execution], "x")
+}
+
+/// A run of iperf3 with these levels and figures.
+pub fn run_of_iperf3(levels: &[(String, Label)], figures: &[(&str, f64)]) -> Found {
+    let mut found = Found::default();
+    found.levels.extend(levels.iter().cloned());
+    (found.run.tool, found.run.file) = ("iperf3".into(), "x.json".into());
+    found.run.figures = by_name(figures);
+    found
+}
+
+fn by_name(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
+    let figures = figures.iter();
+    figures
+        .map(|(name, value)| ((*name).to_owned(), *value))
+        .collect()
+}
+
+/// Stretches of a sender, each with these figures.
+pub fn stretches(count: u32, seconds: f64, figures: &[(&str, f64)]) -> Vec<ImportedInterval> {
+    let stretch = |step: u32| ImportedInterval {
+        end: Role::Sender,
+        begin_s: f64::from(step) * seconds,
+        end_s: f64::from(step + 1) * seconds,
+        figures: by_name(figures),
+    };
+    (0..count).map(stretch).collect()
 }
 
 pub fn text(events: &[Event]) -> String {
@@ -333,29 +373,116 @@ pub fn compared(
     new: (&str, &[Event]),
     metrics: &[&'static Metric],
 ) -> Comparison {
-    let [old, new] = [old, new].map(|(name, events)| execution(name, events));
-    across(&old, &new, metrics, 3.0)
+    let [old, new] = [old, new].map(|(name, events)| [execution(name, events)]);
+    compare::across(&old, &new, metrics, 3.0)
 }
 
-/// Both records of a run that ended and did what is plain.
-pub fn records(cell: &Cell, planned: &PlannedRun) -> (Box<EndpointRecord>, Box<EndpointRecord>) {
-    match ended(cell, &plain(cell, planned)) {
-        Made::Ended(sender, receiver) => (sender, receiver),
-        _ => unreachable!(),
+/// An execution whose runs all did what is plain.
+pub fn whole(study: &str, blocks: u32) -> Vec<Event> {
+    log(study, blocks, |cell, run| ended(cell, &plain(cell, run)))
+}
+
+/// The same, both records of each run changed.
+pub fn altered(
+    study: &str,
+    blocks: u32,
+    change: impl Fn(&Cell, &PlannedRun, &mut EndpointRecord, &mut EndpointRecord),
+) -> Vec<Event> {
+    log(study, blocks, |cell, planned| {
+        let mut made = ended(cell, &plain(cell, planned));
+        if let Made::Ended(sender, receiver) = &mut made {
+            change(cell, planned, sender, receiver);
+        }
+        made
+    })
+}
+
+/// These events, the sender's host changed.
+pub fn on_host(mut events: Vec<Event>, change: impl Fn(&mut HostDescription)) -> Vec<Event> {
+    for event in &mut events {
+        if let Event::Prepared { endpoints, .. } = event {
+            change(&mut endpoints[0].host);
+        }
+    }
+    events
+}
+
+/// A setting that nobody requested.
+pub fn in_effect(name: &str, actual: &str) -> InEffect {
+    InEffect {
+        name: name.into(),
+        requested: None,
+        actual: Some(actual.into()),
     }
 }
 
-/// What changed from one execution to another.
-pub fn across(
-    old: &Findings,
-    new: &Findings,
-    metrics: &[&'static Metric],
-    threshold_pct: f64,
-) -> Comparison {
-    compare::across(
-        std::slice::from_ref(old),
-        std::slice::from_ref(new),
-        metrics,
-        threshold_pct,
-    )
+pub fn word(factor: &str, level: &str) -> (String, Label) {
+    (factor.to_owned(), Label::Text(level.to_owned()))
+}
+
+pub fn size(bytes: i64) -> (String, Label) {
+    ("message_size_bytes".to_owned(), Label::Number(bytes))
+}
+
+pub fn metrics<const N: usize>(names: [&str; N]) -> [&'static Metric; N] {
+    names.map(|name| metric(name).expect("a metric"))
+}
+
+pub fn throughput() -> [&'static Metric; 1] {
+    metrics(["throughput_mbps"])
+}
+
+/// What the throughput of cells with the new levels is to that of those with the old levels.
+pub fn inside(events: &[Event], old: &[(String, Label)], new: &[(String, Label)]) -> Comparison {
+    let [old, new] = [old, new].map(|levels| Side(levels.to_vec()));
+    compare::within(&execution("x", events), &old, &new, &throughput(), 3.0)
+}
+
+/// A run of these records, between hosts or on one.
+pub fn view<'a>(
+    sender: &'a EndpointRecord,
+    receiver: &'a EndpointRecord,
+    conditions: &'a Conditions,
+    shared_cpus: bool,
+) -> RunView<'a> {
+    RunView {
+        sender,
+        receiver,
+        conditions,
+        shared_cpus,
+        napi_threaded: shared_cpus,
+        capacity_mbps: None,
+    }
+}
+
+/// The first run that has ended: its number and its records.
+pub fn first_run(events: &[Event]) -> (usize, &EndpointRecord, &EndpointRecord) {
+    let ended = events.iter().find_map(|event| match event {
+        Event::RunEnded {
+            run,
+            sender,
+            receiver,
+            ..
+        } => Some((*run as usize, &**sender, &**receiver)),
+        _ => None,
+    });
+    ended.expect("a run has ended")
+}
+
+/// JSON as text, its numbers to nine digits.
+pub fn pretty(value: &Json) -> String {
+    fn rounded(value: &mut Json) {
+        match value {
+            Json::Array(list) => list.iter_mut().for_each(rounded),
+            Json::Object(map) => map.values_mut().for_each(rounded),
+            Json::Number(number) if number.is_f64() => {
+                let digits = format!("{:.8e}", number.as_f64().expect("a number"));
+                *value = json!(digits.parse::<f64>().expect("a number"));
+            }
+            _ => {}
+        }
+    }
+    let mut value = value.clone();
+    rounded(&mut value);
+    format!("{value:#}")
 }
