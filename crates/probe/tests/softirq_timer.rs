@@ -42,7 +42,6 @@ fn read(timer: &SoftirqTimer) -> Vec<SoftirqTime> {
     timer.read(&fs::read_to_string("/proc/softirqs").unwrap())
 }
 
-/// The soft interrupts for received packets.
 fn received(times: &[SoftirqTime]) -> SoftirqTime {
     let mut kinds = times.iter().filter(|time| time.kind == "NET_RX");
     kinds.next().cloned().unwrap_or_default()

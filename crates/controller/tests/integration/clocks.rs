@@ -1,13 +1,7 @@
 //! The lease, and the start of one run on two hosts whose clocks differ.
 
-use std::time::Duration;
-
-use bitcost_model::conditions::Conditions;
-use bitcost_model::event::Event;
-use bitcost_model::protocol::{Lease, Start, ToAgent};
-use bitcost_model::record::Role;
-
-use crate::world::{World, conditions, plan};
+use crate::world::*;
+use bitcost_model::protocol::{Lease, Start};
 
 /// A window that is far longer than the lease: a scripted agent ends when its lease runs out.
 #[test]

@@ -1,14 +1,8 @@
 //! The measurement of the machines' constants: one machine after the other.
 
-use std::time::Duration;
-
-use bitcost_controller::ControllerError;
-use bitcost_model::protocol::ToAgent;
-use bitcost_model::record::Role;
-
-use crate::world::{Act, BOTH, Outcome, World, conditions, plan};
-
 /// The time, the role and the CPUs of each agent that was asked for constants.
+use crate::world::*;
+
 fn asked(world: &World) -> Vec<(Duration, Role, Vec<u32>)> {
     let heard = world.heard().into_iter();
     let asked = heard.filter_map(|(time, agent, message)| match message {

@@ -1,14 +1,9 @@
 //! An agent that dies, hangs, fails, is late or sends invalid messages costs its run and no other.
 
+use crate::world::*;
 use std::mem::{Discriminant, discriminant};
-use std::time::Duration;
 
-use bitcost_controller::Ending;
-use bitcost_model::event::FailureKind;
-use bitcost_model::protocol::{FromAgent, PROTOCOL, Start, ToAgent};
-use bitcost_model::record::Role;
-
-use crate::world::{Act, BOTH, Heard, World, conditions, plan};
+use bitcost_model::protocol::{PROTOCOL, Start};
 
 /// The kinds of messages of a run.
 fn steps() -> Vec<(&'static str, Discriminant<ToAgent>)> {

@@ -1,16 +1,10 @@
 //! The runs that are made, their order, and the content of their events.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
-use bitcost_controller::{ControllerError, Ending, PathControl};
+use crate::world::*;
+use bitcost_controller::PathControl;
 use bitcost_model::Unavailable;
-use bitcost_model::conditions::{Conditions, Direction};
-use bitcost_model::event::{Event, FailureKind};
-use bitcost_model::protocol::{FromAgent, ToAgent};
-use bitcost_model::record::{CpuTicks, IdleBaseline, InEffect, Role};
-
-use crate::world::{Act, BOTH, Outcome, World, conditions, plan};
+use bitcost_model::conditions::Direction;
+use bitcost_model::record::{CpuTicks, IdleBaseline, InEffect};
 
 fn name(event: &Event) -> String {
     match event {

@@ -1,17 +1,14 @@
 //! Processes that send messages which no real agent sends: the controller abandons them with an
 //! error, and uses neither their messages nor their addresses.
 
-use std::collections::BTreeSet;
+use crate::world::*;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use bitcost_controller::{ControllerError, Endpoint, Endpoints, Session};
-use bitcost_model::conditions::Conditions;
-use bitcost_model::event::Event;
+use bitcost_controller::{Endpoint, Endpoints, Session};
 use bitcost_model::plan::Plan;
-use bitcost_model::protocol::{FromAgent, PROTOCOL, ToAgent, encode};
+use bitcost_model::protocol::{PROTOCOL, encode};
 use tempfile::TempDir;
 
 /// A duration in which the messages would fill the memory if they were kept.

@@ -1,14 +1,7 @@
 //! Runs that are made once more to be profiled.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
-use bitcost_model::event::Event;
+use crate::world::*;
 use bitcost_model::plan::Plan;
-use bitcost_model::protocol::ToAgent;
-use bitcost_model::record::Role;
-
-use crate::world::{Act, Outcome, World, conditions, plan};
 
 /// Two blocks of two cells, profiled.
 fn profiled() -> Plan {

@@ -1,13 +1,6 @@
 //! Restarts of lost agents: how often, for how long, and what is reported meanwhile.
 
-use std::time::Duration;
-
-use bitcost_controller::Ending;
-use bitcost_model::event::{Event, FailureKind};
-use bitcost_model::protocol::ToAgent;
-use bitcost_model::record::Role;
-
-use crate::world::{Act, Outcome, World, conditions, plan};
+use crate::world::*;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 

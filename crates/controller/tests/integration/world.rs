@@ -2,23 +2,25 @@
 //! waits.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+pub use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::Command;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+pub use std::time::Duration;
 
 use bitcost_controller::{
-    AgentEnd, AgentId, ControllerError, Ending, Endpoint, Endpoints, Incoming, Link, Session,
-    Transport,
+    AgentEnd, AgentId, Endpoint, Endpoints, Incoming, Link, Session, Transport,
 };
+pub use bitcost_controller::{ControllerError, Ending};
 use bitcost_model::Unavailable;
-use bitcost_model::conditions::Conditions;
-use bitcost_model::event::{Event, FailureKind};
+pub use bitcost_model::conditions::Conditions;
+pub use bitcost_model::event::{Event, FailureKind};
 use bitcost_model::plan::{Plan, PlannedRun};
-use bitcost_model::protocol::{FailureCause, FromAgent, Lease, PROTOCOL, Prepare, ToAgent};
-use bitcost_model::record::{EndpointRecord, IdleBaseline, Role, Sample};
+use bitcost_model::protocol::{FailureCause, Lease, PROTOCOL, Prepare};
+pub use bitcost_model::protocol::{FromAgent, ToAgent};
+pub use bitcost_model::record::Role;
+use bitcost_model::record::{EndpointRecord, IdleBaseline, Sample};
 use bitcost_model::study::Cell;
 
 pub const BOTH: [Role; 2] = [Role::Sender, Role::Receiver];
@@ -59,14 +61,12 @@ pub struct Heard<'a> {
 type Script = Box<dyn FnMut(&Heard) -> Act>;
 type StartScript = Box<dyn FnMut(Role, usize) -> Result<(), String>>;
 
-/// An agent that was started.
 struct Agent {
     id: AgentId,
     earlier: usize,
     heard: Duration,
     prepared: Option<Prepare>,
     is_hanging: bool,
-    /// The way in which its process ended.
     ended: Option<String>,
     /// The time at which its last answer arrives.
     last_due: Duration,
@@ -90,7 +90,6 @@ struct State {
     offset_ns: [u64; 2],
 }
 
-/// A handle to the state.
 #[derive(Clone)]
 pub struct World(Rc<RefCell<State>>);
 
@@ -160,7 +159,6 @@ impl World {
         self.0.borrow().started.clone()
     }
 
-    /// A session over this world.
     pub fn session(&self, patience: Duration) -> Result<Session<'static>, ControllerError> {
         let stop = self.0.borrow().stop;
         let endpoint = |role: Role| Endpoint {
@@ -180,7 +178,6 @@ impl World {
         self.execute_with(plan, Duration::ZERO)
     }
 
-    /// Executes a plan.
     pub fn execute_with(&self, plan: &Plan, patience: Duration) -> Outcome {
         let mut session = self.session(patience).expect("both agents greet");
         Outcome::of(&mut session, plan, &BTreeSet::new())

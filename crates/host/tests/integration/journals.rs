@@ -194,7 +194,6 @@ fn odd(folder: &Path, name: &str, make: impl FnOnce(&Path)) -> (PathBuf, Vec<u8>
     (target, bytes)
 }
 
-/// Makes something at a path.
 type Make = Box<dyn Fn(&Path)>;
 
 fn irregular_files_are_reported_and_kept() {

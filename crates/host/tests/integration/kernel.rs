@@ -5,11 +5,11 @@ use std::process::Command;
 
 use bitcost_host::{
     CHANNEL_COUNTS, Change, ChangeSet, GRO_MAX_SIZE, GSO_MAX_SEGS, GSO_MAX_SIZE, Governor,
-    HostError, IDLE, INTERRUPT_COALESCING, Idle, Knob, Mtu, NoJournal, Offloads, RPS_CPUS,
+    HostError, IDLE, INTERRUPT_COALESCING, Idle, Knob, Mtu, NoJournal, Offloads, Outcome, RPS_CPUS,
     RootQdisc, Sysctl, THREADED_NAPI, Values, describe, is_on, single,
 };
-use bitcost_sys::netlink::{Limit, ROOT, Rtnl};
-use bitcost_testkit::assert_says;
+use bitcost_sys::netlink::{Ethtool, Features, Limit, ROOT, Rtnl};
+use bitcost_testkit::{assert_says, ignore, split};
 
 bitcost_testkit::trials! { PrivateNetwork:
     tso_off_restores_requested_and_active_bits,
@@ -63,6 +63,24 @@ fn held() -> ChangeSet {
     ChangeSet::new(Box::new(NoJournal))
 }
 
+/// Makes requests of `a0`, one after the other.
+fn made(requests: &[(&'static dyn Knob, &str)]) -> ChangeSet {
+    let mut held = held();
+    for (knob, request) in requests {
+        held.set(*knob, "a0", &values(request)).unwrap();
+    }
+    held
+}
+
+fn index_of_a0(rtnl: &mut Rtnl) -> u32 {
+    rtnl.link("a0").unwrap().index
+}
+
+#[track_caller]
+fn assert_clean(outcomes: &[Outcome]) {
+    assert!(outcomes.iter().all(Outcome::is_clean), "{outcomes:?}");
+}
+
 /// Makes a request that is refused with a sentence that has all of these words.
 #[track_caller]
 fn assert_refused(knob: &'static dyn Knob, subject: &str, request: &str, words: &[&str]) {
@@ -81,30 +99,25 @@ fn set_and_restore(knob: &'static dyn Knob, subject: &str, request: &str, seen: 
     assert_ne!(in_effect.actual, before);
     seen();
     let outcomes = held.restore();
-    assert!(
-        outcomes.len() == 1 && outcomes[0].is_clean(),
-        "{outcomes:?}"
-    );
+    assert_eq!(outcomes.len(), 1);
+    assert_clean(&outcomes);
     assert_eq!(knob.observe(subject).unwrap(), before);
 }
 
 /// The output of a program; `None` if it is not installed.
 fn printed(line: &str) -> Option<String> {
-    let words = bitcost_testkit::split(line);
+    let words = split(line);
     let output = Command::new(words[0]).args(&words[1..]).output().ok()?;
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Runs a program that changes something; ignores the trial if it is not installed or refuses.
 fn outside(line: &str) {
-    let words = bitcost_testkit::split(line);
+    let words = split(line);
     match Command::new(words[0]).args(&words[1..]).output() {
         Ok(output) if output.status.success() => {}
-        Ok(output) => bitcost_testkit::ignore(&format!(
-            "{line}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        )),
-        Err(error) => bitcost_testkit::ignore(&format!("{line}: {error}")),
+        Ok(output) => ignore(&format!("{line}: {}", output.stderr.escape_ascii())),
+        Err(error) => ignore(&format!("{line}: {error}")),
     }
 }
 
@@ -120,24 +133,16 @@ fn is_tso(name: &str) -> bool {
 
 /// Every bit with its values `wanted` and `active` as the kernel reports them, and the output of
 /// ethtool.
-fn outside_view() -> (bitcost_sys::netlink::Features, Option<String>) {
-    (
-        bitcost_sys::netlink::Ethtool::open()
-            .unwrap()
-            .features("a0")
-            .unwrap(),
-        printed("ethtool -k a0"),
-    )
+fn outside_view() -> (Features, Option<String>) {
+    let features = Ethtool::open().unwrap().features("a0").unwrap();
+    (features, printed("ethtool -k a0"))
 }
 
 fn tso_off_restores_requested_and_active_bits() {
     veth();
-    let is_tso_of = |features: &bitcost_sys::netlink::Features| -> Vec<(bool, bool)> {
-        features
-            .iter()
-            .filter(|(name, _)| is_tso(name))
-            .map(|(_, bit)| (bit.wanted, bit.active))
-            .collect()
+    let is_tso_of = |features: &Features| -> Vec<(bool, bool)> {
+        let bits = features.iter().filter(|(name, _)| is_tso(name));
+        bits.map(|(_, bit)| (bit.wanted, bit.active)).collect()
     };
     let before = outside_view();
     let bits = is_tso_of(&before.0);
@@ -145,30 +150,23 @@ fn tso_off_restores_requested_and_active_bits() {
         bits.len() >= 4 && bits.iter().all(|bit| *bit == (true, true)),
         "{bits:?}"
     );
-    let mut change = held();
-    change
-        .set(&Offloads, "a0", &values("tcp-segmentation-offload=off"))
-        .unwrap();
+    let mut change = made(&[(&Offloads, "tcp-segmentation-offload=off")]);
     let now = is_tso_of(&outside_view().0);
     assert_eq!(now, vec![(false, false); bits.len()]);
-    assert!(change.restore().iter().all(bitcost_host::Outcome::is_clean));
+    assert_clean(&change.restore());
     assert_eq!(outside_view(), before);
     // The feature is wanted, but not active because a checksum is off; this state must be restored.
     outside("ethtool -K a0 tx-checksum-ip-generic off");
     let before = outside_view();
     assert!(is_tso_of(&before.0).contains(&(true, false)), "{before:?}");
-    let mut change = held();
-    change.set(&Offloads, "a0", &values("set=off")).unwrap();
-    assert_eq!(change.restore().len(), 1);
+    assert_eq!(made(&[(&Offloads, "set=off")]).restore().len(), 1);
     assert_eq!(outside_view(), before);
 }
 
 fn offloads_on_are_active_afterwards() {
     veth();
-    assert!(
-        !is_on(&Offloads.observe("a0").unwrap()["rx-gro"]),
-        "a fresh veth has GRO off"
-    );
+    // A fresh veth has GRO off.
+    assert!(!is_on(&Offloads.observe("a0").unwrap()["rx-gro"]));
     set_and_restore(&Offloads, "a0", "set=on", || {
         let now = Offloads.observe("a0").unwrap();
         assert!(is_on(&now["rx-gro"]) && is_on(&now["tx-tcp-segmentation"]));
@@ -189,17 +187,13 @@ fn lro_on_a_veth_fails_with_requested_and_actual_value() {
     veth();
     let before = Offloads.observe("a0").unwrap();
     for name in ["lro", "rx-lro", "large-receive-offload"] {
-        let error = held()
-            .set(&Offloads, "a0", &values(&format!("{name}=on gso=off")))
-            .unwrap_err();
+        let asked = values(&format!("{name}=on gso=off"));
+        let error = held().set(&Offloads, "a0", &asked).unwrap_err();
         assert!(matches!(error, HostError::NotApplied { .. }), "{error}");
         let said = error.to_string();
         assert_says(&said, &["rx-lro requested on, in effect off [fixed]"]);
-        assert_eq!(
-            Offloads.observe("a0").unwrap(),
-            before,
-            "the side effects are restored"
-        );
+        // The side effects are restored.
+        assert_eq!(Offloads.observe("a0").unwrap(), before);
     }
     assert_refused(&Offloads, "a0", "rx-gor=on", &["did you mean `rx-gro`"]);
 }
@@ -208,10 +202,8 @@ fn bits_changed_as_side_effect_are_restored() {
     veth();
     set_and_restore(&Offloads, "a0", "tx=off", || {
         let now = Offloads.observe("a0").unwrap();
-        assert!(
-            !is_on(&now["tx-tcp-segmentation"]),
-            "segmentation needs the checksum"
-        );
+        // Segmentation needs the checksum.
+        assert!(!is_on(&now["tx-tcp-segmentation"]));
     });
 }
 
@@ -226,7 +218,7 @@ const LIMITS: [(&'static dyn Knob, &str); 3] = [
 /// Ignores the trial where the kernel does not report this limit.
 fn need(knob: &dyn Knob) {
     if knob.observe("a0").unwrap().is_empty() {
-        bitcost_testkit::ignore(&format!("this kernel does not report {}", knob.name()));
+        ignore(&format!("this kernel does not report {}", knob.name()));
     }
 }
 
@@ -250,6 +242,20 @@ fn limits_of_super_packets_are_set_for_both_families_and_restored() {
     }
 }
 
+/// A change that was never read back.
+fn change_of(knob: &dyn Knob, subject: &str, before: Values, asked: Values) -> Change {
+    Change {
+        number: 1,
+        knob: knob.name().to_owned(),
+        subject: subject.to_owned(),
+        asked,
+        before,
+        after: None,
+        side_effects: Values::new(),
+        side_effects_after: None,
+    }
+}
+
 fn separate_limit_of_ipv4_is_restored() {
     veth();
     let both: [(&'static dyn Knob, Limit); 2] = [
@@ -259,9 +265,9 @@ fn separate_limit_of_ipv4_is_restored() {
     for (knob, limit) in both {
         need(knob);
         let mut rtnl = Rtnl::open().unwrap();
-        let index = rtnl.link("a0").unwrap().index;
+        let index = index_of_a0(&mut rtnl);
         if !rtnl.limits("a0").unwrap().contains_key(&limit) {
-            bitcost_testkit::ignore("this kernel has no separate limit of IPv4");
+            ignore("this kernel has no separate limit of IPv4");
         }
         rtnl.set_limits(index, &[(limit, 30_000)]).unwrap();
         set_and_restore(knob, "a0", "16000", || {
@@ -270,16 +276,8 @@ fn separate_limit_of_ipv4_is_restored() {
         assert_eq!(rtnl.limits("a0").unwrap()[&limit], 30_000);
         // The kernel changes it along: a change that was never read back is restored with it.
         let before = knob.observe("a0").unwrap();
-        let lost = Change {
-            number: 1,
-            knob: knob.name().to_owned(),
-            subject: "a0".to_owned(),
-            asked: values("value=16000 ipv4=16000"),
-            before: before.clone(),
-            after: None,
-            side_effects: Values::new(),
-            side_effects_after: None,
-        };
+        let asked = values("value=16000 ipv4=16000");
+        let lost = change_of(knob, "a0", before.clone(), asked);
         knob.write("a0", &before, &lost.asked).unwrap();
         assert!(bitcost_host::restore(&lost).is_clean());
         assert_eq!(knob.observe("a0").unwrap(), before);
@@ -288,28 +286,16 @@ fn separate_limit_of_ipv4_is_restored() {
 
 fn default_qdisc_is_replaced_and_restored() {
     veth();
-    let see = |wanted: &'static str| move || assert_printed("tc qdisc show dev a0 root", wanted);
-    set_and_restore(
-        &RootQdisc,
-        "a0",
-        "kind=pfifo limit_packets=77",
-        see("limit 77p"),
-    );
-    set_and_restore(
-        &RootQdisc,
-        "a0",
-        "kind=tbf rate_bps=1000000000",
-        see("rate 1Gbit"),
-    );
-    set_and_restore(
-        &RootQdisc,
-        "a0",
-        "kind=tbf rate_bps=80000000000",
-        see("rate 80Gbit"),
-    );
-    set_and_restore(&RootQdisc, "a0", "kind=htb rate_bps=50000000", || {
-        assert_printed("tc class show dev a0", "rate 50Mbit ceil 50Mbit");
-    });
+    let htb = "rate 50Mbit ceil 50Mbit";
+    for (request, shows, wanted) in [
+        ("kind=pfifo limit_packets=77", "qdisc", "limit 77p"),
+        ("kind=tbf rate_bps=1000000000", "qdisc", "rate 1Gbit"),
+        ("kind=tbf rate_bps=80000000000", "qdisc", "rate 80Gbit"),
+        ("kind=htb rate_bps=50000000", "class", htb),
+    ] {
+        let line = format!("tc {shows} show dev a0");
+        set_and_restore(&RootQdisc, "a0", request, || assert_printed(&line, wanted));
+    }
     assert_refused(&RootQdisc, "a0", "kind=tbf", &["tbf needs rate_bps"]);
     assert_refused(&RootQdisc, "a0", "kind=pfifoo", &["did you mean", "pfifo"]);
 }
@@ -362,36 +348,22 @@ fn missing_qdisc_is_reported_with_its_module() {
 }
 
 fn sysctl_is_set_and_restored() {
-    set_and_restore(&Sysctl, "net.ipv4.tcp_rmem", "4096\t65536 1048576", || {
+    let (rmem, control) = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_congestion_control");
+    set_and_restore(&Sysctl, rmem, "4096\t65536 1048576", || {
         let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_rmem").unwrap();
-        assert_eq!(
-            text.split_ascii_whitespace().collect::<Vec<_>>(),
-            ["4096", "65536", "1048576"]
-        );
+        let words: Vec<&str> = text.split_ascii_whitespace().collect();
+        assert_eq!(words, ["4096", "65536", "1048576"]);
     });
-    let before = Sysctl.observe("net.ipv4.tcp_congestion_control").unwrap();
-    assert_refused(
-        &Sysctl,
-        "net.ipv4.tcp_congestion_control",
-        "nonesuch",
-        &["no such module", "reno"],
-    );
-    assert_eq!(
-        Sysctl.observe("net.ipv4.tcp_congestion_control").unwrap(),
-        before
-    );
-    assert_refused(
-        &Sysctl,
-        "net.ipv4.tcp_rmem",
-        "few",
-        &["net.ipv4.tcp_rmem", "few"],
-    );
+    let before = Sysctl.observe(control).unwrap();
+    assert_refused(&Sysctl, control, "nonesuch", &["no such module", "reno"]);
+    assert_eq!(Sysctl.observe(control).unwrap(), before);
+    assert_refused(&Sysctl, rmem, "few", &[rmem, "few"]);
 }
 
 fn sysctl_of_the_machine_is_refused_in_a_namespace() {
     let name = "net.core.rmem_max";
     let Ok(before) = Sysctl.observe(name) else {
-        bitcost_testkit::ignore("not visible in a network namespace")
+        ignore("not visible in a network namespace")
     };
     assert_refused(&Sysctl, name, "123456", &[name, "whole machine"]);
     assert_eq!(Sysctl.observe(name).unwrap(), before);
@@ -400,17 +372,16 @@ fn sysctl_of_the_machine_is_refused_in_a_namespace() {
 fn threads_and_cpus_that_receive_are_set_and_restored() {
     veth();
     if let Err(error) = THREADED_NAPI.observe("a0") {
-        bitcost_testkit::ignore(&error.to_string());
+        ignore(&error.to_string());
     }
     let asked = single("1");
     let said = held().set(&THREADED_NAPI, "a0", &asked).unwrap_err();
     assert!(said.to_string().contains("has no NAPI"), "{said}");
-    let mut gro = held();
-    gro.set(&Offloads, "a0", &values("rx-gro=on")).unwrap();
+    let mut gro = made(&[(&Offloads, "rx-gro=on")]);
     set_and_restore(&THREADED_NAPI, "a0", "1", || {});
     gro.restore();
     if held().set(&RPS_CPUS, "a0", &asked).is_err() {
-        bitcost_testkit::ignore("RPS is for root of the machine alone, or not in this kernel")
+        ignore("RPS is for root of the machine alone, or not in this kernel")
     }
     set_and_restore(&RPS_CPUS, "a0", "1", || {
         let now = RPS_CPUS.observe("a0").unwrap();
@@ -421,28 +392,23 @@ fn threads_and_cpus_that_receive_are_set_and_restored() {
 fn channels_are_set_and_restored() {
     veth();
     let Ok(now) = CHANNEL_COUNTS.observe("a0") else {
-        bitcost_testkit::ignore("veth has no channels here")
+        ignore("veth has no channels here")
     };
     assert_eq!(now["rx"], "1");
-    assert_refused(
-        &CHANNEL_COUNTS,
-        "a0",
-        "combined=2",
-        &["does not support it; supported: rx, tx"],
-    );
-    let said = held()
-        .set(&CHANNEL_COUNTS, "a0", &values("rx=4096"))
-        .unwrap_err()
-        .to_string();
+    let missing = ["does not support it; supported: rx, tx"];
+    assert_refused(&CHANNEL_COUNTS, "a0", "combined=2", &missing);
+    let set = |request: &str| {
+        held()
+            .set(&CHANNEL_COUNTS, "a0", &values(request))
+            .map(drop)
+    };
+    let said = set("rx=4096").unwrap_err().to_string();
     if said.contains("sysfs is not mounted") {
-        bitcost_testkit::ignore(&said);
+        ignore(&said);
     }
     assert!(said.contains("4096"), "{said}");
-    if held()
-        .set(&CHANNEL_COUNTS, "a0", &values("rx=2 tx=2"))
-        .is_err()
-    {
-        bitcost_testkit::ignore("a veth has one queue here");
+    if set("rx=2 tx=2").is_err() {
+        ignore("a veth has one queue here");
     }
     set_and_restore(&CHANNEL_COUNTS, "a0", "rx=2 tx=2", || {
         assert_printed("ethtool -l a0", "RX:\t\t2");
@@ -451,23 +417,14 @@ fn channels_are_set_and_restored() {
 
 fn coalescing_is_set_and_restored_if_supported() {
     veth();
-    assert_refused(
-        &INTERRUPT_COALESCING,
-        "a0",
-        "rx_usecs=10",
-        &["cannot do it"],
-    );
+    let knob = &INTERRUPT_COALESCING;
+    assert_refused(knob, "a0", "rx_usecs=10", &["cannot do it"]);
     outside("ip tuntap add dev t0 mode tap");
-    if INTERRUPT_COALESCING.observe("t0").is_err() {
-        bitcost_testkit::ignore("a tap has no coalescing here");
+    if knob.observe("t0").is_err() {
+        ignore("a tap has no coalescing here");
     }
-    assert_refused(
-        &INTERRUPT_COALESCING,
-        "t0",
-        "rx_usec=10",
-        &["did you mean `rx_usecs`"],
-    );
-    set_and_restore(&INTERRUPT_COALESCING, "t0", "rx_frames=8", || {
+    assert_refused(knob, "t0", "rx_usec=10", &["did you mean `rx_usecs`"]);
+    set_and_restore(knob, "t0", "rx_frames=8", || {
         assert_printed("ethtool -c t0", "rx-frames:");
     });
 }
@@ -483,7 +440,7 @@ fn descriptors_of(file: &std::path::Path) -> usize {
 fn idle_cpus_poll_while_the_file_is_held() {
     let device = std::path::Path::new(IDLE.path);
     if let Err(error) = fs::OpenOptions::new().write(true).open(device) {
-        bitcost_testkit::ignore(&format!("cannot open {}: {error}", IDLE.path));
+        ignore(&format!("cannot open {}: {error}", IDLE.path));
     }
     assert_eq!(IDLE.subjects(), ["cpus"]);
     set_and_restore(&IDLE, "cpus", "poll", || {
@@ -521,11 +478,8 @@ fn governor_is_set_and_restored() {
         let folder = root.path().join(cpu).join("cpufreq");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("scaling_governor"), "schedutil\n").unwrap();
-        fs::write(
-            folder.join("scaling_available_governors"),
-            "performance schedutil\n",
-        )
-        .unwrap();
+        let available = folder.join("scaling_available_governors");
+        fs::write(available, "performance schedutil\n").unwrap();
     }
     fs::create_dir_all(root.path().join("cpuidle")).unwrap();
     let path: &'static str = root.path().to_str().unwrap().to_owned().leak();
@@ -548,56 +502,20 @@ fn invalid_subject_is_refused() {
     let victim = cpufreq.join("scaling_governor");
     fs::write(&victim, "untouched").unwrap();
     let (absolute, long) = (folder.path().to_str().unwrap(), "x".repeat(70_000));
-    let hostile = [
-        "",
-        ".",
-        "..",
-        "../..",
-        "cpu0/../..",
-        "cpu",
-        "cpu-1",
-        "cpu0x",
-        "cpu99999999999",
-        "a/b",
-        "a b",
-        "a\n",
-    ];
-    let of_sysctl = [
-        "net.ipv4.../../kernel/panic",
-        "net/../kernel/panic",
-        "kernel.panic",
-        "net.",
-        "net.ipv4.tcp_sack\0",
-    ];
-    for subject in hostile
-        .into_iter()
-        .chain(of_sysctl)
-        .chain([absolute, long.as_str()])
-    {
-        for knob in bitcost_host::KNOBS
-            .iter()
-            .filter(|knob| !is_a_subject(knob.name(), subject))
-        {
+    let hostile = ",.,..,../..,cpu0/../..,cpu,cpu-1,cpu0x,cpu99999999999,a/b,a b,a\n,net.ipv4.../../kernel/panic,\
+        net/../kernel/panic,kernel.panic,net.,net.ipv4.tcp_sack\0";
+    for subject in hostile.split(',').chain([absolute, long.as_str()]) {
+        let is_wrong = |knob: &&&'static dyn Knob| !is_a_subject(knob.name(), subject);
+        for knob in bitcost_host::KNOBS.iter().filter(is_wrong) {
             let shown: String = subject.chars().take(40).collect();
-            let said = held()
-                .set(*knob, subject, &single("1"))
-                .unwrap_err()
-                .to_string();
+            let said = held().set(*knob, subject, &single("1"));
+            let said = said.unwrap_err().to_string();
             assert!(
                 said.contains("allowed: ") && said.len() < 1000,
                 "{} {shown}: {said}",
                 knob.name()
             );
-            let change = bitcost_host::Change {
-                number: 1,
-                knob: knob.name().to_owned(),
-                subject: subject.to_owned(),
-                before: single("PWNED"),
-                asked: single("1"),
-                after: None,
-                side_effects: bitcost_host::Values::new(),
-                side_effects_after: None,
-            };
+            let change = change_of(*knob, subject, single("PWNED"), single("1"));
             let outcome = bitcost_host::restore(&change);
             assert!(
                 outcome.failed.is_some_and(|why| why.contains("allowed: ")),
@@ -611,75 +529,45 @@ fn invalid_subject_is_refused() {
 
 /// Names that look like a device's are refused since there is no such device, not for their form.
 fn is_a_subject(knob: &str, subject: &str) -> bool {
-    let is_device_name = [
-        "cpu",
-        "cpu-1",
-        "cpu0x",
-        "cpu99999999999",
-        "kernel.panic",
-        "net.",
-    ]
-    .contains(&subject);
-    is_device_name && !["governor", "idle", "sysctl"].contains(&knob)
+    let mut names = "cpu cpu-1 cpu0x cpu99999999999 kernel.panic net.".split(' ');
+    names.any(|name| name == subject) && !["governor", "idle", "sysctl"].contains(&knob)
 }
 
 fn changes_are_restored_in_reverse_order() {
     veth();
-    let observe = || {
-        (
-            Offloads.observe("a0").unwrap(),
-            Mtu.observe("a0").unwrap(),
-            RootQdisc.observe("a0").unwrap(),
-        )
-    };
+    let knobs: [&dyn Knob; 3] = [&Offloads, &Mtu, &RootQdisc];
+    let observe = || knobs.map(|knob| knob.observe("a0").unwrap());
     let before = observe();
-    let mut held = held();
-    held.set(&Offloads, "a0", &values("set=off")).unwrap();
-    held.set(&Mtu, "a0", &single("1500")).unwrap();
-    held.set(&Offloads, "a0", &values("gro=on tx=off")).unwrap();
-    held.set(&RootQdisc, "a0", &values("kind=pfifo limit_packets=5"))
-        .unwrap();
+    let mut held = made(&[
+        (&Offloads, "set=off"),
+        (&Mtu, "1500"),
+        (&Offloads, "gro=on tx=off"),
+        (&RootQdisc, "kind=pfifo limit_packets=5"),
+    ]);
     let outcomes = held.restore();
-    let order: Vec<&str> = outcomes
-        .iter()
-        .map(|outcome| outcome.knob.as_str())
-        .collect();
+    let order: Vec<&str> = outcomes.iter().map(|one| one.knob.as_str()).collect();
     assert_eq!(order, ["qdisc", "offloads", "mtu_bytes", "offloads"]);
-    assert!(
-        outcomes.iter().all(bitcost_host::Outcome::is_clean),
-        "{outcomes:?}"
-    );
+    assert_clean(&outcomes);
     assert_eq!(observe(), before);
 }
 
 fn foreign_change_is_kept_and_reported() {
     veth();
-    let mut held = held();
-    held.set(&Mtu, "a0", &single("1500")).unwrap();
-    held.set(&RootQdisc, "a0", &values("kind=pfifo limit_packets=5"))
-        .unwrap();
+    let mut held = made(&[(&Mtu, "1500"), (&RootQdisc, "kind=pfifo limit_packets=5")]);
     held.set(&Sysctl, "net.ipv4.tcp_wmem", &single("4096 65536 1048576"))
         .unwrap();
     let mut rtnl = Rtnl::open().unwrap();
-    let index = rtnl.link("a0").unwrap().index;
+    let index = index_of_a0(&mut rtnl);
     rtnl.set_mtu(index, 4000).unwrap();
     rtnl.put_qdisc((index, ROOT), 0x99_0000, "pfifo", &7u32.to_ne_bytes())
         .unwrap();
     let outcomes = held.restore();
-    assert!(
-        outcomes.iter().all(bitcost_host::Outcome::is_settled),
-        "{outcomes:?}"
-    );
+    assert!(outcomes.iter().all(Outcome::is_settled), "{outcomes:?}");
     let said: Vec<String> = outcomes.iter().map(ToString::to_string).collect();
     assert_eq!(said[0], "sysctl of net.ipv4.tcp_wmem: as before");
-    assert_says(
-        &said[1],
-        &["limit_packets was changed by another program and is left at 7"],
-    );
-    assert_says(
-        &said[2],
-        &["value was changed by another program and is left at 4000 (before: 8896)"],
-    );
+    let left = "was changed by another program and is left at";
+    assert_says(&said[1], &[&format!("limit_packets {left} 7")]);
+    assert_says(&said[2], &[&format!("value {left} 4000 (before: 8896)")]);
     assert_eq!(Mtu.observe("a0").unwrap(), single("4000"));
     assert_eq!(RootQdisc.observe("a0").unwrap()["handle"], "99:");
 }
@@ -687,72 +575,47 @@ fn foreign_change_is_kept_and_reported() {
 fn foreign_bit_is_kept_and_others_are_restored() {
     veth();
     let before = Offloads.observe("a0").unwrap();
-    let mut change = held();
-    change
-        .set(&Offloads, "a0", &values("tso=off gro=on"))
-        .unwrap();
-    let foreign = [
-        ("rx-gro-list".to_owned(), true),
-        ("tx-tcp-segmentation".to_owned(), true),
-    ];
-    bitcost_sys::netlink::Ethtool::open()
-        .unwrap()
-        .set_features("a0", &foreign.into())
-        .unwrap();
+    let mut change = made(&[(&Offloads, "tso=off gro=on")]);
+    let foreign = ["rx-gro-list", "tx-tcp-segmentation"].map(|name| (name.to_owned(), true));
+    let mut ethtool = Ethtool::open().unwrap();
+    ethtool.set_features("a0", &foreign.into()).unwrap();
     let outcome = change.restore().remove(0);
     let left: Vec<&str> = outcome
         .foreign
         .iter()
-        .map(|left| left.name.as_str())
+        .map(|one| one.name.as_str())
         .collect();
-    assert_eq!(
-        left,
-        ["rx-gro-list"],
-        "what is as before again is nobody's: {outcome}"
-    );
-    let now = Offloads.observe("a0").unwrap();
-    let changed: Vec<&String> = now
-        .iter()
-        .filter(|(name, word)| before[*name] != **word)
-        .map(|(name, _)| name)
-        .collect();
-    assert_eq!(changed, ["rx-gro-list"]);
+    // What is as before again is nobody's.
+    assert_eq!(left, ["rx-gro-list"], "{outcome}");
+    let mut now = Offloads.observe("a0").unwrap();
+    now.retain(|name, word| before[name] != *word);
+    assert_eq!(now.into_keys().collect::<Vec<_>>(), ["rx-gro-list"]);
 }
 
 fn missing_device_needs_no_restoring() {
     veth();
-    let mut held = held();
-    held.set(&Mtu, "a0", &single("1500")).unwrap();
+    let mut held = made(&[(&Mtu, "1500")]);
     outside("ip link delete a0");
-    let outcome = held.restore().remove(0);
-    assert!(
-        outcome.is_settled() && outcome.gone.is_some(),
-        "{outcome:?}"
-    );
+    let gone = held.restore().remove(0);
+    assert!(gone.is_settled() && gone.gone.is_some(), "{gone:?}");
 }
 
 fn dropping_the_change_set_restores() {
     veth();
-    let mut held = held();
-    held.set(&Mtu, "a0", &single("1500")).unwrap();
-    drop(held);
+    drop(made(&[(&Mtu, "1500")]));
     assert_eq!(Mtu.observe("a0").unwrap(), single("8896"));
 }
 
 fn facts_of_a_veth() {
     veth();
     let facts = describe("a0").unwrap();
-    assert_eq!(
-        (facts.driver.as_deref(), facts.kind.as_deref()),
-        (Some("veth"), Some("veth"))
-    );
+    assert_eq!(facts.driver.as_deref(), Some("veth"));
+    assert_eq!(facts.kind.as_deref(), Some("veth"));
     assert_eq!((facts.mtu_bytes, facts.up), (8896, true));
     assert!(facts.features.bits.contains_key("rx-gro"));
     let text = serde_json::to_string(&facts).unwrap();
-    assert_eq!(
-        serde_json::from_str::<bitcost_host::DeviceFacts>(&text).unwrap(),
-        facts
-    );
+    let read: bitcost_host::DeviceFacts = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, facts);
     let missing = describe("no-such").unwrap_err().to_string();
     assert!(missing.contains("no-such"), "{missing}");
 }

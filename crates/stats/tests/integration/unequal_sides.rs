@@ -63,7 +63,6 @@ fn change_interval_covers_unequal_counts_and_spreads() {
 /// Comparisons of a CI gate: the metrics and cells of the default study.
 const TOGETHER: usize = 26;
 
-/// Gates that are simulated.
 const GATES: usize = 2000;
 
 /// How often, in per cent, a gate of that many comparisons finds one of the first `worse` changes (or, without any, raises a

@@ -6,18 +6,13 @@
 //! and is received alone. A receiver that has never sent data acknowledges each of them when it is
 //! read; one whose connection Linux takes for an interactive one acknowledges every second one.
 
+use crate::play::*;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::thread;
-use std::time::Duration;
 
-use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::modes::{MODES, Row};
-use bitcost_model::record::{Role, TcpInfo};
-use bitcost_testkit::Run;
-
-use crate::play::{HERE, TOKEN, meet_or_ignore};
+use bitcost_model::record::TcpInfo;
 
 /// Smaller than any segment, so that the kernel sees the end of a message by its push flag.
 const SIZE: usize = 64;

@@ -1,17 +1,13 @@
 //! The system calls of the plain streams, traced with strace: one per message at both endpoints and
 //! no other, with the requested buffers and lengths.
 
+use crate::play::*;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::thread;
 
-use bitcost_model::conditions::{Conditions, ReceiveSize};
-use bitcost_testkit::Run;
-use bitcost_traffic::{Control, Phase, Ready};
+use bitcost_model::conditions::ReceiveSize;
 
 use crate::options::set;
-use crate::play::meet;
 
 /// Few enough that a receiver's socket buffer holds all of them while strace stops its thread.
 const MESSAGES: usize = 100;
@@ -39,7 +35,6 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// One system call.
 #[derive(Clone, Debug)]
 struct Call {
     name: String,

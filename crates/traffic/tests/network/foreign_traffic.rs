@@ -1,18 +1,14 @@
 //! Foreign traffic to a receiver's port: the run starts nevertheless, and counts only its own
 //! messages.
 
+use crate::play::*;
 use std::io::Write;
-use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::sync::Arc;
+use std::net::{TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::thread::JoinHandle;
 
-use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::modes::Mode;
 use bitcost_model::workload::WORKLOADS;
-
-use crate::play::{HERE, PATIENCE, TOKEN, meet_via, play};
 
 bitcost_testkit::trials! { PrivateNetwork:
     datagrams_before_the_handshake_are_discarded,

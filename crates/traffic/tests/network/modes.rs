@@ -1,16 +1,7 @@
 //! Every mode of the stream workloads.
 
-use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
-
-use bitcost_model::conditions::{Conditions, Waiting, Workload};
+use crate::play::*;
 use bitcost_model::modes::{MODES, Mode, Row, setting};
-use bitcost_model::record::{InEffect, Role};
-use bitcost_testkit::Run;
-use bitcost_traffic::{Control, Phase, Ready};
-
-use crate::play::{BOTH, PATIENCE, Played, meet_or_ignore, play_from};
 
 /// Shortest measured window.
 const MEASURED: Duration = Duration::from_millis(100);
@@ -57,7 +48,6 @@ fn of_pair(
     )
 }
 
-/// The workloads of the fast modes.
 const STREAMS: [Workload; 2] = [Workload::TcpStream, Workload::UdpStream];
 
 /// One endpoint in this mode, the other plain: each size, spinning, paced, and bounded by bytes.

@@ -1,23 +1,16 @@
 //! Every setting is verified by a socket option, by packets, or by the outcome of a run; one that
 //! silently has no effect fails here.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use crate::play::*;
+use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::record::{InEffect, Role};
 use bitcost_study::settings::SETTINGS;
 use bitcost_sys::socket::{self as option, IntOption};
-use bitcost_testkit::{Run, assert_says};
-use bitcost_traffic::{Control, Ready};
+use bitcost_testkit::assert_says;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketType, eth, recv, socket, sockopt};
-
-use crate::play::{BOTH, HERE, PATIENCE, Played, TOKEN, try_meet};
 
 /// The verification of a setting with some workloads.
 struct Proof {
@@ -280,7 +273,6 @@ fn elsewhere() -> impl Iterator<Item = (&'static str, &'static str, &'static str
     })
 }
 
-/// A trial for each proof and workload.
 pub fn trials() -> Vec<(&'static str, Run)> {
     let mut trials: Vec<(&'static str, Run)> = vec![
         (
@@ -352,7 +344,6 @@ struct Met {
 }
 
 impl Met {
-    /// The address of an endpoint's socket.
     fn own(&self, end: usize) -> SocketAddr {
         rustix::net::getsockname(&self.sockets[end])
             .expect("bound")

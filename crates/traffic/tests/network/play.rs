@@ -1,14 +1,19 @@
 //! Both endpoints of a run, from their meeting to what they report.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+pub use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+pub use std::sync::Arc;
+pub use std::thread;
+use std::thread::JoinHandle;
+pub use std::time::{Duration, Instant};
 
-use bitcost_model::conditions::Conditions;
+pub use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::place::IpVersion;
-use bitcost_model::record::{PhaseCounts, Role};
-use bitcost_traffic::{Control, Flow, Outcome, Phase, Ready, Sent, TrafficError};
+use bitcost_model::record::PhaseCounts;
+pub use bitcost_model::record::{InEffect, Role};
+pub use bitcost_testkit::Run;
+pub use bitcost_traffic::{Control, Phase, Ready};
+use bitcost_traffic::{Flow, Outcome, Sent, TrafficError};
 use rustix::io::Errno;
 
 pub const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,12 +1,7 @@
 //! A client without a free port.
 
-use std::sync::Arc;
-
-use bitcost_model::conditions::{Conditions, Workload};
+use crate::play::*;
 use bitcost_testkit::assert_says;
-use bitcost_traffic::Control;
-
-use crate::play::{meet, start};
 
 bitcost_testkit::trials! { PrivateNetwork:
     error_without_a_free_port_names_the_settings_to_change,

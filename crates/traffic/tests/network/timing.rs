@@ -1,10 +1,7 @@
 //! Times of a stream's messages, and delay variation.
 
-use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::record::InEffect;
+use crate::play::*;
 use bitcost_traffic::Outcome;
-
-use crate::play::{meet, play};
 
 bitcost_testkit::trials! { PrivateNetwork:
     send_calls_are_timed_where_requested,

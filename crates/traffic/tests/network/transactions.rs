@@ -1,18 +1,12 @@
 //! Requests and responses over the loopback, both endpoints in this process.
 
-use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
+use crate::play::*;
+use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use bitcost_model::buffers::Buffers;
-use bitcost_model::conditions::{Conditions, Waiting, Workload};
 use bitcost_model::record::{Latency, PhaseCounts};
 use bitcost_model::workload::WORKLOADS;
-use bitcost_traffic::{Control, Phase, Ready};
-
-use crate::play::{HERE, Played, meet, meet_via, play_from, start};
+use rustix::net;
 
 bitcost_testkit::trials! { PrivateNetwork:
     a_server_works_on_each_request_before_it_responds,
@@ -30,7 +24,6 @@ bitcost_testkit::trials! { PrivateNetwork:
     foreign_connection_is_not_counted;
 }
 
-/// The workloads of which this is true.
 fn workloads(is_of: fn(Workload) -> bool) -> impl Iterator<Item = Workload> {
     let all = WORKLOADS.iter().map(|row| row.workload);
     all.filter(move |workload| is_of(*workload))
@@ -71,14 +64,9 @@ fn transactions(counts: &PhaseCounts) -> [u64; 2] {
 
 fn a_server_works_on_each_request_before_it_responds() {
     for workload in workloads(Workload::has_requests) {
-        let conditions = Conditions {
-            stop_messages: Some(50),
-            buffers: Buffers {
-                receive_work_ns: 200_000,
-                ..Buffers::default()
-            },
-            ..of(workload)
-        };
+        let mut conditions = of(workload);
+        conditions.stop_messages = Some(50);
+        conditions.buffers.receive_work_ns = 200_000;
         assert_eq!(conditions.check(65_535), Ok(()));
         let ends = meet(&conditions);
         let begin = Instant::now();
@@ -110,33 +98,19 @@ fn both_endpoints_count_the_same_transactions_and_bytes() {
             assert_eq!(conditions.check(65_535), Ok(()));
             let played = play(meet(&conditions), three_phases);
             let [outside, measured] = transactions(&played.sender);
-            assert!(
-                outside > 0 && measured > 0,
-                "{conditions:?}: {:?}",
-                played.sender
-            );
+            assert!(outside > 0 && measured > 0, "{conditions:?}");
             if workload.marks_window() {
-                assert_eq!(
-                    transactions(&played.receiver),
-                    [outside, measured],
-                    "{conditions:?}"
-                );
+                let received = transactions(&played.receiver);
+                assert_eq!(received, [outside, measured], "{conditions:?}");
             }
             let total = outside + measured;
-            let bytes = if sized {
-                total * u64::from(request + response)
-            } else {
-                0
-            };
+            let bytes = u64::from(sized) * total * u64::from(request + response);
             for counts in [played.sender.total(), played.receiver.total()] {
+                let carried = [counts.messages, counts.bytes];
+                let faults = [counts.failed_calls, counts.unanswered];
                 assert_eq!(
-                    (counts.messages, counts.bytes),
-                    (total, bytes),
-                    "{conditions:?}"
-                );
-                assert_eq!(
-                    (counts.failed_calls, counts.unanswered),
-                    (0, 0),
+                    (carried, faults),
+                    ([total, bytes], [0; 2]),
                     "{conditions:?}"
                 );
             }
@@ -149,11 +123,8 @@ fn both_endpoints_count_the_same_transactions_and_bytes() {
 
 fn bound_of_transactions_is_exact() {
     for workload in workloads(Workload::is_transactional) {
-        let conditions = Conditions {
-            stop_messages: Some(321),
-            latency: false,
-            ..of(workload)
-        };
+        let mut conditions = of(workload);
+        (conditions.stop_messages, conditions.latency) = (Some(321), false);
         let played = play(meet(&conditions), |control| control.enter(Phase::Measured));
         assert_eq!(played.sender.total().messages, 321, "{workload:?}");
         assert_eq!(played.receiver.total().messages, 321, "{workload:?}");
@@ -163,29 +134,20 @@ fn bound_of_transactions_is_exact() {
 
 fn transaction_takes_one_send_and_one_receive_call() {
     for workload in workloads(Workload::has_requests) {
-        let played = play(
-            meet(&Conditions {
-                stop_messages: Some(100),
-                ..of(workload)
-            }),
-            |_| {},
-        );
-        assert_eq!(
-            [played.sender.total().calls, played.receiver.total().calls],
-            [200, 200],
-            "{workload:?}"
-        );
+        let mut conditions = of(workload);
+        conditions.stop_messages = Some(100);
+        let played = play(meet(&conditions), |_| {});
+        let calls = [&played.sender, &played.receiver].map(|end| end.total().calls);
+        assert_eq!(calls, [200, 200], "{workload:?}");
     }
 }
 
 fn client_fails_when_the_server_vanishes() {
     for workload in workloads(Workload::is_transactional) {
         for waiting in [Waiting::Block, Waiting::Spin] {
-            let [client, server] = meet(&Conditions {
-                waiting,
-                ..of(workload)
-            })
-            .map(|ready| ready.flow);
+            let mut conditions = of(workload);
+            conditions.waiting = waiting;
+            let [client, server] = meet(&conditions).map(|ready| ready.flow);
             let controls: [Arc<Control>; 2] = Default::default();
             let handle = server.handle().expect("a handle");
             let (client, server) = (start(client, &controls[0]), start(server, &controls[1]));
@@ -209,16 +171,10 @@ fn abort_ends_both_endpoints_within_two_transactions() {
     for workload in workloads(Workload::is_transactional) {
         for waiting in [Waiting::Block, Waiting::Spin] {
             // The server needs 0.3 s for each answer.
-            let conditions = Conditions {
-                waiting,
-                receiver_delay_us: 300_000,
-                ..of(workload)
-            };
+            let mut conditions = of(workload);
+            (conditions.waiting, conditions.receiver_delay_us) = (waiting, 300_000);
             let [client, server] = meet(&conditions).map(|ready| ready.flow);
-            let handles = [
-                client.handle().expect("a handle"),
-                server.handle().expect("a handle"),
-            ];
+            let handles = [&client, &server].map(|end| end.handle().expect("a handle"));
             let controls: [Arc<Control>; 2] = Default::default();
             let running = [start(client, &controls[0]), start(server, &controls[1])];
             thread::sleep(Duration::from_millis(50));
@@ -241,21 +197,15 @@ fn idle_server_ends_when_the_count_is_known() {
     for workload in workloads(Workload::is_transactional) {
         let played = play(meet(&of(workload)), |control| control.enter(Phase::Over));
         // The client made no transaction, or one that it had started before.
-        assert!(played.sender.total().messages <= 1, "{workload:?}");
-        assert_eq!(
-            played.receiver.total().messages,
-            played.sender.total().messages,
-            "{workload:?}"
-        );
+        let ends = [&played.sender, &played.receiver].map(|end| end.total().messages);
+        assert!(ends[0] <= 1 && ends[0] == ends[1], "{workload:?}: {ends:?}");
     }
 }
 
 /// The faults that a relay makes in datagrams, by the number of the request.
 #[derive(Clone, Copy)]
 enum Fault {
-    /// Drops every nth request.
     DropRequests(u64),
-    /// Drops the response to every nth request.
     DropResponses(u64),
     /// Sends each request twice.
     Double,
@@ -291,11 +241,8 @@ impl Relay {
             dropped: Arc::default(),
             over: Arc::default(),
         };
-        let (requests, dropped, over) = (
-            relay.requests.clone(),
-            relay.dropped.clone(),
-            relay.over.clone(),
-        );
+        let [requests, dropped] = [&relay.requests, &relay.dropped].map(Arc::clone);
+        let over = relay.over.clone();
         thread::spawn(move || {
             let mut client = None;
             let mut held: Vec<Vec<u8>> = Vec::new();
@@ -365,20 +312,15 @@ fn play_with(
 
 /// A hundred transactions, with numbers in one byte and in eight.
 fn small_and_numbered() -> Vec<Conditions> {
-    let sized = |size| Conditions {
+    let sized = |size, waiting| Conditions {
         request_size_bytes: size,
         response_size_bytes: size,
         stop_messages: Some(100),
+        waiting,
         ..of(Workload::UdpRr)
     };
-    vec![
-        sized(1),
-        sized(64),
-        Conditions {
-            waiting: Waiting::Spin,
-            ..sized(1)
-        },
-    ]
+    let (block, spin) = (Waiting::Block, Waiting::Spin);
+    vec![sized(1, block), sized(64, block), sized(1, spin)]
 }
 
 fn lost_requests_and_responses_are_counted() {
@@ -392,21 +334,13 @@ fn lost_requests_and_responses_are_counted() {
             let lost = relay.dropped.load(Relaxed);
             assert!(lost >= 4, "{lost}");
             let client = played.sender.total();
-            assert_eq!(
-                (client.messages, client.unanswered),
-                (100, lost),
-                "{conditions:?}"
-            );
-            assert_eq!(
-                client.messages + client.unanswered,
-                relay.requests.load(Relaxed)
-            );
+            let answers = (client.messages, client.unanswered);
+            assert_eq!(answers, (100, lost), "{conditions:?}");
+            assert_eq!(100 + lost, relay.requests.load(Relaxed));
             let served = if answered { 100 + lost } else { 100 };
             assert_eq!(played.receiver.total().messages, served, "{conditions:?}");
-            assert_eq!(
-                times(&played).expect("asked for").count(),
-                played.sender.measured.messages
-            );
+            let latency = times(&played).expect("asked for");
+            assert_eq!(latency.count(), played.sender.measured.messages);
         }
     }
 }
@@ -418,28 +352,17 @@ fn late_responses_do_not_answer_later_requests() {
         // Three responses came just before the fourth; on a busy machine others are late, too.
         assert!(client.unanswered >= 3, "{client:?}");
         assert_eq!(client.messages, 100);
-        assert_eq!(
-            client.messages + client.unanswered,
-            relay.requests.load(Relaxed)
-        );
-        assert_eq!(
-            played.receiver.total().messages,
-            100 + client.unanswered,
-            "{conditions:?}"
-        );
+        let all = 100 + client.unanswered;
+        assert_eq!(all, relay.requests.load(Relaxed));
+        assert_eq!(played.receiver.total().messages, all, "{conditions:?}");
     }
 }
 
 fn duplicate_request_is_answered_once() {
     for conditions in small_and_numbered() {
         let (played, _relay) = play_with(&conditions, Fault::Double, |_| {});
-        assert_eq!(
-            (
-                played.sender.total().messages,
-                played.sender.total().unanswered
-            ),
-            (100, 0)
-        );
+        let client = played.sender.total();
+        assert_eq!((client.messages, client.unanswered), (100, 0));
         assert_eq!(played.receiver.total().messages, 100, "{conditions:?}");
     }
 }
@@ -452,38 +375,26 @@ fn open_loop_latency_counts_from_the_intended_time() {
         ..of(Workload::UdpRr)
     };
     let over_50_ms = |latency: &Latency| {
-        latency
-            .buckets
-            .iter()
-            .filter(|(ns, _)| *ns > 50_000_000)
-            .map(|(_, count)| count)
-            .sum::<u64>()
+        let slow = latency.buckets.iter().filter(|(ns, _)| *ns > 50_000_000);
+        slow.map(|(_, count)| count).sum::<u64>()
     };
-    let (open, _relay) = play_with(&conditions(Some(500)), stall, |control| {
-        control.enter(Phase::Measured)
-    });
+    let measured = |control: &Control| control.enter(Phase::Measured);
+    let (open, _relay) = play_with(&conditions(Some(500)), stall, measured);
     let latency = times(&open).expect("asked for");
     assert_eq!(latency.count(), open.sender.measured.messages);
     assert!(latency.max_ns >= 190_000_000, "{}", latency.max_ns);
     // About 100 transactions were due during the stall; three quarters of them waited over 50 ms.
     assert!(over_50_ms(&latency) >= 40, "{}", over_50_ms(&latency));
-    let (closed, _relay) = play_with(&conditions(None), stall, |control| {
-        control.enter(Phase::Measured)
-    });
+    let (closed, _relay) = play_with(&conditions(None), stall, measured);
     let latency = times(&closed).expect("asked for");
-    assert!(
-        latency.max_ns >= 190_000_000 && over_50_ms(&latency) < 10,
-        "a closed loop waits once"
-    );
+    // A closed loop waits once.
+    assert!(latency.max_ns >= 190_000_000 && over_50_ms(&latency) < 10);
 }
 
 fn open_loop_starts_no_transaction_before_its_intended_time() {
     for workload in workloads(Workload::is_transactional) {
-        let conditions = Conditions {
-            transaction_rate: Some(200),
-            stop_messages: Some(101),
-            ..of(workload)
-        };
+        let mut conditions = of(workload);
+        (conditions.transaction_rate, conditions.stop_messages) = (Some(200), Some(101));
         let ends = meet(&conditions);
         let since = Instant::now();
         let played = play(ends, |_| {});
@@ -507,27 +418,17 @@ fn foreign_connection_is_not_counted() {
         for _ in 0..10 {
             // From another address than the client's.
             let foreign = SocketAddr::from(([127, 0, 0, 2], 0));
-            let socket = rustix::net::socket(
-                rustix::net::AddressFamily::INET,
-                rustix::net::SocketType::STREAM,
-                None,
-            );
+            let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None);
             let socket = socket.expect("a socket");
-            rustix::net::bind(&socket, &foreign).expect("bind");
-            rustix::net::connect(&socket, &address).expect("connect");
-            let _ = rustix::net::send(&socket, b"\x01", rustix::net::SendFlags::NOSIGNAL);
-            let mut answer = [0; 1];
-            let length =
-                rustix::net::recv(&socket, &mut answer[..], rustix::net::RecvFlags::empty());
-            assert!(
-                !matches!(length, Ok((1, _))),
-                "a foreign connection was served"
-            );
+            net::bind(&socket, &foreign).expect("bind");
+            net::connect(&socket, &address).expect("connect");
+            let _ = net::send(&socket, b"\x01", net::SendFlags::NOSIGNAL);
+            let length = net::recv(&socket, &mut [0; 1][..], net::RecvFlags::empty());
+            // A foreign connection is not served.
+            assert!(!matches!(length, Ok((1, _))));
         }
         control.enter(Phase::Over);
     });
-    assert_eq!(
-        played.receiver.total().messages,
-        played.sender.total().messages
-    );
+    let ends = [&played.sender, &played.receiver].map(|end| end.total().messages);
+    assert_eq!(ends[0], ends[1]);
 }
