@@ -63,7 +63,6 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     Ok(holds)
 }
 
-/// Counts and prints everything.
 fn count_all() -> Result<Counted> {
     let mut counted = Counted::new();
     let (mut product, mut tools) = (Lines::default(), Lines::default());

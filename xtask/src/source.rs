@@ -42,7 +42,6 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads a file.
     pub fn read(path: &Path) -> Result<Source> {
         let place = || path.display().to_string();
         Source::parse(std::fs::read_to_string(path).with_context(place)?).with_context(place)

@@ -13,7 +13,6 @@ use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
 
 use crate::process::new_network;
 
-/// The name of each host's device.
 pub const DEVICE: &str = "eth0";
 
 /// Number of links that were made: the kernel removes those of a dropped gap with a delay.
@@ -58,7 +57,6 @@ pub struct Gap {
     pub hosts: [Host; 2],
     /// The interface indexes in the caller's namespace, in the order of the hosts.
     pub devices: [u32; 2],
-    /// Their names.
     pub names: [String; 2],
 }
 

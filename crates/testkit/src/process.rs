@@ -45,7 +45,6 @@ impl Family {
         format!("{FAMILY_VARIABLE}={}", self.name)
     }
 
-    /// The living members.
     pub fn members(&self) -> Vec<u32> {
         let variable = self.variable();
         let is_member = |pid: &u32| words(*pid, "environ").contains(&variable);
@@ -80,7 +79,6 @@ impl Family {
     }
 }
 
-/// The process ids of all processes.
 fn processes() -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries

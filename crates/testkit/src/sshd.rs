@@ -25,7 +25,6 @@ const LISTENS: Duration = Duration::from_secs(20);
 
 /// The account that is not root.
 pub const GUEST: &str = "bitcost-guest";
-/// Its user and group.
 pub const GUEST_ID: u32 = 60_001;
 
 /// Why no sshd can run here; `None` if it can.
@@ -93,12 +92,10 @@ impl Servers {
         Ok(servers)
     }
 
-    /// A file of the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The client's configuration.
     pub fn config(&self) -> PathBuf {
         self.path("config")
     }

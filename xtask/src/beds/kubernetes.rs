@@ -19,13 +19,10 @@ const PAGE: &str = include_str!("../../../docs/howto/fleet.md");
 /// What the bed needs in addition to the binaries of Kubernetes, all in Debian.
 const PROGRAMS: &str = "etcd containerd ctr runc openssl nsenter nft cc /usr/lib/cni/bridge";
 
-/// The binaries of Kubernetes.
 const BINARIES: &str = "kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl";
 
-/// The image in the bed.
 const IMAGE: &str = "localhost/bitcost:bed";
 
-/// The mesh.
 const STUDY: &str = "title = \"All pairs\"\nquestion = \"Which node is slow?\"\n[mesh]\npattern = \"all-pairs\"\nnetwork = \"pod\"\n[workload]\nduration_s = 0.3\nwarmup_s = 0.1\n";
 
 /// When everything must be gone after bitcost was killed.

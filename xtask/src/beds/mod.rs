@@ -40,7 +40,6 @@ impl Bed {
         self.folder.path().join(name)
     }
 
-    /// Writes a file of the bed.
     fn write(&self, name: &str, text: impl AsRef<[u8]>) -> Result<PathBuf> {
         let path = self.path(name);
         std::fs::write(&path, text)?;

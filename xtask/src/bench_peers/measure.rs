@@ -38,7 +38,6 @@ pub struct Field {
     lab: Lab,
     /// The CPU of the sender, and that of the receiver.
     cpus: [u32; 2],
-    /// The C loop.
     pub c_loop: PathBuf,
     pub bitcost: PathBuf,
 }

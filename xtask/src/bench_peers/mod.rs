@@ -48,7 +48,6 @@ pub struct Arguments {
     check: bool,
 }
 
-/// The state of a comparison.
 struct Bench<'a> {
     contenders: Vec<&'a Contender>,
     bitcost: PathBuf,
@@ -58,7 +57,6 @@ struct Bench<'a> {
     runs: u32,
     /// The runs that something else disturbed.
     disturbed: Vec<String>,
-    /// All that was printed.
     text: String,
 }
 
@@ -112,7 +110,6 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     Ok(!(arguments.check && is_missed))
 }
 
-/// The C loop, compiled.
 fn c_loop() -> Result<PathBuf> {
     let source = root().join("bench/peers/loop.c");
     let program = std::env::current_exe()?.with_file_name("bench-peers-loop");

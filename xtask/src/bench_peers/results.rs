@@ -18,7 +18,6 @@ pub struct Entry {
     pub runs: Vec<(u32, Figure)>,
 }
 
-/// One case, compared.
 pub struct Compared {
     pub case: Case,
     /// All contenders, ours first.
@@ -29,7 +28,6 @@ pub struct Compared {
 type Side<'a> = (&'a str, Regime);
 
 impl Which {
-    /// The figure of a run.
     fn of(self, figure: &Figure, case: &Case) -> Option<f64> {
         match self {
             Which::Rate => Some(figure.per_second),
@@ -152,7 +150,6 @@ const COLUMNS: [&str; 9] = [
     "CPU, ours ÷ theirs",
 ];
 
-/// A value with its interval, for people.
 fn shown(interval: Interval) -> String {
     let digits = if interval.value.abs() < 10.0 { 3 } else { 1 };
     interval.with_places(digits)

@@ -7,7 +7,6 @@ use bitcost_model::workload::WORKLOADS;
 use bitcost_stats::Interval;
 use serde::Deserialize;
 
-/// All of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
@@ -16,18 +15,15 @@ pub struct Table {
     pub targets: Vec<Target>,
 }
 
-/// Cases of a workload.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sizes {
     workload: String,
     sizes: Vec<u32>,
-    /// Those of a quick comparison.
     quick: Vec<u32>,
     rate_bps: Option<u64>,
 }
 
-/// One comparison.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub workload: Workload,
@@ -69,7 +65,6 @@ pub struct Contender {
     pub about: String,
     /// Of ours: the options of `bitcost test`.
     pub options: Option<String>,
-    /// The command that prints its version.
     #[serde(default)]
     pub version: String,
     /// Whether it counts whole seconds only.
@@ -102,7 +97,6 @@ impl Contender {
     }
 }
 
-/// A bound for a figure.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
@@ -129,7 +123,6 @@ fn default_contender() -> String {
     DEFAULT.to_owned()
 }
 
-/// What is compared.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Which {

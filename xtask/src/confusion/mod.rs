@@ -16,7 +16,6 @@ use crate::programs::{given_or_built, root};
 use recording::{Line, Models, Trial};
 use table::Row;
 
-/// What to judge.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Judge the runs of these files [default: all of bench/recordings]

@@ -102,7 +102,6 @@ numbers!(sample(Sample): at_ns, process_ns);
 
 numbers!(record(EndpointRecord): window_start_ns, window_end_ns, ticks_per_second);
 
-/// The counters of a sample.
 pub fn of_sample(of: &mut Sample, visit: Visit) {
     sample("sample", of, visit);
     counts("loop", &mut of.counts, visit);
@@ -146,7 +145,6 @@ pub fn of_sample(of: &mut Sample, visit: Visit) {
     }
 }
 
-/// The counters of a whole run.
 pub fn of_run(of: &mut EndpointRecord, visit: Visit) {
     record("run", of, visit);
     counts("outside", &mut of.counts.outside, visit);

@@ -66,7 +66,6 @@ struct End {
     settings: BTreeMap<String, String>,
     pinned_cpus: Vec<u32>,
     parts: Parts,
-    /// Counters of the whole run.
     run: Columns,
     samples: usize,
     counters: Columns,
@@ -97,7 +96,6 @@ const THREADS: [(&str, ThreadKind); 3] = [
     ("monitor", ThreadKind::Monitor),
 ];
 
-/// A run with its truth.
 pub struct Trial {
     /// Its scenario; the name begins with the limiter.
     pub scenario: String,
@@ -213,7 +211,6 @@ impl End {
     }
 }
 
-/// A counter's reading in a sample.
 fn reading(columns: &Columns, name: &str, sample: usize) -> Option<i64> {
     let Some(column) = columns.get(name) else {
         return Some(0);

@@ -11,7 +11,6 @@ use super::recording::{Models, Trial};
 const RIGHT: f64 = 0.97;
 const UNKNOWN: f64 = 0.03;
 
-/// A trial with its verdict.
 pub struct Row {
     scenario: String,
     source: usize,

@@ -24,7 +24,6 @@ pub fn pack(folder: &Path, time_s: u64, to: &Path) -> Result<()> {
     write_sum(to)
 }
 
-/// Unpacks an archive into a folder.
 pub fn unpack(archive: &Path, into: &Path) -> Result<()> {
     let mut tar = Command::new("tar");
     output(tar.arg("-xf").arg(archive).arg("-C").arg(into)).map(drop)

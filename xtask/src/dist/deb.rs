@@ -17,13 +17,11 @@ const CHANGELOG: &str = "crates/bitcost/debian/changelog";
 /// Debian's revision of a version.
 const REVISION: &str = "1";
 
-/// Files that dpkg adds.
 const OF_DPKG: [&str; 2] = ["var/log/dpkg.log", "var/lib/dpkg/status-old"];
 
 /// The folder in a root where bitcost records its changes of the host.
 const STATE: &str = "var/lib/bitcost";
 
-/// Makes the package in a folder.
 pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
     let version = format!("{}-{REVISION}", release.version);

@@ -37,7 +37,6 @@ pub struct Arguments {
     check: bool,
 }
 
-/// A kind of package.
 struct Kind {
     /// Its name for `--only`.
     name: &'static str,
@@ -137,7 +136,6 @@ fn made(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The files of the commit.
 fn make_source(release: &Release, out: &Path) -> Result<PathBuf> {
     if release.revision.ends_with("-modified") {
         eprintln!(

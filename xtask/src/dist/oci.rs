@@ -15,7 +15,6 @@ use super::release::{Program, Release, copy_tree, write};
 use super::root::Root;
 use crate::programs::{command, output, run};
 
-/// The program in the image.
 const PROGRAM: &str = "/usr/bin/bitcost";
 
 /// The folder for logs, if nothing is mounted.
@@ -25,7 +24,6 @@ const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
-/// Makes the image in a folder.
 pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
     let place = tempfile::tempdir()?;
@@ -75,7 +73,6 @@ fn blob(image: &Path, media_type: &str, bytes: &[u8]) -> Result<Value> {
     Ok(json!({ "mediaType": media_type, "digest": digest, "size": size }))
 }
 
-/// The hexadecimal digits of a descriptor's digest.
 fn digits(descriptor: &Value) -> &str {
     let digest = descriptor["digest"].as_str().unwrap_or_default();
     digest.trim_start_matches("sha256:")

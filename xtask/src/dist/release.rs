@@ -23,9 +23,7 @@ const COMPLETIONS: &[(&str, &str)] = &[
 
 /// A version of bitcost that is packaged.
 pub struct Release {
-    /// The folder of the sources.
     pub folder: PathBuf,
-    /// Cargo's target folder.
     pub target_folder: PathBuf,
     pub version: String,
     /// A description of bitcost in one sentence.
@@ -90,7 +88,6 @@ impl Release {
         format!("bitcost-{}-{}", self.version, self.target)
     }
 
-    /// The name of the source archive.
     pub fn source_name(&self) -> String {
         format!("bitcost-{}-source.tar.gz", self.version)
     }
@@ -133,7 +130,6 @@ impl Release {
     }
 }
 
-/// The static program with its files.
 pub struct Program {
     pub release: Release,
     pub path: PathBuf,

@@ -76,7 +76,6 @@ impl Root {
         Ok(root)
     }
 
-    /// Its folder on this machine.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -123,7 +122,6 @@ impl Root {
         Ok(())
     }
 
-    /// Every path in it.
     pub fn paths(&self) -> Result<BTreeSet<PathBuf>> {
         let mut paths = BTreeSet::new();
         collect(self.path(), self.path(), &mut paths)?;

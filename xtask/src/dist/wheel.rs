@@ -11,7 +11,6 @@ use super::release::{PROFILE, Program};
 use super::root::Root;
 use crate::programs::{command, output};
 
-/// Makes both in a folder.
 pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
     let place = release.target_folder.join("wheels-made");

@@ -28,7 +28,6 @@ struct Page {
 }
 
 impl Page {
-    /// The text of the file.
     fn whole(&self) -> String {
         let text = self.text.trim_end();
         format!(
@@ -61,7 +60,6 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     Ok(is_current)
 }
 
-/// Every page.
 fn pages(program: &Path) -> Result<Vec<Page>> {
     let page = |file, source, text| Page { file, source, text };
     Ok(vec![

@@ -124,7 +124,6 @@ pub fn workloads() -> String {
     text
 }
 
-/// Every limiter with what relaxes it.
 pub fn limiters() -> String {
     let mut text = String::from(
         "# Limiters\n\nA verdict names one of these as the bottleneck. [Bottleneck](../method/bottleneck.md) has the evidence that each \

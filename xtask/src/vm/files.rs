@@ -41,11 +41,9 @@ const CONSOLE_LINES: usize = 30;
 pub struct Image {
     pub role: Role,
     pub kernel: Kernel,
-    /// The archive with its files.
     pub initramfs: PathBuf,
     /// The file for the kernel's output.
     pub console: PathBuf,
-    /// The folder with the keys of ssh.
     keys: Option<PathBuf>,
 }
 
@@ -103,7 +101,6 @@ impl Image {
         output(shell.current_dir(files.0.path())).map(drop)
     }
 
-    /// The end of the kernel's output.
     pub fn end_of_console(&self) -> String {
         let bytes = fs::read(&self.console).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);

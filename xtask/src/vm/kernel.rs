@@ -17,7 +17,6 @@ const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// A kernel that can be booted.
 pub struct Kernel {
     pub image: PathBuf,
-    /// The folder with its modules.
     pub modules: PathBuf,
 }
 

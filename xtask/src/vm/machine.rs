@@ -24,7 +24,6 @@ pub fn possible() -> Result<()> {
     require(EMULATOR, "qemu-system-x86")
 }
 
-/// The machine to start.
 pub struct Machine<'a> {
     pub image: &'a Image,
     /// What joins it to another machine. Without, its clock counts its instructions, a nanosecond each, so that a busy

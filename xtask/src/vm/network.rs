@@ -14,11 +14,9 @@ use crate::programs::output;
 
 /// The device that taps are made by.
 const TUN: &str = "/dev/net/tun";
-/// The bridge between the taps.
 const BRIDGE: &str = "wire";
 /// The largest MTU that it carries.
 const MTU: &str = "9000";
-/// Queues of a tap.
 const QUEUES: u32 = 4;
 
 /// The namespace, which this process and its children are in.

@@ -35,7 +35,6 @@ pub struct Death {
     victims: Vec<Who>,
 }
 
-/// The chosen deaths.
 pub struct Deaths {
     pub chosen: Vec<Death>,
     /// At how many steps the process that makes the step is killed, and the number of steps.

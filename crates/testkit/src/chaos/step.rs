@@ -13,11 +13,8 @@ use crate::process::words as words_of;
 /// A kind of process of bitcost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Who {
-    /// Drives the run.
     Controller,
-    /// Is one endpoint.
     Agent,
-    /// Holds the journal.
     Watchdog,
     /// `bitcost host restore`.
     Restore,
@@ -36,7 +33,6 @@ impl Who {
         }
     }
 
-    /// Its command on the command line.
     pub fn verb(self) -> &'static str {
         self.names()[0]
     }
@@ -51,7 +47,6 @@ impl fmt::Display for Who {
 /// A step: the action that a process is about to take. A repeated one has a number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// The process.
     pub who: Who,
     /// The action, as the rest of a sentence whose subject is the process.
     pub what: String,

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::chaos::verdict::Verdict;
 
-/// Counts and failures.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// At how many named steps the process that makes the step was killed, and the number of steps.
@@ -37,7 +36,6 @@ impl Tally {
         self.wrong.push(wrong);
     }
 
-    /// The failures.
     pub fn wrong(&self) -> &[String] {
         &self.wrong
     }

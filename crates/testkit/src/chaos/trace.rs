@@ -14,7 +14,6 @@ use nix::unistd::Pid;
 /// A call that is about to be made.
 #[derive(Debug)]
 pub struct Call {
-    /// The process that makes it.
     pub process: Pid,
     thread: Pid,
     /// Its number (`nix::libc::SYS_…`).

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use crate::chaos::world::{Side, World};
 use crate::process::{within, words};
 
-/// The result of a death.
 #[derive(Debug)]
 pub enum Verdict {
     /// Everything is as before, this long after the death, without `bitcost host restore`.
@@ -13,7 +12,6 @@ pub enum Verdict {
     /// No process was left that could restore; runs were refused until `bitcost host restore`, and
     /// then everything was as before.
     ByRestore,
-    /// A fault, with its description.
     Wrong(String),
     /// The step was not reached.
     NotReached,

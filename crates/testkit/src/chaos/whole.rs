@@ -12,7 +12,6 @@ use crate::chaos::world::{Side, World};
 /// The expected result of a run.
 #[derive(Debug, Clone, Copy)]
 enum Wanted {
-    /// It succeeds.
     Done,
     /// It ends with this exit code and prints this text.
     Says(i32, &'static str),
@@ -173,7 +172,6 @@ pub fn whole_runs(
     })
 }
 
-/// The number of scenes.
 pub fn count() -> usize {
     SCENES.len()
 }

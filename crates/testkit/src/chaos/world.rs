@@ -15,17 +15,14 @@ use nix::unistd::Pid;
 
 use crate::chaos::step::Who;
 
-/// A host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The caller's network namespace, where the controller is too.
     Near,
-    /// The other one.
     Far,
 }
 
 impl Side {
-    /// Its network device.
     pub fn device(self) -> &'static str {
         match self {
             Side::Near => "c0",
@@ -131,7 +128,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct World {
     folder: tempfile::TempDir,
     program: PathBuf,
-    /// The processes.
     pub family: Family,
     far: OwnedFd,
     before: [String; 2],
@@ -372,7 +368,6 @@ impl World {
         texts.collect()
     }
 
-    /// The journals of a host.
     pub fn journals(&self, side: Side) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.state(side))
             .into_iter()

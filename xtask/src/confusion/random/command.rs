@@ -22,7 +22,6 @@ pub struct Answer {
     pub rate: f64,
 }
 
-/// What a run measured.
 pub struct Measured {
     /// Throughput in Mbit/s, or transactions per second.
     pub rate: f64,

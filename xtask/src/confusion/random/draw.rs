@@ -36,7 +36,6 @@ impl Situation {
         changed
     }
 
-    /// The value of a kind.
     pub fn value(&self, kind: Kind) -> Option<f64> {
         let found = self.factors.iter().find(|factor| factor.kind == kind);
         found.map(|factor| factor.value)
@@ -58,7 +57,6 @@ impl Situation {
         ))
     }
 
-    /// The situation in a line.
     pub fn text(&self) -> String {
         let factors: Vec<String> = self.factors.iter().map(Factor::to_string).collect();
         format!(

@@ -40,7 +40,6 @@ pub enum Kind {
     WakeUps,
 }
 
-/// Every kind that is drawn.
 pub const DRAWN: [Kind; 13] = [
     Kind::Rate,
     Kind::Delay,
@@ -76,7 +75,6 @@ impl Kind {
         }
     }
 
-    /// The limiters of bitcost that name it.
     pub fn names(self) -> &'static [&'static str] {
         match self {
             Kind::Rate => &["rate", "queue_overflow"],
@@ -110,7 +108,6 @@ impl Kind {
     }
 }
 
-/// A kind with its value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factor {
     pub kind: Kind,
@@ -138,7 +135,6 @@ impl Factor {
         }
     }
 
-    /// The line of the lab's link.
     pub fn line(self) -> Option<String> {
         match self.kind {
             Kind::Rate => Some(format!("rate = \"{:.0}k\"", self.value / 1e3)),

@@ -24,7 +24,6 @@ pub struct Series {
 pub struct Found {
     /// Its number, from 1 on.
     pub number: u32,
-    /// The situation in words.
     pub situation: String,
     /// How its rate followed; absent where that is not known.
     pub truth: Option<Truth>,

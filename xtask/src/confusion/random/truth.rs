@@ -50,7 +50,6 @@ pub enum Decision {
 pub struct Response {
     /// What was changed; absent of what the verdict advises.
     pub kind: Option<Kind>,
-    /// The change in words.
     pub words: String,
     /// By what the resource was multiplied.
     pub ratio: f64,

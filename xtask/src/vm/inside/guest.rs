@@ -42,7 +42,6 @@ impl Outcome {
         }
     }
 
-    /// The JSON document that it printed.
     pub fn json(&self) -> Result<Value> {
         if ![Some(0), Some(1)].contains(&self.code) {
             bail!("it ended with {:?}: {}", self.code, self.err.trim());

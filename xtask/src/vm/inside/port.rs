@@ -43,7 +43,6 @@ impl Role {
         }
     }
 
-    /// The role of this machine.
     pub(super) fn here() -> Role {
         let name = std::env::var(ROLE).unwrap_or_default();
         let mut pair = [Role::Near, Role::Far].into_iter();
@@ -59,7 +58,6 @@ type Make = fn(&mut Port) -> Result<String>;
 
 pub struct Check {
     pub name: &'static str,
-    /// Whether it is in the short form.
     pub short: bool,
     pub make: Make,
 }
@@ -69,7 +67,6 @@ pub const fn check(name: &'static str, make: Make) -> Check {
     Check { name, short, make }
 }
 
-/// The port, and the work to do.
 pub struct Port {
     file: File,
     pub wanted: Wanted,
@@ -87,7 +84,6 @@ pub enum Ask {
 impl Ask {
     pub const ALL: [Ask; 3] = [Ask::CutLink, Ask::JoinLink, Ask::BootOther];
 
-    /// Its line.
     pub fn line(self) -> &'static str {
         match self {
             Ask::CutLink => "ask: cut the link",
@@ -116,7 +112,6 @@ impl Port {
         Ok(port)
     }
 
-    /// Sends a line.
     fn tell(&mut self, line: &str) -> Result<()> {
         let line = line.trim().replace(['\n', '\r'], " ");
         writeln!(self.file, "{line}")?;

@@ -6,7 +6,6 @@ use super::netem::{RTT_SLACK_MS, least_rtt_ms};
 use crate::vm::inside::guest::{StandingLab, bitcost};
 use crate::vm::inside::port::Port;
 
-/// The name of the running lab.
 const LAB: &str = "changed";
 /// The device whose shaping changes, and its node.
 const DEVICE: &str = "s1-eth2";

@@ -15,7 +15,6 @@ pub const DATA_DEVICE: &str = "eth1";
 /// The address of the far host for the data.
 pub const FAR_ADDRESS: &str = "10.0.0.2";
 
-/// The drivers of the machine's interfaces.
 const DRIVERS: [&str; 2] = ["virtio_pci", "virtio_net"];
 
 /// How long the far machine may take to boot.
@@ -123,7 +122,6 @@ pub fn settings(role: Role) -> Result<Vec<String>> {
     Ok(text.lines().filter(is_setting).map(str::to_owned).collect())
 }
 
-/// The lines in which settings differ.
 pub fn differences(before: &[String], after: &[String]) -> Vec<String> {
     let missing = |of: &[String], from: &[String], sign: &str| -> Vec<String> {
         of.iter()

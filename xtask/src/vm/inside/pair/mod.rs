@@ -57,7 +57,6 @@ pub fn work() -> Result<()> {
     Ok(())
 }
 
-/// The settings of both hosts.
 fn of_both() -> Result<Vec<String>> {
     let mut all = Vec::new();
     for role in [Role::Near, Role::Far] {

@@ -33,7 +33,6 @@ pub fn test(test: &[&str], hosts: &[&str]) -> Result<Outcome> {
     outcome(&mut near("bitcost", &words(test, hosts)))
 }
 
-/// A test that was started.
 pub struct Started {
     child: JoinHandle<std::io::Result<Output>>,
     pub began: Instant,
@@ -68,7 +67,6 @@ impl Started {
         !self.child.is_finished()
     }
 
-    /// Waits for its end.
     pub fn ended(self) -> Result<Outcome> {
         let output = self.child.join().ok().context("its thread died")??;
         let outcome = Outcome::of(&output);
@@ -77,7 +75,6 @@ impl Started {
     }
 }
 
-/// A run that was made.
 pub struct Run(Value);
 
 impl Run {
@@ -95,7 +92,6 @@ impl Run {
         Ok(Run(run))
     }
 
-    /// Makes a test over ssh.
     pub fn over_ssh(words: &[&str]) -> Result<Run> {
         Run::of(&test(words, OVER_SSH)?)
     }
@@ -110,7 +106,6 @@ impl Run {
         Ok(format!("{figure:.1} {unit}"))
     }
 
-    /// The median of a metric.
     pub fn metric(&self, name: &str) -> Result<f64> {
         self.0["cells"][0][name]["median"]
             .as_f64()
