@@ -3,9 +3,8 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use bitcost_study::limits::STUDY_BYTES;
 use bitcost_sys::files::open_regular_target;
-
-const TEXT_MOST: u64 = 16 << 20;
 
 /// The text of a study or a lab file.
 ///
@@ -14,12 +13,12 @@ const TEXT_MOST: u64 = 16 << 20;
 pub fn text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let read = open_regular_target(path)?
-        .take(TEXT_MOST + 1)
+        .take(STUDY_BYTES as u64 + 1)
         .read_to_string(&mut text)?;
-    if read as u64 > TEXT_MOST {
+    if read > STUDY_BYTES {
         return Err(io::Error::other(format!(
             "it is larger than {} MiB",
-            TEXT_MOST >> 20
+            STUDY_BYTES >> 20
         )));
     }
     Ok(text)

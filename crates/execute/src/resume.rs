@@ -55,14 +55,13 @@ impl Resume {
     /// Usage, when hosts are named for an execution that began in the lab.
     pub fn destination(&self, asked: Destination) -> Result<Destination, ExecuteError> {
         match (&self.0.prepared, asked) {
-            // The log of a mesh names how its hosts are reached.
-            (Some(Event::Prepared { hosts: Some(hosts), .. }), Destination::Hosts(_)) if self.0.study.mesh.is_some() => {
-                Named::from_log(hosts.clone()).map(|named| Destination::Hosts(Box::new(named)))
-            }
             (Some(Event::Prepared { hosts: None, .. }), Destination::Hosts(_)) => Err(ExecuteError::Usage(
                 "the execution began in the embedded lab and can only be resumed there; leave out --sender and --receiver, or start a new execution".to_owned(),
             )),
-            (Some(Event::Prepared { hosts: Some(hosts), .. }), Destination::Lab) => {
+            // The log of a mesh names how its hosts are reached.
+            (Some(Event::Prepared { hosts: Some(hosts), .. }), asked)
+                if matches!(asked, Destination::Lab) || self.0.study.mesh.is_some() =>
+            {
                 Named::from_log(hosts.clone()).map(|named| Destination::Hosts(Box::new(named)))
             }
             (_, asked) => Ok(asked),

@@ -76,7 +76,7 @@ pub fn phrase(levels: &[(String, Label)]) -> String {
 }
 
 /// The lab of a study when no hosts are named.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LabSpec {
     /// The preset that it is made from, or `own`.
     pub topology: String,

@@ -8,7 +8,7 @@ use bitcost_analysis::summary::{ImprovementSummary, Summary, tabled_metrics};
 use bitcost_model::imported::NOT_SAID;
 use bitcost_model::study::{Label, phrase};
 use bitcost_model::units::counted;
-use bitcost_study::{Factor, Improvement};
+use bitcost_study::{Compared, Factor};
 
 use crate::block::Block;
 use crate::lines::Lines;
@@ -165,7 +165,7 @@ fn named(cell: &CellSummary) -> String {
 }
 
 /// The improvement that the study requests, where the metric has a better side.
-fn requested<'a>(summary: &'a Summary, name: &str) -> Option<&'a Improvement> {
+fn requested<'a>(summary: &'a Summary, name: &str) -> Option<&'a Compared> {
     metric(name).filter(|metric| Metric::has_better_side(metric))?;
     summary.study.table.improvement.as_ref()
 }
@@ -179,8 +179,8 @@ fn ratios(of: &ImprovementSummary, name: &str) -> (Option<String>, Option<String
     )
 }
 
-fn improvement_name(requested: &Improvement) -> String {
-    format!("improvement, {} → {}", requested.from, requested.to)
+fn improvement_name(requested: &Compared) -> String {
+    format!("improvement, {} → {}", requested.old, requested.new)
 }
 
 /// The requested improvement at each combination of the other levels.

@@ -6,27 +6,17 @@
 
 use toml_edit::Value;
 
-use crate::definition::Study;
+use crate::definition::{Factor, Level, Study};
 use crate::settings::{self, Kind};
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::host_settings;
 use bitcost_model::near::did_you_mean;
 
-/// The level of the unchanged study.
 const BASE: &str = "base";
 
 /// Groups of offloads that are named like a setting.
 const OFFLOAD_GROUPS: [&str; 4] = ["tso", "gso", "gro", "lro"];
-
-/// The factor of the variant, as its lines are written.
-struct Variant {
-    factor: String,
-    /// The value as typed, which names the level.
-    label: String,
-    setting: &'static str,
-    value: Value,
-}
 
 impl Study {
     /// The study with another value of a setting, or of a group of offloads, as a factor, and with
@@ -41,14 +31,19 @@ impl Study {
                 self.name, compared.factor
             )));
         }
-        let variant = self.with_setting(key, value)?;
-        self.varies_already(&variant)?;
-        let text = format!("{}\n{}", self.text.trim_end(), variant.text());
+        let (setting, typed) = self.with_setting(key, value)?;
+        self.varies_already(key, setting)?;
+        let [name, base, other] = [key, BASE, value].map(|text| Value::from(text).to_string());
+        let (own, typed) = (self.text.trim_end(), typed.decorated("", ""));
+        let text = format!(
+            "{own}\n\n[[factor]]\nname = {name}\nlevels = [{{ label = {base} }}, {{ label = {other}, {setting} = {typed} }}]\n\n[compare]\nfactor = {name}\nold = {base}\nnew = {other}\n"
+        );
         let file = format!("{}.toml", self.name);
         Ok(Study::parse_with(&file, &text, self.lab_text.as_deref())?)
     }
 
-    fn with_setting(&self, key: &str, value: &str) -> Result<Variant, Invalid> {
+    /// The setting that is changed, and its value.
+    fn with_setting(&self, key: &str, value: &str) -> Result<(&'static str, Value), Invalid> {
         let (setting, typed) = if OFFLOAD_GROUPS.contains(&key) {
             ("offloads", Value::from(offloads(&self.base, key, value)?))
         } else {
@@ -64,26 +59,15 @@ impl Study {
             (row.name, typed(row.kind, value))
         };
         settings::set(&mut self.base.clone(), setting, &typed)?;
-        Ok(Variant {
-            factor: key.to_owned(),
-            label: value.to_owned(),
-            setting,
-            value: typed,
-        })
+        Ok((setting, typed))
     }
 
     /// Refuses a study with a factor that sets the same setting: one of the two factors would have
     /// no effect.
-    fn varies_already(&self, variant: &Variant) -> Result<(), Invalid> {
-        let sets = |setting: &str| setting == variant.setting;
-        let of = |name: &str| name == variant.factor;
-        let found = self.factors.iter().find(|factor| {
-            of(&factor.name)
-                || factor
-                    .levels
-                    .iter()
-                    .any(|level| level.settings.iter().any(|(setting, _)| sets(setting)))
-        });
+    fn varies_already(&self, factor: &str, setting: &str) -> Result<(), Invalid> {
+        let sets = |level: &Level| level.settings.iter().any(|(name, _)| name == setting);
+        let varies = |known: &&Factor| known.name == factor || known.levels.iter().any(sets);
+        let found = self.factors.iter().find(varies);
         let Some(factor) = found else { return Ok(()) };
         let (name, levels) = (&factor.name, &factor.levels);
         let example = match &levels[..] {
@@ -94,8 +78,8 @@ impl Study {
             _ => String::new(),
         };
         Err(Invalid(format!(
-            "the study {} varies `{}` itself, by its factor `{name}`; run it as it is and compare levels of that{example}",
-            self.name, variant.setting
+            "the study {} varies `{setting}` itself, by its factor `{name}`; run it as it is and compare levels of that{example}",
+            self.name
         )))
     }
 }
@@ -141,16 +125,4 @@ fn typed(kind: Kind, text: &str) -> Value {
             || value.is_inline_table()
     });
     read.unwrap_or_else(|| text.into())
-}
-
-impl Variant {
-    /// The lines that are appended to a study.
-    fn text(&self) -> String {
-        let quoted = |text: &str| Value::from(text).to_string();
-        let (name, base, other) = (quoted(&self.factor), quoted(BASE), quoted(&self.label));
-        let (setting, value) = (self.setting, self.value.clone().decorated("", ""));
-        format!(
-            "\n[[factor]]\nname = {name}\nlevels = [{{ label = {base} }}, {{ label = {other}, {setting} = {value} }}]\n\n[compare]\nfactor = {name}\nold = {base}\nnew = {other}\n"
-        )
-    }
 }

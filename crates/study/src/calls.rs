@@ -72,7 +72,6 @@ impl Call {
         all.filter(move |call| call.setting == setting)
     }
 
-    /// Whether it changes a run.
     pub fn is_new(&self, conditions: &Conditions) -> bool {
         let mut changed = conditions.clone();
         change(&mut changed, self.setting, self.value).is_ok() && changed != *conditions

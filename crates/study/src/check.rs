@@ -6,7 +6,6 @@ use bitcost_model::study::Label;
 /// Factor and level, for as many factors as are named.
 pub type Levels = Vec<(String, Label)>;
 
-/// A statement and the claims that must hold for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// The statement in words, with its place in the document.
@@ -19,13 +18,11 @@ pub struct Check {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     pub metric: String,
-    /// The figure that is computed from its medians.
     pub figure: Figure,
     pub at_least: Option<f64>,
     pub at_most: Option<f64>,
 }
 
-/// A figure that is computed from a metric's medians.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
     Value(Levels),
@@ -46,12 +43,10 @@ pub enum Figure {
     Saturation(Along, Levels, Levels),
 }
 
-/// A sequence of levels of one factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Along {
     pub factor: String,
     pub levels: Vec<Label>,
-    /// The fixed levels of other factors.
     pub at: Levels,
 }
 

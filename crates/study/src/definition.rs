@@ -3,8 +3,8 @@
 
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
+use bitcost_model::plan::Lengths;
 use bitcost_model::study::{Cell, LabSpec, Label, UntilInterval};
-use serde::{Deserialize, Serialize};
 use toml_edit::Document;
 
 use crate::answer::Sentence;
@@ -14,28 +14,13 @@ use crate::picture::Picture;
 use crate::settings;
 use crate::tcp_buffers::size_tcp_buffers;
 
-/// The most blocks of any study.
-pub const BLOCKS_MOST: u32 = 100_000;
-
-/// Two levels of a factor whose runs are interleaved within blocks.
+/// Two levels of a factor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
     pub factor: String,
-    /// The level that is the reference.
     pub old: Label,
     /// The level whose change from the reference is reported.
     pub new: Label,
-}
-
-/// Alternative lengths of a study.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Length {
-    pub blocks: u32,
-    /// Measured window of each run, in milliseconds; absent: the study's own.
-    pub duration_ms: Option<u32>,
-    /// Counts after which bounded runs end, in per cent of the study's counts; absent: the study's
-    /// counts.
-    pub counts_pct: Option<u32>,
 }
 
 /// One value of a factor: its label and the settings that it sets.
@@ -61,43 +46,31 @@ impl Level {
     }
 }
 
-/// A factor: a property that is varied.
 #[derive(Clone, Debug)]
 pub struct Factor {
     pub name: String,
-    /// Its levels, in the order of the study.
     pub levels: Vec<Level>,
 }
 
-/// The cell of a table that compares two levels of a factor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Improvement {
-    pub factor: String,
-    /// The level that is improved upon.
-    pub from: Label,
-    pub to: Label,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableSpec {
     /// The factor whose levels are the rows.
     pub rows: String,
     /// The factor whose levels are the columns.
     pub columns: Option<String>,
     pub metrics: Vec<String>,
-    pub improvement: Option<Improvement>,
+    /// A row with the change from one level to another.
+    pub improvement: Option<Compared>,
     /// Whether each cell's middle run is shown second by second.
     pub each_second: bool,
 }
 
-/// One cell's figures as the question's author printed them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExpectedCell {
     pub levels: Vec<(String, Label)>,
     pub figures: Vec<(String, f64)>,
 }
 
-/// The results that the question's author saw.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expect {
     pub source: String,
@@ -121,11 +94,10 @@ impl LeaveOut {
 }
 
 /// A study as its file describes it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Study {
     /// Its name: the file's name without folder and ending.
     pub name: String,
-    /// The file as the user named it.
     pub file: String,
     pub text: String,
     pub lab_text: Option<String>,
@@ -140,15 +112,16 @@ pub struct Study {
     pub until: Option<UntilInterval>,
     /// Whether each run is made once more to be profiled.
     pub is_profiled: bool,
-    pub like_the_document: Option<Length>,
+    pub like_the_document: Option<Lengths>,
     /// The shortest lengths that give a result, for a check on every change.
-    pub ci: Option<Length>,
+    pub ci: Option<Lengths>,
     /// The pairs of hosts that are measured, where there are more than two.
     pub mesh: Option<Mesh>,
     /// Combinations that are not run.
     pub leave_out: Vec<LeaveOut>,
     pub table: TableSpec,
-    /// The levels of the comparison: the report describes the change from one to the other.
+    /// The levels whose runs are interleaved within blocks: the report describes the change from one
+    /// to the other.
     pub compare: Option<Compared>,
     /// The metrics that the answer of its report is about, the most important first; empty: the
     /// first that the table shows.
@@ -157,7 +130,6 @@ pub struct Study {
     pub sentences: Vec<Sentence>,
     /// The pictures of its report, in order; absent: those that fit the measured data.
     pub pictures: Option<Vec<Picture>>,
-    /// The results that the question's author saw.
     pub expect: Option<Expect>,
     /// The statements of the question's author.
     pub checks: Vec<Check>,

@@ -5,7 +5,6 @@ use bitcost_model::Invalid;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct StudyError {
-    /// The file as the user named it.
     pub file: String,
     /// The line, counted from 1.
     pub line: usize,

@@ -10,11 +10,11 @@ use bitcost_model::study::Label;
 use bitcost_model::topology::Address;
 use bitcost_model::units::parse_rate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor};
+use serde::de::{self, IgnoredAny, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 use toml_edit::Value;
 
-use crate::definition::BLOCKS_MOST;
+use crate::limits::BLOCKS;
 use crate::mesh::Pattern;
 use crate::settings;
 use crate::topology::{MODERATION, PRESETS, moderation};
@@ -113,7 +113,7 @@ impl<const LEAST: u32, const MOST: u32> Form for Whole<LEAST, MOST> {
     }
 }
 
-pub type Blocks = Whole<1, BLOCKS_MOST>;
+pub type Blocks = Whole<1, BLOCKS>;
 
 /// The number of blocks; absent: `auto`.
 pub struct BlocksOrAuto;
@@ -254,7 +254,6 @@ macro_rules! texts {
 }
 
 texts! {
-    Text(String), "text", |text: &str| Some(text.to_owned());
     Topology(String), topologies(), |text: &str| Some(text.to_owned());
     FactorName(String), "the name of a factor", |text: &str| Some(text.to_owned());
     /// The rate of a link, in bit/s.
@@ -285,20 +284,6 @@ pub(crate) fn address(text: &str) -> Option<Address> {
 #[derive(Deserialize)]
 pub struct Metric(pub String);
 
-impl JsonSchema for Metric {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Metric".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "$ref": "#/definitions/metric", "x-allowed": "a metric" })
-    }
-}
-
 /// The values of a table by their keys, in the order of the text.
 pub struct Map<T>(pub Vec<(String, T)>);
 
@@ -326,60 +311,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for MapVisitor<T> {
     }
 }
 
-/// One value, or a list of them.
+/// One value, or a list of them; the reader of the text makes a list of one.
+#[derive(Deserialize)]
 pub struct Many<T>(pub Vec<T>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Many<T>, D::Error> {
-        deserializer
-            .deserialize_tuple_struct("Many", 0, ListVisitor(PhantomData))
-            .map(Many)
-    }
-}
-
-struct ListVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
-    type Value = Vec<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Vec<T>, A::Error> {
-        let mut values = Vec::new();
-        while let Some(value) = access.next_element()? {
-            values.push(value);
-        }
-        Ok(values)
-    }
-}
-
-pub struct Pair<T>(pub T, pub T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pair<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Pair<T>, D::Error> {
-        deserializer.deserialize_seq(PairVisitor(PhantomData))
-    }
-}
-
-struct PairVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>> Visitor<'de> for PairVisitor<T> {
-    type Value = Pair<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of two")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Pair<T>, A::Error> {
-        let (of, to) = (access.next_element()?, access.next_element()?);
-        match (of, to, access.next_element::<IgnoredAny>()?) {
-            (Some(of), Some(to), None) => Ok(Pair(of, to)),
-            _ => Err(de::Error::invalid_value(Unexpected::Seq, &self)),
-        }
-    }
-}
 
 /// What is read from its place once that is known which it depends on.
 pub struct Later<T>(PhantomData<T>);
@@ -390,38 +324,17 @@ impl<'de, T> Deserialize<'de> for Later<T> {
     }
 }
 
-/// The schema of a type that holds others.
-macro_rules! schemas {
-    ($($kind:ident, $generator:ident => $schema:expr;)*) => {
-        $(
-            impl<T: JsonSchema> JsonSchema for $kind<T> {
-                fn inline_schema() -> bool {
-                    true
-                }
-
-                fn schema_name() -> Cow<'static, str> {
-                    format!("{}{}", stringify!($kind), T::schema_name()).into()
-                }
-
-                fn json_schema($generator: &mut SchemaGenerator) -> Schema {
-                    $schema
-                }
-            }
-        )*
-    };
-}
-
 schemas! {
-    Map, generator => json_schema!({
+    Metric, _generator => json_schema!({
+        "$ref": "#/definitions/metric", "x-allowed": "a metric"
+    });
+    Map<T>, generator => json_schema!({
         "type": "object", "additionalProperties": generator.subschema_for::<T>()
     });
-    Many, generator => json_schema!({
+    Many<T>, generator => json_schema!({
         "anyOf": [generator.subschema_for::<T>(), {
             "type": "array", "items": generator.subschema_for::<T>()
         }]
     });
-    Pair, generator => json_schema!({
-        "type": "array", "items": generator.subschema_for::<T>(), "minItems": 2, "maxItems": 2
-    });
-    Later, generator => generator.subschema_for::<T>();
+    Later<T>, generator => generator.subschema_for::<T>();
 }

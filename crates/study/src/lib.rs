@@ -4,6 +4,27 @@
 //! Pure: no clock, no files, no sockets. A text comes in as a string, and a plan is a function of a
 //! study and a seed.
 
+/// Types with the schema of each, which stands where they are used.
+macro_rules! schemas {
+    ($($name:ident $(<$of:ident>)?, $generator:ident => $schema:expr;)*) => {
+        $(
+            impl $(<$of: schemars::JsonSchema>)? schemars::JsonSchema for $name $(<$of>)? {
+                fn inline_schema() -> bool {
+                    true
+                }
+
+                fn schema_name() -> std::borrow::Cow<'static, str> {
+                    stringify!($name).into()
+                }
+
+                fn json_schema($generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                    $schema
+                }
+            }
+        )*
+    };
+}
+
 mod against;
 pub mod answer;
 pub mod calibration;
@@ -13,6 +34,7 @@ mod definition;
 mod error;
 mod forms;
 pub mod host_settings;
+pub mod limits;
 pub mod mesh;
 pub mod mode_search;
 mod picture;
@@ -30,10 +52,7 @@ pub mod topology;
 pub use answer::{Place, Sentence, Word};
 pub use calls::Call;
 pub use check::Check;
-pub use definition::{
-    BLOCKS_MOST, Compared, Expect, ExpectedCell, Factor, Improvement, LeaveOut, Length, Level,
-    Study, TableSpec,
-};
+pub use definition::{Compared, Expect, ExpectedCell, Factor, LeaveOut, Level, Study, TableSpec};
 pub use error::StudyError;
 pub use picture::{Bars, Picture, PictureKind, Scale};
 pub use plan::shuffled;

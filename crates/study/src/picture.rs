@@ -43,7 +43,6 @@ pub struct Picture {
     pub metrics: Vec<String>,
     /// Factors with the levels that are shown; all levels of the other factors are shown.
     pub of: Vec<(String, Vec<Label>)>,
-    /// The meaning of the bars of a curve.
     pub bars: Bars,
     /// The scale of the horizontal axis of a curve; absent: it fits the levels.
     pub x: Option<Scale>,
@@ -76,7 +75,6 @@ impl Picture {
 }
 
 bitcost_model::words! {
-    /// The meaning of the bars of a curve.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum Bars {

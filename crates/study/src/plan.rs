@@ -1,6 +1,8 @@
 //! From a study and a seed to every run in its order: randomised complete blocks, pure and
 //! repeatable.
 
+use std::collections::HashMap;
+
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::plan::{Lengths, Plan, PlannedRun};
@@ -8,26 +10,8 @@ use bitcost_model::study::{Cell, Label};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
-use crate::definition::{Length, Study};
-
-impl From<Length> for Lengths {
-    fn from(length: Length) -> Lengths {
-        let Length {
-            blocks,
-            duration_ms,
-            counts_pct,
-        } = length;
-        Lengths {
-            blocks: Some(blocks),
-            duration_ms,
-            counts_pct,
-            interval_ms: None,
-        }
-    }
-}
-
-/// Most runs of a plan: with this number the list of runs alone takes some hundred MB in the log.
-const RUNS_MOST: u64 = 10_000_000;
+use crate::definition::Study;
+use crate::limits;
 
 impl Study {
     /// The plan of a study: each block holds every cell once, in an order drawn from the seed. Where the study compares
@@ -35,6 +19,8 @@ impl Study {
     ///
     /// The order of a block depends on the seed and the block's number only, so a longer plan
     /// begins with the shorter one. The generator is ChaCha8 with the block as its stream.
+    ///
+    /// A plan over the [limits], which only a log may name, has no runs.
     pub fn plan(&self, seed: u64, lengths: Lengths) -> Plan {
         let blocks = lengths.blocks.unwrap_or(self.blocks);
         let mut cells = self.cells();
@@ -44,6 +30,7 @@ impl Study {
         if let Some(mesh) = &self.mesh {
             return mesh.plan(&cells, seed, lengths, blocks);
         }
+        let blocks = limits::check_runs(cells.len(), blocks).map_or(0, |()| blocks);
         let units = self.units(&cells);
         let order = (0..blocks).flat_map(|block| {
             let in_turn = |unit: usize| -> Vec<usize> {
@@ -83,38 +70,30 @@ impl Study {
             let rest = cell.levels.iter().filter(|level| *level != side);
             Some(rest.cloned().collect())
         };
-        let mut units: Vec<(Option<Rest>, Vec<usize>)> = Vec::new();
+        let (mut units, mut known): (Vec<Vec<usize>>, HashMap<Rest, usize>) = Default::default();
         for (place, cell) in cells.iter().enumerate() {
-            let rest = rest_of_side(cell);
-            let known = units
-                .iter_mut()
-                .find(|(of, _)| rest.is_some() && *of == rest);
-            match known {
-                Some((_, unit)) => unit.push(place),
-                None => units.push((rest, vec![place])),
+            let unit = match rest_of_side(cell) {
+                Some(rest) => *known.entry(rest).or_insert(units.len()),
+                None => units.len(),
+            };
+            match units.get_mut(unit) {
+                Some(unit) => unit.push(place),
+                None => units.push(vec![place]),
             }
         }
-        units.into_iter().map(|(_, unit)| unit).collect()
+        units
     }
 
     /// Checks that a plan of this length is small enough to be made.
     ///
     /// # Errors
-    /// A sentence with the number of runs and the limit.
+    /// As [`limits::check_runs`].
     pub fn check_lengths(&self, lengths: Lengths) -> Result<(), Invalid> {
-        let cells = self.cells().len() as u64;
-        let blocks = lengths.blocks.unwrap_or(self.blocks);
-        if self.mesh.is_some() {
+        match self.mesh {
             // A plan may be shown that is too large to be made: see `check_mesh`.
-            return Ok(());
+            Some(_) => Ok(()),
+            None => limits::check_runs(self.cells().len(), lengths.blocks.unwrap_or(self.blocks)),
         }
-        let runs = cells.saturating_mul(blocks.into());
-        if runs <= RUNS_MOST {
-            return Ok(());
-        }
-        Err(Invalid(format!(
-            "{cells} cells in {blocks} blocks are {runs} runs; allowed: at most {RUNS_MOST}; ask for fewer blocks with --blocks"
-        )))
     }
 
     /// Checks that a mesh with these lengths is small enough to be made.
@@ -139,6 +118,9 @@ impl Study {
             blocks: Some(plan.blocks),
             ..Lengths::default()
         });
+        if let Err(Invalid(why)) = self.check_lengths(lengths) {
+            return Some(why);
+        }
         let mut given = self.plan(plan.seed, lengths);
         for (cell, own) in given
             .cells
@@ -239,7 +221,6 @@ pub fn shuffled(count: usize, seed: u64, block: u32) -> Vec<usize> {
     order
 }
 
-/// Gives items an order that is drawn.
 pub(crate) fn shuffle<T>(items: &mut [T], generator: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
         items.swap(last, below(generator, last as u32 + 1) as usize);

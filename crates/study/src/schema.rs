@@ -10,8 +10,8 @@ use crate::forms::{ALLOWED, scalar};
 use crate::settings::{SETTINGS, Setting};
 use crate::tables::{
     AnswerTable, CheckTable, ClaimTable, CompareTable, ExpectTable, FactorTable, ImprovementTable,
-    LabTable, LengthTable, Link, MeshTable, PictureTable, ReportTable, RunTable, StudyLab,
-    StudyTable, TableTable,
+    LabTable, LengthTable, LinkTable, MeshTable, PictureTable, ReportTable, RunTable, StudyTable,
+    TableTable,
 };
 use crate::topology::ShapingTable;
 
@@ -78,9 +78,6 @@ fn object(properties: Map<String, Value>) -> Value {
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
-/// The fewest keys that a table shares with one above it for their names to stand for their rows.
-const FEWEST_SHARED: usize = 3;
-
 /// The reference page, as Markdown: a section for each table, a row for each key.
 pub fn markdown() -> String {
     let mut text = String::from(
@@ -89,7 +86,6 @@ pub fn markdown() -> String {
          Keys in bold are required. The settings of `[workload]` and of levels \
          are in [settings](settings.md), the metrics in [metrics](metrics.md).\n",
     );
-    // Those of a study's `[lab]` are those of a lab file.
     let all = [
         table::<StudyTable>(),
         table::<MeshTable>(),
@@ -106,28 +102,17 @@ pub fn markdown() -> String {
         table::<ClaimTable>(),
         table::<ExpectTable>(),
         table::<LabTable>(),
-        table::<StudyLab>(),
-        table::<Link>(),
+        table::<LinkTable>(),
         table::<ShapingTable>(),
     ];
-    let rows = &all.each_ref().map(rows);
-    for (index, table) in all.iter().enumerate() {
-        text += &format!("\n## {}\n\n{}\n", link(table), word(table, "description"));
-        let shared = |other: usize| {
-            rows[index]
-                .iter()
-                .filter(move |row| rows[other].contains(row))
-        };
-        let other = (0..index).find(|other| shared(*other).count() >= FEWEST_SHARED);
-        text += "\n| key | value | what it means |\n|---|---|---|\n";
-        for row in &rows[index] {
-            if !other.is_some_and(|other| rows[other].contains(row)) {
-                text += &format!("| {} | {} | {} |\n", row[0], row[1], row[2]);
-            }
-        }
-        if let Some(other) = other {
-            let names: Vec<&str> = shared(other).map(|row| row[0].as_str()).collect();
-            text += &format!("| {} | as in {} | |\n", names.join(", "), link(&all[other]));
+    for table in &all {
+        text += &format!(
+            "\n## {}\n\n{}\n\n| key | value | what it means |\n|---|---|---|\n",
+            link(table),
+            word(table, "description")
+        );
+        for [key, value, about] in rows(table) {
+            text += &format!("| {key} | {value} | {about} |\n");
         }
     }
     text
@@ -232,7 +217,7 @@ mod tests {
     #[test]
     fn each_key_has_what_is_allowed_and_a_sentence() {
         let page = markdown();
-        assert_eq!(page.matches("| key | value |").count(), 18);
+        assert_eq!(page.matches("| key | value |").count(), 17);
         for row in page
             .lines()
             .filter(|row| row.contains("`** |") || row.starts_with("| `"))

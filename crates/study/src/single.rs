@@ -1,28 +1,33 @@
-//! One run that options describe instead of a study file: it is a study of one cell, as text that reads
-//! back.
-
-use std::fmt::Write as _;
+//! One run that options describe instead of a study file: it is a study of one cell.
 
 use bitcost_model::Invalid;
-use bitcost_model::conditions::Workload;
-use bitcost_model::study::{LabSpec, UntilInterval};
+use bitcost_model::conditions::Conditions;
+use bitcost_model::study::{LabSpec, Label, UntilInterval};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
 
-use crate::definition::Study;
+use crate::definition::{Factor, Level, Study, TableSpec};
 use crate::settings::{Kind, Setting, background_to_toml};
-use crate::topology::{Preset, to_toml};
+use crate::topology::{Preset, USUAL, preset, to_table};
 
 /// The MTU of a study between named hosts, whose own interfaces are checked when they are
 /// connected, in bytes.
 const ANY_MTU_BYTES: u32 = 65_535;
 
-const TRANSACTIONS_TABLE: &str = "
-[table]
-metrics = [\"transactions_per_second\", \"latency_p50_us\", \"latency_p99_us\", \"send_service_demand_us_per_transaction\", \"receive_service_demand_us_per_transaction\"]
-";
+/// The only factor, whose only level is the test.
+const FACTOR: &str = "test";
+
+const TRANSACTION_METRICS: [&str; 5] = [
+    "transactions_per_second",
+    "latency_p50_us",
+    "latency_p99_us",
+    "send_service_demand_us_per_transaction",
+    "receive_service_demand_us_per_transaction",
+];
 
 /// One run, or several of the same kind.
 pub struct Single<'a> {
-    pub workload: Workload,
+    /// What the settings give, which is possible in the lab.
+    pub conditions: &'a Conditions,
     /// Settings with their values as typed; the last value of a setting counts, and every
     /// background workload.
     pub settings: &'a [(&'static Setting, String)],
@@ -37,93 +42,116 @@ impl Single<'_> {
     /// The study with one cell.
     ///
     /// # Errors
-    /// When the settings are not possible together, or not in the lab.
+    /// When a setting cannot be written as text.
     pub fn study(&self) -> Result<Study, Invalid> {
-        let test = self.workload.info().short_name;
-        let mut study = Study::parse(&format!("test-{test}.toml"), &self.text(test))?;
-        match self.lab {
-            Some(lab) => study.lab = lab.clone(),
-            None => study.lab.network = None,
-        }
+        let workload = self.conditions.workload;
+        let test = workload.info().short_name;
+        let metrics = match workload.is_transactional() {
+            true => TRANSACTION_METRICS.map(str::to_owned).to_vec(),
+            false => Vec::new(),
+        };
+        let lab = match self.lab {
+            Some(lab) => lab.clone(),
+            None => {
+                let network = preset(USUAL, ANY_MTU_BYTES, Default::default())?;
+                let lab = LabSpec::new(USUAL, network, None, None)?;
+                LabSpec {
+                    network: None,
+                    ..lab
+                }
+            }
+        };
+        let mut study = Study {
+            title: format!("bitcost test {test}"),
+            question: "What does a run with these settings cost?".to_owned(),
+            base: self.conditions.clone(),
+            factors: vec![Factor {
+                name: FACTOR.to_owned(),
+                levels: vec![Level::named(Label::Text(test.to_owned()))],
+            }],
+            blocks: self.runs,
+            until: self.until.cloned(),
+            table: TableSpec {
+                rows: FACTOR.to_owned(),
+                metrics,
+                ..TableSpec::default()
+            },
+            name: format!("test-{test}"),
+            file: format!("test-{test}.toml"),
+            lab,
+            ..Study::default()
+        };
+        study.text = self.text(&study)?;
         Ok(study)
     }
 
-    fn text(&self, test: &str) -> String {
-        let mut text = format!(
-            "title = \"bitcost test {test}\"\nquestion = \"What does a run with these settings cost?\"\n"
-        );
-        text += &self.lab_text();
-        let _ = write!(
-            text,
-            "\n[workload]\nworkload = \"{}\"\n",
-            self.workload.name()
-        );
-        text += &self.settings_text();
-        let _ = write!(text, "\n[run]\nblocks = {}\n", self.runs);
+    /// The value as the text of a study file, which a log keeps.
+    fn text(&self, study: &Study) -> Result<String, Invalid> {
+        let mut text = DocumentMut::new();
+        text["title"] = value(&study.title);
+        text["question"] = value(&study.question);
+        text["lab"] = Item::Table(lab_table(&study.lab));
+        text["workload"] = Item::Table(self.workload()?);
+        let run = text["run"].or_insert(toml_edit::table());
+        run["blocks"] = value(i64::from(self.runs));
         if let Some(until) = self.until {
-            let _ = write!(
-                text,
-                "until_interval_pct = {:?}\nuntil_metric = \"{}\"\nmax_blocks = {}\n",
-                until.width_pct, until.metric, until.max_blocks
-            );
+            run["until_interval_pct"] = value(until.width_pct);
+            run["until_metric"] = value(&until.metric);
+            run["max_blocks"] = value(i64::from(until.max_blocks));
         }
-        if self.workload.is_transactional() {
-            text += TRANSACTIONS_TABLE;
+        if !study.table.metrics.is_empty() {
+            let table = text["table"].or_insert(toml_edit::table());
+            table["metrics"] = value(Array::from_iter(&study.table.metrics));
         }
-        let _ = write!(
-            text,
-            "\n[[factor]]\nname = \"test\"\nlevels = [{{ label = \"{test}\" }}]\n"
-        );
-        text
+        let label = study.factors[0].levels[0].label.to_string();
+        let mut factor = Table::from_iter([("name", FACTOR)]);
+        factor["levels"] = value(Array::from_iter([InlineTable::from_iter([(
+            "label", label,
+        )])]));
+        text["factor"] = Item::ArrayOfTables(ArrayOfTables::from_iter([factor]));
+        Ok(text.to_string())
     }
 
-    fn lab_text(&self) -> String {
-        let Some(lab) = self.lab else {
-            return format!("\n[lab]\nmtu_bytes = {ANY_MTU_BYTES}\n");
-        };
-        match &lab.network {
-            Some(network) if Preset::find(&lab.topology).is_none() => {
-                let table = to_toml(network).replace("\n[[", "\n[[lab.");
-                let mut text = String::from("\n[lab]\n");
-                for line in table.lines() {
-                    let is_header = line.starts_with('[') && !line.starts_with("[[");
-                    match line.strip_prefix('[').filter(|_| is_header) {
-                        Some(header) => text += &format!("[lab.{header}\n"),
-                        None => text += &format!("{line}\n"),
-                    }
-                }
-                text
-            }
-            _ => format!(
-                "\n[lab]\ntopology = \"{}\"\nmtu_bytes = {}\n",
-                lab.topology, lab.mtu_bytes
-            ),
-        }
-    }
-
-    fn settings_text(&self) -> String {
-        let mut text = String::new();
-        let mut background = Vec::new();
-        for (index, (setting, value)) in self.settings.iter().enumerate() {
-            let later = &self.settings[index + 1..];
+    /// The table of the workload with its settings.
+    fn workload(&self) -> Result<Table, Invalid> {
+        let mut table = Table::from_iter([("workload", self.conditions.workload.name())]);
+        let mut background = Array::new();
+        for (setting, typed) in self.settings {
             match setting.kind {
-                Kind::Background => background.push(background_to_toml(value)),
-                _ if later.iter().any(|(other, _)| other.name == setting.name) => {}
+                Kind::Background => background.push(read(&background_to_toml(typed))?),
                 kind => {
-                    let _ = writeln!(text, "{} = {}", setting.name, kind.to_toml(value));
+                    // The order counts, as that of a number of bytes and a warm-up.
+                    table.remove(setting.name);
+                    table[setting.name] = value(read(&kind.to_toml(typed))?);
                 }
             }
         }
         if !background.is_empty() {
-            let _ = writeln!(text, "background = [{}]", background.join(", "));
+            table["background"] = value(background);
         }
-        text
+        Ok(table)
+    }
+}
+
+fn read(text: &str) -> Result<Value, Invalid> {
+    text.parse()
+        .map_err(|error| Invalid(format!("{text}: {error}")))
+}
+
+fn lab_table(lab: &LabSpec) -> Table {
+    match &lab.network {
+        Some(network) if Preset::find(&lab.topology).is_none() => to_table(network),
+        _ => {
+            let mut table = Table::from_iter([("topology", &lab.topology)]);
+            table["mtu_bytes"] = value(i64::from(lab.mtu_bytes));
+            table
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use bitcost_model::conditions::{Conditions, Direction};
+    use bitcost_model::conditions::{Direction, Workload};
 
     use super::*;
     use crate::settings::{SETTINGS, set_text};
@@ -137,17 +165,12 @@ mod tests {
             .collect()
     }
 
-    fn single<'a>(
-        settings: &'a [(&'static Setting, String)],
-        lab: Option<&'a LabSpec>,
-    ) -> Single<'a> {
-        Single {
-            workload: Workload::TcpStream,
-            settings,
-            lab,
-            runs: 1,
-            until: None,
+    fn conditions(settings: &[(&'static Setting, String)]) -> Conditions {
+        let mut conditions = Conditions::of(Workload::TcpStream);
+        for (setting, value) in settings {
+            set_text(setting, &mut conditions, value).unwrap();
         }
+        conditions
     }
 
     #[test]
@@ -162,16 +185,46 @@ mod tests {
             ("message_size_bytes", "1K"),
         ];
         let settings = typed(&pairs);
-        let mut expected = Conditions::of(Workload::TcpStream);
-        for (setting, value) in &settings {
-            set_text(setting, &mut expected, value).unwrap();
-        }
-        let study = single(&settings, None).study().unwrap();
+        let expected = conditions(&settings);
+        let study = single(&expected, &settings, None).study().unwrap();
         let cells = study.cells();
         assert_eq!(cells.len(), 1);
         assert_eq!(cells[0].conditions, expected);
         assert_eq!(expected.direction, Direction::Reverse);
         assert_eq!(expected.background.len(), 2);
+        assert_reads_back(&study);
+    }
+
+    /// The text of a study gives it again.
+    fn assert_reads_back(study: &Study) {
+        let again = Study::parse(&study.file, &study.text).unwrap();
+        let whole = |study: &Study| format!("{study:?}");
+        let parts = |study: &Study| Study {
+            text: String::new(),
+            lab: LabSpec {
+                network: None,
+                ..study.lab.clone()
+            },
+            factors: Vec::new(),
+            ..study.clone()
+        };
+        assert_eq!(whole(&parts(&again)), whole(&parts(study)));
+        assert_eq!(again.cells(), study.cells());
+        assert_eq!(again.text, study.text);
+    }
+
+    fn single<'a>(
+        conditions: &'a Conditions,
+        settings: &'a [(&'static Setting, String)],
+        lab: Option<&'a LabSpec>,
+    ) -> Single<'a> {
+        Single {
+            conditions,
+            settings,
+            lab,
+            runs: 1,
+            until: None,
+        }
     }
 
     #[test]
@@ -179,7 +232,7 @@ mod tests {
         let text = Preset::find("lab15").unwrap().text(None).unwrap();
         let topology = parse("mine.toml", &text).unwrap();
         let lab = LabSpec::new("mine", topology, None, None).unwrap();
-        let study = single(&[], Some(&lab)).study().unwrap();
+        let study = single(&conditions(&[]), &[], Some(&lab)).study().unwrap();
         assert_eq!(study.lab, lab);
         let again = Study::parse("again.toml", &study.text).unwrap();
         assert_eq!(again.lab.network, lab.network);
@@ -193,12 +246,14 @@ mod tests {
             max_blocks: 30,
             budget: None,
         };
+        let given = conditions(&[]);
         let single = Single {
             until: Some(&until),
             runs: 5,
-            ..single(&[], None)
+            ..single(&given, &[], None)
         };
         let study = single.study().unwrap();
+        assert_reads_back(&study);
         assert_eq!((study.until, study.blocks), (Some(until), 5));
     }
 }

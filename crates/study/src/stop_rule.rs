@@ -9,6 +9,7 @@ use bitcost_model::units::show_duration;
 use toml_edit::{DocumentMut, TableLike, table, value};
 
 use crate::definition::Study;
+use crate::limits;
 
 /// The default budget, in multiples of the time that a study's own blocks take: four times the
 /// blocks halve an interval.
@@ -35,10 +36,13 @@ impl Study {
     }
 
     pub(crate) fn set_budget(&mut self) {
+        let budget = self.until.as_ref().and_then(|rule| rule.budget);
+        if budget.is_none_or(|budget| !budget.is_zero()) {
+            return;
+        }
         let default = self.default_budget(Lengths::default());
-        let budget = self.until.as_mut().and_then(|rule| rule.budget.as_mut());
-        if let Some(budget) = budget.filter(|budget| budget.is_zero()) {
-            *budget = default;
+        if let Some(rule) = &mut self.until {
+            rule.budget = Some(default);
         }
     }
 
@@ -109,6 +113,6 @@ impl Study {
                 show_duration(one.saturating_mul(least))
             )));
         }
-        Ok(fit.min(100_000) as u32)
+        Ok(fit.min(limits::BLOCKS.into()) as u32)
     }
 }

@@ -1,18 +1,15 @@
 //! Every key of a study file and of a lab file: serde reads these tables, and the schema and the
 //! reference page are made of them. What depends on other parts of the text is read `Later`.
 
-use std::borrow::Cow;
-
 use bitcost_model::shaping::DelayBackend;
 use bitcost_model::topology::Napi;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::forms::{
     As, Blocks, BlocksOrAuto, FactorName, Later, Level, Many, Map, Metric, Moderation, Number,
-    Over0, Pair, PairPattern, Prefixed, Rate, Router, Subnet, Text, Topology, Whole, Window,
-    scalar,
+    Over0, PairPattern, Prefixed, Rate, Router, Subnet, Topology, Whole, Window, scalar,
 };
 use crate::picture::{Bars, PictureKind, Scale};
 use crate::topology::ShapingTable;
@@ -32,11 +29,11 @@ pub type LevelLists = Map<Vec<As<Level>>>;
 #[schemars(title = "A study file")]
 pub struct StudyTable {
     /// One line for lists of studies.
-    pub title: Later<As<Text>>,
+    pub title: Later<String>,
     /// The question that the study answers; the last screen and the report begin with it.
-    pub question: Later<As<Text>>,
+    pub question: Later<String>,
     /// The emulated network, for runs that name no hosts (default: `wire`).
-    pub lab: Option<Later<StudyLab>>,
+    pub lab: Option<Later<LabTable>>,
     /// Many hosts of which pairs are measured; the pair of a run is its `sender` and its `receiver`.
     pub mesh: Option<Later<MeshTable>>,
     /// The settings that all cells share; [settings](settings.md) lists them.
@@ -191,7 +188,7 @@ pub struct AnswerTable {
     /// The cell that it is compared with.
     pub to: Option<Cell>,
     /// The sentence, with one or two places for figures: `{of}` and `{to}` are the medians of the cells, `{ratio}` is the first ÷ the second, as in `4.4 times`, whose 95 % interval ends the sentence. An absolute figure comes first.
-    pub words: As<Text>,
+    pub words: String,
 }
 
 /// What the report shows.
@@ -214,7 +211,7 @@ pub struct PictureTable {
     /// Its kind.
     pub kind: PictureKind,
     /// Text before its own title, such as the number of the document's figure.
-    pub title: Option<As<Text>>,
+    pub title: Option<String>,
     /// The levels that are shown (default: all).
     pub of: Option<Cells>,
     /// The metrics, a picture each (default: those of the tables).
@@ -233,7 +230,7 @@ pub struct PictureTable {
 #[schemars(title = "[expect]")]
 pub struct ExpectTable {
     /// Where the figures are from.
-    pub source: As<Text>,
+    pub source: String,
     /// `[[expect.cell]]`: a level of each factor, and the figure of each metric.
     #[schemars(extend("x-allowed" = "tables of levels and figures"))]
     pub cell: Option<Later<Vec<Cell>>>,
@@ -248,7 +245,7 @@ pub struct ExpectTable {
 #[schemars(title = "[[check]]")]
 pub struct CheckTable {
     /// The statement in words.
-    pub statement: As<Text>,
+    pub statement: String,
     /// `[[check.claim]]`: a figure and its bounds.
     pub claim: Later<Vec<ClaimTable>>,
 }
@@ -261,9 +258,9 @@ pub struct ClaimTable {
     /// The median of a cell.
     pub value: Option<Cell>,
     /// The median of the first ÷ that of the second.
-    pub ratio: Option<Pair<Cell>>,
+    pub ratio: Option<[Cell; 2]>,
     /// The median of the first − that of the second.
-    pub difference: Option<Pair<Cell>>,
+    pub difference: Option<[Cell; 2]>,
     /// The median ÷ the goodput of a link of `rate` with one message per segment.
     pub over_single: Option<Cell>,
     /// The largest ÷ the smallest median along a factor.
@@ -277,23 +274,23 @@ pub struct ClaimTable {
     /// The rate of the link, with `over_single`.
     pub rate: Option<As<Rate>>,
     /// The two sides, with `saturation_over`.
-    pub sides: Option<Pair<Cell>>,
+    pub sides: Option<[Cell; 2]>,
     /// The levels along the factor (default: all).
     pub levels: Option<Vec<As<Level>>>,
     /// The levels of other factors, along a factor.
     pub at: Option<Cell>,
     /// Both bounds.
-    pub between: Option<Pair<As<Number>>>,
+    pub between: Option<[As<Number>; 2]>,
     /// The lower bound.
     pub at_least: Option<As<Number>>,
     /// The upper bound.
     pub at_most: Option<As<Number>>,
 }
 
-/// An emulated network, which `bitcost lab up` and `--topology` build.
+/// An emulated network: that of a study, or one which `bitcost lab up` and `--topology` build.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(title = "A lab file")]
+#[schemars(title = "[lab] or a lab file")]
 pub struct LabTable {
     /// The lab that the other keys change: an embedded one (`bitcost lab presets`); in a study also the path of a lab file (.toml) or of a MiniEdit file (.mn), relative to the study.
     pub topology: Option<As<Topology>>,
@@ -329,88 +326,51 @@ pub struct LabTable {
     pub delay_backend: Option<DelayBackend>,
     /// Interrupt moderation of interfaces that receive a stream.
     pub moderation: Option<As<Moderation>>,
+    /// In a study, the host that plays the sender (default: the first).
+    pub sender: Option<String>,
+    /// In a study, the host that plays the receiver (default: the next).
+    pub receiver: Option<String>,
 }
 
-/// The hosts of a lab that play the endpoints.
-#[derive(Deserialize, JsonSchema)]
-pub struct EndsTable {
-    /// The host that plays the sender (default: the first).
-    pub sender: Option<As<Text>>,
-    /// The host that plays the receiver (default: the next).
-    pub receiver: Option<As<Text>>,
-}
-
-/// A link; in a study `[[lab.link]]`. Every quantity has a unit.
+/// A link; in a study `[[lab.link]]`. It has the keys of `[egress.DEVICE]` too, for both directions.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "[[link]]")]
 pub struct LinkTable {
     /// The two nodes.
-    pub ends: Pair<String>,
+    pub ends: [String; 2],
     /// The names of the devices at both ends (default: NODE-ethN).
-    pub devices: Option<Pair<String>>,
+    pub devices: Option<[String; 2]>,
     /// MTU of this link (default: that of the lab).
     pub mtu_bytes: Option<As<Whole<68, 65_535>>>,
 }
 
-/// Tables that no struct is read from, each with its schema.
-macro_rules! schemas {
-    ($($(#[$about:meta])* $name:ident, $generator:ident => $schema:expr;)*) => {
-        $(
-            $(#[$about])*
-            pub struct $name;
+/// The settings that all cells share.
+pub struct Settings;
 
-            impl JsonSchema for $name {
-                fn inline_schema() -> bool {
-                    true
-                }
+/// A level of a factor: a value, or a table.
+pub struct LevelTable;
 
-                fn schema_name() -> Cow<'static, str> {
-                    stringify!($name).into()
-                }
+pub struct PictureOrKind;
 
-                fn json_schema($generator: &mut SchemaGenerator) -> Schema {
-                    $schema
-                }
-            }
-        )*
-    };
-}
+/// `[[link]]` with what it does to packets.
+pub struct Link;
 
 schemas! {
-    /// The settings that all cells share.
     Settings, _generator => json_schema!({
         "$ref": "#/definitions/settings", "x-allowed": "a table of settings"
     });
-    /// A level of a factor: a value, or a table.
     LevelTable, _generator => json_schema!({ "anyOf": [scalar(), { "$ref": "#/definitions/level" }] });
     PictureOrKind, generator => json_schema!({
         "anyOf": [generator.subschema_for::<crate::PictureKind>(), PictureTable::json_schema(generator)]
     });
-    /// A study's `[lab]`.
-    StudyLab, generator => joined::<LabTable, EndsTable>(
-        generator, "[lab]", "The lab of a study: the keys of a lab file, and the hosts that play the endpoints."
-    );
-    /// `[[link]]` with what it does to packets.
-    Link, generator => joined::<LinkTable, ShapingTable>(
-        generator, "[[link]]", "A link; in a study `[[lab.link]]`. Every quantity has a unit."
-    );
-}
-
-/// A table with the keys of two.
-fn joined<A: JsonSchema, B: JsonSchema>(
-    generator: &mut SchemaGenerator,
-    title: &str,
-    about: &str,
-) -> Schema {
-    let mut schema = A::json_schema(generator);
-    let more = B::json_schema(generator);
-    let more = more.get("properties").and_then(Value::as_object).cloned();
-    let own = schema.ensure_object();
-    if let Some(Value::Object(keys)) = own.get_mut("properties") {
-        keys.extend(more.into_iter().flatten());
-    }
-    own.insert("title".to_owned(), title.into());
-    own.insert("description".to_owned(), about.into());
-    schema
+    Link, generator => {
+        let mut schema = LinkTable::json_schema(generator);
+        let shaping = ShapingTable::json_schema(generator);
+        let shaping = shaping.get("properties").and_then(Value::as_object).cloned();
+        if let Some(Value::Object(keys)) = schema.get_mut("properties") {
+            keys.extend(shaping.into_iter().flatten());
+        }
+        schema
+    };
 }

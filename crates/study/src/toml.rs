@@ -3,9 +3,10 @@
 use std::cell::{OnceCell, RefCell};
 use std::fmt;
 
+use bitcost_model::Invalid;
 use bitcost_model::near::{did_you_mean, near_or_all};
 use bitcost_model::study::Label;
-use serde::de::value::BorrowedStrDeserializer;
+use serde::de::value::{BorrowedStrDeserializer, SeqAccessDeserializer};
 use serde::de::{
     self, Deserialize, DeserializeSeed, Deserializer, Expected, MapAccess, SeqAccess, Unexpected,
     Visitor,
@@ -15,6 +16,7 @@ use toml_edit::{ArrayOfTables, Document, Item, TableLike, Value};
 
 use crate::definition::Factor;
 use crate::error::StudyError;
+use crate::limits::check_bytes;
 use crate::settings::shown;
 
 /// A text that is read, and the mistakes in it that were found so far.
@@ -26,13 +28,15 @@ pub struct Source<'a> {
     /// The factors that the text names, once they are read.
     pub factors: OnceCell<Vec<Factor>>,
     mistakes: RefCell<Vec<StudyError>>,
+    bytes_most: usize,
 }
 
 impl<'a> Source<'a> {
-    pub fn new(file: &'a str, text: &'a str) -> Source<'a> {
+    pub fn new(file: &'a str, text: &'a str, bytes_most: usize) -> Source<'a> {
         Source {
             file,
             text,
+            bytes_most,
             metrics: None,
             factors: OnceCell::new(),
             mistakes: RefCell::default(),
@@ -44,6 +48,9 @@ impl<'a> Source<'a> {
     /// # Errors
     /// All mistakes, in the order of their lines.
     pub fn read<T>(&self, read: impl FnOnce(&Node<'_>) -> Option<T>) -> Result<T, Vec<StudyError>> {
+        if let Err(Invalid(why)) = check_bytes(self.text, self.bytes_most) {
+            return Err(vec![self.error_at(0, why)]);
+        }
         let value = match Document::parse(self.text) {
             Ok(document) => read(&Node {
                 source: self,
@@ -90,13 +97,21 @@ impl<'a> Source<'a> {
         self.mistakes.borrow_mut().extend(mistakes);
     }
 
+    fn factors(&self) -> &[Factor] {
+        self.factors.get().map_or(&[], Vec::as_slice)
+    }
+
+    pub fn factor(&self, name: &str) -> Option<&Factor> {
+        let mut factors = self.factors().iter();
+        factors.find(|factor| factor.name == name)
+    }
+
     /// Whether no mistake was found so far.
     pub fn is_right(&self) -> bool {
         self.mistakes.borrow().is_empty()
     }
 }
 
-/// A table or value of a text.
 #[derive(Clone)]
 pub struct Node<'a> {
     pub source: &'a Source<'a>,
@@ -287,9 +302,8 @@ impl<'a> Node<'a> {
     }
 
     pub fn factor(&self, name: &str) -> Option<&'a Factor> {
-        let factors = self.source.factors.get().map_or(&[][..], Vec::as_slice);
-        let known = factors.iter().find(|factor| factor.name == name);
-        known.or_else(|| {
+        self.source.factor(name).or_else(|| {
+            let factors = self.source.factors();
             let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
             let hint = did_you_mean(name, names.iter().copied());
             let all = names.join(", ");
@@ -341,6 +355,8 @@ impl<'a> Node<'a> {
     }
 }
 
+const PAIR: &str = "a list of two";
+
 /// Why a value cannot be read.
 #[derive(Debug)]
 pub enum Wrong {
@@ -367,11 +383,18 @@ impl de::Error for Wrong {
         let allowed = allowed.to_string();
         Wrong::NotAllowed(match allowed.as_str() {
             "a boolean" => "true or false".to_owned(),
+            "a string" => "text".to_owned(),
             "f64" => "a number".to_owned(),
             "a sequence" => "a list".to_owned(),
             "a map" => "a table".to_owned(),
+            "an array of length 2" => PAIR.to_owned(),
             _ => allowed,
         })
+    }
+
+    /// Only a pair has a length.
+    fn invalid_length(_: usize, _: &dyn Expected) -> Wrong {
+        Wrong::NotAllowed(PAIR.to_owned())
     }
 
     fn invalid_value(of: Unexpected, allowed: &dyn Expected) -> Wrong {
@@ -402,7 +425,12 @@ impl<'de> Deserializer<'de> for Node<'de> {
                 Err(de::Error::invalid_type(Unexpected::Other("time"), &visitor))
             }
             What::Value(Value::Array(_)) | What::Tables(_) => {
-                visitor.visit_seq(Nodes::of(self.elements()))
+                let mut nodes = Nodes::of(self.elements());
+                let read = visitor.visit_seq(&mut nodes);
+                match nodes.rest.len() {
+                    more if more > 0 && read.is_ok() => Err(de::Error::invalid_length(more, &"")),
+                    _ => read,
+                }
             }
             What::Value(Value::InlineTable(_)) | What::Table(_) => {
                 visitor.visit_map(Nodes::of(self.entries()))
@@ -447,22 +475,13 @@ impl<'de> Deserializer<'de> for Node<'de> {
         if let Some(metric) = self.text().filter(|_| name == "Metric") {
             self.metric(metric);
         }
-        let read = visitor.visit_newtype_struct(self.clone());
-        read.map_err(|wrong| self.keep(wrong))
-    }
-
-    /// A list of any length, or what it would be a list of.
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: usize,
-        visitor: V,
-    ) -> Result<V::Value, Wrong> {
-        let elements = match self.is_list() {
-            true => self.elements(),
-            false => vec![self.clone()],
+        let read = match name {
+            "Many" if !self.is_list() => {
+                let only = Nodes::of(vec![self.clone()]);
+                visitor.visit_newtype_struct(SeqAccessDeserializer::new(only))
+            }
+            _ => visitor.visit_newtype_struct(self.clone()),
         };
-        let read = visitor.visit_seq(Nodes::of(elements));
         read.map_err(|wrong| self.keep(wrong))
     }
 
@@ -481,7 +500,7 @@ impl<'de> Deserializer<'de> for Node<'de> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple map identifier ignored_any
+        unit_struct seq tuple tuple_struct map identifier ignored_any
     }
 }
 

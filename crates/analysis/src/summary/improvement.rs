@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bitcost_model::study::Label;
 use bitcost_stats::Interval;
 use bitcost_study::check::Levels;
-use bitcost_study::{Improvement, Study};
+use bitcost_study::{Compared, Study};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -58,8 +58,8 @@ pub(super) fn improvements(
         };
         found.push(ImprovementSummary {
             factor: asked.factor.clone(),
-            from: asked.from.clone(),
-            to: asked.to.clone(),
+            from: asked.old.clone(),
+            to: asked.new.clone(),
             expected: expected_improvement(study, &levels, from, &cells[to_index]),
             levels,
             figures: ratios(&runs[from_index], &runs[to_index], seed),
@@ -70,14 +70,14 @@ pub(super) fn improvements(
 
 /// The levels of the other factors, and the levels of the cell that is compared with the cell of
 /// these levels; absent where that is not at the old level.
-pub(super) fn counterpart(asked: &Improvement, from: &Levels) -> Option<(Levels, Levels)> {
+pub(super) fn counterpart(asked: &Compared, from: &Levels) -> Option<(Levels, Levels)> {
     let is_asked = |level: &&(String, Label)| level.0 == asked.factor;
     let (of_asked, others): (Vec<_>, Vec<_>) = from.iter().partition(is_asked);
-    if !of_asked.iter().any(|(_, label)| *label == asked.from) {
+    if !of_asked.iter().any(|(_, label)| *label == asked.old) {
         return None;
     }
     let others: Levels = others.into_iter().cloned().collect();
-    let to = (asked.factor.clone(), asked.to.clone());
+    let to = (asked.factor.clone(), asked.new.clone());
     Some((others.clone(), [others, vec![to]].concat()))
 }
 

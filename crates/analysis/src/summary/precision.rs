@@ -6,7 +6,7 @@ use std::time::Duration;
 use bitcost_model::plan::Plan;
 use bitcost_model::study::{UntilInterval, phrase};
 use bitcost_stats::Interval;
-use bitcost_study::{Improvement, Study};
+use bitcost_study::{Compared, Study};
 
 use super::improvement::counterpart;
 use crate::cells::{CellRuns, has};
@@ -57,7 +57,7 @@ impl Precision {
         let study = measured.study;
         let rule = study.until.as_ref()?;
         let (goal, found) = match compared(study).filter(|_| rule.budget.is_some()) {
-            Some(asked) => (Goal::Ratios, ratios(rule, &asked, measured)),
+            Some(asked) => (Goal::Ratios, ratios(rule, asked, measured)),
             None => (Goal::Cells, medians(rule, measured)),
         };
         Some(Precision {
@@ -95,17 +95,12 @@ fn medians(rule: &UntilInterval, measured: &Measured) -> Vec<Named> {
     median.collect()
 }
 
-fn compared(study: &Study) -> Option<Improvement> {
-    let of_compare = study.compare.as_ref().map(|compared| Improvement {
-        factor: compared.factor.clone(),
-        from: compared.old.clone(),
-        to: compared.new.clone(),
-    });
-    of_compare.or_else(|| study.table.improvement.clone())
+fn compared(study: &Study) -> Option<&Compared> {
+    study.compare.as_ref().or(study.table.improvement.as_ref())
 }
 
 /// The ratios of the cells that the study compares, which have the metric or no run yet.
-fn ratios(rule: &UntilInterval, asked: &Improvement, measured: &Measured) -> Vec<Named> {
+fn ratios(rule: &UntilInterval, asked: &Compared, measured: &Measured) -> Vec<Named> {
     let Some(index) = METRICS.iter().position(|metric| metric.name == rule.metric) else {
         return Vec::new();
     };
@@ -119,8 +114,8 @@ fn ratios(rule: &UntilInterval, asked: &Improvement, measured: &Measured) -> Vec
             return None;
         }
         let name = match phrase(&others) {
-            others if others.is_empty() => format!("{} ÷ {}", asked.to, asked.from),
-            others => format!("{} ÷ {} ({others})", asked.to, asked.from),
+            others if others.is_empty() => format!("{} ÷ {}", asked.new, asked.old),
+            others => format!("{} ÷ {} ({others})", asked.new, asked.old),
         };
         let interval = bitcost_stats::ratio_interval(&sides[0], &sides[1], measured.plan.seed);
         Some((name, interval))

@@ -11,7 +11,7 @@ use bitcost_model::event::{Event, FORMAT};
 use bitcost_model::plan::{Lengths, Plan};
 use bitcost_model::study::Cell;
 use bitcost_study::Single;
-use bitcost_study::settings::{SETTINGS, change};
+use bitcost_study::settings::{SETTINGS, change, set_text};
 
 use crate::executions::{Pace, events_of, in_blocks};
 
@@ -35,8 +35,12 @@ fn test(ns: impl Fn(u32, &Conditions) -> f64) -> Findings {
         let found = SETTINGS.iter().find(|setting| setting.name == name);
         (found.expect("a setting"), value.to_owned())
     });
+    let mut conditions = Conditions::of(Workload::UdpStream);
+    for (setting, value) in &settings {
+        set_text(setting, &mut conditions, value).expect("possible");
+    }
     let single = Single {
-        workload: Workload::UdpStream,
+        conditions: &conditions,
         settings: &settings,
         lab: None,
         runs: 1,

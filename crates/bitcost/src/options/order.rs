@@ -41,7 +41,6 @@ pub struct Order {
     pub seed: Option<u64>,
 }
 
-/// How many blocks are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blocks {
     Number(u32),
@@ -103,7 +102,7 @@ impl Order {
             return Ok(None);
         };
         let missing = || Failure::Usage(format!("the study {} has no {what}", study.name));
-        length.map(Lengths::from).ok_or_else(missing).map(Some)
+        length.ok_or_else(missing).map(Some)
     }
 
     /// The study with `--blocks auto`, or without its own `blocks = "auto"` where a number of

@@ -204,18 +204,22 @@ fn what_is_too_large_is_refused_before_it_is_expanded() {
     refused(
         &["plan", &long, "--blocks", "1000"],
         2,
-        &["10201000 runs", "allowed: at most 10000000"],
+        &["10201000 runs", "allowed: at most 1000000"],
     );
-    let hosts: Vec<String> = (0..200_000).map(|host| format!("\"h{host}\"")).collect();
-    let lab = write(
-        "lab.toml",
-        &format!("hosts = [\n{}\n]\n", hosts.join(",\n")),
-    );
-    refused(
-        &["lab", "up", &lab],
-        2,
-        &["200000 nodes and 0 links", "allowed: at most 1000 of each"],
-    );
+    for (count, says) in [
+        (
+            100_000,
+            ["100000 nodes and 0 links", "allowed: at most 1000 of each"],
+        ),
+        (
+            400_000,
+            ["the text has 4", "bytes; allowed: at most 2097152"],
+        ),
+    ] {
+        let hosts: Vec<String> = (0..count).map(|host| format!("\"h{host}\"")).collect();
+        let lab = format!("hosts = [\n{}\n]\n", hosts.join(",\n"));
+        refused(&["lab", "up", &write("lab.toml", &lab)], 2, &says);
+    }
     let hosts: Vec<String> = (0..200_000)
         .map(|host| format!("{{\"opts\": {{\"hostname\": \"h{host}\", \"nodeNum\": {host}}}}}"))
         .collect();

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use bitcost_analysis::findings::LogPlace;
 use bitcost_model::event::{Event, FORMAT, Stored};
 use bitcost_model::record::EndpointRecord;
 use bitcost_model::units::counted;
+use bitcost_study::limits::LINE_BYTES;
 use sha2::{Digest, Sha256};
 
 use crate::store::chain::{Chain, split};
@@ -172,10 +173,7 @@ impl LogFile {
         let file = self.whole()?;
         let (mut file, mut text) = (BufReader::with_capacity(CHUNK, file), Vec::new());
         loop {
-            text.clear();
-            let bytes = file
-                .read_until(b'\n', &mut text)
-                .map_err(|error| self.cannot_read(error))?;
+            let bytes = next_line(&mut file, &mut text).map_err(|error| self.cannot_read(error))?;
             if text.last() != Some(&b'\n') {
                 lines.end.incomplete = (bytes > 0).then_some(Incomplete {
                     line: lines.end.lines + 1,
@@ -233,8 +231,7 @@ impl Stored for LogFile {
         let Ok(file) = self.whole() else { return };
         let (mut file, mut text) = (BufReader::with_capacity(CHUNK, file), Vec::new());
         for line in 1.. {
-            text.clear();
-            if file.read_until(b'\n', &mut text).is_err() || text.last() != Some(&b'\n') {
+            if next_line(&mut file, &mut text).is_err() || text.last() != Some(&b'\n') {
                 return;
             }
             let is_unwanted = run_of_result(&text).is_some_and(|(run, _)| !wanted(run));
@@ -245,6 +242,21 @@ impl Stored for LogFile {
                 take(line, &event);
             }
         }
+    }
+}
+
+/// Replaces `text` by the next line of a log, and returns its bytes.
+///
+/// # Errors
+/// Also where it is longer than any line of a log.
+fn next_line(file: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<usize> {
+    text.clear();
+    let bytes = file.take(LINE_BYTES + 1).read_until(b'\n', text)?;
+    match bytes as u64 <= LINE_BYTES {
+        true => Ok(bytes),
+        false => Err(io::Error::other(format!(
+            "a line has over {LINE_BYTES} bytes, which is the most of a log's line"
+        ))),
     }
 }
 

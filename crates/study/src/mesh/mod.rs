@@ -13,15 +13,6 @@ pub const SENDER: &str = "sender";
 /// The factor whose level is the host that receives.
 pub const RECEIVER: &str = "receiver";
 
-/// Most hosts of a mesh.
-pub const HOSTS_MOST: usize = 10_000;
-
-/// Most cells of a mesh that is executed: each pair is one at least.
-pub const CELLS_MOST: u64 = 100_000;
-
-/// Most runs of a mesh that is executed.
-pub const RUNS_MOST: u64 = 1_000_000;
-
 /// Rounds that show each host with a few partners.
 pub const SCREEN: usize = 4;
 

@@ -7,7 +7,8 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::plan::{Lengths, Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
 
-use super::{CELLS_MOST, Mesh, RECEIVER, RUNS_MOST, SENDER};
+use super::{Mesh, RECEIVER, SENDER};
+use crate::limits::{MESH_CELLS, RUNS};
 use crate::plan::shuffled;
 
 impl Mesh {
@@ -80,11 +81,11 @@ impl Mesh {
     pub(crate) fn check_runs(&self, of_each: usize, blocks: u32) -> Result<(), Invalid> {
         let cells = self.runs().saturating_mul(of_each as u64);
         let runs = cells.saturating_mul(blocks.into());
-        if cells <= CELLS_MOST && runs <= RUNS_MOST {
+        if cells <= MESH_CELLS && runs <= RUNS {
             return Ok(());
         }
         Err(Invalid(format!(
-            "{} hosts with the pattern {} are {cells} cells and {runs} runs; allowed: at most {CELLS_MOST} and {RUNS_MOST}; the pattern screen needs the fewest",
+            "{} hosts with the pattern {} are {cells} cells and {runs} runs; allowed: at most {MESH_CELLS} and {RUNS}; the pattern screen needs the fewest",
             self.hosts.len(),
             self.pattern.name()
         )))

@@ -3,7 +3,8 @@
 use bitcost_model::study::Label;
 
 use crate::check::Levels;
-use crate::forms::{As, FactorName, Form, Level};
+use crate::definition::Compared;
+use crate::forms::{As, Form, Level};
 use crate::tables::Cell;
 use crate::toml::Node;
 
@@ -12,23 +13,27 @@ pub fn label(node: &Node) -> Option<Label> {
 }
 
 /// The level of each factor that a table names.
-pub fn levels(node: &Node, cell: Cell) -> Option<Levels> {
+pub fn levels(node: &Node) -> Option<Levels> {
     let level = |(name, As(label)): (String, As<Level>)| {
         let place = node.at(&name);
         place.level(place.factor(&name)?, &label)?;
         Some((name, label))
     };
-    cell.0.into_iter().map(level).collect()
+    node.read::<Cell>()?.0.into_iter().map(level).collect()
 }
 
-pub fn two_levels(
-    node: &Node,
-    As(name): As<FactorName>,
-    levels: [(&str, As<Level>); 2],
-) -> Option<(String, [Label; 2])> {
-    let factor = node.at("factor").factor(&name)?;
-    for (key, label) in &levels {
-        node.at(key).level(factor, &label.0)?;
-    }
-    Some((name, levels.map(|(_, label)| label.0)))
+/// Two levels that a table names by these keys, with their factor.
+pub fn compared(node: &Node, keys: [&str; 2]) -> Option<Compared> {
+    let named = node.at("factor");
+    let factor = named.factor(named.text()?)?;
+    let [old, new] = keys.map(|key| {
+        let place = node.at(key);
+        let label = label(&place)?;
+        place.level(factor, &label).map(|()| label)
+    });
+    Some(Compared {
+        factor: factor.name.clone(),
+        old: old?,
+        new: new?,
+    })
 }

@@ -5,14 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use bitcost_model::near::near_or_all;
 use bitcost_model::study::{LabSpec, Label};
 
-use super::run::Run;
-use crate::definition::{Factor, Level};
-use crate::mesh::{HOSTS_MOST, Mesh, Pattern, RECEIVER, SENDER};
+use crate::definition::{Factor, Level, Study};
+use crate::limits::{MESH_HOSTS, MESH_PAIRS};
+use crate::mesh::{Mesh, Pattern, RECEIVER, SENDER};
 use crate::tables::{ClusterNetwork, MeshTable};
 use crate::toml::Node;
-
-/// Most pairs that a study lists.
-const PAIRS_MOST: usize = 10_000;
 
 /// The mesh of a study; the hosts are those of the lab where it names none.
 pub fn mesh(node: &Node, lab: &LabSpec) -> Option<Mesh> {
@@ -56,15 +53,14 @@ pub fn factors(mesh: &Mesh) -> Vec<Factor> {
     vec![factor(SENDER), factor(RECEIVER)]
 }
 
-/// Refuses what a mesh cannot be combined with.
-pub fn fits(top: &Node, factors: &[Factor], run: &Run) -> Option<()> {
+pub fn fits(top: &Node, study: &Study) -> Option<()> {
     let is_taken = |factor: &&Factor| [SENDER, RECEIVER].contains(&factor.name.as_str());
-    if let Some(factor) = factors.iter().find(is_taken) {
+    if let Some(factor) = study.factors.iter().find(is_taken) {
         let name = &factor.name;
         let message = format!("a mesh has the factor `{name}`; allowed: another name");
         return top.at("factor").error(message);
     }
-    let refused = match (&run.until, run.is_profiled) {
+    let refused = match (&study.until, study.is_profiled) {
         (None, false) => return Some(()),
         (Some(_), _) => "a mesh has no stop rule; allowed: a number of blocks",
         (_, true) => "the runs of a mesh are not profiled; allowed: no `profile`",
@@ -80,7 +76,6 @@ fn name(written: &str) -> &str {
         .unwrap_or(written)
 }
 
-/// Refuses hosts of which no mesh can be made.
 fn check(node: &Node, hosts: &[String]) -> Option<()> {
     let is_name = |host: &&String| {
         let is_odd = |c: char| c.is_whitespace() || c.is_control();
@@ -96,18 +91,18 @@ fn check(node: &Node, hosts: &[String]) -> Option<()> {
         let message = format!("the host `{host}` appears twice; allowed: each host once");
         return node.error(message);
     }
-    if !(2..=HOSTS_MOST).contains(&hosts.len()) {
+    if !(2..=MESH_HOSTS).contains(&hosts.len()) {
         let count = hosts.len();
-        let message = format!("a mesh of {count} hosts; allowed: 2 to {HOSTS_MOST}");
+        let message = format!("a mesh of {count} hosts; allowed: 2 to {MESH_HOSTS}");
         return node.error(message);
     }
     Some(())
 }
 
 fn pairs(node: &Node, lines: &[String], hosts: &[String]) -> Option<Vec<(usize, usize)>> {
-    if lines.is_empty() || lines.len() > PAIRS_MOST {
+    if lines.is_empty() || lines.len() > MESH_PAIRS {
         let count = lines.len();
-        return node.error(format!("{count} pairs; allowed: 1 to {PAIRS_MOST}"));
+        return node.error(format!("{count} pairs; allowed: 1 to {MESH_PAIRS}"));
     }
     let places: BTreeMap<&str, usize> = hosts.iter().map(String::as_str).zip(0..).collect();
     let (mut found, mut known) = (Vec::new(), BTreeSet::new());

@@ -13,20 +13,22 @@ use std::collections::HashSet;
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::harmless;
+use bitcost_model::plan::Lengths;
 use bitcost_model::study::{Cell, LabSpec, Label, OWN};
 use toml_edit::{Document, Item};
 
 use crate::definition::{Factor, LeaveOut, Level, Study};
 use crate::error::StudyError;
-use crate::forms::{As, Map, Text};
+use crate::forms::Map;
+use crate::limits::{CELLS, STUDY_BYTES};
 use crate::settings;
 use crate::tables::{FactorTable, LevelLists, StudyTable};
 use crate::toml::{Node, Source};
-use crate::topology::{self, is_file};
+use crate::topology::{self, USUAL, is_file};
 use levels::label;
 use possible::{Cells, fits, workload};
 use run::run;
-use shown::Shown;
+use shown::shown;
 
 impl Study {
     /// Reads a study that names no lab file. `file` is the name that errors use.
@@ -56,7 +58,7 @@ impl Study {
         lab_text: Option<&str>,
         metrics: Option<&[&str]>,
     ) -> Result<Study, Vec<StudyError>> {
-        let mut source = Source::new(file, text);
+        let mut source = Source::new(file, text, STUDY_BYTES);
         source.metrics = metrics;
         source.read(|top| study(top, lab_text))
     }
@@ -64,13 +66,11 @@ impl Study {
     /// An error for each place without which all cells would be possible. `fits` gives the reason
     /// for which a cell is not.
     pub fn impossible(&self, fits: &dyn Fn(&Cell) -> Result<(), Invalid>) -> Vec<StudyError> {
-        let source = Source::new(&self.file, &self.text);
+        let source = Source::new(&self.file, &self.text, STUDY_BYTES);
         let found = source.read(|top| {
             let cells = Cells {
                 top,
-                base: &self.base,
-                factors: self.own_factors(),
-                leave_out: &self.leave_out,
+                study: self,
                 fits,
             };
             Some(cells.check())
@@ -93,7 +93,7 @@ impl Study {
             .as_ref()
             .and_then(|all| all.get("lab")?.get("topology"));
         let span = item.and_then(Item::span);
-        Source::new(file, text).error_at(span.map_or(0, |span| span.start), message)
+        Source::new(file, text, STUDY_BYTES).error_at(span.map_or(0, |span| span.start), message)
     }
 }
 
@@ -101,65 +101,64 @@ fn study(top: &Node, lab_text: Option<&str>) -> Option<Study> {
     let source = top.source;
     let _keys: Option<StudyTable> = top.read();
     let base = workload(top, None);
-    let mut factors = factors(top, &base);
+    let factors = factors(top, &base);
     let names_levels = factors.iter().all(|factor| !factor.levels.is_empty());
     let _ = source.factors.set(factors.clone());
-    let leave_out = match names_levels {
-        true => leave_out(top),
-        false => Vec::new(),
-    };
     let lab = lab(top, lab_text);
+    let mut study = Study {
+        name: stem(source.file).to_owned(),
+        file: source.file.to_owned(),
+        text: source.text.to_owned(),
+        lab_text: lab_text.map(str::to_owned),
+        base,
+        factors,
+        lab: lab.clone().unwrap_or_default(),
+        ..Study::default()
+    };
+    if names_levels {
+        study.leave_out = leave_out(top);
+    }
     // Cells are judged where all that makes them is right.
-    if let Some(lab) = lab.as_ref().filter(|_| source.is_right()) {
+    if source.is_right() {
+        let fits = &|cell: &Cell| fits(cell, &study.lab);
         let cells = Cells {
             top,
-            base: &base,
-            factors: &factors,
-            leave_out: &leave_out,
-            fits: &|cell| fits(cell, lab),
+            study: &study,
+            fits,
         };
         source.extend(cells.check());
     }
-    let text = |key: &str| top.get(key)?.read::<As<Text>>();
-    let (title, question) = (text("title"), text("question"));
-    let run = run(top);
-    let mesh = lab.as_ref().zip(top.get("mesh"));
-    let mesh = mesh.and_then(|(lab, node)| mesh::mesh(&node, lab));
-    let mut blocks = run.as_ref().map_or(0, |run| run.blocks);
-    if let (Some(mesh), Some(run)) = (&mesh, &run) {
-        mesh::fits(top, &factors, run);
-        blocks = run.written.unwrap_or(1);
-        factors.retain(|factor| factor.name != SETTINGS_FACTOR);
-        factors.splice(0..0, mesh::factors(mesh));
+    let text = |key: &str| Some(harmless(&top.get(key)?.read::<String>()?));
+    study.title = text("title").unwrap_or_default();
+    study.question = text("question").unwrap_or_default();
+    let written = run(top, &mut study);
+    if let Some((lab, node)) = lab.zip(top.get("mesh"))
+        && let Some(mesh) = mesh::mesh(&node, &lab)
+    {
+        mesh::fits(top, &study);
+        study.blocks = written.unwrap_or(1);
+        study
+            .factors
+            .retain(|factor| factor.name != SETTINGS_FACTOR);
+        study.factors.splice(0..0, mesh::factors(&mesh));
+        study.mesh = Some(mesh);
     }
-    let shown = names_levels.then(|| Shown::of(top, &factors, &leave_out))?;
-    let (run, file) = (run?, source.file);
-    let mut study = Study {
-        name: stem(file).to_owned(),
-        file: file.to_owned(),
-        text: source.text.to_owned(),
-        lab_text: lab_text.map(str::to_owned),
-        title: harmless(&title?.0),
-        question: harmless(&question?.0),
-        lab: lab?,
-        base,
-        mesh,
-        leave_out,
-        blocks,
-        until: run.until,
-        is_profiled: run.is_profiled,
-        like_the_document: run.document,
-        ci: run.short,
-        table: shown.table?,
-        compare: shown.compare,
-        answer: shown.answer,
-        sentences: shown.sentences,
-        pictures: shown.pictures,
-        expect: shown.expect,
-        checks: shown.checks,
-        factors,
-    };
-    study.set_budget();
+    if names_levels {
+        shown(top, &mut study);
+    }
+    // What is wrong has no plan.
+    if source.is_right() {
+        let named = [study.like_the_document, study.ci].into_iter().flatten();
+        let blocks = named.filter_map(|lengths| lengths.blocks).max();
+        let lengths = Lengths {
+            blocks: blocks.max(Some(study.blocks)),
+            ..Lengths::default()
+        };
+        if let Err(Invalid(why)) = study.check_lengths(lengths) {
+            return top.at("run").error(why);
+        }
+        study.set_budget();
+    }
     Some(study)
 }
 
@@ -167,9 +166,6 @@ fn stem(file: &str) -> &str {
     let name = file.rsplit('/').next().unwrap_or(file);
     name.strip_suffix(".toml").unwrap_or(name)
 }
-
-/// The preset of studies that name none.
-const USUAL: &str = "wire";
 
 /// Reads a study's `[lab]`; a study without one has the default lab. `lab_text` is that of the lab file that it names.
 fn lab(top: &Node, lab_text: Option<&str>) -> Option<LabSpec> {
@@ -179,14 +175,10 @@ fn lab(top: &Node, lab_text: Option<&str>) -> Option<LabSpec> {
         return lab.ok();
     };
     let usual = node.get("hosts").is_none().then_some(USUAL);
-    let network = topology::read(&node, usual, lab_text, &["sender", "receiver"])?;
-    let text = |key: &str| match node.get(key) {
-        Some(node) => node.read::<As<Text>>().map(|text| Some(text.0)),
-        None => Some(None),
-    };
-    let name = text("topology")?;
-    let name = name.unwrap_or_else(|| usual.unwrap_or(OWN).to_owned());
-    match LabSpec::new(&name, network, text("sender")?, text("receiver")?) {
+    let (network, [sender, receiver]) = topology::read(&node, usual, lab_text)?;
+    let named = node.get("topology").and_then(|name| name.text());
+    let name = named.or(usual).unwrap_or(OWN);
+    match LabSpec::new(name, network, sender, receiver) {
         Ok(lab) => Some(lab),
         Err(Invalid(why)) => node.error(why),
     }
@@ -197,22 +189,18 @@ fn lab(top: &Node, lab_text: Option<&str>) -> Option<LabSpec> {
 const SETTINGS_FACTOR: &str = "settings";
 const AS_GIVEN: &str = "as given";
 
-/// Most combinations of levels: an import of this number of runs, each from a separate file, can
-/// still be read.
-const CELLS_MOST: u64 = 200_000;
-
 /// Refuses too many combinations of levels before any of them is made.
 fn check_count(top: &Node, factors: &[Node]) -> Option<()> {
     let levels = factors
         .iter()
         .map(|factor| factor.at("levels").elements().len().max(1));
     let cells = levels.fold(1_u64, |cells, levels| cells.saturating_mul(levels as u64));
-    if cells <= CELLS_MOST {
+    if cells <= CELLS {
         return Some(());
     }
     let at_least = if cells == u64::MAX { "at least " } else { "" };
     top.at("factor").error(format!(
-        "the factors have {at_least}{cells} combinations of levels; allowed: at most {CELLS_MOST}; vary less in one study"
+        "the factors have {at_least}{cells} combinations of levels; allowed: at most {CELLS}; vary less in one study"
     ))
 }
 
@@ -348,7 +336,6 @@ fn level(node: &Node, factor: &str, base: &Conditions) -> Option<Level> {
     })
 }
 
-/// Combinations of levels that a study does not run.
 fn leave_out(top: &Node) -> Vec<LeaveOut> {
     let read = |node: &Node| -> Option<LeaveOut> {
         let Map(lists) = node.read::<LevelLists>()?;

@@ -1,6 +1,6 @@
 //! Whether every cell of a study is possible, and the place at fault where one is not.
 
-use crate::definition::{Factor, LeaveOut, Level, combine, size_buffers};
+use crate::definition::{Factor, Level, Study, combine, size_buffers};
 use crate::error::StudyError;
 use crate::settings;
 use crate::toml::Node;
@@ -11,9 +11,7 @@ use bitcost_model::study::{Cell, LabSpec};
 /// A study's cells: what makes them, and whether one is possible.
 pub struct Cells<'a> {
     pub top: &'a Node<'a>,
-    pub base: &'a Conditions,
-    pub factors: &'a [Factor],
-    pub leave_out: &'a [LeaveOut],
+    pub study: &'a Study,
     /// The reason for which a cell is not possible.
     pub fits: &'a dyn Fn(&Cell) -> Result<(), Invalid>,
 }
@@ -25,7 +23,7 @@ impl Cells<'_> {
     /// An error for each place without which cells would be possible: a level, or a setting of all
     /// cells.
     pub fn check(&self) -> Vec<StudyError> {
-        let cells = combine(self.base, self.factors, self.leave_out);
+        let cells = self.combined(&self.study.base);
         if cells.is_empty() {
             let message = "every combination of levels is left out; allowed: one at least";
             return vec![self.top.source.error_at(0, message)];
@@ -44,9 +42,9 @@ impl Cells<'_> {
                 true => self.blamed_setting(),
                 false => None,
             };
-            let offset = blamed(self.factors, cell, &possible)
+            let offset = blamed(self.study.own_factors(), cell, &possible)
                 .or_else(of_workload)
-                .unwrap_or_else(|| blamed_size(self.factors, cell));
+                .unwrap_or_else(|| blamed_size(self.study.own_factors(), cell));
             if !places.contains(&offset) {
                 places.push(offset);
                 let message = format!("cell {}: {message}", cell.name());
@@ -56,12 +54,16 @@ impl Cells<'_> {
         found
     }
 
+    fn combined(&self, base: &Conditions) -> Vec<Cell> {
+        combine(base, self.study.own_factors(), &self.study.leave_out)
+    }
+
     /// Where no cell is possible: where the first setting of `[workload]` is without which some are.
     fn blamed_setting(&self) -> Option<usize> {
         let section = self.top.get("workload")?;
         let helps = |entry: &Node| {
             let base = workload(self.top, Some(entry.key));
-            let cells = combine(&base, self.factors, self.leave_out);
+            let cells = self.combined(&base);
             cells.iter().any(|cell| (self.fits)(cell).is_ok())
         };
         Some(section.entries().into_iter().find(helps)?.offset)

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use bitcost_model::plan::Lengths;
 use bitcost_model::study::UntilInterval;
 
-use crate::definition::{BLOCKS_MOST, Length};
+use crate::definition::Study;
+use crate::limits;
 use crate::tables::{LengthTable, RunTable};
 use crate::toml::Node;
 
@@ -18,59 +20,34 @@ const MAX_BLOCKS: u32 = 30;
 /// Default width of intervals with `blocks = "auto"`, in per cent of the median.
 const WITHIN_PCT: f64 = 10.0;
 
-pub struct Run {
-    /// The number of blocks where the study writes it.
-    pub written: Option<u32>,
-    /// The fewest blocks where the study's question decides how many there are.
-    pub blocks: u32,
-    pub until: Option<UntilInterval>,
-    /// Whether each run is made once more to be profiled.
-    pub is_profiled: bool,
-    pub document: Option<Length>,
-    pub short: Option<Length>,
-}
-
-pub fn run(top: &Node) -> Option<Run> {
-    let Some(node) = top.get("run") else {
-        return Some(Run {
-            written: None,
-            blocks: BLOCKS,
-            until: None,
-            is_profiled: false,
-            document: None,
-            short: None,
-        });
-    };
+/// Reads `[run]` into a study. Returns the number of blocks where it is written.
+pub fn run(top: &Node, study: &mut Study) -> Option<u32> {
+    study.blocks = BLOCKS;
+    let node = top.get("run")?;
     let table: RunTable = node.read_right()?;
     let written = table.blocks.as_ref().and_then(|blocks| blocks.0);
-    let blocks = written.unwrap_or(BLOCKS);
-    let until = until(top, &node, &table, blocks)?;
-    let length = |key: &str, table: Option<LengthTable>| match table {
-        Some(table) => length(&node.at(key), table).map(Some),
-        None => Some(None),
-    };
-    Some(Run {
-        written,
-        blocks,
-        until,
-        is_profiled: table.profile == Some(true),
-        document: length("like_the_document", table.like_the_document)?,
-        short: length("ci", table.ci)?,
-    })
+    study.blocks = written.unwrap_or(BLOCKS);
+    study.until = until(top, &node, &table, study.blocks);
+    study.is_profiled = table.profile == Some(true);
+    let length = |key: &str, table: Option<LengthTable>| length(&node.at(key), table?);
+    study.like_the_document = length("like_the_document", table.like_the_document);
+    study.ci = length("ci", table.ci);
+    written
 }
 
-fn length(node: &Node, table: LengthTable) -> Option<Length> {
+fn length(node: &Node, table: LengthTable) -> Option<Lengths> {
     if table.duration_s.is_none() && table.counts_pct.is_none() {
         return node.missing("duration_s");
     }
-    Some(Length {
-        blocks: table.blocks.0,
+    Some(Lengths {
+        blocks: Some(table.blocks.0),
         duration_ms: table.duration_s.map(|window| window.0),
         counts_pct: table.counts_pct.map(|percent| percent.0),
+        interval_ms: None,
     })
 }
 
-fn until(top: &Node, node: &Node, run: &RunTable, blocks: u32) -> Option<Option<UntilInterval>> {
+fn until(top: &Node, node: &Node, run: &RunTable, blocks: u32) -> Option<UntilInterval> {
     let is_auto = run.blocks.as_ref().is_some_and(|blocks| blocks.0.is_none());
     let width_pct = run.until_interval_pct.as_ref().map(|width| width.0);
     let has_rule = is_auto || width_pct.is_some();
@@ -85,7 +62,7 @@ fn until(top: &Node, node: &Node, run: &RunTable, blocks: u32) -> Option<Option<
         }
     }
     if !has_rule {
-        return Some(None);
+        return None;
     }
     let first_shown = top.get("table").filter(|_| is_auto).and_then(|table| {
         let metrics = table.get("metrics")?.elements();
@@ -94,7 +71,7 @@ fn until(top: &Node, node: &Node, run: &RunTable, blocks: u32) -> Option<Option<
     let metric = run.until_metric.as_ref().map(|metric| metric.0.as_str());
     let metric = metric.or(first_shown).unwrap_or("throughput_mbps");
     let (most, least) = match is_auto {
-        true => (BLOCKS_MOST, "the least with \"auto\""),
+        true => (limits::BLOCKS, "the least with \"auto\""),
         false => (MAX_BLOCKS, "`blocks`"),
     };
     let max_blocks = run.max_blocks.as_ref().map(|most| most.0);
@@ -111,10 +88,10 @@ fn until(top: &Node, node: &Node, run: &RunTable, blocks: u32) -> Option<Option<
         },
         None => is_auto.then_some(Duration::ZERO),
     };
-    Some(Some(UntilInterval {
+    Some(UntilInterval {
         metric: metric.to_owned(),
         width_pct: width_pct.unwrap_or(WITHIN_PCT),
         max_blocks,
         budget,
-    }))
+    })
 }

@@ -8,28 +8,15 @@ use bitcost_model::study::Cell;
 use super::levels::levels;
 use crate::answer::{FIGURES_MOST, Place, SENTENCES_MOST, Sentence, Word};
 use crate::check::Levels;
-use crate::definition::{Compared, Factor, LeaveOut};
+use crate::definition::Study;
 use crate::tables::AnswerTable;
 use crate::toml::Node;
 
 /// The most characters of a sentence's words, which are about three lines of a terminal.
 const WORDS_MOST: usize = 240;
 
-/// What a sentence may refer to.
-#[derive(Clone, Copy)]
-struct Known<'a> {
-    factors: &'a [Factor],
-    leave_out: &'a [LeaveOut],
-    compare: Option<&'a Compared>,
-}
-
 /// Every sentence. One that says nothing of the factor of `--against` or `[compare]` is left out.
-pub fn sentences(
-    top: &Node,
-    factors: &[Factor],
-    leave_out: &[LeaveOut],
-    compare: Option<&Compared>,
-) -> Vec<Sentence> {
+pub fn sentences(top: &Node, study: &Study) -> Vec<Sentence> {
     let Some(answer) = top.get("answer") else {
         return Vec::new();
     };
@@ -43,32 +30,27 @@ pub fn sentences(
             "the answer has {count} sentences; allowed: at most {SENTENCES_MOST}"
         ));
     }
-    let known = Known {
-        factors,
-        leave_out,
-        compare,
-    };
-    let read = |node: &Node| sentence(node, known).flatten();
+    let read = |node: &Node| sentence(node, study).flatten();
     nodes.iter().filter_map(read).collect()
 }
 
 /// One sentence; `Some(None)` where it says nothing of the factor that is compared.
-fn sentence(node: &Node, known: Known) -> Option<Option<Sentence>> {
+fn sentence(node: &Node, study: &Study) -> Option<Option<Sentence>> {
     let table: AnswerTable = node.read()?;
-    let words = words(&node.at("words"), &table.words.0, table.to.is_some())?;
+    let words = words(&node.at("words"), &table.words, table.to.is_some())?;
     let metrics: Vec<String> = table.metric.0.into_iter().map(|metric| metric.0).collect();
     if metrics.is_empty() {
         let allowed = "the name of a metric, or a list of those whose sum is meant";
         return node.at("metric").not_allowed(allowed);
     }
-    let of = levels(&node.at("of"), table.of)?;
-    let to = match table.to {
-        Some(to) => Some(levels(&node.at("to"), to)?),
+    let of = levels(&node.at("of"))?;
+    let to = match node.get("to") {
+        Some(to) => Some(levels(&to)?),
         None => None,
     };
     for (key, levels) in [("of", Some(&of)), ("to", to.as_ref())] {
         let Some(levels) = levels else { continue };
-        if !is_whole(&node.at(key), levels, known)? {
+        if !is_whole(&node.at(key), levels, study)? {
             return Some(None);
         }
     }
@@ -85,11 +67,14 @@ fn sentence(node: &Node, known: Known) -> Option<Option<Sentence>> {
 }
 
 /// Whether the levels are of one cell that is run; false where they lack the compared factor.
-fn is_whole(node: &Node, levels: &Levels, known: Known) -> Option<bool> {
+fn is_whole(node: &Node, levels: &Levels, study: &Study) -> Option<bool> {
     let (mut whole, key) = (levels.clone(), node.key);
-    for factor in known.factors {
+    for factor in &study.factors {
         let is_named = levels.iter().any(|(name, _)| *name == factor.name);
-        let is_compared = known.compare.is_some_and(|two| two.factor == factor.name);
+        let is_compared = study
+            .compare
+            .as_ref()
+            .is_some_and(|two| two.factor == factor.name);
         match &factor.levels[..] {
             _ if is_named => {}
             [only] => whole.push((factor.name.clone(), only.label.clone())),
@@ -108,7 +93,7 @@ fn is_whole(node: &Node, levels: &Levels, known: Known) -> Option<bool> {
         levels: whole,
         conditions: Conditions::default(),
     };
-    if known.leave_out.iter().any(|out| out.has(&cell)) {
+    if study.leave_out.iter().any(|out| out.has(&cell)) {
         return node.error(format!("`{key}` is a cell that [[leave_out]] leaves out"));
     }
     Some(true)

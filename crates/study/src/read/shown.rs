@@ -3,61 +3,46 @@
 use bitcost_model::study::Label;
 
 use super::checks::checks;
-use super::levels::{label, two_levels};
+use super::levels::{compared, label};
 use super::sentence::sentences;
-use crate::answer::Sentence;
-use crate::check::Check;
-use crate::definition::{Compared, Expect, ExpectedCell, Factor, Improvement, LeaveOut, TableSpec};
+use crate::definition::{Compared, Expect, ExpectedCell, Factor, Study, TableSpec};
 use crate::forms::{As, Metric, Number};
 use crate::picture::{Bars, Picture, PictureKind};
-use crate::tables::{
-    CompareTable, ExpectTable, ImprovementTable, PictureTable, ReportTable, TableTable,
-};
+use crate::tables::{CompareTable, ExpectTable, PictureTable, ReportTable, TableTable};
 use crate::toml::Node;
 
-pub struct Shown {
-    pub table: Option<TableSpec>,
-    pub compare: Option<Compared>,
-    pub answer: Vec<String>,
-    pub sentences: Vec<Sentence>,
-    pub pictures: Option<Vec<Picture>>,
-    pub expect: Option<Expect>,
-    pub checks: Vec<Check>,
-}
-
-impl Shown {
-    pub fn of(top: &Node, factors: &[Factor], leave_out: &[LeaveOut]) -> Shown {
-        let compare = top.get("compare").and_then(|node| compared(&node));
-        let report = top.get("report");
-        let table = report.as_ref().and_then(Node::read::<ReportTable>);
-        Shown {
-            table: self::table(top, factors),
-            answer: answer(top, table.and_then(|report| report.answer)).unwrap_or_default(),
-            sentences: sentences(top, factors, leave_out, compare.as_ref()),
-            pictures: report.and_then(|report| {
-                let pictures = report.get("pictures")?;
-                match pictures.is_list() {
-                    true => Some(pictures.elements().iter().filter_map(picture).collect()),
-                    false => pictures.not_allowed("a list of pictures"),
-                }
-            }),
-            expect: top.get("expect").and_then(|node| expect(&node, factors)),
-            checks: checks(top),
-            compare,
-        }
+/// Reads it into a study whose factors are known.
+pub fn shown(top: &Node, study: &mut Study) {
+    study.compare = top.get("compare").and_then(|node| compare(&node));
+    let report = top.get("report");
+    let table = report.as_ref().and_then(Node::read::<ReportTable>);
+    if let Some(table) = self::table(top, &study.factors) {
+        study.table = table;
     }
+    study.answer = answer(top, table.and_then(|report| report.answer)).unwrap_or_default();
+    study.sentences = sentences(top, study);
+    study.pictures = report.and_then(|report| {
+        let pictures = report.get("pictures")?;
+        match pictures.is_list() {
+            true => Some(pictures.elements().iter().filter_map(picture).collect()),
+            false => pictures.not_allowed("a list of pictures"),
+        }
+    });
+    study.expect = top.get("expect").and_then(|node| expect(&node));
+    study.checks = checks(top);
 }
 
 /// Two levels of a factor; the report describes the change from one to the other.
-fn compared(node: &Node) -> Option<Compared> {
-    let CompareTable { factor, old, new } = node.read()?;
-    let (factor, [old, new]) = two_levels(node, factor, [("old", old), ("new", new)])?;
-    if old == new {
+fn compare(node: &Node) -> Option<Compared> {
+    let _keys: CompareTable = node.read()?;
+    let two = compared(node, ["old", "new"])?;
+    if two.old == two.new {
         return node.at("new").error(format!(
-            "`old` and `new` are both {new}; allowed: two levels that differ"
+            "`old` and `new` are both {}; allowed: two levels that differ",
+            two.new
         ));
     }
-    Some(Compared { factor, old, new })
+    Some(two)
 }
 
 fn table(top: &Node, factors: &[Factor]) -> Option<TableSpec> {
@@ -66,15 +51,12 @@ fn table(top: &Node, factors: &[Factor]) -> Option<TableSpec> {
         return Some(TableSpec {
             rows: first,
             columns: factors.get(1).map(|factor| factor.name.clone()),
-            metrics: Vec::new(),
-            improvement: None,
-            each_second: false,
+            ..TableSpec::default()
         });
     };
     let table: TableTable = node.read()?;
-    let improvement = table
-        .improvement
-        .map(|two| improvement(&node.at("improvement"), two));
+    let improvement = node.get("improvement");
+    let improvement = improvement.and_then(|two| compared(&two, ["from", "to"]));
     let rows = table.rows.map_or(first, |rows| rows.0);
     node.at("rows").factor(&rows)?;
     let columns = table.columns.map(|columns| columns.0);
@@ -91,10 +73,7 @@ fn table(top: &Node, factors: &[Factor]) -> Option<TableSpec> {
         rows,
         columns,
         metrics: names(table.metrics),
-        improvement: match improvement {
-            Some(improvement) => Some(improvement?),
-            None => None,
-        },
+        improvement,
         each_second: table.each_second.unwrap_or_default(),
     })
 }
@@ -102,12 +81,6 @@ fn table(top: &Node, factors: &[Factor]) -> Option<TableSpec> {
 fn names(metrics: Option<Vec<Metric>>) -> Vec<String> {
     let metrics = metrics.into_iter().flatten();
     metrics.map(|metric| metric.0).collect()
-}
-
-fn improvement(node: &Node, table: ImprovementTable) -> Option<Improvement> {
-    let ImprovementTable { factor, from, to } = table;
-    let (factor, [from, to]) = two_levels(node, factor, [("from", from), ("to", to)])?;
-    Some(Improvement { factor, from, to })
 }
 
 /// Most metrics of an answer: it has a sentence about the first, one about the others, and one
@@ -155,7 +128,7 @@ fn picture(node: &Node) -> Option<Picture> {
     }
     Some(Picture {
         kind: table.kind,
-        title: table.title.map(|title| title.0),
+        title: table.title,
         metrics: names(table.metrics),
         of,
         bars: table.bars.unwrap_or(Bars::Interval),
@@ -164,30 +137,30 @@ fn picture(node: &Node) -> Option<Picture> {
     })
 }
 
-fn expect(node: &Node, factors: &[Factor]) -> Option<Expect> {
+fn expect(node: &Node) -> Option<Expect> {
     let table: Option<ExpectTable> = node.read();
     let figures = |key: &str| {
         let cells = node.each(key);
-        let cells = cells.iter().filter_map(|cell| expected_cell(cell, factors));
+        let cells = cells.iter().filter_map(expected_cell);
         cells.collect::<Vec<_>>()
     };
     let (cells, improvements) = (figures("cell"), figures("improvement"));
     Some(Expect {
-        source: table?.source.0,
+        source: table?.source,
         cells,
         improvements,
     })
 }
 
 /// Keys that name a factor give its level; every other key is a metric.
-fn expected_cell(node: &Node, factors: &[Factor]) -> Option<ExpectedCell> {
+fn expected_cell(node: &Node) -> Option<ExpectedCell> {
     let mut cell = ExpectedCell {
         levels: Vec::new(),
         figures: Vec::new(),
     };
     for entry in node.entries() {
         let key = entry.key.to_owned();
-        if let Some(factor) = factors.iter().find(|factor| factor.name == key) {
+        if let Some(factor) = node.source.factor(&key) {
             let label = label(&entry).unwrap_or_else(|| Label::Text(entry.shown()));
             entry.level(factor, &label)?;
             cell.levels.push((key, label));

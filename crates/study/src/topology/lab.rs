@@ -13,7 +13,8 @@ use super::fill::{Addressing, everything, fill};
 use super::presets::Preset;
 use super::shaping::Row;
 use crate::error::StudyError;
-use crate::forms::{As, Map, Pair, Router, address};
+use crate::forms::{As, Map, Router, address};
+use crate::limits::LAB_BYTES;
 use crate::tables::{LabTable, LinkTable};
 use crate::toml::{Node, Source};
 
@@ -31,7 +32,7 @@ pub(super) const KINDS: [(&str, NodeKind); 4] = [
 /// The MTU of links that give none, in bytes.
 const MTU_BYTES: u32 = 1500;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Draft {
     topology: Topology,
     addressing: Addressing,
@@ -39,35 +40,31 @@ struct Draft {
     sized: BTreeSet<usize>,
     /// Where each part is in the text, in bytes.
     places: BTreeMap<At, usize>,
+    /// The hosts that play sender and receiver.
+    ends: Ends,
 }
+
+/// The hosts that a study names as sender and receiver.
+pub type Ends = [Option<String>; 2];
 
 /// Reads a lab file. `file` is the name that errors use.
 ///
 /// # Errors
 /// The first error, with its line.
 pub fn parse(file: &str, text: &str) -> Result<Topology, StudyError> {
-    let read = Source::new(file, text).read(|top| read(top, None, None, &[]));
+    let read = Source::new(file, text, LAB_BYTES).read(|top| {
+        let draft = Draft::of_file(top)?;
+        draft.finish(top)
+    });
     read.map_err(|mistakes| mistakes[0].clone())
 }
 
-/// Reads a table with the keys of a lab file, and perhaps `also` others. Where it names a preset or
-/// a lab file of this text as `topology`, its other keys change or complete that; `usual` is the
-/// preset where it names none.
-pub fn read(
-    node: &Node,
-    usual: Option<&str>,
-    lab_text: Option<&str>,
-    also: &[&'static str],
-) -> Option<Topology> {
-    let table: LabTable = node.read_with(also)?;
-    let named = table.topology.as_ref().map(|name| name.0.as_str());
-    let mut draft = match named.or(usual) {
-        Some(name) if is_file(name) => from_file(node, &table, name, lab_text)?,
-        Some(name) => from_preset(node, &table, name)?,
-        None => Draft::default(),
-    };
-    draft.read(node, table)?;
-    draft.finish(node)
+/// Reads a study's `[lab]`. Where it names a preset or a lab file of this text as `topology`, its
+/// other keys change or complete that; `usual` is the preset where it names none.
+pub fn read(node: &Node, usual: Option<&str>, lab_text: Option<&str>) -> Option<(Topology, Ends)> {
+    let mut draft = Draft::of(node, usual, lab_text)?;
+    let ends = std::mem::take(&mut draft.ends);
+    Some((draft.finish(node)?, ends))
 }
 
 pub fn is_file(name: &str) -> bool {
@@ -89,21 +86,18 @@ fn from_file(node: &Node, table: &LabTable, name: &str, text: Option<&str>) -> O
         Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
         _ => name.to_owned(),
     };
-    if let Err(mistake) = parse(&file, text) {
-        node.source.extend([mistake]);
-        return None;
-    }
-    let source = Source::new(&file, text);
-    let draft = source.read(|own| {
-        let table: LabTable = own.read()?;
-        let mut draft = match &table.topology {
-            Some(preset) => from_preset(own, &table, &preset.0)?,
-            None => Draft::default(),
-        };
-        draft.read(own, table)?;
+    let read = Source::new(&file, text, LAB_BYTES).read(|own| {
+        let draft = Draft::of_file(own)?;
+        draft.clone().finish(own)?;
         Some(draft)
     });
-    let mut draft = draft.ok()?;
+    let mut draft = match read {
+        Ok(draft) => draft,
+        Err(mistakes) => {
+            node.source.extend(mistakes);
+            return None;
+        }
+    };
     draft.places.clear();
     // An MTU in the study is that of every link.
     if table.mtu_bytes.is_some() {
@@ -137,18 +131,37 @@ fn from_preset(node: &Node, table: &LabTable, name: &str) -> Option<Draft> {
         Err(Invalid(why)) => return node.at("size").error(why),
     };
     let file = format!("labs/{name}.toml");
-    let draft = Source::new(&file, &text).read(|own| {
-        let mut draft = Draft::default();
-        draft.read(own, own.read()?)?;
-        Some(draft)
-    });
-    let mut draft = draft.ok()?;
+    let mut draft = Source::new(&file, &text, LAB_BYTES)
+        .read(Draft::of_file)
+        .ok()?;
     // Places refer to the file that names the preset.
     draft.places.clear();
     Some(draft)
 }
 
 impl Draft {
+    /// What a lab file describes.
+    fn of_file(node: &Node) -> Option<Draft> {
+        for key in ["sender", "receiver"] {
+            if let Some(end) = node.get(key) {
+                end.error::<()>(format!("`{key}` is for the [lab] of a study"));
+            }
+        }
+        Draft::of(node, None, None)
+    }
+
+    fn of(node: &Node, usual: Option<&str>, lab_text: Option<&str>) -> Option<Draft> {
+        let table: LabTable = node.read()?;
+        let named = table.topology.as_ref().map(|name| name.0.as_str());
+        let mut draft = match named.or(usual) {
+            Some(name) if is_file(name) => from_file(node, &table, name, lab_text)?,
+            Some(name) => from_preset(node, &table, name)?,
+            None => Draft::default(),
+        };
+        draft.read(node, table)?;
+        Some(draft)
+    }
+
     fn read(&mut self, node: &Node, table: LabTable) -> Option<()> {
         let LabTable {
             hosts,
@@ -176,6 +189,7 @@ impl Draft {
                 });
             }
         }
+        self.ends = [table.sender, table.receiver];
         self.mtu_bytes = table.mtu_bytes.map(|mtu| mtu.0).or(self.mtu_bytes);
         self.addressing.ipv6 = table.ipv6.unwrap_or(self.addressing.ipv6);
         let Topology {
@@ -217,7 +231,7 @@ impl Draft {
     fn link(&mut self, node: &Node) -> Option<()> {
         let keys = Row::names();
         let table: LinkTable = node.read_with(&keys)?;
-        let Pair(near, far) = table.ends;
+        let [near, far] = table.ends;
         let mut egress = Shaping::default();
         shape(node, &mut egress)?;
         let index = self.topology.links.len();
@@ -225,7 +239,7 @@ impl Draft {
             self.sized.insert(index);
         }
         let [near_device, far_device] = match table.devices {
-            Some(Pair(near, far)) => [near, far],
+            Some(devices) => devices,
             None => [&near, &far].map(|name| self.next_device(name)),
         };
         let end = |node: String, device: String| End {

@@ -3,17 +3,17 @@
 use bitcost_model::Invalid;
 use bitcost_model::near::near_or_all;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size(pub u32);
-
 #[derive(Debug)]
 pub struct Preset {
     pub name: &'static str,
     pub about: &'static str,
     /// The default size; `None`: it comes in one size.
-    pub size: Option<Size>,
-    text: fn(Size) -> String,
+    pub size: Option<u32>,
+    text: fn(u32) -> String,
 }
+
+/// The lab of tests and studies that name none.
+pub const USUAL: &str = "wire";
 
 const SIZE_MAX: u32 = 100;
 
@@ -45,13 +45,13 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "dumbbell",
         about: "pairs of hosts over one bottleneck of 1 Gbit/s: h1, h3, … - s1 - s2 - h2, h4, …",
-        size: Some(Size(2)),
+        size: Some(2),
         text: dumbbell,
     },
     Preset {
         name: "star",
         about: "hosts around one switch",
-        size: Some(Size(4)),
+        size: Some(4),
         text: star,
     },
 ];
@@ -85,7 +85,7 @@ impl Preset {
                 "the size of {} is {asked}; allowed: 2 to {SIZE_MAX}",
                 self.name
             ))),
-            (usual, asked) => Ok((self.text)(asked.map(Size).or(usual).unwrap_or(Size(0)))),
+            (usual, asked) => Ok((self.text)(asked.or(usual).unwrap_or_default())),
         }
     }
 }
@@ -99,7 +99,7 @@ fn link(host: u32, switch: &str) -> String {
     format!("\n[[link]]\nends = [\"h{host}\", \"{switch}\"]\n")
 }
 
-fn dumbbell(Size(pairs): Size) -> String {
+fn dumbbell(pairs: u32) -> String {
     let mut text =
         format!("# {pairs} pairs of hosts over one bottleneck: h1 to h2, h3 to h4, and so on.\n");
     text += &format!(
@@ -111,7 +111,7 @@ fn dumbbell(Size(pairs): Size) -> String {
     text
 }
 
-fn star(Size(hosts): Size) -> String {
+fn star(hosts: u32) -> String {
     let mut text = format!(
         "# {hosts} hosts around one switch.\nhosts = [{}]\nswitches = [\"s1\"]\n",
         list(1..=hosts)

@@ -1,14 +1,12 @@
 //! What lab files write of a direction of a link: a row for each key, with its rate, time, share or limit,
 //! which always has a unit.
 
-use std::borrow::Cow;
-
 use bitcost_model::Invalid;
 use bitcost_model::shaping::{
     PPM, QueueLimit, Shaper, Shaping, show_limit, show_rate, show_share, show_time,
 };
 use bitcost_model::units::{parse_bytes, parse_duration, parse_rate};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::json_schema;
 use serde_json::{Map, json};
 
 /// Longest time in a shaping, in microseconds: a minute.
@@ -110,16 +108,8 @@ impl Row {
 
 pub struct ShapingTable;
 
-impl JsonSchema for ShapingTable {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Shaping".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+schemas! {
+    ShapingTable, _generator => {
         let key = |row: &Row| {
             let schema =
                 json!({ "type": "string", "description": row.about, "x-allowed": row.allowed });
@@ -132,7 +122,7 @@ impl JsonSchema for ShapingTable {
             "properties": ROWS.iter().map(key).collect::<Map<_, _>>(),
             "additionalProperties": false
         })
-    }
+    };
 }
 
 pub fn moderation(text: &str) -> Option<u32> {
@@ -140,7 +130,6 @@ pub fn moderation(text: &str) -> Option<u32> {
     (us <= MODERATION_MAX_US).then_some(us)
 }
 
-/// A time in microseconds.
 fn time(text: &str) -> Option<u64> {
     let number = text.trim_end_matches(|c: char| !c.is_ascii_digit() && c != '.');
     if number.parse() == Ok(0.0) && number != text {
@@ -150,7 +139,6 @@ fn time(text: &str) -> Option<u64> {
     u64::try_from(us).ok().filter(|us| *us <= TIME_MAX_US)
 }
 
-/// A share in millionths.
 fn share(text: &str) -> Option<u32> {
     let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
     let ppm = (percent * f64::from(PPM) / 100.0).round();

@@ -1,129 +1,99 @@
-//! A [`Topology`] as the text of a lab file, which reads back as the same topology.
+//! A [`Topology`] as a lab file, which reads back as the same topology.
 
-use std::fmt::Write as _;
+use bitcost_model::shaping::{DelayBackend, show_time};
+use bitcost_model::topology::{End, Link, Napi, Topology};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
 use super::lab::KINDS;
 use super::shaping::ROWS;
-use bitcost_model::shaping::{DelayBackend, Shaping, show_time};
-use bitcost_model::topology::{End, Napi, Node, Topology};
 
-/// The complete text of a lab file: names of devices are written only where they differ from the
-/// default names.
+/// The complete text of a lab file.
 pub fn to_toml(topology: &Topology) -> String {
-    let mut text = String::new();
-    for (key, kind) in KINDS {
-        let of_kind = topology
-            .nodes
-            .iter()
-            .filter(|node| node.kind == kind)
-            .map(|node| quoted(&node.name));
-        let names: Vec<String> = of_kind.collect();
-        if !names.is_empty() {
-            let _ = writeln!(text, "{key} = [{}]", names.join(", "));
-        }
-    }
-    if topology.napi != Napi::default() {
-        let _ = writeln!(text, "napi = \"{}\"", topology.napi.name());
-    }
-    if topology.delay_backend != DelayBackend::default() {
-        let _ = writeln!(
-            text,
-            "delay_backend = \"{}\"",
-            topology.delay_backend.name()
-        );
-    }
-    if topology.moderation_us > 0 {
-        let moderation = show_time(topology.moderation_us.into());
-        let _ = writeln!(text, "moderation = \"{moderation}\"");
-    }
-    let gro_off: Vec<String> = topology
-        .ends()
-        .filter(|end| end.gro_off)
-        .map(|end| quoted(&end.device))
-        .collect();
-    if !gro_off.is_empty() {
-        let _ = writeln!(text, "gro_off = [{}]", gro_off.join(", "));
-    }
-    links(topology, &mut text);
-    for end in topology.ends().filter(|end| !end.egress.is_nothing()) {
-        let (device, shaping) = (key(&end.device), shaping(&end.egress));
-        let _ = write!(text, "\n[egress.{device}]\n{shaping}");
-    }
-    addresses(topology, &mut text);
-    for node in topology.nodes.iter().filter(|node| !node.kind.is_bridge()) {
-        routes(node, &mut text);
-    }
-    text
+    DocumentMut::from(to_table(topology)).to_string()
 }
 
-fn links(topology: &Topology, text: &mut String) {
+/// The tables of a lab file: names of devices are there only where they differ from the default
+/// names.
+pub(crate) fn to_table(topology: &Topology) -> Table {
+    let mut top = Table::new();
+    for (key, kind) in KINDS {
+        let nodes = topology.nodes.iter().filter(|node| node.kind == kind);
+        list(&mut top, key, nodes.map(|node| &node.name).collect());
+    }
+    if topology.napi != Napi::default() {
+        top["napi"] = value(topology.napi.name());
+    }
+    if topology.delay_backend != DelayBackend::default() {
+        top["delay_backend"] = value(topology.delay_backend.name());
+    }
+    if topology.moderation_us > 0 {
+        top["moderation"] = value(show_time(topology.moderation_us.into()));
+    }
+    let gro_off = topology.ends().filter(|end| end.gro_off);
+    list(
+        &mut top,
+        "gro_off",
+        gro_off.map(|end| &end.device).collect(),
+    );
+    let links = links(topology);
+    if !links.is_empty() {
+        top["link"] = Item::ArrayOfTables(links);
+    }
+    let (mut egress, mut routes) = (group(), group());
+    for end in topology.ends().filter(|end| !end.egress.is_nothing()) {
+        let rows = ROWS.iter();
+        let rows = rows.filter_map(|row| Some((row.name, (row.show)(&end.egress)?)));
+        egress[end.device.as_str()] = Item::Table(rows.collect());
+    }
+    let mut addresses = Table::new();
+    for end in topology.ends() {
+        let node = topology.node(&end.node);
+        if node.is_some_and(|node| !node.kind.is_bridge()) {
+            let own = end.addresses.iter().map(ToString::to_string);
+            addresses[end.device.as_str()] = value(own.collect::<Array>());
+        }
+    }
+    for node in topology.nodes.iter().filter(|node| !node.kind.is_bridge()) {
+        let own = node.routes.iter();
+        let own = own.map(|route| (route.to.to_string(), route.via.to_string()));
+        routes[node.name.as_str()] = Item::Table(own.collect());
+    }
+    top["egress"] = Item::Table(egress);
+    top["addresses"] = Item::Table(addresses);
+    top["routes"] = Item::Table(routes);
+    top
+}
+
+/// A table that only holds others.
+fn group() -> Table {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    table
+}
+
+fn list(top: &mut Table, key: &str, names: Array) {
+    if !names.is_empty() {
+        top[key] = value(names);
+    }
+}
+
+fn links(topology: &Topology) -> ArrayOfTables {
     let mut sofar = Topology {
         links: Vec::new(),
         ..topology.clone()
     };
-    for link in &topology.links {
+    let link = |link: &Link| {
         let [near, far] = &link.ends;
+        let mut table = Table::new();
+        table["ends"] = value(Array::from_iter([&near.node, &far.node]));
         let by_order = |end: &End| sofar.node(&end.node).map(|node| sofar.next_device(node));
-        let is_by_order = link
-            .ends
-            .iter()
-            .all(|end| by_order(end).is_some_and(|name| name == end.device));
-        let _ = write!(
-            text,
-            "\n[[link]]\nends = [{}, {}]\n",
-            quoted(&near.node),
-            quoted(&far.node)
-        );
-        if !is_by_order {
-            let _ = writeln!(
-                text,
-                "devices = [{}, {}]",
-                quoted(&near.device),
-                quoted(&far.device)
-            );
+        let is_by_order = |end: &End| by_order(end).is_some_and(|name| name == end.device);
+        if !link.ends.iter().all(is_by_order) {
+            table["devices"] = value(Array::from_iter([&near.device, &far.device]));
         }
-        let _ = writeln!(text, "mtu_bytes = {}", link.mtu_bytes);
+        table["mtu_bytes"] = value(i64::from(link.mtu_bytes));
         sofar.links.push(link.clone());
-    }
-}
-
-fn shaping(shaping: &Shaping) -> String {
-    let rows = ROWS
-        .iter()
-        .filter_map(|row| Some((row.name, (row.show)(shaping)?)));
-    rows.map(|(name, value)| format!("{name} = \"{value}\"\n"))
-        .collect()
-}
-
-fn addresses(topology: &Topology, text: &mut String) {
-    let is_bridge = |end: &End| {
-        topology
-            .node(&end.node)
-            .is_none_or(|node| node.kind.is_bridge())
+        table
     };
-    text.push_str("\n[addresses]\n");
-    for end in topology.ends().filter(|end| !is_bridge(end)) {
-        let list: Vec<String> = end
-            .addresses
-            .iter()
-            .map(|address| format!("\"{address}\""))
-            .collect();
-        let _ = writeln!(text, "{} = [{}]", key(&end.device), list.join(", "));
-    }
-}
-
-fn routes(node: &Node, text: &mut String) {
-    let _ = write!(text, "\n[routes.{}]\n", key(&node.name));
-    for route in &node.routes {
-        let _ = writeln!(text, "\"{}\" = \"{}\"", route.to, route.via);
-    }
-}
-
-fn quoted(name: &str) -> String {
-    toml_edit::Value::from(name).to_string()
-}
-
-/// A name as a key: without quotes where TOML allows it.
-fn key(name: &str) -> String {
-    toml_edit::Key::new(name).to_string()
+    topology.links.iter().map(link).collect()
 }

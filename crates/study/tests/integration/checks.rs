@@ -53,7 +53,7 @@ fn what_is_left_out_is_in_no_plan() {
 #[test]
 fn named_lengths_change_blocks_windows_and_counts() {
     let study = read(TEXT);
-    let plan = |length: Option<bitcost_study::Length>| study.plan(1, length.expect("named").into());
+    let plan = |lengths: Option<Lengths>| study.plan(1, lengths.expect("named"));
     let count = |plan: &Plan| {
         plan.cells
             .iter()

@@ -78,6 +78,48 @@ fn a_budget_chooses_blocks() {
     );
 }
 
+#[test]
+fn a_plan_over_the_limit_is_named_and_not_expanded() {
+    let levels: Vec<String> = (201..=350).map(|size: u32| size.to_string()).collect();
+    let wide = TEXT.replacen(
+        "levels = [1024, 8192]",
+        &format!("levels = [1024, 8192, {}]", levels.join(",")),
+        1,
+    );
+    for text in [
+        wide.replacen("blocks = 5\n", "blocks = 100000\n", 1),
+        wide.replacen("ci = { blocks = 3", "ci = { blocks = 100000", 1),
+    ] {
+        let error = Study::parse("mine.toml", &text)
+            .expect_err("too large")
+            .to_string();
+        assert!(
+            error
+                .contains("608 cells in 100000 blocks are 60800000 runs; allowed: at most 1000000"),
+            "{error}"
+        );
+    }
+    // As the log of a hostile execution has it.
+    let study = study();
+    let lengths = Lengths {
+        blocks: Some(u32::MAX),
+        ..Lengths::default()
+    };
+    let plan = study.plan(1, lengths);
+    assert!(plan.runs.is_empty());
+    let difference = study.plan_difference(&plan).expect("a difference");
+    assert!(
+        difference.contains("4294967295 blocks") && difference.contains("allowed: at most"),
+        "{difference}"
+    );
+    let long = format!("{TEXT}#{}", "x".repeat(16 << 20));
+    let error = Study::parse("mine.toml", &long).expect_err("too long");
+    assert!(
+        error.message.contains("bytes; allowed: at most 16777216"),
+        "{error}"
+    );
+}
+
 mod order {
     use proptest::prelude::*;
 

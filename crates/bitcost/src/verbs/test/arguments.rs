@@ -6,6 +6,7 @@ use std::time::Duration;
 use bitcost_execute::store::USUAL_PARENT;
 use bitcost_model::units::parse_duration;
 use bitcost_model::workload::{WORKLOADS, Workload, WorkloadInfo};
+use bitcost_study::topology::USUAL;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::failure::Failure;
@@ -48,7 +49,6 @@ fn no_option(text: &str) -> Result<String, String> {
     }
 }
 
-/// Which run.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// Workload: what the sender and the receiver do
@@ -87,8 +87,6 @@ pub struct Arguments {
     /// HOST:PORT selects its port [default: bitcost]
     #[arg(long, value_name = "PROGRAM", value_parser = ["bitcost", "iperf3"], conflicts_with_all = ["topology", "mtu"])]
     pub peer: Option<String>,
-    #[command(flatten)]
-    pub hosts: HostOptions,
     /// MTU of the embedded lab's links, in bytes [default: that of the lab, else 1500]
     #[arg(long, conflicts_with_all = ["sender", "receiver", "host"], value_parser = whole::<u32>(576..=65_535))]
     pub mtu: Option<u32>,
@@ -118,6 +116,9 @@ pub struct Arguments {
     pub no_log: bool,
     #[command(flatten)]
     pub look: Look,
+    // The last, so that others are not below its heading.
+    #[command(flatten)]
+    pub hosts: HostOptions,
 }
 
 impl Arguments {
@@ -128,7 +129,7 @@ impl Arguments {
 
     /// The lab that is built for the test.
     pub fn topology(&self) -> &str {
-        self.topology.as_deref().unwrap_or("wire")
+        self.topology.as_deref().unwrap_or(USUAL)
     }
 
     /// Refuses options that shape the lab of a test where the lab is running already.

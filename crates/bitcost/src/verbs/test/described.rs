@@ -22,7 +22,6 @@ pub struct Test<'a> {
     /// The embedded lab; absent between named hosts.
     pub lab: Option<LabSpec>,
     pub typed: Typed,
-    /// Least number of runs.
     pub least_runs: u32,
     /// The rule that ends the repeats; absent for one run.
     pub until: Option<UntilInterval>,
@@ -34,17 +33,16 @@ impl Test<'_> {
     /// # Errors
     /// Usage, when they are not possible, or not together.
     pub fn new(arguments: &Arguments) -> Result<Test<'_>, Failure> {
-        let running = match arguments.topology {
-            Some(_) => None,
-            None if arguments.is_with_iperf3() => None,
-            None => arguments.hosts.in_running_lab(arguments.host.as_deref())?,
+        let (hosts, host) = (&arguments.hosts, arguments.host.as_deref());
+        let is_with_iperf3 = arguments.is_with_iperf3();
+        let running = match arguments.topology.is_some() || is_with_iperf3 {
+            true => None,
+            false => hosts.in_running_lab(host)?,
         };
         let named = match &running {
             Some(_) => None,
-            None if arguments.is_with_iperf3() => {
-                Some(arguments.hosts.with_iperf3(arguments.host.as_deref())?)
-            }
-            None => arguments.hosts.named(arguments.host.as_deref(), None)?,
+            None if is_with_iperf3 => Some(hosts.with_iperf3(host)?),
+            None => hosts.named(host, None)?,
         };
         let lab = match (&named, running) {
             (Some(_), _) => {
@@ -84,7 +82,7 @@ impl Test<'_> {
     /// Usage, when the settings are not possible together.
     pub fn study(&self) -> Result<Study, Failure> {
         let single = Single {
-            workload: self.typed.conditions.workload,
+            conditions: &self.typed.conditions,
             settings: &self.typed.settings,
             lab: self.lab.as_ref(),
             runs: self.least_runs,
@@ -93,7 +91,6 @@ impl Test<'_> {
         Ok(single.study()?)
     }
 
-    /// How many blocks the study has at most.
     pub fn lengths(&self) -> Lengths {
         Lengths {
             blocks: self.until.as_ref().map(|until| until.max_blocks),
