@@ -10,7 +10,6 @@ use bitcost_model::{Invalid, Unavailable};
 
 use bitcost_render::progress::say;
 
-/// Every exit code with its meaning.
 pub const EXIT_CODES: [(u8, &str); 7] = [
     (
         0,

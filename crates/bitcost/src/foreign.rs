@@ -16,15 +16,13 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("mss", &["set-mss"]),
     ("nodelay", &["no-delay"]),
     ("rate", &["bitrate", "bandwidth"]),
-    ("receiver", &["client"]),
+    ("receiver", &["client", "c", "H"]),
     ("sender-address", &["bind"]),
     ("sender-device", &["bind-dev"]),
     ("source-port", &["cport"]),
+    ("verbose", &["V"]),
     ("warmup", &["omit"]),
 ];
-
-/// Letters for options, likewise.
-const LETTERS: &[(&str, &[char])] = &[("receiver", &['c', 'H']), ("verbose", &['V'])];
 
 /// The command line with the options of other programs that are taken as its own.
 pub fn with_synonyms(command: Command) -> Command {
@@ -38,10 +36,12 @@ fn with_synonym(argument: Arg) -> Arg {
     let name = argument.get_long().map(str::to_owned).or(letter);
     let name = name.unwrap_or_default();
     let names = SYNONYMS.iter().find(|(option, _)| *option == name);
-    let letters = LETTERS.iter().find(|(option, _)| *option == name);
-    let argument = argument.aliases(names.map_or(&[][..], |(_, names)| names));
-    let letters = letters.map_or(&[][..], |(_, letters)| letters);
-    argument.short_aliases(letters.iter().copied())
+    let names = names.map_or(&[][..], |(_, names)| names);
+    let add = |argument: Arg, name: &&'static str| match name.chars().next() {
+        Some(letter) if name.len() == 1 => argument.short_alias(letter),
+        _ => argument.alias(*name),
+    };
+    names.iter().fold(argument, add)
 }
 
 /// A program, options of it with a space between them, and what they are in bitcost.

@@ -1,12 +1,10 @@
 //! The forms in which results are printed, chosen on the command line.
 
-use std::fmt;
-
 use bitcost_analysis::compare::{THRESHOLD_PCT, with_first};
 use bitcost_analysis::findings::{Findings, LogPlace};
 use bitcost_execute::store::LogFile;
 use bitcost_model::conditions::Conditions;
-use bitcost_render::export::{ExportError, Form, Input, Maker, RowSupport, Source};
+use bitcost_render::export::{ExportError, Form, Input, Maker, RowSupport, Rows, Source};
 use bitcost_render::layout::TextOptions;
 use bitcost_render::{FORMS, form};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -20,43 +18,29 @@ use crate::terminal::columns;
 /// Most columns of text: wider text is hard to read.
 const TEXT: u16 = 100;
 
-/// A form of output, by its row in [`FORMS`].
-#[derive(Clone, Copy)]
-pub struct Format(&'static Form);
-
-impl Format {
-    /// The form with this name in [`FORMS`]; text for any other name.
-    pub fn named(name: &str) -> Format {
-        Format(form(name).unwrap_or(&FORMS[0]))
-    }
-
-    pub fn name(self) -> &'static str {
-        self.0.name
-    }
-}
-
-impl fmt::Debug for Format {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 /// Reads the name of a form, and offers all names and their help.
-pub fn format_parser() -> impl TypedValueParser<Value = Format> {
+fn form_parser() -> impl TypedValueParser<Value = &'static Form> {
     let value = |form: &Form| PossibleValue::new(form.name).help(form.help);
-    PossibleValuesParser::new(FORMS.iter().map(value)).map(|name| Format::named(&name))
+    PossibleValuesParser::new(FORMS.iter().map(value)).map(|name| named(&name))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Rows {
-    /// A run
-    Runs,
-    /// The time between two samples of an endpoint of a run
-    Intervals,
+/// The form with this name in [`FORMS`]; text for any other name.
+fn named(name: &str) -> &'static Form {
+    form(name).unwrap_or(&FORMS[0])
 }
 
-/// How a result is printed.
-#[derive(Clone, Copy, Debug, clap::Args)]
+/// Reads what a row is of.
+fn rows_parser() -> impl TypedValueParser<Value = Rows> {
+    let runs = PossibleValue::new("runs").help("A run");
+    let intervals = PossibleValue::new("intervals")
+        .help("The time between two samples of an endpoint of a run");
+    PossibleValuesParser::new([runs, intervals]).map(|name| match name == "runs" {
+        true => Rows::Runs,
+        false => Rows::Intervals,
+    })
+}
+
+#[derive(Clone, Copy, clap::Args)]
 pub struct Look {
     /// Print one JSON document; same as --format json. The throughput is
     /// `.cells[0].throughput_mbps.median`, the bottleneck `.bottleneck`
@@ -64,10 +48,10 @@ pub struct Look {
     json: bool,
     /// Output format; with any format but `text`, progress is printed to standard error [default:
     /// text]
-    #[arg(long, value_name = "FORM", value_parser = format_parser())]
-    format: Option<Format>,
+    #[arg(long, value_name = "FORM", value_parser = form_parser())]
+    format: Option<&'static Form>,
     /// Print one row per run, or per interval of 100 ms, instead of the figures
-    #[arg(long, value_name = "WHAT", value_enum)]
+    #[arg(long, value_name = "WHAT", value_parser = rows_parser())]
     rows: Option<Rows>,
     /// Number of the run to print with --format iperf3, starting at 1 [default: the only run]
     #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=u32::MAX))]
@@ -83,7 +67,7 @@ pub struct Look {
 impl Look {
     fn form(&self) -> &'static Form {
         let usual = if self.json { "json" } else { "text" };
-        self.format.unwrap_or_else(|| Format::named(usual)).0
+        self.format.unwrap_or_else(|| named(usual))
     }
 
     /// Whether standard output is text for people.
@@ -158,7 +142,7 @@ impl Look {
         };
         let exported = (form.export)(&Input {
             executions,
-            rows: self.rows.map(Rows::into),
+            rows: self.rows,
             between: &between,
             samples: self.samples,
             verbose: self.verbose,
@@ -168,15 +152,6 @@ impl Look {
             maker: &maker(),
         })?;
         output::form(&exported)
-    }
-}
-
-impl From<Rows> for bitcost_render::export::Rows {
-    fn from(rows: Rows) -> Self {
-        match rows {
-            Rows::Runs => Self::Runs,
-            Rows::Intervals => Self::Intervals,
-        }
     }
 }
 

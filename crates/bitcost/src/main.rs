@@ -43,57 +43,33 @@ struct Cli {
 
 fn main() -> ExitCode {
     bitcost_sys::process::show_as_bitcost();
-    // The lab daemon changes its namespaces, which needs a process without any other thread.
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|verb| verb == bitcost_lab::DAEMON_VERB)
-    {
-        return bitcost_lab::daemon::main();
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    match words.first().and_then(|word| word.to_str()) {
+        // It changes its namespaces, which needs a process without any other thread.
+        Some(bitcost_lab::DAEMON_VERB) => return bitcost_lab::daemon::main(),
+        Some(bitcost_lab::processes::PROCESSES_VERB) => return bitcost_lab::processes::main(),
+        Some(bitcost_host::WATCHDOG_VERB) => return verbs::host::watchdog(),
+        Some(bitcost_execute::echo::ECHO_VERB) => return bitcost_execute::echo::main(),
+        // What reads the words of foreign hosts has one thread, and parses no command line. The
+        // service is told why it ends, over the socket that it gave.
+        Some(bitcost_service::FRONT_VERB) => {
+            return bitcost_service::front().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
+        }
+        _ => {}
     }
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|verb| verb == bitcost_lab::processes::PROCESSES_VERB)
-    {
-        return bitcost_lab::processes::main();
-    }
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|verb| verb == bitcost_host::WATCHDOG_VERB)
-    {
-        return verbs::host::watchdog();
-    }
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|verb| verb == bitcost_execute::echo::ECHO_VERB)
-    {
-        return bitcost_execute::echo::main();
-    }
-    // What reads the words of foreign hosts has one thread, and parses no command line.
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|verb| verb == bitcost_service::FRONT_VERB)
-    {
-        // The service is told why, over the socket that it gave.
-        return match bitcost_service::front() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        };
-    }
-    if std::env::args_os().skip(1).eq(["help", "settings"]) {
-        return match verbs::settings() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => failure.report(),
-        };
-    }
-    let matched = command().try_get_matches();
-    let parsed = matched.and_then(|matches| Cli::from_arg_matches(&matches));
-    let done = match parsed.map_err(|error| error.format(&mut command())) {
-        Ok(cli) => verbs::run(cli.verb, command()),
-        Err(error) => explained(&error),
-    };
-    match done {
+    match parsed() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+/// Does what the command line says.
+fn parsed() -> Result<(), Failure> {
+    let matched = command().try_get_matches();
+    let parsed = matched.and_then(|matches| Cli::from_arg_matches(&matches));
+    match parsed.map_err(|error| error.format(&mut command())) {
+        Ok(cli) => verbs::run(cli.verb, command()),
+        Err(error) => explained(&error),
     }
 }
 

@@ -15,7 +15,6 @@ use crate::foreign;
 use crate::output::shell_word;
 use crate::studies;
 
-/// A command line that was refused.
 pub struct Mistake<'a> {
     /// The words after the program's name.
     pub words: &'a [String],
@@ -98,7 +97,6 @@ impl Mistake<'_> {
         (path, verb)
     }
 
-    /// An option or a word too many.
     fn unknown(&self, path: &[&str], verb: &Command) -> String {
         let found = self.text(ContextKind::InvalidArg);
         let name = path.join(" ");
@@ -120,7 +118,8 @@ impl Mistake<'_> {
         if !found.starts_with('-') {
             return format!("unexpected argument `{found}`; {}", self.usage(&name));
         }
-        if path.len() == 1 && has_option(verb, &["test"], &found) {
+        let test = verb.find_subcommand("test");
+        if test.is_some_and(|test| has_option(test, &found)) {
             return format!("`{found}` is an option of `{name} test`: `{name} test tcp {found}`");
         }
         if let Some(gone) = instead_of(&found) {
@@ -140,7 +139,7 @@ impl Mistake<'_> {
         };
         let mut pairs = self.words.windows(2);
         let [option, value] = pairs.find(|pair| {
-            is_number(&pair[1]) && pair[1].starts_with(found) && has_option(verb, &[], &pair[0])
+            is_number(&pair[1]) && pair[1].starts_with(found) && has_option(verb, &pair[0])
         })?
         else {
             return None;
@@ -150,7 +149,6 @@ impl Mistake<'_> {
         ))
     }
 
-    /// A command that does not exist.
     fn no_command(&self, name: &str, verb: &Command) -> String {
         let found = self.text(ContextKind::InvalidSubcommand);
         if let Some(here) = foreign::of_test(&found) {
@@ -178,7 +176,6 @@ impl Mistake<'_> {
         )
     }
 
-    /// An argument that is not there.
     fn missing(&self, path: &[&str], verb: &Command) -> String {
         let name = path.join(" ");
         let missing = self.text(ContextKind::InvalidArg);
@@ -294,26 +291,21 @@ fn of_setting(option: &str, verb: &Command) -> Option<String> {
     let own = verb.get_arguments().find(|own| own.get_id() == setting);
     match own.and_then(Arg::get_long) {
         Some(own) => Some(format!("; write `--{own}`")),
-        None => has_option(verb, &[], "--set").then(|| format!("; write `--set {setting}=VALUE`")),
+        None => has_option(verb, "--set").then(|| format!("; write `--set {setting}=VALUE`")),
     }
 }
 
+/// Every option of a verb, by each of its names.
 fn options(verb: &Command) -> Vec<String> {
     let names = verb.get_arguments().flat_map(|argument| {
         let aliases = argument.get_all_aliases().unwrap_or_default();
-        argument.get_long().into_iter().chain(aliases)
+        let long = argument.get_long().into_iter().chain(aliases);
+        let letter = argument.get_short().map(|letter| format!("-{letter}"));
+        long.map(|name| format!("--{name}")).chain(letter)
     });
-    names.map(|name| format!("--{name}")).collect()
+    names.collect()
 }
 
-fn has_option(command: &Command, path: &[&str], found: &str) -> bool {
-    let verb = path
-        .iter()
-        .try_fold(command, |command, name| command.find_subcommand(name));
-    verb.is_some_and(|verb| {
-        verb.get_arguments().any(|argument| {
-            let letter = argument.get_short().map(|letter| format!("-{letter}"));
-            letter.as_deref() == Some(found)
-        }) || options(verb).iter().any(|name| name == found)
-    })
+fn has_option(verb: &Command, name: &str) -> bool {
+    options(verb).iter().any(|option| option == name)
 }

@@ -37,7 +37,6 @@ pub fn folded(text: &str, hanging: usize) -> Result<(), Failure> {
     }
 }
 
-/// Writes bytes unchanged.
 fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
     output

@@ -5,7 +5,6 @@ use bitcost_study::Study;
 
 use crate::failure::Failure;
 
-/// What a study is compared with.
 #[derive(clap::Args)]
 pub struct Held {
     /// Run every cell also with another setting, such as congestion_control=bbr or tso=off,

@@ -1,6 +1,5 @@
 //! What `bitcost test -h` shows: the options of every day, in groups, each on one line.
 
-use clap::builder::PossibleValue;
 use clap::{Arg, Command};
 
 /// A group of options: its heading, and each option by its long name or letter with its line.
@@ -48,8 +47,8 @@ const GROUPS: &[Group] = &[
         "Output",
         &[
             ("json", "One JSON document"),
-            ("format", "text, md, csv, json, html, iperf3"),
-            ("rows", "A row for each of the runs, or intervals"),
+            ("format", "Output format"),
+            ("rows", "A row for each"),
             ("until-interval", "Repeat until it is as narrow, as 5%"),
             ("prove", "Prove the bottleneck by experiments"),
             ("profile", "CPU time by layer of the kernel"),
@@ -84,16 +83,6 @@ fn shown(argument: Arg) -> Arg {
         return argument.hide_short_help(true);
     };
     let whole = argument.get_long_help().or(argument.get_help());
-    let mut whole = whole.map(ToString::to_string).unwrap_or_default();
-    let values = argument.get_possible_values();
-    let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
-    let takes_values = argument.get_action().takes_values();
-    if takes_values && !names.is_empty() {
-        whole += &format!(" [possible values: {}]", names.join(", "));
-    }
-    argument
-        .help(line)
-        .long_help(whole)
-        .hide_possible_values(takes_values)
-        .help_heading(heading)
+    let whole = whole.cloned().unwrap_or_default();
+    argument.help(line).long_help(whole).help_heading(heading)
 }

@@ -1,6 +1,5 @@
 //! The options of verbs that print text, Markdown or JSON.
 
-/// A form of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Form {
     /// Tables for people
@@ -11,7 +10,6 @@ pub enum Form {
     Json,
 }
 
-/// The form that was requested.
 #[derive(clap::Args)]
 pub struct Printed {
     /// Print one JSON document; same as --format json

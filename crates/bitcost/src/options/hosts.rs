@@ -7,40 +7,39 @@ use bitcost_execute::{Destination, running};
 use bitcost_lab::Inside;
 use bitcost_model::event::{Kubernetes, NamedHost, NamedHosts};
 use bitcost_model::study::LabSpec;
-use bitcost_study::Study;
 use bitcost_study::mesh::Mesh;
 
 use crate::failure::Failure;
 
-/// The two hosts.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Hosts")]
 pub struct HostOptions {
     /// Host of the receiver: `local`; an ssh destination, such as user@host; the link of a `bitcost
     /// serve`; in a node of a running lab another host of that lab [default: local if --sender is
     /// given, else the embedded lab]
-    #[arg(long, value_name = "HOST", value_parser = Host::parse, help_heading = "Hosts")]
+    #[arg(long, value_name = "HOST", value_parser = Host::parse)]
     receiver: Option<Host>,
     /// Host of the sender, written as for --receiver [default: local if --receiver is given, else
     /// the embedded lab]
-    #[arg(long, value_name = "HOST", value_parser = Host::parse, help_heading = "Hosts")]
+    #[arg(long, value_name = "HOST", value_parser = Host::parse)]
     sender: Option<Host>,
     /// Interface of the sender whose settings are controlled [default: that of its route to the
     /// receiver]
-    #[arg(long, value_name = "DEVICE", help_heading = "Hosts")]
+    #[arg(long, value_name = "DEVICE")]
     sender_dev: Option<String>,
     /// Interface of the receiver whose settings are controlled, and whose address the data is sent
     /// to [default: that of its route to the sender]
-    #[arg(long, value_name = "DEVICE", help_heading = "Hosts")]
+    #[arg(long, value_name = "DEVICE")]
     receiver_dev: Option<String>,
     /// Path of bitcost on the hosts that ssh reaches [default: bitcost in their PATH if it is the
     /// same build, otherwise a copy of this program]
-    #[arg(long, value_name = "PATH", value_parser = parse_program, help_heading = "Hosts")]
+    #[arg(long, value_name = "PATH", value_parser = parse_program)]
     remote_program: Option<String>,
     /// Configuration file for ssh, as its option -F
-    #[arg(long, value_name = "FILE", help_heading = "Hosts")]
+    #[arg(long, value_name = "FILE")]
     ssh_config: Option<String>,
     /// Start the agents with `sudo -n`, so that they may change settings of their hosts
-    #[arg(long, help_heading = "Hosts")]
+    #[arg(long)]
     sudo: bool,
 }
 
@@ -198,59 +197,4 @@ fn absolute(file: &str) -> Result<String, Failure> {
     let failed = |error: std::io::Error| Failure::Usage(format!("--ssh-config {file}: {error}"));
     let path = std::fs::canonicalize(file).map_err(failed)?;
     Ok(path.to_string_lossy().into_owned())
-}
-
-/// The hosts of a study.
-#[derive(clap::Args)]
-pub struct StudyHosts {
-    #[command(flatten)]
-    hosts: HostOptions,
-    /// Address of the receiver that the data is sent to [default: that of its host name, or of
-    /// --receiver-dev]
-    #[arg(long, value_name = "ADDR", help_heading = "Hosts")]
-    receiver_address: Option<IpAddr>,
-}
-
-impl StudyHosts {
-    /// Where the study is executed: in its lab, between the named hosts, or in the running lab in a
-    /// node of which the program is, if hosts of it are named. The study's lab is then that one.
-    ///
-    /// # Errors
-    /// Usage, when an option for named hosts was given and no host, or a host is not of the running
-    /// lab.
-    pub fn destination(&self, study: &mut Study) -> Result<Destination, Failure> {
-        if self.hosts.are_named()
-            && let Some(lab) = self.hosts.in_running_lab(None)?
-        {
-            study.lab = lab;
-            return Ok(Destination::Lab);
-        }
-        self.named()
-    }
-
-    /// As [`HostOptions::of_mesh`].
-    ///
-    /// # Errors
-    /// As [`HostOptions::of_mesh`].
-    pub fn of_mesh(
-        &self,
-        mesh: &Mesh,
-        device: Option<&str>,
-        kubernetes: Option<Kubernetes>,
-    ) -> Result<Destination, Failure> {
-        self.hosts.of_mesh(mesh, device, kubernetes)
-    }
-
-    /// As [`StudyHosts::destination`], for an execution that is resumed, whose lab is that of its log.
-    ///
-    /// # Errors
-    /// As [`StudyHosts::destination`].
-    pub fn named(&self) -> Result<Destination, Failure> {
-        Ok(self
-            .hosts
-            .named(None, self.receiver_address)?
-            .map_or(Destination::Lab, |named| {
-                Destination::Hosts(Box::new(named))
-            }))
-    }
 }

@@ -5,7 +5,6 @@ use bitcost_model::units::counted;
 
 use crate::failure::Failure;
 
-/// How a comparison is judged.
 #[derive(clap::Args)]
 pub struct Judging {
     /// Smallest change that counts as better or worse, in per cent
@@ -44,30 +43,19 @@ impl Judging {
         );
         let lost = comparison.lost_cells();
         let found = [
-            (
-                worse,
-                format!(
-                    "{worse} worse, corrected for {}",
-                    counted(comparison.judged_together, "comparison")
-                ),
-            ),
-            (
-                missing,
-                format!("{missing} missing: the new side lacks values that the old side has"),
-            ),
-            (
-                lost,
-                format!(
-                    "{} that the old side has and the new side lacks",
-                    counted(lost, "cell")
-                ),
-            ),
+            (worse > 0).then(|| {
+                let all = counted(comparison.judged_together, "comparison");
+                format!("{worse} worse, corrected for {all}")
+            }),
+            (missing > 0).then(|| {
+                format!("{missing} missing: the new side lacks values that the old side has")
+            }),
+            (lost > 0).then(|| {
+                let cells = counted(lost, "cell");
+                format!("{cells} that the old side has and the new side lacks")
+            }),
         ];
-        let found: Vec<String> = found
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(_, words)| words)
-            .collect();
+        let found: Vec<String> = found.into_iter().flatten().collect();
         if !found.is_empty() {
             return Err(Failure::Check(found.join("; ")));
         }

@@ -1,6 +1,6 @@
-//! Options that change a lab: its size, and the emulator of its links.
+//! The emulator of a lab's links, and warnings about a lab.
 
-use bitcost_execute::labs::{self, NamedLab, Options};
+use bitcost_execute::labs;
 use bitcost_model::Invalid;
 use bitcost_model::shaping::DelayBackend;
 use bitcost_model::study::LabSpec;
@@ -10,30 +10,6 @@ use bitcost_study::topology::Warning;
 use crate::failure::Failure;
 use crate::output;
 
-/// What changes a lab that is built for any program.
-#[derive(clap::Args, Clone, Copy, Debug, Default)]
-pub struct Change {
-    /// Number of host pairs of the lab `dumbbell`, or of hosts of `star` [default: 2 pairs, 4 hosts]
-    #[arg(long, value_name = "N")]
-    size: Option<u32>,
-    /// For MiniEdit files: turn GRO off at both endpoints of each link with options, as Mininet
-    /// does
-    #[arg(long)]
-    mininet_compat: bool,
-}
-
-impl Change {
-    /// The lab of this name with these changes.
-    pub fn find(self, name: &str) -> Result<NamedLab, Failure> {
-        let Change {
-            size,
-            mininet_compat,
-        } = self;
-        Ok(labs::find(name, size, Options { mininet_compat })?)
-    }
-}
-
-/// What emulates the links of a lab.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct Backend {
     /// Link emulator of the lab, which delays, loses, reorders and duplicates packets: the kernel's
@@ -77,7 +53,6 @@ impl Backend {
     }
 }
 
-/// Prints the warnings about a lab on standard error.
 pub fn say_warnings(warnings: &[Warning]) {
     for warning in warnings {
         output::say(&format!("warning: {}: {}", warning.name, warning.message));

@@ -1,15 +1,13 @@
 //! Groups of options that several verbs have.
 
 pub mod against;
-pub mod cluster;
 pub mod daily;
-pub mod executions;
 pub mod form;
 pub mod hosts;
 pub mod judging;
 pub mod lab;
-pub mod mesh;
 pub mod order;
+pub mod place;
 pub mod profile;
 pub mod repeats;
 pub mod settings;

@@ -5,7 +5,6 @@ use bitcost_study::Study;
 
 use crate::failure::Failure;
 
-/// What is profiled.
 #[derive(clap::Args)]
 pub struct ProfileOptions {
     /// Repeat each run while the CPUs are sampled, and show in which parts of the kernel CPU time

@@ -9,7 +9,6 @@ use bitcost_model::study::UntilInterval;
 
 use crate::failure::Failure;
 
-/// How often a run is repeated.
 #[derive(clap::Args)]
 pub struct Repeats {
     /// Repeat the run until the 95 % confidence interval of --metric's median is narrower than this

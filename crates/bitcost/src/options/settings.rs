@@ -3,7 +3,6 @@
 use bitcost_study::settings::{Kind, SETTINGS, Setting, named};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
-/// The option that sets any setting.
 const SET: &str = "set";
 
 /// The settings that were given, with their values as they were typed.
@@ -20,7 +19,6 @@ impl clap::Args for Settings {
     }
 }
 
-/// Any setting by its name.
 fn set() -> Arg {
     Arg::new(SET)
         .long(SET)

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::output;
 
-/// What to do.
 #[derive(clap::Subcommand)]
 pub enum Action {
     /// Print the value of every setting, and the changes that are not restored yet

@@ -3,10 +3,12 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use bitcost_execute::labs::{self, Options};
 use bitcost_execute::store::{USUAL_PARENT, Writer};
 use bitcost_import::{Found, Head, ImportError};
+use bitcost_model::units::counted;
+use bitcost_study::topology::to_toml;
 
-use super::import_lab;
 use crate::failure::Failure;
 use crate::{output, own_json};
 
@@ -31,9 +33,9 @@ pub struct Arguments {
 /// Writes the execution, and says where it is.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let [file] = arguments.files.as_slice()
-        && import_lab::is_one(file)
+        && file.extension().is_some_and(|ending| ending == "mn")
     {
-        return import_lab::print(file, arguments.mininet_compat);
+        return print_lab(file, arguments.mininet_compat);
     }
     let found = read_all(&arguments.files)?;
     let name = arguments
@@ -65,10 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         String::new()
     };
-    output::say(&format!(
-        "{runs} {} read{failures}",
-        if runs == 1 { "run" } else { "runs" }
-    ));
+    output::say(&format!("{} read{failures}", counted(runs, "run")));
     output::line(&writer.folder().display().to_string())
 }
 
@@ -145,4 +144,25 @@ fn file_name(name: &str) -> String {
         }
     };
     name.chars().map(safe).take(80).collect()
+}
+
+/// Prints a MiniEdit file as a lab file; comments at its start list what has no counterpart.
+fn print_lab(file: &Path, mininet_compat: bool) -> Result<(), Failure> {
+    let file = file.to_string_lossy();
+    let lab = labs::find(&file, None, Options { mininet_compat })?.lab;
+    let mut text = format!("# From {}.\n", file.escape_debug());
+    lab.warnings
+        .iter()
+        .for_each(|warning| text += &format!("# {warning}\n"));
+    for command in &lab.commands {
+        text += &format!(
+            "# never run: {} {} command: {}\n",
+            command.node, command.when, command.text
+        );
+    }
+    text += "# Ports by the order of links:\n";
+    for link in &lab.topology.links {
+        text += &format!("#   {} - {}\n", link.ends[0].device, link.ends[1].device);
+    }
+    output::print(&(text + &to_toml(&lab.topology)))
 }

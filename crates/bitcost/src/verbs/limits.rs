@@ -18,7 +18,6 @@ use crate::failure::Failure;
 use crate::options::slow;
 use crate::output;
 
-/// Which limit.
 #[derive(clap::Subcommand)]
 pub enum Question {
     /// Compute the maximum rate of user data over a link, with the header arithmetic and the curve
@@ -30,7 +29,6 @@ pub enum Question {
     Bdp(BdpArguments),
 }
 
-/// What every question has.
 #[derive(clap::Args)]
 pub struct Path {
     /// Rate of the link in bit/s, such as 2.5G; with `limits pacing`, rate of the user data

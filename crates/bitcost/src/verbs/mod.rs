@@ -6,7 +6,6 @@ mod completions;
 mod explain;
 pub mod host;
 mod import;
-mod import_lab;
 mod lab;
 mod limits;
 mod man;
@@ -22,9 +21,7 @@ mod test;
 use clap::{Command, Subcommand};
 
 use crate::failure::Failure;
-
 use crate::output;
-pub use settings::print as settings;
 
 /// Every verb, in the order of the help.
 #[derive(Subcommand)]
@@ -106,8 +103,11 @@ pub fn run(verb: Verb, command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Prints the help of the command that these words name.
+/// Prints the help of the command that these words name, or all settings.
 fn help(words: &[String], mut command: Command) -> Result<(), Failure> {
+    if words == ["settings"] {
+        return settings::print();
+    }
     command.build();
     let mut found = &mut command;
     for word in words {

@@ -11,10 +11,9 @@ use bitcost_execute::{Destination, calibration_time};
 
 use crate::failure::Failure;
 use crate::options::against;
-use crate::options::hosts::StudyHosts;
 use crate::options::lab::say_warnings;
-use crate::options::mesh::MeshOptions;
 use crate::options::order::{Order, new_seed};
+use crate::options::place::Place;
 use crate::options::slow::refuse_slow;
 use crate::output;
 
@@ -30,18 +29,14 @@ pub struct Arguments {
     #[command(flatten)]
     order: Order,
     #[command(flatten)]
-    hosts: StudyHosts,
-    #[command(flatten)]
-    mesh: MeshOptions,
+    place: Place,
 }
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (study, kubernetes) = arguments.mesh.study(&arguments.study)?;
+    let (study, cluster) = arguments.place.study(&arguments.study)?;
     let study = arguments.against.apply(study)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
-    let destination = arguments
-        .mesh
-        .destination((&mut study, kubernetes), &arguments.hosts)?;
+    let destination = arguments.place.destination(&mut study, cluster)?;
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
     if let Some(mesh) = &study.mesh {
         destination.check(&study)?;

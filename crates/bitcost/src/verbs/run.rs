@@ -1,27 +1,29 @@
 //! `bitcost run`: a study executed from its first run to its table.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use bitcost_analysis::compare::of_study;
 use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_execute::store::USUAL_PARENT;
 use bitcost_execute::{Destination, Executed, Extent, Resume, Start};
+use bitcost_model::units::{parse_duration, show_duration};
 use bitcost_study::Study;
 
 use crate::failure::Failure;
 use crate::format::Look;
 use crate::opened::{name_apart, report_cut};
 use crate::options::against;
-use crate::options::executions::{Executions, say_folders};
-use crate::options::hosts::StudyHosts;
 use crate::options::judging::Judging;
 use crate::options::lab::{Backend, say_warnings};
-use crate::options::mesh::MeshOptions;
 use crate::options::order::{Order, new_seed};
+use crate::options::place::Place;
 use crate::options::profile::{ProfileOptions, check_here};
 use crate::options::slow::refuse_slow;
+use crate::options::whole::whole;
 use crate::outcome::{check, say_answer};
 use crate::progress::Live;
 use crate::signals::stop_on_signals;
@@ -38,14 +40,15 @@ pub struct Arguments {
     judging: Judging,
     #[command(flatten)]
     order: Order,
-    #[command(flatten)]
-    executions: Executions,
+    /// Run the whole study N times, each with its own folder and order, for `bitcost compare --old
+    /// … --new …`
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=EXECUTIONS_MOST), conflicts_with = "resume")]
+    executions: Option<u32>,
+    /// With --executions: time to wait between them, such as 10m [default: none]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "executions")]
+    pause: Option<Duration>,
     #[command(flatten)]
     profile: ProfileOptions,
-    #[command(flatten)]
-    hosts: StudyHosts,
-    #[command(flatten)]
-    mesh: MeshOptions,
     /// Parent of the folder that is created for the execution
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     out: PathBuf,
@@ -63,7 +66,15 @@ pub struct Arguments {
     backend: Backend,
     #[command(flatten)]
     look: Look,
+    // The last, so that others are not below its heading.
+    #[command(flatten)]
+    place: Place,
 }
+
+const EXECUTIONS_MOST: u32 = 1000;
+
+/// Time between two looks at whether the user stopped a pause.
+const LOOK: Duration = Duration::from_millis(50);
 
 impl Arguments {
     fn calibration(&self) -> Extent {
@@ -78,7 +89,7 @@ impl Arguments {
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     arguments.look.check()?;
     let stop = stop_on_signals()?;
-    if let Some(number) = arguments.executions.several() {
+    if let Some(number) = arguments.executions.filter(|number| *number > 1) {
         return several(&arguments, number, &stop);
     }
     let executed = match &arguments.resume {
@@ -122,13 +133,17 @@ fn judged(findings: &Findings, ending: Ending, judging: &Judging) -> Result<(), 
 
 /// Executes the study this often, and prints all of it at the end. One that cannot be executed or is
 /// stopped is the last; one that fails its check is not.
-fn several(arguments: &Arguments, number: u32, stop: &AtomicBool) -> Result<(), Failure> {
+fn several(arguments: &Arguments, all: u32, stop: &AtomicBool) -> Result<(), Failure> {
     let (mut folders, mut found, mut result) = (Vec::new(), Vec::new(), Ok(()));
-    for number in 1..=number {
-        if arguments.executions.is_stopped_before(number, stop) {
+    for number in 1..=all {
+        if let Some(pause) = arguments.pause.filter(|_| number > 1) {
+            wait(pause, stop);
+        }
+        if stop.load(Ordering::Relaxed) {
             result = Err(Failure::Interrupted);
             break;
         }
+        output::say(&format!("execution {number} of {all}"));
         let executed = start(arguments, stop).and_then(|executed| ended(executed, arguments));
         let (folder, findings, ending) = match executed {
             Ok(executed) => executed,
@@ -151,8 +166,19 @@ fn several(arguments: &Arguments, number: u32, stop: &AtomicBool) -> Result<(), 
         true => Ok(()),
         false => arguments.look.print(&found),
     };
-    say_folders(&folders);
+    for folder in &folders {
+        output::say_whole(&format!("execution: {}", output::shell_word(folder)));
+    }
     printed.and(result)
+}
+
+/// Waits for this time, or until the user stops it.
+fn wait(pause: Duration, stop: &AtomicBool) {
+    output::say(&format!("pause of {}", show_duration(pause)));
+    let start = Instant::now();
+    while start.elapsed() < pause && !stop.load(Ordering::Relaxed) {
+        sleep(LOOK.min(pause.saturating_sub(start.elapsed())));
+    }
 }
 
 /// Refuses --fail-on for a study that compares nothing.
@@ -175,15 +201,13 @@ fn say_how_to_resume(folder: &Path) {
 
 fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> {
     let name = arguments.study.as_deref().unwrap_or_default();
-    let (study, kubernetes) = arguments.mesh.study(name)?;
+    let (study, cluster) = arguments.place.study(name)?;
     let study = arguments.against.apply(study)?;
     check_compares(&study, &arguments.judging)?;
     let (mut study, lengths) = arguments.order.apply(study)?;
     arguments.profile.apply(&mut study);
     study.check_mesh(lengths)?;
-    let destination = arguments
-        .mesh
-        .destination((&mut study, kubernetes), &arguments.hosts)?;
+    let destination = arguments.place.destination(&mut study, cluster)?;
     check_here(&study, &destination)?;
     let is_running = study.lab.running.is_some();
     let seed = arguments.order.seed.map_or_else(new_seed, Ok)?;
@@ -224,11 +248,7 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
         )?;
     }
     check_compares(resumed.study(), &arguments.judging)?;
-    let asked = match &resumed.study().mesh {
-        Some(mesh) => arguments.hosts.of_mesh(mesh, None, None)?,
-        None => arguments.hosts.named()?,
-    };
-    let destination = resumed.destination(asked)?;
+    let destination = resumed.destination(arguments.place.of_logged(resumed.study())?)?;
     check_here(resumed.study(), &destination)?;
     let how = (arguments.calibration(), arguments.trust);
     Ok(resumed.execute(

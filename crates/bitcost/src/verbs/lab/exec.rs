@@ -92,7 +92,6 @@ fn words(command: &[OsString]) -> Result<Vec<OsString>, Failure> {
     }
 }
 
-/// Starts the program in the node, in which this process is.
 fn start(
     words: &[OsString],
     lab: &Description,

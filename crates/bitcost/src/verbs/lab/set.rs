@@ -8,7 +8,6 @@ use super::show::phrase;
 use crate::failure::Failure;
 use crate::output;
 
-/// What to change.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bitcost_execute::labs::NamedLab;
+use bitcost_execute::labs::{self, NamedLab, Options};
 use bitcost_lab::registry::{Claim, Description, Outcome, Request};
 use bitcost_lab::state::State;
 use bitcost_lab::{Lab, NapiState, Topology};
@@ -13,7 +13,7 @@ use bitcost_model::shaping::Shaping;
 
 use super::{detached, hints};
 use crate::failure::Failure;
-use crate::options::lab::{Backend, Change};
+use crate::options::lab::Backend;
 use crate::output;
 use crate::signals::stop_on_signals;
 
@@ -25,8 +25,13 @@ pub struct Arguments {
     /// Name of the running lab [default: that of the preset or file, with a number if it is taken]
     #[arg(long, value_parser = parse_name)]
     name: Option<String>,
-    #[command(flatten)]
-    change: Change,
+    /// Number of host pairs of the lab `dumbbell`, or of hosts of `star` [default: 2 pairs, 4 hosts]
+    #[arg(long, value_name = "N")]
+    size: Option<u32>,
+    /// For MiniEdit files: turn GRO off at both endpoints of each link with options, as Mininet
+    /// does
+    #[arg(long)]
+    mininet_compat: bool,
     #[command(flatten)]
     backend: Backend,
     /// Build the lab without rates, delays, losses or queues on its links; `bitcost lab set` can
@@ -80,7 +85,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         detached::leave()?;
     }
     let stop = stop_on_signals()?;
-    let NamedLab { name, lab } = arguments.change.find(&arguments.lab)?;
+    let options = Options {
+        mininet_compat: arguments.mininet_compat,
+    };
+    let NamedLab { name, lab } = labs::find(&arguments.lab, arguments.size, options)?;
     let mut topology = lab.topology;
     arguments.backend.apply(&mut topology)?;
     bitcost_execute::check_restored()?;

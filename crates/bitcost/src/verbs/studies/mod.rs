@@ -23,7 +23,6 @@ pub struct Arguments {
     action: Option<Action>,
 }
 
-/// What else is done.
 #[derive(clap::Subcommand)]
 enum Action {
     /// Write a commented study file that runs as it is, to be changed
@@ -36,7 +35,6 @@ enum Action {
     },
 }
 
-/// What a schema describes.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Described {
     /// A study file

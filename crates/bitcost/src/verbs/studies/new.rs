@@ -8,7 +8,6 @@ use crate::failure::Failure;
 use crate::output;
 use crate::studies::find;
 
-/// Which file.
 #[derive(clap::Args)]
 pub struct New {
     /// Study to begin with: the name of an embedded one (`bitcost studies`), or the path of a study
@@ -20,7 +19,6 @@ pub struct New {
     file: PathBuf,
 }
 
-/// The study that shows every part.
 const TEMPLATE: &str = include_str!("study.toml");
 
 impl New {

@@ -15,19 +15,19 @@ use crate::foreign;
 use crate::options::slow::refuse_slow;
 use crate::output;
 
-/// Measured time if none is given.
 const USUAL_DURATION: &str = "10s";
 
 /// Bytes of a UDP and an IPv4 header (RFC 768, RFC 791).
 const UDP_HEADERS_BYTES: u32 = 28;
 
+/// The message of a UDP test with an iperf3 server, which fits into a packet of Ethernet.
+const ETHERNET_DATAGRAM_BYTES: u32 = 1460;
+
 /// Settings, each with its value as it is typed.
 type Pairs = Vec<(&'static Setting, String)>;
 
 pub struct Typed {
-    /// Each setting with its value as it is typed.
-    pub settings: Vec<(&'static Setting, String)>,
-    /// The conditions of the run that they give.
+    pub settings: Pairs,
     pub conditions: Conditions,
 }
 
@@ -40,11 +40,7 @@ impl Typed {
         let workload = arguments.test;
         // The limits of the interfaces of named hosts are known only when the hosts are reached.
         let mtu_bytes = lab.map_or(u32::from(u16::MAX), |lab| lab.mtu_bytes);
-        let mut settings: Pairs = usual(workload, mtu_bytes).collect();
-        if arguments.is_with_iperf3() {
-            settings.extend(with_iperf3(workload));
-        }
-        settings.extend(shorthands(arguments));
+        let mut settings = own_settings(arguments, mtu_bytes);
         settings.extend(arguments.settings.0.iter().cloned());
         let mut conditions = Conditions::of(workload);
         for (setting, value) in &settings {
@@ -88,32 +84,25 @@ impl Typed {
     }
 }
 
-/// The defaults of a test.
-fn usual(workload: Workload, mtu_bytes: u32) -> impl Iterator<Item = (&'static Setting, String)> {
+/// The defaults of a test, and the options that are short for a value of a setting.
+fn own_settings(arguments: &Arguments, mtu_bytes: u32) -> Pairs {
+    let workload = arguments.test;
     let mut message = Conditions::of(workload).message_size_bytes;
     if workload.numbers_datagrams() {
         message = message.min(mtu_bytes.saturating_sub(UDP_HEADERS_BYTES));
     }
-    let latency = workload.is_transactional().then_some(("latency", "true"));
-    let size = setting("message_size_bytes", &message.to_string());
-    let others = [("duration_s", USUAL_DURATION)].into_iter().chain(latency);
-    size.into_iter()
-        .chain(others.filter_map(|(name, value)| setting(name, value)))
-}
-
-/// The defaults of a test with an iperf3 server, which counts from the first byte on, and whose
-/// datagrams fit into a packet of Ethernet.
-fn with_iperf3(workload: Workload) -> impl Iterator<Item = (&'static Setting, String)> {
-    let is_udp = workload.numbers_datagrams();
-    let size = is_udp.then_some(("message_size_bytes", "1460"));
-    let named = [("warmup_s", "0")].into_iter().chain(size);
-    named.filter_map(|(name, value)| setting(name, value))
-}
-
-/// Options that are short for a value of a setting.
-fn shorthands(arguments: &Arguments) -> impl Iterator<Item = (&'static Setting, String)> {
+    if arguments.is_with_iperf3() && workload.numbers_datagrams() {
+        message = ETHERNET_DATAGRAM_BYTES;
+    }
+    let message = message.to_string();
     let window = arguments.window.as_deref();
+    let latency = workload.is_transactional().then_some("true");
     let given = [
+        ("message_size_bytes", Some(&*message)),
+        ("duration_s", Some(USUAL_DURATION)),
+        ("latency", latency),
+        // An iperf3 server counts from the first byte on.
+        ("warmup_s", arguments.is_with_iperf3().then_some("0")),
         ("direction", arguments.reverse.then_some("reverse")),
         ("direction", arguments.both.then_some("both")),
         ("ip_version", arguments.ipv4.then_some("4")),
@@ -122,16 +111,16 @@ fn shorthands(arguments: &Arguments) -> impl Iterator<Item = (&'static Setting, 
         ("send_buffer_bytes", window),
         ("receive_buffer_bytes", window),
     ];
+    let given = given.into_iter();
     given
-        .into_iter()
         .filter_map(|(name, value)| setting(name, value?))
+        .collect()
 }
 
 pub fn setting(name: &str, value: &str) -> Option<(&'static Setting, String)> {
     Some((find(name)?, value.to_owned()))
 }
 
-/// The error for a value that is not possible.
 fn refused(setting: &Setting, value: &str, why: &Invalid) -> Failure {
     let here = foreign::of_value(setting.name, value);
     Failure::Usage(format!("{}: {why}{here}", option(setting)))

@@ -33,12 +33,8 @@ pub fn run(mut options: Arguments) -> Result<(), Failure> {
         false => Goal::Rate,
     };
     given.retain(|(setting, _)| setting.name != "search_for");
-    if !given
-        .iter()
-        .any(|(setting, _)| setting.name == "duration_s")
-    {
-        given.extend(setting("duration_s", USUAL_DURATION));
-    }
+    // A later one counts.
+    given.splice(0..0, setting("duration_s", USUAL_DURATION));
     let test = Test::new(&options)?;
     refuse_conditions(goal, &test)?;
     let budget = options.budget.unwrap_or(BUDGET);

@@ -28,7 +28,6 @@ use progress::Lines;
 
 pub use arguments::Arguments;
 
-/// Most time of the experiments of `--prove`.
 const PROOF_BUDGET: Duration = Duration::from_secs(30);
 
 /// Makes the run, or several, and prints the result.

@@ -1,7 +1,6 @@
 //! The reports of a test that runs: a line each second, and the width of the interval after each
 //! run.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,7 +29,6 @@ pub struct Lines {
     stop: Arc<AtomicBool>,
     plan: Option<Plan>,
     seconds: Option<Seconds>,
-    /// Whether a run came to its end.
     pub has_run: bool,
     /// Whether standard output took every line. If it did not, the run was stopped.
     pub printed: Result<(), Failure>,
@@ -52,7 +50,6 @@ impl Lines {
         }
     }
 
-    /// Lines that print nothing.
     pub fn silent(stop: &Arc<AtomicBool>) -> Lines {
         Lines {
             is_silent: true,
@@ -60,7 +57,6 @@ impl Lines {
         }
     }
 
-    /// Starts to count the seconds of a run.
     fn begin(&mut self, run: u32) {
         self.seconds = self.plan.as_ref().and_then(|plan| {
             let planned = plan.runs.iter().find(|planned| planned.index == run)?;
@@ -152,10 +148,6 @@ impl Progress for Lines {
         let made = counted(precision.blocks as usize, "run");
         output::say(&format!("after {made}: {}", stop_rule_text(precision)));
     }
-
-    fn completed(&mut self, _: &BTreeSet<u32>) {}
-
-    fn end(&mut self) {}
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use crate::failure::Failure;
 use crate::output;
 use commands::Next;
 
-/// Which lab.
 #[derive(clap::Args)]
 #[command(after_help = "\
 At the prompt: h1 ping -c 3 h2 runs a program in a node, set s1-eth2 delay=20ms changes a link,

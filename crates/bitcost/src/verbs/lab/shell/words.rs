@@ -14,35 +14,12 @@ pub fn program(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The words of a line; quotes of both kinds keep blanks together.
+/// The words of a line, quoted as for a shell.
 ///
 /// # Errors
 /// A sentence, when a quote is not closed.
 pub fn split(line: &str) -> Result<Vec<String>, Invalid> {
-    let (mut words, mut word, mut is_word) = (Vec::new(), String::new(), false);
-    let mut open: Option<char> = None;
-    for c in line.chars() {
-        match open {
-            Some(quote) if c == quote => open = None,
-            Some(_) => word.push(c),
-            None if c == '\'' || c == '"' => (open, is_word) = (Some(c), true),
-            None if c.is_whitespace() => {
-                if is_word {
-                    words.push(std::mem::take(&mut word));
-                }
-                is_word = false;
-            }
-            None => {
-                word.push(c);
-                is_word = true;
-            }
-        }
-    }
-    if let Some(quote) = open {
-        return Err(Invalid(format!("the quote {quote} is not closed: {line}")));
-    }
-    words.extend(is_word.then_some(word));
-    Ok(words)
+    shlex::split(line).ok_or_else(|| Invalid(format!("a quote is not closed: {line}")))
 }
 
 #[cfg(test)]
