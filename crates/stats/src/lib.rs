@@ -1,11 +1,10 @@
-//! Statistics: quantiles, regression lines, modes, changes, and bootstrap intervals that are the same on every machine.
+//! Statistics: quantiles, regression lines, changes, and bootstrap intervals that are the same on every machine.
 #![warn(missing_docs)]
 
 mod batches;
 mod bootstrap;
 mod change;
 mod groups;
-mod modes;
 mod polish;
 mod quantile;
 mod regression;
@@ -16,7 +15,6 @@ pub use batches::{batch_length, batch_means_half_width};
 pub use bootstrap::{Interval, LOOKED, Side, estimate_interval, median_interval, ratio_interval};
 pub use change::{Estimate, Scale, change, hold_together, paired_change};
 pub use groups::gap;
-pub use modes::two_modes;
 pub use polish::{Entry, Polished, Score, polished};
 pub use quantile::{median, quantile, quantile_of_sorted};
 pub use regression::{LackOfFit, LineFit, fit_line};
