@@ -2,7 +2,6 @@
 
 use serde::{Serialize, Serializer};
 
-/// Serializes pairs as a map.
 pub(crate) fn as_map<K: Serialize, V: Serialize, S: Serializer>(
     pairs: &[(K, V)],
     to: S,

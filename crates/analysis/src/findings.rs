@@ -138,8 +138,7 @@ impl Findings {
     /// The runs that a text of a single cell is about: those that are used, or those left out where
     /// none is.
     pub fn shown_runs(&self) -> impl Iterator<Item = &RunRow> {
-        let is_used = |row: &RunRow| row.status == Status::Used;
-        let status = match self.summary.runs.iter().any(is_used) {
+        let status = match self.summary.has_used() {
             true => Status::Used,
             false => Status::LeftOut,
         };

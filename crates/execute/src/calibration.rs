@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bitcost_analysis::log::PlaceFacts;
-use bitcost_analysis::metrics::{Weak, emulator_trouble, marks};
+use bitcost_analysis::metrics::{Disturbance, disturbance, emulator_trouble};
 use bitcost_controller::Ending;
 use bitcost_model::calibration::{Calibration, Capacity, Received};
 use bitcost_model::event::Event;
@@ -187,9 +187,8 @@ fn keep_received(
     }
     capacity.received = Some(received);
     let view = facts.view([sender, receiver], &saturation.conditions, None);
-    let marks = marks(&view);
-    let foreign = marks.iter().find(|mark| mark.weak == Weak::Foreign);
-    let foreign = foreign.map(|mark| mark.weak.reason());
-    let late = emulator_trouble(&view).map(|trouble| trouble.kind().to_owned());
+    let foreign = disturbance(&view).filter(|of| matches!(of, Disturbance::Programs { .. }));
+    let foreign = foreign.map(|of| of.kind());
+    let late = emulator_trouble(&view).map(|trouble| trouble.kind());
     capacity.caveat = foreign.or(late);
 }

@@ -24,18 +24,19 @@ use crate::tcp_buffers::TcpBuffers;
 pub use crate::workload::Workload;
 pub use impossible::Impossible;
 
-/// The direction of the messages or requests of a part. The two hosts are called sender and
-/// receiver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// From the host called sender.
-    #[default]
-    Forward,
-    /// From the host called receiver.
-    Reverse,
-    /// Both ways at once: the second part is the mirror of the first.
-    Both,
+words! {
+    /// The direction of the messages or requests of a part. The two hosts are called sender and receiver.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Direction {
+        /// From the host called sender.
+        #[default]
+        Forward = "forward",
+        /// From the host called receiver.
+        Reverse = "reverse",
+        /// Both ways at once: the second part is the mirror of the first.
+        Both = "both",
+    }
 }
 
 impl Direction {

@@ -185,8 +185,7 @@ fn own(summary: &Summary) -> Option<String> {
         None => not_known(summary, sentence),
     };
     let found: Vec<String> = sentences.map(text).collect();
-    let is_used = summary.cells.iter().any(|cell| cell.runs > 0);
-    (is_used && !found.is_empty()).then(|| found.join(" "))
+    (summary.has_used() && !found.is_empty()).then(|| found.join(" "))
 }
 
 /// Which of a sentence's figures is not known, and why.

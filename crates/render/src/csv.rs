@@ -33,12 +33,11 @@ pub fn csv(table: &Table) -> String {
 /// Like [`csv`], for rows that are made one at a time.
 pub fn csv_of(columns: &[String], rows: impl IntoIterator<Item: AsRef<[Value]>>) -> String {
     let entry = |value: &Value| match value {
-        Value::Absent => String::new(),
-        Value::Whole(number) => number.to_string(),
-        // Numbers always have a decimal point, so that readers that guess a column's type
-        // from its first rows guess a floating-point type.
-        Value::Number(number) => format!("{number:?}"),
-        Value::Text(text) => field(text),
+        Value::Null => String::new(),
+        Value::String(text) => field(text),
+        // Numbers that are not whole by their kind have a decimal point, so that readers that guess a column's type from
+        // its first rows guess a floating-point type.
+        number => number.to_string(),
     };
     let header: Vec<String> = columns.iter().map(|name| field(name)).collect();
     let mut text = header.join(",") + "\n";
@@ -72,14 +71,12 @@ mod tests {
         let mut table = Table::new(["label, \"quoted\"", "n"]);
         table.rows.push(vec![
             Value::from("=HYPERLINK(\"http://x\")"),
-            Value::Number(-1.5),
+            Value::from(-1.5),
         ]);
         table
             .rows
-            .push(vec![Value::from("two\nlines"), Value::Absent]);
-        table
-            .rows
-            .push(vec![Value::from("x"), Value::Number(100.0)]);
+            .push(vec![Value::from("two\nlines"), Value::Null]);
+        table.rows.push(vec![Value::from("x"), Value::from(100.0)]);
         let wanted = "\"label, \"\"quoted\"\"\",n\n\"'=HYPERLINK(\"\"http://x\"\")\",-1.5\n\"two\nlines\",\nx,100.0\n";
         assert_eq!(csv(&table), wanted);
     }

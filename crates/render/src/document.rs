@@ -8,6 +8,7 @@ use bitcost_analysis::compare::Comparison;
 use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::frame::Table;
+use bitcost_analysis::mesh::MeshFindings;
 use bitcost_analysis::profile::Profiled;
 use bitcost_analysis::summary::Summary;
 use bitcost_model::event::{EndpointDescription, Event, Events};
@@ -21,7 +22,6 @@ use crate::explained::{Bottleneck, Share};
 use crate::export::{ExportError, Form, Input, RowSupport};
 use crate::first_run::{FirstRun, Intervals, intervals};
 use crate::improve::ladder_json;
-use crate::mesh::mesh_json;
 use crate::mode_search::searches_json;
 use crate::stop_rule::stop_rule_json;
 
@@ -85,7 +85,8 @@ pub struct Document<'a> {
     ladder: Option<Value>,
     /// What a mesh shows: `metric`, `pattern`, `outliers` with their differences in per cent, their scores and what limited
     /// them, the scores of all `hosts`, `different_settings`, and `missing` hosts.
-    mesh: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    mesh: Option<&'a MeshFindings>,
     /// The search for fast options (`mode = "auto"`) of each cell that asks for it, with every trial.
     mode_search: Option<Value>,
     /// The raw records of every run with all samples (`--samples`): `run`, `sender`, `receiver`.
@@ -175,7 +176,7 @@ impl<'a> Document<'a> {
             imported_runs: summary.is_imported.then(|| imported(&findings.events)),
             profile: findings.profiled.as_ref(),
             ladder: findings.ladder.as_ref().map(ladder_json),
-            mesh: findings.mesh.as_ref().map(mesh_json),
+            mesh: findings.mesh.as_ref(),
             mode_search: (!searches.is_empty()).then(|| searches_json(searches)),
             records: None,
             intervals: single
@@ -280,11 +281,7 @@ pub fn json(findings: &Findings) -> Value {
 /// A table as a list of JSON objects; absent values have no key.
 pub fn table_json(table: &Table) -> Value {
     let rows = table.rows.iter().map(|row| {
-        let entries = table
-            .columns
-            .iter()
-            .cloned()
-            .zip(row.iter().map(|of| json!(of)));
+        let entries = table.columns.iter().cloned().zip(row.iter().cloned());
         Value::Object(Map::from_iter(entries))
     });
     without_null(rows.collect())

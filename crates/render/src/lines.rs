@@ -113,10 +113,10 @@ impl Lines {
 impl From<&Table> for Lines {
     fn from(table: &Table) -> Lines {
         let words = |value: &Value| match value {
-            Value::Absent => "-".to_owned(),
-            Value::Whole(number) => number.to_string(),
-            Value::Number(value) => number::plain(*value),
-            Value::Text(words) => words.clone(),
+            Value::Null => "-".to_owned(),
+            Value::String(words) => words.clone(),
+            of if of.is_f64() => of.as_f64().map_or_else(String::new, number::plain),
+            whole => whole.to_string(),
         };
         let rows = table.rows.iter();
         Lines::new(
@@ -143,8 +143,8 @@ mod tests {
         assert!(widest(&whole) <= Some(32) && widest(&narrow) <= Some(24));
         let mut table = Table::new(["a|b", "n"]);
         let words = Value::from("x | y\n| <img src=x> [l](u)");
-        table.rows.push(vec![words, Value::Number(1.694)]);
-        table.rows.push(vec![Value::Absent, Value::Whole(7)]);
+        table.rows.push(vec![words, Value::from(1.694)]);
+        table.rows.push(vec![Value::Null, Value::from(7)]);
         let wanted = "| a\\|b | n |\n| --- | --: |\n| x \\| y \\| &lt;img src=x&gt; [l\\](u) | 1.69 |\n| - | 7 |\n";
         assert_eq!(Lines::from(&table).markdown(), wanted);
     }

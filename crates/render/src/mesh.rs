@@ -1,10 +1,10 @@
 //! What a mesh shows: the hosts and pairs that are slower than the others, settings that one host has
 //! alone, and the matrix.
 
-use bitcost_analysis::mesh::{Different, MeshFindings, Named, Outlier};
-use bitcost_analysis::statistics::{Polished, Score};
+use bitcost_analysis::mesh::{
+    Different, EFFECT_LEAST, MeshFindings, Named, Outlier, PAIR_LEAST, SCORE_LEAST,
+};
 use bitcost_model::units::counted;
-use serde_json::{Value, json};
 
 use crate::block::Block;
 use crate::lines::Lines;
@@ -16,7 +16,12 @@ const MATRIX: usize = 16;
 /// Outliers, hosts without runs, and hosts with other settings that are listed, each.
 const LISTED: usize = 20;
 
-const METHOD: &str = "Scores are differences of logarithms from the median in robust standard deviations, of a table of senders and receivers that is polished by medians; what is named has a score of 7 or more and at least 3 % of a host, 10 % of a pair.";
+fn method() -> String {
+    let (host, pair) = (100.0 * EFFECT_LEAST, 100.0 * PAIR_LEAST);
+    format!(
+        "Scores are differences of logarithms from the median in robust standard deviations, of a table of senders and receivers that is polished by medians; what is named has a score of {SCORE_LEAST} or more and at least {host:.0} % of a host, {pair:.0} % of a pair."
+    )
+}
 
 pub(crate) fn mesh_sentence(of: &MeshFindings) -> String {
     let hosts = counted(of.mesh.hosts.len(), "host");
@@ -92,7 +97,7 @@ fn paragraphs(of: &MeshFindings) -> Vec<String> {
         format!("{host} differs from {others} of its peers: {settings}")
     }));
     let missing = of.missing.iter().take(LISTED);
-    said.extend(missing.map(|(host, reason)| format!("{host} has no result: {reason}")));
+    said.extend(missing.map(|of| format!("{} has no result: {}", of.host, of.reason)));
     said
 }
 
@@ -142,47 +147,7 @@ pub(crate) fn mesh(of: &MeshFindings, width: u16) -> Vec<Block> {
     let matrix = matrix(of).filter(fits);
     blocks.extend(matrix.map(|(title, lines)| Block::Table(title, lines)));
     if of.scores.is_some() {
-        blocks.push(Block::words(METHOD));
+        blocks.push(Block::words(method()));
     }
     blocks
-}
-
-fn outlier_json(of: &MeshFindings, outlier: &Outlier) -> Value {
-    let host = |host: usize| of.mesh.hosts[host].as_str();
-    let (kind, sender, receiver) = match outlier.named {
-        Named::Host(place) => ("host", Some(host(place)), Some(host(place))),
-        Named::Sender(place) => ("sender", Some(host(place)), None),
-        Named::Receiver(place) => ("receiver", None, Some(host(place))),
-        Named::Pair(sender, receiver) => ("pair", Some(host(sender)), Some(host(receiver))),
-    };
-    json!({
-        "kind": kind, "sender": sender, "receiver": receiver, "pct": outlier.pct, "score": outlier.score,
-        "runs": outlier.runs, "limiter": outlier.limiter, "runs_limited": outlier.limited,
-    })
-}
-
-pub(crate) fn mesh_json(of: &MeshFindings) -> Value {
-    let host = |place: usize| {
-        let scores = of.scores.as_ref();
-        let of_role =
-            |side: fn(&Polished) -> &[Option<Score>]| scores.and_then(|scores| side(scores)[place]);
-        let (sends, receives) = (of_role(|of| &of.rows), of_role(|of| &of.columns));
-        let pct = |score: Option<Score>| score.map(|score| of.pct(score.value));
-        let score = |score: Option<Score>| score.map(|score| score.score);
-        json!({
-            "host": of.mesh.hosts[place],
-            "sender_pct": pct(sends), "sender_score": score(sends),
-            "receiver_pct": pct(receives), "receiver_score": score(receives),
-        })
-    };
-    let missing = of.missing.iter();
-    let missing = missing.map(|(host, reason)| json!({ "host": host, "reason": reason }));
-    json!({
-        "metric": of.metric.name,
-        "pattern": of.mesh.pattern.name(),
-        "outliers": of.outliers.iter().map(|outlier| outlier_json(of, outlier)).collect::<Vec<_>>(),
-        "hosts": (0..of.mesh.hosts.len()).map(host).collect::<Vec<_>>(),
-        "different_settings": of.different,
-        "missing": missing.collect::<Vec<_>>(),
-    })
 }

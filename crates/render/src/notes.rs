@@ -47,7 +47,7 @@ pub fn notes(summary: &Summary) -> Vec<Block> {
 /// The shown metrics for which cells have no value, by reason.
 fn missing(summary: &Summary) -> Vec<String> {
     // The heading of the tables already says so.
-    if summary.cells.iter().all(|cell| cell.runs == 0) {
+    if !summary.has_used() {
         return Vec::new();
     }
     let facts = shown_metrics(summary).into_iter().flat_map(|name| {

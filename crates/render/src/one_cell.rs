@@ -1,6 +1,5 @@
 //! One cell, such as a test: the answer of its only run, or the medians of its runs with their intervals.
 
-use bitcost_analysis::explain::ExplainedCell;
 use bitcost_analysis::findings::{Findings, Single};
 use bitcost_analysis::metrics::{Metric, disturbance_bounds};
 use bitcost_model::record::Role;
@@ -19,7 +18,8 @@ use crate::words::intervals_of_runs;
 /// bottleneck.
 pub(crate) fn one_cell(findings: &Findings, single: &Single, verbose: bool) -> Vec<Block> {
     let mut blocks = Vec::from_iter(searches(&findings.summary));
-    let evidence = || single.limiter.map(evidence);
+    // `limiter: receiver's CPU …` with its evidence and remedy.
+    let evidence = || Some(Block::Listing(cell_text("limiter", single.limiter?)));
     if findings.summary.precision.is_some() || findings.shown_runs().count() > 1 {
         blocks.extend(medians(findings, single));
         blocks.extend(evidence());
@@ -33,14 +33,6 @@ pub(crate) fn one_cell(findings: &Findings, single: &Single, verbose: bool) -> V
     let caveats = findings.summary.caveats.iter();
     blocks.extend(caveats.map(|words| Block::Note("caveat: ".to_owned(), words.clone())));
     blocks
-}
-
-/// `limiter: receiver's CPU …` with its evidence and remedy.
-fn evidence(limiter: &ExplainedCell) -> Block {
-    Block::Listing(cell_text(&ExplainedCell {
-        name: "limiter".to_owned(),
-        ..limiter.clone()
-    }))
 }
 
 /// `h1 to h2 in lab wire`.

@@ -33,7 +33,7 @@ pub(crate) fn head(summary: &Summary) -> Vec<Block> {
     let spread = if runs().any(|runs| runs > 1) {
         let intervals = intervals_of(summary.cells.iter());
         format!("Medians over runs, in brackets their {intervals}.")
-    } else if runs().all(|runs| runs == 0) {
+    } else if !summary.has_used() {
         "No run has a result, so there are no figures.".to_owned()
     } else {
         "A single run says nothing about the spread, so there are no intervals.".to_owned()

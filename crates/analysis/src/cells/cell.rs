@@ -18,7 +18,7 @@ pub const RECEIVE_DEMAND_BY_SENT: &str = "receive_service_demand_per_kib_sent_us
 /// Name of the only line of a curve, where no other factor names it.
 pub const ALONE: &str = "all";
 
-/// A figure of a cell. Bounds are absent of a single run, which says nothing about them.
+/// A figure of a cell. Bounds are absent where it is of one run, or of a pair of a mesh, and of a mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
     /// The median of the runs.
@@ -84,12 +84,6 @@ pub struct CellSummary {
     #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<BTreeMap<String, usize>>")]
     pub unattributed: Vec<(String, usize)>,
-    /// Runs during which another program used the CPUs.
-    #[serde(skip)]
-    pub disturbed: usize,
-    /// Runs whose link emulator was late, or dropped packets that it should have carried.
-    #[serde(skip)]
-    pub emulator_troubled: usize,
 }
 
 impl CellSummary {

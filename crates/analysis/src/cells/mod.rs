@@ -5,7 +5,6 @@ mod cell;
 mod machine;
 mod row;
 mod runs;
-mod sort;
 
 pub(crate) use cell::Places;
 pub use cell::{
@@ -13,6 +12,6 @@ pub use cell::{
     has,
 };
 pub(crate) use machine::machine_caveat;
+pub(crate) use row::used_by_cell;
 pub use row::{ExcludedRun, RunRow, Status};
 pub(crate) use runs::CellRuns;
-pub(crate) use sort::sorted;

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bitcost_model::Unavailable;
-use bitcost_model::plan::PlannedRun;
 use bitcost_model::study::Label;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::as_map::as_map;
 use crate::explain::Kept;
-use crate::metrics::{Figures, Method, Metric};
+use crate::log::TimeSeries;
+use crate::metrics::{EmulatorTrouble, Figures, Method, Metric, SoftirqMeans};
 use crate::profile::RunProfile;
 
 bitcost_model::words! {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Status {
         Used = "used",
         LeftOut = "left_out",
@@ -23,11 +23,13 @@ bitcost_model::words! {
         Failed = "failed",
         Lost = "lost",
         Interrupted = "interrupted",
+        #[default]
         Missing = "missing",
     }
 }
 
-#[derive(Clone, Debug)]
+/// A run of the plan; what it does not have, or what its records do not give, is absent.
+#[derive(Clone, Debug, Default)]
 pub struct RunRow {
     /// Its place in the order, from 0.
     pub run: u32,
@@ -43,8 +45,13 @@ pub struct RunRow {
     /// Local time of its start, with offset (RFC 3339).
     pub began_at: Option<String>,
     pub method: Option<Method>,
+    /// Why its CPU time was not attributed.
+    pub(crate) unattributed: Option<String>,
+    /// By which means the time of soft interrupts is known, where the method uses it.
+    pub(crate) softirqs: Option<SoftirqMeans>,
     /// Whether other programs took much of the CPUs' time ([`crate::metrics::disturbance()`]).
     pub is_disturbed: bool,
+    pub(crate) emulator_trouble: Option<EmulatorTrouble>,
     pub figures: Figures,
     /// The place of the event that holds its outcome ([`bitcost_model::event::Events::each`]).
     pub event: Option<usize>,
@@ -52,6 +59,10 @@ pub struct RunRow {
     pub not_in_effect: Vec<String>,
     /// What may change how its figures are read, a sentence each.
     pub caveats: Vec<String>,
+    /// Other sentences on it, and those that are about its cell.
+    pub(crate) notes: [Vec<String>; 2],
+    /// Its seconds, if the study's table asks for them.
+    pub(crate) time_series: Option<Box<TimeSeries>>,
     /// The CPU time of its profiled twin by layer, or why that is left out.
     pub profiled: Option<Result<Rc<RunProfile>, Unavailable>>,
     /// What explains it, unless there are very many runs.
@@ -59,25 +70,8 @@ pub struct RunRow {
 }
 
 impl RunRow {
-    /// The row of a planned run, still without figures.
-    pub(crate) fn new(planned: &PlannedRun, status: Status) -> RunRow {
-        RunRow {
-            run: planned.index,
-            block: planned.block,
-            cell: planned.cell,
-            status,
-            reason: None,
-            host_lacks: false,
-            began_at: None,
-            method: None,
-            is_disturbed: false,
-            figures: Figures::default(),
-            event: None,
-            not_in_effect: Vec::new(),
-            caveats: Vec::new(),
-            profiled: None,
-            kept: None,
-        }
+    pub fn is_used(&self) -> bool {
+        self.status == Status::Used
     }
 
     pub fn value(&self, metric: &Metric) -> Option<f64> {
@@ -85,8 +79,16 @@ impl RunRow {
     }
 
     pub fn used_value(&self, metric: &Metric) -> Option<f64> {
-        self.value(metric).filter(|_| self.status == Status::Used)
+        self.value(metric).filter(|_| self.is_used())
     }
+}
+
+/// The used runs of each of so many cells, in order.
+pub(crate) fn used_by_cell(rows: &[RunRow], cells: usize) -> Vec<Vec<&RunRow>> {
+    let mut used = vec![Vec::new(); cells];
+    let rows = rows.iter().filter(|row| row.is_used());
+    rows.for_each(|row| used[row.cell].push(row));
+    used
 }
 
 /// A run that is in no cell.

@@ -1,115 +1,95 @@
-//! The runs of a cell, and its figures.
+//! The used runs of a cell, and its figures.
 
-use std::collections::BTreeMap;
+use bitcost_model::study::Cell;
+use bitcost_stats::{Interval, median};
+use bitcost_study::Study;
+use bitcost_study::check::Levels;
 
-use bitcost_model::study::{Cell, Label};
-use bitcost_stats::Interval;
+use super::cell::{CellSummary, Figure, has};
+use super::row::{RunRow, used_by_cell};
+use crate::log::TimeSeries;
+use crate::metrics::{FULL_PACKETS, METRICS, Metric, place_of};
 
-use super::cell::{CellSummary, Figure};
-use super::row::RunRow;
-use crate::log::{Reduced, TimeSeries};
-use crate::metrics::{FULL_PACKETS, Figures, METRICS, Metric};
-
-pub(crate) struct CellRuns {
-    /// The cell, still without figures.
-    cell: CellSummary,
-    /// The block and the figures of each run.
-    runs: Vec<(u32, Figures)>,
-    time_series: Vec<(f64, TimeSeries)>,
+/// A cell with its used runs, in order.
+pub(crate) struct CellRuns<'a> {
+    pub levels: &'a Levels,
+    pub name: String,
+    rows: Vec<&'a RunRow>,
 }
 
-impl CellRuns {
-    /// A cell, still without its runs.
-    pub fn new(cell: &Cell) -> CellRuns {
-        CellRuns {
-            cell: CellSummary {
-                levels: cell.levels.clone(),
-                runs: 0,
-                figures: BTreeMap::new(),
-                expected: Vec::new(),
-                methods: Vec::new(),
-                softirqs: Vec::new(),
-                unattributed: Vec::new(),
-                disturbed: 0,
-                emulator_troubled: 0,
-            },
-            runs: Vec::new(),
-            time_series: Vec::new(),
-        }
-    }
-
-    pub fn name(&self) -> String {
-        self.cell.name()
-    }
-
-    pub fn levels(&self) -> &Vec<(String, Label)> {
-        &self.cell.levels
+impl<'a> CellRuns<'a> {
+    pub fn all(cells: &'a [Cell], rows: &'a [RunRow]) -> Vec<CellRuns<'a>> {
+        let used = used_by_cell(rows, cells.len());
+        let both = cells.iter().zip(used);
+        both.map(|(cell, rows)| CellRuns {
+            levels: &cell.levels,
+            name: cell.name(),
+            rows,
+        })
+        .collect()
     }
 
     pub fn count(&self) -> usize {
-        self.runs.len()
+        self.rows.len()
     }
 
-    /// Block and value of the metric at this place of [`METRICS`].
-    pub fn values(&self, metric: usize) -> Vec<(u32, f64)> {
-        let runs = self.runs.iter();
-        runs.filter_map(|(block, figures)| Some((*block, figures.at(metric)?)))
+    /// Block and value of a metric, of each run that has it.
+    pub fn values(&self, metric: &str) -> Vec<(u32, f64)> {
+        place_of(metric).map_or_else(Vec::new, |place| self.at(place))
+    }
+
+    fn at(&self, place: usize) -> Vec<(u32, f64)> {
+        let rows = self.rows.iter();
+        rows.filter_map(|row| Some((row.block, row.figures.at(place)?)))
             .collect()
     }
 
     /// The time series of the run with the median throughput, or with the next lower one.
     pub fn middle(&self) -> Option<TimeSeries> {
-        let mut order: Vec<&(f64, TimeSeries)> = self.time_series.iter().collect();
-        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let series = self.rows.iter().filter_map(|row| row.time_series.as_ref());
+        let mut order: Vec<_> = series.collect();
+        let mbps = |series: &TimeSeries| series.mbps[1].unwrap_or(0.0);
+        order.sort_by(|a, b| mbps(a).total_cmp(&mbps(b)));
         let middle = order.get(order.len().checked_sub(1)? / 2)?;
-        Some(middle.1.clone())
+        Some((***middle).clone())
     }
 
-    /// The figures of the cell; where it is a pair of many hosts, medians without intervals. A share that is nearly all or nothing in each run has its mean.
-    pub fn summary(&self, is_pair: bool, seed: u64) -> CellSummary {
+    /// The figures of the cell; where it is a pair of many hosts, medians without intervals. A share that is nearly all or
+    /// nothing in each run has its mean.
+    pub fn summary(&self, study: &Study, seed: u64) -> CellSummary {
         let figure = |(place, metric): (usize, &Metric)| {
-            let values: Vec<f64> = self.values(place).iter().map(|(_, value)| *value).collect();
+            let values: Vec<f64> = self.at(place).iter().map(|(_, value)| *value).collect();
             let spread = bitcost_stats::spread(&values)?;
             let found = match metric.name == FULL_PACKETS {
                 true => Interval::alone(spread.mean),
-                false if is_pair => Interval::alone(bitcost_stats::median(&values)?),
+                false if study.mesh.is_some() => Interval::alone(median(&values)?),
                 false => bitcost_stats::median_interval(&values, seed)?,
             };
             Some((metric.name, Figure::new(found, spread)))
         };
+        let expected = study.expect.iter().flat_map(|expect| &expect.cells);
+        let expected = expected.filter(|cell| has(self.levels, &cell.levels));
+        let rows = || self.rows.iter();
         CellSummary {
+            levels: self.levels.clone(),
             runs: self.count(),
             figures: METRICS.iter().enumerate().filter_map(figure).collect(),
-            ..self.cell.clone()
+            expected: expected.flat_map(|cell| cell.figures.clone()).collect(),
+            methods: tally(rows().filter_map(|row| row.method)),
+            softirqs: tally(rows().filter_map(|row| row.softirqs)),
+            unattributed: tally(rows().filter_map(|row| row.unattributed.clone())),
         }
-    }
-
-    /// Takes another program's run.
-    pub fn imported(&mut self, row: &RunRow) {
-        self.runs.push((row.block, row.figures.clone()));
-    }
-
-    pub fn used(&mut self, run: Reduced, row: &RunRow) {
-        self.runs.push((row.block, row.figures.clone()));
-        match run.method {
-            Ok(method) => count(&mut self.cell.methods, method),
-            Err(reason) => count(&mut self.cell.unattributed, reason.0),
-        }
-        if let Some(means) = run.softirqs {
-            count(&mut self.cell.softirqs, means);
-        }
-        let series = run.time_series.into_iter();
-        let series = series.map(|series| (series.mbps[1].unwrap_or(0.0), *series));
-        self.time_series.extend(series);
-        self.cell.disturbed += run.disturbances;
-        self.cell.emulator_troubled += usize::from(run.emulator_trouble.is_some());
     }
 }
 
-/// Counts a thing once more, in the order of their first appearance.
-fn count<T: PartialEq>(tally: &mut Vec<(T, usize)>, thing: T) {
-    match tally.iter_mut().find(|(known, _)| *known == thing) {
-        Some((_, count)) => *count += 1,
-        None => tally.push((thing, 1)),
+/// How often each thing occurs, in the order of their first appearance.
+fn tally<T: PartialEq>(things: impl Iterator<Item = T>) -> Vec<(T, usize)> {
+    let mut tally: Vec<(T, usize)> = Vec::new();
+    for thing in things {
+        match tally.iter_mut().find(|(known, _)| *known == thing) {
+            Some((_, count)) => *count += 1,
+            None => tally.push((thing, 1)),
+        }
     }
+    tally
 }

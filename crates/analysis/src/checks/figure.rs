@@ -1,6 +1,5 @@
 //! The figure of a claim: which cells it needs, and how it is computed from their medians.
 
-use crate::metrics::METRICS;
 use crate::theory::{Counted, Framing, Transport};
 use bitcost_model::place::IpVersion;
 use bitcost_model::study::{Label, phrase};
@@ -13,7 +12,7 @@ use crate::cells::{CellRuns, has};
 /// factors that the figure does not name.
 pub struct Comparison<'a> {
     pub levels: Levels,
-    sides: Vec<&'a CellRuns>,
+    sides: Vec<&'a CellRuns<'a>>,
     /// The sizes of messages, which the figure needs in addition to the medians.
     sizes: Vec<f64>,
 }
@@ -22,7 +21,7 @@ pub struct Comparison<'a> {
 const CURVE_MTU: u32 = 9000;
 
 /// Every combination of the levels that the figure leaves open for which all of its cells exist.
-pub fn comparisons<'a>(figure: &Figure, cells: &'a [CellRuns]) -> Vec<Comparison<'a>> {
+pub fn comparisons<'a>(figure: &Figure, cells: &'a [CellRuns<'a>]) -> Vec<Comparison<'a>> {
     let wanted = sides(figure);
     let named: Vec<&str> = wanted
         .iter()
@@ -30,7 +29,7 @@ pub fn comparisons<'a>(figure: &Figure, cells: &'a [CellRuns]) -> Vec<Comparison
         .map(|(factor, _)| factor.as_str())
         .collect();
     let mut found: Vec<Comparison> = Vec::new();
-    let levels = cells.iter().map(CellRuns::levels);
+    let levels = cells.iter().map(|runs| runs.levels);
     for levels in levels.filter(|levels| wanted.first().is_some_and(|first| has(levels, first))) {
         let open: Levels = levels
             .iter()
@@ -42,7 +41,7 @@ pub fn comparisons<'a>(figure: &Figure, cells: &'a [CellRuns]) -> Vec<Comparison
         }
         let at = |side: &Levels| {
             let mut cells = cells.iter();
-            cells.find(|runs| has(runs.levels(), side) && has(runs.levels(), &open))
+            cells.find(|runs| has(runs.levels, side) && has(runs.levels, &open))
         };
         if let Some(sides) = wanted.iter().map(at).collect::<Option<Vec<_>>>() {
             found.push(Comparison {
@@ -128,19 +127,12 @@ fn ends(along: &Along) -> String {
 impl Comparison<'_> {
     /// Runs with the metric, in the cell that has the fewest.
     pub fn runs(&self, metric: &str) -> usize {
-        let Some(index) = METRICS.iter().position(|known| known.name == metric) else {
-            return 0;
-        };
-        self.sides
-            .iter()
-            .map(|runs| runs.values(index).len())
-            .min()
-            .unwrap_or(0)
+        let runs = self.sides.iter().map(|runs| runs.values(metric).len());
+        runs.min().unwrap_or(0)
     }
 
     pub fn interval(&self, metric: &str, figure: &Figure, seed: u64) -> Option<Interval> {
-        let index = METRICS.iter().position(|known| known.name == metric)?;
-        let values: Vec<_> = self.sides.iter().map(|runs| runs.values(index)).collect();
+        let values: Vec<_> = self.sides.iter().map(|runs| runs.values(metric)).collect();
         let sides: Vec<Side> = values.iter().map(Vec::as_slice).collect();
         estimate_interval(&sides, seed, |medians| {
             of(figure, medians, &self.sizes).filter(|value| value.is_finite())

@@ -34,10 +34,8 @@ impl Verdict {
         let (Some(low), Some(high)) = (interval.low, interval.high) else {
             return Verdict::CannotTell;
         };
-        let (least, most) = (
-            claim.at_least.unwrap_or(f64::NEG_INFINITY),
-            claim.at_most.unwrap_or(f64::INFINITY),
-        );
+        let least = claim.at_least.unwrap_or(f64::NEG_INFINITY);
+        let most = claim.at_most.unwrap_or(f64::INFINITY);
         if low >= least && high <= most {
             Verdict::Pass
         } else if high < least || low > most {
@@ -87,24 +85,16 @@ pub struct ClaimSummary {
 }
 
 pub(crate) fn checks(checks: &[Check], cells: &[CellRuns], seed: u64) -> Vec<CheckSummary> {
-    checks
-        .iter()
-        .map(|check| summary(check, cells, seed))
-        .collect()
-}
-
-fn summary(check: &Check, cells: &[CellRuns], seed: u64) -> CheckSummary {
-    let claims: Vec<ClaimSummary> = check
-        .claims
-        .iter()
-        .flat_map(|claim| claims(claim, cells, seed))
-        .collect();
-    let verdict = Verdict::all(claims.iter().map(|claim| claim.verdict));
-    CheckSummary {
-        statement: check.statement.clone(),
-        verdict,
-        claims,
-    }
+    let summary = |check: &Check| {
+        let of = |claim| claims(claim, cells, seed);
+        let claims: Vec<ClaimSummary> = check.claims.iter().flat_map(of).collect();
+        CheckSummary {
+            statement: check.statement.clone(),
+            verdict: Verdict::all(claims.iter().map(|claim| claim.verdict)),
+            claims,
+        }
+    };
+    checks.iter().map(summary).collect()
 }
 
 /// A claim at each combination of the factors that it does not name; without a figure where there

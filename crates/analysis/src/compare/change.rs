@@ -174,7 +174,7 @@ fn values(executions: &[Vec<&RunRow>], metric: &'static Metric) -> Values {
     for (execution, rows) in executions.iter().enumerate() {
         for row in rows {
             let block = (execution, row.block);
-            if let Some(value) = row.used_value(metric) {
+            if let Some(value) = row.value(metric) {
                 blocks.entry(block).or_default().push(value);
             }
         }

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bitcost_model::conditions::{Conditions, Direction};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::event::Event;
 use bitcost_model::imported::NOT_SAID;
+use bitcost_model::study::Label;
 
 use super::found::Unmatched;
 use crate::findings::Findings;
@@ -53,14 +54,8 @@ pub(super) fn matched(old: &Findings, new: &Findings) -> Matched {
             why: candidates(other, &of[cell]),
         }));
     }
-    let matched = |places: fn(&(usize, usize)) -> usize, all: &[Known]| -> Vec<Known> {
-        found
-            .pairs
-            .iter()
-            .map(|pair| all[places(pair)].clone())
-            .collect()
-    };
-    let (olds, news) = (matched(|pair| pair.0, &olds), matched(|pair| pair.1, &news));
+    let olds: Vec<&Known> = found.pairs.iter().map(|pair| &olds[pair.0]).collect();
+    let news: Vec<&Known> = found.pairs.iter().map(|pair| &news[pair.1]).collect();
     found.known_to_one = [(&old.name, &olds, &news), (&new.name, &news, &olds)]
         .into_iter()
         .filter_map(|(name, here, there)| known_alone(name, here, there))
@@ -100,26 +95,17 @@ fn agreeing(cells: &[Known], others: &[Known]) -> Vec<Vec<usize>> {
     cells.iter().map(places).collect()
 }
 
-/// `known of a alone: direction forward, flows 1 or 4`.
-fn known_alone(name: &str, here: &[Known], there: &[Known]) -> Option<String> {
-    let others: BTreeSet<&String> = there.iter().flat_map(Known::keys).collect();
-    let mut levels: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
-    for (factor, level) in here
-        .iter()
-        .flatten()
-        .filter(|(factor, _)| !others.contains(factor))
-    {
+/// `recorded in a alone: direction forward, flows 1 or 4`.
+fn known_alone(name: &str, here: &[&Known], there: &[&Known]) -> Option<String> {
+    let is_there = |factor: &String| there.iter().any(|known| known.contains_key(factor));
+    let mut levels: BTreeMap<&String, BTreeSet<&str>> = BTreeMap::new();
+    let here = here.iter().flat_map(|known| known.iter());
+    for (factor, level) in here.filter(|(factor, _)| !is_there(factor)) {
         levels.entry(factor).or_default().insert(level);
     }
     let words = levels.into_iter().map(|(factor, levels)| {
-        format!(
-            "{factor} {}",
-            levels
-                .into_iter()
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(" or ")
-        )
+        let levels = Vec::from_iter(levels).join(" or ");
+        format!("{factor} {levels}")
     });
     let words: Vec<String> = words.collect();
     (!words.is_empty()).then(|| format!("recorded in {name} alone: {}", words.join(", ")))
@@ -128,11 +114,9 @@ fn known_alone(name: &str, here: &[Known], there: &[Known]) -> Option<String> {
 /// The known levels of each cell; for a comparison with files of other programs also the settings
 /// that such files report as levels.
 fn known(execution: &Findings, with_settings: bool) -> Vec<Known> {
-    let mut found: Vec<Known> = execution
-        .summary
-        .cells
-        .iter()
-        .map(|cell| strings(&cell.levels))
+    let cells = execution.summary.cells.iter();
+    let mut found: Vec<Known> = cells
+        .map(|cell| strings(cell.levels.iter().map(|(name, label)| (name, label))))
         .collect();
     if !with_settings {
         return found;
@@ -156,12 +140,7 @@ fn known(execution: &Findings, with_settings: bool) -> Vec<Known> {
         let Some(known) = row.and_then(|row| found.get_mut(row.cell)) else {
             return;
         };
-        known.extend(
-            imported
-                .levels
-                .iter()
-                .map(|(name, label)| (name.clone(), label.to_string())),
-        );
+        known.extend(strings(&imported.levels));
         known.insert("tool".to_owned(), imported.tool.clone());
     });
     found
@@ -170,53 +149,36 @@ fn known(execution: &Findings, with_settings: bool) -> Vec<Known> {
     found
 }
 
-fn strings(levels: &[(String, bitcost_model::study::Label)]) -> Known {
+fn strings<'a>(levels: impl IntoIterator<Item = (&'a String, &'a Label)>) -> Known {
+    let levels = levels.into_iter();
     levels
-        .iter()
         .map(|(name, label)| (name.clone(), label.to_string()))
         .collect()
 }
 
 /// Our own settings under the names and words that files of other programs use.
-fn told_by_files(conditions: &Conditions) -> Vec<(String, String)> {
-    let transport = if conditions.workload.is_datagram() {
-        "udp"
-    } else {
-        "tcp"
+fn told_by_files(conditions: &Conditions) -> Known {
+    let transport = match conditions.workload.is_datagram() {
+        true => "udp",
+        false => "tcp",
     };
-    let direction = match conditions.direction {
-        Direction::Forward => "forward",
-        Direction::Reverse => "reverse",
-        Direction::Both => "both",
+    let size = |name: &'static str, bytes: u32| (name, bytes.to_string());
+    let sizes = match conditions.workload.is_transactional() {
+        true => vec![
+            size("request_size_bytes", conditions.request_size_bytes),
+            size("response_size_bytes", conditions.response_size_bytes),
+        ],
+        false => vec![size("message_size_bytes", conditions.message_size_bytes)],
     };
-    let mut found = vec![
+    let rate = conditions.rate_bps;
+    let others = [
         ("protocol", transport.to_owned()),
         ("test", conditions.workload.name().to_owned()),
-        ("direction", direction.to_owned()),
+        ("direction", conditions.direction.name().to_owned()),
         ("flows", conditions.flows.to_string()),
     ];
-    if conditions.workload.is_transactional() {
-        found.push((
-            "request_size_bytes",
-            conditions.request_size_bytes.to_string(),
-        ));
-        found.push((
-            "response_size_bytes",
-            conditions.response_size_bytes.to_string(),
-        ));
-    } else {
-        found.push((
-            "message_size_bytes",
-            conditions.message_size_bytes.to_string(),
-        ));
-    }
-    found.extend(
-        conditions
-            .rate_bps
-            .map(|rate| ("rate_bps", rate.to_string())),
-    );
-    found
-        .into_iter()
+    let all = others.into_iter().chain(sizes);
+    all.chain(rate.map(|rate| ("rate_bps", rate.to_string())))
         .map(|(name, level)| (name.to_owned(), level))
         .collect()
 }

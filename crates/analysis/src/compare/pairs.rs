@@ -66,22 +66,21 @@ pub fn across(
         return comparison;
     };
     let matched = matched(first, other);
-    let both = |(was, is): &(usize, usize)| (&first.summary.cells[*was], &other.summary.cells[*is]);
-    let cells: Vec<_> = matched.pairs.iter().map(both).collect();
     comparison.host_differences = host_sentences(first, other);
     comparison.setting_differences = setting_differences(first, other, &matched.pairs);
     comparison.run_remarks = old.iter().chain(new).filter_map(run_remarks).collect();
     let names = [&*comparison.old, &*comparison.new];
     let machine = machine_remark(names, [old, new]);
     comparison.run_remarks.extend(machine);
-    let runs = executions(&matched.pairs, old, new);
-    for ((was, is), [old, new]) in cells.into_iter().zip(&runs) {
-        let change = |metric: &&'static Metric| change_of(old, new, metric, false, threshold_pct);
-        comparison.cells.push(ComparedCell {
-            levels: levels(first, was, is),
-            changes: metrics.iter().filter_map(change).collect(),
-        });
-    }
+    let (olds, news): (Vec<usize>, Vec<usize>) = matched.pairs.iter().copied().unzip();
+    let levels = matched.pairs.iter().map(|(was, is)| {
+        let is_new = |level: &&(String, Label)| first.summary.study.factor(&level.0).is_none();
+        let was = first.summary.cells[*was].levels.iter();
+        let is = other.summary.cells[*is].levels.iter();
+        was.chain(is.filter(is_new)).cloned().collect()
+    });
+    let sides = runs_of(old, &olds).into_iter().zip(runs_of(new, &news));
+    comparison.compare(levels.zip(sides), metrics);
     comparison.known_to_one = matched.known_to_one;
     comparison.unmatched = matched.unmatched;
     comparison.not_comparable = other_machines(first, other);
@@ -100,42 +99,41 @@ fn side_name(executions: &[Findings]) -> String {
     }
 }
 
-fn levels(old: &Findings, was: &CellSummary, is: &CellSummary) -> Vec<(String, Label)> {
-    let is_new = |level: &&(String, Label)| old.summary.study.factor(&level.0).is_none();
-    let further = is.levels.iter().filter(is_new);
-    was.levels.iter().chain(further).cloned().collect()
-}
+/// The used runs of a cell in each execution of a side.
+type Runs<'a> = Vec<Vec<&'a RunRow>>;
 
-/// The runs of a cell in each execution of both sides, the old side first.
-type Executions<'a> = [Vec<Vec<&'a RunRow>>; 2];
-
-/// The runs of each pair of cells in each execution of both sides.
-fn executions<'a>(
-    pairs: &[(usize, usize)],
-    old: &'a [Findings],
-    new: &'a [Findings],
-) -> Vec<Executions<'a>> {
-    let mut found: Vec<Executions> = vec![[Vec::new(), Vec::new()]; pairs.len()];
-    for (side, executions, place) in [
-        (0, old, (|pair| pair.0) as fn(&(usize, usize)) -> usize),
-        (1, new, |pair| pair.1),
-    ] {
-        for (number, execution) in executions.iter().enumerate() {
-            let rows = rows_by_cell(execution);
-            // The place of each cell of the side's first execution.
-            let places: BTreeMap<usize, usize> = match number {
-                0 => (0..rows.len()).map(|cell| (cell, cell)).collect(),
-                _ => matched(&executions[0], execution)
-                    .pairs
-                    .into_iter()
-                    .collect(),
-            };
-            for (cell, pair) in found.iter_mut().zip(pairs) {
-                cell[side].extend(places.get(&place(pair)).map(|cell| rows[*cell].clone()));
-            }
+/// The runs of these cells of the first execution of a side.
+fn runs_of<'a>(executions: &'a [Findings], cells: &[usize]) -> Vec<Runs<'a>> {
+    let mut found = vec![Vec::new(); cells.len()];
+    for (number, execution) in executions.iter().enumerate() {
+        let rows = execution.summary.used();
+        let places: BTreeMap<usize, usize> = match number {
+            0 => cells.iter().map(|cell| (*cell, *cell)).collect(),
+            _ => BTreeMap::from_iter(matched(&executions[0], execution).pairs),
+        };
+        for (runs, cell) in found.iter_mut().zip(cells) {
+            runs.extend(places.get(cell).map(|place| rows[*place].clone()));
         }
     }
     found
+}
+
+impl Comparison {
+    /// Adds cells with their levels and the runs of the old and of the new side.
+    fn compare<'a>(
+        &mut self,
+        cells: impl Iterator<Item = (Vec<(String, Label)>, (Runs<'a>, Runs<'a>))>,
+        metrics: &[&'static Metric],
+    ) {
+        let (same_blocks, threshold_pct) = (self.same_blocks, self.threshold_pct);
+        self.cells.extend(cells.map(|(levels, (old, new))| {
+            let change = |metric: &&'static Metric| {
+                change_of(&old, &new, metric, same_blocks, threshold_pct)
+            };
+            let changes = metrics.iter().filter_map(change).collect();
+            ComparedCell { levels, changes }
+        }));
+    }
 }
 
 /// Compares two sets of cells of one execution, pairing cells with the same levels of the factors
@@ -168,28 +166,25 @@ pub fn within(
         run_remarks: run_remarks(execution).into_iter().collect(),
         ..Comparison::default()
     };
-    let (cells, rows) = (&execution.summary.cells, rows_by_cell(execution));
+    let (cells, rows) = (&execution.summary.cells, execution.summary.used());
     let places = |side: &Side| -> BTreeMap<Vec<(String, Label)>, usize> {
         let of_side = cells.iter().enumerate().filter(|(_, cell)| side.has(cell));
         of_side.map(|(place, cell)| (rest(cell), place)).collect()
     };
     let (olds, news) = (places(&old_side), places(&new_side));
-    let of_old = cells.iter().enumerate();
-    for (place, cell) in of_old.filter(|(_, cell)| old_side.has(cell)) {
+    let mut pairs = Vec::new();
+    for (place, cell) in cells.iter().enumerate() {
         let levels = rest(cell);
-        let Some(other) = news.get(&levels) else {
-            comparison.unmatched.push(alone(cell, true));
-            continue;
-        };
-        let (old, new) = (&rows[place..=place], &rows[*other..=*other]);
-        let same_blocks = comparison.same_blocks;
-        let change =
-            |metric: &&'static Metric| change_of(old, new, metric, same_blocks, threshold_pct);
-        comparison.cells.push(ComparedCell {
-            levels,
-            changes: metrics.iter().filter_map(change).collect(),
-        });
+        match news.get(&levels) {
+            _ if !old_side.has(cell) => {}
+            None => comparison.unmatched.push(alone(cell, true)),
+            Some(other) => {
+                let sides = (vec![rows[place].clone()], vec![rows[*other].clone()]);
+                pairs.push((levels, sides));
+            }
+        }
     }
+    comparison.compare(pairs.into_iter(), metrics);
     let is_new = |cell: &&CellSummary| new_side.has(cell) && !olds.contains_key(&rest(cell));
     let only_new = cells.iter().filter(is_new);
     comparison
@@ -205,14 +200,4 @@ fn alone(cell: &CellSummary, is_old: bool) -> Unmatched {
         is_old,
         why: None,
     }
-}
-
-fn rows_by_cell(execution: &Findings) -> Vec<Vec<&RunRow>> {
-    let mut rows = vec![Vec::new(); execution.summary.cells.len()];
-    execution
-        .summary
-        .runs
-        .iter()
-        .for_each(|row| rows[row.cell].push(row));
-    rows
 }

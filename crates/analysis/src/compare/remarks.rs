@@ -130,7 +130,7 @@ pub(super) fn run_remarks(execution: &Findings) -> Option<String> {
         (count(|row| row.status == Status::LeftOut), "left out"),
         (count(|row| row.status == Status::Missing), "not made"),
         (
-            count(|row| row.status == Status::Used && row.is_disturbed),
+            count(|row| row.is_used() && row.is_disturbed),
             "used but disturbed",
         ),
     ];
@@ -172,7 +172,7 @@ pub(super) fn machine_remark(names: [&str; 2], sides: [&[Findings]; 2]) -> Optio
 /// The mean of a metric over the used runs of a side.
 fn mean(side: &[Findings], metric: &str) -> Option<f64> {
     let rows = side.iter().flat_map(|one| &one.summary.runs);
-    let used = rows.filter(|row| row.status == Status::Used);
+    let used = rows.filter(|row| row.is_used());
     let times: Vec<f64> = used.filter_map(|row| row.figures.get(metric)).collect();
     let mean = times.iter().sum::<f64>() / times.len() as f64;
     (mean > 0.0).then_some(mean)

@@ -10,7 +10,6 @@ use crate::explain::proof::Proof;
 /// Shares that differ by less are the same.
 const TIE: f64 = 1e-6;
 
-/// A run with what limited it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExplainedRun {
     pub figures: RunFigures,

@@ -17,20 +17,16 @@ const FIT_MIN: f64 = 0.01;
 const SAME_SIZE: f64 = 0.05;
 
 bitcost_model::words! {
-    /// The cost that is modelled.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Spent {
         /// Time from one send call to the next.
         SendTime = "send_time",
-        /// The sender's CPU time.
         SendCpu = "send_cpu",
-        /// The receiver's CPU time.
         ReceiveCpu = "receive_cpu",
     }
 }
 
 bitcost_model::words! {
-    /// The unit on which the cost is spent.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Unit {
         /// A message that travels as one packet.
@@ -45,7 +41,6 @@ bitcost_model::words! {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostModel {
     pub spent: Spent,
-    /// The unit on which it is spent.
     pub unit: Unit,
     /// Cost in ns as a function of bytes.
     pub fit: LineFit,
@@ -54,7 +49,6 @@ pub struct CostModel {
 }
 
 impl Spent {
-    /// The name for people.
     pub fn title(self) -> &'static str {
         match self {
             Spent::SendTime => "time of a send call",

@@ -71,7 +71,6 @@ fn too_little(signals: &Signals) -> Option<String> {
     nothing.then(|| "nothing was delivered".to_owned())
 }
 
-/// The verdict of these facts.
 pub fn decide(signals: &Signals) -> Verdict {
     let change = signals.trend.unwrap_or(1.0);
     let why = match (1.0 / STEADY..=STEADY).contains(&change) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cells::{CellSummary, RunRow, Status};
+use crate::cells::{CellSummary, RunRow};
 use crate::evenly::evenly;
 use crate::explain::cells::{ExplainedCell, ExplainedRun};
 use crate::explain::cost::{CostModel, cost_models, no_cost_model, packet_cost};
@@ -57,19 +57,18 @@ pub(crate) fn explanation(name: &str, summary: &Summary) -> Explanation {
     }
 }
 
-fn by_records(summary: &Summary) -> Explanation {
+fn by_records<'a>(summary: &'a Summary) -> Explanation {
     let cells = &summary.planned;
-    let mut runs: Vec<Vec<&Kept>> = vec![Vec::new(); cells.len()];
-    for row in summary.runs.iter().filter(|row| used(row)) {
-        if let (Some(runs), Some(kept)) = (runs.get_mut(row.cell), &row.kept) {
-            runs.push(kept);
-        }
-    }
+    let kept = |row: &'a RunRow| Some((row, &**row.kept.as_ref()?));
+    let used = summary.used().into_iter();
+    let runs: Vec<Vec<(&RunRow, &Kept)>> = used
+        .map(|rows| rows.into_iter().filter_map(kept).collect())
+        .collect();
     let costs: Vec<(Vec<usize>, Vec<CostModel>)> = same_but_size(cells)
         .into_iter()
         .map(|group| {
             let figures = group.iter().flat_map(|cell| &runs[*cell]);
-            let figures: Vec<RunFigures> = figures.map(|run| run.figures.clone()).collect();
+            let figures: Vec<RunFigures> = figures.map(|(_, kept)| kept.figures.clone()).collect();
             (group, cost_models(&figures, summary.seed))
         })
         .collect();
@@ -79,7 +78,7 @@ fn by_records(summary: &Summary) -> Explanation {
     let explained = |(index, cell): (usize, &Cell)| {
         let own = costs.iter().find(|(group, _)| group.contains(&index));
         let models = own.map_or(&[][..], |(_, models)| models);
-        let run = |kept: &&Kept| ExplainedRun {
+        let run = |(_, kept): &(&RunRow, &Kept)| ExplainedRun {
             verdict: kept
                 .signals
                 .verdict(packet_cost(models, &kept.figures), host),
@@ -89,12 +88,9 @@ fn by_records(summary: &Summary) -> Explanation {
         ExplainedCell::new(cell_name(cell), runs[index].iter().map(run).collect())
     };
     let explained: Vec<ExplainedCell> = cells.iter().enumerate().map(explained).collect();
-    let facts = runs
-        .iter()
-        .map(|runs| runs.iter().map(|run| &run.facts).collect());
     let warnings = warnings(&Study {
         cells,
-        runs: facts.collect(),
+        runs: &runs,
         explained: &explained,
         ends: &summary.ends,
     });
@@ -103,7 +99,7 @@ fn by_records(summary: &Summary) -> Explanation {
         models.into_iter().map(move |model| (name.clone(), model))
     };
     let costs: Vec<_> = costs.into_iter().flat_map(named).collect();
-    let figures = runs.iter().flatten().map(|run| &run.figures);
+    let figures = runs.iter().flatten().map(|(_, kept)| &kept.figures);
     Explanation {
         title: format!("{}, {}", summary.study.name, summary.began_at),
         remarks: no_cost_model(&costs, figures).into_iter().collect(),
@@ -111,10 +107,6 @@ fn by_records(summary: &Summary) -> Explanation {
         costs,
         warnings,
     }
-}
-
-fn used(run: &RunRow) -> bool {
-    run.status == Status::Used
 }
 
 /// The cell's name, preceded by the factor's name where the cell's name is only a number; the
@@ -208,15 +200,11 @@ fn of_figures(name: String, runs: Vec<RunFigures>) -> ExplainedCell {
 }
 
 fn by_figures(name: &str, summary: &Summary) -> Explanation {
-    let mut by_cell: Vec<Vec<&RunRow>> = vec![Vec::new(); summary.cells.len()];
-    for run in summary.runs.iter().filter(|run| used(run)) {
-        by_cell[run.cell].push(run);
-    }
     // At least two runs of a cell are used, so that their spread is known.
     let fitted = (FITTED / summary.cells.len().max(1)).max(2);
     let (mut cells, mut lines) = (Vec::new(), BTreeMap::<String, Vec<RunFigures>>::new());
-    let both = summary.cells.iter().zip(&by_cell);
-    for (cell, runs) in both.filter(|(_, runs)| !runs.is_empty()) {
+    let used = summary.cells.iter().zip(summary.used());
+    for (cell, runs) in used.filter(|(_, runs)| !runs.is_empty()) {
         let figures = |place: usize| match summary.planned.get(runs[place].cell) {
             Some(planned) if !summary.is_imported => {
                 let run = runs[place];
@@ -254,16 +242,14 @@ fn by_figures(name: &str, summary: &Summary) -> Explanation {
 /// A run of another program.
 fn foreign(cell: &CellSummary, run: &RunRow) -> RunFigures {
     let size = |factor| cell.number(factor).map(|bytes| bytes as f64);
-    let figures = run.figures.iter();
-    let figures: BTreeMap<_, _> = figures.map(|(of, value)| (of.name, value)).collect();
     let segment_size_bytes = size("mss_bytes");
     RunFigures {
         run: u64::from(run.run) + 1,
         message_size_bytes: size(SIZE),
         segment_size_bytes,
-        is_datagram: segment_size_bytes.is_none() && figures.contains_key("loss_pct"),
+        is_datagram: segment_size_bytes.is_none() && run.figures.get("loss_pct").is_some(),
         is_paced: cell.number("rate_bps").is_some(),
-        figures,
+        figures: run.figures.clone(),
     }
 }
 

@@ -1,9 +1,7 @@
 //! A run as its figures alone, by the names of the metrics: this is all that imported runs have,
 //! and our own runs have it too.
 
-use std::collections::BTreeMap;
-
-use crate::metrics::{Figures, OF_CAPACITY, RunView};
+use crate::metrics::{Figures, RunView};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::units::KIB;
 
@@ -20,7 +18,7 @@ pub struct RunFigures {
     pub is_datagram: bool,
     /// True where a rate was requested, which then determines the time per message.
     pub is_paced: bool,
-    pub figures: BTreeMap<&'static str, f64>,
+    pub figures: Figures,
 }
 
 impl RunFigures {
@@ -30,10 +28,8 @@ impl RunFigures {
         RunFigures::with(run, view.conditions, &figures)
     }
 
-    /// The figures of a run of ours which has these metrics. Figures relative to what
-    /// calibration found are left out: they are throughput once more.
+    /// The figures of a run of ours which has these metrics.
     pub fn with(run: u64, conditions: &Conditions, figures: &Figures) -> RunFigures {
-        let figures = figures.iter().filter(|(of, _)| of.name != OF_CAPACITY);
         RunFigures {
             run,
             message_size_bytes: (!conditions.workload.is_transactional())
@@ -41,13 +37,12 @@ impl RunFigures {
             segment_size_bytes: None,
             is_datagram: conditions.workload.is_datagram(),
             is_paced: conditions.is_paced(),
-            figures: figures.map(|(of, value)| (of.name, value)).collect(),
+            figures: figures.clone(),
         }
     }
 
     pub fn get(&self, name: &str) -> Option<f64> {
-        let value = self.figures.get(name).copied();
-        value.filter(|value| value.is_finite())
+        self.figures.get(name).filter(|value| value.is_finite())
     }
 
     /// Bytes that reached the receiver ÷ bytes sent; 1 where one of them is not known.

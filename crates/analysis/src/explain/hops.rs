@@ -40,15 +40,13 @@ pub(super) fn hops(series: &Series, own_rate_bps: Option<f64>) -> Vec<Hop> {
 }
 
 fn hop(series: &Series, queue: &Queue, own_rate_bps: Option<f64>) -> Option<Hop> {
-    let is_same = |other: &&Queue| {
-        let key = |queue: &Queue| (queue.node.clone(), queue.device.clone(), queue.kind.clone());
-        other.parent.is_none() && key(other) == key(queue)
-    };
-    let same = |sample: &Sample| sample.queues.iter().find(is_same).cloned();
+    fn key(queue: &Queue) -> (&Option<String>, &String, &String) {
+        (&queue.node, &queue.device, &queue.kind)
+    }
+    let is_same = |other: &&Queue| other.parent.is_none() && key(other) == key(queue);
     let grown = |count: fn(&Queue) -> u64| {
-        series.growth(|before, after| {
-            Some(count(&same(after)?).checked_sub(count(&same(before)?))? as f64)
-        })
+        let of = |sample: &Sample| sample.queues.iter().find(is_same).map(count);
+        series.growth(|step| Some(of(step.last)?.checked_sub(of(step.first)?)? as f64))
     };
     // A queueing discipline may stand before the emulator of the same device.
     let is_line = queue.kind == LinkEmulator::KIND;
@@ -85,19 +83,18 @@ fn name(queue: &Queue) -> String {
 
 /// What the emulator at a device itself counts, in segments; absent where the device has none.
 fn line(series: &Series, device: &str) -> Option<Hop> {
-    fn of<'a>(sample: &'a Sample, device: &str) -> Option<&'a LinkEmulator> {
+    let of = |sample: &Sample| {
         let mut lines = sample.emulators.iter();
-        lines.find(|line| line.device == device)
-    }
+        lines.find(|line| line.device == device).cloned()
+    };
     let grown = |count: fn(&LinkEmulator) -> u64| {
-        series.growth(|before, after| {
-            let (before, after) = (of(before, device)?, of(after, device)?);
-            Some(count(after).checked_sub(count(before))? as f64)
+        series.growth(|step| {
+            Some(count(&of(step.last)?).checked_sub(count(&of(step.first)?))? as f64)
         })
     };
     let arrived = grown(|line| line.arrived.segments)?;
     let each = (arrived / grown(|line| line.arrived.packets)?.max(1.0)).max(1.0);
-    let rate_bps = of(series.edges()?.0, device)?.rate_bps;
+    let rate_bps = of(series.edges()?.0)?.rate_bps;
     Some(Hop {
         drops: grown(|line| line.overflowed.segments)?,
         packets: grown(|line| line.departed.segments)?,

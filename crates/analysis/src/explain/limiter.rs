@@ -19,8 +19,8 @@ pub struct LimiterRow {
     pub remedy: &'static str,
     /// The evidence that must hold, in the words of docs/method/bottleneck.md.
     pub evidence: &'static str,
-    /// What the facts of a run say for it: the ways in which it may show, each with all its evidence.
-    pub suspects: fn(&Signals) -> Vec<Candidate>,
+    /// Adds what the facts of a run say for it: the ways in which it may show, each with all its evidence.
+    pub suspects: fn(&Signals, &mut Vec<Candidate>),
 }
 
 /// The place of what limits between the endpoints, where no counter is known.
@@ -223,7 +223,6 @@ impl Candidate {
         }
     }
 
-    /// The same at a place.
     pub(super) fn at(self, place: impl Into<String>) -> Candidate {
         let place = place.into();
         let limiter = Limiter {

@@ -1,11 +1,11 @@
 //! What a run had of each resource that a perturbation can change.
 
 use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::record::TcpInfo;
-use bitcost_model::record::{EndpointRecord, Role, Sample};
+use bitcost_model::counters::SocketMemory;
+use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo};
 
 use crate::explain::others::Behind;
-use crate::metrics::{RunView, cpu, figure_of, parts};
+use crate::metrics::{Edges, RunView, cpu, figure_of, parts};
 
 /// What a run had of each resource; what its records do not give is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,46 +35,22 @@ pub struct Load {
 
 impl Load {
     pub fn of(run: &RunView) -> Load {
-        let connections = |of: fn(&TcpInfo) -> Option<u32>| {
-            mean(run.sender, move |sample| {
-                sample.connections().iter().map(of).collect()
-            })
+        let buffer = |role: Role, of: fn(&SocketMemory) -> u32| {
+            let sizes = |sample: &Sample| sample.sockets.iter().map(|one| Some(of(one))).collect();
+            mean(run.end(role), sizes).map(|bytes| bytes / 2.0)
         };
-        let sockets = |role: Role, of: fn(&Sample) -> Vec<u32>| {
-            let each = |sample: &Sample| of(sample).into_iter().map(Some).collect();
-            mean(run.end(role), each).map(|bytes| bytes / 2.0)
-        };
-        let edges = run.sender.samples.first().zip(run.sender.samples.last());
-        let grown = |of: fn(&TcpInfo) -> Option<u32>| {
-            let (first, last) = edges?;
-            let of = |sample: &Sample| of(sample.tcp_info.as_ref()?);
-            Some(f64::from(of(last)?.wrapping_sub(of(first)?)))
-        };
-        let (again, all) = (
-            grown(|tcp| tcp.total_retrans),
-            grown(|tcp| tcp.data_segs_out),
-        );
+        let edges = Edges::of(&run.sender.samples);
+        let grown = |of: fn(&TcpInfo) -> Option<u32>| edges.as_ref()?.tcp(of);
+        let again = grown(|tcp| tcp.total_retrans).zip(grown(|tcp| tcp.data_segs_out));
         Load {
             busy_ns: [Role::Sender, Role::Receiver].map(|role| busy_ns(run, role)),
-            rtt_us: connections(|tcp| tcp.min_rtt_us),
-            window_bytes: connections(|tcp| tcp.snd_wnd_bytes),
-            send_buffer_bytes: sockets(Role::Sender, |sample| {
-                sample
-                    .sockets
-                    .iter()
-                    .map(|one| one.send_buffer_bytes)
-                    .collect()
-            }),
-            receive_buffer_bytes: sockets(Role::Receiver, |sample| {
-                sample
-                    .sockets
-                    .iter()
-                    .map(|one| one.receive_buffer_bytes)
-                    .collect()
-            }),
-            segment_bytes: connections(|tcp| tcp.snd_mss_bytes),
+            rtt_us: least_rtt_us(run),
+            window_bytes: connections(run, |tcp| tcp.snd_wnd_bytes),
+            send_buffer_bytes: buffer(Role::Sender, |one| one.send_buffer_bytes),
+            receive_buffer_bytes: buffer(Role::Receiver, |one| one.receive_buffer_bytes),
+            segment_bytes: connections(run, |tcp| tcp.snd_mss_bytes),
             bytes_per_packet: bytes_per_packet(run),
-            retransmitted: again.zip(all).map(|(again, all)| again / all.max(1.0)),
+            retransmitted: again.map(|(again, all)| again / all.max(1.0)),
             delivered_bps: delivered_bps(run),
             background_bps: background_bps(run),
         }
@@ -84,6 +60,17 @@ impl Load {
     pub fn in_flight_bytes(&self) -> Option<f64> {
         Some(self.rtt_us? / 1e6 * self.delivered_bps? / 8.0)
     }
+}
+
+/// The least round-trip time of the sender's connections, in microseconds.
+pub(super) fn least_rtt_us(run: &RunView) -> Option<f64> {
+    connections(run, |tcp| tcp.min_rtt_us)
+}
+
+/// The mean of a value of the sender's connections.
+fn connections(run: &RunView, of: fn(&TcpInfo) -> Option<u32>) -> Option<f64> {
+    let each = |sample: &Sample| sample.connections().iter().map(of).collect();
+    mean(run.sender, each)
 }
 
 /// The mean over all samples of the mean of their values; absent where none has values.
@@ -101,19 +88,17 @@ fn mean(end: &EndpointRecord, of: impl Fn(&Sample) -> Vec<Option<u32>>) -> Optio
 /// CPU time for each message, in ns.
 fn busy_ns(run: &RunView, role: Role) -> Option<f64> {
     let (end, conditions): (&EndpointRecord, &Conditions) = (run.end(role), run.conditions);
-    let (working, waiting) = cpu::first_part_seconds(end)?;
-    let share = waiting / cpu::span_seconds(end)?;
-    let busy = match Behind::of(run, role, share) {
+    let (working, waiting) = cpu::of_first_part(end)?;
+    let busy = match Behind::of(run, role, waiting) {
         Behind::ReceiveWork => working + waiting,
         _ => working,
     };
-    let (first, last) = (end.samples.first()?, end.samples.last()?);
+    let edges = Edges::of(&end.samples)?;
     let messages = match role {
         Role::Receiver if conditions.workload.is_byte_stream() => {
-            let bytes = last.counts.bytes.saturating_sub(first.counts.bytes);
-            bytes as f64 / f64::from(conditions.message_size_bytes)
+            edges.per_second(|counts| counts.bytes)? / f64::from(conditions.message_size_bytes)
         }
-        _ => last.counts.messages.saturating_sub(first.counts.messages) as f64,
+        _ => edges.per_second(|counts| counts.messages)?,
     };
     (messages > 0.0 && busy > 0.0).then(|| 1e9 * busy / messages)
 }

@@ -7,7 +7,7 @@ use bitcost_model::record::{Role, ThreadKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::metrics::{RunView, cpu, foreign_load, programs_cpus};
+use crate::metrics::{RunView, cpu, programs, programs_cpus};
 
 /// The CPU time of other programs, in per cent of one CPU, above which a verdict names them.
 pub const OTHERS_PCT: f64 = 10.0;
@@ -40,7 +40,7 @@ impl Others {
             true => &[Role::Sender][..],
             false => &[Role::Sender, Role::Receiver],
         };
-        let at = |role: &Role| Some((*role, foreign_load(run, *role)?));
+        let at = |role: &Role| Some((*role, programs(run.end(*role))?));
         let loads = roles.iter().filter_map(at);
         let (role, (pct, largest)) = loads.max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
         let most = largest.filter(|(_, of_it)| 2.0 * of_it > pct);
@@ -121,16 +121,10 @@ impl Behind {
 
 /// CPUs that the kernel used to handle packets on an endpoint's host.
 fn receive_work(run: &RunView, role: Role) -> f64 {
-    let other = match role {
-        Role::Sender => run.receiver,
-        Role::Receiver => run.sender,
-    };
     let end = run.end(role);
-    let ends = std::iter::once(end).chain(run.shared_cpus.then_some(other));
-    let threads = ends.filter_map(|end| {
-        let (seconds, _) = cpu::thread_seconds(end, ThreadKind::Napi)?;
-        Some(seconds / cpu::span_seconds(end)?)
-    });
+    let other = run.shared_cpus.then(|| run.end(role.other()));
+    let ends = std::iter::once(end).chain(other);
+    let threads = ends.filter_map(|end| cpu::of_threads(end, ThreadKind::Napi));
     let cpus = cpu::cpus(end).unwrap_or_default();
     let ticks: u64 = cpus.iter().map(|cpu| cpu.softirq_ticks).sum();
     let second = cpu::span_seconds(end).map(|span| span * end.ticks_per_second as f64);

@@ -46,7 +46,6 @@ pub struct Tried {
     pub more_s: Option<f64>,
 }
 
-/// A change that was not tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotTried {
     /// The change, or the resource that it is of.
@@ -84,7 +83,6 @@ pub enum Outcome {
     Undecided(String),
 }
 
-/// The experiments on a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
     /// The limiter that the counters named; absent where they named none.
@@ -99,7 +97,6 @@ pub struct Proof {
     pub tried: Vec<Tried>,
     #[serde(rename = "not_tried")]
     pub untried: Vec<NotTried>,
-    /// The blocks that were made.
     pub blocks: u32,
 }
 

@@ -2,49 +2,49 @@
 
 use bitcost_model::record::{EndpointRecord, Sample, ThreadKind, ThreadTime};
 
+use crate::metrics::{Edges, is_of_first_part};
+
 /// The intervals between an endpoint's samples.
 pub(super) struct Series<'a> {
-    pairs: Vec<(&'a Sample, &'a Sample)>,
+    steps: Vec<Edges<'a>>,
 }
 
 impl<'a> Series<'a> {
     /// The first intervals from the window's start on, as many as this.
     pub fn of(end: &'a EndpointRecord, count: usize) -> Series<'a> {
-        let pairs = end.samples.iter().zip(end.samples.iter().skip(1));
-        let pairs = pairs.take(count);
+        let samples = &end.samples[..end.samples.len().min(count + 1)];
         Series {
-            pairs: pairs.filter(|(a, b)| b.at_ns > a.at_ns).collect(),
+            steps: Edges::steps(samples).collect(),
         }
     }
 
     pub fn count(&self) -> usize {
-        self.pairs.len()
+        self.steps.len()
     }
 
     /// Their total length, in seconds.
     pub fn seconds(&self) -> f64 {
-        let lengths = self.pairs.iter().map(|(a, b)| b.at_ns - a.at_ns);
-        lengths.sum::<u64>() as f64 / 1e9
+        self.steps.iter().map(|step| step.seconds).sum()
     }
 
     /// The samples at the ends of the intervals.
     pub fn samples(&self) -> impl Iterator<Item = &'a Sample> + '_ {
-        self.pairs.iter().map(|(_, after)| *after)
+        self.steps.iter().map(|step| step.last)
     }
 
     /// The first and the last sample.
     pub fn edges(&self) -> Option<(&'a Sample, &'a Sample)> {
-        Some((self.pairs.first()?.0, self.pairs.last()?.1))
+        Some((self.steps.first()?.first, self.steps.last()?.last))
     }
 
     /// How much a counter grew in all intervals; absent where that cannot be determined.
-    pub fn growth(&self, grew: impl Fn(&Sample, &Sample) -> Option<f64>) -> Option<f64> {
-        let each = self.pairs.iter().map(|(before, after)| grew(before, after));
+    pub fn growth(&self, grew: impl Fn(&Edges<'a>) -> Option<f64>) -> Option<f64> {
+        let each = self.steps.iter().map(grew);
         each.sum::<Option<f64>>().filter(|_| self.count() > 0)
     }
 
     /// How much a counter grew per second.
-    pub fn per_second(&self, grew: impl Fn(&Sample, &Sample) -> Option<f64>) -> Option<f64> {
+    pub fn per_second(&self, grew: impl Fn(&Edges<'a>) -> Option<f64>) -> Option<f64> {
         Some(self.growth(grew)? / self.seconds())
     }
 
@@ -56,66 +56,46 @@ impl<'a> Series<'a> {
 
     /// User data per second of each interval, in bit/s.
     pub fn rates(&self) -> Vec<f64> {
-        let rate = |(before, after): &(&Sample, &Sample)| {
-            let bytes = after.counts.bytes.saturating_sub(before.counts.bytes) as f64;
-            8e9 * bytes / (after.at_ns - before.at_ns) as f64
-        };
-        self.pairs.iter().map(rate).collect()
+        let bytes = |step: &Edges| step.per_second(|counts| counts.bytes);
+        let steps = self.steps.iter();
+        steps.map(|step| 8.0 * bytes(step).unwrap_or(0.0)).collect()
     }
 
     /// Number of traffic threads of the run's first part.
     pub fn traffic_threads(&self) -> usize {
-        let threads = self.pairs.first().map(|(sample, _)| &sample.threads);
-        threads.map_or(0, |threads| {
-            threads.iter().filter(|one| is_traffic(one)).count()
-        })
+        let first = self.steps.first();
+        let threads = first.into_iter().flat_map(|step| &step.first.threads);
+        threads.filter(|one| is_of_first_part(one)).count()
     }
 
     /// Time of the run's own traffic threads on a CPU and waiting for one, as shares of wall time, mean over the threads.
     pub fn traffic(&self) -> Option<(f64, f64)> {
-        let count = self.traffic_threads();
-        let (cpu, wait) = self.times(|sample| {
-            let threads = sample.threads.iter().filter(|thread| is_traffic(thread));
-            let (known, run, wait) = threads.fold((0, 0, 0), |(known, run, wait), thread| {
-                (known + 1, run + thread.run_ns, wait + thread.wait_ns)
-            });
-            (known == count && known > 0).then_some((run, wait))
-        })?;
-        Some((cpu / count as f64, wait / count as f64))
+        let count = self.traffic_threads() as f64;
+        let cpu = self.per_second(|step| Some(step.threads(is_of_first_part)?.0))?;
+        let wait = self.per_second(|step| Some(step.threads(is_of_first_part)?.1))?;
+        Some((cpu / count, wait / count))
     }
 
     /// Time on a CPU or waiting for one, as a share of wall time, of the busiest of the threads that handle what the
     /// interface received.
     pub fn interface_thread(&self) -> Option<f64> {
-        fn of(sample: &Sample) -> impl Iterator<Item = &ThreadTime> {
-            let threads = sample.threads.iter();
-            threads.filter(|thread| thread.kind == ThreadKind::Napi)
-        }
-        let times = |number: usize| {
-            self.times(|sample| {
-                let thread = of(sample).nth(number)?;
-                Some((thread.run_ns, thread.wait_ns))
-            })
-        };
-        let all = (0..of(self.edges()?.0).count()).filter_map(times);
-        all.map(|(cpu, wait)| cpu + wait).max_by(f64::total_cmp)
-    }
-
-    /// Shares of wall time, from the ns that threads had run and waited at a sample.
-    fn times(&self, read: impl Fn(&Sample) -> Option<(u64, u64)>) -> Option<(f64, f64)> {
-        let share = |pick: fn((u64, u64)) -> u64| {
-            let ns = self.per_second(|before, after| {
-                let (before, after) = (pick(read(before)?), pick(read(after)?));
-                Some(after.checked_sub(before)? as f64)
-            });
+        let share = |number: usize| {
+            let ns = |sample: &Sample| {
+                let thread = napi_threads(sample).nth(number)?;
+                Some(thread.run_ns + thread.wait_ns)
+            };
+            let ns =
+                self.per_second(|step| Some(ns(step.last)?.checked_sub(ns(step.first)?)? as f64));
             Some(ns? / 1e9)
         };
-        Some((share(|ns| ns.0)?, share(|ns| ns.1)?))
+        let all = 0..napi_threads(self.edges()?.0).count();
+        all.filter_map(share).max_by(f64::total_cmp)
     }
 }
 
-fn is_traffic(thread: &ThreadTime) -> bool {
-    thread.kind == ThreadKind::Traffic && thread.part == 0
+fn napi_threads(sample: &Sample) -> impl Iterator<Item = &ThreadTime> {
+    let threads = sample.threads.iter();
+    threads.filter(|thread| thread.kind == ThreadKind::Napi)
 }
 
 /// The mean; absent where there are no values.

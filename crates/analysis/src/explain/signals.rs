@@ -31,12 +31,12 @@ pub struct EndTimes {
 impl EndTimes {
     fn of(series: &Series) -> Option<EndTimes> {
         let (cpu, wait) = series.traffic()?;
-        let slept = series.growth(|before, after| {
-            Some(after.counts.slept_ns.saturating_sub(before.counts.slept_ns) as f64)
+        let slept = series.per_second(|step| {
+            let (before, after) = (&step.first.counts, &step.last.counts);
+            Some(after.slept_ns.saturating_sub(before.slept_ns) as f64 / 1e9)
         });
         // A sleep is counted when it ends, which may be in a later interval.
-        let threads = series.traffic_threads().max(1) as f64;
-        let slept = (slept? / 1e9 / series.seconds() / threads).clamp(0.0, 1.0);
+        let slept = (slept? / series.traffic_threads().max(1) as f64).clamp(0.0, 1.0);
         Some(EndTimes {
             cpu,
             wait,
@@ -55,7 +55,6 @@ impl EndTimes {
 /// Lost datagrams of the whole run, and which counters saw them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Loss {
-    /// Datagrams lost.
     pub lost: f64,
     /// Datagrams lost, in per cent of those sent.
     pub pct: f64,
@@ -68,10 +67,8 @@ pub struct Loss {
     pub departure: Option<f64>,
 }
 
-/// All facts that the rules use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Signals {
-    /// Intervals between samples.
     pub intervals: usize,
     /// Their total length, in seconds.
     pub seconds: f64,
@@ -79,9 +76,7 @@ pub struct Signals {
     pub goodput_bps: Option<f64>,
     /// Rate of the last third ÷ that of the first.
     pub trend: Option<f64>,
-    /// How the sender spent its time.
     pub sender: Option<EndTimes>,
-    /// How the receiver spent its time.
     pub receiver: Option<EndTimes>,
     pub is_tcp: bool,
     /// Of the connections of a stream of TCP.
@@ -173,7 +168,6 @@ impl Signals {
         }
     }
 
-    /// How an endpoint spent its time.
     pub fn end(&self, role: Role) -> Option<EndTimes> {
         match role {
             Role::Sender => self.sender,
@@ -216,7 +210,7 @@ fn busy_cpus(series: &Series, end: &EndpointRecord, named: &[u32]) -> Option<(f6
     let idle = |sample: &Sample| of(sample).iter().sum::<u64>();
     let cpus = of(series.edges()?.0).len() as f64;
     let ticks =
-        series.per_second(|before, after| Some(idle(after).checked_sub(idle(before))? as f64))?;
+        series.per_second(|step| Some(idle(step.last).checked_sub(idle(step.first))? as f64))?;
     let busy = (1.0 - ticks / end.ticks_per_second as f64 / cpus).clamp(0.0, 1.0);
     (cpus > 0.0).then_some((busy, cpus))
 }
@@ -229,8 +223,8 @@ fn held(series: &Series, end: &EndpointRecord) -> Option<f64> {
 
 fn throttled(series: &Series) -> Option<f64> {
     let us = |sample: &Sample| sample.throttling.map(|throttling| throttling.throttled_us);
-    let grew = |before: &Sample, after: &Sample| Some(us(after)?.checked_sub(us(before)?)? as f64);
-    Some(series.per_second(grew)? / 1e6)
+    let us = series.per_second(|step| Some(us(step.last)?.checked_sub(us(step.first)?)? as f64));
+    Some(us? / 1e6)
 }
 
 /// Losses of the whole run: what the sequence numbers count, and the drops between the first and
@@ -240,8 +234,8 @@ fn loss(run: &RunView) -> Option<Loss> {
     let lost = sequence.measured_lost as f64;
     let receiver = Series::of(run.receiver, intervals(run));
     let grown = |count: fn(&Sample) -> Vec<u32>| {
-        receiver.growth(|before, after| {
-            let (before, after) = (count(before), count(after));
+        receiver.growth(|step| {
+            let (before, after) = (count(step.first), count(step.last));
             let same = !before.is_empty() && before.len() == after.len();
             let each = before.iter().zip(&after);
             same.then(|| each.map(|(b, a)| f64::from(a.wrapping_sub(*b))).sum())
@@ -253,7 +247,7 @@ fn loss(run: &RunView) -> Option<Loss> {
         own.map(|own| own.tx_dropped).sum()
     };
     let departure = Series::of(run.sender, intervals(run))
-        .growth(|before, after| Some(departed(after).checked_sub(departed(before))? as f64));
+        .growth(|step| Some(departed(step.last).checked_sub(departed(step.first))? as f64));
     Some(Loss {
         lost,
         pct: 100.0 * lost / (sequence.measured_sent as f64).max(1.0),

@@ -45,14 +45,8 @@ pub struct Tcp {
 
 impl Tcp {
     pub(super) fn of(series: &Series, end: &EndpointRecord, goodput_bps: Option<f64>) -> Tcp {
-        let us = |time: fn(&TcpInfo) -> Option<u64>| {
-            let of = |sample: &Sample| time(sample.tcp_info.as_ref()?);
-            series.growth(|before, after| Some(of(after)?.wrapping_sub(of(before)?) as f64))
-        };
-        let count = |count: fn(&TcpInfo) -> Option<u32>| {
-            let of = |sample: &Sample| count(sample.tcp_info.as_ref()?);
-            series.growth(|before, after| Some(f64::from(of(after)?.wrapping_sub(of(before)?))))
-        };
+        let us = |time: fn(&TcpInfo) -> Option<u64>| series.growth(|step| step.tcp_64(time));
+        let count = |counter: fn(&TcpInfo) -> Option<u32>| series.growth(|step| step.tcp(counter));
         let busy_us = us(|info| info.busy_time_us).filter(|us| *us > 0.0);
         let of_busy = |us: Option<f64>| Some(us? / busy_us?);
         let retransmits = count(|info| info.total_retrans);
@@ -92,7 +86,8 @@ impl Tcp {
                 .map(|(pacing, goodput)| pacing * connections / goodput),
             in_slow_start: last
                 .and_then(|info| Some(info.snd_cwnd_segments? < info.snd_ssthresh_segments?)),
-            packets_per_segment: packets(series)
+            packets_per_segment: series
+                .growth(|step| step.sent_packets())
                 .zip(segments)
                 .map(|(packets, segments)| packets / segments),
         }
@@ -123,15 +118,6 @@ fn over_sockets(sample: &Sample, value: fn(&TcpInfo, f64, f64) -> Option<f64>) -
         value(info, queue, positive(Some(socket.send_buffer_bytes))?)
     });
     mean(&values.collect::<Vec<f64>>())
-}
-
-/// Packets that left the endpoint's own interface.
-fn packets(series: &Series) -> Option<f64> {
-    let sent = |sample: &Sample| {
-        let mut own = sample.interfaces.iter().filter(|own| own.node.is_none());
-        own.next().map(|own| own.tx_packets)
-    };
-    series.growth(|before, after| Some(sent(after)?.checked_sub(sent(before)?)? as f64))
 }
 
 /// The smallest and the largest congestion window of all connections.

@@ -2,10 +2,9 @@
 
 use bitcost_model::constants::{HostConstants, WakeUp};
 
-use crate::explain::load::Load;
+use crate::explain::load::least_rtt_us;
 use crate::metrics::{RunView, figure_of};
 
-/// The transactions of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transactions {
     /// Time from one to the next in a flow, in ns.
@@ -48,7 +47,7 @@ impl Transactions {
             busy_polls: conditions.busy_poll_us.is_some_and(|us| us > 0),
             same_cpus: run.shared_cpus && run.sender.pinned_cpus == run.receiver.pinned_cpus,
             bytes,
-            rtt_ns: Load::of(run).rtt_us.map(|us| 1e3 * us),
+            rtt_ns: least_rtt_us(run).map(|us| 1e3 * us),
         })
     }
 

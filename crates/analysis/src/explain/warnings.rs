@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 
 use bitcost_model::event::EndpointDescription;
-use bitcost_model::record::Role;
 use bitcost_model::study::Cell;
 use bitcost_stats::{gap, median};
 use serde::Serialize;
 
-use crate::cells::coverage_pct;
+use crate::cells::{RunRow, coverage_pct};
 use crate::explain::cells::ExplainedCell;
 use crate::explain::figures::RunFigures;
-use crate::metrics::{
-    EmulatorTrouble, RunView, disturbance, disturbance_bounds, emulator_trouble, wire_load,
-};
+use crate::explain::kept::Kept;
+use crate::metrics::{EmulatorTrouble, disturbance_bounds};
 
 /// With fewer runs, an interval says little.
 const RUNS_MIN: usize = 5;
@@ -24,7 +22,6 @@ const APART: f64 = 1.1;
 /// The governor that keeps a frequency.
 const STEADY: &str = "performance";
 
-/// A warning about a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Warning {
     /// Which check found it.
@@ -45,39 +42,10 @@ pub struct Warning {
     pub headline: Option<String>,
 }
 
-/// The facts of a run that the checks need in addition to its figures.
-#[derive(Clone, Debug)]
-pub(super) struct RunFacts {
-    /// Its number in the order of execution, from 1.
-    number: u64,
-    /// The active offload bits of sender and receiver.
-    active: [BTreeMap<String, bool>; 2],
-    /// Whether other programs took much of the CPUs' time.
-    is_disturbed: bool,
-    /// Whether most of the work on an endpoint's full CPU was the wire's.
-    is_limited_by_wire: bool,
-    /// What went wrong in the lab's link emulators.
-    emulator_trouble: Option<EmulatorTrouble>,
-}
-
-impl RunFacts {
-    pub fn of(number: u64, view: &RunView) -> RunFacts {
-        let limits = |role| wire_load(view, role).is_some_and(|load| load.limits());
-        RunFacts {
-            number,
-            active: [view.sender, view.receiver].map(|end| end.offloads.active.clone()),
-            is_disturbed: disturbance(view).is_some(),
-            is_limited_by_wire: limits(Role::Sender) || limits(Role::Receiver),
-            emulator_trouble: emulator_trouble(view),
-        }
-    }
-}
-
-/// The data that the checks use.
 pub(super) struct Study<'a> {
     pub cells: &'a [Cell],
     /// The runs of each cell in the order of execution.
-    pub runs: Vec<Vec<&'a RunFacts>>,
+    pub runs: &'a [Vec<(&'a RunRow, &'a Kept)>],
     /// The cells with the figures of their runs.
     pub explained: &'a [ExplainedCell],
     pub ends: &'a [EndpointDescription],
@@ -144,7 +112,7 @@ fn offloads_without_effect(study: &Study) -> Option<Warning> {
     let mut requested = study.cells.iter().map(|cell| cell.conditions.offloads);
     let first = requested.next()?;
     let is_varied = requested.any(|offloads| offloads != first);
-    let mut active = study.runs.iter().flatten().map(|run| &run.active);
+    let mut active = study.runs.iter().flatten().map(|(_, kept)| &kept.active);
     let first = active.next()?;
     let is_known = !first.iter().all(BTreeMap::is_empty);
     (is_varied && is_known && active.all(|bits| bits == first)).then(|| Warning {
@@ -192,10 +160,13 @@ fn two_groups(study: &Study, cell: usize) -> Option<Warning> {
 /// cells that have them.
 fn of_runs(
     study: &Study,
-    is_true: fn(&RunFacts) -> bool,
+    is_true: fn(&RunRow, &Kept) -> bool,
     words: impl FnOnce([usize; 2], &str) -> Warning,
 ) -> Option<Warning> {
-    let of_cell = |cell: usize| study.runs[cell].iter().filter(|run| is_true(run)).count();
+    let of_cell = |cell: usize| {
+        let runs = study.runs[cell].iter();
+        runs.filter(|(row, kept)| is_true(row, kept)).count()
+    };
     let cells = 0..study.cells.len();
     let cells: Vec<usize> = cells.filter(|cell| of_cell(*cell) > 0).collect();
     let count: usize = cells.iter().map(|cell| of_cell(*cell)).sum();
@@ -212,7 +183,7 @@ fn of_runs(
 fn foreign_load(study: &Study) -> Option<Warning> {
     of_runs(
         study,
-        |run| run.is_disturbed,
+        |row, _| row.is_disturbed,
         |[disturbed, all], runs| Warning {
             name: "foreign_load",
             found: format!("{} {runs}", disturbance_bounds()),
@@ -231,7 +202,7 @@ fn foreign_load(study: &Study) -> Option<Warning> {
 fn limited_by_wire(study: &Study) -> Option<Warning> {
     of_runs(
         study,
-        |run| run.is_limited_by_wire,
+        |_, kept| kept.is_limited_by_wire,
         |_, runs| Warning {
             name: "wire_limits",
             headline: Some(format!(
@@ -250,11 +221,11 @@ fn late_emulator(study: &Study) -> Option<Warning> {
         EmulatorTrouble::Late(us, _) | EmulatorTrouble::Failed(us) => us,
     };
     let troubled = study.runs.iter().flatten();
-    let troubled = troubled.filter_map(|run| Some((run.number, run.emulator_trouble?)));
+    let troubled = troubled.filter_map(|(row, _)| Some((row.run + 1, row.emulator_trouble?)));
     let (run, worst) = troubled.max_by(|a, b| much(&a.1).total_cmp(&much(&b.1)))?;
     of_runs(
         study,
-        |run| run.emulator_trouble.is_some(),
+        |row, _| row.emulator_trouble.is_some(),
         |_, runs| Warning {
             name: "emulator_trouble",
             found: format!("{runs} {worst} (run {run}, the worst)"),

@@ -7,4 +7,5 @@ mod table;
 
 pub use intervals::{Stretch, intervals_table, stretches};
 pub use runs::{RunRows, runs_table};
-pub use table::{Table, Value};
+pub use serde_json::Value;
+pub use table::Table;

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::table::{Head, Table, Value};
+use serde_json::Value;
+
+use super::table::{Head, Table};
 use crate::cells::RunRow;
 use crate::findings::Findings;
 use crate::metrics::{METRICS, Metric};
@@ -45,7 +47,6 @@ impl<'e> RunRows<'e> {
         }
     }
 
-    /// The rows in order.
     pub fn iter(&self) -> impl Iterator<Item = Vec<Value>> {
         let of = move |execution: &'e Findings| {
             let runs = execution.summary.runs.iter();

@@ -2,57 +2,14 @@
 
 use bitcost_model::imported::NOT_SAID;
 use bitcost_model::study::Label;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::cells::RunRow;
 use crate::findings::Findings;
 use crate::summary::Summary;
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Value {
-    Absent,
-    Whole(i64),
-    Number(f64),
-    Text(String),
-}
-
-impl From<Option<f64>> for Value {
-    fn from(number: Option<f64>) -> Value {
-        number
-            .filter(|number| number.is_finite())
-            .map_or(Value::Absent, Value::Number)
-    }
-}
-
-impl From<Option<&str>> for Value {
-    fn from(text: Option<&str>) -> Value {
-        text.map_or(Value::Absent, |text| Value::Text(text.to_owned()))
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::Text(text.to_owned())
-    }
-}
-
-impl From<u32> for Value {
-    fn from(number: u32) -> Value {
-        Value::Whole(number.into())
-    }
-}
-
-impl From<&Label> for Value {
-    fn from(label: &Label) -> Value {
-        match label {
-            Label::Number(number) => Value::Whole(*number),
-            Label::Text(text) => Value::Text(text.clone()),
-        }
-    }
-}
-
-/// Named columns, and rows that each have an entry for every one of them.
+/// Named columns, and rows that each have an entry for every one of them: text, a number (whole ones are integers), or
+/// null where there is none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     pub columns: Vec<String>,
@@ -114,15 +71,15 @@ impl Head {
             .map(|name| Value::from(&**name))
             .to_vec();
         row.extend([run.run + 1, run.block + 1].map(Value::from));
-        row.push(Value::Whole(run.cell as i64 + 1));
+        row.push(Value::from(run.cell + 1));
         let levels = cells.get(run.cell).map_or(&[][..], |cell| &cell.levels);
         let value = |label: &Label| match label {
-            Label::Text(words) if *is_imported && words == NOT_SAID => Value::Absent,
-            label => Value::from(label),
+            Label::Text(words) if *is_imported && words == NOT_SAID => Value::Null,
+            label => json!(label),
         };
         let level = |(factor, _): &(String, String)| {
             let level = levels.iter().find(|(name, _)| name == factor);
-            level.map_or(Value::Absent, |(_, label)| value(label))
+            level.map_or(Value::Null, |(_, label)| value(label))
         };
         row.extend(self.factors.iter().map(level));
         row

@@ -5,6 +5,7 @@ use bitcost_model::counters::{Amount, LinkEmulator};
 use super::drops::{Drops, row};
 use super::path::ports;
 use super::readings::{Both, sum};
+use crate::metrics::emulators;
 
 /// The emulators in the direction of the data, before and after.
 fn of_data<'a>(both: &Both<'a>) -> Vec<(&'a LinkEmulator, &'a LinkEmulator)> {
@@ -22,12 +23,9 @@ fn of_data<'a>(both: &Both<'a>) -> Vec<(&'a LinkEmulator, &'a LinkEmulator)> {
     let Some(whole) = told else {
         return Vec::new();
     };
-    let pair = |after: &'a LinkEmulator| {
-        let mut before = whole.before.emulators.iter();
-        Some((before.find(|before| before.device == after.device)?, after))
-    };
-    let meant = whole.after.emulators.iter().filter(|after| carries(after));
-    meant.filter_map(pair).collect()
+    emulators(&whole.before, &whole.after)
+        .filter(|(_, after)| carries(after))
+        .collect()
 }
 
 /// Copies that emulators made of what was sent.

@@ -1,10 +1,11 @@
 //! What interfaces and queueing disciplines on the way dropped.
 
 use bitcost_model::counters::{Interface, LinkEmulator, Queue};
-use bitcost_model::record::{Role, Sample, WholeRun};
+use bitcost_model::record::{Role, WholeRun};
 
 use super::drops::{Drops, row};
 use super::readings::{Both, grown, sum};
+use crate::metrics::drops_since;
 
 /// Kinds of the qdiscs whose drops are those of filters and policers.
 const FILTERS: [&str; 2] = ["ingress", "clsact"];
@@ -69,20 +70,28 @@ pub(super) fn drops(both: &Both, sent: u64, share: f64) -> Vec<Drops> {
     let ports = ports(both);
     let mut rows = Vec::new();
     for port in &ports {
-        if port.ways[0] {
-            let each = sent as f64 / (port.rx_packets.max(1) as f64);
-            let each = if both.goes_both_ways { 1.0 } else { each };
-            let by = format!("{} on arrival", port.name);
-            rows.extend(row(&by, "rx_dropped", port.rx_bad[0], each, share));
-            rows.extend(row(&by, "rx_errors", port.rx_bad[1], each, share));
+        let bad = |place: &str, names: [&'static str; 2], bad: [u64; 2], passed: u64| {
+            let each = match both.goes_both_ways {
+                true => 1.0,
+                false => sent as f64 / passed.max(1) as f64,
+            };
+            let by = format!("{} on {place}", port.name);
+            let of = |(counter, bad)| row(&by, counter, bad, each, share);
+            names
+                .into_iter()
+                .zip(bad)
+                .filter_map(of)
+                .collect::<Vec<_>>()
+        };
+        let [arrives, leaves] = port.ways;
+        if arrives {
+            let names = ["rx_dropped", "rx_errors"];
+            rows.extend(bad("arrival", names, port.rx_bad, port.rx_packets));
         }
         rows.extend(queues(both, port, &ports, sent, share));
-        if port.ways[1] {
-            let each = sent as f64 / (port.tx_packets.max(1) as f64);
-            let each = if both.goes_both_ways { 1.0 } else { each };
-            let by = format!("{} on departure", port.name);
-            rows.extend(row(&by, "tx_dropped", port.tx_bad[0], each, share));
-            rows.extend(row(&by, "tx_errors", port.tx_bad[1], each, share));
+        if leaves {
+            let names = ["tx_dropped", "tx_errors"];
+            rows.extend(bad("departure", names, port.tx_bad, port.tx_packets));
         }
     }
     rows
@@ -112,19 +121,6 @@ fn queues(both: &Both, port: &Port, ports: &[Port], sent: u64, share: f64) -> Ve
         }
     }
     rows
-}
-
-/// Drops of a qdisc since a reading; one that was not there then began at 0.
-fn drops_since(before: &Sample, after: &Queue) -> u64 {
-    let same = |queue: &&Queue| {
-        (&queue.node, &queue.device, &queue.handle, &queue.kind)
-            == (&after.node, &after.device, &after.handle, &after.kind)
-    };
-    let before = before.queues.iter().find(same);
-    after
-        .drops
-        .wrapping_sub(before.map_or(0, |queue| queue.drops))
-        .into()
 }
 
 /// The mean number of segments of the packets that a port's queue is given: as IP of the sender made

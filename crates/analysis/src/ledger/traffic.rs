@@ -1,8 +1,7 @@
 //! What the sockets of a run sent, received and retransmitted.
 
-use bitcost_model::counters::SocketMemory;
 use bitcost_model::modes::Mode;
-use bitcost_model::record::{EndpointRecord, Role, Sample, TcpInfo, WholeRun};
+use bitcost_model::record::{EndpointRecord, Role, TcpInfo, WholeRun};
 
 use super::drops::{Drops, row};
 use super::readings::{Both, grown, sum};
@@ -101,12 +100,14 @@ impl Totals {
         if !part.conditions.workload.keeps_connection() {
             return Err("each transaction has a connection, whose counters end with it");
         }
-        let [Some(a), Some(b)] = both.ends().map(|(_, whole)| of_part(&whole.after, index).0)
+        let [Some(a), Some(b)] = both
+            .ends()
+            .map(|(_, whole)| whole.after.part(index)?.tcp_info)
         else {
             return Err("the counters of the connections are not known");
         };
         let unknown = "this kernel does not count the segments of a connection";
-        let sum = |of: fn(&TcpInfo) -> Option<u32>| Some(u64::from(of(a)?) + u64::from(of(b)?));
+        let sum = |of: fn(&TcpInfo) -> Option<u32>| Some(u64::from(of(&a)?) + u64::from(of(&b)?));
         let sent = sum(|info| info.data_segs_out).ok_or(unknown)?;
         let arrived = sum(|info| info.data_segs_in).ok_or(unknown)?;
         let retransmitted = sum(|info| info.total_retrans).ok_or(unknown)?;
@@ -267,21 +268,10 @@ fn positive(count: i64) -> u64 {
     u64::try_from(count).unwrap_or_default()
 }
 
-fn of_part(sample: &Sample, part: usize) -> (Option<&TcpInfo>, &[SocketMemory]) {
-    match part
-        .checked_sub(1)
-        .map(|later| sample.background.get(later))
-    {
-        None => (sample.tcp_info.as_ref(), &sample.sockets),
-        Some(Some(part)) => (part.tcp_info.as_ref(), &part.sockets),
-        Some(None) => (None, &[]),
-    }
-}
-
 /// Datagrams that the sockets of a part dropped.
 fn socket_drops(whole: &WholeRun, part: usize) -> u64 {
-    let (_, before) = of_part(&whole.before, part);
-    let (_, after) = of_part(&whole.after, part);
-    let pairs = before.iter().zip(after);
+    let [before, after] = [&whole.before, &whole.after]
+        .map(|sample| sample.part(part).map_or_else(Vec::new, |part| part.sockets));
+    let pairs = before.iter().zip(&after);
     sum(pairs.map(|(before, after)| u64::from(after.drops.wrapping_sub(before.drops))))
 }

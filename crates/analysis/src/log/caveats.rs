@@ -3,7 +3,7 @@
 use bitcost_model::record::Role;
 use bitcost_model::units::{counted, plain};
 
-use super::in_effect::{cached_metrics, foreign_datagrams, not_in_effect, undelivered};
+use super::in_effect::PartsInEffect;
 use crate::caveat::Caveat;
 use crate::metrics::{RunView, disturbance, emulator_trouble, marks};
 
@@ -21,24 +21,18 @@ const ASIDE: f64 = 0.01;
 pub fn caveats_of(run: &RunView) -> Vec<String> {
     let weighing = |weight| move |words| Caveat::new(weight, words);
     let mut found: Vec<Caveat> = of_iperf3(run).map(weighing(ASIDE)).into_iter().collect();
-    let settings = not_in_effect(run).into_iter();
+    let parts = PartsInEffect::of(run);
+    let settings = parts.settings.iter();
     let settings = settings.map(|setting| format!("not in effect: {setting}"));
     found.extend(settings.map(weighing(NOT_IN_EFFECT)));
     let load = disturbance(run);
     found.extend(load.map(|load| Caveat::new(load.pct() / 100.0, load.to_string())));
     let emulator = emulator_trouble(run).map(|trouble| trouble.to_string());
     found.extend(emulator.map(weighing(1.0)));
-    let weak = marks(run);
-    let weak = weak.iter();
-    let weak =
-        weak.filter_map(|mark| Some(format!("{}: {}", mark.end?.name(), mark.weak.reason())));
+    let weak = marks(run).into_iter();
+    let weak = weak.map(|(weak, role)| format!("{}: {}", role.name(), weak.reason()));
     found.extend(weak.map(weighing(WEAK)));
-    let aside = [
-        cached_metrics(run),
-        foreign_datagrams(run),
-        undelivered(run),
-    ];
-    found.extend(aside.into_iter().flatten().map(weighing(ASIDE)));
+    found.extend(parts.aside().into_iter().map(weighing(ASIDE)));
     Caveat::by_weight(found)
 }
 

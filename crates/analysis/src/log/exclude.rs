@@ -1,24 +1,23 @@
 //! Why a run with a result is left out of its cell.
 
-use crate::metrics::{PartRun, RunView, parts, protocols_grown};
+use crate::metrics::{PartRun, RunView, cpu, parts, protocols_grown};
 use bitcost_model::conditions::Conditions;
-use bitcost_model::record::{EndpointRecord, FlowRecord, Sample, ThreadKind, implausible};
+use bitcost_model::record::{
+    Counts, EndpointRecord, PhaseCounts, Sequence, ThreadKind, implausible,
+};
 
-use super::contradiction::contradictions;
 use super::in_effect::of_offloads;
 
 /// The reasons for which a run is left out, joined; absent if it may be used.
 pub fn reason(run: &RunView) -> Option<String> {
-    let mut reasons = offloads(run.sender);
-    reasons.extend(offloads(run.receiver));
-    reasons.extend(
-        parts(run)
-            .iter()
-            .filter_map(|part| segment_size(&part.sender, &part.conditions)),
-    );
-    reasons.extend(parts(run).iter().flat_map(counts));
+    let parts = parts(run);
+    let segments = |part: &PartRun| segment_size(&part.sender, &part.conditions);
+    let ends = [run.sender, run.receiver].into_iter();
+    let mut reasons: Vec<String> = ends.flat_map(offloads).collect();
+    reasons.extend(parts.iter().filter_map(segments));
+    reasons.extend(parts.iter().filter_map(counts));
     reasons.extend(nothing(run.sender, run.receiver));
-    reasons.extend(contradictions(run));
+    reasons.extend(parts.iter().flat_map(contradictions));
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
@@ -54,18 +53,7 @@ fn nothing(sender: &EndpointRecord, receiver: &EndpointRecord) -> Vec<String> {
 
 /// True if the traffic's threads existed during the whole window and got no CPU time in it.
 fn had_no_cpu(end: &EndpointRecord) -> bool {
-    let run_ns = |sample: &Sample| {
-        let traffic = sample
-            .threads
-            .iter()
-            .filter(|thread| thread.kind == ThreadKind::Traffic);
-        traffic.map(|thread| thread.run_ns).reduce(|a, b| a + b)
-    };
-    let (first, last) = (
-        end.samples.first().and_then(run_ns),
-        end.samples.last().and_then(run_ns),
-    );
-    first.is_some() && first == last
+    cpu::of_threads(end, ThreadKind::Traffic) == Some(0.0)
 }
 
 /// True if IP fragments reached the host, and it made no packet of any of them.
@@ -86,23 +74,16 @@ fn offloads(end: &EndpointRecord) -> Vec<String> {
 /// Why the received datagrams cannot be those that were sent. An agent gives up such a run itself;
 /// this check is for logs that others made.
 fn counts(part: &PartRun) -> Option<String> {
-    let all = |end: &EndpointRecord| FlowRecord {
-        counts: end.counts,
-        sequence: end.sequence,
-        ..FlowRecord::default()
+    let of = |sent: &PhaseCounts, received: &PhaseCounts, sequence: Option<&Sequence>| {
+        let sent = [sent.measured.messages, sent.total().messages];
+        implausible(sent, received, sequence)
     };
-    let of_flow = |(sender, receiver): (&FlowRecord, &FlowRecord)| {
-        let sent = [
-            sender.counts.measured.messages,
-            sender.counts.total().messages,
-        ];
-        implausible(sent, &receiver.counts, receiver.sequence.as_ref())
-    };
-    let mut flows = part.sender.flows.iter().zip(&part.receiver.flows);
-    if !part.conditions.workload.numbers_datagrams() {
-        return None;
-    }
-    of_flow((&all(&part.sender), &all(&part.receiver))).or_else(|| flows.find_map(of_flow))
+    part.conditions.workload.numbers_datagrams().then_some(())?;
+    let (sender, receiver) = (&part.sender, &part.receiver);
+    let mut flows = sender.flows.iter().zip(&receiver.flows);
+    of(&sender.counts, &receiver.counts, receiver.sequence.as_ref()).or_else(|| {
+        flows.find_map(|(sent, found)| of(&sent.counts, &found.counts, found.sequence.as_ref()))
+    })
 }
 
 fn segment_size(sender: &EndpointRecord, conditions: &Conditions) -> Option<String> {
@@ -112,8 +93,65 @@ fn segment_size(sender: &EndpointRecord, conditions: &Conditions) -> Option<Stri
         .then(|| format!("user data per segment: requested {asked} bytes, in effect {actual}"))
 }
 
+/// Contradictions in a part's two records, which cannot both be true, a sentence each: such a record was changed, or is
+/// wrong.
+///
+/// Only totals of the whole run are compared. They hold whatever is in flight when the window starts or ends: no endpoint
+/// had counted more at a sample than at its end, and no more arrives than was sent.
+fn contradictions(part: &PartRun) -> Vec<String> {
+    let ends = [&part.sender, &part.receiver].into_iter();
+    ends.filter_map(samples)
+        .chain(received_more(part))
+        .collect()
+}
+
+/// A counter: its name, and how it is read.
+type Counter = (&'static str, fn(&Counts) -> u64);
+
+const COUNTERS: [Counter; 3] = [
+    ("bytes", |counts| counts.bytes),
+    ("messages", |counts| counts.messages),
+    ("calls", |counts| counts.calls),
+];
+
+/// Checks that the counters rise from the window's first sample to its last, and to the whole run.
+fn samples(end: &EndpointRecord) -> Option<String> {
+    let (first, last) = (&end.samples.first()?.counts, &end.samples.last()?.counts);
+    let total = total(end)?;
+    let (name, of) = COUNTERS
+        .iter()
+        .find(|(_, of)| of(first) > of(last) || of(last) > of(&total))?;
+    let (role, first, last, total) = (end.role.name(), of(first), of(last), of(&total));
+    Some(format!(
+        "the {role}'s record contradicts itself: {first} {name} at the window's start, {last} at its end, {total} in the whole run"
+    ))
+}
+
+/// What an endpoint counted in the whole run; absent where a sum overflows.
+fn total(end: &EndpointRecord) -> Option<Counts> {
+    let (outside, measured) = (&end.counts.outside, &end.counts.measured);
+    let is_sum = |(_, of): &Counter| of(outside).checked_add(of(measured)).is_some();
+    COUNTERS.iter().all(is_sum).then(|| Counts {
+        bytes: outside.bytes + measured.bytes,
+        messages: outside.messages + measured.messages,
+        calls: outside.calls + measured.calls,
+        ..Counts::default()
+    })
+}
+
+/// Checks that the receiver of a stream has no more than was sent; for datagrams, [`counts`] does.
+fn received_more(part: &PartRun) -> Option<String> {
+    part.conditions.workload.is_byte_stream().then_some(())?;
+    let (sent, received) = (total(&part.sender)?.bytes, total(&part.receiver)?.bytes);
+    (received > sent).then(|| {
+        format!("the records contradict each other: {received} bytes received, {sent} sent")
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use bitcost_model::record::Sample;
+
     use super::*;
 
     #[test]

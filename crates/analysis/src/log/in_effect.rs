@@ -1,120 +1,121 @@
 //! Settings that were requested of the endpoints of a run and are not in effect.
 
-use crate::metrics::{PartRun, RunView, parts};
+use crate::metrics::{RunView, parts};
 use bitcost_model::protocol::DRAIN_MAX;
 use bitcost_model::record::{
     CACHED_METRICS, EndpointRecord, InEffect, NO_CACHED_METRICS, OffloadsInEffect,
 };
 
-/// Each setting that was requested of an endpoint and is not in effect there, in any part:
-/// `receiver: receive_buffer_bytes requested 4194304, in effect 212992`. For parts after the first, the
-/// part is named, too.
-pub fn not_in_effect(run: &RunView) -> Vec<String> {
-    of_parts(run, |part| {
-        let of_end = |end: &EndpointRecord| {
-            let name = end.role.name();
-            settings_not_in_effect(end)
-                .into_iter()
-                .map(move |sentence| format!("{name}: {sentence}"))
-        };
-        of_end(&part.sender).chain(of_end(&part.receiver)).collect()
-    })
+/// What of the parts of a run is not as it was requested, or not as it is expected, a sentence each. For parts after the
+/// first, the part is named, too.
+#[derive(Default)]
+pub(super) struct PartsInEffect {
+    /// Each setting that was requested of an endpoint and is not in effect there:
+    /// `receiver: receive_buffer_bytes requested 4194304, in effect 212992`.
+    pub settings: Vec<String>,
+    /// Sizes of segments that were requested and could not be read back.
+    unread_segments: Vec<String>,
+    /// Datagrams that are not of the run.
+    foreign_datagrams: Vec<String>,
+    /// TCP connections that started with metrics that the kernel had cached from earlier ones to the peer.
+    cached_metrics: Vec<String>,
+    /// Data that were on their way when the connection was ended: the receiver took them too slowly for the time after
+    /// the window ([`DRAIN_MAX`]).
+    undelivered: Vec<String>,
 }
 
-/// A sentence for each part that asked for a size of segments which could not be read back.
-pub(crate) fn unread_segments(run: &RunView) -> Vec<String> {
-    of_parts(run, |part| {
-        let segment = part
-            .sender
-            .tcp_info
-            .as_ref()
-            .and_then(|info| info.snd_mss_bytes);
-        let asked = part
-            .conditions
-            .segment_bytes()
-            .filter(|_| segment.is_none());
-        let sentence = |asked| {
-            format!("sender: user data per segment requested {asked} bytes, could not be read back")
+impl PartsInEffect {
+    pub fn of(run: &RunView) -> PartsInEffect {
+        let ends = [run.sender, run.receiver].into_iter();
+        let mut found = PartsInEffect {
+            cached_metrics: ends.filter_map(cached_metrics).collect(),
+            ..PartsInEffect::default()
         };
-        asked.map(sentence).into_iter().collect()
-    })
-}
-
-/// A sentence for each endpoint whose TCP connections started with metrics that the kernel had
-/// cached from earlier ones to the peer.
-pub fn cached_metrics(run: &RunView) -> Vec<String> {
-    let of_end = |end: &EndpointRecord| {
-        let entry = end
-            .in_effect
-            .iter()
-            .find(|entry| entry.name == CACHED_METRICS)?;
-        let name = end.role.name();
-        match entry.actual.as_deref() {
-            Some(NO_CACHED_METRICS) => None,
-            Some(_) => Some(format!(
-                "{name}: TCP began with what the kernel had cached of earlier connections to the peer ({CACHED_METRICS} in the record); to begin without: ip tcp_metrics delete ADDRESS"
-            )),
-            None => Some(format!(
-                "{name}: what the kernel had cached of earlier TCP connections could not be read"
-            )),
+        for (index, part) in parts(run).iter().enumerate() {
+            let name = match index {
+                0 => String::new(),
+                _ => format!("{}: ", part.conditions.phrase()),
+            };
+            let (sender, receiver) = (&part.sender, &part.receiver);
+            for end in [sender, receiver] {
+                let settings = settings_not_in_effect(end).into_iter();
+                let settings = settings.map(|words| format!("{name}{}: {words}", end.role.name()));
+                found.settings.extend(settings);
+            }
+            let segment = sender.tcp_info.as_ref().and_then(|info| info.snd_mss_bytes);
+            let unread = part
+                .conditions
+                .segment_bytes()
+                .filter(|_| segment.is_none());
+            found.unread_segments.extend(unread.map(|bytes| {
+                format!("{name}sender: user data per segment requested {bytes} bytes, could not be read back")
+            }));
+            if receiver
+                .sequence
+                .is_some_and(|sequence| sequence.foreign > 0)
+            {
+                found.foreign_datagrams.push(format!(
+                    "{name}receiver: datagrams that are not of the run came from the sender's address and port; they were ignored"
+                ));
+            }
+            let bytes = |end: &EndpointRecord| -> u64 {
+                let flows = end.flows.iter();
+                flows.map(|flow| flow.counts.total().bytes).sum()
+            };
+            let left = bytes(sender).saturating_sub(bytes(receiver));
+            if left > 0 && part.conditions.workload.is_byte_stream() {
+                found.undelivered.push(format!(
+                    "{name}{:.1} MB that were sent had not arrived when the connection was ended, up to {} s after the window; the figures are of the window",
+                    left as f64 / 1e6,
+                    DRAIN_MAX.as_secs()
+                ));
+            }
         }
-    };
-    [run.sender, run.receiver]
-        .into_iter()
-        .filter_map(of_end)
-        .collect()
+        found
+    }
+
+    /// What is noted beside the settings.
+    pub fn notes(self) -> Vec<String> {
+        [
+            self.unread_segments,
+            self.foreign_datagrams,
+            self.cached_metrics,
+        ]
+        .concat()
+    }
+
+    /// What the figures say already or leave out.
+    pub fn aside(self) -> Vec<String> {
+        [
+            self.cached_metrics,
+            self.foreign_datagrams,
+            self.undelivered,
+        ]
+        .concat()
+    }
 }
 
-/// A sentence for each part that received datagrams which are not of the run.
-pub fn foreign_datagrams(run: &RunView) -> Vec<String> {
-    of_parts(run, |part| {
-        let came = part
-            .receiver
-            .sequence
-            .is_some_and(|sequence| sequence.foreign > 0);
-        let sentence = "datagrams that are not of the run came from the sender's address and port; they were ignored";
-        came.then(|| format!("receiver: {sentence}"))
-            .into_iter()
-            .collect()
-    })
+/// Each setting that was requested of an endpoint and is not in effect there, in any part.
+pub(crate) fn not_in_effect(run: &RunView) -> Vec<String> {
+    PartsInEffect::of(run).settings
 }
 
-/// A sentence for each part of which data were on their way when the connection was ended: the
-/// receiver took them too slowly for the time after the window ([`DRAIN_MAX`]).
-pub fn undelivered(run: &RunView) -> Vec<String> {
-    let bytes = |end: &EndpointRecord| -> u64 {
-        let flows = end.flows.iter();
-        flows.map(|flow| flow.counts.total().bytes).sum()
-    };
-    of_parts(run, |part| {
-        let left = bytes(&part.sender).saturating_sub(bytes(&part.receiver));
-        let is_kept_whole = left == 0 || !part.conditions.workload.is_byte_stream();
-        let sentence = format!(
-            "{:.1} MB that were sent had not arrived when the connection was ended, up to {} s after the window; the figures are of the window",
-            left as f64 / 1e6,
-            DRAIN_MAX.as_secs()
-        );
-        (!is_kept_whole).then_some(sentence).into_iter().collect()
-    })
+fn cached_metrics(end: &EndpointRecord) -> Option<String> {
+    let mut entries = end.in_effect.iter();
+    let entry = entries.find(|entry| entry.name == CACHED_METRICS)?;
+    let name = end.role.name();
+    match entry.actual.as_deref() {
+        Some(NO_CACHED_METRICS) => None,
+        Some(_) => Some(format!(
+            "{name}: TCP began with what the kernel had cached of earlier connections to the peer ({CACHED_METRICS} in the record); to begin without: ip tcp_metrics delete ADDRESS"
+        )),
+        None => Some(format!(
+            "{name}: what the kernel had cached of earlier TCP connections could not be read"
+        )),
+    }
 }
 
-/// The sentences on each part; for parts after the first, with the part's name.
-fn of_parts(run: &RunView, of: impl Fn(&PartRun) -> Vec<String>) -> Vec<String> {
-    let named = |(index, part): (usize, &PartRun)| {
-        let name = if index == 0 {
-            String::new()
-        } else {
-            format!("{}: ", part.conditions.phrase())
-        };
-        of(part)
-            .into_iter()
-            .map(|sentence| format!("{name}{sentence}"))
-            .collect::<Vec<_>>()
-    };
-    parts(run).iter().enumerate().flat_map(named).collect()
-}
-
-/// `mss_bytes asked 1024, in effect 1012` for each setting of an endpoint that differs from the
+/// `mss_bytes requested 1024, in effect 1012` for each setting of an endpoint that differs from the
 /// request.
 pub fn settings_not_in_effect(end: &EndpointRecord) -> Vec<String> {
     end.in_effect

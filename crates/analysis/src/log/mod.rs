@@ -2,13 +2,12 @@
 //! need.
 
 mod caveats;
-mod contradiction;
 mod error;
 mod exclude;
 mod in_effect;
 mod place;
 mod reader;
-mod reduced;
+mod row;
 mod stopped;
 mod time_series;
 mod trial;
@@ -20,7 +19,5 @@ pub(crate) use in_effect::not_in_effect;
 pub use in_effect::settings_not_in_effect;
 pub use place::{FirstRun, PlaceFacts};
 pub use reader::{Log, Reader};
-pub(crate) use reader::{Outcome, Unfinished};
-pub(crate) use reduced::{Imported, Reduced};
 pub use time_series::TimeSeries;
 pub use trial::measured;

@@ -30,19 +30,12 @@ impl PlaceFacts {
         conditions: &'a Conditions,
         capacity_mbps: Option<f64>,
     ) -> RunView<'a> {
-        let (
-            PlaceFacts {
-                shared_cpus,
-                napi_threaded,
-            },
-            [sender, receiver],
-        ) = (self, ends);
         RunView {
-            sender,
-            receiver,
+            sender: ends[0],
+            receiver: ends[1],
             conditions,
-            shared_cpus,
-            napi_threaded,
+            shared_cpus: self.shared_cpus,
+            napi_threaded: self.napi_threaded,
             capacity_mbps,
         }
     }
@@ -54,13 +47,24 @@ pub struct FirstRun {
     /// Its place in the order, from 0.
     pub run: u32,
     pub(crate) is_left_out: bool,
-    pub(crate) place: PlaceFacts,
-    pub(crate) conditions: Conditions,
-    pub(crate) ends: [EndpointRecord; 2],
-    pub(crate) capacity_mbps: Option<f64>,
+    place: PlaceFacts,
+    conditions: Conditions,
+    ends: [EndpointRecord; 2],
+    capacity_mbps: Option<f64>,
 }
 
 impl FirstRun {
+    pub(super) fn of(run: u32, is_left_out: bool, place: PlaceFacts, view: &RunView) -> FirstRun {
+        FirstRun {
+            run,
+            is_left_out,
+            place,
+            conditions: view.conditions.clone(),
+            ends: [view.sender.clone(), view.receiver.clone()],
+            capacity_mbps: view.capacity_mbps,
+        }
+    }
+
     pub fn view(&self) -> RunView<'_> {
         let [sender, receiver] = &self.ends;
         self.place

@@ -17,83 +17,38 @@ use serde::Deserialize;
 
 use super::error::LogError;
 use super::place::{FirstRun, PlaceFacts};
-use super::reduced::{Imported, Reduced};
+use super::row::row_of;
 use super::stopped::until_stopped_text;
 use crate::cells::{RunRow, Status};
 use crate::experiment::Ladder;
 use crate::explain::{MANY, Proof};
-use crate::metrics::RunView;
-use crate::profile::{Place, RunProfile, run_profile};
+use crate::metrics::{Figures, RunView};
+use crate::profile::{Place, run_profile};
 use crate::summary::Summary;
 
-#[derive(Clone)]
-pub(crate) enum Outcome {
-    Ended(Box<Reduced>),
-    Failed(Unfinished),
-    Imported(Imported),
-}
-
-#[derive(Clone)]
-pub(crate) struct Unfinished {
-    pub kind: FailureKind,
-    pub reason: String,
-    /// Whether a host lacks something that the run asks for.
-    pub host_lacks: bool,
-}
-
-impl Unfinished {
-    /// The run of an event of a run that failed or was stopped; absent for other events.
-    fn of(event: &Event, plan: Option<&Plan>) -> Option<Unfinished> {
-        let Event::RunFailed {
-            run,
-            kind,
-            reason,
-            host_lacks,
-            until_stopped,
-        } = event
-        else {
-            return None;
-        };
-        let conditions = plan.and_then(|plan| plan.conditions_of(*run));
-        let until = conditions
-            .zip(until_stopped.as_deref())
-            .and_then(|(conditions, stopped)| until_stopped_text(conditions, stopped));
-        let until = until.map_or_else(String::new, |until| format!(" {until}"));
-        Some(Unfinished {
-            kind: *kind,
-            reason: format!("{reason}{until}"),
-            host_lacks: *host_lacks,
-        })
-    }
-}
-
 /// The data from the events of an execution, before anything is counted.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Log {
     /// What is known so far, still without figures.
     pub(crate) summary: Summary,
     format: u32,
-    /// What experiments prove.
+    plan: Option<Plan>,
+    place: Option<PlaceFacts>,
     pub(crate) proof: Option<Proof>,
     /// What makes the test faster or cheaper, where changes were tried.
     pub(crate) ladder: Option<Ladder>,
-    /// The last outcome of each run, with the place of its event.
-    pub(crate) outcomes: BTreeMap<u32, (usize, Outcome)>,
-    pub(crate) began: BTreeMap<u32, String>,
+    /// Each run that began, with its last outcome; its block and cell are not known yet.
+    pub(crate) rows: BTreeMap<u32, RunRow>,
     /// Blocks after which the stop rule was met.
     pub(crate) enough_blocks: Option<u32>,
     /// The first run of the only cell.
     pub(crate) first_run: Option<Rc<FirstRun>>,
-    /// The profiled twin of each run, or why it is left out.
-    pub(crate) profiled: BTreeMap<u32, Result<Rc<RunProfile>, Unavailable>>,
 }
 
 /// Takes the events of an execution one after the other, and then gives the result.
 #[derive(Clone, Default)]
 pub struct Reader {
     log: Option<Log>,
-    plan: Option<Plan>,
-    place: Option<PlaceFacts>,
     error: Option<LogError>,
 }
 
@@ -103,10 +58,9 @@ impl Reader {
         if self.error.is_some() {
             return;
         }
-        let taken = match (&mut self.log, event) {
-            (None, Event::ExecutionBegan { .. }) => Log::new(event).map(|log| self.log = Some(log)),
-            (None, _) => Ok(()),
-            (Some(log), event) => log.take(place, event, &mut self.plan, &mut self.place),
+        let taken = match &mut self.log {
+            Some(log) => log.take(place, event),
+            None => Log::begun(event).map(|log| self.log = log),
         };
         self.error = taken.err();
     }
@@ -117,55 +71,50 @@ impl Reader {
     /// If they do not hold a study and exactly one plan, or contradict each other.
     pub fn finish(self) -> Result<(Log, Plan), LogError> {
         let log = self.error.map_or(Ok(self.log), Err)?;
-        let log = log.ok_or(LogError::NoStudy)?;
-        Ok((log, self.plan.ok_or(LogError::NoPlan)?))
+        let mut log = log.ok_or(LogError::NoStudy)?;
+        let plan = log.plan.take().ok_or(LogError::NoPlan)?;
+        Ok((log, plan))
     }
 }
 
 impl Log {
-    fn new(first: &Event) -> Result<Log, LogError> {
+    /// The log of an execution that begins with this event; absent for any other.
+    fn begun(first: &Event) -> Result<Option<Log>, LogError> {
         let Event::ExecutionBegan {
             format,
             bitcost_version,
             at,
             command_line,
-            study,
+            study: name,
             study_text,
             lab_text,
-            ..
         } = first
         else {
-            return Err(LogError::NoStudy);
+            return Ok(None);
         };
-        let file = format!("{study}.toml");
-        let mut study_read = Study::parse_with(&file, study_text, lab_text.as_deref())?;
-        study_read.name.clone_from(study);
-        let (version, at) = (bitcost_version.clone(), at.clone());
-        Ok(Log {
-            summary: Summary::begun(study_read, version, at, command_line.clone()),
+        let file = format!("{name}.toml");
+        let mut study = Study::parse_with(&file, study_text, lab_text.as_deref())?;
+        study.name.clone_from(name);
+        Ok(Some(Log {
+            summary: Summary {
+                study,
+                bitcost_version: bitcost_version.clone(),
+                began_at: at.clone(),
+                command_line: command_line.clone(),
+                is_placed: true,
+                ..Summary::default()
+            },
             format: *format,
-            proof: None,
-            ladder: None,
-            outcomes: BTreeMap::new(),
-            began: BTreeMap::new(),
-            enough_blocks: None,
-            first_run: None,
-            profiled: BTreeMap::new(),
-        })
+            ..Log::default()
+        }))
     }
 
-    fn take(
-        &mut self,
-        place: usize,
-        event: &Event,
-        plan: &mut Option<Plan>,
-        facts: &mut Option<PlaceFacts>,
-    ) -> Result<(), LogError> {
+    fn take(&mut self, place: usize, event: &Event) -> Result<(), LogError> {
         match event {
-            Event::Planned { .. } if plan.is_some() => return Err(LogError::SecondPlan),
-            Event::Planned { plan: planned } => {
-                self.check_plan(planned)?;
-                *plan = Some(planned.clone());
+            Event::Planned { .. } if self.plan.is_some() => return Err(LogError::SecondPlan),
+            Event::Planned { plan } => {
+                self.check_plan(plan)?;
+                self.plan = Some(plan.clone());
             }
             Event::Prepared {
                 lab,
@@ -178,43 +127,46 @@ impl Log {
                 self.summary.lab.clone_from(lab);
                 self.summary.ends.clone_from(endpoints);
                 self.summary.shared_cpus = *shared_cpus;
-                *facts = Some(PlaceFacts::new(*shared_cpus, endpoints));
+                self.place = Some(PlaceFacts::new(*shared_cpus, endpoints));
             }
             Event::Constants { machines } => self.summary.constants.clone_from(machines),
             Event::Calibrated { calibration } => {
                 self.summary.calibration = Some(calibration.clone());
             }
-            Event::Decided { decision } => self.decided(decision, plan.as_mut()),
+            Event::Decided { decision } => self.decided(decision),
+            Event::RunBegan { run, at } => {
+                self.first_run.take_if(|first| first.run == *run);
+                let row = self.rows.entry(*run).or_default();
+                *row = RunRow {
+                    began_at: Some(at.clone()),
+                    profiled: row.profiled.take(),
+                    ..RunRow::default()
+                };
+            }
             Event::RunEnded {
                 run,
                 sender,
                 receiver,
                 ..
             } => {
-                let outcome = self.reduced(*run, [sender, receiver], plan.as_ref(), *facts)?;
-                return self.end(*run, place, Outcome::Ended(Box::new(outcome)));
+                let row = self.ended(*run, [sender, receiver])?;
+                return self.end(*run, place, row);
+            }
+            Event::RunFailed { run, .. } => return self.end(*run, place, self.failed(event)),
+            Event::RunImported { run, imported } => {
+                self.summary.is_imported = true;
+                return self.end(*run, place, imported_row(imported));
             }
             Event::RunProfiled {
                 run,
                 sender,
                 receiver,
                 ..
-            } => self.profile(*run, [sender, receiver], plan.as_ref(), *facts),
+            } => self.profile(*run, [sender, receiver]),
             Event::RunNotProfiled { run, reason } => {
                 let reason = Unavailable(harmless(reason));
-                self.profiled.insert(*run, Err(reason));
+                self.rows.entry(*run).or_default().profiled = Some(Err(reason));
             }
-            Event::RunFailed { run, .. } => {
-                if let Some(failed) = Unfinished::of(event, plan.as_ref()) {
-                    return self.end(*run, place, Outcome::Failed(failed));
-                }
-            }
-            Event::RunImported { run, imported } => {
-                self.summary.is_imported = true;
-                let ImportedRun { figures, notes, .. } = &**imported;
-                return self.end(*run, place, Outcome::Imported(Imported::of(figures, notes)));
-            }
-            Event::RunBegan { run, at } => self.begin(*run, at),
             Event::ExecutionEnded { enough_blocks, .. } => {
                 self.summary.is_ended = true;
                 self.enough_blocks = *enough_blocks;
@@ -249,9 +201,9 @@ impl Log {
     }
 
     /// Takes what trials decided; the last decision of a kind counts.
-    fn decided(&mut self, decision: &Decision, plan: Option<&mut Plan>) {
+    fn decided(&mut self, decision: &Decision) {
         let read = match decision {
-            Decision::Mode(search) => return self.settle(search, plan),
+            Decision::Mode(search) => return self.settle(search),
             Decision::Bottleneck(proof) => {
                 Proof::deserialize(proof).map(|proof| self.proof = Some(proof))
             }
@@ -266,33 +218,24 @@ impl Log {
     }
 
     /// Gives a cell the options that its search took.
-    fn settle(&mut self, search: &Search, plan: Option<&mut Plan>) {
-        let cell = plan.and_then(|plan| plan.cells.get_mut(search.cell));
+    fn settle(&mut self, search: &Search) {
+        let cells = self.plan.as_mut().map(|plan| &mut plan.cells);
+        let cell = cells.and_then(|cells| cells.get_mut(search.cell));
         let applied = cell.map(|cell| apply(&search.taken, &mut cell.conditions));
         if let Some(Err(why)) = applied {
-            self.summary
-                .caveats
-                .push(format!("an option that a search chose is unknown: {why}"));
+            let caveat = format!("an option that a search chose is unknown: {why}");
+            self.summary.caveats.push(caveat);
         }
-        self.summary
-            .searches
-            .retain(|known| known.cell != search.cell);
-        self.summary.searches.push(search.clone());
+        let searches = &mut self.summary.searches;
+        searches.retain(|known| known.cell != search.cell);
+        searches.push(search.clone());
     }
 
-    /// The data that is kept of a run's records.
-    fn reduced(
-        &mut self,
-        run: u32,
-        ends: [&EndpointRecord; 2],
-        plan: Option<&Plan>,
-        place: Option<PlaceFacts>,
-    ) -> Result<Reduced, LogError> {
-        let plan = plan.ok_or(LogError::NoPlan)?;
-        let mut at_place = plan.runs.get(run as usize).into_iter();
-        let planned = at_place
-            .find(|planned| planned.index == run)
-            .or_else(|| plan.runs.iter().find(|planned| planned.index == run));
+    /// The row of a run with these records, of sender and receiver.
+    fn ended(&mut self, run: u32, ends: [&EndpointRecord; 2]) -> Result<RunRow, LogError> {
+        let plan = self.plan.as_ref().ok_or(LogError::NoPlan)?;
+        let mut at_place = plan.runs.get(run as usize).into_iter().chain(&plan.runs);
+        let planned = at_place.find(|planned| planned.index == run);
         let planned = planned.and_then(|planned| Some((planned, plan.cells.get(planned.cell)?)));
         let (planned, cell) = planned.ok_or(LogError::UnknownRun {
             run,
@@ -300,30 +243,67 @@ impl Log {
         })?;
         let calibration = self.summary.calibration.as_ref();
         let capacity = calibration.and_then(|found| found.of_cell(planned.cell)?.mbps());
-        let facts = place.unwrap_or_default();
-        let view = facts.view(ends, &cell.conditions, capacity);
+        let view = self
+            .place
+            .unwrap_or_default()
+            .view(ends, &cell.conditions, capacity);
         let each_second = self.summary.study.table.each_second;
-        self.summary.is_placed &= place.is_some();
-        let is_kept = self.outcomes.len() < MANY;
-        let reduced = Reduced::of(planned, &cell.levels, &view, (each_second, is_kept));
+        self.summary.is_placed &= self.place.is_some();
+        let row = row_of(
+            run,
+            &cell.levels,
+            &view,
+            (each_second, self.rows.len() <= MANY),
+        );
         if plan.cells.len() == 1 {
-            self.keep_first(&reduced.row, &view, facts);
+            let is_left_out = row.status == Status::LeftOut;
+            let is_better =
+                |known: &Rc<FirstRun>| !is_left_out && (known.is_left_out || known.run == run);
+            if self.first_run.as_ref().is_none_or(is_better) {
+                let place = self.place.unwrap_or_default();
+                self.first_run = Some(Rc::new(FirstRun::of(run, is_left_out, place, &view)));
+            }
         }
-        Ok(reduced)
+        Ok(row)
+    }
+
+    /// The row of a run that failed or was stopped.
+    fn failed(&self, event: &Event) -> RunRow {
+        let Event::RunFailed {
+            run,
+            kind,
+            reason,
+            host_lacks,
+            until_stopped,
+        } = event
+        else {
+            return RunRow::default();
+        };
+        let plan = self.plan.as_ref();
+        let conditions = plan.and_then(|plan| plan.conditions_of(*run));
+        let until = conditions
+            .zip(until_stopped.as_deref())
+            .and_then(|(conditions, stopped)| until_stopped_text(conditions, stopped));
+        let until = until.map_or_else(String::new, |until| format!(" {until}"));
+        RunRow {
+            status: match kind {
+                FailureKind::Failed => Status::Failed,
+                FailureKind::Lost => Status::Lost,
+                FailureKind::Interrupted => Status::Interrupted,
+            },
+            reason: Some(harmless(&format!("{reason}{until}"))),
+            host_lacks: *host_lacks,
+            ..RunRow::default()
+        }
     }
 
     /// Keeps the profiled twin of a run, from its records of sender and receiver.
-    fn profile(
-        &mut self,
-        run: u32,
-        ends: [&EndpointRecord; 2],
-        plan: Option<&Plan>,
-        facts: Option<PlaceFacts>,
-    ) {
+    fn profile(&mut self, run: u32, ends: [&EndpointRecord; 2]) {
+        let plan = self.plan.as_ref();
         let Some(conditions) = plan.and_then(|plan| plan.conditions_of(run)) else {
             return;
         };
-        let view = facts.unwrap_or_default().view(ends, conditions, None);
+        let view: RunView = self.place.unwrap_or_default().view(ends, conditions, None);
         let hosts = [Role::Sender, Role::Receiver].into_iter().zip(ends);
         let hosts: Vec<_> = hosts
             .filter_map(|(role, end)| {
@@ -332,36 +312,32 @@ impl Log {
             })
             .collect();
         let profiled = run_profile(&hosts, &view).map(Rc::new);
-        self.profiled.insert(run, profiled);
+        self.rows.entry(run).or_default().profiled = Some(profiled);
     }
 
-    /// Keeps the records of the first run that is used, or of the first one where none is.
-    fn keep_first(&mut self, row: &RunRow, view: &RunView, place: PlaceFacts) {
-        let (run, is_left_out) = (row.run, row.status == Status::LeftOut);
-        let is_better =
-            |known: &Rc<FirstRun>| !is_left_out && (known.is_left_out || known.run == run);
-        if self.first_run.as_ref().is_none_or(is_better) {
-            self.first_run = Some(Rc::new(FirstRun {
-                run,
-                is_left_out,
-                place,
-                conditions: view.conditions.clone(),
-                ends: [view.sender.clone(), view.receiver.clone()],
-                capacity_mbps: view.capacity_mbps,
-            }));
-        }
-    }
-
-    fn end(&mut self, run: u32, place: usize, outcome: Outcome) -> Result<(), LogError> {
-        if self.outcomes.insert(run, (place, outcome)).is_some() {
+    /// Keeps the outcome of a run, whose event has this place.
+    fn end(&mut self, run: u32, place: usize, outcome: RunRow) -> Result<(), LogError> {
+        let row = self.rows.entry(run).or_default();
+        if row.event.is_some() {
             return Err(LogError::SecondResult { run });
         }
+        *row = RunRow {
+            event: Some(place),
+            began_at: row.began_at.take(),
+            profiled: row.profiled.take(),
+            ..outcome
+        };
         Ok(())
     }
+}
 
-    fn begin(&mut self, run: u32, at: &str) {
-        self.outcomes.remove(&run);
-        self.first_run.take_if(|first| first.run == run);
-        self.began.insert(run, at.to_owned());
+/// The row of a run of another program.
+fn imported_row(run: &ImportedRun) -> RunRow {
+    let notes = run.notes.iter().map(|note| harmless(note)).collect();
+    RunRow {
+        status: Status::Used,
+        figures: Figures::of(|metric| run.figures.get(metric.name).copied()),
+        notes: [notes, Vec::new()],
+        ..RunRow::default()
     }
 }

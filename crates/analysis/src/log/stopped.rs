@@ -2,7 +2,6 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::StoppedRun;
-use bitcost_model::record::Counts;
 
 use crate::metrics::Edges;
 
@@ -13,12 +12,12 @@ pub fn until_stopped_text(conditions: &Conditions, stopped: &StoppedRun) -> Opti
     let rates = match conditions.workload.is_transactional() {
         true => format!(
             "the client made {:.0} transactions/s",
-            per_second(&sent, |counts| counts.messages)?
+            sent.per_second(|counts| counts.messages)?
         ),
         false => format!(
             "the sender sent {:.0} Mbit/s, the receiver took {:.0} Mbit/s",
-            per_second(&sent, |counts| counts.bytes)? * 8e-6,
-            per_second(&received, |counts| counts.bytes)? * 8e-6
+            sent.per_second(|counts| counts.bytes)? * 8e-6,
+            received.per_second(|counts| counts.bytes)? * 8e-6
         ),
     };
     let retransmits = sent.tcp(|info| info.total_retrans);
@@ -31,14 +30,9 @@ pub fn until_stopped_text(conditions: &Conditions, stopped: &StoppedRun) -> Opti
     ))
 }
 
-fn per_second(edges: &Edges, count: impl Fn(&Counts) -> u64) -> Option<f64> {
-    let grown = count(&edges.last.counts).checked_sub(count(&edges.first.counts))?;
-    Some(grown as f64 / edges.seconds)
-}
-
 #[cfg(test)]
 mod tests {
-    use bitcost_model::record::Sample;
+    use bitcost_model::record::{Counts, Sample};
 
     use super::*;
 

@@ -40,10 +40,9 @@ fn cpus_in_use(view: &RunView) -> Option<f64> {
         return ends.into_iter().map(cpu::busy_cpus).sum();
     }
     let clocks = ends.into_iter().map(|end| {
-        let (traffic, _) = cpu::thread_seconds(end, ThreadKind::Traffic)?;
-        let napi = cpu::thread_seconds(end, ThreadKind::Napi).map(|(run, _)| run);
+        let napi = cpu::of_threads(end, ThreadKind::Napi);
         let napi = napi.or((!view.napi_threaded).then_some(0.0))?;
-        Some((traffic + napi) / cpu::span_seconds(end)?)
+        Some(cpu::of_threads(end, ThreadKind::Traffic)? + napi)
     });
     let clocks: Option<f64> = clocks.sum();
     clocks.or_else(|| cpu::busy_cpus(view.sender))

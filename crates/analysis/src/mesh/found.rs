@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bitcost_model::study::Label;
 use bitcost_stats::{Entry, Polished, Score, median, quantile};
 use bitcost_study::mesh::Mesh;
+use serde::Serialize;
 
-use super::outlier::{Named, Outlier};
 use super::settings::Different;
 use crate::explain::Limiter;
 use crate::metrics::{Better, Metric};
@@ -22,45 +22,115 @@ pub struct PairRun {
     pub limiter: Option<Limiter>,
 }
 
-#[derive(Clone, Debug)]
+/// Hosts, by their places among the hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Named {
+    /// A host, as the sender and as the receiver.
+    Host(usize),
+    Sender(usize),
+    Receiver(usize),
+    Pair(usize, usize),
+}
+
+impl Named {
+    /// What is named in JSON, with the sender and the receiver.
+    fn parts(self) -> (&'static str, Option<usize>, Option<usize>) {
+        match self {
+            Named::Host(host) => ("host", Some(host), Some(host)),
+            Named::Sender(host) => ("sender", Some(host), None),
+            Named::Receiver(host) => ("receiver", None, Some(host)),
+            Named::Pair(sender, receiver) => ("pair", Some(sender), Some(receiver)),
+        }
+    }
+
+    /// Whether a run of this pair is one of its.
+    fn has(self, pair: (usize, usize)) -> bool {
+        match self {
+            Named::Host(host) => pair.0 == host || pair.1 == host,
+            Named::Sender(host) => pair.0 == host,
+            Named::Receiver(host) => pair.1 == host,
+            Named::Pair(sender, receiver) => pair == (sender, receiver),
+        }
+    }
+}
+
+/// A host or a pair that is slower than the others.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outlier {
+    #[serde(skip)]
+    pub named: Named,
+    kind: &'static str,
+    sender: Option<String>,
+    receiver: Option<String>,
+    /// The difference in per cent of the others: below 0 where the metric is less.
+    pub pct: f64,
+    /// The difference in robust standard deviations of all hosts, or of all runs of a pair; below 0.
+    pub score: f64,
+    pub runs: usize,
+    /// What limited most of its runs of which that is known; absent where it is known of none.
+    pub limiter: Option<String>,
+    /// The runs that it limited.
+    #[serde(rename = "runs_limited")]
+    pub limited: usize,
+}
+
+/// The differences of a host as a sender and as a receiver, as in [`Outlier`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostScores {
+    host: String,
+    sender_pct: Option<f64>,
+    sender_score: Option<f64>,
+    receiver_pct: Option<f64>,
+    receiver_score: Option<f64>,
+}
+
+/// A host without any run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Missing {
+    pub host: String,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
 pub struct MeshFindings {
+    #[serde(skip)]
     pub mesh: Mesh,
     pub metric: &'static Metric,
+    pub(super) pattern: &'static str,
+    #[serde(skip)]
     pub runs: Vec<PairRun>,
     /// The scores of hosts and runs; absent where too few runs are there.
+    #[serde(skip)]
     pub scores: Option<Polished>,
     /// The hosts and pairs that are slower than the others, the slowest first.
     pub outliers: Vec<Outlier>,
+    pub(super) hosts: Vec<HostScores>,
     /// Pairs whose only run was slower than those of its hosts with others.
+    #[serde(skip)]
     pub suspected: Vec<Named>,
     /// Hosts with settings that the others do not have.
+    #[serde(rename = "different_settings")]
     pub different: Vec<Different>,
-    /// The hosts without any run, with the reason.
-    pub missing: Vec<(String, String)>,
+    pub missing: Vec<Missing>,
 }
 
 impl MeshFindings {
     /// The logarithms of the values, of each combination of the study's own levels without its median; a greater
     /// one is better.
     pub(super) fn entries(&self) -> Vec<Entry> {
-        let middle = |levels: &[(String, Label)]| {
-            let same = self.runs.iter().filter(|run| run.levels == levels);
-            let values: Vec<f64> = same.map(|run| run.value.ln()).collect();
-            median(&values).unwrap_or_default()
-        };
-        let mut middles: Vec<(&[(String, Label)], f64)> = Vec::new();
+        let mut of_levels: BTreeMap<&[(String, Label)], Vec<f64>> = BTreeMap::new();
         for run in &self.runs {
-            if !middles.iter().any(|(levels, _)| *levels == run.levels) {
-                middles.push((&run.levels, middle(&run.levels)));
-            }
+            let values = of_levels.entry(&run.levels).or_default();
+            values.push(run.value.ln());
         }
-        let entry = |run: &PairRun| {
-            let middle = middles.iter().find(|(levels, _)| *levels == run.levels);
-            Entry {
-                row: run.pair.0,
-                column: run.pair.1,
-                value: self.sign() * (run.value.ln() - middle.map_or(0.0, |(_, middle)| *middle)),
-            }
+        let middles = of_levels.into_iter();
+        let middles: BTreeMap<_, _> = middles
+            .map(|(levels, values)| (levels, median(&values).unwrap_or_default()))
+            .collect();
+        let entry = |run: &PairRun| Entry {
+            row: run.pair.0,
+            column: run.pair.1,
+            value: self.sign() * (run.value.ln() - middles[&run.levels[..]]),
         };
         self.runs.iter().map(entry).collect()
     }
@@ -79,7 +149,7 @@ impl MeshFindings {
     }
 
     /// A difference of logarithms in per cent of the metric.
-    pub fn pct(&self, log: f64) -> f64 {
+    fn pct(&self, log: f64) -> f64 {
         100.0 * ((self.sign() * log).exp() - 1.0)
     }
 
@@ -90,6 +160,22 @@ impl MeshFindings {
         }
     }
 
+    pub(super) fn host_scores(&self) -> Vec<HostScores> {
+        let of = |place: usize| {
+            let scores = self.scores.as_ref();
+            let sends = scores.and_then(|scores| scores.rows[place]);
+            let receives = scores.and_then(|scores| scores.columns[place]);
+            HostScores {
+                host: self.mesh.hosts[place].clone(),
+                sender_pct: sends.map(|score| self.pct(score.value)),
+                sender_score: sends.map(|score| score.score),
+                receiver_pct: receives.map(|score| self.pct(score.value)),
+                receiver_score: receives.map(|score| score.score),
+            }
+        };
+        (0..self.mesh.hosts.len()).map(of).collect()
+    }
+
     /// An outlier, with what limited most of its runs.
     pub(super) fn outlier(&self, named: Named, score: Score) -> Outlier {
         let runs: Vec<_> = self.runs.iter().filter(|run| named.has(run.pair)).collect();
@@ -98,16 +184,20 @@ impl MeshFindings {
             limiters.entry(limiter.title()).or_default().push(limiter);
         }
         let most = limiters.into_iter().max_by_key(|(_, of)| of.len());
-        let words = most.as_ref().map(|(title, of)| {
-            let is_one = of.iter().all(|limiter| *limiter == of[0]);
-            if is_one {
-                of[0].to_string()
-            } else {
-                (*title).to_owned()
-            }
-        });
+        let words =
+            most.as_ref().map(
+                |(title, of)| match of.iter().all(|limiter| *limiter == of[0]) {
+                    true => of[0].to_string(),
+                    false => (*title).to_owned(),
+                },
+            );
+        let (kind, sender, receiver) = named.parts();
+        let host = |place: usize| self.mesh.hosts[place].clone();
         Outlier {
             named,
+            kind,
+            sender: sender.map(host),
+            receiver: receiver.map(host),
             pct: self.pct(score.value),
             score: score.score,
             runs: runs.len(),

@@ -5,51 +5,49 @@ use std::collections::BTreeMap;
 use bitcost_stats::{Polished, Score, polished};
 use bitcost_study::mesh::Mesh;
 
-use super::found::{MeshFindings, PairRun};
-use super::outlier::{Named, Outlier};
+use super::found::{MeshFindings, Named, PairRun};
 use crate::metrics::Metric;
 
 /// The score from which on a host or a pair is named.
-const SCORE_LEAST: f64 = 7.0;
+pub const SCORE_LEAST: f64 = 7.0;
 
 /// The least effect that is named, as a share: less is of no use to who looks for a fault.
-const EFFECT_LEAST: f64 = 0.03;
+pub const EFFECT_LEAST: f64 = 0.03;
 
 /// The least difference of a pair alone that is named.
-const PAIR_LEAST: f64 = 0.1;
+pub const PAIR_LEAST: f64 = 0.1;
 
 /// The least deviation of runs that is assumed, as a share of the value: runs of a shaped path can be equal.
 const DEVIATION_LEAST: f64 = 0.005;
 
-/// What runs of a mesh show, without anything that is known of its hosts.
+/// What runs of a mesh show, without anything that is known of its hosts: each host and pair with its score, and what is
+/// worse than the others.
 pub(super) fn judged(mesh: Mesh, metric: &'static Metric, runs: Vec<PairRun>) -> MeshFindings {
     let mut of = MeshFindings {
+        pattern: mesh.pattern.name(),
         mesh,
         metric,
         runs,
         scores: None,
         outliers: Vec::new(),
+        hosts: Vec::new(),
         suspected: Vec::new(),
         different: Vec::new(),
         missing: Vec::new(),
     };
-    judge(&mut of);
-    of
-}
-
-/// Gives each host and pair its score, and names what is worse than the others.
-fn judge(of: &mut MeshFindings) {
     let size = [of.mesh.hosts.len(); 2];
     of.scores = polished(&of.entries(), size, DEVIATION_LEAST);
-    let Some(scores) = of.scores.clone() else {
-        return;
+    of.hosts = of.host_scores();
+    let Some(scores) = &of.scores else {
+        return of;
     };
-    let slow = slow_hosts(&scores);
-    let mut found: Vec<Outlier> = Vec::new();
-    for (named, score) in slow.values() {
-        found.push(of.outlier(*named, *score));
-    }
-    for (pair, left) in best_of_pairs(of, &scores.left) {
+    let slow = slow_hosts(scores);
+    let hosts = slow.values();
+    let mut found: Vec<_> = hosts
+        .map(|(named, score)| of.outlier(*named, *score))
+        .collect();
+    let mut suspected = Vec::new();
+    for (pair, left) in best_of_pairs(&of, &scores.left) {
         // What a slow host has with others is not the sum of effects where something else is slower still.
         let is_of_slow = slow.contains_key(&pair.0) || slow.contains_key(&pair.1);
         if is_of_slow || !is_low(left, PAIR_LEAST) {
@@ -57,7 +55,7 @@ fn judge(of: &mut MeshFindings) {
         }
         let pair = of.outlier(Named::Pair(pair.0, pair.1), left);
         match pair.runs {
-            0 | 1 => of.suspected.push(pair.named),
+            0 | 1 => suspected.push(pair.named),
             _ => found.push(pair),
         }
     }
@@ -65,7 +63,8 @@ fn judge(of: &mut MeshFindings) {
         let by_size = b.pct.abs().total_cmp(&a.pct.abs());
         by_size.then(a.named.cmp(&b.named))
     });
-    of.outliers = found;
+    (of.outliers, of.suspected) = (found, suspected);
+    of
 }
 
 /// Whether something is so much less than the others, and by this share at least.
@@ -104,6 +103,7 @@ fn best_of_pairs(of: &MeshFindings, left: &[Score]) -> BTreeMap<(usize, usize), 
 mod tests {
     use bitcost_study::mesh::Pattern;
 
+    use super::super::found::Outlier;
     use super::*;
     use crate::metrics::metric;
 

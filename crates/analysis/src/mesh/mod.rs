@@ -3,19 +3,18 @@
 
 mod found;
 mod judge;
-mod outlier;
 mod settings;
 
 use bitcost_model::study::Label;
 use bitcost_study::mesh::{Mesh, RECEIVER, SENDER};
 
-use crate::cells::{RunRow, Status};
+use crate::cells::RunRow;
 use crate::explain::Limiter;
 use crate::metrics::{Metric, metric as metric_named};
 use crate::summary::{Summary, shown_metrics};
 
-pub use found::{MeshFindings, PairRun};
-pub use outlier::{Named, Outlier};
+pub use found::{MeshFindings, Missing, Named, Outlier, PairRun};
+pub use judge::{EFFECT_LEAST, PAIR_LEAST, SCORE_LEAST};
 pub use settings::Different;
 
 use settings::majority_differences;
@@ -25,21 +24,11 @@ pub type LimiterOf<'a> = &'a dyn Fn(usize) -> Option<Limiter>;
 /// What the runs of a mesh show; absent where the study is none, or no run is used.
 pub fn mesh(summary: &Summary, limiter: LimiterOf) -> Option<MeshFindings> {
     let mesh = summary.study.mesh.clone()?;
-    let names = summary
-        .study
-        .answer
-        .iter()
-        .map(String::as_str)
-        .chain(shown_metrics(summary));
-    let has_values = |metric: &&'static Metric| {
-        summary
-            .runs
-            .iter()
-            .any(|run| run.used_value(metric).is_some())
-    };
+    let names = summary.study.answer.iter().map(String::as_str);
+    let names = names.chain(shown_metrics(summary));
     let metric = names
         .filter_map(metric_named)
-        .find(has_values)
+        .find(|metric| summary.has(metric.name))
         .or_else(|| metric_named("throughput_mbps"))?;
     let runs = runs((summary, limiter), &mesh, metric);
     let ends = summary.ends.iter();
@@ -87,24 +76,20 @@ fn runs(
 }
 
 /// The hosts without a run that is used, with the reason of one that has none.
-fn missing(summary: &Summary, mesh: &Mesh, runs: &[PairRun]) -> Vec<(String, String)> {
+fn missing(summary: &Summary, mesh: &Mesh, runs: &[PairRun]) -> Vec<Missing> {
     let is_there = |host: &usize| {
-        runs.iter()
-            .any(|run| run.pair.0 == *host || run.pair.1 == *host)
+        let mut runs = runs.iter();
+        runs.any(|run| run.pair.0 == *host || run.pair.1 == *host)
     };
     let without = (0..mesh.hosts.len()).filter(|host| !is_there(host));
     let reason = |host: usize| {
-        let name = &mesh.hosts[host];
+        let host = mesh.hosts[host].clone();
         let is_of = |row: &&RunRow| {
-            let levels = &summary.cells[row.cell].levels;
-            row.status != Status::Used
-                && levels
-                    .iter()
-                    .take(2)
-                    .any(|(_, label)| label.to_string() == *name)
+            let mut levels = summary.cells[row.cell].levels.iter().take(2);
+            !row.is_used() && levels.any(|(_, label)| label.to_string() == host)
         };
-        let row = summary.runs.iter().find(is_of)?;
-        Some((name.clone(), row.reason.clone()?))
+        let reason = summary.runs.iter().find(is_of)?.reason.clone()?;
+        Some(Missing { host, reason })
     };
     without.filter_map(reason).collect()
 }

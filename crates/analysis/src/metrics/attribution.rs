@@ -70,12 +70,12 @@ pub struct CpuUse {
 }
 
 impl CpuUse {
-    fn exact(cpu_seconds: f64, span_seconds: f64) -> CpuUse {
-        CpuUse {
-            cpus: cpu_seconds / span_seconds,
-            span_seconds,
+    fn exact(end: &EndpointRecord, cpus: f64) -> Option<CpuUse> {
+        Some(CpuUse {
+            cpus,
+            span_seconds: cpu::span_seconds(end)?,
             relative_standard_error: None,
-        }
+        })
     }
 
     /// CPU seconds over the time that was read.
@@ -182,23 +182,18 @@ fn threads_are_hidden(run: &RunView) -> bool {
         let is_off = request.values.values().any(|value| value == "0");
         request.setting == THREADED_NAPI && request.is_of(host) && is_off
     });
-    let has_clocks = cpu::thread_seconds(run.receiver, ThreadKind::Napi).is_some();
+    let has_clocks = cpu::of_threads(run.receiver, ThreadKind::Napi).is_some();
     run.napi_threaded && has_threads && uses_napi && !has_clocks
 }
 
 fn by_hosts(run: &RunView) -> Option<Attribution> {
-    let of = |role: Role, cpus: fn(&EndpointRecord) -> Option<f64>| {
-        let span_seconds = cpu::span_seconds(run.end(role))?;
-        Some(CpuUse {
-            cpus: cpus(run.end(role))?,
-            span_seconds,
-            relative_standard_error: None,
-        })
-    };
     // The host of an iperf3 server is not known.
-    let of_agent = |role: Role, cpus| match run.end(role).iperf3 {
-        Some(_) => Some(None),
-        None => of(role, cpus).map(Some),
+    let of_agent = |role: Role, cpus: fn(&EndpointRecord) -> Option<f64>| {
+        let end = run.end(role);
+        match end.iperf3 {
+            Some(_) => Some(None),
+            None => CpuUse::exact(end, cpus(end)?).map(Some),
+        }
     };
     let both = |method, cpus| {
         Some(Attribution {
@@ -215,18 +210,17 @@ fn by_hosts(run: &RunView) -> Option<Attribution> {
 
 /// Whether the receiver's interface received in kernel threads.
 fn receives_in_threads(run: &RunView) -> Option<bool> {
-    let (traffic, _) = cpu::thread_seconds(run.receiver, ThreadKind::Traffic)?;
-    let (napi, _) = cpu::thread_seconds(run.receiver, ThreadKind::Napi)?;
-    Some(napi > traffic * NAPI_IN_USE)
+    let [traffic, napi] =
+        [ThreadKind::Traffic, ThreadKind::Napi].map(|kind| cpu::of_threads(run.receiver, kind));
+    Some(napi? > traffic? * NAPI_IN_USE)
 }
 
 fn by_napi_thread(run: &RunView) -> Option<Attribution> {
     receives_in_threads(run).filter(|in_threads| *in_threads)?;
     let of = |role: Role| {
         let end = run.end(role);
-        let (traffic, _) = cpu::thread_seconds(end, ThreadKind::Traffic)?;
-        let (napi, _) = cpu::thread_seconds(end, ThreadKind::Napi)?;
-        Some(CpuUse::exact(traffic + napi, cpu::span_seconds(end)?))
+        let traffic = cpu::of_threads(end, ThreadKind::Traffic)?;
+        CpuUse::exact(end, traffic + cpu::of_threads(end, ThreadKind::Napi)?)
     };
     Some(Attribution {
         method: Method::NapiThread,
@@ -255,13 +249,11 @@ fn shares_cpus(run: &RunView) -> bool {
 /// soft interrupts: a bare veth passes packets to its NAPI only where their sender does not
 /// segment them (TSO off; `veth_skb_is_eligible_for_gro`), and hands all others to the receiver's stack.
 fn receives_on_sender(run: &RunView) -> bool {
-    let threads = cpu::thread_seconds(run.receiver, ThreadKind::Napi);
-    let span = cpu::span_seconds(run.receiver);
-    let (Some((napi, _)), Some(span), Some(own)) = (threads, span, own_cpus(run, Role::Sender))
-    else {
+    let napi = cpu::of_threads(run.receiver, ThreadKind::Napi);
+    let (Some(napi), Some(own)) = (napi, own_cpus(run, Role::Sender)) else {
         return false;
     };
-    receives_in_threads(run) == Some(false) && napi / span < NAPI_IN_USE * own.cpus * own.softirq
+    receives_in_threads(run) == Some(false) && napi < NAPI_IN_USE * own.cpus * own.softirq
 }
 
 /// Where each endpoint has its own CPUs, their busy time is the endpoint's, but for the wire. The

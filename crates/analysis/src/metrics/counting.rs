@@ -1,11 +1,9 @@
 //! What the traffic's calls, threads and segments did, per message.
 
-use bitcost_model::record::{
-    Arrivals, Counts, EndpointRecord, Role, Sample, Switches, TcpInfo, ThreadKind,
-};
+use bitcost_model::record::{Arrivals, Counts, EndpointRecord, Role, Sample, Switches, ThreadKind};
 
 use crate::metrics::cpu;
-use crate::metrics::edges::Edges;
+use crate::metrics::edges::{Edges, is_of_first_part};
 use crate::metrics::path;
 use crate::metrics::view::{RunView, quotient};
 
@@ -30,22 +28,21 @@ pub fn messages_per_second(run: &RunView, role: Role) -> Option<f64> {
 /// its first and its last sample.
 fn switches_per_second(run: &RunView, role: Role, count: fn(&Switches) -> u64) -> Option<f64> {
     let end = run.end(role);
-    let (first, last) = cpu::ends_of(end)?;
-    let sum = |sample: &Sample| {
+    let edges = Edges::of(&end.samples)?;
+    let counts = |sample: &Sample| -> Option<Vec<u64>> {
         let traffic = sample
             .threads
             .iter()
-            .filter(|thread| thread.kind == ThreadKind::Traffic && thread.part == 0);
-        let counts: Option<Vec<u64>> = traffic
+            .filter(|thread| is_of_first_part(thread));
+        traffic
             .map(|thread| thread.switches.as_ref().map(count))
-            .collect();
-        counts
-            .filter(|counts| !counts.is_empty())
-            .map(|counts| (counts.len(), counts.iter().sum::<u64>()))
+            .collect()
     };
-    let (before, after) = (sum(first)?, sum(last)?);
-    let switches = (before.0 == after.0).then(|| after.1.checked_sub(before.1))??;
-    Some(switches as f64 / cpu::span_seconds(end)?)
+    let (before, after) = (counts(edges.first)?, counts(edges.last)?);
+    let is_same = before.len() == after.len() && !before.is_empty();
+    let [before, after] = [before, after].map(|counts| counts.iter().sum::<u64>());
+    let switches = after.checked_sub(before).filter(|_| is_same)?;
+    Some(switches as f64 / edges.seconds)
 }
 
 pub fn wakeups(run: &RunView, role: Role) -> Option<f64> {
@@ -76,11 +73,7 @@ pub fn system_calls(run: &RunView, role: Role) -> Option<f64> {
     let all = |counts: &Counts| {
         counts.calls + counts.failed_calls + counts.empty_calls + counts.wait_calls
     };
-    if run.conditions.workload.is_transactional() {
-        None
-    } else {
-        failed_calls(run, role, all)
-    }
+    failed_calls(run, role, all).filter(|_| !run.conditions.workload.is_transactional())
 }
 
 pub fn failed_sends(run: &RunView) -> Option<f64> {
@@ -93,24 +86,19 @@ pub fn failed_sends(run: &RunView) -> Option<f64> {
     .filter(|_| datagrams)
 }
 
-/// How much a 32-bit counter of the connection grew per second between the first and the last
-/// sample.
-fn grown(end: &EndpointRecord, counter: fn(&TcpInfo) -> Option<u32>) -> Option<f64> {
-    let edges = Edges::of(&end.samples)?;
-    Some(edges.tcp(counter)? / edges.seconds)
-}
-
 /// Retransmitted segments per data segment sent, in per cent.
 pub fn retransmitted(run: &RunView) -> Option<f64> {
-    let again = grown(run.sender, |info| info.total_retrans)?;
-    Some(100.0 * quotient(again, grown(run.sender, |info| info.data_segs_out)?)?)
+    let edges = Edges::of(&run.sender.samples)?;
+    quotient(
+        100.0 * edges.tcp(|info| info.total_retrans)?,
+        edges.tcp(|info| info.data_segs_out)?,
+    )
 }
 
 /// Run time of an endpoint's traffic threads ÷ time between the first and the last sample, in per
 /// cent of one CPU.
 pub fn traffic_threads_pct(end: &EndpointRecord) -> Option<f64> {
-    let (seconds, _) = cpu::thread_seconds(end, ThreadKind::Traffic)?;
-    Some(100.0 * seconds / cpu::span_seconds(end)?)
+    cpu::of_threads(end, ThreadKind::Traffic).map(|cpus| 100.0 * cpus)
 }
 
 /// Segments that were retransmitted between the sender's first and its last sample.
@@ -129,16 +117,20 @@ pub fn segments_per_message(run: &RunView) -> Option<f64> {
     if run.conditions.workload.is_datagram() {
         return None;
     }
-    Some(grown(run.sender, |info| info.data_segs_out)? / messages_per_second(run, Role::Sender)?)
+    let edges = Edges::of(&run.sender.samples)?;
+    let segments = edges.tcp(|info| info.data_segs_out)? / edges.seconds;
+    Some(segments / messages_per_second(run, Role::Sender)?)
 }
 
 /// Segments without data that the receiver sent per data segment that it received.
 pub fn acks_per_segment(run: &RunView) -> Option<f64> {
-    let of = |counter| grown(run.end(Role::Receiver), counter);
-    let all = of(|info| info.segs_out)?;
-    let data_with_them = of(|info| info.data_segs_out)?;
-    let data = of(|info| info.data_segs_in)?;
-    quotient((all - data_with_them).max(0.0), data)
+    let edges = Edges::of(&run.receiver.samples)?;
+    let all = edges.tcp(|info| info.segs_out)?;
+    let data_with_them = edges.tcp(|info| info.data_segs_out)?;
+    quotient(
+        (all - data_with_them).max(0.0),
+        edges.tcp(|info| info.data_segs_in)?,
+    )
 }
 
 /// A count of the window's datagrams in per cent of those sent.
@@ -160,10 +152,8 @@ fn own_cpus(run: &RunView) -> Option<f64> {
                 .flat_map(|s| &s.threads)
                 .any(|t| t.kind == *kind)
         });
-        let seconds = present.try_fold(0.0, |sum, kind| {
-            Some(sum + cpu::thread_seconds(end, kind)?.0)
-        })?;
-        (seconds > 0.0).then_some(seconds / cpu::span_seconds(end)?)
+        let cpus = present.try_fold(0.0, |sum, kind| Some(sum + cpu::of_threads(end, kind)?))?;
+        (cpus > 0.0).then_some(cpus)
     };
     Some(of(run.sender)? + of(run.receiver)?)
 }
@@ -175,11 +165,7 @@ fn own_and_emulators(run: &RunView) -> Option<f64> {
 
 /// CPU seconds per second that the host or the hosts were busy, and the number of their CPUs.
 pub fn busy_cpus(run: &RunView) -> Option<(f64, f64)> {
-    let of = |end: &EndpointRecord| {
-        let cpus = cpu::cpus(end)?;
-        let busy: f64 = cpus.iter().map(|cpu| cpu.busy_seconds).sum();
-        Some((busy / cpu::span_seconds(end)?, cpus.len() as f64))
-    };
+    let of = |end: &EndpointRecord| Some((cpu::busy_cpus(end)?, cpu::cpus(end)?.len() as f64));
     let sender = of(run.sender)?;
     if run.shared_cpus {
         return Some(sender);

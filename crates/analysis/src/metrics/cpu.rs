@@ -1,8 +1,8 @@
 //! CPU time between the first and the last sample of one endpoint: by clocks, and by ticks.
 
-use bitcost_model::record::{CpuTicks, EndpointRecord, Sample, ThreadKind, ThreadTime};
+use bitcost_model::record::{CpuTicks, EndpointRecord, Sample, ThreadKind};
 
-use crate::metrics::edges::Edges;
+use crate::metrics::edges::{Edges, is_of_first_part};
 use crate::metrics::view::RunView;
 
 /// One CPU over the time between the samples.
@@ -31,21 +31,21 @@ pub(crate) fn span_seconds(record: &EndpointRecord) -> Option<f64> {
 
 /// Each CPU that is in the first and in the last sample; absent where there is none.
 pub(crate) fn cpus(record: &EndpointRecord) -> Option<Vec<CpuSpan>> {
-    let (first, last) = ends_of(record)?;
-    let wall = span_seconds(record)?;
-    if record.ticks_per_second == 0 {
-        return None;
-    }
-    let cpus = spans(
-        &first.cpus,
-        &last.cpus,
-        wall,
-        1.0 / record.ticks_per_second as f64,
-    );
+    let cpus = spans_of(record.ticks_per_second, &Edges::of(&record.samples)?);
     (!cpus.is_empty()).then_some(cpus)
 }
 
-pub(crate) fn spans(first: &[CpuTicks], last: &[CpuTicks], wall: f64, tick: f64) -> Vec<CpuSpan> {
+/// Each CPU that is in both samples; none without ticks.
+pub(crate) fn spans_of(ticks_per_second: u64, edges: &Edges) -> Vec<CpuSpan> {
+    let (first, last) = (&edges.first.cpus, &edges.last.cpus);
+    spans(first, last, edges.seconds, ticks_per_second)
+}
+
+fn spans(first: &[CpuTicks], last: &[CpuTicks], wall: f64, ticks_per_second: u64) -> Vec<CpuSpan> {
+    if ticks_per_second == 0 {
+        return Vec::new();
+    }
+    let tick = 1.0 / ticks_per_second as f64;
     let pairs = last.iter().filter_map(|after| {
         let before = first.iter().find(|before| before.cpu == after.cpu)?;
         Some(cpu_span(before, after, wall, tick))
@@ -73,16 +73,8 @@ pub(crate) fn idle_cpus_of(record: &EndpointRecord, cpus: &[u32]) -> Option<f64>
 
 fn idle_of(record: &EndpointRecord, is_of: impl Fn(u32) -> bool) -> Option<f64> {
     let wall = idle_seconds(record)?;
-    let idle = record
-        .idle
-        .as_ref()
-        .filter(|_| record.ticks_per_second > 0)?;
-    let mut cpus = spans(
-        &idle.start,
-        &idle.end,
-        wall,
-        1.0 / record.ticks_per_second as f64,
-    );
+    let idle = record.idle.as_ref()?;
+    let mut cpus = spans(&idle.start, &idle.end, wall, record.ticks_per_second);
     cpus.retain(|span| is_of(span.cpu));
     (!cpus.is_empty()).then(|| cpus.iter().map(|cpu| cpu.busy_seconds).sum::<f64>() / wall)
 }
@@ -90,10 +82,8 @@ fn idle_of(record: &EndpointRecord, is_of: impl Fn(u32) -> bool) -> Option<f64> 
 /// Length of the stretch before the block, in seconds.
 pub(crate) fn idle_seconds(record: &EndpointRecord) -> Option<f64> {
     let idle = record.idle.as_ref()?;
-    idle.end_ns
-        .checked_sub(idle.start_ns)
-        .filter(|ns| *ns > 0)
-        .map(|ns| ns as f64 / 1e9)
+    let ns = idle.end_ns.checked_sub(idle.start_ns)?;
+    (ns > 0).then(|| ns as f64 / 1e9)
 }
 
 /// CPU seconds per second that the run added to the idle load; absent where it added none.
@@ -123,36 +113,17 @@ fn cpu_span(before: &CpuTicks, after: &CpuTicks, wall: f64, tick: f64) -> CpuSpa
     }
 }
 
-/// Run time and run-queue delay of all threads of a kind between the samples, in seconds.
-///
-/// Absent where there are no such threads, or where their number changed.
-pub(crate) fn thread_seconds(record: &EndpointRecord, kind: ThreadKind) -> Option<(f64, f64)> {
-    seconds_of(record, |thread| thread.kind == kind)
+/// CPUs that all threads of a kind used between the samples; absent where there are none, or where their number changed.
+pub(crate) fn of_threads(record: &EndpointRecord, kind: ThreadKind) -> Option<f64> {
+    let edges = Edges::of(&record.samples)?;
+    Some(edges.threads(|thread| thread.kind == kind)?.0 / edges.seconds)
 }
 
-/// As [`thread_seconds`], for the traffic threads of the run's first part.
-pub(crate) fn first_part_seconds(record: &EndpointRecord) -> Option<(f64, f64)> {
-    seconds_of(record, |thread| {
-        thread.kind == ThreadKind::Traffic && thread.part == 0
-    })
-}
-
-fn seconds_of(record: &EndpointRecord, is_of: impl Fn(&ThreadTime) -> bool) -> Option<(f64, f64)> {
-    let (first, last) = ends_of(record)?;
-    let sum = |sample: &Sample| {
-        let threads = sample.threads.iter().filter(|thread| is_of(thread));
-        threads.fold((0, 0, 0), |(count, run, wait), thread| {
-            (count + 1, run + thread.run_ns, wait + thread.wait_ns)
-        })
-    };
-    let (before, after) = (sum(first), sum(last));
-    if before.0 == 0 || before.0 != after.0 {
-        return None;
-    }
-    Some((
-        after.1.checked_sub(before.1)? as f64 / 1e9,
-        after.2.checked_sub(before.2)? as f64 / 1e9,
-    ))
+/// CPUs that the traffic threads of the run's first part used, and how many of them waited for one, on average.
+pub(crate) fn of_first_part(record: &EndpointRecord) -> Option<(f64, f64)> {
+    let edges = Edges::of(&record.samples)?;
+    let (run, wait) = edges.threads(is_of_first_part)?;
+    Some((run / edges.seconds, wait / edges.seconds))
 }
 
 /// The mean time of the fixed loop over the CPUs of both endpoints, each by its mean, in µs; absent

@@ -44,6 +44,18 @@ impl Disturbance {
             Disturbance::Programs { pct, .. } | Disturbance::Unexplained { pct } => *pct,
         }
     }
+
+    /// What happened, with the bound that it is over.
+    pub fn kind(&self) -> String {
+        match self {
+            Disturbance::Programs { .. } => {
+                format!("other programs took over {FOREIGN_PCT} % of a CPU")
+            }
+            Disturbance::Unexplained { .. } => format!(
+                "something else, or soft interrupts in no thread of the run, took over {UNEXPLAINED_PCT} % of the CPUs' time"
+            ),
+        }
+    }
 }
 
 impl fmt::Display for Disturbance {
@@ -81,22 +93,15 @@ pub fn disturbance(run: &RunView) -> Option<Disturbance> {
     if !is_known(run) {
         return unexplained(run);
     }
-    let loads = records(run).filter_map(foreign);
-    let load = loads
-        .filter(|load| is_much(load.cpu_ns as f64 / 1e9, seconds(load)))
-        .max_by_key(|load| load.cpu_ns)?;
-    Some(Disturbance::Programs {
-        pct: percent(load.cpu_ns, load),
-        largest: load
-            .programs
-            .first()
-            .map(|program| (program.name.clone(), percent(program.cpu_ns, load))),
-    })
-}
-
-/// Whether this CPU time is much in this time.
-fn is_much(cpu_seconds: f64, wall_seconds: f64) -> bool {
-    cpu_seconds >= FOREIGN_SECONDS && 100.0 * cpu_seconds > FOREIGN_PCT * wall_seconds
+    let much = |end| {
+        let (load, seconds) = foreign(end)?;
+        let cpu_seconds = load.cpu_ns as f64 / 1e9;
+        let is_much = cpu_seconds >= FOREIGN_SECONDS && 100.0 * cpu_seconds > FOREIGN_PCT * seconds;
+        is_much.then_some((load.cpu_ns, end))
+    };
+    let (_, end) = records(run).filter_map(much).max_by_key(|(ns, _)| *ns)?;
+    let (pct, largest) = programs(end)?;
+    Some(Disturbance::Programs { pct, largest })
 }
 
 /// Busy time that is in no thread of the run, where it is enough to suspect other programs.
@@ -129,18 +134,12 @@ pub(crate) fn foreign_pct(run: &RunView) -> Option<f64> {
 /// The share of its time that the hypervisor took from the CPU that lost most, in per cent.
 pub(crate) fn stolen_pct(run: &RunView) -> Option<f64> {
     let shares: Option<Vec<f64>> = records(run).map(stolen_share).collect();
-    shares?
-        .into_iter()
-        .max_by(f64::total_cmp)
-        .map(|share| 100.0 * share)
+    let most = shares?.into_iter().max_by(f64::total_cmp)?;
+    Some(100.0 * most)
 }
 
 fn foreign_cpus(run: &RunView) -> Option<f64> {
-    let of_end = |end| {
-        let load = foreign(end)?;
-        Some(load.cpu_ns as f64 / 1e9 / seconds(load))
-    };
-    records(run).map(of_end).sum()
+    records(run).map(|end| Some(programs(end)?.0 / 100.0)).sum()
 }
 
 /// CPUs that other programs and the run's `stress` used on the host of an endpoint; absent where the
@@ -150,17 +149,17 @@ pub(crate) fn programs_cpus(run: &RunView, role: Role) -> Option<f64> {
         return Some(foreign_cpus(run)? + stress_cpus(run));
     }
     let end = run.end(role);
-    let load = foreign(end)?;
-    Some(load.cpu_ns as f64 / 1e9 / seconds(load) + stress_of(end))
+    Some(programs(end)?.0 / 100.0 + stress_of(end))
 }
 
 /// CPU time of other programs on an endpoint's host, in per cent of one CPU, and the one that used
 /// most with its part; absent where the record has no clocks of other programs.
-pub fn foreign_load(run: &RunView, role: Role) -> Option<(f64, Option<(String, f64)>)> {
-    let load = foreign(run.end(role))?;
+pub(crate) fn programs(end: &EndpointRecord) -> Option<(f64, Option<(String, f64)>)> {
+    let (load, seconds) = foreign(end)?;
+    let pct = |cpu_ns: u64| 100.0 * cpu_ns as f64 / 1e9 / seconds;
     let largest = load.programs.first();
-    let largest = largest.map(|program| (program.name.clone(), percent(program.cpu_ns, load)));
-    Some((percent(load.cpu_ns, load), largest))
+    let largest = largest.map(|program| (program.name.clone(), pct(program.cpu_ns)));
+    Some((pct(load.cpu_ns), largest))
 }
 
 /// Whether the clocks of other programs are in the records.
@@ -173,18 +172,11 @@ fn records<'a>(run: &RunView<'a>) -> impl Iterator<Item = &'a EndpointRecord> + 
     std::iter::once(run.sender).chain(receiver)
 }
 
-fn foreign(end: &EndpointRecord) -> Option<&ForeignLoad> {
-    end.foreign
-        .as_ref()
-        .filter(|load| load.end_ns > load.start_ns)
-}
-
-fn seconds(load: &ForeignLoad) -> f64 {
-    (load.end_ns - load.start_ns) as f64 / 1e9
-}
-
-fn percent(cpu_ns: u64, load: &ForeignLoad) -> f64 {
-    100.0 * cpu_ns as f64 / 1e9 / seconds(load)
+/// The clocks of other programs, and the time between their readings.
+fn foreign(end: &EndpointRecord) -> Option<(&ForeignLoad, f64)> {
+    let load = end.foreign.as_ref()?;
+    let ns = load.end_ns.checked_sub(load.start_ns)?;
+    (ns > 0).then_some((load, ns as f64 / 1e9))
 }
 
 /// The share that the hypervisor took of the time of the CPU that lost most.

@@ -1,16 +1,21 @@
-//! How much counters grew between the first and the last sample of an endpoint.
+//! How much counters grew between two samples of an endpoint.
 
-use bitcost_model::record::{EndpointRecord, Sample, TcpInfo};
+use bitcost_model::record::{Counts, EndpointRecord, Sample, TcpInfo, ThreadKind, ThreadTime};
 
-/// The first and the last sample of an endpoint, and the time between them.
+/// Two samples of an endpoint, and the time between them.
 pub(crate) struct Edges<'a> {
     pub first: &'a Sample,
     pub last: &'a Sample,
     pub seconds: f64,
 }
 
+/// Whether a thread is one of the traffic of the run's first part.
+pub(crate) fn is_of_first_part(thread: &ThreadTime) -> bool {
+    thread.kind == ThreadKind::Traffic && thread.part == 0
+}
+
 impl<'a> Edges<'a> {
-    /// Those of samples at two times.
+    /// The first and the last of samples at two times.
     pub fn of(samples: &'a [Sample]) -> Option<Edges<'a>> {
         let (first, last) = (samples.first()?, samples.last()?);
         let ns = last.at_ns.checked_sub(first.at_ns).filter(|ns| *ns > 0)?;
@@ -19,6 +24,22 @@ impl<'a> Edges<'a> {
             last,
             seconds: ns as f64 / 1e9,
         })
+    }
+
+    /// Each two samples, at two times, that follow each other.
+    pub fn steps(samples: &'a [Sample]) -> impl Iterator<Item = Edges<'a>> {
+        samples.windows(2).filter_map(Edges::of)
+    }
+
+    /// How much a count of the traffic loops grew.
+    pub fn counted(&self, count: fn(&Counts) -> u64) -> Option<f64> {
+        let (first, last) = (count(&self.first.counts), count(&self.last.counts));
+        Some(last.checked_sub(first)? as f64)
+    }
+
+    /// How much a count of the traffic loops grew per second.
+    pub fn per_second(&self, count: fn(&Counts) -> u64) -> Option<f64> {
+        Some(self.counted(count)? / self.seconds)
     }
 
     /// How much these counters of the protocols grew together; absent where none of them is known.
@@ -44,6 +65,32 @@ impl<'a> Edges<'a> {
     pub fn tcp_64(&self, time: fn(&TcpInfo) -> Option<u64>) -> Option<f64> {
         let of = |sample: &Sample| time(sample.tcp_info.as_ref()?);
         Some(of(self.last)?.checked_sub(of(self.first)?)? as f64)
+    }
+
+    /// Packets that the endpoint's own interface was given to send.
+    pub fn sent_packets(&self) -> Option<f64> {
+        let of = |sample: &Sample| {
+            let mut own = sample.interfaces.iter().filter(|own| own.node.is_none());
+            own.next().map(|own| own.tx_packets)
+        };
+        Some(of(self.last)?.checked_sub(of(self.first)?)? as f64)
+    }
+
+    /// Run time and run-queue delay of some threads, in seconds; absent where there are none, or where their number
+    /// changed.
+    pub fn threads(&self, is_of: impl Fn(&ThreadTime) -> bool) -> Option<(f64, f64)> {
+        let sum = |sample: &Sample| {
+            let threads = sample.threads.iter().filter(|thread| is_of(thread));
+            threads.fold((0, 0, 0), |(count, run, wait), thread| {
+                (count + 1, run + thread.run_ns, wait + thread.wait_ns)
+            })
+        };
+        let (before, after) = (sum(self.first), sum(self.last));
+        if before.0 == 0 || before.0 != after.0 {
+            return None;
+        }
+        let seconds = |after: u64, before| Some(after.checked_sub(before)? as f64 / 1e9);
+        Some((seconds(after.1, before.1)?, seconds(after.2, before.2)?))
     }
 }
 

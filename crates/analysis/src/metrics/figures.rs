@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::table::{METRICS, Metric};
+use super::table::{METRICS, Metric, place_of};
 
 const _: () = assert!(METRICS.len() <= u128::BITS as usize);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
     /// A bit for each metric that is there, by its place in [`METRICS`].
     present: u128,
@@ -43,7 +43,7 @@ impl Figures {
     }
 
     pub fn get(&self, name: &str) -> Option<f64> {
-        self.at(METRICS.iter().position(|metric| metric.name == name)?)
+        self.at(place_of(name)?)
     }
 
     /// Each metric with its value, in the order of [`METRICS`].

@@ -7,7 +7,7 @@
 //! those of others are notable, there is no figure.
 
 use bitcost_model::conditions::{Conditions, Workload};
-use bitcost_model::record::{Role, Sample, TcpInfo};
+use bitcost_model::record::{Role, TcpInfo};
 
 use crate::metrics::counting;
 use crate::metrics::edges::Edges;
@@ -35,15 +35,6 @@ const RECEIVED_SEGMENTS: [&str; 8] = [
     "Ip6.InCEPkts",
 ];
 const REASSEMBLED: [&str; 2] = ["Ip.ReasmOKs", "Ip6.ReasmOKs"];
-
-/// Packets that the endpoint's interface took to send between two samples.
-fn sent_by_interface(before: &Sample, after: &Sample) -> Option<f64> {
-    let of = |sample: &Sample| {
-        let mut own = sample.interfaces.iter().filter(|own| own.node.is_none());
-        own.next().map(|own| own.tx_packets)
-    };
-    Some(of(after)?.checked_sub(of(before)?)? as f64)
-}
 
 fn per_packet(segments: f64, packets: f64, others: f64) -> Option<f64> {
     let allowed = f64::max(FOREIGN_PER_PACKET * packets, FOREIGN_PER_SEGMENT * segments);
@@ -73,7 +64,7 @@ pub fn at_the_senders_interface(run: &RunView) -> Option<f64> {
         return None;
     }
     let edges = Edges::of(&run.sender.samples)?;
-    of_stream(run, &edges, sent_by_interface(edges.first, edges.last)?)
+    of_stream(run, &edges, edges.sent_packets()?)
 }
 
 /// The sender's data segments per packet of these, both without its acknowledgements.
@@ -111,16 +102,6 @@ pub fn full_from(conditions: &Conditions) -> f64 {
     (1.5 * f64::from(conditions.message_size_bytes)).min(32_768.0)
 }
 
-/// Bytes of user data per packet that the sender's interface was given between pairs of samples.
-fn bytes_between<'a>(pairs: impl Iterator<Item = [&'a Sample; 2]>) -> Option<f64> {
-    let (mut bytes, mut packets) = (0.0, 0.0);
-    for [before, after] in pairs {
-        packets += sent_by_interface(before, after)?;
-        bytes += after.counts.bytes.checked_sub(before.counts.bytes)? as f64;
-    }
-    (packets > 0.0).then(|| bytes / packets)
-}
-
 /// Whether the packets of the sender's interface are those of its stack, so that its samples tell
 /// when packets were full.
 fn interface_shows_packets(run: &RunView) -> bool {
@@ -139,16 +120,15 @@ pub fn full_packets_pct(run: &RunView) -> Option<f64> {
         let is_full = bytes_per_packet(run, Role::Sender)? >= full;
         return Some(if is_full { 100.0 } else { 0.0 });
     }
-    let (mut all, mut in_full) = (0, 0);
-    for pair in run.sender.samples.windows(2) {
-        let [before, after] = pair else { continue };
-        let ns = after.at_ns.saturating_sub(before.at_ns);
-        all += ns;
-        if bytes_between(std::iter::once([before, after]))? >= full {
-            in_full += ns;
+    let (mut all, mut in_full) = (0.0, 0.0);
+    for step in Edges::steps(&run.sender.samples) {
+        all += step.seconds;
+        let packets = step.sent_packets().filter(|packets| *packets > 0.0)?;
+        if step.counted(|counts| counts.bytes)? / packets >= full {
+            in_full += step.seconds;
         }
     }
-    (all > 0).then(|| 100.0 * in_full as f64 / all as f64)
+    (all > 0.0).then(|| 100.0 * in_full / all)
 }
 
 /// Share of the connections' busy time, between the first and the last sample, in per cent.

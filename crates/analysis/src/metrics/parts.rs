@@ -4,7 +4,7 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::{
-    EndpointRecord, OffloadsInEffect, PartRecord, PartSample, Role, Sample, ThreadKind, ThreadTime,
+    EndpointRecord, FlowRecord, OffloadsInEffect, PartRecord, Role, Sample, ThreadKind, ThreadTime,
 };
 
 use crate::metrics::attribution::attribute;
@@ -37,10 +37,9 @@ impl PartRun {
 pub fn parts(run: &RunView) -> Vec<PartRun> {
     let part = |(index, conditions): (usize, Conditions)| {
         let (a, b) = (of_part(run.sender, index)?, of_part(run.receiver, index)?);
-        let (sender, receiver) = if a.role == Role::Sender {
-            (a, b)
-        } else {
-            (b, a)
+        let (sender, receiver) = match a.role {
+            Role::Sender => (a, b),
+            Role::Receiver => (b, a),
         };
         Some(PartRun {
             conditions,
@@ -48,32 +47,24 @@ pub fn parts(run: &RunView) -> Vec<PartRun> {
             receiver,
         })
     };
-    run.conditions
-        .parts()
-        .into_iter()
-        .enumerate()
-        .filter_map(part)
-        .collect()
+    let all = run.conditions.parts().into_iter().enumerate();
+    all.filter_map(part).collect()
 }
 
 fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
-    let edges = [end.samples.first(), end.samples.last()]
-        .into_iter()
-        .flatten();
-    let samples = edges
-        .map(|sample| sample_of(sample, index))
-        .collect::<Option<_>>()?;
-    let first = index == 0;
+    let edges = [end.samples.first(), end.samples.last()];
+    let samples = edges.into_iter().flatten();
+    let samples = samples.map(|sample| sample_of(sample, index));
     let part = match index.checked_sub(1) {
         None => PartRecord {
             role: end.role,
             in_effect: end.in_effect.clone(),
-            all: bitcost_model::record::FlowRecord {
+            all: FlowRecord {
                 counts: end.counts,
                 sequence: end.sequence,
                 tcp_info: end.tcp_info.clone(),
                 latency: end.latency.clone(),
-                ..Default::default()
+                ..FlowRecord::default()
             },
             flows: end.flows.clone(),
         },
@@ -83,10 +74,9 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
         role: part.role,
         in_effect: part.in_effect,
         // Settings of the host are reported with the first part.
-        offloads: if first {
-            end.offloads.clone()
-        } else {
-            OffloadsInEffect::default()
+        offloads: match index {
+            0 => end.offloads.clone(),
+            _ => OffloadsInEffect::default(),
         },
         pinned_cpus: end.pinned_cpus.clone(),
         window_start_ns: end.window_start_ns,
@@ -97,41 +87,26 @@ fn of_part(end: &EndpointRecord, index: usize) -> Option<EndpointRecord> {
         latency: part.all.latency,
         flows: part.flows,
         ticks_per_second: end.ticks_per_second,
-        samples,
+        samples: samples.collect::<Option<_>>()?,
         iperf3: end.iperf3.clone(),
         ..EndpointRecord::default()
     })
 }
 
 fn sample_of(sample: &Sample, index: usize) -> Option<Sample> {
-    let PartSample {
-        counts,
-        tcp_info,
-        connections,
-        sockets,
-    } = match index.checked_sub(1) {
-        None => PartSample {
-            counts: sample.counts,
-            tcp_info: sample.tcp_info.clone(),
-            connections: sample.connections.clone(),
-            sockets: sample.sockets.clone(),
-        },
-        Some(later) => sample.background.get(later)?.clone(),
-    };
+    let part = sample.part(index)?;
     let of_part =
         |thread: &&ThreadTime| thread.kind == ThreadKind::Traffic && thread.part as usize == index;
-    let threads = sample
-        .threads
-        .iter()
-        .filter(of_part)
-        .map(|thread| ThreadTime { part: 0, ..*thread });
-    let threads = threads.collect();
+    let threads = sample.threads.iter().filter(of_part);
+    let threads = threads
+        .map(|thread| ThreadTime { part: 0, ..*thread })
+        .collect();
     Some(Sample {
         at_ns: sample.at_ns,
-        counts,
-        tcp_info,
-        connections,
-        sockets,
+        counts: part.counts,
+        tcp_info: part.tcp_info,
+        connections: part.connections,
+        sockets: part.sockets,
         threads,
         ..Sample::default()
     })
@@ -147,11 +122,12 @@ pub fn of_background(
     if run.is_alone() {
         return None;
     }
-    parts(run)
+    let parts = parts(run);
+    let mut wanted = parts
         .iter()
         .skip(1)
-        .filter(|part| is_wanted(&part.conditions))
-        .find_map(|part| compute(&part.view()))
+        .filter(|part| is_wanted(&part.conditions));
+    wanted.find_map(|part| compute(&part.view()))
 }
 
 /// The sum of a formula over measured and background flows; absent where that of one is not known.

@@ -7,7 +7,7 @@ use std::fmt;
 use bitcost_model::counters::{LinkEmulator, Queue};
 use bitcost_model::record::{EndpointRecord, Sample};
 
-use crate::metrics::cpu;
+use crate::metrics::edges::Edges;
 use crate::metrics::view::RunView;
 use serde::Serialize;
 
@@ -36,60 +36,54 @@ impl QueueDrops {
     }
 }
 
-/// The first and the last sample of the endpoint that reports on the path.
-fn told<'a>(run: &RunView<'a>, tells: fn(&Sample) -> bool) -> Option<(&'a Sample, &'a Sample)> {
+/// The edges of the endpoint that reports on the path.
+fn told<'a>(run: &RunView<'a>, tells: fn(&Sample) -> bool) -> Option<Edges<'a>> {
     let tells = |end: &&'a EndpointRecord| end.samples.last().is_some_and(tells);
-    [run.sender, run.receiver]
-        .into_iter()
-        .find(tells)
-        .and_then(cpu::ends_of)
+    let end = [run.sender, run.receiver].into_iter().find(tells)?;
+    Edges::of(&end.samples)
 }
 
 /// The drops of each queue between the endpoints, and of each link emulator at a device of the
 /// endpoints themselves. A class's queue and the one above it both count the lower one's drops, so
 /// only roots are reported. Empty where no queue is known.
 pub fn queue_drops(run: &RunView) -> Vec<QueueDrops> {
+    let is_between = |queue: &Queue| queue.node.is_some();
+    let delays = |queue: &Queue| queue.node.is_none() && is_emulator(&queue.kind);
     let between = told(run, |sample| {
         sample.queues.iter().any(|queue| queue.node.is_some())
     });
-    let mut found = drops_of(between, |queue| queue.node.is_some());
-    for end in [run.sender, run.receiver] {
-        let delays = |queue: &Queue| queue.node.is_none() && is_emulator(&queue.kind);
-        found.extend(drops_of(cpu::ends_of(end), delays));
-    }
-    found
+    let between = between.iter().flat_map(|edges| drops_of(edges, is_between));
+    let ends = [run.sender, run.receiver].into_iter();
+    let ends = ends.filter_map(|end| Edges::of(&end.samples));
+    let at_ends = ends.flat_map(|edges| drops_of(&edges, delays));
+    between.chain(at_ends).collect()
 }
 
-/// The drops of the chosen roots from the first to the last sample.
-fn drops_of(
-    samples: Option<(&Sample, &Sample)>,
-    is_meant: impl Fn(&Queue) -> bool,
-) -> Vec<QueueDrops> {
-    let Some((first, last)) = samples else {
-        return Vec::new();
-    };
-    let drops = |after: &Queue| {
-        let same = |queue: &&Queue| {
-            (&queue.device, &queue.kind, &queue.handle)
-                == (&after.device, &after.kind, &after.handle)
-        };
-        let before = first
-            .queues
-            .iter()
-            .find(same)
-            .map_or(0, |before| before.drops);
-        let packets = after.drops.wrapping_sub(before).into();
-        QueueDrops {
-            device: after.device.clone(),
-            kind: after.kind.clone(),
-            packets,
-        }
-    };
-    last.queues
-        .iter()
-        .filter(|queue| queue.parent.is_none() && is_meant(queue))
-        .map(drops)
+/// The drops of the chosen roots.
+fn drops_of(edges: &Edges, is_meant: impl Fn(&Queue) -> bool) -> Vec<QueueDrops> {
+    let roots = edges.last.queues.iter();
+    let roots = roots.filter(|queue| queue.parent.is_none() && is_meant(queue));
+    roots
+        .map(|queue| QueueDrops {
+            device: queue.device.clone(),
+            kind: queue.kind.clone(),
+            packets: drops_since(edges.first, queue),
+        })
         .collect()
+}
+
+/// Drops of a queue since a reading; one that was not there then began at 0.
+pub(crate) fn drops_since(before: &Sample, after: &Queue) -> u64 {
+    let same = |queue: &&Queue| {
+        (&queue.node, &queue.device, &queue.kind, &queue.handle)
+            == (&after.node, &after.device, &after.kind, &after.handle)
+    };
+    let before = before
+        .queues
+        .iter()
+        .find(same)
+        .map_or(0, |queue| queue.drops);
+    after.drops.wrapping_sub(before).into()
 }
 
 /// Packets dropped at the chosen queues between the endpoints; absent where there are none.
@@ -102,38 +96,38 @@ pub(crate) fn drops(run: &RunView, is_meant: fn(&QueueDrops) -> bool) -> Option<
     (!found.is_empty()).then(|| found.iter().sum::<u64>() as f64)
 }
 
-/// Each direction of a link emulator, at the first and at the last sample.
-fn emulators<'a>(run: &RunView<'a>) -> Vec<(&'a LinkEmulator, &'a LinkEmulator)> {
-    let Some((first, last)) = told(run, |sample| !sample.emulators.is_empty()) else {
-        return Vec::new();
-    };
-    let pair = |after: &'a LinkEmulator| {
-        Some((
-            first
-                .emulators
-                .iter()
-                .find(|before| before.device == after.device)?,
-            after,
-        ))
-    };
-    last.emulators.iter().filter_map(pair).collect()
+/// The edges of the endpoint that reports on link emulators.
+fn with_emulators<'a>(run: &RunView<'a>) -> Option<Edges<'a>> {
+    told(run, |sample| !sample.emulators.is_empty())
+}
+
+/// Each direction of a link emulator, at two samples.
+pub(crate) fn emulators<'a>(
+    first: &'a Sample,
+    last: &'a Sample,
+) -> impl Iterator<Item = (&'a LinkEmulator, &'a LinkEmulator)> {
+    last.emulators.iter().filter_map(|after| {
+        let mut before = first.emulators.iter();
+        Some((before.find(|before| before.device == after.device)?, after))
+    })
 }
 
 /// CPU seconds per second of all link emulators; both directions of one report the same time.
 pub(crate) fn emulator_cpus(run: &RunView) -> Option<f64> {
-    let (first, last) = told(run, |sample| !sample.emulators.is_empty())?;
-    let ns: u64 = emulators(run)
-        .iter()
-        .map(|(before, after)| after.cpu_ns.saturating_sub(before.cpu_ns))
-        .sum();
-    Some(ns as f64 / 2.0 / (last.at_ns - first.at_ns) as f64)
+    let edges = with_emulators(run)?;
+    let times = emulators(edges.first, edges.last);
+    let ns = times.map(|(before, after)| after.cpu_ns.saturating_sub(before.cpu_ns));
+    Some(ns.sum::<u64>() as f64 / 2e9 / edges.seconds)
 }
 
 /// The lateness in µs that this share of the packets did not exceed, at the link emulator that was
 /// latest.
 pub(crate) fn late_us(run: &RunView, share: f64) -> Option<f64> {
-    let of = |(before, after): &(&LinkEmulator, &LinkEmulator)| late_of(before, after, share);
-    emulators(run).iter().filter_map(of).max_by(f64::total_cmp)
+    let edges = with_emulators(run)?;
+    let of = |(before, after)| late_of(before, after, share);
+    emulators(edges.first, edges.last)
+        .filter_map(of)
+        .max_by(f64::total_cmp)
 }
 
 fn late_of(before: &LinkEmulator, after: &LinkEmulator, share: f64) -> Option<f64> {
@@ -161,13 +155,12 @@ fn late_of(before: &LinkEmulator, after: &LinkEmulator, share: f64) -> Option<f6
 /// Packets that link emulators dropped without being asked to: they were too slow, or the kernel
 /// refused the packets.
 pub(crate) fn emulator_failures(run: &RunView) -> Option<f64> {
-    let emulators = emulators(run);
+    let edges = with_emulators(run)?;
     let failed = |emulator: &LinkEmulator| emulator.missed_packets + emulator.refused.packets;
-    let sum: u64 = emulators
-        .iter()
-        .map(|(before, after)| failed(after).saturating_sub(failed(before)))
-        .sum();
-    (!emulators.is_empty()).then_some(sum as f64)
+    let growths = emulators(edges.first, edges.last)
+        .map(|(before, after)| failed(after).saturating_sub(failed(before)));
+    let sum = growths.reduce(|sum, growth| sum + growth);
+    sum.map(|sum| sum as f64)
 }
 
 /// What went wrong in the link emulators of a run.
@@ -273,8 +266,9 @@ mod tests {
             ],
             ..Sample::default()
         };
-        let (first, last) = (sample(1, 7), sample(2, 157));
-        let found = drops_of(Some((&first, &last)), |queue| queue.kind != "fq");
+        let samples = [sample(1, 7), sample(2, 157)];
+        let edges = Edges::of(&samples).expect("edges");
+        let found = drops_of(&edges, |queue| queue.kind != "fq");
         assert_eq!(
             found,
             [QueueDrops {
@@ -283,7 +277,7 @@ mod tests {
                 packets: 150
             }]
         );
-        assert!(drops_of(None, |_| true).is_empty());
+        assert!(Edges::of(&samples[..1]).is_none());
     }
 
     #[test]

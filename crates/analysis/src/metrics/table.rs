@@ -79,6 +79,11 @@ pub fn metric(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
+/// The place of the metric of this name in [`METRICS`].
+pub fn place_of(name: &str) -> Option<usize> {
+    METRICS.iter().position(|metric| metric.name == name)
+}
+
 /// What a run has of the metric of this name.
 pub fn figure_of(run: &RunView, name: &str) -> Option<f64> {
     (metric(name)?.compute)(run)
@@ -476,11 +481,7 @@ pub fn units_per_second(run: &RunView, role: Role) -> Option<f64> {
 
 /// The endpoints' CPU time; absent where several parts used it.
 fn alone(run: &RunView) -> Option<Attribution> {
-    if run.is_alone() {
-        attribute(run).ok()
-    } else {
-        None
-    }
+    attribute(run).ok().filter(|_| run.is_alone())
 }
 
 /// CPU time attributed to `end` over its window, in µs per transaction that it counted.
@@ -533,34 +534,27 @@ fn netperf_demand(run: &RunView, role: Role) -> Option<f64> {
     Some(util_pct * 10_000.0 * cpus.len() as f64 / run.kib_per_second(Role::Sender)?)
 }
 
-/// CPU seconds per second of a whole host.
-fn host_cpus(run: &RunView, role: Role) -> Option<f64> {
-    cpu::busy_cpus(run.end(role))
-}
-
 fn host_demand(run: &RunView, role: Role) -> Option<f64> {
-    let cpus = host_cpus(run, role).filter(|_| run.is_alone())?;
+    let cpus = cpu::busy_cpus(run.end(role)).filter(|_| run.is_alone())?;
     Some(cpus * 1e6 / run.kib_per_second(Role::Receiver)?)
 }
 
 fn thread_demand(run: &RunView, role: Role) -> Option<f64> {
-    let (seconds, _) = cpu::first_part_seconds(run.end(role))?;
-    Some(seconds / cpu::span_seconds(run.end(role))? * 1e6 / run.kib_per_second(role)?)
+    let (cpus, _) = cpu::of_first_part(run.end(role))?;
+    Some(cpus * 1e6 / run.kib_per_second(role)?)
 }
 
 fn thread_wait(run: &RunView, role: Role) -> Option<f64> {
-    let (_, waiting) = cpu::first_part_seconds(run.end(role))?;
-    Some(100.0 * waiting / cpu::span_seconds(run.end(role))?)
+    cpu::of_first_part(run.end(role)).map(|(_, waiting)| 100.0 * waiting)
 }
 
 fn traffic_cpu(run: &RunView, role: Role) -> Option<f64> {
-    let (seconds, _) = cpu::first_part_seconds(run.end(role))?;
-    Some(100.0 * seconds / cpu::span_seconds(run.end(role))?)
+    cpu::of_first_part(run.end(role)).map(|(cpus, _)| 100.0 * cpus)
 }
 
 fn cpu_util(run: &RunView, role: Role) -> Option<f64> {
     let count = cpu::cpus(run.end(role))?.len() as f64;
-    Some(100.0 * host_cpus(run, role)? / count)
+    Some(100.0 * cpu::busy_cpus(run.end(role))? / count)
 }
 
 fn peak_cpu(run: &RunView, role: Role) -> Option<f64> {

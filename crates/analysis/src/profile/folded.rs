@@ -6,7 +6,6 @@ use bitcost_model::event::Event;
 use bitcost_model::record::Role;
 
 use super::owner::{Found, Owner, Place};
-use crate::cells::Status;
 use crate::findings::Findings;
 
 /// The frame of an owner, outside of the functions of its chains.
@@ -28,7 +27,7 @@ pub fn folded(findings: &Findings) -> BTreeMap<String, u64> {
     let summary = &findings.summary;
     let mut chains = BTreeMap::new();
     let row = |run: u32| findings.row(run);
-    let is_wanted = |run: u32| row(run).is_some_and(|row| row.status == Status::Used);
+    let is_wanted = |run: u32| row(run).is_some_and(|row| row.is_used());
     findings.events.each(&is_wanted, &mut |_, event| {
         let Event::RunProfiled {
             run,

@@ -9,7 +9,7 @@ use bitcost_model::record::{Role, ThreadKind};
 
 use super::owner::{Owner, Place, end_of_cpu};
 use crate::metrics::RunView;
-use crate::metrics::cpu::{span_seconds, thread_seconds};
+use crate::metrics::cpu;
 
 /// The CPU seconds per second of each stack of a profile, which has this layer. In soft interrupts, and
 /// where a stack is no end's, the time of each CPU is divided evenly among its samples.
@@ -139,8 +139,7 @@ fn clock(task: &ProfiledTask, place: &Place, run: &RunView) -> Option<f64> {
         ProfiledTask::Napi(device) => (place.end_of(device)?, ThreadKind::Napi),
         _ => return None,
     };
-    let (seconds, _) = thread_seconds(run.end(role), kind)?;
-    Some(seconds / span_seconds(run.end(role))?)
+    cpu::of_threads(run.end(role), kind)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use bitcost_study::Sentence;
 use bitcost_study::check::Levels;
 
 use crate::cells::{CellRuns, has};
-use crate::metrics::METRICS;
+use crate::metrics::metric;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answered {
@@ -19,23 +19,11 @@ pub struct Answered {
     pub runs: usize,
 }
 
-/// The figures of each sentence; absent where a cell has no run with a metric.
-pub(super) fn answered(
-    sentences: &[Sentence],
-    cells: &[CellRuns],
-    seed: u64,
-) -> Vec<Option<Answered>> {
-    let one = |sentence| figures(sentence, cells, seed);
-    sentences.iter().map(one).collect()
-}
-
-fn figures(sentence: &Sentence, cells: &[CellRuns], seed: u64) -> Option<Answered> {
+/// The figures of a sentence; absent where a cell has no run with a metric.
+pub(super) fn answered(sentence: &Sentence, cells: &[CellRuns], seed: u64) -> Option<Answered> {
     let values = |levels: &Levels| -> Option<Vec<Vec<(u32, f64)>>> {
-        let runs = cells.iter().find(|runs| has(runs.levels(), levels))?;
-        let side = |name: &String| {
-            let index = METRICS.iter().position(|metric| metric.name == name)?;
-            Some(runs.values(index))
-        };
+        let runs = cells.iter().find(|runs| has(runs.levels, levels))?;
+        let side = |name: &String| metric(name).map(|of| runs.values(of.name));
         sentence.metrics.iter().map(side).collect()
     };
     let of = values(&sentence.of)?;

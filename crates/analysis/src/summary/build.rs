@@ -2,14 +2,12 @@
 //! out, with the reason.
 
 use bitcost_model::plan::{Plan, PlannedRun};
-use bitcost_study::Study;
-use bitcost_study::check::Levels;
 
 use super::answered::answered;
 use super::improvement::improvements;
 use super::known::Summary;
 use super::precision::{Measured, Precision};
-use crate::cells::{CellRuns, CellSummary, Places, has, machine_caveat, sorted};
+use crate::cells::{CellRuns, ExcludedRun, Places, RunRow, Status, machine_caveat, used_by_cell};
 use crate::checks;
 use crate::log::{Log, LogError, Reader};
 
@@ -23,36 +21,35 @@ pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
         false => plan.blocks,
     };
     let blocks = log.enough_blocks.unwrap_or(planned);
-    let cells = sorted(&plan, &mut log, blocks);
+    place_rows(&plan, &mut log, blocks);
     let mut summary = log.summary;
-    (summary.seed, summary.blocks) = (plan.seed, blocks);
-    let caveat = machine_caveat(&summary.runs, cells.len());
+    let rows = std::mem::take(&mut summary.runs);
+    let caveat = machine_caveat(&used_by_cell(&rows, plan.cells.len()));
     summary.caveats.extend(caveat);
     if !summary.is_placed {
         summary.caveats.push(NOT_PLACED.to_owned());
     }
-    let study = &summary.study;
-    let of_cell = |runs: &CellRuns| CellSummary {
-        expected: expected(study, runs.levels()),
-        ..runs.summary(study.mesh.is_some(), plan.seed)
-    };
+    (summary.seed, summary.blocks) = (plan.seed, blocks);
+    let (study, cells) = (&summary.study, CellRuns::all(&plan.cells, &rows));
+    let of_cell = |runs: &CellRuns| runs.summary(study, plan.seed);
     summary.cells = cells.iter().map(of_cell).collect();
     summary.places = Places::of(&summary.cells);
     let places = &summary.places;
     summary.improvements = improvements(study, &summary.cells, places, &cells, plan.seed);
     summary.checks = checks::checks(&study.checks, &cells, plan.seed);
-    summary.answers = answered(&study.sentences, &cells, plan.seed);
-    if study.table.each_second {
-        summary.time_series = cells.iter().filter_map(CellRuns::middle).collect();
-    }
+    let sentences = study.sentences.iter();
+    let answers = sentences.map(|sentence| answered(sentence, &cells, plan.seed));
+    summary.answers = answers.collect();
+    summary.time_series = cells.iter().filter_map(CellRuns::middle).collect();
     let most = cells.iter().map(CellRuns::count).max().unwrap_or(0) as u32;
     summary.precision = Precision::of(&Measured {
         study,
-        plan: &plan,
+        seed: plan.seed,
         cells: &cells,
         blocks: if summary.is_ended { blocks } else { most },
         is_ended: summary.is_ended,
     });
+    summary.runs = rows;
     summary.planned = plan.cells;
     summary
 }
@@ -64,27 +61,65 @@ pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
 /// As [`Reader::finish`].
 pub fn precision_after(blocks: u32, reader: Reader) -> Result<Option<Precision>, LogError> {
     let (mut log, plan) = reader.finish()?;
-    let cells = sorted(&plan, &mut log, blocks);
+    place_rows(&plan, &mut log, blocks);
     Ok(Precision::of(&Measured {
         study: &log.summary.study,
-        plan: &plan,
-        cells: &cells,
+        seed: plan.seed,
+        cells: &CellRuns::all(&plan.cells, &log.summary.runs),
         blocks,
         is_ended: false,
     }))
 }
 
-/// Blocks of which a run has an outcome.
-fn begun_blocks(plan: &Plan, log: &Log) -> u32 {
-    let has_outcome = |run: &&PlannedRun| log.outcomes.contains_key(&run.index);
-    let last = plan.runs.iter().rfind(has_outcome);
-    last.map_or(0, |run| run.block + 1)
+/// Puts the row of each planned run, with what is said of it, into the log's summary. `blocks` is the number of blocks to be
+/// run: the stop rule may have been met before the plan's end.
+fn place_rows(plan: &Plan, log: &mut Log, blocks: u32) {
+    for planned in &plan.runs {
+        let Some(cell) = plan.cells.get(planned.cell) else {
+            continue;
+        };
+        let row = log.rows.remove(&planned.index).unwrap_or_default();
+        let summary = &mut log.summary;
+        match row.status {
+            Status::Missing if planned.block >= blocks => continue,
+            Status::Missing | Status::Interrupted => summary.incomplete.push(planned.index),
+            _ => {}
+        }
+        let mut row = RunRow {
+            run: planned.index,
+            block: planned.block,
+            cell: planned.cell,
+            ..row
+        };
+        let [notes, cell_notes] = std::mem::take(&mut row.notes);
+        let reason = row.reason.clone();
+        let reason = match row.status {
+            Status::Used => {
+                let of_run = row.not_in_effect.iter().cloned().chain(notes);
+                of_run.for_each(|note| summary.note(None, note));
+                let of_cell = cell_notes.into_iter();
+                of_cell.for_each(|note| summary.note(Some(cell.name()), note));
+                None
+            }
+            Status::LeftOut | Status::Missing => reason,
+            status => reason.map(|reason| format!("{}: {reason}", status.name())),
+        };
+        summary.excluded.extend(reason.map(|reason| ExcludedRun {
+            run: row.run,
+            block: row.block,
+            levels: cell.levels.clone(),
+            reason,
+        }));
+        summary.runs.push(row);
+    }
 }
 
-fn expected(study: &Study, levels: &Levels) -> Vec<(String, f64)> {
-    let cells = study.expect.iter().flat_map(|expect| &expect.cells);
-    cells
-        .filter(|cell| has(levels, &cell.levels))
-        .flat_map(|cell| cell.figures.clone())
-        .collect()
+/// Blocks of which a run has an outcome.
+fn begun_blocks(plan: &Plan, log: &Log) -> u32 {
+    let has_outcome = |run: &&PlannedRun| {
+        let row = log.rows.get(&run.index);
+        row.is_some_and(|row| row.event.is_some())
+    };
+    let last = plan.runs.iter().rfind(has_outcome);
+    last.map_or(0, |run| run.block + 1)
 }

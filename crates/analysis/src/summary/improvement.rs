@@ -82,15 +82,15 @@ pub(super) fn counterpart(asked: &Compared, from: &Levels) -> Option<(Levels, Le
 }
 
 fn ratios(from: &CellRuns, to: &CellRuns, seed: u64) -> BTreeMap<&'static str, Interval> {
-    let ratio = |(index, metric): (usize, &Metric)| {
-        let (from, to) = (from.values(index), to.values(index));
+    let ratio = |metric: &Metric| {
+        let (from, to) = (from.values(metric.name), to.values(metric.name));
         let (above, below) = oriented(metric.better, &from, &to)?;
         Some((
             metric.name,
             bitcost_stats::ratio_interval(above, below, seed)?,
         ))
     };
-    METRICS.iter().enumerate().filter_map(ratio).collect()
+    METRICS.iter().filter_map(ratio).collect()
 }
 
 /// The author's own ratios where they are printed, otherwise the ratios of the author's figures.

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::answered::Answered;
 use super::improvement::ImprovementSummary;
 use super::precision::Precision;
-use crate::cells::{CellSummary, ExcludedRun, Places, RunRow};
+use crate::cells::{CellSummary, ExcludedRun, Places, RunRow, used_by_cell};
 use crate::checks::CheckSummary;
 use crate::log::TimeSeries;
 
@@ -30,7 +30,7 @@ pub struct Note {
 
 /// What the log says of an execution: the reader fills what is known before any run, and
 /// `complete` adds the figures.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Summary {
     /// The study, read again from the log.
     #[serde(skip)]
@@ -110,49 +110,10 @@ pub struct Summary {
     #[serde(skip)]
     pub runs: Vec<RunRow>,
     #[serde(skip)]
-    pub(super) places: Places,
+    pub(crate) places: Places,
 }
 
 impl Summary {
-    pub(crate) fn begun(
-        study: Study,
-        bitcost_version: String,
-        began_at: String,
-        command_line: Vec<String>,
-    ) -> Summary {
-        Summary {
-            study,
-            seed: 0,
-            blocks: 0,
-            bitcost_version,
-            began_at,
-            command_line,
-            lab: None,
-            is_imported: false,
-            is_ended: false,
-            is_placed: true,
-            planned: Vec::new(),
-            caveats: Vec::new(),
-            shared_cpus: false,
-            ends: Vec::new(),
-            cells: Vec::new(),
-            improvements: Vec::new(),
-            answers: Vec::new(),
-            checks: Vec::new(),
-            time_series: Vec::new(),
-            excluded: Vec::new(),
-            place_notes: Vec::new(),
-            constants: Vec::new(),
-            calibration: None,
-            searches: Vec::new(),
-            notes: Vec::new(),
-            precision: None,
-            incomplete: Vec::new(),
-            runs: Vec::new(),
-            places: Places::default(),
-        }
-    }
-
     pub(crate) fn note(&mut self, cell: Option<String>, text: String) {
         let mut known = self.notes.iter_mut();
         match known.find(|note| note.cell == cell && note.text == text) {
@@ -163,6 +124,15 @@ impl Summary {
                 runs: 1,
             }),
         }
+    }
+
+    /// The used runs of each cell, in order.
+    pub fn used(&self) -> Vec<Vec<&RunRow>> {
+        used_by_cell(&self.runs, self.cells.len())
+    }
+
+    pub fn has_used(&self) -> bool {
+        self.cells.iter().any(|cell| cell.runs > 0)
     }
 
     /// Whether a cell has a figure of this metric.

@@ -3,14 +3,12 @@
 
 use std::time::Duration;
 
-use bitcost_model::plan::Plan;
 use bitcost_model::study::{UntilInterval, phrase};
 use bitcost_stats::Interval;
 use bitcost_study::{Compared, Study};
 
 use super::improvement::counterpart;
 use crate::cells::{CellRuns, has};
-use crate::metrics::METRICS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
@@ -45,8 +43,8 @@ pub struct Precision {
 /// A study and what was measured of it so far.
 pub(crate) struct Measured<'a> {
     pub study: &'a Study,
-    pub plan: &'a Plan,
-    pub cells: &'a [CellRuns],
+    pub seed: u64,
+    pub cells: &'a [CellRuns<'a>],
     pub blocks: u32,
     pub is_ended: bool,
 }
@@ -80,19 +78,16 @@ type Named = (String, Option<Interval>);
 
 /// The medians of the cells that have the metric, or no run yet.
 fn medians(rule: &UntilInterval, measured: &Measured) -> Vec<Named> {
-    let Some(index) = METRICS.iter().position(|metric| metric.name == rule.metric) else {
-        return Vec::new();
-    };
-    let cells = measured.plan.cells.iter().zip(measured.cells);
-    let median = cells.filter_map(|(cell, runs)| {
-        let values: Vec<f64> = runs.values(index).iter().map(|(_, value)| *value).collect();
-        if values.is_empty() && runs.count() > 0 {
+    let median = |cell: &CellRuns| {
+        let values = cell.values(&rule.metric);
+        let values: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+        if values.is_empty() && cell.count() > 0 {
             return None;
         }
-        let interval = bitcost_stats::median_interval(&values, measured.plan.seed);
-        Some((cell.name(), interval))
-    });
-    median.collect()
+        let interval = bitcost_stats::median_interval(&values, measured.seed);
+        Some((cell.name.clone(), interval))
+    };
+    measured.cells.iter().filter_map(median).collect()
 }
 
 fn compared(study: &Study) -> Option<&Compared> {
@@ -101,15 +96,11 @@ fn compared(study: &Study) -> Option<&Compared> {
 
 /// The ratios of the cells that the study compares, which have the metric or no run yet.
 fn ratios(rule: &UntilInterval, asked: &Compared, measured: &Measured) -> Vec<Named> {
-    let Some(index) = METRICS.iter().position(|metric| metric.name == rule.metric) else {
-        return Vec::new();
-    };
-    let cells = &measured.plan.cells;
-    let ratio = cells.iter().zip(measured.cells).filter_map(|(cell, from)| {
-        let (others, to) = counterpart(asked, &cell.levels)?;
-        let to = cells.iter().position(|cell| has(&cell.levels, &to))?;
-        let to = &measured.cells[to];
-        let sides = [to, from].map(|runs| runs.values(index));
+    let ratio = |from: &CellRuns| {
+        let (others, levels) = counterpart(asked, from.levels)?;
+        let mut cells = measured.cells.iter();
+        let to = cells.find(|cell| has(cell.levels, &levels))?;
+        let sides = [to, from].map(|runs| runs.values(&rule.metric));
         if from.count().min(to.count()) > 0 && sides.iter().any(|side| side.is_empty()) {
             return None;
         }
@@ -117,10 +108,10 @@ fn ratios(rule: &UntilInterval, asked: &Compared, measured: &Measured) -> Vec<Na
             others if others.is_empty() => format!("{} ÷ {}", asked.new, asked.old),
             others => format!("{} ÷ {} ({others})", asked.new, asked.old),
         };
-        let interval = bitcost_stats::ratio_interval(&sides[0], &sides[1], measured.plan.seed);
+        let interval = bitcost_stats::ratio_interval(&sides[0], &sides[1], measured.seed);
         Some((name, interval))
-    });
-    ratio.collect()
+    };
+    measured.cells.iter().filter_map(ratio).collect()
 }
 
 /// Those whose interval is not narrower than requested.

@@ -2,7 +2,7 @@
 //! are known.
 
 use crate::common::*;
-use bitcost_analysis::metrics::{Weak, marks};
+use bitcost_analysis::metrics::{Disturbance, Weak, disturbance, marks};
 
 /// CPUs that were busy for these hundredths of a second of `of`, half of it in soft interrupts.
 fn load(busy: [u64; 2], of: u64) -> Load {
@@ -43,11 +43,6 @@ impl Run {
     fn method(&self) -> Method {
         attribute(&self.view()).expect("told").method
     }
-
-    fn marks(&self) -> Vec<(Weak, Option<Role>)> {
-        let marks = marks(&self.view()).into_iter();
-        marks.map(|mark| (mark.weak, mark.end)).collect()
-    }
 }
 
 const KIB: f64 = 100.0 * 1024.0;
@@ -73,20 +68,20 @@ fn a_host_that_was_as_busy_before_tells_nothing_of_the_run() {
 fn foreign_load_is_a_mark_in_the_run_and_before_the_block_is_taken_off() {
     // Another program used CPU 1, on which the sender's thread did not run.
     let run = Run::busy(false, [100, 100]).rested([0, 30]);
-    assert_eq!(run.marks(), [(Weak::Unexplained, None)]);
+    let found = disturbance(&run.view()).expect("a disturbance");
+    assert!(matches!(found, Disturbance::Unexplained { .. }) && found.kind().contains("10 %"));
+    assert_eq!(marks(&run.view()), []);
 }
 
 #[test]
 fn ticks_that_are_too_few_are_a_mark_of_the_scope_that_they_tell() {
     // 0.05 s of CPU time in 2 s: the clock of 10 ms is too coarse for the hosts.
-    let coarse = ENDS.map(|role| (Weak::CoarseClock, Some(role)));
-    assert_eq!(Run::busy(false, [3, 2]).marks(), coarse);
+    let coarse = ENDS.map(|role| (Weak::CoarseClock, role));
+    assert_eq!(marks(&Run::busy(false, [3, 2]).view()), coarse);
     // On one host, 30 ticks on each CPU distinguish soft interrupts from the rest too coarsely.
-    let found = Run::busy(true, [30, 30]).marks();
-    assert!(found.contains(&(Weak::FewTicks, Some(Role::Sender))));
-    let exact = Run::busy(true, [200, 200]).marks();
-    assert!(exact.iter().all(|(weak, ..)| *weak != Weak::CoarseClock));
-    for weak in [Weak::FewTicks, Weak::Unexplained] {
-        assert!(weak.reason().contains("10 %"));
-    }
+    let found = marks(&Run::busy(true, [30, 30]).view());
+    assert!(found.contains(&(Weak::FewTicks, Role::Sender)));
+    let exact = marks(&Run::busy(true, [200, 200]).view());
+    assert!(exact.iter().all(|(weak, _)| *weak != Weak::CoarseClock));
+    assert!(Weak::FewTicks.reason().contains("10 %"));
 }

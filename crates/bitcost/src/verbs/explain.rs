@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bitcost_analysis::explain::{Explanation, RunFigures, explain_table};
-use bitcost_analysis::metrics::metric;
+use bitcost_analysis::metrics::Figures;
 use bitcost_import::Found;
 use bitcost_model::study::Label;
 use bitcost_model::units::counted;
@@ -89,15 +89,13 @@ fn figures((number, found): (u64, &Found)) -> RunFigures {
         .as_deref()
         .and_then(|place| place.strip_prefix("line "));
     let segment_size_bytes = size("mss_bytes");
-    let figures = found.run.figures.iter();
+    let figures = &found.run.figures;
     RunFigures {
         run: place.and_then(|line| line.parse().ok()).unwrap_or(number),
         message_size_bytes: size("message_size_bytes"),
         segment_size_bytes,
-        is_datagram: segment_size_bytes.is_none() && found.run.figures.contains_key("loss_pct"),
+        is_datagram: segment_size_bytes.is_none() && figures.contains_key("loss_pct"),
         is_paced: false,
-        figures: figures
-            .filter_map(|(name, value)| Some((metric(name)?.name, *value)))
-            .collect(),
+        figures: Figures::of(|metric| figures.get(metric.name).copied()),
     }
 }

@@ -24,13 +24,7 @@ impl Chain {
             .chain_update(&self.0)
             .chain_update(body)
             .finalize();
-        Chain(
-            digest
-                .iter()
-                .take(DIGITS / 2)
-                .flat_map(|byte| format!("{byte:02x}").into_bytes())
-                .collect(),
-        )
+        Chain(hexadecimal(&digest[..DIGITS / 2]).into_bytes())
     }
 
     /// Completes a line with its checksum and its line break. The line is a JSON object without
@@ -47,6 +41,10 @@ impl Chain {
         *self = Chain(digits.to_owned());
         expected == *self
     }
+}
+
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A line without its checksum, and the checksum's digits; absent if the line has none.

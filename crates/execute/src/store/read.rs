@@ -12,7 +12,7 @@ use bitcost_model::units::counted;
 use bitcost_study::limits::LINE_BYTES;
 use sha2::{Digest, Sha256};
 
-use crate::store::chain::{Chain, split};
+use crate::store::chain::{Chain, hexadecimal, split};
 use crate::store::error::{LOG_NAME, StoreError};
 use crate::store::found::strange;
 
@@ -59,23 +59,55 @@ pub struct End {
 impl End {
     /// Caveats of the log itself, one sentence each.
     pub fn caveats(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        if !self.damaged.is_empty() {
-            let numbers = self.damaged.iter().take(NUMBERED);
-            let numbers: Vec<String> = numbers.map(usize::to_string).collect();
-            let more = if self.damaged.len() > NUMBERED {
-                ", …"
-            } else {
-                ""
-            };
-            let lines = counted(self.damaged.len(), "line");
-            found.push(format!(
-                "the log is damaged: {lines} could not be verified and are left out ({}{more}); their contents are missing",
-                numbers.join(", ")
-            ));
-        }
-        found
+        let numbers = self.damaged.iter().take(NUMBERED).map(usize::to_string);
+        let more = (self.damaged.len() > NUMBERED).then(|| "…".to_owned());
+        let numbers = numbers.chain(more).collect::<Vec<_>>().join(", ");
+        let lines = counted(self.damaged.len(), "line");
+        let caveat = (!self.damaged.is_empty()).then(|| {
+            format!(
+                "the log is damaged: {lines} could not be verified and are left out ({numbers}); their contents are missing"
+            )
+        });
+        caveat.into_iter().collect()
     }
+
+    /// The event of the next line, which ends in a line break, of the log at this path.
+    fn event(&mut self, path: &Path, text: &[u8]) -> Result<Event, StoreError> {
+        self.lines += 1;
+        self.whole_bytes += text.len() as u64;
+        let line = self.lines;
+        if text.starts_with(b"{\"event\":\"execution_began\"") {
+            check_format(path, text, line > 1)?;
+        }
+        let path = path.to_owned();
+        let event = parse(text).map_err(|error| StoreError::NotAnEvent {
+            path: path.clone(),
+            line,
+            error,
+        });
+        let what = match split(text) {
+            Some(parts) if self.chain.advance(parts) => return event,
+            None if line == 1 && event.is_err() => return event,
+            Some(_) => "does not match its checksum".to_owned(),
+            None => "has no checksum".to_owned(),
+        };
+        Err(StoreError::Damaged { path, line, what })
+    }
+}
+
+/// Checks the format first, so that the error for a log of another one names that and not a strange
+/// line.
+fn check_format(path: &Path, text: &[u8], is_later: bool) -> Result<(), StoreError> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        format: u32,
+    }
+    let found = serde_json::from_slice(text).map_or(FORMAT, |Head { format }| format);
+    if found == FORMAT && (is_later || split(text).is_some()) {
+        return Ok(());
+    }
+    let path = path.to_owned();
+    Err(StoreError::OtherFormat { path, found })
 }
 
 #[derive(Clone, Debug)]
@@ -99,7 +131,7 @@ pub fn read(folder: &Path) -> Result<Log, StoreError> {
 
 /// Opens a log for reading. It must be a regular file, because the sender of the folder may have
 /// put a link, a FIFO or a device there.
-fn open_regular(path: &Path) -> std::io::Result<File> {
+fn open_regular(path: &Path) -> io::Result<File> {
     bitcost_sys::files::open_regular(path, OpenOptions::new().read(true))
 }
 
@@ -108,26 +140,17 @@ impl LogFile {
     pub fn open(folder: &Path, damaged: Damaged) -> Result<LogFile, StoreError> {
         let is_no_folder = || folder.symlink_metadata().is_ok_and(|facts| !facts.is_dir());
         let named_log = folder.file_name().is_some_and(|name| name == LOG_NAME) && is_no_folder();
-        let folder = if named_log {
-            folder.parent().unwrap_or(Path::new("."))
-        } else {
-            folder
+        let folder = match named_log {
+            true => folder.parent().unwrap_or(Path::new(".")),
+            false => folder,
         };
         let path = folder.join(LOG_NAME);
-        let length = open_regular(&path)
-            .and_then(|file| file.metadata())
-            .map_err(|error| {
-                strange(folder).unwrap_or(StoreError::CannotRead {
-                    path: path.clone(),
-                    error,
-                })
-            })?
-            .len();
+        let facts = open_regular(&path).and_then(|file| file.metadata());
+        let facts = facts
+            .map_err(|error| strange(folder).unwrap_or(StoreError::CannotRead { path, error }))?;
         Ok(LogFile {
-            folder: folder.to_owned(),
-            length,
             damaged,
-            left_out: BTreeSet::new(),
+            ..LogFile::written(folder, facts.len())
         })
     }
 
@@ -149,16 +172,33 @@ impl LogFile {
         self.folder.join(LOG_NAME)
     }
 
-    /// The bytes that the file had when it was opened.
-    fn whole(&self) -> Result<std::io::Take<File>, StoreError> {
-        let file = open_regular(&self.path()).map_err(|error| self.cannot_read(error))?;
-        Ok(file.take(self.length))
-    }
-
-    fn cannot_read(&self, error: std::io::Error) -> StoreError {
-        StoreError::CannotRead {
+    /// Passes on each line with its line break, one at a time, and what follows the last line break.
+    fn lines(
+        &self,
+        mut take: impl FnMut(&[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let fail = |error| StoreError::CannotRead {
             path: self.path(),
             error,
+        };
+        let file = open_regular(&self.path()).map_err(fail)?;
+        let mut file = BufReader::with_capacity(CHUNK, file.take(self.length));
+        let mut text = Vec::new();
+        loop {
+            text.clear();
+            let bytes = file
+                .by_ref()
+                .take(LINE_BYTES + 1)
+                .read_until(b'\n', &mut text);
+            match bytes.map_err(fail)? as u64 {
+                0 => return Ok(()),
+                1..=LINE_BYTES => take(&text)?,
+                _ => {
+                    return Err(fail(io::Error::other(format!(
+                        "a line has over {LINE_BYTES} bytes, which is the most of a log's line"
+                    ))));
+                }
+            }
         }
     }
 
@@ -169,26 +209,25 @@ impl LogFile {
     /// When the file cannot be read, when it is of another format, and, if damaged lines are
     /// refused, at the first line that does not match its checksum or is no event.
     pub fn read(&mut self, take: &mut dyn FnMut(usize, Event)) -> Result<End, StoreError> {
-        let mut lines = Lines::of(self.path());
-        let file = self.whole()?;
-        let (mut file, mut text) = (BufReader::with_capacity(CHUNK, file), Vec::new());
-        loop {
-            let bytes = next_line(&mut file, &mut text).map_err(|error| self.cannot_read(error))?;
+        let (path, mut end) = (self.path(), End::default());
+        self.lines(|text| {
             if text.last() != Some(&b'\n') {
-                lines.end.incomplete = (bytes > 0).then_some(Incomplete {
-                    line: lines.end.lines + 1,
-                    bytes,
+                end.incomplete = Some(Incomplete {
+                    line: end.lines + 1,
+                    bytes: text.len(),
                 });
-                self.left_out = lines.end.damaged.iter().copied().collect();
-                return Ok(lines.end);
+                return Ok(());
             }
-            match lines.event(&text) {
-                Ok(event) => take(lines.end.lines, event),
+            match end.event(&path, text) {
+                Ok(event) => take(end.lines, event),
                 Err(error @ StoreError::OtherFormat { .. }) => return Err(error),
                 Err(error) if self.damaged == Damaged::Refuse => return Err(error),
-                Err(_) => lines.end.damaged.push(lines.end.lines),
+                Err(_) => end.damaged.push(end.lines),
             }
-        }
+            Ok(())
+        })?;
+        self.left_out = end.damaged.iter().copied().collect();
+        Ok(end)
     }
 
     pub fn place(&self) -> LogPlace {
@@ -200,27 +239,13 @@ impl LogFile {
 
     /// Length of the log in bytes and its SHA-256 in hexadecimal.
     pub fn fingerprint(&self) -> Result<(u64, String), StoreError> {
-        let (mut file, mut hash, mut part) = (self.whole()?, Sha256::new(), vec![0; 1 << 20]);
-        let mut bytes = 0;
-        loop {
-            match file
-                .read(&mut part)
-                .map_err(|error| self.cannot_read(error))?
-            {
-                0 => break,
-                read => {
-                    hash.update(&part[..read]);
-                    bytes += read as u64;
-                }
-            }
-        }
-        Ok((
-            bytes,
-            hash.finalize()
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect(),
-        ))
+        let (mut hash, mut bytes) = (Sha256::new(), 0);
+        self.lines(|text| {
+            hash.update(text);
+            bytes += text.len() as u64;
+            Ok(())
+        })?;
+        Ok((bytes, hexadecimal(&hash.finalize())))
     }
 }
 
@@ -228,94 +253,17 @@ impl LogFile {
 /// again. If the log changed since then, lines that are no longer events are left out.
 impl Stored for LogFile {
     fn each(&self, wanted: &dyn Fn(u32) -> bool, take: &mut dyn FnMut(usize, &Event)) {
-        let Ok(file) = self.whole() else { return };
-        let (mut file, mut text) = (BufReader::with_capacity(CHUNK, file), Vec::new());
-        for line in 1.. {
-            if next_line(&mut file, &mut text).is_err() || text.last() != Some(&b'\n') {
-                return;
+        let mut line = 0;
+        // A log that can no longer be read has no more events.
+        let _ = self.lines(|text| {
+            line += 1;
+            let is_whole = text.last() == Some(&b'\n');
+            let is_wanted = run_of_result(text).is_none_or(wanted);
+            if is_whole && is_wanted && !self.left_out.contains(&line) {
+                parse(text).iter().for_each(|event| take(line, event));
             }
-            let is_unwanted = run_of_result(&text).is_some_and(|(run, _)| !wanted(run));
-            if is_unwanted || self.left_out.contains(&line) {
-                continue;
-            }
-            if let Ok(event) = parse(&text) {
-                take(line, &event);
-            }
-        }
-    }
-}
-
-/// Replaces `text` by the next line of a log, and returns its bytes.
-///
-/// # Errors
-/// Also where it is longer than any line of a log.
-fn next_line(file: &mut impl BufRead, text: &mut Vec<u8>) -> io::Result<usize> {
-    text.clear();
-    let bytes = file.take(LINE_BYTES + 1).read_until(b'\n', text)?;
-    match bytes as u64 <= LINE_BYTES {
-        true => Ok(bytes),
-        false => Err(io::Error::other(format!(
-            "a line has over {LINE_BYTES} bytes, which is the most of a log's line"
-        ))),
-    }
-}
-
-#[derive(Debug)]
-struct Lines {
-    path: PathBuf,
-    end: End,
-}
-
-impl Lines {
-    fn of(path: PathBuf) -> Lines {
-        Lines {
-            path,
-            end: End::default(),
-        }
-    }
-
-    /// The event of the next line, which ends in a line break.
-    fn event(&mut self, text: &[u8]) -> Result<Event, StoreError> {
-        self.end.lines += 1;
-        self.end.whole_bytes += text.len() as u64;
-        let line = self.end.lines;
-        if text.starts_with(b"{\"event\":\"execution_began\"") {
-            self.check_format(text)?;
-        }
-        let damaged = |what: String| StoreError::Damaged {
-            path: self.path.clone(),
-            line,
-            what,
-        };
-        let event = parse(text).map_err(|error| StoreError::NotAnEvent {
-            path: self.path.clone(),
-            line,
-            error,
+            Ok(())
         });
-        match split(text) {
-            Some(parts) if self.end.chain.advance(parts) => event,
-            Some(_) => Err(damaged("does not match its checksum".into())),
-            None if line == 1 && event.is_err() => event,
-            None => Err(damaged("has no checksum".into())),
-        }
-    }
-
-    /// Checks the format first, so that the error for a log of another one names that and not a strange
-    /// line.
-    fn check_format(&self, text: &[u8]) -> Result<(), StoreError> {
-        #[derive(serde::Deserialize)]
-        struct Head {
-            format: u32,
-        }
-        let found = serde_json::from_slice(text).map_or(FORMAT, |Head { format }| format);
-        let has_checksum = self.end.lines > 1 || split(text).is_some();
-        if found == FORMAT && has_checksum {
-            return Ok(());
-        }
-        Err(StoreError::OtherFormat {
-            path: self.path.clone(),
-            found,
-        })
     }
 }
 
@@ -357,13 +305,10 @@ fn parse(text: &[u8]) -> serde_json::Result<Event> {
     })
 }
 
-/// The number of the run whose result a line holds, and the line's rest.
-fn run_of_result(text: &[u8]) -> Option<(u32, &[u8])> {
-    let rest = text
-        .strip_prefix(ENDED)
-        .or_else(|| text.strip_prefix(IMPORTED))
-        .or_else(|| text.strip_prefix(PROFILED))?;
+/// The number of the run whose result a line holds.
+fn run_of_result(text: &[u8]) -> Option<u32> {
+    let mut prefixes = [ENDED, IMPORTED, PROFILED].into_iter();
+    let rest = prefixes.find_map(|prefix| text.strip_prefix(prefix))?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (number, rest) = rest.split_at(digits);
-    Some((std::str::from_utf8(number).ok()?.parse().ok()?, rest))
+    std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()
 }

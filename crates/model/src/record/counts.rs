@@ -41,34 +41,27 @@ pub struct Counts {
 impl Counts {
     #[must_use]
     pub fn plus(&self, other: &Counts) -> Counts {
-        Counts {
-            calls: self.calls + other.calls,
-            messages: self.messages + other.messages,
-            bytes: self.bytes + other.bytes,
-            short_calls: self.short_calls + other.short_calls,
-            failed_calls: self.failed_calls + other.failed_calls,
-            unanswered: self.unanswered + other.unanswered,
-            empty_calls: self.empty_calls + other.empty_calls,
-            wait_calls: self.wait_calls + other.wait_calls,
-            sleeps: self.sleeps + other.sleeps,
-            slept_ns: self.slept_ns + other.slept_ns,
-        }
+        self.each(other, |a, b| a + b)
     }
 
     /// The difference from an earlier reading of the same counters.
     #[must_use]
     pub fn since(&self, earlier: &Counts) -> Counts {
+        self.each(earlier, |now, then| now - then)
+    }
+
+    fn each(&self, other: &Counts, of: fn(u64, u64) -> u64) -> Counts {
         Counts {
-            calls: self.calls - earlier.calls,
-            messages: self.messages - earlier.messages,
-            bytes: self.bytes - earlier.bytes,
-            short_calls: self.short_calls - earlier.short_calls,
-            failed_calls: self.failed_calls - earlier.failed_calls,
-            unanswered: self.unanswered - earlier.unanswered,
-            empty_calls: self.empty_calls - earlier.empty_calls,
-            wait_calls: self.wait_calls - earlier.wait_calls,
-            sleeps: self.sleeps - earlier.sleeps,
-            slept_ns: self.slept_ns - earlier.slept_ns,
+            calls: of(self.calls, other.calls),
+            messages: of(self.messages, other.messages),
+            bytes: of(self.bytes, other.bytes),
+            short_calls: of(self.short_calls, other.short_calls),
+            failed_calls: of(self.failed_calls, other.failed_calls),
+            unanswered: of(self.unanswered, other.unanswered),
+            empty_calls: of(self.empty_calls, other.empty_calls),
+            wait_calls: of(self.wait_calls, other.wait_calls),
+            sleeps: of(self.sleeps, other.sleeps),
+            slept_ns: of(self.slept_ns, other.slept_ns),
         }
     }
 }

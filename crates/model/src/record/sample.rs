@@ -164,7 +164,23 @@ pub struct Sample {
 impl Sample {
     /// `TCP_INFO` of each connection of the run's first part, in the order of its flows.
     pub fn connections(&self) -> &[TcpInfo] {
-        each(&self.tcp_info, &self.connections)
+        match &self.tcp_info {
+            Some(only) if self.connections.is_empty() => std::slice::from_ref(only),
+            _ => &self.connections,
+        }
+    }
+
+    /// The reading of a part, by its place among all parts; absent where there is none.
+    pub fn part(&self, place: usize) -> Option<PartSample> {
+        match place.checked_sub(1) {
+            Some(later) => self.background.get(later).cloned(),
+            None => Some(PartSample {
+                counts: self.counts,
+                tcp_info: self.tcp_info.clone(),
+                connections: self.connections.clone(),
+                sockets: self.sockets.clone(),
+            }),
+        }
     }
 }
 
@@ -182,19 +198,4 @@ pub struct PartSample {
     /// Memory and drops of each socket, as in [`Sample::sockets`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<SocketMemory>,
-}
-
-impl PartSample {
-    /// `TCP_INFO` of each connection of the part, in the order of its flows.
-    pub fn connections(&self) -> &[TcpInfo] {
-        each(&self.tcp_info, &self.connections)
-    }
-}
-
-/// The only connection of a part is kept in the sum alone.
-fn each<'a>(sum: &'a Option<TcpInfo>, connections: &'a [TcpInfo]) -> &'a [TcpInfo] {
-    match sum {
-        Some(only) if connections.is_empty() => std::slice::from_ref(only),
-        _ => connections,
-    }
 }

@@ -90,13 +90,8 @@ impl Pacing {
     /// is kept.
     #[must_use]
     pub fn plus(&self, other: &Pacing) -> Pacing {
-        let least = |a: &Pacing, b: &Pacing| {
-            if a.bursts < 2 {
-                b.gap_min_ns
-            } else {
-                a.gap_min_ns.min(b.gap_min_ns)
-            }
-        };
+        let gaps = [self, other].into_iter().filter(|of| of.bursts > 1);
+        let least = gaps.map(|of| of.gap_min_ns).min();
         Pacing {
             burst_messages: self.burst_messages,
             bursts: self.bursts + other.bursts,
@@ -104,11 +99,7 @@ impl Pacing {
             cpu_ns: self.cpu_ns + other.cpu_ns,
             late_total_ns: self.late_total_ns + other.late_total_ns,
             late_max_ns: self.late_max_ns.max(other.late_max_ns),
-            gap_min_ns: if other.bursts < 2 {
-                self.gap_min_ns
-            } else {
-                least(self, other)
-            },
+            gap_min_ns: least.unwrap_or(self.gap_min_ns),
             gap_max_ns: self.gap_max_ns.max(other.gap_max_ns),
             gaps: self.gaps + other.gaps,
             gap_deviation_total_ns: self.gap_deviation_total_ns + other.gap_deviation_total_ns,

@@ -109,8 +109,8 @@ fn run_line(run: &ExplainedRun) -> String {
 }
 
 /// Several lines: what limited a cell, with evidence, what comes next, and remedy.
-pub fn cell_text(cell: &ExplainedCell) -> String {
-    format!("{}: {}", cell.name, why(cell))
+pub fn cell_text(name: &str, cell: &ExplainedCell) -> String {
+    format!("{name}: {}", why(cell))
 }
 
 fn why(cell: &ExplainedCell) -> String {

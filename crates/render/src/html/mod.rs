@@ -118,15 +118,14 @@ fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
         let first = first.map(|first| first.file);
         pictures.retain(|(_, picture)| first.as_ref() != Some(&picture.file));
     }
-    let is_used = summary.cells.iter().any(|cell| cell.runs > 0);
-    if is_used {
+    if summary.has_used() {
         sections::tables(page, summary);
     }
     if let Some(comparison) = &execution.comparison {
         changes::folded(page, comparison);
     }
     sections::statements(page, summary);
-    if is_used {
+    if summary.has_used() {
         sections::explained(page, execution);
     }
     for of_kind in pictures.chunk_by(|one, next| one.0 == next.0) {

@@ -1,7 +1,7 @@
 //! The sections of a chapter: tables, statements, bottlenecks, losses, caveats, hosts, runs, and where the figures
 //! come from.
 
-use bitcost_analysis::cells::{CellSummary, RunRow, Status};
+use bitcost_analysis::cells::{CellSummary, RunRow};
 use bitcost_analysis::checks::{ENOUGH_RUNS, Verdict};
 use bitcost_analysis::evenly::evenly;
 use bitcost_analysis::findings::Findings;
@@ -81,7 +81,7 @@ pub(crate) fn explained(page: &mut Html, execution: &Findings) {
 pub(crate) fn losses(page: &mut Html, execution: &Findings) {
     let is_marked = |row: &RunRow| {
         let mut signs = SIGNS.iter().filter_map(|name| row.value(metric(name)?));
-        row.status == Status::Used && signs.any(|value| value > 0.0)
+        row.is_used() && signs.any(|value| value > 0.0)
     };
     let marked = execution.summary.runs.iter().filter(|row| is_marked(row));
     let marked: Vec<u32> = marked.map(|row| row.run).collect();

@@ -1,10 +1,9 @@
 //! Explanations as text and as JSON: of the paper's own tables, and of cells that are known.
 
-use std::collections::BTreeMap;
-
 use bitcost_analysis::explain::{
     ExplainedCell, Explanation, LIMITERS, RunFigures, Warning, explain_table,
 };
+use bitcost_analysis::metrics::Figures;
 use bitcost_render::explained::{
     cell_text, explanation_folded, explanation_json, explanation_lines, explanation_text,
 };
@@ -29,12 +28,12 @@ const SWEEP: [(f64, f64); 14] = [
 ];
 
 fn datagrams(run: u64, size: f64, figures: &[(&'static str, f64)]) -> RunFigures {
-    let figures: BTreeMap<&'static str, f64> = figures.iter().copied().collect();
+    let of = |name| figures.iter().find(|(known, _)| *known == name);
     RunFigures {
         run,
         message_size_bytes: Some(size),
         is_datagram: true,
-        figures,
+        figures: Figures::of(|metric| Some(of(metric.name)?.1)),
         ..RunFigures::default()
     }
 }
@@ -136,7 +135,8 @@ fn limiters_with_the_same_share_are_no_verdict() {
             && !words.contains("unknown"),
         "{words}"
     );
-    assert!(cell_text(&tied).contains(&words), "{}", cell_text(&tied));
+    let text = cell_text(&tied.name, &tied);
+    assert!(text.contains(&words), "{text}");
     let clear = cell(["sender_cpu", "sender_cpu", "unknown"]);
     assert_eq!(clear.limiter_words().as_deref(), Some("sender's CPU"));
 }

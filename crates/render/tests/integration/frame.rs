@@ -63,7 +63,7 @@ fn what_another_program_s_file_does_not_say_is_absent() {
             };
         }
     }
-    assert_eq!(level(&events), Value::Absent);
+    assert_eq!(level(&events), Value::Null);
     assert_eq!(
         summary(&events).cells[1].name(),
         "1024 · not said",

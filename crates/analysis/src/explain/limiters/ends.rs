@@ -46,12 +46,11 @@ pub static SENDER_CPU: LimiterRow = LimiterRow {
     title: "sender's CPU",
     remedy: "larger messages; segmentation offload at the sender; a fast send mode (--send-mode); more flows on more CPUs; --mode auto, since packets are not full",
     evidence: "on a CPU or waiting for one 75 %; blocked in send at most 15 %, or half as long as the receiver in receive. On one machine also: 75 % of all CPUs' time in use, the threads of both ends waiting for a CPU 25 % together, and blocked less than the other end and 50 % at most",
-    suspects: |signals| {
+    suspects: |signals, found| {
         let full = sending(signals).filter(|_| of_packets(signals).is_none());
-        let full =
-            full.map(|evidence| waiting(signals, Role::Sender, SENDER_CPU.suspect(0.8, evidence)));
-        let shared = shared(signals, Role::Sender, &SENDER_CPU);
-        full.into_iter().chain(shared).collect()
+        let full = full.map(|evidence| SENDER_CPU.suspect(0.8, evidence));
+        found.extend(full.map(|full| waiting(signals, Role::Sender, full)));
+        found.extend(shared(signals, Role::Sender, &SENDER_CPU));
     },
 };
 
@@ -60,15 +59,12 @@ pub static RECEIVER_CPU: LimiterRow = LimiterRow {
     title: "receiver's CPU",
     remedy: "larger receive calls; GRO at the receiver; a fast receive mode (--receive-mode); more flows on more CPUs",
     evidence: "on a CPU or waiting for one 75 %; sender blocked in send 5 %, receiver in receive at most 10 %, or half as long as the sender. Or the thread that handles what its interface receives is busy as much, and the sender blocked 5 %. On one machine also as the sender's. UDP: busy as much or waiting for a CPU 25 %, and the drops of its socket are half of the loss, which is over 2 %",
-    suspects: |signals| {
+    suspects: |signals, found| {
         let Some(receiver) = signals.receiver else {
-            return Vec::new();
+            return;
         };
-        let busy = least(
-            "receiver on a CPU or waiting for one",
-            receiver.busy(),
-            BUSY,
-        );
+        let busy = "receiver on a CPU or waiting for one";
+        let busy = least(busy, receiver.busy(), BUSY);
         let no_time = match receiver.wait < CONTENDED {
             true => busy.clone(),
             false => least("receiver waiting for a CPU", receiver.wait, CONTENDED),
@@ -80,9 +76,9 @@ pub static RECEIVER_CPU: LimiterRow = LimiterRow {
             RECEIVER_CPU.suspect(0.75, evidence)
         });
         let alone = overflows.into_iter().chain(full);
-        let alone = alone.map(|found| waiting(signals, Role::Receiver, found));
-        let shared = shared(signals, Role::Receiver, &RECEIVER_CPU);
-        alone.chain(in_the_kernel(signals)).chain(shared).collect()
+        found.extend(alone.map(|found| waiting(signals, Role::Receiver, found)));
+        found.extend(in_the_kernel(signals));
+        found.extend(shared(signals, Role::Receiver, &RECEIVER_CPU));
     },
 };
 
@@ -91,18 +87,17 @@ pub static SLOW_READER: LimiterRow = LimiterRow {
     title: "reader too slow",
     remedy: "make the receiving program read sooner; larger buffers only delay the loss",
     evidence: "the receiver sleeps by its own choice 30 %; sender blocked in send 5 %, receiver in receive at most 10 %, or half as long as the sender; or of UDP, the drops of its socket are half of the loss, which is over 2 %",
-    suspects: |signals| {
+    suspects: |signals, found| {
         let Some(receiver) = signals.receiver else {
-            return Vec::new();
+            return;
         };
         let slept = || least("receiver sleeping between calls", receiver.slept, SLEEPS);
         let lost = at_socket(signals, slept());
-        let lost = lost.map(|evidence| SLOW_READER.suspect(0.9, evidence).of_change());
-        let stream = receiving(signals).map(|mut evidence| {
+        found.extend(lost.map(|evidence| SLOW_READER.suspect(0.9, evidence).of_change()));
+        found.extend(receiving(signals).map(|mut evidence| {
             evidence.push(slept());
             SLOW_READER.suspect(0.75, evidence)
-        });
-        lost.into_iter().chain(stream).collect()
+        }));
     },
 };
 
@@ -111,17 +106,14 @@ pub static PACKETS_PER_SECOND: LimiterRow = LimiterRow {
     title: "packets per second",
     remedy: "larger messages; a larger MTU; segmentation offload at the sender; a fast send mode (--send-mode)",
     evidence: "the sender's CPU, which nothing else takes; of the cost at this size at most 25 % grows with bytes, by the cost model of the execution (upper bound): of datagrams by messages; of TCP by segments, where 0.9 packets or more left the interface for each",
-    suspects: |signals| {
-        let found = sending(signals).zip(of_packets(signals)).zip(signals.cost);
-        let found = found.map(|((sending, of_packets), cost)| {
+    suspects: |signals, found| {
+        let all = sending(signals).zip(of_packets(signals)).zip(signals.cost);
+        found.extend(all.map(|((sending, of_packets), cost)| {
             let fixed = cost.fixed_ns.with_places(0);
             let detail = format!("the sender's CPU: {fixed} ns a packet, whatever its size");
-            let evidence = [sending, of_packets].concat();
-            PACKETS_PER_SECOND
-                .suspect(0.8, evidence)
-                .with_detail(detail)
-        });
-        found.into_iter().collect()
+            let found = PACKETS_PER_SECOND.suspect(0.8, [sending, of_packets].concat());
+            found.with_detail(detail)
+        }));
     },
 };
 
@@ -130,9 +122,9 @@ pub static CPU_QUOTA: LimiterRow = LimiterRow {
     title: "CPU quota",
     remedy: "raise the CPU quota of the end's control group (cpu.max)",
     evidence: "an end throttled 5 % of the time (`cpu.stat`); or on a CPU or waiting for one 75 %, and for 25 % of the time waiting for longer than anything else ran on the CPUs that it may use",
-    suspects: |signals| {
+    suspects: |signals, found| {
         let ends = [Role::Sender, Role::Receiver].into_iter();
-        ends.flat_map(|role| quotas(signals, role)).collect()
+        found.extend(ends.flat_map(|role| quotas(signals, role)));
     },
 };
 
@@ -141,8 +133,8 @@ pub static APPLICATION_PACING: LimiterRow = LimiterRow {
     title: "application pacing",
     remedy: "ask for a higher rate (-b)",
     evidence: "the requested rate is missed by 2 % at most",
-    suspects: |signals| {
-        let kept = signals.rate_kept.map(|kept| {
+    suspects: |signals, found| {
+        found.extend(signals.rate_kept.map(|kept| {
             let below = "rate handed over, below the requested rate by";
             let evidence = vec![most(below, (1.0 - kept).max(0.0), RATE_KEPT)];
             let kept = APPLICATION_PACING.suspect(0.85, evidence);
@@ -151,8 +143,7 @@ pub static APPLICATION_PACING: LimiterRow = LimiterRow {
                 true => kept.with_remedy("ask for a higher rate (--transaction-rate)"),
                 false => kept,
             }
-        });
-        kept.into_iter().collect()
+        }));
     },
 };
 
@@ -200,9 +191,8 @@ fn polls(signals: &Signals) -> bool {
 /// Evidence that the sender is never held up and has no time left.
 fn sending(signals: &Signals) -> Option<Vec<Evidence>> {
     let sender = signals.sender.filter(|_| !polls(signals))?;
-    let other = signals
-        .receiver
-        .map_or(0.0, |receiver| receiver.blocked / 2.0);
+    let receiver = signals.receiver.unwrap_or_default();
+    let other = receiver.blocked / 2.0;
     Some(vec![
         most("sender blocked in send", sender.blocked, BLOCKED.max(other)),
         least("sender on a CPU or waiting for one", sender.busy(), BUSY),
@@ -251,24 +241,18 @@ fn shared(signals: &Signals, role: Role, row: &'static LimiterRow) -> Option<Can
         Role::Receiver => (receiver.blocked, sender.blocked),
     };
     let is_less = own < other || (own == other && role == Role::Sender);
-    let wait = sender.wait + receiver.wait;
-    let name = role.name();
+    let waiting = "both ends' programs waiting for a CPU, together";
+    let blocked = format!(
+        "{} blocked in its calls, less than the other end",
+        role.name()
+    );
     let evidence = vec![
         at_work,
-        least(
-            "both ends' programs waiting for a CPU, together",
-            wait,
-            CONTENDED,
-        ),
-        most(
-            format!("{name} blocked in its calls, less than the other end"),
-            own,
-            HALF,
-        ),
+        least(waiting, sender.wait + receiver.wait, CONTENDED),
+        most(blocked, own, HALF),
     ];
     let found = row.suspect(0.7, evidence);
-    let programs = signals.behind.contains(&Some(Behind::Programs));
-    is_less.then(|| match programs {
+    is_less.then(|| match signals.behind.contains(&Some(Behind::Programs)) {
         true => {
             let detail = format!("{}; {ON_THE_SAME_CPUS}", Behind::Programs.detail());
             found.with_detail(detail).with_remedy(STOP_PROGRAMS)
@@ -288,13 +272,11 @@ fn waiting(signals: &Signals, role: Role, mut found: Candidate) -> Candidate {
     found.evidence.push(least(counter, wait, CONTENDED));
     let behind = signals.behind[role as usize].unwrap_or(Behind::NotKnown);
     let found = found.with_detail(behind.detail());
-    match (behind, role) {
-        (Behind::Programs, _) => found.with_remedy(STOP_PROGRAMS),
-        (_, Role::Sender) => found.with_remedy(&format!(
-            "{FEWER_PACKETS}; another CPU for the sender (--sender-cpus)"
-        )),
-        (_, Role::Receiver) => found.with_remedy(&format!(
-            "{FEWER_PACKETS}; another CPU for the receiver (--receiver-cpus)"
+    let name = role.name();
+    match behind {
+        Behind::Programs => found.with_remedy(STOP_PROGRAMS),
+        _ => found.with_remedy(&format!(
+            "{FEWER_PACKETS}; another CPU for the {name} (--{name}-cpus)"
         )),
     }
 }

@@ -1,6 +1,6 @@
 //! Helpers that make evidence, and bounds that several limiters share.
 
-use crate::explain::limiter::Bound::{self, AtLeast, AtMost};
+use crate::explain::limiter::Bound::{AtLeast, AtMost};
 use crate::explain::limiter::Evidence;
 
 /// CPUs that both ends share are full when they are at work for this share of the time, as a mean over all of them:
@@ -31,7 +31,12 @@ pub(super) fn least_of(
     unit: &'static str,
     bound: f64,
 ) -> Evidence {
-    evidence(counter.into(), value, unit, AtLeast(bound))
+    Evidence {
+        counter: counter.into(),
+        value,
+        unit,
+        bound: AtLeast(bound),
+    }
 }
 
 pub(super) fn most_of(
@@ -40,14 +45,8 @@ pub(super) fn most_of(
     unit: &'static str,
     bound: f64,
 ) -> Evidence {
-    evidence(counter.into(), value, unit, AtMost(bound))
-}
-
-fn evidence(counter: String, value: f64, unit: &'static str, bound: Bound) -> Evidence {
     Evidence {
-        counter,
-        value,
-        unit,
-        bound,
+        bound: AtMost(bound),
+        ..least_of(counter, value, unit, bound)
     }
 }

@@ -22,11 +22,11 @@ pub static UDP_RECEIVE_BUFFER: LimiterRow = LimiterRow {
     title: "UDP receive buffer overflow",
     remedy: "raise the receive buffer (--receive-buffer); net.core.rmem_max limits it; or send in smaller bursts",
     evidence: "over 2 % of datagrams lost, half of them dropped by the receiving socket, whose program has time left",
-    suspects: |signals| {
+    suspects: |signals, found| {
         let drops = signals.loss.and_then(|loss| loss.socket);
         let evidence = drops.and_then(|drops| datagrams(signals, OF_SOCKET, drops));
-        let found = evidence.map(|evidence| UDP_RECEIVE_BUFFER.suspect(0.9, evidence).of_change());
-        found.into_iter().collect()
+        let of = |evidence| UDP_RECEIVE_BUFFER.suspect(0.9, evidence).of_change();
+        found.extend(evidence.map(of));
     },
 };
 
@@ -35,15 +35,14 @@ pub static EMULATOR_RING: LimiterRow = LimiterRow {
     title: "link emulator's ring",
     remedy: "send in smaller bursts, request a lower rate, or leave the machine idle: this is the emulation and not the path",
     evidence: "over 2 % of datagrams lost, half of them dropped by a link emulator's ring",
-    suspects: |signals| {
+    suspects: |signals, found| {
         let missing = signals.hops.iter().filter(|hop| hop.missed > 0.0);
-        let found = missing.flat_map(|hop| {
+        found.extend(missing.flat_map(|hop| {
             let ring = format!("the link emulator's ring at {}", hop.name);
             let drops = datagrams(signals, &format!("drops of {ring}"), hop.missed);
             let lost = drops.map(|evidence| EMULATOR_RING.suspect(0.9, evidence));
             lost.map(|found| found.at(format!("at {}", hop.name)).of_change())
-        });
-        found.collect()
+        }));
     },
 };
 
@@ -52,27 +51,23 @@ pub static QUEUE_OVERFLOW: LimiterRow = LimiterRow {
     title: "queue overflow",
     remedy: "raise the limit of that queue, or send in smaller bursts",
     evidence: "over 2 % of datagrams lost, half of them dropped by one queueing discipline or link emulator that was full, or by a CPU's backlog; or over 0.1 % of segments retransmitted, or one in W² at a congestion window of W segments, half as many dropped by one of these, a packet counted as segments sent ÷ packets that passed there, and the round-trip time does not show a queue that is never empty",
-    suspects: |signals| {
+    suspects: |signals, found| {
         let queue = |hop: &crate::explain::Hop| (hop.name.clone(), hop.kind.clone(), hop.drops);
         let mut dropping: Vec<_> = signals.hops.iter().map(queue).collect();
         let softnet = signals.loss.and_then(|loss| loss.softnet);
         let backlog = "a CPU's backlog";
         dropping.extend(softnet.map(|drops| (backlog.to_owned(), "softnet".to_owned(), drops)));
         dropping.retain(|(.., drops)| *drops > 0.0);
-        let mut found: Vec<Candidate> = dropping
-            .into_iter()
-            .filter_map(|(name, kind, drops)| {
-                let evidence = datagrams(signals, &format!("drops of {kind} at {name}"), drops)?;
-                let lost = QUEUE_OVERFLOW.suspect(0.9, evidence).of_change();
-                let lost = lost.at(format!("at {name}"));
-                Some(match name == backlog {
-                    true => lost,
-                    false => lost.with_remedy(OF_DATAGRAMS),
-                })
+        found.extend(dropping.into_iter().filter_map(|(name, kind, drops)| {
+            let evidence = datagrams(signals, &format!("drops of {kind} at {name}"), drops)?;
+            let lost = QUEUE_OVERFLOW.suspect(0.9, evidence).of_change();
+            let lost = lost.at(format!("at {name}"));
+            Some(match name == backlog {
+                true => lost,
+                false => lost.with_remedy(OF_DATAGRAMS),
             })
-            .collect();
+        }));
         found.extend(of_streams(signals));
-        found
     },
 };
 
@@ -81,7 +76,7 @@ pub static PATH_LOSS: LimiterRow = LimiterRow {
     title: "path loss",
     remedy: "find where packets are lost: a policer, a bad link, a device whose drops are not counted here",
     evidence: "over 2 % of datagrams lost, half of them where nothing counts drops, or by the random loss that a link emulator was set to",
-    suspects: |signals| unseen(signals).into_iter().collect(),
+    suspects: |signals, found| found.extend(unseen(signals)),
 };
 
 const OF_SOCKET: &str = "drops of the receiving socket";

@@ -65,19 +65,20 @@ pub(crate) static UNKNOWN: LimiterRow = LimiterRow {
     title: "unknown",
     remedy: "measure for longer, or with experiments (--prove)",
     evidence: "",
-    suspects: |_| Vec::new(),
+    suspects: |_, _| {},
 };
 
 /// Every limiter of which there are facts, each with its evidence. What holds a rate does not explain one that changes.
 pub(crate) fn suspects(signals: &Signals) -> Vec<Candidate> {
     let change = signals.trend.map_or(1.0, |trend| trend.max(1.0 / trend));
-    let rows = LIMITERS.iter().flat_map(|row| (row.suspects)(signals));
-    let with_change = |mut found: Candidate| {
-        if change > STEADY && !found.explains_change {
-            let counter = "change of the rate, a factor of";
-            found.evidence.push(most_of(counter, change, "", STEADY));
-        }
-        found
-    };
-    rows.map(with_change).collect()
+    let mut all = Vec::new();
+    LIMITERS
+        .iter()
+        .for_each(|row| (row.suspects)(signals, &mut all));
+    let unexplained = all.iter_mut().filter(|found| !found.explains_change);
+    for found in unexplained.filter(|_| change > STEADY) {
+        let counter = "change of the rate, a factor of";
+        found.evidence.push(most_of(counter, change, "", STEADY));
+    }
+    all
 }

@@ -19,15 +19,10 @@ pub static RATE: LimiterRow = LimiterRow {
     title: "link or shaper rate",
     remedy: "raise the rate of that link or shaper; more flows or larger buffers change nothing",
     evidence: "97 % of the rate that a queueing discipline or link emulator is set to passed, and a requested rate is not kept; or (on the path) the sender is blocked in send 30 %, and the round-trip time is 1.5 × its smallest value with 75 % of CPUs that both ends share in use at most, or the pacing rate 0.9 to 1.15 × goodput",
-    suspects: |signals| {
-        let hops = signals.hops.iter();
-        let mut found: Vec<Candidate> = hops
-            .clone()
-            .filter_map(|hop| filled(signals, hop))
-            .collect();
+    suspects: |signals, found| {
+        found.extend(signals.hops.iter().filter_map(|hop| filled(signals, hop)));
         found.extend(stands(signals));
         found.extend(paces(signals));
-        found
     },
 };
 
@@ -66,11 +61,8 @@ fn paces(signals: &Signals) -> Option<Candidate> {
 }
 
 fn on_the_path(signals: &Signals, mut evidence: Vec<Evidence>, detail: &str) -> Option<Candidate> {
-    evidence.push(least(
-        "sender blocked in send",
-        signals.sender?.blocked,
-        HELD_UP,
-    ));
+    let blocked = signals.sender?.blocked;
+    evidence.push(least("sender blocked in send", blocked, HELD_UP));
     let mut dropping = signals.hops.iter().filter(|hop| hop.drops > 0.0);
     let place = match (dropping.next(), dropping.next()) {
         (Some(hop), None) => format!("at {}", hop.name),

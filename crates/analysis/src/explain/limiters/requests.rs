@@ -20,13 +20,7 @@ pub static WAKE_UPS: LimiterRow = LimiterRow {
     title: "wake-ups",
     remedy: "wake less often: receivers that poll (--set waiting=spin), busy polling (busy_poll_us), both endpoints on one CPU, larger messages",
     evidence: "requests or connections; wake-ups × the time until a woken thread runs on this host are 50 % of the time of a transaction, or × that of the call that wakes, 50 % of the CPU time of both endpoints",
-    suspects: |signals| {
-        signals
-            .transactions
-            .as_ref()
-            .map(waking)
-            .unwrap_or_default()
-    },
+    suspects: |signals, found| found.extend(signals.transactions.iter().flat_map(waking)),
 };
 
 pub static LATENCY: LimiterRow = LimiterRow {
@@ -34,7 +28,7 @@ pub static LATENCY: LimiterRow = LimiterRow {
     title: "latency",
     remedy: "more flows (-P), so that more of them are in progress; a shorter time until the answer",
     evidence: "requests or connections; the client waits for answers 50 % of the time; where each moves 64 KiB or more, a quarter of its time is a round trip",
-    suspects: |signals| waiting(signals).into_iter().collect(),
+    suspects: |signals, found| found.extend(waiting(signals)),
 };
 
 fn waking(transactions: &Transactions) -> Vec<Candidate> {
@@ -51,18 +45,22 @@ fn waking(transactions: &Transactions) -> Vec<Candidate> {
         wake.call_ns / 1e3,
         wake.run_ns / 1e3
     );
-    let shares = [
-        (
-            "time until woken threads run ÷ time of a transaction",
-            of_time,
-        ),
-        ("time of waking ÷ time of both endpoints' CPUs", of_cpus),
-    ];
-    let named = |(counter, share)| {
-        let found = WAKE_UPS.suspect(0.83, vec![least(counter, share, MOST)]);
-        found.with_detail(detail.clone())
+    let of_time = least(
+        "time until woken threads run ÷ time of a transaction",
+        of_time,
+        MOST,
+    );
+    let of_cpus = least(
+        "time of waking ÷ time of both endpoints' CPUs",
+        of_cpus,
+        MOST,
+    );
+    let named = |evidence| {
+        WAKE_UPS
+            .suspect(0.83, vec![evidence])
+            .with_detail(detail.clone())
     };
-    shares.map(named).to_vec()
+    [of_time, of_cpus].map(named).to_vec()
 }
 
 fn waiting(signals: &Signals) -> Option<Candidate> {
@@ -85,10 +83,6 @@ fn waiting(signals: &Signals) -> Option<Candidate> {
         let counter = "minimum round-trip time ÷ time of a transaction";
         evidence.push(least(counter, rtt_ns / transactions.each_ns, ROUND_TRIP));
     }
-    Some(
-        LATENCY
-            .suspect(0.7, evidence)
-            .with_detail(detail)
-            .of_change(),
-    )
+    let found = LATENCY.suspect(0.7, evidence).with_detail(detail);
+    Some(found.of_change())
 }

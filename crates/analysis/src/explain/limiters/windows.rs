@@ -23,7 +23,7 @@ pub static SLOW_START: LimiterRow = LimiterRow {
     title: "congestion window (slow start)",
     remedy: "measure for longer, or begin with a longer warm-up",
     evidence: "the rate of the last third is over 1.6 × that of the first, and the connection is in slow start at the end",
-    suspects: |signals| slow_start(signals).into_iter().collect(),
+    suspects: |signals, found| found.extend(slow_start(signals)),
 };
 
 pub static CLAMP: LimiterRow = LimiterRow {
@@ -31,7 +31,7 @@ pub static CLAMP: LimiterRow = LimiterRow {
     title: "congestion window (held at one value)",
     remedy: "find what holds it: `cwnd` with `lock` in `ip route get ADDRESS` (then `ip tcp_metrics flush`), or a BPF program; more flows have a window each",
     evidence: "congestion window the same in all samples within 5 %, and full in 25 % of them; reno or cubic, and as many round trips as it has segments, or the kernel's metrics of the peer (`ip tcp_metrics`) have this window",
-    suspects: |signals| clamp(signals).into_iter().collect(),
+    suspects: |signals, found| found.extend(clamp(signals)),
 };
 
 pub static RECEIVE_BUFFER: LimiterRow = LimiterRow {
@@ -39,17 +39,13 @@ pub static RECEIVE_BUFFER: LimiterRow = LimiterRow {
     title: "receive buffer (receive window)",
     remedy: "raise the receive buffer (--receive-buffer), or leave it to the kernel; raise the maximum of net.ipv4.tcp_rmem (--tcp-buffers) at the receiver",
     evidence: "25 % of the busy time (`tcpi_rwnd_limited`), and no less than the share limited by the send buffer",
-    suspects: |signals| {
-        let tcp = &signals.tcp;
-        let other = tcp.sndbuf_limited.unwrap_or(0.0);
-        let limited = tcp
-            .rwnd_limited
-            .filter(|share| *share >= other)
-            .map(|share| {
-                let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
-                RECEIVE_BUFFER.suspect(0.65, vec![least(counter, share, BUFFER_LIMITED)])
-            });
-        limited.into_iter().collect()
+    suspects: |signals, found| {
+        let other = signals.tcp.sndbuf_limited.unwrap_or(0.0);
+        let limited = signals.tcp.rwnd_limited.filter(|share| *share >= other);
+        found.extend(limited.map(|share| {
+            let counter = "busy time limited by the receive window (tcpi_rwnd_limited)";
+            RECEIVE_BUFFER.suspect(0.65, vec![least(counter, share, BUFFER_LIMITED)])
+        }));
     },
 };
 
@@ -58,17 +54,14 @@ pub static SEND_BUFFER: LimiterRow = LimiterRow {
     title: "send buffer",
     remedy: "raise the send buffer (--send-buffer), or leave it to the kernel; raise the maximum of net.ipv4.tcp_wmem (--tcp-buffers) at the sender",
     evidence: "25 % of the busy time (`tcpi_sndbuf_limited`), and more than the share limited by the receive window; or at most 15 % of what waits in the socket unsent, the send buffer 50 % in use, and the congestion window at most 80 %",
-    suspects: |signals| {
-        let tcp = &signals.tcp;
-        let other = tcp.rwnd_limited.unwrap_or(-1.0);
-        let limited = tcp
-            .sndbuf_limited
-            .filter(|share| *share > other)
-            .map(|share| {
-                let counter = "busy time limited by the send buffer (tcpi_sndbuf_limited)";
-                SEND_BUFFER.suspect(0.65, vec![least(counter, share, BUFFER_LIMITED)])
-            });
-        limited.into_iter().chain(full_buffer(signals)).collect()
+    suspects: |signals, found| {
+        let other = signals.tcp.rwnd_limited.unwrap_or(-1.0);
+        let limited = signals.tcp.sndbuf_limited.filter(|share| *share > other);
+        found.extend(limited.map(|share| {
+            let counter = "busy time limited by the send buffer (tcpi_sndbuf_limited)";
+            SEND_BUFFER.suspect(0.65, vec![least(counter, share, BUFFER_LIMITED)])
+        }));
+        found.extend(full_buffer(signals));
     },
 };
 
@@ -77,7 +70,7 @@ pub static CONGESTION_LOSS: LimiterRow = LimiterRow {
     title: "congestion window (loss)",
     remedy: "find where segments are lost; try a congestion control that tolerates loss (bbr)",
     evidence: "over 0.1 % retransmitted, round-trip time under 1.5 × its smallest value",
-    suspects: |signals| losing(signals).into_iter().collect(),
+    suspects: |signals, found| found.extend(losing(signals)),
 };
 
 fn slow_start(signals: &Signals) -> Option<Candidate> {
@@ -97,12 +90,8 @@ fn clamp(signals: &Signals) -> Option<Candidate> {
         least(filled, tcp.cwnd_filled?, FILLED),
     ];
     let detail = format!("{:.0} segments", tcp.cwnd_segments?);
-    Some(
-        CLAMP
-            .suspect(0.86, evidence)
-            .with_detail(detail)
-            .of_change(),
-    )
+    let found = CLAMP.suspect(0.86, evidence).with_detail(detail);
+    Some(found.of_change())
 }
 
 fn full_buffer(signals: &Signals) -> Option<Candidate> {

@@ -114,10 +114,10 @@ fn of_run(cell: &str, run: u32, stretches: &[Stretch]) -> Option<Picture> {
 }
 
 fn marks(stretches: &[Stretch], (end, name, words): &Line) -> Vec<Mark> {
-    let of_end = stretches.iter().filter(|stretch| stretch.end == *end);
+    let of_end = stretches.iter().filter(|stretch| stretch.of.end == *end);
     let mark = |stretch: &Stretch| {
-        let value = *stretch.figures.get(*name)?;
-        let middle = (stretch.begin_s + stretch.end_s) / 2.0;
+        let value = *stretch.of.figures.get(*name)?;
+        let middle = (stretch.of.begin_s + stretch.of.end_s) / 2.0;
         let title = format!("{words}, {middle:.2} s: {}", number::plain(value));
         Some(Mark::at(middle, value, &Interval::alone(value), title))
     };
@@ -128,7 +128,7 @@ fn marks(stretches: &[Stretch], (end, name, words): &Line) -> Vec<Mark> {
 fn panel(title: &str, traces: Vec<Trace>, stretches: &[Stretch]) -> Chart {
     let marks = traces.iter().flat_map(|trace| trace.marks.all());
     let values: Vec<f64> = marks.map(|mark| mark.y).collect();
-    let times: Vec<f64> = stretches.iter().map(|stretch| stretch.end_s).collect();
+    let times: Vec<f64> = stretches.iter().map(|stretch| stretch.of.end_s).collect();
     let x = Axis::along(Some(Scale::Linear), &times, &[0.0]);
     let x_title = "seconds since the start of the window";
     let mut chart = Chart::plain((x, x_title), (Axis::from_zero(&values), title), traces);

@@ -1,0 +1,64 @@
+//! The row of a run of our own that has a result, from its records.
+
+use std::rc::Rc;
+
+use bitcost_model::study::Label;
+
+use super::caveats::caveats_of;
+use super::exclude;
+use super::in_effect::PartsInEffect;
+use super::time_series::TimeSeries;
+use crate::cells::{RunRow, Status};
+use crate::explain::Kept;
+use crate::metrics::{
+    Figures, RunView, SoftirqMeans, attribute, disturbance, emulator_trouble, marks, why_untimed,
+};
+
+/// Reads the records of a run: with `each_second` also its seconds, and with `is_kept` what explains it.
+pub(super) fn row_of(
+    run: u32,
+    levels: &[(String, Label)],
+    view: &RunView,
+    (each_second, is_kept): (bool, bool),
+) -> RunRow {
+    let (load, trouble, marks) = (disturbance(view), emulator_trouble(view), marks(view));
+    let attribution = attribute(view);
+    let found = attribution.as_ref().ok();
+    let softirqs = found.and_then(|found| found.softirqs);
+    let by_ticks = why_untimed(view)
+        .filter(|_| softirqs == Some(SoftirqMeans::Ticks))
+        .map(|reason| format!("the time of soft interrupts is by {reason}"));
+    let (reason, mut parts) = (exclude::reason(view), PartsInEffect::of(view));
+    let not_in_effect = std::mem::take(&mut parts.settings);
+    let of_trouble = trouble.map(|trouble| trouble.kind()).into_iter();
+    let of_load = load
+        .iter()
+        .map(|load| format!("disturbed, {}", load.kind()));
+    let of_marks = marks
+        .iter()
+        .map(|(weak, role)| format!("{}, {}", role.name(), weak.reason()));
+    let figures = Figures::of(|metric| (metric.compute)(view));
+    RunRow {
+        run,
+        status: match reason {
+            None => Status::Used,
+            Some(_) => Status::LeftOut,
+        },
+        reason,
+        method: found.map(|found| found.method),
+        softirqs,
+        is_disturbed: load.is_some(),
+        emulator_trouble: trouble,
+        caveats: caveats_of(view),
+        notes: [
+            parts.notes().into_iter().chain(by_ticks).collect(),
+            of_trouble.chain(of_load).chain(of_marks).collect(),
+        ],
+        unattributed: attribution.err().map(|why| why.0),
+        not_in_effect,
+        time_series: each_second.then(|| Box::new(TimeSeries::of(levels, run, view))),
+        kept: is_kept.then(|| Rc::new(Kept::of(run, view, &figures))),
+        figures,
+        ..RunRow::default()
+    }
+}
