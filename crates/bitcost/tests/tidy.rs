@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// The root of the repository.
 fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
 }
@@ -46,7 +45,6 @@ struct Module {
     paths: Vec<Vec<String>>,
     /// Single words outside of `use`.
     words: BTreeSet<String>,
-    /// Names that it defines.
     defined: BTreeSet<String>,
 }
 

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use crate::words::bitcost;
 
-/// A recorded execution.
 const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sizes/events.jsonl");
 
 /// A folder with copies of the log in folders of these names. A copy has the lines that `keep`

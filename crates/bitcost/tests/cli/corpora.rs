@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 #[path = "../../../../fuzz/src/lib.rs"]
 pub mod fuzz;
 
-/// The inputs of a target.
 fn inputs(name: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let fixtures = root.join("crates/import/tests/fixtures");

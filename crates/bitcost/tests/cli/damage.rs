@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::words::bitcost;
 
-/// A log of one run.
 const LOG: &str = include_str!("../sizes/events.jsonl");
 
 /// The commands that get every log, with the folder after the first word.
@@ -46,7 +45,6 @@ fn digit(log: &mut [u8], at: usize) {
     }
 }
 
-/// The damage of this number.
 fn damaged(number: usize) -> Vec<u8> {
     let mut log = LOG.as_bytes().to_vec();
     let at = number * 7919 % log.len();

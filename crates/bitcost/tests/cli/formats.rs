@@ -7,7 +7,6 @@ use bitcost_testkit::assert_says;
 
 use crate::words::Said;
 
-/// A recorded execution.
 const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sizes");
 
 fn bitcost(words: &[&str]) -> Said {
@@ -21,7 +20,6 @@ fn refused(words: &[&str], expected: i32, says: &str) {
     assert_says(&stderr, &[says]);
 }
 
-/// Imports a file; the execution's folder.
 fn imported(place: &Path, file: &str) -> String {
     let (code, stdout, stderr) = bitcost(&["import", file, "--out", place.to_str().unwrap()]);
     assert_eq!(code, Some(0), "{stderr}");

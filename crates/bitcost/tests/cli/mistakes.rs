@@ -27,7 +27,6 @@ fn answers_in(folder: &Path, lines: &str) -> String {
     lines.lines().map(answer).collect()
 }
 
-/// Every command line with its answer.
 fn answers(lines: &str) -> String {
     answers_in(tempfile::tempdir().unwrap().path(), lines)
 }

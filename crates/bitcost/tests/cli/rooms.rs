@@ -41,7 +41,6 @@ fn manifest(path: &Path) -> DocumentMut {
     fs::read_to_string(path).unwrap().parse().unwrap()
 }
 
-/// Each room with its manifest.
 fn rooms() -> Vec<(String, DocumentMut)> {
     let folders = fs::read_dir(crates()).unwrap().map(|entry| entry.unwrap());
     folders
@@ -150,7 +149,6 @@ fn the_compiler_forbids_unsafe_code_outside_of_one_room() {
     }
 }
 
-/// The source files below a folder.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in fs::read_dir(folder)

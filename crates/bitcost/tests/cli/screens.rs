@@ -42,7 +42,6 @@ fn execution_explained() {
     assert_snapshot!(printed(&["explain", LOG]));
 }
 
-/// The output of each command line.
 fn all_printed(lines: &[&str]) -> String {
     let words = |line: &str| printed(&line.split(' ').collect::<Vec<_>>());
     let one = |line: &&str| format!("$ bitcost {}\n{}", line, words(line));

@@ -10,7 +10,6 @@ use bitcost_testkit::assert_says;
 
 use crate::words::bitcost;
 
-/// A recorded execution.
 const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sizes/events.jsonl");
 
 /// Asserts the exit code of a command and words on standard error, which it returns.
@@ -41,7 +40,6 @@ fn execution() -> (tempfile::TempDir, PathBuf) {
     (place, folder)
 }
 
-/// The names in a folder, in order.
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .unwrap()

@@ -1,10 +1,8 @@
 //! The receiver received everything that the sender sent, or counted it as lost; requested settings
 //! are in effect.
 
-use bitcost_model::conditions::{Conditions, Offloads};
-use bitcost_model::record::EndpointRecord;
-
-use crate::bench::{Bench, Ended, ended, in_effect, split};
+use crate::bench::*;
+use bitcost_model::conditions::Offloads;
 
 bitcost_testkit::trials! {
     QuietHost: sender_and_receiver_account_for_every_byte;
@@ -12,8 +10,8 @@ bitcost_testkit::trials! {
 
 fn sender_and_receiver_account_for_every_byte() {
     let bench = Bench::new();
-    let done = bench.bitcost(&split("run not-all-mbits --duration 300ms --blocks 1"));
-    done.assert_code(0);
+    let words = split("run not-all-mbits --duration 300ms --blocks 1");
+    bench.bitcost(&words).assert_code(0);
     let runs = ended(&bench.log());
     assert_eq!(runs.len(), 8);
     for Ended {

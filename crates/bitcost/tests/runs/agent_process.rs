@@ -1,19 +1,16 @@
 //! An agent that a test controls: the test is its controller.
 
-use std::io::{Read, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use crate::bench::*;
+use std::process::ChildStdin;
 use std::sync::mpsc::{Receiver, channel};
 
-use bitcost_model::protocol::{Decoder, FailureCause, FromAgent, PROTOCOL, ToAgent, encode};
-
-use crate::bench::PATIENCE;
+use bitcost_model::protocol::{Decoder, FailureCause, PROTOCOL, encode};
 
 /// The process, with pipes to and from it.
 pub struct AgentProcess {
     pub child: Child,
     /// Absent once it is closed.
     pub input: Option<ChildStdin>,
-    /// What the agent says.
     pub output: Receiver<FromAgent>,
 }
 
@@ -61,7 +58,6 @@ impl AgentProcess {
         }
     }
 
-    /// The next message that is wanted.
     pub fn until(&self, what: &str, wanted: impl Fn(&FromAgent) -> bool) -> FromAgent {
         loop {
             let message = self

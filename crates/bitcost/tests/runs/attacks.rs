@@ -1,25 +1,21 @@
 //! Hostile clients of `bitcost serve`: others are served meanwhile, and its memory stays bounded.
 
+use crate::bench::*;
 use std::fs::File;
-use std::io::{Read, pipe};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::process::{Child, ChildStdin, Stdio};
+use std::io::pipe;
+use std::process::ChildStdin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use bitcost_model::protocol::{FromAgent, ToAgent, encode};
-use bitcost_testkit::assert_says;
+use bitcost_model::protocol::encode;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
-use rustix::process::{Pid, Signal, kill_process};
 
-use crate::bench::PATIENCE;
 use crate::privileges::children;
 use crate::server::Owned;
-use crate::service::{Service, after, bitcost, said, test, wait_until};
+use crate::service::{Service, after, bitcost, quietly, said, test, wait_until};
 
 bitcost_testkit::trials! {
     PrivateNetwork: silent_connections_of_many_addresses_keep_nobody_out, output_on_a_full_disk_ends_no_test,
@@ -44,13 +40,15 @@ fn resident_max(process: u32) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// The processes that read the words of clients.
+fn copies(server: &Service) -> impl Iterator<Item = u32> {
+    let fronts = children(server.id(), "serve-front").into_iter();
+    fronts.flat_map(|front| children(front, "serve-front"))
+}
+
 /// Fails where the service, or what reads the words of its clients, has taken too much memory.
 fn assert_small(server: &Service) {
-    let fronts = children(server.id(), "serve-front");
-    let copies = fronts
-        .iter()
-        .flat_map(|front| children(*front, "serve-front"));
-    for process in [server.id()].into_iter().chain(copies) {
+    for process in copies(server).chain([server.id()]) {
         // A copy may have ended.
         let resident = resident_max(process).unwrap_or_default();
         assert!(resident < RESIDENT_KIB_MAX, "{process}: {resident} KiB");
@@ -100,13 +98,8 @@ fn silent_connections_of_many_addresses_keep_nobody_out() {
     for (addresses, tests) in [(4, 1), (8, 1), (64, 4)] {
         let stop = Arc::new(AtomicBool::new(false));
         let attack = hold(server.port, addresses, stop.clone());
-        for number in 1..=tests {
-            let output = server.test("tcp -n 1M");
-            assert!(
-                output.status.success(),
-                "{addresses} addresses, test {number}: {}",
-                said(&output)
-            );
+        for _ in 0..tests {
+            server.tested("tcp -n 1M");
         }
         stop.store(true, Ordering::Relaxed);
         attack.join().unwrap();
@@ -134,8 +127,7 @@ fn refused_messages_take_no_memory() {
         drop(hostile.input.take());
         hostile.child.wait().unwrap();
     }
-    let output = server.test("tcp -n 1M");
-    assert!(output.status.success(), "{}", said(&output));
+    server.tested("tcp -n 1M");
     assert_small(&server);
     let (_, errors) = server.stop();
     assert!(errors.contains("interface: lo"), "{errors}");
@@ -143,23 +135,11 @@ fn refused_messages_take_no_memory() {
 
 fn eight_clients_that_wait_vanish_at_once() {
     let mut server = Service::start();
-    let test_of_a_minute = || {
-        bitcost(&server.client())
-            .args(["test", "udp", &server.link, "-b", "1M", "-t", "1min"])
-            .arg("--no-log")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap()
-    };
-    let mut clients: Vec<Child> = (0..9).map(|_| test_of_a_minute()).collect();
+    let of_a_minute = ["udp", &server.link, "-b", "1M", "-t", "1min"];
+    let clients = (0..9).map(|_| quietly(&server.client(), &of_a_minute));
+    let mut clients: Vec<Child> = clients.collect();
     let agents = || children(server.id(), "agent").len();
-    let copies = || {
-        let fronts = children(server.id(), "serve-front").into_iter();
-        fronts
-            .flat_map(|front| children(front, "serve-front"))
-            .count()
-    };
+    let copies = || copies(&server).count();
     wait_until("one has the host and eight wait", || {
         agents() == 1 && copies() == 9
     });
@@ -171,8 +151,7 @@ fn eight_clients_that_wait_vanish_at_once() {
         client.wait().unwrap();
     }
     wait_until("all of them end", || agents() == 0 && copies() == 0);
-    let output = server.test("tcp -n 1M");
-    assert!(output.status.success(), "{}", said(&output));
+    server.tested("tcp -n 1M");
     assert_small(&server);
     server.stop();
 }
@@ -246,8 +225,7 @@ fn what_a_client_leaves_unread_is_bounded() {
     }
     hostile.kill().unwrap();
     hostile.wait().unwrap();
-    let output = server.test("tcp -n 1M");
-    assert!(output.status.success(), "{}", said(&output));
+    server.tested("tcp -n 1M");
     server.stop();
 }
 
@@ -283,12 +261,7 @@ fn assert_serves(
     (mut process, folder, link): (Owned, tempfile::TempDir, String),
     vanish: impl FnOnce(),
 ) {
-    let mut long = bitcost(folder.path())
-        .args(["test", "tcp", &link, "-t", "2s", "--no-log"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut long = quietly(folder.path(), &["tcp", &link, "-t", "2s"]);
     wait_until("a test takes place", || {
         children(process.0.id(), "agent").len() == 1
     });

@@ -2,21 +2,31 @@
 //! behind.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+pub use std::fs;
+use std::fs::File;
+pub use std::io::{Read, Write};
+pub use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+pub use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+pub use std::path::{Path, PathBuf};
+pub use std::process::{Child, Command, Output, Stdio};
+pub use std::thread;
+pub use std::time::{Duration, Instant};
 
 use bitcost_execute::store::{LOG_NAME, Log};
-use bitcost_model::conditions::Conditions;
-use bitcost_model::event::Event;
+pub use bitcost_model::conditions::Conditions;
+pub use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
-use bitcost_model::record::EndpointRecord;
-use bitcost_testkit::process::{Family, eventually};
-pub use bitcost_testkit::split;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use serde_json::Value;
+pub use bitcost_model::protocol::{FromAgent, ToAgent};
+pub use bitcost_model::record::EndpointRecord;
+pub use bitcost_sys::netlink::Rtnl;
+pub use bitcost_sys::process::effective_uid;
+use bitcost_testkit::process::Family;
+pub use bitcost_testkit::process::eventually;
+pub use bitcost_testkit::{assert_says, split};
+use rustix::process::kill_process_group;
+pub use rustix::process::{Pid, Signal, kill_process};
+pub use serde_json::Value;
 
 /// A time longer than anything in these tests takes on a busy machine: after it a test fails
 /// instead of waiting forever.
@@ -91,7 +101,6 @@ impl Bench {
         self.folder.path()
     }
 
-    /// Writes a file.
     pub fn write(&self, name: &str, text: &str) {
         fs::write(self.path().join(name), text).unwrap();
     }
@@ -126,7 +135,6 @@ impl Bench {
         Running { child, printed }
     }
 
-    /// Starts bitcost.
     pub fn start(&self, words: &[&str]) -> Running {
         self.start_program(&program(), words)
     }
@@ -150,6 +158,17 @@ impl Bench {
         let mut paths: Vec<PathBuf> = executions.map(|entry| entry.unwrap().path()).collect();
         assert_eq!(paths.len(), 1, "{paths:?}");
         paths.remove(0)
+    }
+
+    /// Its name, as a word of a command line.
+    pub fn execution_name(&self) -> String {
+        self.execution().to_str().unwrap().to_owned()
+    }
+
+    /// Writes the small study and starts it with these words.
+    pub fn start_small(&self, text: &str, words: &[&str]) -> Running {
+        self.write("small.toml", text);
+        self.start(&[&["run", "small.toml", "--seed", "1"], words].concat())
     }
 
     /// The log of the only execution.
@@ -215,7 +234,6 @@ impl Bench {
     }
 }
 
-/// The program under test.
 pub fn program() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_bitcost"))
 }
@@ -264,7 +282,6 @@ impl Running {
         self.file("stderr")
     }
 
-    /// Waits for the end.
     pub fn finish(mut self, limit: Duration) -> Done {
         let deadline = Instant::now() + limit;
         let status = loop {
@@ -294,7 +311,6 @@ impl Drop for Running {
     }
 }
 
-/// A command that ended.
 #[derive(Debug)]
 pub struct Done {
     /// The exit code; absent if a signal ended the command.
@@ -307,6 +323,20 @@ impl Done {
     /// Asserts that the command ended with this exit code.
     pub fn assert_code(&self, code: i32) {
         assert_eq!(self.code, Some(code), "{}\n{}", self.stderr, self.stdout);
+    }
+
+    /// The same command, which must have ended with this exit code.
+    #[track_caller]
+    pub fn with_code(self, code: i32) -> Done {
+        self.assert_code(code);
+        self
+    }
+
+    /// The median of a metric in the first cell of the result.
+    pub fn figure(&self, name: &str) -> f64 {
+        let document = self.json();
+        let median = document["cells"][0][name]["median"].as_f64();
+        median.unwrap_or_else(|| panic!("no {name}: {document:#}"))
     }
 
     /// Asserts that its standard error has this text.
@@ -341,7 +371,6 @@ pub fn signal(pid: u32, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-/// The plan of a log.
 pub fn plan(log: &Log) -> &Plan {
     let mut plans = log.events.iter().filter_map(|event| match event {
         Event::Planned { plan } => Some(plan),
@@ -404,7 +433,6 @@ pub fn runs_per_cell(document: &Value) -> Vec<u64> {
         .collect()
 }
 
-/// The log's file of an execution.
 pub fn log_file(execution: &Path) -> PathBuf {
     execution.join(LOG_NAME)
 }

@@ -1,16 +1,10 @@
 //! Executions that stop before they are complete: killed, interrupted, with dead agents and labs, and resumed.
 //! Agents that hang or are late are tested with scripted agents (crates/controller/tests).
 
-use std::path::{Path, PathBuf};
-
+use crate::bench::*;
 use bitcost_analysis::log::nothing_measured;
-use bitcost_model::event::{Event, FailureKind};
-use bitcost_testkit::process::{are_held, eventually};
-use rustix::process::Signal;
-
-use crate::bench::{
-    Bench, PATIENCE, Running, SMALL, failed, log_file, plan, runs_per_cell, signal, small_udp,
-};
+use bitcost_model::event::FailureKind;
+use bitcost_testkit::process::are_held;
 
 bitcost_testkit::trials! {
     Host: killed_controller_leaves_nothing_and_resumes, interrupted_execution_prints_its_table_and_resumes, killed_agent_fails_one_run, missing_lab_ends_the_execution, a_study_is_executed_several_times, an_interrupted_pause_keeps_what_is_done;
@@ -18,19 +12,15 @@ bitcost_testkit::trials! {
 
 fn killed_controller_leaves_nothing_and_resumes() {
     let bench = Bench::new();
-    bench.write("small.toml", SMALL);
-    let running = bench.start(&["run", "small.toml", "--seed", "1"]);
+    let running = bench.start_small(SMALL, &[]);
     bench.wait_for_run(1);
     kill(&bench, running);
-    let folder = bench.execution();
-    let running = bench.start(&["run", "--resume", folder.to_str().unwrap()]);
+    let running = bench.start(&["run", "--resume", &bench.execution_name()]);
     bench.wait_for_resumed_run();
     // An agent that is stopped by a signal must end, too.
-    bench
-        .family
-        .members_with("agent", "h1-eth0")
-        .into_iter()
-        .for_each(|agent| signal(agent, Signal::STOP));
+    for agent in bench.family.members_with("agent", "h1-eth0") {
+        signal(agent, Signal::STOP);
+    }
     kill(&bench, running);
     assert_eq!(runs_per_cell(&bench.resume()), [3, 3]);
     bench.assert_nothing_left();
@@ -40,15 +30,11 @@ fn killed_controller_leaves_nothing_and_resumes() {
 /// Kills the controller alone; all other processes must end without help.
 fn kill(bench: &Bench, running: Running) {
     let networks = bench.family.networks();
-    assert!(
-        bench.family.members().len() >= 4,
-        "the controller, the lab daemon, two agents"
-    );
+    // The controller, the lab daemon, two agents.
+    assert!(bench.family.members().len() >= 4);
     assert!(networks.len() >= 2 && are_held(&networks), "{networks:?}");
     running.signal(Signal::KILL);
-    eventually(PATIENCE, "every process is gone", || {
-        bench.family.members().is_empty().then_some(())
-    });
+    bench.assert_nothing_left();
     eventually(PATIENCE, "every network is gone", || {
         (!are_held(&networks)).then_some(())
     });
@@ -74,44 +60,31 @@ fn results(events: &[Event]) -> Vec<u32> {
 /// execution was resumed.
 fn check_results(bench: &Bench) {
     let log = bench.log();
-    let times: Vec<Vec<u32>> = log
-        .events
-        .split(|event| matches!(event, Event::Resumed { .. }))
-        .map(results)
-        .collect();
+    let is_resumption = |event: &Event| matches!(event, Event::Resumed { .. });
+    let times: Vec<Vec<u32>> = log.events.split(is_resumption).map(results).collect();
     assert!(times.iter().all(|runs| runs.is_sorted()), "{times:?}");
+    // None is there twice, and none left out.
     let mut all = times.concat();
     all.sort_unstable();
-    assert_eq!(
-        all,
-        (0..6).collect::<Vec<u32>>(),
-        "none twice, none left out: {times:?}"
-    );
+    assert_eq!(all, [0, 1, 2, 3, 4, 5], "{times:?}");
 }
 
 fn interrupted_execution_prints_its_table_and_resumes() {
     let with_knobs = SMALL.replace("[workload]\n", "[workload]\noffloads = \"off\"\n");
     for (stop, study) in [(Signal::INT, &with_knobs), (Signal::TERM, &small_udp())] {
         let bench = Bench::new();
-        bench.write("small.toml", study);
-        let running = bench.start(&["run", "small.toml", "--seed", "1"]);
+        let running = bench.start_small(study, &[]);
         bench.wait_for_run(1);
         running.signal_group(stop);
         let done = running.finish(PATIENCE);
         bench.assert_nothing_left();
         done.assert_code(130);
         done.assert_prints("Throughput (Mbit/s");
-        let missing = format!(
-            "missing: {} runs of 6 planned",
-            6 - results(&bench.log().events).len()
-        );
-        assert!(done.stdout.contains(&missing), "{missing}: {}", done.stdout);
+        let missing = 6 - results(&bench.log().events).len();
+        done.assert_prints(&format!("missing: {missing} runs of 6 planned"));
         done.assert_says("--resume bitcost-runs/");
-        assert!(
-            !done.stderr.contains("agent"),
-            "the agents restore their hosts while these are there: {}",
-            done.stderr
-        );
+        // The agents restore their hosts while these are there.
+        assert!(!done.stderr.contains("agent"), "{done:?}");
         check_log(&bench, &done.stdout);
         assert_eq!(runs_per_cell(&bench.resume()), [3, 3]);
         bench.assert_nothing_left();
@@ -121,22 +94,16 @@ fn interrupted_execution_prints_its_table_and_resumes() {
 
 /// Asserts that the log has everything that was printed, and ends with the interrupted run.
 fn check_log(bench: &Bench, printed: &str) {
-    let shown = bench.bitcost(&["show", bench.execution().to_str().unwrap()]);
+    let shown = bench.bitcost(&["show", &bench.execution_name()]);
     assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), printed));
     shown.assert_says("all tables");
     let log = bench.log();
     assert_eq!(plan(&log).runs.len(), 6);
     let last = log.events.last();
-    let is_it = |event: &Event| {
-        matches!(
-            event,
-            Event::RunFailed {
-                kind: FailureKind::Interrupted,
-                ..
-            }
-        )
+    let Some(Event::RunFailed { kind, .. }) = last else {
+        panic!("{last:?}")
     };
-    assert!(last.is_some_and(is_it), "{last:?}");
+    assert_eq!(*kind, FailureKind::Interrupted);
 }
 
 /// The interface of the receiver in the lab.
@@ -145,8 +112,7 @@ const RECEIVER: &str = "h2-eth0";
 /// The second of four runs is lost, the others have results, and resuming makes the lost run again.
 fn killed_agent_fails_one_run() {
     let bench = Bench::new();
-    bench.write("small.toml", &small_udp());
-    let running = bench.start(&["run", "small.toml", "--seed", "1", "--blocks", "2"]);
+    let running = bench.start_small(&small_udp(), &["--blocks", "2"]);
     bench.wait_for_run(1);
     let agents = bench.family.members_with("agent", RECEIVER);
     assert_eq!(agents.len(), 1, "agents at {RECEIVER}: {agents:?}");
@@ -168,8 +134,7 @@ fn killed_agent_fails_one_run() {
 
 fn missing_lab_ends_the_execution() {
     let bench = Bench::new();
-    bench.write("small.toml", SMALL);
-    let running = bench.start(&["run", "small.toml", "--seed", "1", "--blocks", "2"]);
+    let running = bench.start_small(SMALL, &["--blocks", "2"]);
     bench.wait_for_run(1);
     let daemons = bench.family.members_with("lab-daemon", "lo");
     assert_eq!(daemons.len(), 1, "{daemons:?}");
@@ -179,11 +144,8 @@ fn missing_lab_ends_the_execution() {
     done.assert_code(3);
     done.assert_says("the lab is gone");
     done.assert_says("resume: bitcost run --resume bitcost-runs/");
-    assert_eq!(
-        failed(&bench.log()).len(),
-        1,
-        "no run is tried without a lab"
-    );
+    // No run is tried without a lab.
+    assert_eq!(failed(&bench.log()).len(), 1);
     assert_eq!(runs_per_cell(&bench.resume()), [2, 2]);
 }
 
@@ -200,8 +162,7 @@ fn a_study_is_executed_several_times() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     let words = "run small.toml --executions 2 --pause 10ms --no-calibration --blocks 1 --json";
-    let done = bench.bitcost(&words.split(' ').collect::<Vec<_>>());
-    done.assert_code(0);
+    let done = bench.bitcost(&split(words)).with_code(0);
     let folders = executions(bench.path());
     assert_eq!(folders.len(), 2);
     assert!(folders.iter().all(|folder| log_file(folder).exists()));
@@ -218,13 +179,12 @@ fn an_interrupted_pause_keeps_what_is_done() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     let words = "run small.toml --executions 3 --pause 1h --no-calibration --blocks 1";
-    let running = bench.start(&words.split(' ').collect::<Vec<_>>());
+    let running = bench.start(&split(words));
     eventually(PATIENCE, "the pause", || {
         running.stderr().contains("pause of").then_some(())
     });
     running.signal(Signal::INT);
-    let done = running.finish(PATIENCE);
-    done.assert_code(130);
+    let done = running.finish(PATIENCE).with_code(130);
     done.assert_prints("Throughput (Mbit/s");
     done.assert_says("execution: bitcost-runs/");
     assert_eq!(executions(bench.path()).len(), 1);

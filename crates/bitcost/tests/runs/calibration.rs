@@ -1,12 +1,8 @@
 //! Calibration: the capacity of the lab's path is measured before the first run, logged, and
 //! reported with the results.
 
+use crate::bench::*;
 use bitcost_model::calibration::Calibration;
-use bitcost_model::event::Event;
-use bitcost_testkit::assert_says;
-use rustix::process::Signal;
-
-use crate::bench::{Bench, PATIENCE, SMALL};
 
 bitcost_testkit::trials! {
     Host: path_capacity_measured_before_the_first_run, skipped_calibration_is_reported, path_too_slow_to_calibrate_has_no_capacity, resume_keeps_the_calibration;
@@ -70,8 +66,7 @@ fn calibrations(bench: &Bench) -> Vec<(usize, Calibration)> {
 fn path_capacity_measured_before_the_first_run() {
     let bench = Bench::new();
     bench.write("three.toml", STUDY);
-    let done = bench.bitcost(&["run", "three.toml", "--json"]);
-    done.assert_code(0);
+    let done = bench.bitcost(&["run", "three.toml", "--json"]).with_code(0);
     let events = bench.log().events;
     let first = events
         .iter()
@@ -118,8 +113,9 @@ fn path_capacity_measured_before_the_first_run() {
 fn skipped_calibration_is_reported() {
     let bench = Bench::new();
     bench.write("three.toml", STUDY);
-    let done = bench.bitcost(&["run", "three.toml", "--no-calibration"]);
-    done.assert_code(0);
+    let done = bench
+        .bitcost(&["run", "three.toml", "--no-calibration"])
+        .with_code(0);
     let [(_, calibration)]: [_; 1] = calibrations(&bench).try_into().unwrap();
     assert_eq!(calibration, Calibration::without("--no-calibration"));
     done.assert_prints("calibration: left out (--no-calibration)");
@@ -133,8 +129,7 @@ fn skipped_calibration_is_reported() {
 fn path_too_slow_to_calibrate_has_no_capacity() {
     let bench = Bench::new();
     bench.write("slow.toml", SLOW);
-    let done = bench.bitcost(&["run", "slow.toml"]);
-    done.assert_code(0);
+    let done = bench.bitcost(&["run", "slow.toml"]).with_code(0);
     let [(_, calibration)]: [_; 1] = calibrations(&bench).try_into().unwrap();
     assert_eq!(calibration.capacities.len(), 1);
     assert!(calibration.capacities[0].received.is_none());

@@ -3,9 +3,7 @@
 // The test harness reads what a test prints.
 #![allow(clippy::disallowed_macros)]
 
-use std::path::Path;
-use std::time::Duration;
-
+use crate::bench::*;
 use bitcost_testkit::chaos::Plan;
 
 bitcost_testkit::trials! {

@@ -1,15 +1,12 @@
 //! Clients of a service that are not bitcost, and want more than the service allows: each is
 //! refused or ended by the name of the rule, and the next test passes.
 
-use std::io::Write as _;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
-use std::time::Duration;
+use crate::bench::*;
 
-use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::conditions::Workload;
 use bitcost_model::host_settings::SettingRequest;
-use bitcost_model::protocol::{FromAgent, Part, Peer, Prepare, Start, ToAgent, Token};
+use bitcost_model::protocol::{Part, Peer, Prepare, Start, Token};
 use bitcost_model::record::Role;
-use bitcost_sys::netlink::Rtnl;
 
 use crate::agent_process::AgentProcess;
 use crate::service::{Service, said};

@@ -1,13 +1,12 @@
 //! What a run records of its hosts: counters, cached TCP metrics, the time of soft interrupts.
 
-use std::io::{Read, Write};
-use std::net::{IpAddr, TcpListener, TcpStream};
+use crate::bench::*;
+use std::collections::BTreeSet;
+use std::net::TcpListener;
 
-use bitcost_model::record::{EndpointRecord, SOFTIRQ_TIME, SOFTIRQS_TIMED, Sample};
+use bitcost_model::counters::SoftirqTime;
+use bitcost_model::record::{SOFTIRQ_TIME, SOFTIRQS_TIMED, Sample, TcpInfo};
 use bitcost_sys::namespace::unshare_user_as_root;
-use serde_json::Value;
-
-use crate::bench::{Bench, Done, ended, in_effect, split};
 
 bitcost_testkit::trials! {
     QuietHost: counters_read_at_window_edges_and_between, deliberate_sleep_is_not_idle_time;
@@ -33,12 +32,9 @@ fn runs(text: &str) -> Vec<[Box<EndpointRecord>; 2]> {
     let bench = Bench::new();
     bench.write("counters.toml", text);
     bench.bitcost(&["run", "./counters.toml"]).assert_code(0);
-    let ended: Vec<_> = ended(&bench.log())
-        .into_iter()
-        .map(|run| run.ends)
-        .collect();
     bench.assert_nothing_left();
-    ended
+    let ended = ended(&bench.log()).into_iter();
+    ended.map(|run| run.ends).collect()
 }
 
 fn counters_read_at_window_edges_and_between() {
@@ -55,35 +51,22 @@ fn counters_read_at_window_edges_and_between() {
 fn each_reading(samples: &[Sample]) {
     for sample in samples {
         assert_eq!((sample.connections().len(), sample.sockets.len()), (2, 2));
-        let sum: u32 = sample
-            .connections()
-            .iter()
-            .map(|info| info.segs_out.expect("counted"))
-            .sum();
-        assert_eq!(
-            sample.tcp_info.as_ref().and_then(|info| info.segs_out),
-            Some(sum)
-        );
-        assert!(
-            sample
-                .sockets
-                .iter()
-                .all(|socket| socket.send_buffer_bytes > 0)
-        );
+        let segments = |info: &TcpInfo| info.segs_out.expect("counted");
+        let sum: u32 = sample.connections().iter().map(segments).sum();
+        assert_eq!(sample.tcp_info.as_ref().map(segments), Some(sum));
+        let mut sockets = sample.sockets.iter();
+        assert!(sockets.all(|socket| socket.send_buffer_bytes > 0));
         assert!(sample.process_ns > Some(0) && !sample.cpus.is_empty());
     }
     let grown = |count: fn(&Sample) -> u64| samples.is_sorted_by_key(count);
     assert!(grown(|sample| sample.process_ns.unwrap_or_default()));
-    assert!(grown(|sample| sample
-        .interfaces
-        .iter()
-        .map(|interface| interface.rx_packets)
-        .sum()));
-    assert!(grown(|sample| sample
-        .queues
-        .iter()
-        .map(|queue| queue.packets)
-        .sum()));
+    assert!(grown(|sample| {
+        let interfaces = sample.interfaces.iter();
+        interfaces.map(|interface| interface.rx_packets).sum()
+    }));
+    assert!(grown(|sample| {
+        sample.queues.iter().map(|queue| queue.packets).sum()
+    }));
 }
 
 /// Counters that take long to read are in the first and the last sample only.
@@ -104,29 +87,22 @@ fn hops(sender: &EndpointRecord, receiver: &EndpointRecord) {
     let named = |node: &Option<String>, device: &str| {
         format!("{}/{device}", node.as_deref().unwrap_or("-"))
     };
-    let mut interfaces: Vec<String> = last
-        .interfaces
-        .iter()
-        .map(|found| named(&found.node, &found.device))
-        .collect();
-    interfaces.sort();
-    assert_eq!(
-        interfaces,
-        ["-/h1-eth0", "w1/w1-eth1", "w1/w1-eth2", "w1/wire"]
-    );
-    let own = receiver.samples.last().expect("samples");
-    assert_eq!(
-        own.interfaces
-            .iter()
-            .map(|found| found.device.as_str())
-            .collect::<Vec<_>>(),
-        ["h2-eth0"]
-    );
-    let mut queues: Vec<String> = last
+    let interfaces = |end: &EndpointRecord| {
+        let interfaces = &end.samples.last().expect("samples").interfaces;
+        let names = interfaces.iter().map(|one| named(&one.node, &one.device));
+        names
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>()
+    };
+    let of_sender = ["-/h1-eth0", "w1/w1-eth1", "w1/w1-eth2", "w1/wire"];
+    assert_eq!(interfaces(sender), of_sender);
+    assert_eq!(interfaces(receiver), ["-/h2-eth0"]);
+    let queues = last
         .queues
         .iter()
-        .map(|queue| named(&queue.node, &queue.device))
-        .collect();
+        .map(|queue| named(&queue.node, &queue.device));
+    let mut queues: Vec<String> = queues.collect();
     queues.sort();
     // A kernel without `pfifo` has no such queue, and the lab reports that.
     assert!(
@@ -134,10 +110,8 @@ fn hops(sender: &EndpointRecord, receiver: &EndpointRecord) {
         "{queues:?}"
     );
     if let Some(queue) = last.queues.iter().find(|queue| queue.device == "w1-eth2") {
-        assert!(
-            queue.packets > 0 && queue.bytes > queue.packets,
-            "{queue:?}"
-        );
+        let is_counted = queue.packets > 0 && queue.bytes > queue.packets;
+        assert!(is_counted, "{queue:?}");
     }
 }
 
@@ -161,15 +135,11 @@ fn idle_baseline_measured_before_each_block() {
             };
             assert!(first.end_ns - first.start_ns >= expected_ms * 1_000_000);
             assert_eq!(first.start.len(), first.end.len());
-            assert!(
-                first.end_ns < runs[0][1].window_start_ns,
-                "before the first run"
-            );
-            assert_eq!(idle(1).as_ref(), Some(&first), "one for a block");
-            assert!(
-                idle(2).is_some_and(|second| second.start_ns > runs[1][1].window_end_ns),
-                "and a new one for the next"
-            );
+            // Before the first run, one for a block, and a new one for the next.
+            assert!(first.end_ns < runs[0][1].window_start_ns);
+            assert_eq!(idle(1).as_ref(), Some(&first));
+            let second = idle(2).expect("a new one");
+            assert!(second.start_ns > runs[1][1].window_end_ns);
         }
     }
 }
@@ -186,43 +156,25 @@ fn deliberate_sleep_is_not_idle_time() {
         for end in [sender, receiver] {
             let counts = &end.counts.total();
             let window_ns = end.window_end_ns - end.window_start_ns;
-            assert!(
-                counts.sleeps > 10 && counts.slept_ns > window_ns / 10,
-                "{counts:?}"
-            );
-            let slept: Vec<u64> = end
-                .samples
-                .iter()
-                .map(|sample| sample.counts.slept_ns)
-                .collect();
-            assert!(
-                slept.is_sorted() && slept.first() < slept.last(),
-                "{slept:?}"
-            );
+            let has_slept = counts.sleeps > 10 && counts.slept_ns > window_ns / 10;
+            assert!(has_slept, "{counts:?}");
+            let slept = |sample: &Sample| sample.counts.slept_ns;
+            assert!(end.samples.is_sorted_by_key(slept));
+            assert!(slept(&end.samples[0]) < slept(end.samples.last().unwrap()));
         }
-        assert!(
-            sender
-                .samples
-                .iter()
-                .all(|sample| sample.sockets.len() == 1 && sample.connections().is_empty())
-        );
+        let has_one =
+            |sample: &Sample| sample.sockets.len() == 1 && sample.connections().is_empty();
+        assert!(sender.samples.iter().all(has_one));
     }
-    let flat_out = crate::counters::runs(STUDY);
-    assert!(
-        flat_out
-            .iter()
-            .all(|[sender, receiver]| sender.counts.total().sleeps
-                + receiver.counts.total().sleeps
-                == 0)
-    );
+    for end in crate::counters::runs(STUDY).as_flattened() {
+        assert_eq!(end.counts.total().sleeps, 0);
+    }
 }
 
 /// One short run with both endpoints on this host.
 fn run_here(bench: &Bench, words: &[&str]) -> Done {
     let run = split("test tcp --receiver local -t 200ms -O 50ms");
-    let done = bench.bitcost(&[&run[..], words].concat());
-    done.assert_code(0);
-    done
+    bench.bitcost(&[&run[..], words].concat()).with_code(0)
 }
 
 fn cached_tcp_metrics_are_reported_and_kept() {
@@ -234,21 +186,17 @@ fn cached_tcp_metrics_are_reported_and_kept() {
     assert_eq!(actual(&bench, &["--json", "--samples"]), ["none", "none"]);
     converse();
     let cached = || {
-        let all = bitcost_sys::netlink::TcpMetrics::open()
-            .unwrap()
-            .map(|mut metrics| metrics.all().unwrap())
-            .unwrap_or_default();
-        all.into_iter()
-            .any(|entry| entry.address == IpAddr::from([127, 0, 0, 1]))
+        let metrics = bitcost_sys::netlink::TcpMetrics::open().unwrap();
+        let all = metrics.map(|mut metrics| metrics.all().unwrap());
+        let mut all = all.unwrap_or_default().into_iter();
+        all.any(|entry| entry.address == Ipv4Addr::LOCALHOST)
     };
     if !cached() {
         bitcost_testkit::ignore("this kernel remembers nothing of connections over loopback");
     }
     let told = actual(&bench, &["--json", "--samples"]);
-    assert!(
-        told.iter().all(|told| told.starts_with("127.0.0.1 rtt ")),
-        "{told:?}"
-    );
+    let is_told = |told: &String| told.starts_with("127.0.0.1 rtt ");
+    assert!(told.iter().all(is_told), "{told:?}");
     let done = run_here(&bench, &["--verbose"]);
     done.assert_prints("sender: TCP began with what the kernel had cached");
     assert!(cached(), "it is not ours to remove");
@@ -270,8 +218,7 @@ fn converse() {
 /// result, both records, and what the sender's says of the means.
 fn run(bench: &Bench) -> (Value, [EndpointRecord; 2], String) {
     let words = split("test udp --json --samples -t 1s --topology pair");
-    let done = bench.bitcost(&words);
-    done.assert_code(0);
+    let done = bench.bitcost(&words).with_code(0);
     bench.assert_nothing_left();
     let ends = done.records();
     let means = in_effect(&ends[0], SOFTIRQ_TIME).map(|[_, actual]| actual);
@@ -294,7 +241,7 @@ fn soft_interrupts_are_timed_where_the_kernel_permits_it() {
         assert!(last.softirqs.iter().any(|time| time.cpu == *cpu), "{cpu}");
     }
     for time in &last.softirqs {
-        let is_same = |other: &&_| is_kind(other, time);
+        let is_same = |other: &&SoftirqTime| (other.cpu, &other.kind) == (time.cpu, &time.kind);
         let Some(earlier) = first.softirqs.iter().find(is_same) else {
             continue;
         };
@@ -303,13 +250,6 @@ fn soft_interrupts_are_timed_where_the_kernel_permits_it() {
     if document["attribution"] == "own_cpus" || document["attribution"] == "softirq_ticks" {
         assert_eq!(document["softirqs"], "timed", "{document:#}");
     }
-}
-
-fn is_kind(
-    one: &bitcost_model::counters::SoftirqTime,
-    other: &bitcost_model::counters::SoftirqTime,
-) -> bool {
-    one.cpu == other.cpu && one.kind == other.kind
 }
 
 fn without_privilege_ticks_are_used_and_the_record_says_why() {

@@ -1,10 +1,8 @@
 //! Datagrams that do not belong to the run, at the port of a real run: no figure counts them.
 
-use std::net::UdpSocket;
-use std::process::{Command, Output};
+use crate::bench::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
 
 bitcost_testkit::trials! {
     PrivateNetwork: foreign_datagrams_change_no_figure;

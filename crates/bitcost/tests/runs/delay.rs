@@ -1,10 +1,6 @@
 //! Link emulators of a lab: what a run over one records, and how the queue of one affects a flow.
 
-use bitcost_model::record::EndpointRecord;
-use bitcost_testkit::assert_says;
-use serde_json::Value;
-
-use crate::bench::{Bench, ended, in_effect, split};
+use crate::bench::*;
 
 bitcost_testkit::trials! {
     Host: link_emulator_counters_are_recorded, queue_limit_without_a_queue_is_refused, netem_by_name_is_used_or_refused;
@@ -48,8 +44,9 @@ each_second = true
 fn link_emulator_counters_are_recorded() {
     let bench = Bench::new();
     bench.write("queues.toml", STUDY);
-    let done = bench.bitcost(&["run", "queues.toml", "--json"]);
-    done.assert_code(0);
+    let done = bench
+        .bitcost(&["run", "queues.toml", "--json"])
+        .with_code(0);
     let mut runs = ended(&bench.log());
     runs.sort_by_key(|run| run.cell);
     let [short, long] = [0, 1].map(|cell: usize| runs[cell].ends[0].clone());

@@ -1,11 +1,10 @@
 //! Another program's CPU time is found by its own clock, and nothing of the run is taken for one.
 
+use crate::bench::*;
 use std::collections::BTreeSet;
-use std::process::{Child, Command};
 
 use bitcost_model::counters::ForeignLoad;
 
-use crate::bench::{Bench, ended};
 use crate::server::Server;
 
 bitcost_testkit::trials! {
@@ -138,8 +137,9 @@ fn the_verdict_names_a_burner_first() {
     let _burner = Burner::start();
     for workload in ["tcp", "rr"] {
         let bench = Bench::new();
-        let done = bench.bitcost(&["test", workload, "-t", "1s", "-O", "100ms"]);
-        done.assert_code(0);
+        let done = bench
+            .bitcost(&["test", workload, "-t", "1s", "-O", "100ms"])
+            .with_code(0);
         let _known = loads(&bench);
         let verdict = done
             .stdout

@@ -1,16 +1,11 @@
 //! What a log says is found once: no verb that makes an execution reads its log, `show` reads it
 //! once, and every verb has the same document.
 
+use crate::bench::*;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use bitcost_model::workload::WORKLOADS;
-use bitcost_testkit::process::eventually;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
-use rustix::process::Signal;
-use serde_json::Value;
-
-use crate::bench::{Bench, Done, PATIENCE, SMALL};
 
 bitcost_testkit::trials! {
     Host: executions_do_not_read_their_logs, every_verb_has_the_document_of_a_test, every_verb_has_the_document_of_each_embedded_study;
@@ -100,7 +95,6 @@ fn without_seconds(done: &Done) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// The documents of a page.
 fn embedded(page: &str) -> Value {
     let begin = "<script type=\"application/json\" class=\"result\">";
     let (_, rest) = page.split_once(begin).expect("the document");
@@ -111,16 +105,16 @@ fn assert_same_document(bench: &Bench, folder: &Path, printed: &Value) {
     let folder = folder.to_str().unwrap();
     let shown = bench.bitcost(&["show", "--json", folder]).json();
     assert_eq!(&shown, printed);
-    let page = bench.bitcost(&["report", folder, "--out", "-"]);
-    page.assert_code(0);
+    let page = bench
+        .bitcost(&["report", folder, "--out", "-"])
+        .with_code(0);
     assert_eq!(&embedded(&page.stdout), printed);
 }
 
 /// Asserts that a document, and each line of the log that it is of, are as their schemas say.
 fn assert_as_described(bench: &Bench, folder: &Path, document: &Value) {
     let validator = |of| {
-        let schema = bench.bitcost(&["studies", "schema", of]);
-        schema.assert_code(0);
+        let schema = bench.bitcost(&["studies", "schema", of]).with_code(0);
         jsonschema::validator_for(&schema.json()).expect("a schema")
     };
     let mistakes = |validator: &jsonschema::Validator, value: &Value| -> Vec<String> {
@@ -146,8 +140,7 @@ fn every_verb_has_the_document_of_a_test() {
     for workload in WORKLOADS {
         let bench = Bench::new();
         let words = [&["test", workload.short_name, "--json"], &SHORT[..]].concat();
-        let done = bench.bitcost(&words);
-        done.assert_code(0);
+        let done = bench.bitcost(&words).with_code(0);
         let printed = done.json();
         assert!(printed["bottleneck"]["words"].is_string(), "{printed:#}");
         assert_eq!(printed["bottleneck"], printed["cells"][0]["bottleneck"]);
@@ -162,8 +155,7 @@ fn every_verb_has_the_document_of_a_test() {
 
 /// The names of the embedded studies; each has a line without a margin.
 fn embedded_studies() -> Vec<String> {
-    let list = Bench::new().bitcost(&["studies"]);
-    list.assert_code(0);
+    let list = Bench::new().bitcost(&["studies"]).with_code(0);
     let names = list.stdout.lines().filter(|line| !line.starts_with(' '));
     names.map(str::to_owned).collect()
 }

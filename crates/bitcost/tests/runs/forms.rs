@@ -1,20 +1,16 @@
 //! `bitcost test --format`: one run, or several of one kind, in the forms that programs and pull
 //! requests use.
 
-use std::process::Command;
-
-use serde_json::Value;
-
-use crate::bench::{Bench, Done, split};
+use crate::bench::*;
 
 bitcost_testkit::trials! {
     Host: test_prints_each_format, repeated_runs_are_rows, otava_finds_the_execution_from_which_throughput_is_lower;
 }
 
 fn test(bench: &Bench, words: &[&str]) -> Done {
-    let done = bench.bitcost(&[&["test", "tcp", "-O", "50ms"], words].concat());
-    done.assert_code(0);
-    done
+    bench
+        .bitcost(&[&["test", "tcp", "-O", "50ms"], words].concat())
+        .with_code(0)
 }
 
 /// The fields of a line without quotes.
@@ -108,8 +104,9 @@ fn import(bench: &Bench, minute: u64) -> String {
     let bytes = &mut result["end"]["sum_received"]["bytes"];
     *bytes = (bytes.as_u64().unwrap() / 100 * share).into();
     bench.write("result.json", &result.to_string());
-    let done = bench.bitcost(&["import", "result.json", "--out", &minute.to_string()]);
-    done.assert_code(0);
+    let done = bench
+        .bitcost(&["import", "result.json", "--out", &minute.to_string()])
+        .with_code(0);
     done.stdout.trim().to_owned()
 }
 

@@ -1,24 +1,17 @@
 //! Frames that no controller sends, to a real agent: it answers with an error or ends with one, and
 //! its host is restored.
 
-use std::io::Write;
-use std::net::{Ipv4Addr, UdpSocket};
+use crate::bench::*;
 use std::ops::{Deref, DerefMut};
-use std::process::{ChildStdin, Command, Output, Stdio};
+use std::process::ChildStdin;
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
 
-use bitcost_model::conditions::{Conditions, Offloads, Workload};
-use bitcost_model::protocol::{
-    FRAME_BYTES_MAX, FromAgent, PROTOCOL, Prepare, Start, ToAgent, encode,
-};
+use bitcost_model::conditions::{Offloads, Workload};
+use bitcost_model::protocol::{FRAME_BYTES_MAX, PROTOCOL, Prepare, Start, encode};
 use bitcost_study::host_settings;
-use bitcost_sys::netlink::Rtnl;
-use bitcost_testkit::assert_says;
-use bitcost_testkit::process::{Family, eventually};
+use bitcost_testkit::process::Family;
 
 use crate::agent_process::AgentProcess;
-use crate::bench::PATIENCE;
 use crate::confined::receiving;
 
 bitcost_testkit::trials! {
@@ -61,11 +54,8 @@ impl Agent {
         if Rtnl::open().unwrap().link("a0").is_err() {
             bitcost_testkit::veth(3000);
         }
-        let words: Vec<&str> = wrap
-            .iter()
-            .copied()
-            .chain([env!("CARGO_BIN_EXE_bitcost"), "agent", "--in-lab"])
-            .collect();
+        let agent = [env!("CARGO_BIN_EXE_bitcost"), "agent", "--in-lab"];
+        let words = [wrap, &agent].concat();
         let mut command = Command::new(words[0]);
         let family = Family::new();
         family.adopt(&mut command);
@@ -96,16 +86,20 @@ impl Agent {
     /// A line of its status, as a number.
     fn status(&self, name: &str) -> u64 {
         let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix(name))
-            .unwrap_or_else(|| panic!("{name}: {text}"));
-        line.trim_start_matches(':')
-            .split_whitespace()
-            .next()
-            .unwrap()
-            .parse()
-            .unwrap()
+        let mut lines = text.lines();
+        let line = lines.find_map(|line| line.strip_prefix(name)).expect(&text);
+        let number = line.split_whitespace().nth(1);
+        number.expect(&text).parse().unwrap()
+    }
+
+    fn assert_small(&self) {
+        let most = self.status("VmHWM");
+        assert!(most < MEMORY_MAX_KIB, "{most} KiB");
+    }
+
+    fn listening(&self) -> FromAgent {
+        let is_it = |message: &FromAgent| matches!(message, FromAgent::Listening { .. });
+        self.until("listening", is_it)
     }
 
     /// Closes the agent's input, and returns how it ended.
@@ -142,14 +136,11 @@ fn frame_with_values_out_of_range_is_refused() {
     let long = || "x".repeat(70_000);
     let stress = |c: &mut Conditions| {
         host_settings::STRESS.ask(c, "1 cpu").unwrap();
-        for request in c
-            .host_settings
-            .iter_mut()
-            .filter(|request| request.setting == "stress")
-        {
-            request
-                .values
-                .insert("workers".to_owned(), u32::MAX.to_string());
+        for request in &mut c.host_settings {
+            if request.setting == "stress" {
+                let workers = ("workers".to_owned(), u32::MAX.to_string());
+                request.values.extend([workers]);
+            }
         }
     };
     let device = |request: &mut Conditions| request.places.receiver.device = Some(long());
@@ -161,31 +152,18 @@ fn frame_with_values_out_of_range_is_refused() {
         }))
     };
     let mut agent = Agent::start(&[]);
+    let (length_ms, cpus) = (u32::MAX, vec![0; 10_000]);
+    let flows = "flows is 4294967295; allowed: a whole number from 1 to 1000";
+    let on_cpus = asking(|c| c.places.receiver.cpus.clone_from(&cpus));
     let frames: Vec<(ToAgent, &str)> = vec![
         (ToAgent::Describe { device: long() }, "at most 15"),
-        (
-            ToAgent::Idle {
-                length_ms: u32::MAX,
-            },
-            "at most 3600000 ms",
-        ),
-        (
-            ToAgent::Constants {
-                cpus: vec![0; 10_000],
-            },
-            "on 10000 CPUs: at most 2",
-        ),
-        (
-            asking(|c| c.flows = u32::MAX),
-            "flows is 4294967295; allowed: a whole number from 1 to 1000",
-        ),
+        (ToAgent::Idle { length_ms }, "at most 3600000 ms"),
+        (ToAgent::Constants { cpus }, "on 10000 CPUs: at most 2"),
+        (asking(|c| c.flows = u32::MAX), flows),
         (asking(|c| c.warmup_ms = u32::MAX), "warmup_s is 4294967295"),
         (asking(stress), "workers is 4294967295; allowed: 1 to 1024"),
         (asking(device), "at most 15"),
-        (
-            asking(|c| c.places.receiver.cpus = vec![0; 10_000]),
-            "a list of 10000 CPUs",
-        ),
+        (on_cpus, "a list of 10000 CPUs"),
         (parts(65), "65 workloads at the same time"),
     ];
     for (frame, wanted) in &frames {
@@ -194,33 +172,22 @@ fn frame_with_values_out_of_range_is_refused() {
         assert_eq!(mtu(), agent.mtu_bytes, "{reason}");
     }
     agent.assert_alive("after all of them");
-    assert!(
-        agent.status("VmHWM") < MEMORY_MAX_KIB,
-        "{} KiB",
-        agent.status("VmHWM")
-    );
+    agent.assert_small();
     let output = agent.end("refused");
-    assert!(
-        output.status.success() && output.stderr.is_empty(),
-        "{output:?}"
-    );
+    let is_quiet = output.status.success() && output.stderr.is_empty();
+    assert!(is_quiet, "{output:?}");
 }
 
 fn repeated_idle_requests_start_one_thread() {
     let mut agent = Agent::start(&[]);
-    let frame = encode(&ToAgent::Idle {
-        length_ms: 3_600_000,
-    })
-    .unwrap();
+    let length_ms = 3_600_000;
+    let frame = encode(&ToAgent::Idle { length_ms }).unwrap();
     for _ in 0..400 {
         agent.write(&frame.repeat(100));
     }
     agent.assert_alive("after 40 000 of them");
-    assert!(
-        agent.status("Threads") < 10,
-        "{} threads",
-        agent.status("Threads")
-    );
+    let threads = agent.status("Threads");
+    assert!(threads < 10, "{threads} threads");
     let output = agent.end("idle");
     assert!(output.status.success(), "{output:?}");
 }
@@ -238,26 +205,17 @@ fn oversized_frame_ends_the_agent_with_an_error() {
 fn repeated_messages_take_no_memory() {
     let mut agent = Agent::start(&[]);
     agent.send(&asking(|_| {}));
-    agent.until("listening", |message| {
-        matches!(message, FromAgent::Listening { .. })
-    });
+    agent.listening();
     let somewhere = std::net::SocketAddr::from(([127, 0, 0, 1], 9));
-    let meet = encode(&ToAgent::Meet {
+    let meet = ToAgent::Meet {
         addresses: vec![vec![somewhere; 50_000]],
         origin: None,
-    })
-    .unwrap();
-    for _ in 0..100 {
-        agent.write(&meet);
-    }
+    };
+    (0..100).for_each(|_| agent.send(&meet));
     let said = |message: &FromAgent| matches!(message, FromAgent::Failed { reason, .. } if reason.contains("twice"));
     agent.until("a refusal", said);
     agent.assert_alive("after 100 of them");
-    assert!(
-        agent.status("VmHWM") < MEMORY_MAX_KIB,
-        "{} KiB",
-        agent.status("VmHWM")
-    );
+    agent.assert_small();
     let output = agent.end("again");
     assert!(output.status.success(), "{output:?}");
 }
@@ -291,19 +249,15 @@ fn an_agent_that_is_not_read_ends() {
 /// The test plays the sender: it sends 20 messages without numbers and reports that it sent 10.
 fn receiver_count_above_sent_fails_the_run() {
     let mut agent = Agent::start(&[]);
-    let workload = Workload::UdpStream;
     let conditions = Conditions {
-        workload,
+        workload: Workload::UdpStream,
         message_size_bytes: 4,
         offloads: Offloads::AsFound,
         ..Conditions::default()
     };
     agent.send(&ToAgent::Prepare(Box::new(prepare(conditions))));
-    let heard = agent.until("listening", |message| {
-        matches!(message, FromAgent::Listening { .. })
-    });
-    let FromAgent::Listening { addresses, .. } = heard else {
-        return;
+    let FromAgent::Listening { addresses, .. } = agent.listening() else {
+        unreachable!()
     };
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(addresses[0][0]).unwrap();
@@ -323,11 +277,9 @@ fn receiver_count_above_sent_fails_the_run() {
         socket.send(&[7; 4]).unwrap();
     }
     agent.send(&ToAgent::Clock);
-    let heard = agent.until("clock", |message| {
-        matches!(message, FromAgent::Clock { .. })
-    });
-    let FromAgent::Clock { now_ns } = heard else {
-        return;
+    let is_clock = |message: &FromAgent| matches!(message, FromAgent::Clock { .. });
+    let FromAgent::Clock { now_ns } = agent.until("clock", is_clock) else {
+        unreachable!()
     };
     let at = |ms: u64| now_ns + ms * 1_000_000;
     let [begin_ns, window_start_ns, window_end_ns, stop_ns] = [10, 20, 1500, 1510].map(at);
@@ -345,23 +297,17 @@ fn receiver_count_above_sent_fails_the_run() {
     let reason = agent.refusal(&ToAgent::Finish {
         sent: vec![vec![[10, 10]]],
     });
-    assert!(
-        reason.starts_with("the receiver counted 20 datagrams and the sender sent 10"),
-        "{reason}"
-    );
+    let counted = "the receiver counted 20 datagrams and the sender sent 10";
+    assert!(reason.starts_with(counted), "{reason}");
     agent.end("more than sent");
 }
 
 fn low_open_files_limit_is_reported() {
     let mut agent = Agent::start(&["sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"]);
     let reason = agent.obstacle(&asking(|_| {}));
-    assert!(
-        reason.starts_with("a run of 1 flow needs 72 open files at each end"),
-        "{reason}"
-    );
-    assert!(
-        reason.contains("allows 64; raise its hard limit") && !reason.contains("ask for at most"),
-        "{reason}"
-    );
+    let needs = "a run of 1 flow needs 72 open files at each end";
+    assert!(reason.starts_with(needs), "{reason}");
+    assert_says(&reason, &["allows 64; raise its hard limit"]);
+    assert!(!reason.contains("ask for at most"), "{reason}");
     agent.end("few files");
 }

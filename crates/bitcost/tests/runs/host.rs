@@ -3,17 +3,11 @@
 // The test harness reads what a test prints.
 #![allow(clippy::disallowed_macros)]
 
-use std::fs;
+use crate::bench::*;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::Command;
 
 use bitcost_sys::namespace::{Kind, unshare};
-use bitcost_sys::process::effective_uid;
-use bitcost_testkit::assert_says;
-
-use crate::bench::{Bench, Done, PATIENCE, SMALL, program};
 
 bitcost_testkit::trials! {
     Host: missing_user_namespaces_error_names_the_remedy, unwritable_folder_is_reported_before_traffic, full_disk_is_reported_before_traffic;

@@ -1,12 +1,7 @@
 //! `bitcost test --receiver HOST --sender HOST`, with a fake ssh that comes first in the path.
 
-use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
-
-use bitcost_testkit::assert_says;
-use serde_json::Value;
-
-use crate::bench::{Bench, Done, in_effect, program};
+use crate::bench::*;
+use std::os::unix::fs::symlink;
 
 bitcost_testkit::trials! {
     PrivateNetwork: both_endpoints_on_this_machine, ssh_carries_either_agent, program_is_copied_to_a_host_without_it, host_errors_name_cause_and_remedy;
@@ -57,9 +52,8 @@ impl Hosts {
     }
 
     fn result(&self, words: &[&str]) -> Done {
-        let done = self.test(&[words, &["--json", "--samples"]].concat());
-        done.assert_code(0);
-        done
+        self.test(&[words, &["--json", "--samples"]].concat())
+            .with_code(0)
     }
 }
 

@@ -1,17 +1,10 @@
 //! `bitcost serve --iperf3`: stock clients, the rules, and what is no client.
 
-use std::io::{Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
-use std::process::Command;
-use std::thread;
-use std::time::Duration;
-
-use bitcost_testkit::assert_says;
+use crate::bench::*;
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
-use rustix::process::Signal;
-use serde_json::Value;
 
 use crate::server::Server;
+use crate::service::after;
 
 bitcost_testkit::trials! {
     PrivateNetwork: stock_clients_are_served_at_the_same_time, rules_are_named, what_is_no_client_gets_nothing, results_that_are_too_long_end_the_test;
@@ -20,7 +13,6 @@ bitcost_testkit::trials! {
 /// A server at a port that the kernel chose.
 pub struct Listening {
     process: Server,
-    /// Its address.
     pub address: SocketAddr,
 }
 
@@ -29,26 +21,19 @@ impl Listening {
         Listening::at(IpAddr::from([127, 0, 0, 1]), options)
     }
 
-    /// Starts one at this address.
     pub fn at(host: IpAddr, options: &str) -> Listening {
         let mut process = Server::start(
             Command::new(env!("CARGO_BIN_EXE_bitcost"))
                 .args(["serve", "--iperf3", &format!("{host}:0")])
                 .args(options.split_whitespace()),
         );
-        let line = process.line();
-        let port = line
-            .split("port ")
-            .nth(1)
-            .and_then(|rest| rest.split(';').next());
-        let port: u16 = port.unwrap_or_default().parse().expect(&line);
+        let port = after(&process.line(), "port ").parse().unwrap();
         Listening {
             process,
             address: SocketAddr::new(host, port),
         }
     }
 
-    /// Its process.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
@@ -59,7 +44,6 @@ impl Listening {
     }
 }
 
-/// The document of a stock client.
 fn stock(port: u16, options: &str) -> Value {
     let output = Command::new("iperf3")
         .args(["-c", "127.0.0.1", "-J", "-p", &port.to_string()])
@@ -111,10 +95,7 @@ fn stock_clients_are_served_at_the_same_time() {
     let (printed, said) = server.stop();
     assert_says(&printed, &[&format!("served {} tests", tests.len())]);
     // The one line is about its privileges.
-    assert_eq!(
-        (printed.contains("ended:"), said.lines().count()),
-        (false, 1)
-    );
+    assert!(!printed.contains("ended:") && said.lines().count() == 1);
 }
 
 /// What a client sent was received, but for what is in flight at the end of what the server sends.
@@ -151,20 +132,17 @@ fn judge(options: &str, document: &Value) {
     }
 }
 
-/// The cookie of a test.
 pub const COOKIE: &[u8; 37] = b"abcdefghijklmnopqrstuvwxyz234567abcd\0";
 
 /// A connection with this cookie, after which the server asked for parameters and received these.
 pub fn asking(server: &Listening, cookie: &[u8; 37], params: &str) -> TcpStream {
     let mut control = TcpStream::connect(server.address).unwrap();
-    control
-        .set_read_timeout(Some(Duration::from_secs(5)))
-        .unwrap();
+    let wait = Some(Duration::from_secs(5));
+    control.set_read_timeout(wait).unwrap();
     control.write_all(cookie).unwrap();
     assert_eq!(read::<1>(&mut control), [9]);
-    control
-        .write_all(&(params.len() as u32).to_be_bytes())
-        .unwrap();
+    let length = (params.len() as u32).to_be_bytes();
+    control.write_all(&length).unwrap();
     control.write_all(params.as_bytes()).unwrap();
     control
 }
@@ -186,38 +164,32 @@ fn code(control: &mut TcpStream) -> i32 {
 fn rules_are_named() {
     let mut server =
         Listening::start("--max-duration 2 --max-rate 10M --max-clients 1 --max-flows 2");
-    for (params, expected) in [
-        (r#"{"tcp":true,"time":3,"bandwidth":1000}"#, 5),
-        (r#"{"tcp":true,"time":0}"#, 5),
-        (r#"{"tcp":true,"time":1}"#, 27),
+    for (expected, params) in [
+        (5, r#"{"tcp":true,"time":3,"bandwidth":1000}"#),
+        (5, r#"{"tcp":true,"time":0}"#),
+        (27, r#"{"tcp":true,"time":1}"#),
         (
-            r#"{"udp":true,"time":1,"parallel":2,"bandwidth":6000000}"#,
             27,
+            r#"{"udp":true,"time":1,"parallel":2,"bandwidth":6000000}"#,
         ),
-        (r#"{"tcp":true,"time":1,"parallel":3,"bandwidth":1000}"#, 6),
-        (r#"{"sctp":true,"time":1}"#, 18),
+        (6, r#"{"tcp":true,"time":1,"parallel":3,"bandwidth":1000}"#),
+        (18, r#"{"sctp":true,"time":1}"#),
         (
-            r#"{"tcp":true,"time":1,"bandwidth":1000,"congestion":"nonesuch"}"#,
             134,
+            r#"{"tcp":true,"time":1,"bandwidth":1000,"congestion":"no"}"#,
         ),
         (
-            r#"{"tcp":true,"time":1,"bandwidth":1000,"window":2000000000}"#,
             141,
+            r#"{"tcp":true,"time":1,"bandwidth":1000,"window":2000000000}"#,
         ),
-        ("no JSON", 114),
+        (114, "no JSON"),
     ] {
-        assert_eq!(
-            code(&mut asking(&server, COOKIE, params)),
-            expected,
-            "{params}"
-        );
+        let found = code(&mut asking(&server, COOKIE, params));
+        assert_eq!(found, expected, "{params}");
     }
     // One client is served, another one is told at once that the server is busy.
-    let mut first = asking(
-        &server,
-        COOKIE,
-        r#"{"tcp":true,"num":1000000,"bandwidth":1000}"#,
-    );
+    let params = r#"{"tcp":true,"num":1000000,"bandwidth":1000}"#;
+    let mut first = asking(&server, COOKIE, params);
     assert_eq!(read::<1>(&mut first), [10]);
     let mut second = TcpStream::connect(server.address).unwrap();
     second.write_all(&[b'x'; 36]).unwrap();
@@ -245,22 +217,12 @@ pub fn connected_from(host: [u8; 4], to: SocketAddr) -> std::io::Result<TcpStrea
     Ok(TcpStream::from(other))
 }
 
-/// A TCP connection from another address of the loopback.
-fn from_other_host(to: SocketAddr) -> TcpStream {
-    let stream = connected_from([127, 0, 0, 2], to).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(5)))
-        .unwrap();
-    stream
-}
-
 fn what_is_no_client_gets_nothing() {
     let mut server = Listening::start("");
     let address = server.address;
     // Neither a half-open connection nor many of them take anything from others.
-    let silent: Vec<TcpStream> = (0..600)
-        .map(|_| TcpStream::connect(address).unwrap())
-        .collect();
+    let silent = (0..600).map(|_| TcpStream::connect(address).unwrap());
+    let silent: Vec<TcpStream> = silent.collect();
     let mut random = TcpStream::connect(address).unwrap();
     random.write_all(&[0xAB; 37]).unwrap();
     assert_eq!(code(&mut random), 114);
@@ -271,39 +233,31 @@ fn what_is_no_client_gets_nothing() {
     assert_eq!(code(&mut oversized), 114);
     let greeter = |host: [u8; 4]| {
         let socket = UdpSocket::bind((IpAddr::from(host), 0)).unwrap();
-        socket
-            .set_read_timeout(Some(Duration::from_millis(300)))
-            .unwrap();
+        let wait = Some(Duration::from_millis(300));
+        socket.set_read_timeout(wait).unwrap();
         socket.send_to(b"9876", address).unwrap();
         socket
     };
     let mut answer = [0; 64];
-    assert!(
-        greeter([127, 0, 0, 1]).recv(&mut answer).is_err(),
-        "no test, no answer"
-    );
+    // No test, no answer.
+    assert!(greeter([127, 0, 0, 1]).recv(&mut answer).is_err());
     // The streams of a test come from the host of its control connection.
     let mut tcp = asking(&server, COOKIE, r#"{"tcp":true,"time":1,"reverse":true}"#);
     assert_eq!(read::<1>(&mut tcp), [10]);
-    let mut foreign = from_other_host(address);
+    let mut foreign = connected_from([127, 0, 0, 2], address).unwrap();
+    let wait = Some(Duration::from_secs(5));
+    foreign.set_read_timeout(wait).unwrap();
     foreign.write_all(COOKIE).unwrap();
     assert_eq!(read::<1>(&mut foreign), [0xFF]);
     let other_cookie = b"bbcdefghijklmnopqrstuvwxyz234567abcd\0";
-    let mut udp = asking(
-        &server,
-        other_cookie,
-        r#"{"udp":true,"time":1,"reverse":true,"len":64,"bandwidth":80000}"#,
-    );
+    let params = r#"{"udp":true,"time":1,"reverse":true,"len":64,"bandwidth":80000}"#;
+    let mut udp = asking(&server, other_cookie, params);
     assert_eq!(read::<1>(&mut udp), [10]);
-    assert!(
-        greeter([127, 0, 0, 2]).recv(&mut answer).is_err(),
-        "another host's greeting"
-    );
+    // Another host's greeting has none.
+    assert!(greeter([127, 0, 0, 2]).recv(&mut answer).is_err());
     let stream = greeter([127, 0, 0, 1]);
-    assert_eq!(
-        (stream.recv(&mut answer).unwrap(), &answer[..4]),
-        (4, &b"6789"[..])
-    );
+    let length = stream.recv(&mut answer).unwrap();
+    assert_eq!(&answer[..length], b"6789");
     assert_eq!(read::<2>(&mut udp), [1, 2]);
     assert_eq!(stream.recv(&mut answer).unwrap(), 64);
     // Clients that vanish are noticed.

@@ -1,7 +1,7 @@
 //! Host settings of a run: recorded as requested and as in effect, restored afterwards, and an
 //! error if they have no effect.
 
-use crate::bench::{Bench, Ended, ended, in_effect, plan};
+use crate::bench::*;
 
 bitcost_testkit::trials! {
     Host: host_settings_recorded_as_requested_and_in_effect, host_setting_not_in_effect_fails_the_run;
@@ -36,8 +36,7 @@ blocks = 1
 fn host_settings_recorded_as_requested_and_in_effect() {
     let bench = Bench::new();
     bench.write("mine.toml", STUDY);
-    let done = bench.bitcost(&["run", "mine.toml"]);
-    done.assert_code(0);
+    bench.bitcost(&["run", "mine.toml"]).assert_code(0);
     let log = bench.log();
     let runs = ended(&log);
     let run_of = |label: &str| {
@@ -125,8 +124,9 @@ fn host_setting_not_in_effect_fails_the_run() {
         ),
     ];
     for (words, code, says) in rows {
-        let done = bench.bitcost(&[&["test", "tcp", "-t", "100ms"], *words].concat());
-        done.assert_code(*code);
+        let done = bench
+            .bitcost(&[&["test", "tcp", "-t", "100ms"], *words].concat())
+            .with_code(*code);
         assert!(done.stderr.contains(says), "{words:?}: {}", done.stderr);
     }
     bench.assert_nothing_left();

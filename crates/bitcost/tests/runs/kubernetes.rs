@@ -1,9 +1,6 @@
 //! `bitcost run --kubernetes`, with a fake kubectl that comes first in the path and starts real agents.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-
-use crate::bench::{Bench, Done, program, split};
+use crate::bench::*;
 
 bitcost_testkit::trials! {
     PrivateNetwork: pods_in_the_network_of_nodes_are_measured_and_removed,
@@ -72,8 +69,9 @@ impl Cluster {
 
 fn pods_in_the_network_of_nodes_are_measured_and_removed() {
     let cluster = Cluster::new("pattern = \"ring\"\nnetwork = \"host\"");
-    let done = cluster.run(&["--namespace", "bench", "--json"]);
-    done.assert_code(0);
+    let done = cluster
+        .run(&["--namespace", "bench", "--json"])
+        .with_code(0);
     assert_eq!(done.json()["runs"], 6, "{}", done.stderr);
     assert!(!cluster.has_jobs());
 }
@@ -81,8 +79,7 @@ fn pods_in_the_network_of_nodes_are_measured_and_removed() {
 fn a_node_whose_image_is_not_there_has_a_line_and_is_measured_later() {
     let cluster = Cluster::new("pattern = \"ring\"");
     cluster.0.write("broken", "2");
-    let done = cluster.run(&[]);
-    done.assert_code(1);
+    let done = cluster.run(&[]).with_code(1);
     let line = "kubernetes:n3 has no agent: its container does not start: ImagePullBackOff; its runs have no result";
     done.assert_says(line);
     assert!(!cluster.has_jobs());
@@ -91,8 +88,8 @@ fn a_node_whose_image_is_not_there_has_a_line_and_is_measured_later() {
     let folder = runs.flatten().next().expect("a log").path();
     let done = cluster
         .0
-        .bitcost(&["run", "--resume", folder.to_str().unwrap(), "--json"]);
-    done.assert_code(0);
+        .bitcost(&["run", "--resume", folder.to_str().unwrap(), "--json"])
+        .with_code(0);
     assert_eq!(done.json()["runs"], 6, "{}", done.stderr);
     assert!(!cluster.has_jobs());
 }
@@ -107,17 +104,14 @@ fn errors_of_a_cluster_name_cause_and_remedy() {
         ),
         (&["--slurm"], 2, "cannot be used with"),
     ] {
-        let done = cluster.run(words);
-        done.assert_code(code);
+        let done = cluster.run(words).with_code(code);
         assert!(done.stderr.contains(means), "{words:?}: {}", done.stderr);
     }
     cluster.0.write("forbidden", "");
-    let done = cluster.run(&[]);
-    done.assert_code(3);
+    let done = cluster.run(&[]).with_code(3);
     done.assert_says("a role with the rights");
     fs::remove_file(cluster.0.path().join("kubectl")).unwrap();
     let cluster = Cluster(cluster.0.with("PATH", "/nowhere"));
-    let done = cluster.run(&[]);
-    done.assert_code(3);
+    let done = cluster.run(&[]).with_code(3);
     done.assert_says("needs kubectl on the PATH");
 }

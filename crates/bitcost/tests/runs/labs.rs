@@ -1,19 +1,9 @@
 //! Running labs: drawn, entered, listed, changed, measured in, removed, killed, many at once; none
 //! of their processes and names remains.
 
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output};
-
-use bitcost_model::event::Event;
+use crate::bench::*;
 use bitcost_model::shaping::show_shaping;
-use bitcost_sys::process::effective_uid;
-use bitcost_testkit::assert_says;
-use bitcost_testkit::process::{are_held, eventually};
-use rustix::process::Signal;
-use serde_json::Value;
-
-use crate::bench::{Bench, Done, PATIENCE, Running, split};
+use bitcost_testkit::process::are_held;
 
 bitcost_testkit::trials! {
     QuietHost: shaped_lab_keeps_its_rate;
@@ -96,6 +86,21 @@ impl Yard {
     fn exec(&self, lab: &str, node: &str, command: &[&str]) -> Done {
         self.done(&[&["lab", "exec", "--lab", lab, node, "--"], command].concat())
     }
+
+    /// Echo requests from the first host: how many, and at most how long for each in ms.
+    fn ping(&self, lab: &str, words: &str) -> Done {
+        let bitcost = self.program.to_str().unwrap();
+        let all = [&[bitcost, "echo-requests"], &split(words)[..]].concat();
+        self.exec(lab, "h1", &all).with_code(0)
+    }
+
+    /// Ends a lab, of which nothing is left.
+    fn down(&self, lab: &str, running: Running) -> Done {
+        self.done(&["lab", "down", lab]).assert_code(0);
+        let done = running.finish(PATIENCE).with_code(0);
+        self.bench.assert_nothing_left();
+        done
+    }
 }
 
 /// Ignores the test with the reason if an ordinary user cannot have a lab.
@@ -144,8 +149,7 @@ fn detached_lab_outlives_its_command() {
     assert!(yard.listed(&name));
     let inside = yard.exec(&name, "h1", &["cat", "/proc/sys/kernel/hostname"]);
     assert_eq!(inside.stdout, "h1\n", "{inside:?}");
-    let again = yard.done(&words);
-    again.assert_code(3);
+    let again = yard.done(&words).with_code(3);
     assert!(again.stderr.contains("already running"), "{again:?}");
     drop(lab);
     assert!(!yard.listed(&name));
@@ -164,17 +168,8 @@ fn can_mount_sysfs() -> bool {
 
 fn visit(yard: &Yard) {
     let (running, name) = yard.up("routed.toml", 0);
-    let ping = |to: &str| {
-        let bitcost = yard.program.to_str().unwrap();
-        yard.exec(
-            &name,
-            "h1",
-            &[bitcost, "echo-requests", to, "2", "10", "1000"],
-        )
-    };
     for to in ["10.0.1.1", "fd00:0:0:1::1"] {
-        let pinged = ping(to);
-        pinged.assert_code(0);
+        let pinged = yard.ping(&name, &format!("{to} 2 10 1000"));
         assert_eq!(pinged.json()["rtts_us"].as_array().unwrap().len(), 2);
     }
     let devices = yard.exec(&name, "r1", &["ls", "/sys/class/net"]);
@@ -186,37 +181,25 @@ fn visit(yard: &Yard) {
         is_shown || (!can_mount_sysfs() && devices.stderr.contains(note)),
         "{devices:?}"
     );
-    assert_eq!(
-        yard.exec(
-            &name,
-            "h2",
-            &["sh", "-c", "echo $BITCOST_NODE; id -u; exit 7"]
-        )
-        .stdout,
-        "h2\n0\n"
-    );
-    yard.exec(&name, "h2", &["sh", "-c", "exit 7"])
-        .assert_code(7);
-    yard.exec(&name, "h2", &["sh", "-c", "kill -TERM $$"])
-        .assert_code(143);
-    let wrong = yard.exec(&name, "h3", &["true"]);
-    wrong.assert_code(2);
+    for (script, printed, code) in [
+        ("echo $BITCOST_NODE; id -u; exit 7", "h2\n0\n", 7),
+        ("kill -TERM $$", "", 143),
+    ] {
+        let done = yard
+            .exec(&name, "h2", &["sh", "-c", script])
+            .with_code(code);
+        assert_eq!(done.stdout, printed);
+    }
+    let wrong = yard.exec(&name, "h3", &["true"]).with_code(2);
     wrong.assert_says("has no host \"h3\"; it has h1, h2, r1, s1");
-    let taken = yard.done(&["lab", "up", "pair", "--name", &name]);
-    taken.assert_code(3);
+    let taken = yard
+        .done(&["lab", "up", "pair", "--name", &name])
+        .with_code(3);
     assert!(taken.stderr.contains("is already running"), "{taken:?}");
-    yard.done(&["lab", "down", &name]).assert_code(0);
-    let done = running.finish(PATIENCE);
-    done.assert_code(0);
-    assert_says(
-        &done.stdout,
-        &[
-            "r1-eth1 ── h2-eth0   → 100Mbit/s, room for 250 packets",
-            "h1  10.0.0.1/24 fd00::1/64",
-        ],
-    );
+    let done = yard.down(&name, running);
+    done.assert_prints("r1-eth1 ── h2-eth0   → 100Mbit/s, room for 250 packets");
+    done.assert_prints("h1  10.0.0.1/24 fd00::1/64");
     assert!(!yard.listed(&name));
-    yard.bench.assert_nothing_left();
 }
 
 fn running_lab_is_changed_and_measured() {
@@ -240,11 +223,8 @@ fn a_path_that_loses_or_dies_is_measured() {
     };
     set("loss=0", "loss=30%");
     let words = split("bitcost test udp h2 -t 2 -b 1M --json");
-    let done = yard.exec(&name, "h1", &words);
-    done.assert_code(0);
-    let lost = done.json()["cells"][0]["loss_pct"]["median"]
-        .as_f64()
-        .unwrap();
+    let done = yard.exec(&name, "h1", &words).with_code(0);
+    let lost = done.figure("loss_pct");
     assert!((10.0..60.0).contains(&lost), "{lost}");
     set("loss=0", "loss=0");
     for test in ["tcp", "rr"] {
@@ -254,8 +234,7 @@ fn a_path_that_loses_or_dies_is_measured() {
             dying.stdout().contains("    1 s  ").then_some(())
         });
         set("loss=100%", "loss=100%");
-        let done = dying.finish(PATIENCE);
-        done.assert_code(1);
+        let done = dying.finish(PATIENCE).with_code(1);
         let said = ["no data has moved for", "before the end of the window"];
         assert!(
             said.iter().all(|words| done.stderr.contains(words)),
@@ -263,9 +242,7 @@ fn a_path_that_loses_or_dies_is_measured() {
         );
         set("loss=0", "loss=0");
     }
-    yard.done(&["lab", "down", &name]).assert_code(0);
-    running.finish(PATIENCE).assert_code(0);
-    yard.bench.assert_nothing_left();
+    yard.down(&name, running);
 }
 
 /// A lab whose delay is set and cleared while it is running, and a test in it by the name of a node.
@@ -273,64 +250,48 @@ fn change(yard: &Yard) {
     let of_machine = fs::read_to_string("/etc/hosts").unwrap_or_default();
     let (running, name) = yard.up_with("lab15", 0, &["--bare"]);
     let set = |words: &[&str]| yard.done(&[&["lab", "set", &name], words].concat());
-    let both = set(&["s1-eth2", "delay=20ms", "loss=0.1%", "s2-eth2", "rate=1G"]);
-    both.assert_code(0);
+    let both = set(&["s1-eth2", "delay=20ms", "loss=0.1%", "s2-eth2", "rate=1G"]).with_code(0);
     assert_eq!(both.stdout, "s1-eth2: 20ms, loss 0.1%\ns2-eth2: 1Gbit/s\n");
-    let bitcost = yard.program.to_str().unwrap();
-    let ping = [bitcost, "echo-requests", "10.0.0.2", "3", "10", "1000"];
-    let pinged = yard.exec(&name, "h1", &ping);
-    pinged.assert_code(0);
+    let pinged = yard.ping(&name, "10.0.0.2 3 10 1000");
     let rtts: Vec<f64> = serde_json::from_value(pinged.json()["rtts_us"].clone()).unwrap();
     assert!(rtts.iter().all(|us| *us >= 20_000.0), "{rtts:?}");
     refusals(yard, &name);
     set(&["s1-eth2", "delay=5ms", "loss=0", "queue_limit=1000 packets"]).assert_code(0);
-    let test = yard.exec(
-        &name,
-        "h1",
-        &split("bitcost test tcp h2 -t 0.3 --json --samples"),
-    );
-    test.assert_code(0);
+    let test = yard
+        .exec(
+            &name,
+            "h1",
+            &split("bitcost test tcp h2 -t 0.3 --json --samples"),
+        )
+        .with_code(0);
     // A node has the machine's `/proc`; a container's has no kernel threads.
     if fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n") {
         let [sender, _] = test.records();
         assert!(sender.foreign.is_some(), "{sender:?}");
     }
-    assert!(test.json()["cells"][0]["throughput_mbps"]["median"].as_f64() > Some(0.0));
+    assert!(test.figure("throughput_mbps") > 0.0);
     in_effect(yard, &name);
     let cleared = set(&["s1-eth2", "clear", "s2-eth2", "rate=clear"]);
     assert_eq!(cleared.stdout, "s1-eth2: nothing\ns2-eth2: nothing\n");
     let shown = yard.done(&["lab", "show", &name]).stdout;
     assert_says(&shown, &["s1-eth2: 5ms, room for 1000 packets → nothing"]);
-    let own = yard
-        .exec(&name, "s1", &["sh", "-c", "hostname; cat /etc/hosts"])
-        .stdout;
-    let (host_name, hosts) = own.split_once('\n').unwrap();
-    assert_eq!(host_name, "s1");
-    assert!(hosts.starts_with("10.0.0.1\th1\n10.0.0.2\th2\n"), "{hosts}");
-    assert!(hosts.ends_with(&of_machine));
-    assert_eq!(
-        of_machine,
-        fs::read_to_string("/etc/hosts").unwrap_or_default()
-    );
-    yard.done(&["lab", "down", &name]).assert_code(0);
-    running.finish(PATIENCE).assert_code(0);
-    yard.bench.assert_nothing_left();
+    let own = yard.exec(&name, "s1", &["sh", "-c", "hostname; cat /etc/hosts"]);
+    let hosts = "s1\n10.0.0.1\th1\n10.0.0.2\th2\n";
+    assert!(own.stdout.starts_with(hosts), "{own:?}");
+    assert!(own.stdout.ends_with(&of_machine), "{own:?}");
+    let after = fs::read_to_string("/etc/hosts").unwrap_or_default();
+    assert_eq!(of_machine, after);
+    yard.down(&name, running);
 }
 
 /// What cannot be set or tested is refused with what is near and what to do.
 fn refusals(yard: &Yard, name: &str) {
-    let wrong = yard.done(&["lab", "set", name, "s1-eth2", "dely=1ms"]);
-    wrong.assert_code(2);
+    let wrong = yard
+        .done(&["lab", "set", name, "s1-eth2", "dely=1ms"])
+        .with_code(2);
     assert!(wrong.stderr.contains("did you mean `delay`?"), "{wrong:?}");
-    let elsewhere = yard.done(&[
-        "lab",
-        "set",
-        name,
-        "s2-eth2",
-        "rate=2G",
-        "h1-eth0",
-        "delay=1ms",
-    ]);
+    let set = |words: &str| yard.done(&[&["lab", "set", name], &split(words)[..]].concat());
+    let elsewhere = set("s2-eth2 rate=2G h1-eth0 delay=1ms");
     if elsewhere.code != Some(0) {
         // A kernel without netem.
         elsewhere.assert_code(3);
@@ -338,11 +299,11 @@ fn refusals(yard: &Yard, name: &str) {
         let shown = yard.done(&["lab", "show", name]).stdout;
         assert_says(&shown, &["s2-eth2 ── h2-eth0   → 1Gbit/s\n"]);
     } else {
-        yard.done(&["lab", "set", name, "s2-eth2", "rate=1G", "h1-eth0", "clear"])
-            .assert_code(0);
+        set("s2-eth2 rate=1G h1-eth0 clear").assert_code(0);
     }
-    let nobody = yard.exec(name, "h1", &["bitcost", "test", "tcp", "h3"]);
-    nobody.assert_code(2);
+    let nobody = yard
+        .exec(name, "h1", &["bitcost", "test", "tcp", "h3"])
+        .with_code(2);
     nobody.assert_says("`h3` is not a host of the running lab");
 }
 
@@ -369,12 +330,9 @@ fn shell_is_one_prompt_for_all_nodes() {
         let mut command = yard.bench.command(&yard.program, &["lab", "shell", &name]);
         let script = fs::File::open(yard.bench.path().join("script")).unwrap();
         let output = command.stdin(script).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        (
-            output.status.code(),
-            String::from_utf8(output.stdout).unwrap(),
-            said,
-        )
+        let [printed, said] = [output.stdout, output.stderr];
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(printed), text(said))
     };
     let (code, printed, said) = shell(
         "net\n\n# a comment\nset s1-eth2 'queue_limit=9 packets'\nh1 echo $BITCOST_NODE\npingall\n",
@@ -398,9 +356,7 @@ fn shell_is_one_prompt_for_all_nodes() {
     let (code, _, said) = shell("shw\n");
     assert_eq!(code, Some(2));
     assert!(said.contains("did you mean `show`?"), "{said}");
-    yard.done(&["lab", "down", &name]).assert_code(0);
-    running.finish(PATIENCE).assert_code(0);
-    yard.bench.assert_nothing_left();
+    yard.down(&name, running);
 }
 
 fn killed_lab_ends_its_processes() {
@@ -434,44 +390,27 @@ fn many_labs_at_the_same_time() {
     let yard = skip_without_namespaces(Yard::new(Bench::new()));
     // The lab is ended at once, by SIGINT and by SIGKILL, while it may still be starting its last
     // parts.
-    for (signal, code) in [(Signal::INT, Some(0)), (Signal::KILL, None)]
-        .into_iter()
-        .cycle()
-        .take(50)
-    {
+    let signals = [(Signal::INT, Some(0)), (Signal::KILL, None)].repeat(25);
+    for (signal, code) in signals {
         let (running, _) = yard.up("pair", 0);
         running.signal(signal);
         assert_eq!(running.finish(PATIENCE).code, code);
     }
     yard.bench.assert_nothing_left();
     // All have the same base name, and each gets a different name.
-    let running: Vec<Running> = (0..20)
-        .map(|_| yard.start(&["lab", "up", "switch"]))
-        .collect();
-    let own = |lab: &Value| {
-        yard.bench
-            .family
-            .members()
-            .contains(&(lab["pid"].as_u64().unwrap() as u32))
-    };
+    let running = (0..20).map(|_| yard.start(&["lab", "up", "switch"]));
+    let running: Vec<Running> = running.collect();
     let names = eventually(PATIENCE, "twenty labs stand", || {
-        let names: Vec<String> = yard
-            .labs()
+        let (mut labs, own) = (yard.labs(), yard.bench.family.members());
+        labs.retain(|lab| own.contains(&(lab["pid"].as_u64().unwrap() as u32)));
+        let names = labs
             .iter()
-            .filter(|lab| own(lab))
-            .map(|lab| lab["name"].as_str().unwrap().to_owned())
-            .collect();
-        (names.len() == 20).then_some(names)
+            .map(|lab| lab["name"].as_str().unwrap().to_owned());
+        (labs.len() == 20).then(|| names.collect::<Vec<String>>())
     });
     let networks = yard.bench.family.networks();
     for name in &names[..2] {
-        let bitcost = yard.program.to_str().unwrap();
-        yard.exec(
-            name,
-            "h1",
-            &[bitcost, "echo-requests", "10.0.0.2", "1", "0", "1000"],
-        )
-        .assert_code(0);
+        yard.ping(name, "10.0.0.2 1 0 1000");
         yard.done(&["lab", "down", name]).assert_code(0);
     }
     for lab in &running {
@@ -480,9 +419,9 @@ fn many_labs_at_the_same_time() {
             lab.signal(Signal::TERM);
         }
     }
-    running
-        .into_iter()
-        .for_each(|lab| lab.finish(PATIENCE).assert_code(0));
+    for lab in running {
+        lab.finish(PATIENCE).assert_code(0);
+    }
     eventually(PATIENCE, "the networks are gone", || {
         (!are_held(&networks)).then_some(())
     });
@@ -491,28 +430,24 @@ fn many_labs_at_the_same_time() {
 
 fn shaped_lab_keeps_its_rate() {
     let yard = skip_without_namespaces(Yard::new(Bench::new()));
-    let run = yard.done(&split(
-        "test udp -l 1000 -t 0.5s --topology routed.toml --json",
-    ));
-    run.assert_code(0);
+    let run = yard
+        .done(&split(
+            "test udp -l 1000 -t 0.5s --topology routed.toml --json",
+        ))
+        .with_code(0);
     // The bound is 100 Mbit/s of frames of 1042 bytes, and a queue that may be emptied within the
     // window.
-    let delivered = run.json()["cells"][0]["throughput_mbps"]["median"]
-        .as_f64()
-        .unwrap_or_default();
-    assert!(
-        (60.0..=105.0).contains(&delivered),
-        "{delivered}: {}",
-        run.stdout
-    );
+    let delivered = run.figure("throughput_mbps");
+    assert!((60.0..=105.0).contains(&delivered), "{delivered}");
 }
 
 fn tcp_buffer_limits_are_in_effect() {
     let yard = skip_without_namespaces(Yard::new(Bench::new()));
-    let run = yard.done(&split(
-        "test tcp -t 0.2s --topology switch --tcp-buffers 2MiB --json --samples",
-    ));
-    run.assert_code(0);
+    let run = yard
+        .done(&split(
+            "test tcp -t 0.2s --topology switch --tcp-buffers 2MiB --json --samples",
+        ))
+        .with_code(0);
     for end in run.records() {
         let of_buffers = end.in_effect.iter().filter(|row| row.name.contains("tcp_"));
         let actual = of_buffers.filter_map(|row| row.actual.as_deref());

@@ -1,9 +1,7 @@
 //! The loss ledger of real runs: what counters say was dropped is what did not arrive; and the wait for what is on its way
 //! when the window ends.
 
-use serde_json::Value;
-
-use crate::bench::Bench;
+use crate::bench::*;
 
 bitcost_testkit::trials! {
     Host: random_loss_of_a_link_is_in_the_ledger, datagrams_over_a_small_receive_buffer_are_in_the_ledger, ledger_of_a_plain_lab_closes, a_full_send_buffer_may_drain_slowly, a_run_is_kept_when_the_drain_takes_too_long;

@@ -1,16 +1,9 @@
 //! Changes that an earlier run left behind, and requests that a host cannot fulfil: the error names
 //! them and the remedy.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-
+use crate::bench::*;
 use bitcost_host::journal::{Entry, Header};
 use bitcost_host::{Change, Values, single};
-use bitcost_sys::netlink::Rtnl;
-use bitcost_testkit::assert_says;
-
-use crate::bench::{Bench, Done, PATIENCE, program, split};
 
 bitcost_testkit::trials! {
     PrivateNetwork: impossible_host_setting_is_refused, damaged_journal_restores_its_whole_entries, journals_writable_by_others_are_refused, journal_of_another_network_is_ignored, journal_of_another_boot_is_reported;
@@ -37,13 +30,8 @@ impl Host {
 
     /// A short run with both endpoints on this host.
     fn test(&self, words: &[&str]) -> Done {
-        self.bitcost(
-            &[
-                &split("test tcp --receiver local -t 100ms -O 50ms")[..],
-                words,
-            ]
-            .concat(),
-        )
+        let test = split("test tcp --receiver local -t 100ms -O 50ms");
+        self.bitcost(&[&test[..], words].concat())
     }
 
     /// Writes a journal, followed by text that no program wrote.
@@ -65,15 +53,13 @@ fn mtu_left_changed() -> Change {
     let mut rtnl = Rtnl::open().unwrap();
     let index = rtnl.link("a0").unwrap().index;
     rtnl.set_mtu(index, 1400).unwrap();
-    let (knob, subject) = ("mtu_bytes".to_owned(), "a0".to_owned());
-    let (before, asked, after) = (single("3000"), single("1400"), Some(single("1400")));
     Change {
         number: 1,
-        knob,
-        subject,
-        before,
-        asked,
-        after,
+        knob: "mtu_bytes".to_owned(),
+        subject: "a0".to_owned(),
+        before: single("3000"),
+        asked: single("1400"),
+        after: Some(single("1400")),
         side_effects: Values::new(),
         side_effects_after: None,
     }
@@ -87,26 +73,16 @@ fn mtu() -> u32 {
 /// unchanged. Nothing is restored from a journal of another format.
 fn damaged_journal_restores_its_whole_entries() {
     let host = Host::new();
-    let damaged = host.write_journal(
-        &Header::now(1),
-        &[mtu_left_changed()],
-        "{\"prophecy\":{\"number\":2}}\n",
-    );
+    let behind = "{\"prophecy\":{\"number\":2}}\n";
+    let damaged = host.write_journal(&Header::now(1), &[mtu_left_changed()], behind);
     let before = fs::read(&damaged).unwrap();
-    let refused = host.test(&[]);
-    refused.assert_code(3);
+    let refused = host.test(&[]).with_code(3);
     refused.assert_says("left a setting of this host changed");
     refused.assert_says("bitcost host restore");
-    let restored = host.bitcost(&["host", "restore"]);
-    restored.assert_code(1);
-    assert_says(
-        &restored.stdout,
-        &[
-            "mtu_bytes of a0: as before",
-            "line 3 is damaged",
-            "kept, since",
-        ],
-    );
+    let restored = host.bitcost(&["host", "restore"]).with_code(1);
+    restored.assert_prints("mtu_bytes of a0: as before");
+    let printed = ["line 3 is damaged", "kept, since"];
+    assert_says(&restored.stdout, &printed);
     assert_eq!((mtu(), fs::read(&damaged).unwrap()), (3000, before));
     host.test(&[]).assert_code(3);
     let newer = Header {
@@ -115,15 +91,11 @@ fn damaged_journal_restores_its_whole_entries() {
         ..Header::now(1)
     };
     let path = host.write_journal(&newer, &[mtu_left_changed()], "");
-    let restored = host.bitcost(&["host", "restore"]);
-    restored.assert_code(1);
-    assert_says(
-        &restored.stdout,
-        &["it has format 99 of bitcost 9.9.0", "kept, since"],
-    );
+    let restored = host.bitcost(&["host", "restore"]).with_code(1);
+    let printed = ["it has format 99 of bitcost 9.9.0", "kept, since"];
+    assert_says(&restored.stdout, &printed);
     assert_eq!((mtu(), path.exists()), (1400, true));
-    let refused = host.test(&[]);
-    refused.assert_code(3);
+    let refused = host.test(&[]).with_code(3);
     refused.assert_says("what it changed on this host is unknown");
     refused.assert_says("remove that file");
     fs::remove_file(path).unwrap();
@@ -136,21 +108,15 @@ fn journals_writable_by_others_are_refused() {
     let host = Host::new();
     let path = host.write_journal(&Header::now(1), &[mtu_left_changed()], "");
     fs::set_permissions(host.state(), fs::Permissions::from_mode(0o777)).unwrap();
-    for words in [
-        &["host", "restore"][..],
-        &["host", "show"],
-        &["host", "show", "--json"],
-    ] {
-        let refused = host.bitcost(words);
-        refused.assert_code(3);
+    for words in ["host restore", "host show", "host show --json"] {
+        let refused = host.bitcost(&split(words)).with_code(3);
         refused.assert_says("other users may write to it");
     }
     fs::set_permissions(host.state(), fs::Permissions::from_mode(0o700)).unwrap();
     let elsewhere = host.0.path().join("elsewhere");
     fs::rename(&path, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
-    let refused = host.bitcost(&["host", "restore"]);
-    refused.assert_code(1);
+    let refused = host.bitcost(&["host", "restore"]).with_code(1);
     refused.assert_prints("it is a symbolic link");
     assert_eq!((mtu(), elsewhere.exists()), (1400, true));
 }
@@ -173,8 +139,7 @@ fn journal_of_another_network_is_ignored() {
         ..mtu_left_changed()
     };
     host.write_journal(&elsewhere, &[of_machine], "");
-    let refused = host.test(&[]);
-    refused.assert_code(3);
+    let refused = host.test(&[]).with_code(3);
     refused.assert_says("bitcost host restore");
     assert_eq!(mtu(), 1400, "nothing was restored");
 }
@@ -190,14 +155,10 @@ fn journal_of_another_boot_is_reported() {
     };
     let path = host.write_journal(&before, &[mtu_left_changed()], "");
     host.test(&[]).assert_code(3);
-    let restored = host.bitcost(&["host", "restore"]);
-    restored.assert_code(0);
+    let restored = host.bitcost(&["host", "restore"]).with_code(0);
     restored.assert_prints("its network namespace is gone");
-    assert_eq!(
-        (mtu(), path.exists()),
-        (1400, false),
-        "what stands here is of somebody else"
-    );
+    // What stands here is of somebody else.
+    assert_eq!((mtu(), path.exists()), (1400, false));
     host.test(&[]).assert_code(0);
 }
 
@@ -205,29 +166,20 @@ fn journal_of_another_boot_is_reported() {
 /// changed.
 fn impossible_host_setting_is_refused() {
     let host = Host::new();
+    let missing = "no such device; did you mean `a0`";
+    let twice = "both would set its sysctl: set it for one endpoint";
     for (words, code, says) in [
-        (
-            ["--sender-device", "a1"],
-            3,
-            "no such device; did you mean `a0`",
-        ),
-        (
-            ["--sysctl", "net.ipv4.tcp_sack=0"],
-            2,
-            "both would set its sysctl: set it for one endpoint",
-        ),
+        (["--sender-device", "a1"], 3, missing),
+        (["--sysctl", "net.ipv4.tcp_sack=0"], 2, twice),
     ] {
-        let done = host.test(&words);
-        done.assert_code(code);
-        assert!(done.stderr.contains(says), "{words:?}: {}", done.stderr);
+        host.test(&words).with_code(code).assert_says(says);
     }
     let program = program();
     let before = ["--bounding-set=-all", "--", program.to_str().unwrap()];
     let test = split("test tcp --receiver local -t 100ms --device-mtu 'sender: 1400'");
     let words = [&before[..], &test].concat();
     let powerless = host.0.start_program("setpriv".as_ref(), &words);
-    let powerless = powerless.finish(PATIENCE);
-    powerless.assert_code(3);
+    let powerless = powerless.finish(PATIENCE).with_code(3);
     powerless.assert_says("it needs CAP_NET_ADMIN in the network namespace");
     assert!(bitcost_host::journal::all(&host.state()).is_empty());
 }

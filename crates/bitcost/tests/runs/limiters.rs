@@ -1,9 +1,6 @@
 //! The limiter of runs for which it is known by construction and no load of the machine changes it.
 
-use bitcost_testkit::assert_says;
-use serde_json::Value;
-
-use crate::bench::Bench;
+use crate::bench::*;
 
 bitcost_testkit::trials! {
     QuietHost: pacing_is_the_limiter_when_its_rate_is_reached, requests_are_bound_by_latency, shaper_is_named_with_its_interface;
@@ -54,8 +51,9 @@ fn shaper_is_named_with_its_interface() {
 /// Of a run that is too short for a verdict the text names the figures to look at.
 fn few_transactions_point_to_their_latency() {
     let bench = Bench::new();
-    let done = bench.bitcost(&["test", "rr", "-t", "200ms", "-O", "50ms"]);
-    done.assert_code(0);
+    let done = bench
+        .bitcost(&["test", "rr", "-t", "200ms", "-O", "50ms"])
+        .with_code(0);
     let words: Vec<&str> = done.stdout.split_whitespace().collect();
     let words = words.join(" ");
     assert_says(&words, &["unknown:", "latency of transactions"]);

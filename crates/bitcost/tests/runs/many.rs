@@ -1,8 +1,7 @@
 //! Many flows, and totals of bytes, from the command line to the record.
 
-use bitcost_model::record::{Counts, EndpointRecord, ThreadKind, ThreadTime};
-
-use crate::bench::Bench;
+use crate::bench::*;
+use bitcost_model::record::{Counts, ThreadKind, ThreadTime};
 
 bitcost_testkit::trials! {
     Host: totals_are_decimal_and_exact_over_any_path, hundred_flows_add_up;
@@ -17,8 +16,7 @@ fn run(test: &str, words: &[&str]) -> [EndpointRecord; 2] {
         words,
     ]
     .concat();
-    let done = bench.bitcost(&words);
-    done.assert_code(0);
+    let done = bench.bitcost(&words).with_code(0);
     bench.assert_nothing_left();
     done.records()
 }
@@ -45,8 +43,7 @@ fn totals_are_decimal_and_exact_over_any_path() {
     ] {
         let bench = Bench::new();
         let test = [&["test", "tcp", "--json", "--samples"], &words[..]].concat();
-        let done = bench.bitcost(&test);
-        done.assert_code(0);
+        let done = bench.bitcost(&test).with_code(0);
         for end in done.records() {
             assert_eq!(
                 end.counts.total().bytes,

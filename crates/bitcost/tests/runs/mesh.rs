@@ -1,10 +1,7 @@
 //! A mesh over the hosts of a lab: a host with a slow link is named, and an execution that was interrupted is
 //! resumed.
 
-use rustix::process::Signal;
-use serde_json::Value;
-
-use crate::bench::{Bench, PATIENCE, failed, signal};
+use crate::bench::*;
 
 bitcost_testkit::trials! {
     Host: a_host_with_a_slow_link_is_named, all_pairs_of_a_round_are_made_at_once, a_host_whose_agent_dies_loses_one_run_at_most,
@@ -32,8 +29,9 @@ fn study(mesh: &str) -> String {
 fn measured(mesh: &str) -> Value {
     let bench = Bench::new();
     bench.write("mesh.toml", &study(mesh));
-    let done = bench.bitcost(&["run", "mesh.toml", "--seed", "1", "--json", "--out", "runs"]);
-    done.assert_code(0);
+    let done = bench
+        .bitcost(&["run", "mesh.toml", "--seed", "1", "--json", "--out", "runs"])
+        .with_code(0);
     bench.assert_nothing_left();
     done.json()
 }

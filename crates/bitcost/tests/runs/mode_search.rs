@@ -1,12 +1,8 @@
 //! The search for fast options: every trial is in the log, what it took is in effect, and what is given
 //! is kept.
 
-use bitcost_model::event::Event;
+use crate::bench::*;
 use bitcost_model::search::Decision;
-use rustix::process::Signal;
-use serde_json::Value;
-
-use crate::bench::{Bench, Done, PATIENCE, split};
 
 bitcost_testkit::trials! {
     Host: a_test_takes_what_its_search_found, each_cell_of_a_study_is_searched_before_its_blocks,
@@ -27,7 +23,6 @@ levels = [{ label = "plain" }, { label = "searched", mode = "auto", search_for =
 blocks = 1
 "#;
 
-/// The searches of a document.
 fn searches(done: &Done) -> Vec<Value> {
     let searches = done.json()["mode_search"].as_array().cloned();
     searches.unwrap_or_default()
@@ -37,8 +32,7 @@ fn searches(done: &Done) -> Vec<Value> {
 fn a_test_takes_what_its_search_found() {
     let bench = Bench::new();
     let words = split("test udp -l 1000 --mode auto --send-mode gso -t 200ms --json");
-    let done = bench.bitcost(&words);
-    done.assert_code(0);
+    let done = bench.bitcost(&words).with_code(0);
     let found = searches(&done);
     assert_eq!(found.len(), 1);
     let search = &found[0];
@@ -65,8 +59,9 @@ fn a_test_takes_what_its_search_found() {
         *taken.unwrap_or(&Value::from("plain"))
     );
     done.assert_says("searching for the fastest options");
-    let shown = bench.bitcost(&["show", &bench.execution().display().to_string()]);
-    shown.assert_code(0);
+    let shown = bench
+        .bitcost(&["show", &bench.execution().display().to_string()])
+        .with_code(0);
     let again = shown
         .stdout
         .lines()
@@ -82,8 +77,9 @@ fn a_test_takes_what_its_search_found() {
 fn each_cell_of_a_study_is_searched_before_its_blocks() {
     let bench = Bench::new();
     bench.write("searched.toml", STUDY);
-    let done = bench.bitcost(&["run", "searched.toml", "--no-calibration", "--json"]);
-    done.assert_code(0);
+    let done = bench
+        .bitcost(&["run", "searched.toml", "--no-calibration", "--json"])
+        .with_code(0);
     let found = searches(&done);
     assert_eq!(found.len(), 1, "{found:#?}");
     assert_eq!(

@@ -1,18 +1,10 @@
 //! Output that cannot be written: full disks, closed descriptors, and readers that leave after a
 //! line.
 
+use crate::bench::*;
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, PipeReader, Read};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-
-use bitcost_model::event::Event;
-use bitcost_testkit::assert_says;
-use bitcost_testkit::process::eventually;
-use rustix::process::Signal;
-
-use crate::bench::{Bench, PATIENCE, SMALL, program, signal};
+use std::io::{BufRead, BufReader, PipeReader};
 
 bitcost_testkit::trials! {
     Host: no_verb_panics_when_output_is_closed, execution_is_complete_when_output_is_closed, lab_stays_up_when_stderr_is_closed;
@@ -48,41 +40,41 @@ const WAYS: [Way; 6] = [
 const DOCUMENTED: [i32; 6] = [0, 1, 2, 3, 130, 141];
 
 /// Every verb with each of its forms of output. `EXECUTION` is replaced by an execution's folder.
-const COMMANDS: &[&[&str]] = &[
-    &["--help"],
-    &["--version"],
-    &["no-such-verb"],
-    &["agent"],
-    &["agent", "--identify"],
-    &["compare", "EXECUTION", "EXECUTION"],
-    &["completions", "bash"],
-    &["explain", "EXECUTION"],
-    &["host", "show"],
-    &["host", "restore"],
-    &["import", "iperf3.json"],
-    &["improve", "tcp", "-4", "-6"],
-    &["lab", "presets"],
-    &["lab", "ls"],
-    &["lab", "down", "no-such-lab"],
-    &["lab", "exec", "--lab", "no-such-lab", "h1", "--", "true"],
-    &["lab", "up", "no-such-lab"],
-    &["limits", "goodput", "--rate", "1G"],
-    &["man"],
-    &["plan", "not-all-mbits"],
-    &["report", "EXECUTION"],
-    &["report", "EXECUTION", "--out", "-"],
-    &["run", "no-such-study"],
-    &["serve", "no-such-address"],
-    &["studies", "schema", "log"],
-    &["studies", "schema", "result"],
-    &["studies", "schema", "study"],
-    &["show", "EXECUTION"],
-    &["show", "EXECUTION", "--format", "csv"],
-    &["studies", "new", "-"],
-    &["studies"],
-    &["test", "tcp", "-t", "100ms", "-O", "50ms"],
-    &["test", "udp", "-t", "100ms", "-O", "50ms", "--json"],
-];
+const COMMANDS: &str = "\
+--help
+--version
+no-such-verb
+agent
+agent --identify
+compare EXECUTION EXECUTION
+completions bash
+explain EXECUTION
+host show
+host restore
+import iperf3.json
+improve tcp -4 -6
+lab presets
+lab ls
+lab down no-such-lab
+lab exec --lab no-such-lab h1 -- true
+lab up no-such-lab
+limits goodput --rate 1G
+man
+plan not-all-mbits
+report EXECUTION
+report EXECUTION --out -
+run no-such-study
+serve no-such-address
+studies schema log
+studies schema result
+studies schema study
+show EXECUTION
+show EXECUTION --format csv
+studies new -
+studies
+test tcp -t 100ms -O 50ms
+test udp -t 100ms -O 50ms --json
+";
 
 /// A command whose output cannot be written in one way.
 struct Untaken {
@@ -96,10 +88,8 @@ struct Untaken {
 impl Untaken {
     fn start(bench: &Bench, words: &[&str], way: Way) -> Untaken {
         let closed = |redirection: &str| {
-            let mut command = bench.command(
-                "sh".as_ref(),
-                &["-c", &format!("exec \"$@\" {redirection}"), "sh"],
-            );
+            let line = format!("exec \"$@\" {redirection}");
+            let mut command = bench.command("sh".as_ref(), &["-c", &line, "sh"]);
             command.arg(program()).args(words);
             command
         };
@@ -109,9 +99,8 @@ impl Untaken {
             _ => bench.command(&program(), words),
         };
         let errors = bench.path().join("errors");
-        command
-            .stdout(Stdio::null())
-            .stderr(File::create(&errors).unwrap());
+        command.stdout(Stdio::null());
+        command.stderr(File::create(&errors).unwrap());
         let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut read = None;
         match way {
@@ -131,21 +120,15 @@ impl Untaken {
     /// code.
     fn finish(&mut self) -> Option<i32> {
         if let Some(reader) = self.read.take() {
-            BufReader::with_capacity(1, reader)
-                .read_line(&mut String::new())
-                .unwrap();
+            let mut reader = BufReader::with_capacity(1, reader);
+            reader.read_line(&mut String::new()).unwrap();
         }
         eventually(PATIENCE, "it ends", || self.child.try_wait().unwrap()).code()
     }
 
     /// The output on standard error, if it is captured.
     fn errors(&self) -> String {
-        let mut text = String::new();
-        File::open(&self.errors)
-            .unwrap()
-            .read_to_string(&mut text)
-            .unwrap();
-        text
+        fs::read_to_string(&self.errors).unwrap()
     }
 }
 
@@ -162,56 +145,36 @@ fn pipe(command: &mut Command, is_both: bool) -> PipeReader {
 /// A bench with a file of iperf3 and an execution that was imported from it.
 fn bench() -> (Bench, String) {
     let bench = Bench::new();
-    let file = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../import/tests/fixtures/iperf3/iperf3-tcp.json"
-    );
-    std::fs::copy(file, bench.path().join("iperf3.json")).unwrap();
-    let imported = bench.bitcost(&["import", "iperf3.json"]);
-    imported.assert_code(0);
+    let file = include_str!("../../../import/tests/fixtures/iperf3/iperf3-tcp.json");
+    bench.write("iperf3.json", file);
+    let imported = bench.bitcost(&["import", "iperf3.json"]).with_code(0);
     (bench, imported.stdout.trim().to_owned())
 }
 
 fn no_verb_panics_when_output_is_closed() {
     let (bench, execution) = bench();
-    let help = bench.bitcost(&["--help"]).stdout;
-    let verbs: BTreeSet<&str> = help
-        .lines()
-        .skip_while(|line| *line != "Commands:")
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| {
-            line.strip_prefix("  ")
-                .filter(|line| !line.starts_with(' '))?
-                .split(' ')
-                .next()
-        })
-        .filter(|verb| *verb != "help")
-        .collect();
-    let tried: BTreeSet<&str> = COMMANDS.iter().map(|words| words[0]).collect();
+    let help: &str = bench.bitcost(&["--help"]).stdout.leak();
+    let lines = help.lines().skip_while(|line| *line != "Commands:");
+    let lines = lines.take_while(|line| !line.is_empty());
+    let verb = |line: &'static str| line.strip_prefix("  ")?.split(' ').next();
+    let is_verb = |verb: &&str| !verb.is_empty() && *verb != "help";
+    let verbs: BTreeSet<&str> = lines.filter_map(verb).filter(is_verb).collect();
+    let tried = COMMANDS.lines().filter_map(|line| line.split(' ').next());
+    let tried: BTreeSet<&str> = tried.collect();
+    let missing: Vec<_> = verbs.difference(&tried).collect();
     assert!(
-        verbs.len() > 10 && verbs.is_subset(&tried),
-        "without a row: {:?}",
-        verbs.difference(&tried)
+        verbs.len() > 10 && missing.is_empty(),
+        "no row: {missing:?}"
     );
-    for words in COMMANDS {
-        let words: Vec<&str> = words
-            .iter()
-            .map(|word| {
-                if *word == "EXECUTION" {
-                    execution.as_str()
-                } else {
-                    word
-                }
-            })
-            .collect();
+    for line in COMMANDS.lines() {
+        let line = line.replace("EXECUTION", &execution);
+        let words: Vec<&str> = line.split(' ').collect();
         for way in WAYS {
             let mut untaken = Untaken::start(&bench, &words, way);
             let code = untaken.finish();
             let errors = untaken.errors();
-            assert!(
-                code.is_some_and(|code| DOCUMENTED.contains(&code)),
-                "{words:?} {way:?}: {code:?}\n{errors}"
-            );
+            let is_documented = code.is_some_and(|code| DOCUMENTED.contains(&code));
+            assert!(is_documented, "{words:?} {way:?}: {code:?}\n{errors}");
             assert!(!errors.contains("panicked"), "{words:?} {way:?}: {errors}");
             if words[0] == "test" && way == Way::FullOutput {
                 assert_eq!(code, Some(3), "{words:?}: {errors}");
@@ -236,21 +199,16 @@ fn execution_is_complete_when_output_is_closed() {
         }
         let ended = untaken.finish();
         let log = bench.log();
-        let made = log
-            .events
-            .iter()
-            .filter(|event| matches!(event, Event::RunEnded { .. } | Event::RunFailed { .. }));
-        assert_eq!(made.count(), 2, "{way:?}: {}", untaken.errors());
+        let made = crate::bench::ended(&log).len() + failed(&log).len();
+        assert_eq!(made, 2, "{way:?}: {}", untaken.errors());
+        let last = log.events.last();
         assert!(
-            matches!(log.events.last(), Some(Event::ExecutionEnded { .. })),
+            matches!(last, Some(Event::ExecutionEnded { .. })),
             "{way:?}"
         );
         // On a busy machine a run may measure nothing; the exit code is 1 then.
-        assert!(
-            ended == Some(code) || (code == 0 && ended == Some(1)),
-            "{way:?}: {ended:?}: {}",
-            untaken.errors()
-        );
+        let is_it = ended == Some(code) || (code == 0 && ended == Some(1));
+        assert!(is_it, "{way:?}: {ended:?}: {}", untaken.errors());
         if [Way::FullOutput, Way::Head].contains(&way) {
             assert_says(&untaken.errors(), &["log: bitcost-runs/"]);
         }
@@ -265,20 +223,14 @@ fn lab_stays_up_when_stderr_is_closed() {
         let mut untaken = Untaken::start(&bench, &["lab", "up", "pair", "--name", &name], way);
         let inside = ["lab", "exec", "--lab", &name, "h1", "--", "true"];
         eventually(PATIENCE, "the lab stands", || {
-            assert!(
-                untaken.child.try_wait().unwrap().is_none(),
-                "{way:?}: {}",
-                untaken.errors()
-            );
+            let ended = untaken.child.try_wait().unwrap();
+            assert!(ended.is_none(), "{way:?}: {}", untaken.errors());
             (bench.bitcost(&inside).code == Some(0)).then_some(())
         });
         signal(untaken.child.id(), Signal::INT);
-        let code = untaken.finish();
-        assert!(
-            code.is_some_and(|code| DOCUMENTED.contains(&code)),
-            "{way:?}: {code:?}: {}",
-            untaken.errors()
-        );
+        let code = untaken.finish().expect("a code");
+        let errors = untaken.errors();
+        assert!(DOCUMENTED.contains(&code), "{way:?}: {code}: {errors}");
         bench.assert_nothing_left();
     }
 }

@@ -1,14 +1,9 @@
 //! `bitcost test`: settings that are not in effect, repeats, modes, and a closed output.
 
-use std::fs;
+use crate::bench::*;
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
 
-use bitcost_testkit::assert_says;
-use bitcost_testkit::process::eventually;
-use serde_json::{Value, json};
-
-use crate::bench::{Bench, PATIENCE, in_effect, program, split};
+use serde_json::json;
 
 bitcost_testkit::trials! {
     Host: setting_not_in_effect_fails_the_run, closed_output_ends_the_run, socket_settings_are_in_effect, affinity_is_in_effect;
@@ -16,7 +11,7 @@ bitcost_testkit::trials! {
 }
 
 /// A short run of one workload with these settings.
-fn test(bench: &Bench, words: &[&str]) -> crate::bench::Done {
+fn test(bench: &Bench, words: &[&str]) -> Done {
     bench.bitcost(&[&["test"], words, &["-t", "200ms", "-O", "50ms"]].concat())
 }
 
@@ -37,8 +32,8 @@ fn setting_not_in_effect_fails_the_run() {
     let done = test(
         &bench,
         &["udp", "--receive-buffer", &asked.to_string(), "-v"],
-    );
-    done.assert_code(1);
+    )
+    .with_code(1);
     let missed = format!("receiver: receive_buffer_bytes requested {asked}, in effect {most}");
     let printed: Vec<&str> = done.stdout.split_whitespace().collect();
     let printed = printed.join(" ");
@@ -66,31 +61,17 @@ fn test_repeats_until_the_interval_is_narrow() {
             range,
             "--json",
         ];
-        let done = test(
-            &bench,
-            &[&words[..], &["--metric", "sender_thread_cpu_us_per_kib"]].concat(),
-        );
-        done.assert_code(0);
-        let document: Value = serde_json::from_str(&done.stdout).unwrap();
+        let metric = ["--metric", "sender_thread_cpu_us_per_kib"];
+        let done = test(&bench, &[&words[..], &metric].concat()).with_code(0);
+        let document = done.json();
         let made = document["cells"][0]["runs"].as_u64().unwrap() as usize;
-        assert!(
-            runs.contains(&made) && document["runs"] == made,
-            "{made} runs with {share}"
-        );
-        assert_eq!(
-            document["until_interval"]["reached"], reached,
-            "{}",
-            document["until_interval"]
-        );
+        let is_so = runs.contains(&made) && document["runs"] == made;
+        assert!(is_so, "{made} runs with {share}");
+        let rule = &document["until_interval"];
+        assert_eq!(rule["reached"], reached, "{rule}");
         let figure = &document["cells"][0]["throughput_mbps"];
-        assert!(
-            figure["low"].as_f64() <= figure["median"].as_f64(),
-            "{figure}"
-        );
-        assert!(
-            figure["median"].as_f64() <= figure["high"].as_f64(),
-            "{figure}"
-        );
+        let interval = ["low", "median", "high"].map(|name| figure[name].as_f64());
+        assert!(interval.is_sorted(), "{figure}");
     }
     bench.assert_nothing_left();
 }
@@ -98,34 +79,20 @@ fn test_repeats_until_the_interval_is_narrow() {
 fn study_ends_when_its_stop_rule_is_met() {
     let bench = Bench::new();
     let rule = "blocks = 2\nuntil_interval_pct = 100\nmax_blocks = 20\n";
-    bench.write(
-        "mine.toml",
-        &crate::bench::SMALL.replacen("blocks = 3\n", rule, 1),
-    );
-    let done = bench.bitcost(&["run", "mine.toml"]);
-    done.assert_code(0);
+    bench.write("mine.toml", &SMALL.replacen("blocks = 3\n", rule, 1));
+    let done = bench.bitcost(&["run", "mine.toml"]).with_code(0);
     done.assert_says("after 2 blocks: 95 % interval of the median of throughput_mbps");
     done.assert_prints("stop rule: ");
     done.assert_prints("reached in every cell");
-    let folder = bench.execution();
-    let document = bench
-        .bitcost(&["show", "--json", folder.to_str().unwrap()])
-        .json();
+    let folder = bench.execution_name();
+    let document = bench.bitcost(&["show", "--json", &folder]).json();
     let blocks = document["blocks"].as_u64().unwrap();
-    assert!(
-        (2..20).contains(&blocks) && document["incomplete_runs"] == json!([]),
-        "{blocks}"
-    );
-    let cells = document["cells"].as_array().unwrap();
-    assert!(
-        cells
-            .iter()
-            .all(|cell| cell["runs"].as_u64() == Some(blocks)),
-        "{cells:#?}"
-    );
+    assert!((2..20).contains(&blocks), "{blocks}");
+    assert_eq!(document["incomplete_runs"], json!([]));
+    let runs = runs_per_cell(&document);
+    assert!(runs.iter().all(|runs| *runs == blocks), "{runs:?}");
     // Resuming a complete execution adds only the lines of the resumption.
-    let again = bench.bitcost(&["run", "--resume", folder.to_str().unwrap()]);
-    again.assert_code(0);
+    let again = bench.bitcost(&["run", "--resume", &folder]).with_code(0);
     assert_eq!(again.stdout, done.stdout);
 }
 
@@ -135,39 +102,33 @@ fn blocks_are_added_until_the_question_is_answered() {
         let bench = Bench::new();
         bench.write("mine.toml", study);
         let auto = ["run", "mine.toml", "--blocks", "auto", "--no-calibration"];
-        let done = bench.bitcost(&[&auto, words, &["--duration", "100ms"]].concat());
-        done.assert_code(0);
-        let folder = bench.execution();
-        let folder = folder.to_str().unwrap();
-        let again = bench.bitcost(&["run", "--resume", folder]);
+        let words = [&auto, words, &["--duration", "100ms"]].concat();
+        let done = bench.bitcost(&words).with_code(0);
+        let folder = bench.execution_name();
+        let again = bench.bitcost(&["run", "--resume", &folder]);
         assert_eq!(again.stdout, done.stdout);
-        let document = bench.bitcost(&["show", "--json", folder]).json();
+        let document = bench.bitcost(&["show", "--json", &folder]).json();
         assert_eq!(document["incomplete_runs"], json!([]));
         bench.assert_nothing_left();
         (document, done.stdout + &done.stderr)
     };
-    let (document, _) = run(crate::bench::SMALL, &["--within", "100%", "--budget", "1m"]);
+    let (document, _) = run(SMALL, &["--within", "100%", "--budget", "1m"]);
     let auto = &document["blocks_auto"];
     assert_eq!(auto["budget_s"], 60.0);
-    assert_eq!(
-        (&auto["goal"], &auto["requested_pct"]),
-        (&json!("cells"), &json!(100.0))
-    );
+    assert_eq!(auto["goal"], "cells");
+    assert_eq!(auto["requested_pct"], 100.0);
 }
 
 /// The reader leaves after the first line: the run ends, its log is named, and no process is left.
 fn closed_output_ends_the_run() {
     let bench = Bench::new();
     let mut command = bench.command(&program(), &["test", "tcp", "-t", "20s", "-O", "50ms"]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
     let mut first = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut first)
-        .unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut first).unwrap();
+    drop(output);
     assert!(first.contains("sender"), "{first}");
     let status = eventually(PATIENCE, "it ends", || child.try_wait().unwrap());
     let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
@@ -186,22 +147,17 @@ fn closed_output_ends_the_run() {
 fn socket_settings_are_in_effect() {
     let bench = Bench::new();
     let words = split("test tcp --json --samples -t 300ms -O 100ms -P 2 --offloads off -p 5201");
-    let done = bench.bitcost(&[&words[..], &["--receiver-address", "fd00::2"]].concat());
-    done.assert_code(0);
-    let ends = done.records();
+    let words = [&words[..], &["--receiver-address", "fd00::2"]].concat();
+    let ends = bench.bitcost(&words).with_code(0).records();
     for end in &ends {
         assert_eq!(end.flows.len(), 2);
         let active = &end.offloads.active;
-        assert!(
-            active.len() >= 3 && active.values().all(|on| !on),
-            "{active:?}"
-        );
+        let is_off = active.len() >= 3 && active.values().all(|on| !on);
+        assert!(is_off, "{active:?}");
         let window_ns = end.window_end_ns - end.window_start_ns;
         // Its start may be late, but not its end.
-        assert!(
-            (150_000_000..5_000_000_000).contains(&window_ns),
-            "{window_ns}"
-        );
+        let possible = 150_000_000..5_000_000_000;
+        assert!(possible.contains(&window_ns), "{window_ns}");
         assert_eq!(in_effect(end, "ip_version").unwrap()[1], "6");
     }
     let [sender, receiver] = ends;
@@ -217,18 +173,11 @@ fn socket_settings_are_in_effect() {
 fn has_affinity(bench: &Bench, device: &str, cpus: &str) -> Option<()> {
     let wanted = format!("Cpus_allowed_list:\t{cpus}\n");
     let tasks = bench.family.members_with("agent", device).into_iter();
-    let tasks = tasks.flat_map(|pid| {
-        fs::read_dir(format!("/proc/{pid}/task"))
-            .into_iter()
-            .flatten()
-            .flatten()
-    });
-    let read = |task: &fs::DirEntry, file: &str| {
-        fs::read_to_string(task.path().join(file)).unwrap_or_default()
-    };
-    let mut tasks = tasks.into_iter();
-    tasks
-        .any(|task| read(&task, "status").contains(&wanted))
+    let tasks = tasks.flat_map(|pid| fs::read_dir(format!("/proc/{pid}/task")));
+    let status = |task: fs::DirEntry| fs::read_to_string(task.path().join("status"));
+    let mut statuses = tasks.flatten().flatten().flat_map(status);
+    statuses
+        .any(|status| status.contains(&wanted))
         .then_some(())
 }
 
@@ -243,11 +192,8 @@ fn affinity_is_in_effect() {
         has_affinity(&bench, "h2-eth0", "0")
     });
     drop(running);
-    let done = test(
-        &bench,
-        &[&words[..1], &["rr", "--json", "--samples"], &words[5..]].concat()[1..],
-    );
-    done.assert_code(0);
+    let words = [&["rr", "--json", "--samples"], &words[5..]].concat();
+    let done = test(&bench, &words).with_code(0);
     let [sender, receiver] = done.records();
     assert_eq!(in_effect(&sender, "sender_cpus").unwrap(), ["1"; 2]);
     assert_eq!(in_effect(&receiver, "receiver_cpus").unwrap(), ["0"; 2]);

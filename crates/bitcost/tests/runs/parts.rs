@@ -1,15 +1,13 @@
 //! Directions and mixes: every part of a run accounts for the data that it moved, whoever sent it.
 
-use bitcost_model::conditions::{Conditions, Direction};
-use bitcost_model::record::{EndpointRecord, FlowRecord, Role, ThreadKind};
-
-use crate::bench::{Bench, Ended, ended, split};
+use crate::bench::*;
+use bitcost_model::conditions::Direction;
+use bitcost_model::record::{FlowRecord, Role, ThreadKind};
 
 bitcost_testkit::trials! {
     Host: every_workload_runs_in_each_direction_and_both, every_part_is_reported, concurrent_parts_account_for_their_bytes;
 }
 
-/// Every workload, each way.
 const EVERY: &str = r#"title = "Directions"
 question = "Which way?"
 [workload]
@@ -98,11 +96,8 @@ fn every_part(study: &str, runs: usize) -> Bench {
     assert!(matches!(done.code, Some(0 | 1)), "{done:?}");
     let ended = ended(&bench.log());
     assert_eq!(ended.len(), runs);
-    for Ended {
-        conditions, ends, ..
-    } in &ended
-    {
-        check(conditions, &ends[0], &ends[1]);
+    for run in &ended {
+        check(&run.conditions, &run.ends[0], &run.ends[1]);
     }
     bench.assert_nothing_left();
     bench
@@ -113,33 +108,20 @@ fn check(conditions: &Conditions, sender: &EndpointRecord, receiver: &EndpointRe
     assert_eq!((sender.role, receiver.role), (Role::Sender, Role::Receiver));
     let devices = [&sender.offloads.device, &receiver.offloads.device];
     let is_reverse = conditions.direction == Direction::Reverse;
-    assert_eq!(
-        devices,
-        if is_reverse {
-            ["h2-eth0", "h1-eth0"]
-        } else {
-            ["h1-eth0", "h2-eth0"]
-        }
-    );
+    let mut expected = ["h1-eth0", "h2-eth0"];
+    if is_reverse {
+        expected.reverse();
+    }
+    assert_eq!(devices, expected);
     for end in [sender, receiver] {
         assert_eq!(end.background.len() + 1, parts.len());
-        assert!(
-            end.samples
-                .iter()
-                .all(|sample| sample.background.len() + 1 == parts.len())
-        );
+        let mut samples = end.samples.iter();
+        assert!(samples.all(|sample| sample.background.len() + 1 == parts.len()));
         // Threads whose flows have ended still exist until the last sample.
-        let traffic = end
-            .samples
-            .last()
-            .unwrap()
-            .threads
-            .iter()
-            .filter(|thread| thread.kind == ThreadKind::Traffic);
-        assert_eq!(
-            traffic.count(),
-            parts.iter().map(|part| part.flows as usize).sum::<usize>()
-        );
+        let threads = end.samples.last().unwrap().threads.iter();
+        let traffic = threads.filter(|thread| thread.kind == ThreadKind::Traffic);
+        let flows: u32 = parts.iter().map(|part| part.flows).sum();
+        assert_eq!(traffic.count(), flows as usize);
     }
     let is_one = conditions.background.is_empty();
     for (part, conditions) in parts.iter().enumerate() {
@@ -147,41 +129,24 @@ fn check(conditions: &Conditions, sender: &EndpointRecord, receiver: &EndpointRe
         assert_eq!(b.role, a.role.other());
         // The host called sender is the one with the sender's record, unless the first part is
         // reversed.
-        let host = if is_reverse {
-            Role::Receiver
-        } else {
-            Role::Sender
+        let host = match is_reverse {
+            true => Role::Receiver,
+            false => Role::Sender,
         };
-        assert_eq!(
-            a.role,
-            conditions.direction.role_of(host),
-            "{}",
-            conditions.phrase()
-        );
-        let (from, to) = if a.role == Role::Sender {
-            (a, b)
-        } else {
-            (b, a)
+        let name = conditions.phrase();
+        assert_eq!(a.role, conditions.direction.role_of(host), "{name}");
+        let (from, to) = match a.role {
+            Role::Sender => (a, b),
+            Role::Receiver => (b, a),
         };
-        assert_eq!(
-            (from.flows.len(), to.flows.len()),
-            (conditions.flows as usize, conditions.flows as usize)
-        );
-        assert_eq!(
-            (FlowRecord::sum(from.flows), FlowRecord::sum(to.flows)),
-            (from.all.clone(), to.all.clone())
-        );
-        assert!(
-            !is_one || from.all.counts.total().messages > 0,
-            "{}",
-            conditions.phrase()
-        );
-        assert_eq!(
-            from.all.latency.is_some(),
-            conditions.latency,
-            "{}",
-            conditions.phrase()
-        );
+        for side in [&from, &to] {
+            assert_eq!(side.flows.len(), conditions.flows as usize);
+            assert_eq!(FlowRecord::sum(side.flows), side.all);
+        }
+        let messages = from.all.counts.total().messages;
+        assert!(!is_one || messages > 0, "{name}");
+        let has_times = from.all.latency.is_some();
+        assert_eq!(has_times, conditions.latency, "{name}");
         for (from, to) in from.flows.iter().zip(to.flows) {
             account(conditions, from, to);
         }
@@ -210,10 +175,8 @@ fn account(conditions: &Conditions, from: &FlowRecord, to: &FlowRecord) {
             );
         }
         (true, false) => {
-            assert_eq!(
-                (sent.messages, sent.bytes),
-                (received.messages, received.bytes)
-            );
+            assert_eq!(sent.messages, received.messages);
+            assert_eq!(sent.bytes, received.bytes);
         }
     }
     if conditions.is_bounded() {
@@ -232,10 +195,8 @@ fn concurrent_parts_account_for_their_bytes() {
         let bytes = conditions
             .stop_bytes
             .map(|most| counts.bytes.abs_diff(most));
-        let messages = conditions
-            .stop_messages
-            .map(|most| counts.messages.abs_diff(most));
-        bytes.or(messages)
+        let messages = conditions.stop_messages;
+        bytes.or(messages.map(|most| counts.messages.abs_diff(most)))
     };
     let bounds: Vec<u64> = ended(&bench.log()).into_iter().filter_map(bound).collect();
     assert_eq!(bounds, [0, 0]);
@@ -246,38 +207,30 @@ fn every_part_is_reported() {
     let words = split(
         "test tcp --both --background 'rr direction=reverse request-size=64' -t 1100ms -O 100ms --verbose",
     );
-    let done = bench.bitcost(&words);
-    done.assert_code(0);
+    let done = bench.bitcost(&words).with_code(0);
+    let wide = "| Throughput, measured and background flows";
     for line in [
         "    1 s  ← tcp_stream sender",
         "← tcp_rr",
         "all flows",
-        "| Throughput, measured and background flows",
+        wide,
     ] {
-        assert!(
-            done.stdout.lines().any(|said| said.starts_with(line)),
-            "{line}: {}",
-            done.stdout
-        );
+        done.assert_prints(&format!("\n{line}"));
     }
-    let done = bench.bitcost(&[&words[..], &["--json"]].concat());
-    done.assert_code(0);
+    let done = bench
+        .bitcost(&[&words[..], &["--json"]].concat())
+        .with_code(0);
     let document = done.json();
     let parts = document["parts"].as_array().unwrap();
-    let found: Vec<String> = parts
-        .iter()
-        .map(|part| {
-            ["workload", "direction"]
-                .map(|key| part["conditions"][key].as_str().unwrap())
-                .join(" ")
-        })
-        .collect();
-    assert_eq!(
-        found,
-        ["tcp_stream forward", "tcp_stream reverse", "tcp_rr reverse"]
-    );
+    let name = |part: &Value| {
+        let word = |key: &str| part["conditions"][key].as_str().unwrap();
+        [word("workload"), word("direction")].join(" ")
+    };
+    let names: Vec<String> = parts.iter().map(name).collect();
+    let expected = ["tcp_stream forward", "tcp_stream reverse", "tcp_rr reverse"];
+    assert_eq!(names, expected);
     let of = |part: usize, name: &str| parts[part]["metrics"][name].as_f64();
-    let all = |name: &str| document["cells"][0][name]["median"].as_f64();
+    let all = |name: &str| Some(done.figure(name));
     assert_eq!(all("throughput_mbps"), of(0, "throughput_mbps"));
     assert_eq!(all("background_throughput_mbps"), of(1, "throughput_mbps"));
     assert_eq!(

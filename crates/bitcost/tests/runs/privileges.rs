@@ -3,20 +3,13 @@
 // The test harness shows what a test prints.
 #![allow(clippy::disallowed_macros)]
 
-use std::fs;
-use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use crate::bench::*;
+use std::net::TcpListener;
 
 use bitcost_service::confine::confine;
 use bitcost_sys::seccomp::Also;
 use bitcost_sys::{landlock, privileges};
-use bitcost_testkit::assert_says;
-use bitcost_testkit::process::eventually;
-use rustix::process::{Pid, Signal, kill_process};
 
-use crate::bench::PATIENCE;
 use crate::iperf3::Listening;
 use crate::service::{Service, bitcost, said};
 
@@ -42,10 +35,8 @@ pub fn children(parent: u32, word: &str) -> Vec<u32> {
     ids.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|pid| field(*pid, "PPid:") == parent.to_string())
         .filter(|pid| {
-            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            words
-                .split(|byte| *byte == 0)
-                .any(|of| of == word.as_bytes())
+            let words = fs::read_to_string(format!("/proc/{pid}/cmdline"));
+            words.unwrap_or_default().split('\0').any(|of| of == word)
         })
         .collect()
 }
@@ -93,17 +84,14 @@ fn foreign_hosts_are_read_without_privileges() {
         assert_confined(pid);
     }
     // Nothing is open but the connection, the channel, and /dev/null.
-    for entry in fs::read_dir(format!("/proc/{copy}/fd"))
-        .into_iter()
-        .flatten()
-    {
-        let file = fs::read_link(entry.unwrap().path()).unwrap_or_default();
+    let open = fs::read_dir(format!("/proc/{copy}/fd")).into_iter();
+    for entry in open.flatten().flatten() {
+        let file = fs::read_link(entry.path()).unwrap_or_default();
         let is_socket = file.to_string_lossy().starts_with("socket:");
         assert!(is_socket || file == Path::new("/dev/null"), "{file:?}");
     }
     // It costs nobody a test.
-    let tested = server.test("tcp -t 200ms");
-    assert!(tested.status.success(), "{}", said(&tested));
+    server.tested("tcp -t 200ms");
     drop(foreign);
     let (_, printed) = server.stop();
     assert_says(&printed, &["no_new_privs, system calls filtered"]);
@@ -116,8 +104,7 @@ fn a_process_that_ends_is_started_again() {
     let front = only(server.id(), "serve-front");
     let pid = Pid::from_raw(front.cast_signed()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
-    let tested = server.test("tcp -t 200ms");
-    assert!(tested.status.success(), "{}", said(&tested));
+    server.tested("tcp -t 200ms");
     let other = only(server.id(), "serve-front");
     assert_ne!(front, other);
     assert_confined(other);
@@ -131,10 +118,8 @@ fn iperf3_clients_are_read_without_privileges() {
     // The threads that read, too.
     for thread in fs::read_dir(format!("/proc/{}/task", server.id())).unwrap() {
         let status = fs::read_to_string(thread.unwrap().path().join("status")).unwrap_or_default();
-        assert!(
-            status.is_empty() || status.contains("Seccomp:\t2"),
-            "{status}"
-        );
+        let is_filtered = status.is_empty() || status.contains("Seccomp:\t2");
+        assert!(is_filtered, "{status}");
     }
     drop(foreign);
     server.stop();
@@ -151,26 +136,15 @@ fn a_service_keeps_its_rights_for_settings_alone() {
     }
     plain.stop();
     let mut may = Service::with(&["--allow-settings", "sysctl"]);
-    assert_eq!(
-        field(may.id(), "CapEff:"),
-        field(std::process::id(), "CapEff:")
-    );
+    let capabilities = |pid| field(pid, "CapEff:");
+    assert_eq!(capabilities(may.id()), capabilities(std::process::id()));
     assert_confined(only(may.id(), "serve-front"));
     let sysctl = "/proc/sys/net/core/somaxconn";
     let before = fs::read_to_string(sysctl).unwrap();
-    let link = may.link.clone();
-    let sysctl_there = "receiver: net.core.somaxconn=5000";
-    let words = [
-        "test",
-        "tcp",
-        &link,
-        "-t",
-        "200ms",
-        "--no-log",
-        "--sysctl",
-        sysctl_there,
-    ];
-    let changed = bitcost(&may.client()).args(words).output().unwrap();
+    let mut changing = bitcost(&may.client());
+    changing.args(["test", "tcp", &may.link, "-t", "200ms", "--no-log"]);
+    changing.args(["--sysctl", "receiver: net.core.somaxconn=5000"]);
+    let changed = changing.output().unwrap();
     assert!(changed.status.success(), "{}", said(&changed));
     assert_eq!(fs::read_to_string(sysctl).unwrap(), before);
     may.stop();
@@ -183,14 +157,9 @@ fn a_confined_process_opens_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let attempts = |by: &str| {
-        let output = Command::new("/proc/self/exe")
-            .args([CONFINED, by])
-            .arg(&file)
-            .arg(&port)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        said(&output)
+        let mut command = Command::new("/proc/self/exe");
+        command.args([CONFINED, by]).arg(&file).arg(&port);
+        said(&command.stdin(Stdio::null()).output().unwrap())
     };
     assert_eq!(attempts("nothing"), "opens writes connects runs ");
     // A stream of UDP is connected, so that of TCP connections Landlock alone keeps it.

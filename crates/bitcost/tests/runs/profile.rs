@@ -1,10 +1,7 @@
 //! `--profile`: runs that are made once more while the CPUs are sampled.
 
-use bitcost_model::event::Event;
+use crate::bench::*;
 use bitcost_model::profile::{Profile, ProfiledTask};
-use bitcost_sys::process::effective_uid;
-
-use crate::bench::Bench;
 
 bitcost_testkit::trials! {
     Host: a_profile_has_the_stacks_of_both_ends, known_causes_are_in_their_layers, an_ordinary_user_is_told_who_may_profile;
@@ -112,8 +109,9 @@ fn an_ordinary_user_is_told_who_may_profile() {
         0 => Bench::of_user(65_534),
         _ => Bench::new(),
     };
-    let done = bench.bitcost(&["test", "tcp", "-t", "1s", "--profile"]);
-    done.assert_code(3);
+    let done = bench
+        .bitcost(&["test", "tcp", "-t", "1s", "--profile"])
+        .with_code(3);
     if !done.stderr.contains("profile") {
         bitcost_testkit::ignore(&done.stderr);
     }

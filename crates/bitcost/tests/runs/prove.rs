@@ -1,10 +1,6 @@
 //! `bitcost test --prove` and `bitcost improve`: experiments, and what is read of them again.
 
-use bitcost_model::event::Event;
-use bitcost_testkit::assert_says;
-use serde_json::Value;
-
-use crate::bench::{Bench, split};
+use crate::bench::*;
 
 bitcost_testkit::trials! {
     Host: rate_of_a_link_is_changed_and_its_verdict_proved, experiments_are_read_again_from_the_log, packets_that_are_not_full_are_filled, small_buffer_is_found_and_the_ladder_read_again;
@@ -18,7 +14,6 @@ ends = ["h1", "h2"]
 rate = "20M"
 "#;
 
-/// The experiments of a perturbation.
 fn tried<'a>(document: &'a Value, name: &str) -> &'a Value {
     let all = document["bottleneck"]["proof"]["tried"].as_array();
     let mut found = all.expect("experiments").iter();
@@ -32,8 +27,7 @@ fn rate_of_a_link_is_changed_and_its_verdict_proved() {
     let bench = Bench::new();
     bench.write("lab.toml", LAB);
     let words = split("test tcp --topology lab.toml -t 1 --prove --json");
-    let done = bench.bitcost(&words);
-    done.assert_code(0);
+    let done = bench.bitcost(&words).with_code(0);
     let document = done.json();
     let proof = &document["bottleneck"]["proof"];
     if proof["tried"]
@@ -58,15 +52,15 @@ fn rate_of_a_link_is_changed_and_its_verdict_proved() {
 fn experiments_are_read_again_from_the_log() {
     let bench = Bench::new();
     let words = split("test udp --set send_work_ns=20us -t 1 --prove --budget 8s --json");
-    let done = bench.bitcost(&words);
-    done.assert_code(0);
+    let done = bench.bitcost(&words).with_code(0);
     let document = done.json();
     let folder = bench.execution();
     let trials = bench.log().events.into_iter();
     let trials = trials.filter(|event| matches!(event, Event::Tried { .. }));
     assert!(trials.count() > 1, "every trial is an event of the log");
-    let again = bench.bitcost(&["show", folder.to_str().unwrap(), "--json"]);
-    again.assert_code(0);
+    let again = bench
+        .bitcost(&["show", folder.to_str().unwrap(), "--json"])
+        .with_code(0);
     let proof = &document["bottleneck"]["proof"];
     assert_eq!(again.json()["bottleneck"]["proof"], *proof);
     tried(&document, "sender_cpu");
@@ -80,8 +74,7 @@ fn packets_that_are_not_full_are_filled() {
     let bench = Bench::new();
     let words =
         split("test tcp --topology pair -l 1K -C reno -t 1 --prove --budget 15s --no-log --json");
-    let done = bench.bitcost(&words);
-    done.assert_code(0);
+    let done = bench.bitcost(&words).with_code(0);
     let document = done.json();
     let proof = &document["bottleneck"]["proof"];
     if proof["named"]["limiter"] != "sender_cpu" || document["bottleneck"]["others"].is_object() {
@@ -118,13 +111,15 @@ fn small_buffer_is_found_and_the_ladder_read_again() {
     let bench = Bench::new();
     bench.write("lab.toml", DELAYED);
     let words = "improve tcp --topology lab.toml --receive-buffer 16K --send-buffer 96K -t 500ms --budget 45s --json";
-    let done = bench.bitcost(&words.split(' ').collect::<Vec<_>>());
-    done.assert_code(0);
+    let done = bench
+        .bitcost(&words.split(' ').collect::<Vec<_>>())
+        .with_code(0);
     let document = done.json();
     let ladder = &document["ladder"];
     let folder = bench.execution();
-    let again = bench.bitcost(&["show", &folder.display().to_string(), "--json"]);
-    again.assert_code(0);
+    let again = bench
+        .bitcost(&["show", &folder.display().to_string(), "--json"])
+        .with_code(0);
     assert_eq!(again.json()["ladder"], *ladder);
     let text = bench
         .bitcost(&["show", &folder.display().to_string()])

@@ -1,35 +1,22 @@
 //! One command prints the table, for root and for an ordinary user, and leaves the machine as it
 //! was.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
+use crate::bench::*;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bitcost_sys::netlink::{Ethtool, Features, Rtnl};
-use serde_json::Value;
-
-use crate::bench::{Bench, Done, PATIENCE, plan, program, runs_per_cell};
+use bitcost_sys::netlink::{Ethtool, Features, Link};
 
 bitcost_testkit::trials! {
     Host: table_printed_and_machine_unchanged, ordinary_user_gets_the_same_table, study_runs_by_its_path;
 }
 
 const NOBODY: u32 = 65534;
-const SHORT: [&str; 7] = [
-    "run",
-    "not-all-mbits",
-    "--json",
-    "--duration",
-    "300ms",
-    "--blocks",
-    "1",
-];
+const SHORT: &str = "run not-all-mbits --json --duration 300ms --blocks 1";
 
 fn table_printed_and_machine_unchanged() {
     let before = Machine::now();
     let bench = Bench::new();
-    let done = bench.bitcost(&SHORT);
-    done.assert_code(0);
+    let done = bench.bitcost(&split(SHORT)).with_code(0);
     bench.assert_nothing_left();
     assert_eq!(Machine::now(), before);
     check_result(&bench, &done);
@@ -41,9 +28,8 @@ fn ordinary_user_gets_the_same_table() {
     }
     let before = Machine::now();
     let bench = Bench::of_user(NOBODY);
-    let done = bench
-        .start_program(&copy_of_program(&bench), &SHORT)
-        .finish(PATIENCE);
+    let running = bench.start_program(&copy_of_program(&bench), &split(SHORT));
+    let done = running.finish(PATIENCE);
     if done.code == Some(3) && done.stderr.contains("namespaces") {
         drop(bench);
         bitcost_testkit::ignore(&done.stderr);
@@ -73,20 +59,14 @@ fn check_result(bench: &Bench, done: &Done) {
 
 fn check_cells(document: &Value) {
     let cells = document["cells"].as_array().unwrap();
-    let mut found: Vec<String> = cells
-        .iter()
-        .map(|cell| cell["levels"].to_string())
-        .collect();
-    found.sort();
-    found.dedup();
+    let found = cells.iter().map(|cell| cell["levels"].to_string());
+    let found: BTreeSet<String> = found.collect();
     assert_eq!(found.len(), 8, "{found:?}");
     assert_eq!(runs_per_cell(document), [1; 8]);
     for cell in cells {
-        assert!(
-            cell["levels"]["message_size_bytes"].is_u64()
-                && cell["levels"]["transport"].is_string(),
-            "{cell}"
-        );
+        let levels = &cell["levels"];
+        assert!(levels["message_size_bytes"].is_u64(), "{cell}");
+        assert!(levels["transport"].is_string(), "{cell}");
         let figure = |metric: &str| cell[metric]["median"].as_f64();
         // If CPU time is attributed by ticks, a busy machine leaves no service demand.
         let may_lack = figure("other_cpu_pct").is_some_and(|other| other > 10.0);
@@ -97,24 +77,18 @@ fn check_cells(document: &Value) {
             ("sender_segments_per_packet", false),
             ("receiver_segments_per_packet", false),
         ] {
-            assert!(
-                figure(metric).map_or(may_lack, |value| value > 0.0),
-                "{metric}: {cell:#}"
-            );
+            let is_there = figure(metric).map_or(may_lack, |value| value > 0.0);
+            assert!(is_there, "{metric}: {cell:#}");
         }
     }
     let of = |transport: &str, metric: &str| {
         let is_it = |cell: &&Value| cell["levels"]["transport"] == transport;
-        let cells = cells.iter().filter(is_it);
-        let figures: Vec<f64> = cells
-            .filter_map(|cell| cell[metric]["median"].as_f64())
-            .collect();
-        assert_eq!(
-            figures.len(),
-            2,
-            "{metric} of {transport}: {cells:#?}",
-            cells = document["cells"]
-        );
+        let figures = cells
+            .iter()
+            .filter(is_it)
+            .map(|cell| &cell[metric]["median"]);
+        let figures: Vec<f64> = figures.filter_map(Value::as_f64).collect();
+        assert_eq!(figures.len(), 2, "{metric} of {transport}: {document:#}");
         figures
     };
     // The counters are read one after the other, on a machine with other work maybe late.
@@ -122,11 +96,8 @@ fn check_cells(document: &Value) {
     for metric in ["sender", "sender_interface", "receiver"] {
         let metric = format!("{metric}_segments_per_packet");
         assert!(is_one(of("TCP, one segment a packet", &metric)), "{metric}");
-        let off = of("TCP, offloads off", &metric);
-        assert!(
-            metric == "sender_segments_per_packet" || is_one(off),
-            "{metric}"
-        );
+        let off = is_one(of("TCP, offloads off", &metric));
+        assert!(off || metric == "sender_segments_per_packet", "{metric}");
     }
     assert_eq!(document["excluded"], Value::Array(Vec::new()));
     assert_eq!(document["improvements"].as_array().map(Vec::len), Some(4));
@@ -134,46 +105,35 @@ fn check_cells(document: &Value) {
 
 /// Asserts plain lines on standard error, and the result alone on standard output.
 fn check_streams(bench: &Bench, done: &Done) {
+    let printed = &done.stdout;
     assert!(
-        done.stdout.starts_with('{') && done.stdout.ends_with("}\n"),
-        "{}",
-        done.stdout
+        printed.starts_with('{') && printed.ends_with("}\n"),
+        "{printed}"
     );
     assert!(!done.stderr.contains(['\u{1b}', '\r']), "{:?}", done.stderr);
     let log = bench.log();
     let plan = plan(&log);
-    for (run, planned) in plan.runs.iter().enumerate() {
-        let line = format!(
-            "run {} of 8 · {} · ",
-            run + 1,
-            plan.cells[planned.cell].name()
-        );
+    for (run, planned) in (1..).zip(&plan.runs) {
+        let cell = plan.cells[planned.cell].name();
+        let line = format!("run {run} of 8 · {cell} · ");
+        let mut lines = done.stderr.lines();
         assert!(
-            done.stderr.lines().any(|said| said.starts_with(&line)),
-            "{line}: {}",
-            done.stderr
+            lines.any(|said| said.starts_with(&line)),
+            "{line}: {done:?}"
         );
     }
     let folder = bench.execution();
-    assert!(
-        done.stderr
-            .contains(folder.file_name().unwrap().to_str().unwrap()),
-        "{}",
-        done.stderr
-    );
+    done.assert_says(folder.file_name().unwrap().to_str().unwrap());
 }
 
 fn study_runs_by_its_path() {
     let bench = Bench::new();
-    bench.write("mine.toml", crate::bench::SMALL);
-    let done = bench.bitcost(&["run", "./mine.toml", "--blocks", "1", "--out", "deep/er"]);
-    done.assert_code(0);
-    assert!(
-        done.stdout.starts_with("mine: Two message sizes\n"),
-        "{}",
-        done.stdout
-    );
-    assert!(!done.stdout.contains("run 1 of"), "{}", done.stdout);
+    bench.write("mine.toml", SMALL);
+    let words = split("run ./mine.toml --blocks 1 --out deep/er");
+    let done = bench.bitcost(&words).with_code(0);
+    let title = "mine: Two message sizes\n";
+    assert!(done.stdout.starts_with(title), "{done:?}");
+    assert!(!done.stdout.contains("run 1 of"), "{done:?}");
     done.assert_says("run 2 of 2 · ");
     let shown = bench.bitcost(&["show", last_word(&done.stderr)]);
     assert_eq!((shown.code, shown.stdout), (Some(0), done.stdout));
@@ -202,42 +162,30 @@ impl Machine {
     fn now() -> Machine {
         let (mut rtnl, mut ethtool) = (Rtnl::open().unwrap(), Ethtool::open().unwrap());
         let links = rtnl.links().unwrap();
-        let qdiscs = links
-            .iter()
-            .map(|link| format!("{:?}", rtnl.qdiscs(link.index).unwrap()))
-            .collect();
-        let features = links
-            .iter()
-            .map(|link| (link.name.clone(), ethtool.features(&link.name).unwrap()))
-            .collect();
+        let qdiscs = |link: &Link| format!("{:?}", rtnl.qdiscs(link.index).unwrap());
+        let qdiscs = links.iter().map(qdiscs).collect();
+        let features = |link: &Link| (link.name.clone(), ethtool.features(&link.name).unwrap());
+        let folders = ["/proc/sys/net/core", "/proc/sys/net/ipv4"].into_iter();
         Machine {
             qdiscs,
-            features,
+            features: links.iter().map(features).collect(),
             links: links.iter().map(|link| format!("{link:?}")).collect(),
             named_namespaces: names("/run/netns"),
-            sysctls: ["/proc/sys/net/core", "/proc/sys/net/ipv4"]
-                .into_iter()
-                .flat_map(sysctls)
-                .collect(),
+            sysctls: folders.flat_map(sysctls).collect(),
         }
     }
 }
 
 fn names(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
+    let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+    names.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The sysctls directly in a folder that can be read.
 fn sysctls(folder: &str) -> Vec<(PathBuf, String)> {
-    let paths = names(folder)
-        .into_iter()
-        .map(|name| PathBuf::from(folder).join(name));
-    paths
-        .filter_map(|path| Some((path.clone(), fs::read_to_string(path).ok()?)))
-        .collect()
+    let paths = names(folder).into_iter();
+    let paths = paths.map(|name| PathBuf::from(folder).join(name));
+    let read = |path: PathBuf| Some((path.clone(), fs::read_to_string(path).ok()?));
+    paths.filter_map(read).collect()
 }

@@ -1,13 +1,8 @@
 //! The cases in which an execution is not resumed: another study, another machine, a log that
 //! another bitcost writes.
 
-use std::fs;
-use std::path::PathBuf;
-
-use bitcost_testkit::assert_says;
-use serde_json::Value;
-
-use crate::bench::{Bench, PATIENCE, SMALL, log_file, runs_per_cell, unsealed};
+use crate::bench::*;
+use bitcost_execute::store::seal_again;
 
 bitcost_testkit::trials! {
     Host: resume_refuses_another_study_machine_or_log, resume_repeats_runs_without_data, a_lab_file_is_needed_only_for_the_first_run, cut_log_resumes;
@@ -19,20 +14,20 @@ fn resume_refuses_another_study_machine_or_log() {
     let running = bench.start(&["run", "small.toml"]);
     bench.wait_for_run(0);
     let folder = bench.execution();
-    refused(
-        &bench,
-        &["--resume", folder.to_str().unwrap()],
-        3,
-        &["is being written by another bitcost"],
-    );
-    let done = running.finish(PATIENCE);
-    done.assert_code(0);
+    let held = ["is being written by another bitcost"];
+    refused(&bench, &resuming(&folder, &[]), 3, &held);
+    running.finish(PATIENCE).assert_code(0);
     another_study(&bench);
     nothing_is_missing(&bench);
     changed(&bench);
     another_machine(&bench);
     no_log(&bench);
     bench.assert_nothing_left();
+}
+
+/// `run --resume` of the only execution, with these words before it.
+fn resuming<'a>(folder: &'a Path, words: &[&'a str]) -> Vec<&'a str> {
+    [words, &["--resume", folder.to_str().unwrap()]].concat()
 }
 
 /// Asserts that the command ends with this code and these words, and that the log is unchanged.
@@ -57,44 +52,36 @@ fn plan_and_machine(bench: &Bench) -> Vec<String> {
 fn another_study(bench: &Bench) {
     let folder = bench.execution();
     let longer = SMALL.replace("duration_s = 0.3", "duration_s = 0.4");
-    let line = 1 + longer
-        .lines()
-        .position(|line| line.contains("duration_s"))
-        .unwrap();
-    bench.write("small.toml", &longer);
-    let says = [&format!("line {line}: was `duration_s = 0.3`, is `duration_s = 0.4`") as &str];
-    refused(
-        bench,
-        &["small.toml", "--resume", folder.to_str().unwrap()],
-        2,
-        &says,
-    );
-    bench.write(
-        "small.toml",
-        &format!("{SMALL}like_the_document = {{ blocks = 9, duration_s = 1 }}\n"),
-    );
-    let line = 1 + SMALL.lines().count();
-    let says = [&format!("line {line}: was `(its end)`, is `like_the_document") as &str];
-    refused(
-        bench,
-        &["small.toml", "--resume", folder.to_str().unwrap()],
-        2,
-        &says,
-    );
+    let mut lines = longer.lines();
+    let line = 1 + lines.position(|line| line.contains("duration_s")).unwrap();
+    let like = format!("{SMALL}like_the_document = {{ blocks = 9, duration_s = 1 }}\n");
+    let end = 1 + SMALL.lines().count();
+    let differs = "was `duration_s = 0.3`, is `duration_s = 0.4`";
+    for (study, says) in [
+        (longer.clone(), format!("line {line}: {differs}")),
+        (
+            like,
+            format!("line {end}: was `(its end)`, is `like_the_document"),
+        ),
+    ] {
+        bench.write("small.toml", &study);
+        refused(bench, &resuming(&folder, &["small.toml"]), 2, &[&says]);
+    }
     bench.write("small.toml", SMALL);
 }
 
 /// With the same study and a complete log, the result is printed again, and nothing is run.
 fn nothing_is_missing(bench: &Bench) {
     let folder = bench.execution();
-    let done = bench.bitcost(&[
-        "run",
-        "small.toml",
-        "--json",
-        "--resume",
-        folder.to_str().unwrap(),
-    ]);
-    done.assert_code(0);
+    let done = bench
+        .bitcost(&[
+            "run",
+            "small.toml",
+            "--json",
+            "--resume",
+            folder.to_str().unwrap(),
+        ])
+        .with_code(0);
     assert!(!done.stderr.contains("run 1 of"), "{}", done.stderr);
     assert_eq!(runs_per_cell(&done.json()), [3, 3]);
 }
@@ -106,31 +93,19 @@ fn changed(bench: &Bench) {
     let whole = fs::read_to_string(&path).unwrap();
     let check = |text: String, says: &[&str]| {
         fs::write(&path, text).unwrap();
-        refused(bench, &["--resume", folder.to_str().unwrap()], 2, says);
+        refused(bench, &resuming(&folder, &[]), 2, says);
     };
-    check(
-        whole.replacen("\"duration_ms\":300", "\"duration_ms\":301", 1),
-        &[":2: the log is damaged", "checksum"],
-    );
-    let planned = bitcost_execute::store::seal_again(&whole.replacen(
-        "\"duration_ms\":300",
-        "\"duration_ms\":301",
-        1,
-    ));
-    check(planned, &["(`512`) has duration_ms 301 and would have 300"]);
+    let planned = whole.replacen("\"duration_ms\":300", "\"duration_ms\":301", 1);
+    let has_301 = "(`512`) has duration_ms 301 and would have 300";
+    check(seal_again(&planned), &[has_301]);
+    check(planned, &[":2: the log is damaged", "checksum"]);
     let plan = whole.lines().nth(1).unwrap();
-    check(
-        bitcost_execute::store::seal_again(&format!("{whole}{plan}\n")),
-        &["holds a second plan"],
-    );
-    let unplaced: Vec<&str> = whole
-        .lines()
-        .filter(|line| !line.contains("\"event\":\"prepared\""))
-        .collect();
-    check(
-        bitcost_execute::store::seal_again(&unplaced.join("\n")),
-        &["does not describe their hosts"],
-    );
+    let twice = format!("{whole}{plan}\n");
+    check(seal_again(&twice), &["holds a second plan"]);
+    let is_other = |line: &&str| !line.contains("\"event\":\"prepared\"");
+    let unplaced: Vec<&str> = whole.lines().filter(is_other).collect();
+    let unplaced = seal_again(&unplaced.join("\n"));
+    check(unplaced, &["does not describe their hosts"]);
     fs::write(&path, whole).unwrap();
 }
 
@@ -138,23 +113,14 @@ fn another_machine(bench: &Bench) {
     let folder = bench.execution();
     let path = log_file(&folder);
     let text = fs::read_to_string(&path).unwrap();
-    let line = text
-        .lines()
-        .find(|line| line.contains("\"event\":\"prepared\""))
-        .unwrap();
+    let is_it = |line: &&str| line.contains("\"event\":\"prepared\"");
+    let line = text.lines().find(is_it).unwrap();
     let mut prepared: Value = serde_json::from_str(line).unwrap();
     prepared["endpoints"][1]["host"]["kernel"] = "2.6.18".into();
-    fs::write(
-        &path,
-        bitcost_execute::store::seal_again(&text.replace(line, &unsealed(prepared))),
-    )
-    .unwrap();
-    refused(
-        bench,
-        &["--resume", folder.to_str().unwrap()],
-        3,
-        &["receiver: kernel: was 2.6.18, is "],
-    );
+    let changed = text.replace(line, &unsealed(prepared));
+    fs::write(&path, seal_again(&changed)).unwrap();
+    let says = ["receiver: kernel: was 2.6.18, is "];
+    refused(bench, &resuming(&folder, &[]), 3, &says);
 }
 
 /// A run whose result is empty is repeated; a run whose offloads are not as requested is not.
@@ -180,44 +146,25 @@ fn resume_repeats_runs_without_data() {
         }
         format!("{}\n", unsealed(event))
     });
-    fs::write(
-        log_file(&folder),
-        bitcost_execute::store::seal_again(&doctored.collect::<String>()),
-    )
-    .unwrap();
-    let done = bench.bitcost(&["run", "--json", "--resume", folder.to_str().unwrap()]);
-    done.assert_code(1);
-    let tried: Vec<&str> = done
-        .stderr
-        .lines()
-        .filter(|line| line.starts_with("run "))
-        .collect();
-    assert!(
-        tried.len() == 2
-            && tried[0].starts_with("run 2 of 4")
-            && tried[1].starts_with("run 3 of 4"),
-        "{tried:?}"
-    );
+    let doctored = seal_again(&doctored.collect::<String>());
+    fs::write(log_file(&folder), doctored).unwrap();
+    let words = resuming(&folder, &["run", "--json"]);
+    let done = bench.bitcost(&words).with_code(1);
+    let tried = done.stderr.lines().filter(|line| line.starts_with("run "));
+    let tried: Vec<&str> = tried.map(|line| &line[..10]).collect();
+    assert_eq!(tried, ["run 2 of 4", "run 3 of 4"]);
     let document = done.json();
     assert_eq!(runs_per_cell(&document).iter().sum::<u64>(), 3);
-    assert_eq!(
-        (
-            document["excluded"][0]["run"].as_u64(),
-            document["excluded"][1]["run"].as_u64()
-        ),
-        (Some(3), None)
-    );
+    let excluded = document["excluded"].as_array().unwrap().iter();
+    let excluded: Vec<&Value> = excluded.map(|run| &run["run"]).collect();
+    assert_eq!(excluded, [3]);
     bench.assert_nothing_left();
 }
 
 fn no_log(bench: &Bench) {
     let folder = bench.path().join("nowhere");
-    refused(
-        bench,
-        &["--resume", folder.to_str().unwrap()],
-        2,
-        &["there is no", "nowhere"],
-    );
+    let says = ["there is no", "nowhere"];
+    refused(bench, &resuming(&folder, &[]), 2, &says);
     assert!(!folder.exists());
 }
 
@@ -225,14 +172,10 @@ fn no_log(bench: &Bench) {
 /// execution is shown, reported and resumed.
 fn a_lab_file_is_needed_only_for_the_first_run() {
     let bench = Bench::new();
-    bench.write(
-        "lab.toml",
-        "hosts = [\"a\", \"b\"]\n[[link]]\nends = [\"a\", \"b\"]\n",
-    );
-    let study = SMALL.replace(
-        "mtu_bytes = 1500",
-        "topology = \"lab.toml\"\nmtu_bytes = 1400",
-    );
+    let lab = "hosts = [\"a\", \"b\"]\n[[link]]\nends = [\"a\", \"b\"]\n";
+    bench.write("lab.toml", lab);
+    let topology = "topology = \"lab.toml\"\nmtu_bytes = 1400";
+    let study = SMALL.replace("mtu_bytes = 1500", topology);
     let answer = "[answer]\nmetric = \"throughput_mbps\"\nof = { message_size_bytes = 512 }\nto = { message_size_bytes = 1024 }\nwords = \"Small ones carry {of}, {ratio} of large ones.\"\n";
     bench.write("own.toml", &format!("{study}{answer}"));
     let running = bench.start(&["run", "own.toml"]);
@@ -242,11 +185,9 @@ fn a_lab_file_is_needed_only_for_the_first_run() {
     fs::remove_file(bench.path().join("lab.toml")).unwrap();
     let folder = bench.execution();
     let folder = folder.to_str().unwrap();
-    let resumed = bench.bitcost(&["run", "--resume", folder]);
-    resumed.assert_code(0);
+    let resumed = bench.bitcost(&["run", "--resume", folder]).with_code(0);
     resumed.assert_says("\nSmall ones carry ");
-    let shown = bench.bitcost(&["show", folder, "--json"]);
-    shown.assert_code(0);
+    let shown = bench.bitcost(&["show", folder, "--json"]).with_code(0);
     assert_eq!(runs_per_cell(&shown.json()), [3, 3]);
     assert_eq!(shown.json()["lab"]["mtu_bytes"], 1400);
     bench.bitcost(&["report", folder]).assert_code(0);
@@ -258,8 +199,8 @@ fn a_lab_file_is_needed_only_for_the_first_run() {
 /// An execution of one block and the bytes of its log.
 fn execution(bench: &Bench) -> (PathBuf, Vec<u8>) {
     bench.write("small.toml", SMALL);
-    let done = bench.bitcost(&["run", "small.toml", "--blocks", "1"]);
-    done.assert_code(0);
+    let words = ["run", "small.toml", "--blocks", "1"];
+    bench.bitcost(&words).assert_code(0);
     let folder = bench.execution();
     let bytes = fs::read(log_file(&folder)).unwrap();
     (folder, bytes)
@@ -268,12 +209,8 @@ fn execution(bench: &Bench) -> (PathBuf, Vec<u8>) {
 fn cut_log_resumes() {
     let bench = Bench::new();
     let (folder, bytes) = execution(&bench);
-    let ends: Vec<usize> = bytes
-        .iter()
-        .enumerate()
-        .filter(|(_, byte)| **byte == b'\n')
-        .map(|(at, _)| at)
-        .collect();
+    let ends = (0..bytes.len()).filter(|at| bytes[*at] == b'\n');
+    let ends: Vec<usize> = ends.collect();
     // These lengths end in the first line, in the description of the machine, and in the last run's
     // result.
     for (length, runs) in [
@@ -283,13 +220,12 @@ fn cut_log_resumes() {
     ] {
         fs::write(log_file(&folder), &bytes[..length]).unwrap();
         let Some(runs) = runs else {
-            let done = bench.bitcost(&["run", "--resume", folder.to_str().unwrap()]);
-            done.assert_code(2);
+            let done = bench.bitcost(&resuming(&folder, &["run"])).with_code(2);
             done.assert_says("nothing was run; start a new execution");
             continue;
         };
-        let done = bench.bitcost(&["run", "--json", "--resume", folder.to_str().unwrap()]);
-        done.assert_code(0);
+        let words = resuming(&folder, &["run", "--json"]);
+        let done = bench.bitcost(&words).with_code(0);
         done.assert_says("the log ends within line ");
         assert_eq!(runs_per_cell(&done.json()), runs);
         assert_eq!(bench.log().end.incomplete, None);

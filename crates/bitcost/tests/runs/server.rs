@@ -1,21 +1,18 @@
 //! A server of bitcost that a test starts and stops.
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command, Stdio};
-
-use rustix::process::{Pid, Signal, kill_process};
+use crate::bench::*;
+use std::io::{BufRead, BufReader};
+use std::process::ChildStdout;
 
 /// A process that is killed when this is dropped.
 pub struct Owned(pub Child);
 
-/// A running server.
 pub struct Server {
     process: Owned,
     output: BufReader<ChildStdout>,
 }
 
 impl Server {
-    /// Starts the command.
     pub fn start(command: &mut Command) -> Server {
         let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = piped.spawn().unwrap();
@@ -33,7 +30,6 @@ impl Server {
         line
     }
 
-    /// Its process.
     pub fn id(&self) -> u32 {
         self.process.0.id()
     }

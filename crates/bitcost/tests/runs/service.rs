@@ -1,17 +1,8 @@
 //! `bitcost serve`: whoever has the link tests, each rule is named, foreign connections take nothing, tests wait for
 //! each other, and nothing is left.
 
-use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-
-use bitcost_testkit::assert_says;
-use bitcost_testkit::process::eventually;
-use rustix::process::{Pid, Signal, kill_process};
-
 use crate::agent_process::AgentProcess;
-use crate::bench::{PATIENCE, split};
+use crate::bench::*;
 use crate::privileges::children;
 use crate::server::Server;
 
@@ -23,15 +14,12 @@ bitcost_testkit::trials! {
 /// A service at a port that the kernel chose, with its folder.
 pub struct Service {
     process: Server,
-    /// Its port.
     pub port: u16,
-    /// Its link.
     pub link: String,
     folder: tempfile::TempDir,
 }
 
 impl Service {
-    /// Starts one at the loopback.
     pub fn start() -> Service {
         Service::with(&[])
     }
@@ -41,12 +29,10 @@ impl Service {
         Service::at(Ipv4Addr::LOCALHOST.into(), options)
     }
 
-    /// Starts one at this address.
     pub fn at(address: IpAddr, options: &[&str]) -> Service {
         Service::of(tempfile::tempdir().unwrap(), address, options)
     }
 
-    /// Starts one with this folder.
     fn of(folder: tempfile::TempDir, address: IpAddr, options: &[&str]) -> Service {
         let mut process = Server::start(
             bitcost(&folder.path().join("client"))
@@ -63,12 +49,10 @@ impl Service {
         }
     }
 
-    /// Its process.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// The state folder of its client.
     pub fn client(&self) -> PathBuf {
         self.folder.path().join("client")
     }
@@ -77,6 +61,15 @@ impl Service {
     pub fn test(&self, words: &str) -> Output {
         let (workload, rest) = words.split_once(' ').unwrap();
         test(&self.client(), &format!("{workload} {} {rest}", self.link))
+    }
+
+    /// Makes a test, which must succeed; returns what it prints.
+    #[track_caller]
+    pub fn tested(&self, words: &str) -> String {
+        let output = self.test(words);
+        let said = said(&output);
+        assert!(output.status.success(), "{words}: {said}");
+        said
     }
 
     /// What a client with the link says instead of a bitcost.
@@ -101,7 +94,7 @@ pub fn after<'a>(text: &'a str, before: &str) -> &'a str {
 
 /// bitcost of a user with this state folder.
 pub fn bitcost(state: &Path) -> Command {
-    std::fs::create_dir_all(state).unwrap();
+    fs::create_dir_all(state).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
     command.env("BITCOST_STATE_DIR", state);
     command
@@ -122,7 +115,6 @@ pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
 }
 
-/// The agents of this service that run.
 fn agents(server: &Service) -> usize {
     children(server.id(), "agent").len()
 }
@@ -142,10 +134,7 @@ fn one_link_and_one_command_at_each_host() {
         "rr -t 300ms",
         "tcp -n 1M",
     ] {
-        let output = server.test(options);
-        let said = said(&output);
-        let is_served = output.status.success() && said.contains(&place);
-        assert!(is_served, "{options}: {said}");
+        assert_says(&server.tested(options), &[&place]);
     }
     let link = server.link.clone();
     let sends = format!("tcp -t 300ms --sender {link} --receiver local -P 2");
@@ -153,7 +142,7 @@ fn one_link_and_one_command_at_each_host() {
     assert!(output.status.success(), "{}", said(&output));
     // What a test keeps is without the secret.
     let kept = server.folder.path().join("kept");
-    std::fs::create_dir(&kept).unwrap();
+    fs::create_dir(&kept).unwrap();
     let logged = bitcost(&server.client())
         .args(["test", "tcp", &link, "-t", "300ms"])
         .current_dir(&kept)
@@ -161,41 +150,35 @@ fn one_link_and_one_command_at_each_host() {
         .unwrap();
     assert!(logged.status.success(), "{}", said(&logged));
     let secret = link.rsplit_once('.').unwrap().1;
-    assert!(std::fs::read_dir(&kept).unwrap().count() > 0);
-    let has_secret = Command::new("grep")
-        .args(["-rqF", secret])
-        .arg(&kept)
-        .status();
+    assert!(fs::read_dir(&kept).unwrap().count() > 0);
+    let mut grep = Command::new("grep");
+    let has_secret = grep.args(["-rqF", secret]).arg(&kept).status();
     assert_eq!(has_secret.unwrap().code(), Some(1));
     let (printed, _) = server.stop();
     assert!(printed.contains("served 7 runs in 7 sessions"), "{printed}");
     // The link stays the same, until another one is requested.
-    let again = Service::of(server.folder, Ipv4Addr::LOCALHOST.into(), &[]);
+    let mut again = Service::of(server.folder, Ipv4Addr::LOCALHOST.into(), &[]);
     let secrets = |link: &str| link.split_once('#').unwrap().1.to_owned();
     assert_eq!(secrets(&again.link), secrets(&link));
-    let mut again = again;
     again.stop();
     let new = Service::of(again.folder, Ipv4Addr::LOCALHOST.into(), &["--new-link"]);
     let old = format!("bitcost://127.0.0.1:{}/#{}", new.port, secrets(&link));
-    let output = test(&new.client(), &format!("tcp {old} -t 300ms"));
-    assert_eq!(output.status.code(), Some(3));
-    assert_says(&said(&output), &["its key is not"]);
     let mut wrong = new.link.clone();
     wrong.replace_range(wrong.len() - 4..wrong.len() - 1, "AAA");
-    let output = test(&new.client(), &format!("tcp {wrong} -t 300ms"));
-    assert_eq!(output.status.code(), Some(3));
     let refusal = "the link is not the one of this service";
-    assert!(said(&output).contains(refusal), "{}", said(&output));
-    let output = new.test("tcp -t 300ms");
-    assert!(output.status.success(), "{}", said(&output));
+    for (link, why) in [(old, "its key is not"), (wrong, refusal)] {
+        let output = test(&new.client(), &format!("tcp {link} -t 300ms"));
+        assert_eq!(output.status.code(), Some(3));
+        assert_says(&said(&output), &[why]);
+    }
+    new.tested("tcp -t 300ms");
 }
 
 fn each_rule_is_named() {
     let mut server = Service::with(&split(
         "--max-rate 10M --max-duration 2s --max-flows 2 --allow-settings mtu_bytes",
     ));
-    let output = server.test("tcp -t 300ms -b 5M -P 2 -l 1000");
-    assert!(output.status.success(), "{}", said(&output));
+    server.tested("tcp -t 300ms -b 5M -P 2 -l 1000");
     for (options, rule) in [
         (
             "tcp -t 300ms",
@@ -238,23 +221,16 @@ fn each_rule_is_named() {
 /// Resident memory in KiB, open descriptors and threads.
 fn held(server: &Service) -> (u64, usize, usize) {
     let process = format!("/proc/{}", server.process.id());
-    let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
-    let descriptors = std::fs::read_dir(format!("{process}/fd")).unwrap().count();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmRSS:"))
-        .unwrap();
-    let resident = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    let threads = std::fs::read_dir(format!("{process}/task"))
-        .unwrap()
-        .count();
-    (resident, descriptors, threads)
+    let status = fs::read_to_string(format!("{process}/status")).unwrap();
+    let count = |name| fs::read_dir(format!("{process}/{name}")).unwrap().count();
+    let (_, resident) = status.split_once("VmRSS:").unwrap();
+    let resident = resident.split_whitespace().next().unwrap();
+    (resident.parse().unwrap(), count("fd"), count("task"))
 }
 
 fn foreign_connections_take_nothing() {
     let mut server = Service::start();
-    let output = server.test("tcp -t 300ms");
-    assert!(output.status.success(), "{}", said(&output));
+    server.tested("tcp -t 300ms");
     let address = SocketAddr::from(([127, 0, 0, 1], server.port));
     let before = held(&server);
     let mut most = before;
@@ -275,41 +251,34 @@ fn foreign_connections_take_nothing() {
     }
     // A socket, a channel and a thread for each of the 128 connections that may be pending.
     assert!(
-        most.0 < before.0 + 32 * 1024,
-        "{before:?} {most:?} KiB, descriptors, threads"
-    );
-    assert!(
-        most.1 < before.1 + 4 * 144,
-        "{before:?} {most:?} KiB, descriptors, threads"
-    );
-    assert!(
-        most.2 <= before.2 + 144,
+        most.0 < before.0 + 32 * 1024 && most.1 < before.1 + 4 * 144 && most.2 <= before.2 + 144,
         "{before:?} {most:?} KiB, descriptors, threads"
     );
     // Half-open ones are closed, and a client is served.
-    let silent: Vec<TcpStream> = (0..100)
-        .filter_map(|_| TcpStream::connect(address).ok())
-        .collect();
+    let silent = (0..100).map(|_| TcpStream::connect(address).ok());
+    let silent: Vec<Option<TcpStream>> = silent.collect();
     wait_until("half-open connections are closed", || {
         let now = held(&server);
         now.1 <= before.1 && now.2 <= before.2
     });
-    let output = server.test("tcp -t 300ms");
-    assert!(output.status.success(), "{}", said(&output));
+    server.tested("tcp -t 300ms");
     drop(silent);
     server.stop();
 }
 
 /// A test of this length that has the host.
 fn long_test(server: &Service, length: &str) -> Child {
-    let child = bitcost(&server.client())
-        .args(["test", "tcp", &server.link, "-t", length, "--no-log"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let child = quietly(&server.client(), &["tcp", &server.link, "-t", length]);
     wait_until("it has the host", || agents(server) == 1);
     child
+}
+
+/// `bitcost test` of a user with this state folder, whose output nobody reads.
+pub fn quietly(state: &Path, words: &[&str]) -> Child {
+    let mut command = bitcost(state);
+    command.args(["test", "--no-log"]).args(words);
+    let command = command.stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
 }
 
 fn tests_wait_for_their_turn() {
@@ -335,8 +304,8 @@ fn a_client_that_vanishes_leaves_nothing() {
     let (printed, _) = server.stop();
     assert_says(&printed, &["the service is being stopped"]);
     let parent = format!("PPid:\t{service}\n");
-    let left = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
-        let status = std::fs::read_to_string(entry.ok()?.path().join("status")).ok()?;
+    let left = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let status = fs::read_to_string(entry.ok()?.path().join("status")).ok()?;
         status.contains(&parent).then_some(status)
     });
     assert_eq!(left.count(), 0);

@@ -3,16 +3,11 @@
 // The test that started this program reads what it prints.
 #![allow(clippy::disallowed_macros)]
 
-use std::io::{BufRead, BufReader, Read};
+use crate::bench::*;
+use std::io::{BufRead, BufReader};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
-
-use bitcost_sys::process::effective_uid;
-use bitcost_testkit::process::eventually;
-
-use crate::bench::{Bench, PATIENCE};
 
 bitcost_testkit::trials! {
     PrivateNetwork: lab_names_taken_by_another_user_are_recognised;
@@ -112,16 +107,16 @@ fn lab_names_taken_by_another_user_are_recognised() {
         (ls.code, ls.stdout.as_str()),
         (Some(0), "no lab is running\n")
     );
-    let taken = bench.bitcost(&["lab", "up", "pair", "--name", "pair"]);
-    taken.assert_code(3);
+    let taken = bench
+        .bitcost(&["lab", "up", "pair", "--name", "pair"])
+        .with_code(3);
     let says = "the name pair is taken by a process of user 65534; choose another name";
     taken.assert_says(says);
     for words in [
         &["lab", "down", "pair"][..],
         &["lab", "exec", "--lab", "pair", "h1", "--", "true"],
     ] {
-        let refused = bench.bitcost(words);
-        refused.assert_code(2);
+        let refused = bench.bitcost(words).with_code(2);
         let says =
             "no lab `pair` of yours is running: the name is taken by a process of user 65534";
         refused.assert_says(says);
@@ -135,8 +130,7 @@ fn lab_names_taken_by_another_user_are_recognised() {
     bench
         .bitcost(&["lab", "exec", "h1", "--", "true"])
         .assert_code(0);
-    let down = bench.bitcost(&["lab", "down"]);
-    down.assert_code(0);
+    let down = bench.bitcost(&["lab", "down"]).with_code(0);
     assert!(down.stdout.starts_with("pair-"), "{}", down.stdout);
     running.finish(PATIENCE).assert_code(0);
     drop(squatters);

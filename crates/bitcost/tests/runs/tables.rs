@@ -1,15 +1,8 @@
 //! Runs the command in every row of the tables for users of other programs, with shortened times.
 
-use std::fs;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use crate::bench::*;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
-use bitcost_testkit::process::eventually;
-use bitcost_testkit::split;
-use rustix::process::{Pid, Signal, kill_process};
 
 bitcost_testkit::trials! {
     PrivateNetwork: from_netperf, from_iperf3, from_mininet;

@@ -1,10 +1,6 @@
 //! The document and the log of `bitcost test`, also of one that Ctrl-C ended.
 
-use bitcost_testkit::assert_says;
-use rustix::process::Signal;
-use serde_json::Value;
-
-use crate::bench::{Bench, PATIENCE, split};
+use crate::bench::*;
 
 bitcost_testkit::trials! {
     Host: json_is_a_summary, samples_are_printed_where_asked_for, interrupted_repeats_keep_their_runs, interrupted_test_says_what_it_does_not_know;
@@ -18,8 +14,9 @@ fn json_is_a_summary() {
     let several = "-P 8 --both --background rr --background udp-rr --background crr";
     for more in ["", "--until-interval 100% --repeats 3-3", several] {
         let more: Vec<&str> = more.split_whitespace().collect();
-        let done = bench.bitcost(&[&SHORT[..], &["--json"], &more[..]].concat());
-        done.assert_code(0);
+        let done = bench
+            .bitcost(&[&SHORT[..], &["--json"], &more[..]].concat())
+            .with_code(0);
         assert!(done.stdout.len() <= 40_000, "{} bytes", done.stdout.len());
         let document = done.json();
         let places = "/format /bitcost_version /began_at /hosts/sender/kernel /hosts/receiver/host_name /in_effect/sender/congestion_control /lab /bytes/received /seconds \
@@ -35,8 +32,9 @@ fn json_is_a_summary() {
 
 fn samples_are_printed_where_asked_for() {
     let bench = Bench::new();
-    let done = bench.bitcost(&[&SHORT[..], &["--no-log", "--json", "--samples"]].concat());
-    done.assert_code(0);
+    let done = bench
+        .bitcost(&[&SHORT[..], &["--no-log", "--json", "--samples"]].concat())
+        .with_code(0);
     let document = done.json();
     let samples = document.pointer("/records/0/sender/samples").unwrap();
     assert!(samples.as_array().unwrap().len() >= 2, "{document:#}");
@@ -51,13 +49,13 @@ fn interrupted_repeats_keep_their_runs() {
     let running = bench.start(&[&SHORT[..], &repeats].concat());
     bench.wait_for_run(2);
     running.signal_group(Signal::INT);
-    let done = running.finish(PATIENCE);
-    done.assert_code(130);
+    let done = running.finish(PATIENCE).with_code(130);
     let printed: Value = done.json();
     let made = printed["runs"].as_u64().unwrap();
     assert!((2..30).contains(&made), "{made} runs");
-    let shown = bench.bitcost(&["show", "--json", bench.execution().to_str().unwrap()]);
-    shown.assert_code(0);
+    let shown = bench
+        .bitcost(&["show", "--json", bench.execution().to_str().unwrap()])
+        .with_code(0);
     assert_eq!(shown.json()["cells"][0]["runs"], printed["runs"]);
     bench.assert_nothing_left();
 }
@@ -69,8 +67,7 @@ fn interrupted_test_says_what_it_does_not_know() {
     // Both ways are right; this makes it likely that there are readings.
     std::thread::sleep(std::time::Duration::from_millis(1500));
     running.signal_group(Signal::INT);
-    let done = running.finish(PATIENCE);
-    done.assert_code(130);
+    let done = running.finish(PATIENCE).with_code(130);
     bench.assert_nothing_left();
     if done.stderr.contains("before anything was measured") {
         assert!(bench.contents().is_empty(), "{:?}", bench.contents());
@@ -79,8 +76,9 @@ fn interrupted_test_says_what_it_does_not_know() {
     let until = "the run was stopped before its end; until then sender ";
     done.assert_says(until);
     let folder = bench.execution();
-    let shown = bench.bitcost(&["show", "--json", folder.to_str().unwrap()]);
-    shown.assert_code(0);
+    let shown = bench
+        .bitcost(&["show", "--json", folder.to_str().unwrap()])
+        .with_code(0);
     let shown = shown.json();
     assert_eq!(shown["cells"][0]["runs"], 0);
     let reason = shown["excluded"][0]["reason"].as_str().unwrap();

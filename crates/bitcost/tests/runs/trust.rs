@@ -1,15 +1,10 @@
 //! Logs of untrusted users: what they name is not started unasked.
 
-use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::path::{Path, PathBuf};
+use crate::bench::*;
+use std::os::unix::fs::chown;
 
 use bitcost_execute::store::Writer;
-use bitcost_model::event::{Event, NamedHost, NamedHosts};
-use bitcost_sys::process::effective_uid;
-use bitcost_testkit::assert_says;
-
-use crate::bench::{Bench, Done, SMALL};
+use bitcost_model::event::{NamedHost, NamedHosts};
 
 bitcost_testkit::trials! {
     Host: programs_named_by_a_log_are_checked_first, files_of_another_user_start_nothing_unless_trusted;
@@ -28,10 +23,8 @@ impl Traps {
         let bench = Bench::new();
         let at = bench.path().display();
         bench.write("small.toml", SMALL);
-        bench.write(
-            "ssh_config",
-            &format!("Match exec \"touch {at}/mark\"\n HostName 127.0.0.1\n"),
-        );
+        let config = format!("Match exec \"touch {at}/mark\"\n HostName 127.0.0.1\n");
+        bench.write("ssh_config", &config);
         Traps { bench }
     }
 
@@ -46,17 +39,16 @@ impl Traps {
     /// A log of `events` in a new folder.
     fn execution(&self, name: &str, events: &[Event]) -> PathBuf {
         let mut writer = Writer::create(self.bench.path(), name, 0).unwrap();
-        events
-            .iter()
-            .for_each(|event| _ = writer.append(event).unwrap());
+        for event in events {
+            writer.append(event).unwrap();
+        }
         writer.folder().to_owned()
     }
 
     /// Resumes the execution in a folder; returns the result, and whether a mark was left.
     fn resumed(&self, folder: &Path, more: &[&str]) -> (Done, bool) {
-        let done = self
-            .bench
-            .bitcost(&[&["run", "--resume", folder.to_str().unwrap()], more].concat());
+        let words = [&["run", "--resume", folder.to_str().unwrap()], more];
+        let done = self.bench.bitcost(&words.concat());
         let is_marked = fs::remove_file(self.mark()).is_ok();
         (done, is_marked)
     }
@@ -93,18 +85,12 @@ fn changed(events: &[Event], mut change: impl FnMut(&mut NamedHosts)) -> Vec<Eve
 /// Errors of a log that the command line would refuse, and another machine, are found before ssh is
 /// started.
 fn programs_named_by_a_log_are_checked_first() {
-    if std::process::Command::new("ssh")
-        .arg("-V")
-        .output()
-        .is_err()
-    {
+    if Command::new("ssh").arg("-V").output().is_err() {
         bitcost_testkit::ignore("ssh is not installed");
     }
     let traps = Traps::new();
-    traps
-        .bench
-        .bitcost(&["run", "small.toml", "--blocks", "1"])
-        .assert_code(0);
+    let one_block = ["run", "small.toml", "--blocks", "1"];
+    traps.bench.bitcost(&one_block).assert_code(0);
     let events = traps.bench.log().events;
     let config = traps.path("ssh_config");
     let with = |change: &dyn Fn(&mut NamedHosts)| {
@@ -115,44 +101,29 @@ fn programs_named_by_a_log_are_checked_first() {
     };
     let folder = traps.execution("trap", &with(&|_| ()));
     let (done, is_marked) = traps.resumed(&folder, &[]);
-    assert!(
-        is_marked && done.code != Some(0),
-        "the trap works: {}",
-        done.stderr
-    );
+    // The trap works.
+    assert!(is_marked && done.code != Some(0), "{done:?}");
     let named = format!(
         "the log names what is started: agents at local (sender) and ssh:web (receiver); by ssh with the configuration {config}"
     );
-    assert!(done.stderr.contains(&named), "{}", done.stderr);
+    done.assert_says(&named);
     let hostile = format!("true; touch {}; x", traps.mark().display());
-    let folder = traps.execution(
-        "program",
-        &with(&|hosts| hosts.remote_program = Some(hostile.clone())),
-    );
-    traps.refused(
-        &folder,
-        2,
-        &["the log names --remote-program", "allowed: letters"],
-    );
-    let folder = traps.execution(
-        "config",
-        &with(&|hosts| hosts.ssh_config = Some("-oProxyCommand=x".to_owned())),
-    );
-    traps.refused(&folder, 2, &["the log names --ssh-config"]);
+    let refused = |name: &str, events: &[Event], code: i32, says: &[&str]| {
+        traps.refused(&traps.execution(name, events), code, says);
+    };
+    let program = with(&|hosts| hosts.remote_program = Some(hostile.clone()));
+    let says = ["the log names --remote-program", "allowed: letters"];
+    refused("program", &program, 2, &says);
+    let option = with(&|hosts| hosts.ssh_config = Some("-oProxyCommand=x".to_owned()));
+    refused("config", &option, 2, &["the log names --ssh-config"]);
     let mut elsewhere = with(&|_| ());
     for event in &mut elsewhere {
-        if let Event::Prepared {
-            endpoints: ends, ..
-        } = event
-        {
-            ends[0].host.kernel = "2.6.18".to_owned();
+        if let Event::Prepared { endpoints, .. } = event {
+            endpoints[0].host.kernel = "2.6.18".to_owned();
         }
     }
-    traps.refused(
-        &traps.execution("machine", &elsewhere),
-        3,
-        &["sender: kernel: was 2.6.18, is "],
-    );
+    let says = ["sender: kernel: was 2.6.18, is "];
+    refused("machine", &elsewhere, 3, &says);
 }
 
 fn files_of_another_user_start_nothing_unless_trusted() {
@@ -160,10 +131,8 @@ fn files_of_another_user_start_nothing_unless_trusted() {
         bitcost_testkit::ignore("only root can make files of another user");
     }
     let traps = Traps::new();
-    traps
-        .bench
-        .bitcost(&["run", "small.toml", "--blocks", "1"])
-        .assert_code(0);
+    let one_block = ["run", "small.toml", "--blocks", "1"];
+    traps.bench.bitcost(&one_block).assert_code(0);
     let config = traps.path("ssh_config");
     let events = changed(&traps.bench.log().events, |hosts| {
         hosts.ssh_config = Some(config.clone())

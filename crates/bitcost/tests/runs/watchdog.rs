@@ -1,22 +1,14 @@
 //! The settings of the host are restored whichever process dies. In a private network, with the
 //! real agent and watchdog.
 
-use std::fs;
+use crate::bench::*;
 use std::ops::{Deref, DerefMut};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
 
 use bitcost_host::{KNOBS, Values};
-use bitcost_model::conditions::Conditions;
-use bitcost_model::protocol::{FromAgent, ToAgent};
 use bitcost_study::host_settings;
-use bitcost_sys::netlink::Rtnl;
-use bitcost_testkit::assert_says;
-use bitcost_testkit::process::{Family, eventually};
-use rustix::process::{Pid, Signal, kill_process};
+use bitcost_testkit::process::Family;
 
 use crate::agent_process::AgentProcess;
-use crate::bench::PATIENCE;
 use crate::frames::prepare;
 
 bitcost_testkit::trials! {
@@ -48,15 +40,25 @@ impl Bench {
 
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bitcost"));
-        command
-            .args(words)
-            .env("BITCOST_STATE_DIR", self.folder.path().join("state"));
+        let state = self.folder.path().join("state");
+        command.args(words).env("BITCOST_STATE_DIR", state);
         self.family.adopt(&mut command);
         command
     }
 
     fn bitcost(&self, words: &[&str]) -> Output {
         self.command(words).output().unwrap()
+    }
+
+    /// What `bitcost host` prints with these words.
+    fn host(&self, words: &[&str]) -> String {
+        String::from_utf8(self.bitcost(&[&["host"], words].concat()).stdout).unwrap()
+    }
+
+    fn wait_until_empty(&self, what: &str) {
+        eventually(PATIENCE, &format!("{what}: no process is left"), || {
+            self.family.members().is_empty().then_some(())
+        });
     }
 
     fn journals(&self) -> Vec<PathBuf> {
@@ -66,9 +68,7 @@ impl Bench {
     /// Asserts that every value is as before, that no change is journalled, and that no process is
     /// left.
     fn assert_as_before(&self, what: &str) {
-        eventually(PATIENCE, &format!("{what}: no process is left"), || {
-            self.family.members().is_empty().then_some(())
-        });
+        self.wait_until_empty(what);
         assert_eq!(observed(), self.before, "{what}");
         assert_eq!(self.journals(), Vec::<PathBuf>::new(), "{what}");
     }
@@ -78,29 +78,25 @@ impl Bench {
 fn observed() -> Vec<(String, Values)> {
     let of_knob = |knob: &'static dyn bitcost_host::Knob| {
         knob.subjects().into_iter().filter_map(move |subject| {
-            Some((
-                format!("{} {subject}", knob.name()),
-                knob.observe(&subject).ok()?,
-            ))
+            let name = format!("{} {subject}", knob.name());
+            Some((name, knob.observe(&subject).ok()?))
         })
     };
     let mut all: Vec<(String, Values)> = KNOBS.iter().flat_map(|knob| of_knob(*knob)).collect();
-    for words in [
-        &["ethtool", "-k", "a0"][..],
-        &["tc", "qdisc", "show", "dev", "a0"],
-        &["ip", "-o", "link", "show", "a0"],
+    for line in [
+        "ethtool -k a0",
+        "tc qdisc show dev a0",
+        "ip -o link show a0",
     ] {
+        let words = split(line);
         if let Ok(output) = Command::new(words[0]).args(&words[1..]).output() {
-            all.push((
-                words.join(" "),
-                bitcost_host::single(String::from_utf8_lossy(&output.stdout)),
-            ));
+            let shown = String::from_utf8_lossy(&output.stdout);
+            all.push((line.to_owned(), bitcost_host::single(shown)));
         }
     }
     all
 }
 
-/// An agent that this test controls.
 struct Agent(AgentProcess);
 
 impl Deref for Agent {
@@ -123,43 +119,33 @@ impl Agent {
         Agent(AgentProcess::start(command.stderr(Stdio::null())))
     }
 
-    /// Asks for a run with many settings; the agent waits for its peer once they are in effect.
-    fn prepare(&mut self) {
-        self.send(&Agent::settings());
-    }
-
+    /// A run with many settings.
     fn settings() -> ToAgent {
         let mut conditions = Conditions::default();
-        host_settings::MTU.ask(&mut conditions, "1400").unwrap();
-        host_settings::OFFLOADS.ask(&mut conditions, "off").unwrap();
-        host_settings::QDISC
-            .ask(&mut conditions, "tbf rate 100M")
-            .unwrap();
-        host_settings::SYSCTL
-            .ask(
-                &mut conditions,
-                "net.ipv4.tcp_rmem=4096 65536 524288, net.ipv4.tcp_sack=0",
-            )
-            .unwrap();
+        let sysctls = "net.ipv4.tcp_rmem=4096 65536 524288, net.ipv4.tcp_sack=0";
+        for (setting, asked) in [
+            (&host_settings::MTU, "1400"),
+            (&host_settings::OFFLOADS, "off"),
+            (&host_settings::QDISC, "tbf rate 100M"),
+            (&host_settings::SYSCTL, sysctls),
+        ] {
+            setting.ask(&mut conditions, asked).unwrap();
+        }
         ToAgent::Prepare(Box::new(prepare(conditions)))
     }
 
+    /// Asks for that run; the agent waits for its peer once they are in effect.
     fn applied(&mut self) {
-        self.prepare();
-        match self.until("listening", |message| {
-            matches!(
-                message,
-                FromAgent::Listening { .. } | FromAgent::Failed { .. }
-            )
-        }) {
-            FromAgent::Failed { reason, .. } => panic!("{reason}"),
-            _ => assert_ne!(
-                fs::read_to_string("/proc/sys/net/ipv4/tcp_sack")
-                    .unwrap()
-                    .trim(),
-                "1"
-            ),
+        self.send(&Agent::settings());
+        let is_answer = |message: &FromAgent| {
+            use FromAgent::{Failed, Listening};
+            matches!(message, Listening { .. } | Failed { .. })
+        };
+        if let FromAgent::Failed { reason, .. } = self.until("listening", is_answer) {
+            panic!("{reason}");
         }
+        let sack = fs::read_to_string("/proc/sys/net/ipv4/tcp_sack").unwrap();
+        assert_ne!(sack.trim(), "1");
     }
 
     /// Closes the agent's input, as the death of the controller does.
@@ -180,8 +166,11 @@ impl Drop for Agent {
 }
 
 fn kill(pid: u32) {
-    let pid = Pid::from_raw(pid as i32).unwrap();
-    let _ = kill_process(pid, Signal::KILL);
+    let _ = kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::KILL);
+}
+
+fn stop(pid: u32) {
+    kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::STOP).unwrap();
 }
 
 /// Whether all threads of a process are stopped by a signal (state `T`, proc_pid_stat(5)).
@@ -204,28 +193,16 @@ fn changes_are_journalled_shown_and_restored() {
     let bench = Bench::new();
     let mut agent = Agent::start(&bench);
     agent.applied();
-    let shown = String::from_utf8(bench.bitcost(&["host", "show"]).stdout).unwrap();
-    assert_says(
-        &shown,
-        &[
-            "held by a run",
-            "mtu_bytes of a0: value 3000 → 1400",
-            "qdisc of a0",
-            "net.ipv4.tcp_rmem",
-        ],
-    );
-    let json: serde_json::Value =
-        serde_json::from_slice(&bench.bitcost(&["host", "show", "--json"]).stdout).unwrap();
+    let shown = bench.host(&["show"]);
+    let mtu = "mtu_bytes of a0: value 3000 → 1400";
+    assert_says(&shown, &["held by a run", mtu, "qdisc of a0"]);
+    assert_says(&shown, &["net.ipv4.tcp_rmem"]);
+    let json: Value = serde_json::from_str(&bench.host(&["show", "--json"])).unwrap();
     assert_eq!(json["settings"]["mtu_bytes"]["a0"]["value"], "1400");
-    assert_eq!(
-        json["journals"][0]["pending"].as_array().map(Vec::len),
-        Some(5)
-    );
-    let restore = bench.bitcost(&["host", "restore"]);
-    assert_says(
-        &String::from_utf8_lossy(&restore.stdout),
-        &["held by bitcost with process"],
-    );
+    let pending = json["journals"][0]["pending"].as_array();
+    assert_eq!(pending.map(Vec::len), Some(5));
+    let restored = bench.host(&["restore"]);
+    assert_says(&restored, &["held by bitcost with process"]);
     agent.send(&ToAgent::Stop);
     agent.until("stopped", |message| matches!(message, FromAgent::Stopped));
     assert_eq!(observed(), bench.before);
@@ -248,7 +225,6 @@ fn killed_watchdog_ends_the_run_and_the_host_is_restored() {
 }
 
 fn stopped_agent_or_watchdog_is_ended_by_the_other() {
-    let stop = |pid: u32| kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::STOP).unwrap();
     let bench = Bench::new();
     for agent_stops in [true, false] {
         let mut agent = Agent::start(&bench);
@@ -263,11 +239,7 @@ fn stopped_agent_or_watchdog_is_ended_by_the_other() {
             agent.child.try_wait().unwrap()
         });
         drop(agent);
-        bench.assert_as_before(if agent_stops {
-            "agent stopped"
-        } else {
-            "watchdog stopped"
-        });
+        bench.assert_as_before(&format!("stopped; the agent: {agent_stops}"));
     }
 }
 
@@ -279,7 +251,7 @@ fn journal_restores_after_agent_and_watchdog_died() {
     // watchdog would be continued by the kernel when the agent's end leaves it in an orphaned
     // process group (exit(3p)).
     let agent_pid = agent.child.id();
-    kill_process(Pid::from_raw(agent_pid as i32).unwrap(), Signal::STOP).unwrap();
+    stop(agent_pid);
     eventually(PATIENCE, "the agent stops", || {
         is_stopped(agent_pid).then_some(())
     });
@@ -289,28 +261,20 @@ fn journal_restores_after_agent_and_watchdog_died() {
     });
     agent.kill();
     drop(agent);
-    eventually(PATIENCE, "both are gone", || {
-        bench.family.members().is_empty().then_some(())
-    });
+    bench.wait_until_empty("both are gone");
     assert_ne!(observed(), bench.before);
     assert_eq!(bench.journals().len(), 1);
     let mut agent = Agent::start(&bench);
     let refusal = agent.obstacle(&Agent::settings());
     assert!(refusal.contains("bitcost host restore"), "{refusal}");
     drop(agent);
-    for words in [
-        &["test", "tcp", "-t", "100ms"][..],
-        &["run", "not-all-mbits"],
-    ] {
-        let refused = bench.bitcost(words);
+    for words in ["test tcp -t 100ms", "run not-all-mbits"] {
+        let refused = bench.bitcost(&split(words));
         assert_eq!(refused.status.code(), Some(3), "{refused:?}");
-        assert_says(
-            &String::from_utf8_lossy(&refused.stderr),
-            &["bitcost host restore"],
-        );
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert_says(&said, &["bitcost host restore"]);
     }
-    let shown = String::from_utf8(bench.bitcost(&["host", "show"]).stdout).unwrap();
-    assert!(shown.contains("left by an interrupted run"), "{shown}");
+    assert_says(&bench.host(&["show"]), &["left by an interrupted run"]);
     let restored = bench.bitcost(&["host", "restore"]);
     assert_eq!(restored.status.code(), Some(0), "{restored:?}");
     bench.assert_as_before("restored by hand");
@@ -325,15 +289,10 @@ fn foreign_change_is_left_by_the_watchdog() {
     rtnl.set_mtu(index, 2000).unwrap();
     agent.kill();
     drop(agent);
-    eventually(PATIENCE, "no process is left", || {
-        bench.family.members().is_empty().then_some(())
-    });
+    bench.wait_until_empty("killed");
     assert_eq!(rtnl.link("a0").unwrap().mtu_bytes, 2000);
-    let shown = String::from_utf8(bench.bitcost(&["host", "show"]).stdout).unwrap();
-    assert_says(
-        &shown,
-        &["changed by another program and is left at 2000 (before: 3000)"],
-    );
+    let left = "changed by another program and is left at 2000 (before: 3000)";
+    assert_says(&bench.host(&["show"]), &[left]);
     rtnl.set_mtu(index, 3000).unwrap();
     bench.assert_as_before("but for the foreign MTU");
 }

@@ -1,15 +1,10 @@
 //! Connections and controllers that are lost: hosts restore themselves, and an execution continues
 //! if it can.
 
-use std::time::Duration;
-
-use bitcost_model::event::{Event, FailureKind};
-use bitcost_sys::netlink::Rtnl;
-use bitcost_testkit::process::eventually;
-use rustix::process::Signal;
+use crate::bench::*;
+use bitcost_model::event::FailureKind;
 
 use super::{Field, install};
-use crate::bench::{PATIENCE, runs_per_cell};
 
 bitcost_testkit::trials! {
     PrivateNetwork: hosts_restore_after_a_cut_link_and_execution_continues, hosts_restore_after_the_controller_dies;
@@ -68,8 +63,7 @@ fn hosts_restore_after_a_cut_link_and_execution_continues() {
         said.contains(", trying again: ").then_some(())
     });
     set_links(&field, true);
-    let done = running.finish(PATIENCE);
-    done.assert_code(1);
+    let done = running.finish(PATIENCE).with_code(1);
     field.assert_nothing_left();
     assert_eq!(field.features(), before);
     assert_eq!(runs_per_cell(&done.json()).iter().sum::<u64>(), 3);

@@ -5,25 +5,18 @@ pub mod cut;
 pub mod study;
 pub mod wrong;
 
-use std::fs;
-use std::net::IpAddr;
+use crate::bench::*;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
-use std::process::Command;
+use std::os::unix::fs::symlink;
 
 use bitcost_sys::namespace::{Kind, current, enter, unshare};
-use bitcost_sys::netlink::{Rtnl, VethPair};
+use bitcost_sys::netlink::VethPair;
 use bitcost_sys::process::{NamespaceEntry, enter_before_exec};
-use bitcost_testkit::process::eventually;
 use bitcost_testkit::sshd::{Server, Servers, obstacle};
-
-use crate::bench::{Bench, PATIENCE, Running, program};
 
 /// The interface of each host on the data link.
 const DATA: &str = "data0";
 
-/// Its address at the receiver.
 const DATA_ADDRESS: &str = "10.9.0.2";
 
 /// The programs that a host needs to take a copy.

@@ -1,14 +1,7 @@
 //! One study file, in the lab and between hosts; and an execution that is resumed.
 
-use std::fs;
-
-use bitcost_model::event::Event;
-use bitcost_testkit::assert_says;
-use bitcost_testkit::process::eventually;
-use serde_json::Value;
-
 use super::{DATA, DATA_ADDRESS, Field, install};
-use crate::bench::{PATIENCE, SMALL, log_file, runs_per_cell, unsealed};
+use crate::bench::*;
 
 bitcost_testkit::trials! {
     PrivateNetwork: study_runs_between_ssh_hosts, resume_uses_the_hosts_of_the_log;
@@ -33,8 +26,7 @@ fn study_runs_between_ssh_hosts() {
             .all(|text| text.contains("\ntcp-segmentation-offload: off"))
             .then_some(())
     });
-    let done = running.finish(PATIENCE);
-    done.assert_code(0);
+    let done = running.finish(PATIENCE).with_code(0);
     field.assert_nothing_left();
     assert_eq!(field.features(), before);
     assert_eq!(runs_per_cell(&done.json()), [3, 3]);
@@ -65,8 +57,8 @@ fn study_runs_between_ssh_hosts() {
     // The same file in the lab.
     let done = field
         .bench
-        .bitcost(&["run", "small.toml", "--out", "lab", "--json"]);
-    done.assert_code(0);
+        .bitcost(&["run", "small.toml", "--out", "lab", "--json"])
+        .with_code(0);
     assert_eq!(runs_per_cell(&done.json()), [3, 3]);
 }
 

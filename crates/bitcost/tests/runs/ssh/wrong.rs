@@ -1,13 +1,11 @@
 //! Faults on the way to a host, reported with a remedy before any traffic.
 
-use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use crate::bench::*;
+use std::os::unix::fs::chown;
 
-use bitcost_testkit::assert_says;
 use bitcost_testkit::sshd::{GUEST, GUEST_ID};
 
 use super::{DATA, Field, install};
-use crate::bench::{Done, split};
 
 bitcost_testkit::trials! {
     PrivateNetwork: ssh_errors_name_cause_and_remedy, ordinary_user_runs_without_host_settings, sudo_is_used_when_asked;
@@ -29,7 +27,6 @@ fn refused(field: &Field, receiver: &str, words: &[&str], says: &[&str]) {
     assert_says(&done.stderr, says);
 }
 
-/// A program at a host.
 fn script(field: &Field, name: &str, text: &str) {
     let path = field.at("b", name);
     fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
