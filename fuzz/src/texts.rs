@@ -62,7 +62,7 @@ pub fn settings(bytes: &[u8]) {
         return;
     };
     let mut conditions = Conditions::default();
-    match bitcost_study::settings::set_text(setting, &mut conditions, value) {
+    match setting.set_text(&mut conditions, value) {
         Ok(()) => drop(black_box(conditions.check(1500))),
         Err(why) => assert!(!why.0.is_empty()),
     }

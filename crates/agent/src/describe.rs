@@ -3,30 +3,16 @@
 use std::net::IpAddr;
 
 use bitcost_host::HostError;
-use bitcost_model::machine::{DeviceDescription, HostDescription};
+use bitcost_model::machine::HostDescription;
 use bitcost_model::protocol::Route;
 use bitcost_sys::netlink::{Napi, Rtnl};
 
 use crate::refusal::Refusal;
 
 pub fn host(device: &str) -> Result<HostDescription, Refusal> {
-    let facts = bitcost_host::describe(device)?;
     let mut description = bitcost_probe::host::describe();
-    description.device = DeviceDescription {
-        name: facts.device,
-        driver: facts.driver.or(facts.kind),
-        firmware: facts.firmware,
-        mtu_bytes: facts.mtu_bytes,
-        features: facts
-            .features
-            .bits
-            .iter()
-            .map(|(name, bit)| (name.clone(), bit.active))
-            .collect(),
-        qdiscs: facts.qdiscs.into_iter().map(|qdisc| qdisc.kind).collect(),
-        napi_threaded: napi_threads(device).map(|threads| !threads.is_empty()),
-        receives: None,
-    };
+    description.device = bitcost_host::describe(device)?;
+    description.device.napi_threaded = napi_threads(device).map(|threads| !threads.is_empty());
     Ok(description)
 }
 

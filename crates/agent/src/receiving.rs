@@ -28,17 +28,6 @@ pub fn keeps_gro(prepare: &Prepare) -> bool {
     prepare.receiving.is_some() && has_size()
 }
 
-/// The requests for single features that a set of offloads means in a lab, and whether received
-/// segments are merged.
-pub fn without_gro(set: &str) -> Option<([(&'static str, &'static str); 2], bool)> {
-    match set {
-        "on" => Some(([("tso", "on"), ("gso", "on")], true)),
-        "off" => Some(([("tso", "off"), ("gso", "off")], false)),
-        "tso-only" => Some(([("tso", "on"), ("gso", "off")], false)),
-        _ => None,
-    }
-}
-
 pub fn apply(prepare: &Prepare) -> Result<Vec<InEffect>, Refusal> {
     let (Some(receiving), Some(first)) = (prepare.receiving, prepare.parts.first()) else {
         return Ok(Vec::new());

@@ -1,16 +1,13 @@
 //! The host's settings for one run: applied before it, read back, restored after it.
 
 use bitcost_host::{
-    ChangeSet, GRO_MAX_SIZE, Knob, Offloads, SET, Scope, Stress, Stressed, Sysctl, Values, Watch,
-    is_on, single,
+    ChangeSet, GRO_MAX_SIZE, Knob, Offloads, Scope, Stressed, Values, Watch, is_on, keep_busy,
 };
 use bitcost_model::conditions::Conditions;
-use bitcost_model::host_settings::{Flavour, STRESS, SettingRequest, WORKERS_MAX};
+use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads as Requested, Stress};
 use bitcost_model::record::{InEffect, OffloadsInEffect, Role};
-use bitcost_model::shared_sysctls;
 
 use crate::journaling::Journaling;
-use crate::receiving;
 use crate::refusal::Refusal;
 
 /// The settings that were changed. Dropping it restores them.
@@ -23,7 +20,7 @@ pub struct Settings {
     pub offloads: OffloadsInEffect,
 }
 
-type Request = (&'static dyn Knob, String, Values);
+type Request = (&'static dyn Knob, String, HostSetting);
 
 impl Settings {
     /// Applies the requests of the run to this endpoint, which is on the host called `host`, and
@@ -97,23 +94,27 @@ impl Settings {
     }
 
     fn start_stress(&mut self, host: Role, conditions: &Conditions) -> Result<(), Refusal> {
-        for request in conditions
-            .host_settings
-            .iter()
-            .filter(|request| request.setting == STRESS && request.is_of(host))
-        {
-            let stress = stress(request)?;
-            let started = stress.start()?;
-            let actual = Some(stress_text(&stress, &started.cpus));
-            let requested = if stress.cpus.is_empty() {
-                actual.clone()
-            } else {
-                Some(stress_text(&stress, &stress.cpus))
+        for setting in conditions.of_host(host) {
+            let HostSetting::Stress(stress) = setting else {
+                continue;
+            };
+            let started = keep_busy(stress)?;
+            // With the CPU of each worker.
+            let on = |cpus: &[u32]| Stress {
+                cpus: (cpus.iter().copied().cycle())
+                    .take(stress.workers as usize)
+                    .collect(),
+                ..stress.clone()
+            };
+            let actual = on(&started.cpus).to_string();
+            let requested = match stress.cpus.is_empty() {
+                true => actual.clone(),
+                false => on(&stress.cpus).to_string(),
             };
             self.in_effect.push(InEffect {
                 name: "stress".to_owned(),
-                requested,
-                actual,
+                requested: Some(requested),
+                actual: Some(actual),
             });
             self.stress.push(started);
         }
@@ -174,92 +175,46 @@ impl Drop for Settings {
 }
 
 /// The requests of this endpoint, in the order of the settings.
+///
+/// # Errors
+/// A setting that this host does not have.
 fn requests(device: &str, host: Role, conditions: &Conditions) -> Result<Vec<Request>, Refusal> {
-    let mut requests = Vec::new();
-    let set = conditions.offloads.set();
-    for setting in bitcost_host::KNOBS {
-        let asked = conditions
-            .host_settings
-            .iter()
-            .filter(|request| request.setting == setting.name() && request.is_of(host));
-        for request in asked {
-            requests.extend(
-                subjects(*setting, device, request)?
-                    .into_iter()
-                    .map(|subject| (*setting, subject, request.values.clone())),
-            );
-        }
-        if let Some(set) = set.filter(|_| setting.name() == Offloads.name()) {
-            requests.push((
-                *setting,
-                device.to_owned(),
-                Values::from([(SET.to_owned(), set.to_owned())]),
-            ));
+    let mut requests: Vec<Request> = Vec::new();
+    for knob in bitcost_host::KNOBS.iter().copied() {
+        let own = conditions.of_host(host);
+        for setting in own.filter(|setting| setting.name() == knob.name()) {
+            let subjects = knob.subjects_of(device, setting)?.into_iter();
+            requests.extend(subjects.map(|subject| (knob, subject, setting.clone())));
         }
     }
-    let is_known = |request: &&SettingRequest| {
-        request.setting == STRESS || bitcost_host::knob_named(&request.setting).is_some()
-    };
-    match conditions
-        .host_settings
-        .iter()
-        .find(|request| !is_known(request))
-    {
-        Some(request) => Err(Refusal::from(format!(
-            "this agent has no setting \"{}\"; use the same bitcost on both hosts",
-            request.setting
-        ))),
-        None => Ok(requests),
-    }
+    Ok(requests)
 }
 
 /// Turns sets of offloads into their single features without GRO, which the size of its
 /// super-packets turns off instead, unless the run requests another one.
 fn keep_gro(device: &str, requests: &mut Vec<Request>) {
     let mut merges = true;
-    for (setting, _, values) in requests.iter_mut() {
-        let set = values
-            .get(SET)
-            .filter(|_| setting.name() == Offloads.name());
-        if let Some((features, merged)) = set.and_then(|set| receiving::without_gro(set)) {
-            values.remove(SET);
-            values.extend(features.map(|(name, word)| (name.to_owned(), word.to_owned())));
-            merges = merged;
+    for (_, _, setting) in requests.iter_mut() {
+        if let HostSetting::Offloads(Requested::Set(set)) = setting {
+            merges = *set == OffloadSet::On;
+            let features = [("tso", *set != OffloadSet::Off), ("gso", merges)];
+            let features = features.map(|(name, on)| (name.to_owned(), on)).into();
+            *setting = HostSetting::Offloads(Requested::Features(features));
         }
     }
     let is_asked = requests
         .iter()
-        .any(|(setting, _, _)| setting.name() == GRO_MAX_SIZE.name());
+        .any(|(_, _, setting)| matches!(setting, HostSetting::GroMaxSize(_)));
     if !merges && !is_asked {
-        let nothing = single("1".to_owned());
+        let nothing = HostSetting::GroMaxSize(1);
         requests.push((&GRO_MAX_SIZE, device.to_owned(), nothing));
     }
-}
-
-/// The subjects of a request: the one that it names, or the setting's default.
-///
-/// # Errors
-/// A kernel parameter that no run may set; or a setting that this host does not have.
-fn subjects(
-    setting: &dyn Knob,
-    device: &str,
-    request: &SettingRequest,
-) -> Result<Vec<String>, Refusal> {
-    if let Some(subject) = &request.subject {
-        let refused = if setting.name() == Sysctl.name() {
-            shared_sysctls::refusal(subject)
-        } else {
-            None
-        };
-        return refused.map_or_else(|| Ok(vec![subject.clone()]), |why| Err(why.into()));
-    }
-    Ok(setting.default_subjects(device)?)
 }
 
 /// The requested offloads and their state; those of tso, gso, gro and lro where none was requested.
 fn offloads_of(device: &str, asked: Values) -> Result<OffloadsInEffect, Refusal> {
     let now = Offloads.observe(device)?;
-    let on = Values::from([(SET.to_owned(), "on".to_owned())]);
+    let on = HostSetting::Offloads(Requested::Set(OffloadSet::On));
     let shown = if asked.is_empty() {
         Offloads.plan(device, &now, &on)?
     } else {
@@ -298,50 +253,4 @@ fn entries(setting: &dyn Knob, subject: &str, in_effect: &bitcost_host::InEffect
         }
     };
     in_effect.asked.iter().map(entry).collect()
-}
-
-fn stress(request: &SettingRequest) -> Result<Stress, String> {
-    let text = |name: &str| {
-        request
-            .values
-            .get(name)
-            .map(String::as_str)
-            .unwrap_or_default()
-    };
-    let number = |name: &str| {
-        text(name)
-            .parse::<u32>()
-            .map_err(|error| format!("stress: {name}: {error}"))
-    };
-    let flavour = Flavour::named(text("flavour"));
-    let cpus = text("cpus")
-        .split(',')
-        .filter(|part| !part.is_empty())
-        .map(str::parse);
-    let within = |name: &str, most: u32| match number(name)? {
-        value if (1..=most).contains(&value) => Ok(value),
-        value => Err(format!("stress: {name} is {value}; allowed: 1 to {most}")),
-    };
-    Ok(Stress {
-        workers: within("workers", WORKERS_MAX)?,
-        flavour: flavour
-            .ok_or_else(|| format!("stress: unknown flavour \"{}\"", text("flavour")))?,
-        load_percent: within("load_percent", 100)?,
-        cpus: cpus
-            .collect::<Result<_, _>>()
-            .map_err(|error| format!("stress: cpus: {error}"))?,
-    })
-}
-
-/// The stress as studies write it, with the CPU of each worker.
-fn stress_text(stress: &Stress, cpus: &[u32]) -> String {
-    let of_worker = cpus.iter().cycle().take(stress.workers as usize);
-    let cpus: Vec<String> = of_worker.map(u32::to_string).collect();
-    format!(
-        "{} {} {}% on {}",
-        stress.workers,
-        stress.flavour.name(),
-        stress.load_percent,
-        cpus.join(",")
-    )
 }

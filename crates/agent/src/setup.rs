@@ -147,13 +147,8 @@ fn with_pacing(device: &str, part: &Part) -> Result<(Conditions, Option<InEffect
     if !conditions.is_paced() || part.role == Role::Receiver {
         return Ok((conditions, None));
     }
-    let facts = bitcost_host::describe(device)?;
-    let kinds: Vec<&str> = facts
-        .qdiscs
-        .iter()
-        .map(|qdisc| qdisc.kind.as_str())
-        .collect();
-    let kernel_can = !conditions.workload.is_datagram() || kinds.contains(&"fq");
+    let kinds = bitcost_host::describe(device)?.qdiscs;
+    let kernel_can = !conditions.workload.is_datagram() || kinds.iter().any(|kind| kind == "fq");
     let asked = match conditions.pacing {
         Pacing::Kernel if !kernel_can => {
             return Err(Refusal::from(format!(

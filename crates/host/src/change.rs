@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::device::shown;
-use crate::knob::{Knob, mismatches};
+use crate::knob::Knob;
 use crate::values::{Mismatch, Values, differences};
 use crate::{HostError, knob_named, snapshot};
 
@@ -47,6 +47,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    pub fn of(change: &Change) -> Outcome {
+        Outcome {
+            knob: change.knob.clone(),
+            subject: change.subject.clone(),
+            ..Outcome::default()
+        }
+    }
+
     /// Whether nothing is left to do.
     pub fn is_settled(&self) -> bool {
         self.wrong.is_empty() && self.failed.is_none()
@@ -60,83 +68,37 @@ impl Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Outcome {
-            knob,
-            subject,
-            foreign,
-            wrong,
-            failed,
-            gone,
-        } = self;
-        if self.is_clean() {
-            return write!(f, "{knob} of {subject}: as before");
-        }
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
-        let mut parts = Vec::new();
-        for Mismatch {
-            name,
-            asked,
-            actual,
-        } in foreign
-        {
-            parts.push(format!(
-                "{name} was changed by another program and is left at {} (before: {})",
-                text(actual),
-                text(asked)
-            ));
-        }
-        for Mismatch {
-            name,
-            asked,
-            actual,
-        } in wrong
-        {
-            parts.push(format!(
-                "{name} was {}, is {}: could not be restored",
-                text(asked),
-                text(actual)
-            ));
-        }
-        parts.extend(
-            failed
-                .as_ref()
-                .map(|reason| format!("could not be restored: {reason}")),
+        let foreign = self.foreign.iter().map(|Mismatch { name, asked, actual }| {
+            let (actual, before) = (text(actual), text(asked));
+            format!("{name} was changed by another program and is left at {actual} (before: {before})")
+        });
+        let wrong = self.wrong.iter().map(
+            |Mismatch {
+                 name,
+                 asked,
+                 actual,
+             }| {
+                let (actual, before) = (text(actual), text(asked));
+                format!("{name} was {before}, is {actual}: could not be restored")
+            },
         );
-        parts.extend(
-            gone.as_ref()
-                .map(|reason| format!("nothing to restore: {reason}")),
-        );
-        write!(f, "{knob} of {subject}: {}", parts.join("; "))
+        let failed = self.failed.iter();
+        let failed = failed.map(|reason| format!("could not be restored: {reason}"));
+        let gone = self.gone.iter();
+        let gone = gone.map(|reason| format!("nothing to restore: {reason}"));
+        let parts: Vec<String> = foreign.chain(wrong).chain(failed).chain(gone).collect();
+        let said = match parts.is_empty() {
+            true => "as before".to_owned(),
+            false => parts.join("; "),
+        };
+        write!(f, "{} of {}: {said}", self.knob, self.subject)
     }
-}
-
-/// Requests the values of `change` and reads back the result, into `change.after`.
-///
-/// # Errors
-/// When a value could not be written or read, or is not as requested.
-pub fn make(knob: &'static dyn Knob, change: &mut Change) -> Result<(), HostError> {
-    knob.write(&change.subject, &change.before, &change.asked)?;
-    let now = knob.observe(&change.subject)?;
-    let mismatches = mismatches(knob, &change.asked, &now);
-    change.after = Some(now);
-    change.side_effects_after = Some(snapshot::now(&change.side_effects));
-    if mismatches.is_empty() {
-        return Ok(());
-    }
-    Err(HostError::NotApplied {
-        knob: knob.name(),
-        subject: change.subject.clone(),
-        mismatches,
-    })
 }
 
 /// Restores a change and reads back the result.
 pub fn restore(change: &Change) -> Outcome {
-    let mut outcome = Outcome {
-        knob: change.knob.clone(),
-        subject: change.subject.clone(),
-        ..Outcome::default()
-    };
+    let mut outcome = Outcome::of(change);
     let Some(knob) = knob_named(&change.knob) else {
         outcome.failed = Some(format!(
             "this bitcost does not know the setting \"{}\"; use the version of bitcost that changed it",

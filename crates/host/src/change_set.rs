@@ -1,22 +1,21 @@
 //! The changes of one run: each is written to the journal, made and read back; all are restored in
 //! reverse order.
 
-use crate::change::{Change, Outcome, make, restore};
-use crate::knob::{Knob, mismatches};
+use bitcost_model::host_settings::HostSetting;
+
+use crate::change::{Change, Outcome, restore};
+use crate::journal::Entry;
+use crate::knob::{Knob, check};
 use crate::values::Values;
-use crate::{HostError, knob_named};
+use crate::{HostError, knob_named, snapshot};
 
 /// Records changes before they are made.
 pub trait Journal: Send {
-    /// Records a change that is about to be made. Returns when it is on disk, so that a loss of
-    /// power does not lose it.
-    fn intend(&mut self, change: &Change) -> Result<(), HostError>;
-
-    /// Records that the change was made and read back.
-    fn made(&mut self, change: &Change) -> Result<(), HostError>;
-
-    /// Records that the change with this number was restored, or need not be.
-    fn settled(&mut self, number: u32) -> Result<(), HostError>;
+    /// Records a step. Returns when it is on disk, so that a loss of power does not lose it.
+    ///
+    /// # Errors
+    /// Why it is not; a change that is only intended is then not made.
+    fn record(&mut self, step: Entry) -> Result<(), HostError>;
 }
 
 /// A journal that records nothing: for a host that ends with its processes.
@@ -24,15 +23,7 @@ pub trait Journal: Send {
 pub struct NoJournal;
 
 impl Journal for NoJournal {
-    fn intend(&mut self, _change: &Change) -> Result<(), HostError> {
-        Ok(())
-    }
-
-    fn made(&mut self, _change: &Change) -> Result<(), HostError> {
-        Ok(())
-    }
-
-    fn settled(&mut self, _number: u32) -> Result<(), HostError> {
+    fn record(&mut self, _step: Entry) -> Result<(), HostError> {
         Ok(())
     }
 }
@@ -70,12 +61,12 @@ impl ChangeSet {
         &mut self,
         knob: &'static dyn Knob,
         subject: &str,
-        request: &Values,
+        request: &HostSetting,
     ) -> Result<InEffect, HostError> {
         knob.check_subject(subject)?;
         let before = knob.observe(subject)?;
         let asked = knob.plan(subject, &before, request)?;
-        if mismatches(knob, &asked, &before).is_empty() {
+        if check(knob, subject, &asked, &before).is_ok() {
             return Ok(InEffect {
                 asked,
                 actual: before,
@@ -93,19 +84,24 @@ impl ChangeSet {
             side_effects,
             side_effects_after: None,
         };
-        self.journal.intend(&change)?;
-        let made = make(knob, &mut change);
-        let recorded = if change.after.is_some() {
-            self.journal.made(&change)
-        } else {
-            Ok(())
+        self.journal.record(Entry::Intent(change.clone()))?;
+        let written = knob.write(subject, &change.before, &change.asked);
+        let made = match written.and_then(|()| knob.observe(subject)) {
+            Ok(now) => {
+                change.side_effects_after = Some(snapshot::now(&change.side_effects));
+                let applied = check(knob, subject, &change.asked, &now);
+                change.after = Some(now);
+                let recorded = self.journal.record(Entry::Made(change.clone()));
+                applied.and(recorded)
+            }
+            Err(error) => Err(error),
         };
         let in_effect = InEffect {
             asked: change.asked.clone(),
             actual: change.after.clone().unwrap_or_default(),
         };
         self.changes.push(change);
-        if let Err(error) = made.and(recorded) {
+        if let Err(error) = made {
             self.undo_last();
             return Err(error);
         }
@@ -127,14 +123,7 @@ impl ChangeSet {
             let Some(knob) = knob_named(knob) else {
                 continue;
             };
-            let mismatches = mismatches(knob, asked, &knob.observe(subject)?);
-            if !mismatches.is_empty() {
-                return Err(HostError::NotApplied {
-                    knob: knob.name(),
-                    subject: subject.clone(),
-                    mismatches,
-                });
-            }
+            check(knob, subject, asked, &knob.observe(subject)?)?;
         }
         Ok(())
     }
@@ -154,7 +143,7 @@ impl ChangeSet {
         if outcome.is_settled() {
             // A journal that can no longer be written keeps the change: it will be compared again,
             // and found restored.
-            let _ = self.journal.settled(change.number);
+            let _ = self.journal.record(Entry::Settled(change.number));
         }
         Some(outcome)
     }

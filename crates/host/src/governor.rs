@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 
+use bitcost_model::host_settings::{GOVERNOR, HostSetting};
+use bitcost_model::near::did_you_mean;
+
 use crate::HostError;
 use crate::device::shown;
 use crate::knob::{Knob, Scope};
 use crate::values::{VALUE, Values, single};
-use bitcost_model::near::did_you_mean;
 
 /// The knob. Its subjects are CPUs: `cpu0`.
 pub struct Governor {
@@ -27,11 +29,8 @@ impl Governor {
 }
 
 impl Knob for Governor {
-    fn names(&self) -> [&'static str; 2] {
-        [
-            "governor",
-            "how a CPU chooses its frequency, where the machine supports it",
-        ]
+    fn name(&self) -> &'static str {
+        GOVERNOR.setting
     }
 
     fn check_subject(&self, cpu: &str) -> Result<(), HostError> {
@@ -51,7 +50,7 @@ impl Knob for Governor {
         Scope::Machine
     }
 
-    fn default_subjects(&self, _device: &str) -> Result<Vec<String>, HostError> {
+    fn subjects_of(&self, _device: &str, _: &HostSetting) -> Result<Vec<String>, HostError> {
         let cpus = self.subjects();
         if cpus.is_empty() {
             return Err(HostError::cannot(
@@ -86,12 +85,14 @@ impl Knob for Governor {
         Ok(single(text.trim()))
     }
 
-    fn plan(&self, cpu: &str, _now: &Values, request: &Values) -> Result<Values, HostError> {
-        let asked = request.get(VALUE).map(String::as_str).unwrap_or_default();
+    fn plan(&self, cpu: &str, _now: &Values, request: &HostSetting) -> Result<Values, HostError> {
+        let HostSetting::Governor(asked) = request else {
+            return Err(self.not_its(request));
+        };
         let known =
             fs::read_to_string(self.file(cpu, "scaling_available_governors")?).unwrap_or_default();
         let known: Vec<&str> = known.split_ascii_whitespace().collect();
-        if !known.is_empty() && !known.contains(&asked) {
+        if !known.is_empty() && !known.contains(&asked.as_str()) {
             let why = format!(
                 "it has: {}{}",
                 known.join(", "),
@@ -102,7 +103,7 @@ impl Knob for Governor {
                 why,
             ));
         }
-        Ok(single(asked))
+        Ok(single(asked.as_str()))
     }
 
     fn write(&self, cpu: &str, _now: &Values, values: &Values) -> Result<(), HostError> {

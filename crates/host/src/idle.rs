@@ -9,11 +9,12 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
+use bitcost_model::host_settings::{HostSetting, IDLE};
+
 use crate::HostError;
 use crate::device::shown;
 use crate::knob::{Knob, Scope};
 use crate::values::{VALUE, Values, single};
-use bitcost_model::near::did_you_mean;
 
 /// The only subject: all CPUs of the machine.
 const CPUS: &str = "cpus";
@@ -51,8 +52,8 @@ impl Idle {
 }
 
 impl Knob for Idle {
-    fn names(&self) -> [&'static str; 2] {
-        ["idle", "whether CPUs that have nothing to do sleep or poll"]
+    fn name(&self) -> &'static str {
+        IDLE.setting
     }
 
     fn check_subject(&self, subject: &str) -> Result<(), HostError> {
@@ -78,7 +79,7 @@ impl Knob for Idle {
         exists.then(|| CPUS.to_owned()).into_iter().collect()
     }
 
-    fn default_subjects(&self, _device: &str) -> Result<Vec<String>, HostError> {
+    fn subjects_of(&self, _device: &str, _: &HostSetting) -> Result<Vec<String>, HostError> {
         Ok(vec![CPUS.to_owned()])
     }
 
@@ -97,16 +98,11 @@ impl Knob for Idle {
         })
     }
 
-    fn plan(&self, _subject: &str, _now: &Values, request: &Values) -> Result<Values, HostError> {
-        let asked = request.get(VALUE).map(String::as_str).unwrap_or_default();
-        if asked == POLL {
-            return Ok(single(POLL));
+    fn plan(&self, _: &str, _now: &Values, request: &HostSetting) -> Result<Values, HostError> {
+        match request {
+            HostSetting::Idle => Ok(single(POLL)),
+            _ => Err(self.not_its(request)),
         }
-        let why = format!("allowed: {POLL}{}", did_you_mean(asked, [POLL].into_iter()));
-        Err(HostError::cannot(
-            format!("set idle to {}", shown(asked)),
-            why,
-        ))
     }
 
     fn write(&self, _subject: &str, _now: &Values, values: &Values) -> Result<(), HostError> {

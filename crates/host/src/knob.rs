@@ -1,5 +1,6 @@
 //! The trait of a knob: a setting of a host whose values can be read, requested, and compared.
 
+use bitcost_model::host_settings::HostSetting;
 use serde::{Deserialize, Serialize};
 
 use crate::HostError;
@@ -15,12 +16,8 @@ pub enum Scope {
 
 /// One kind of setting of a host. All of it acts in the caller's network namespace.
 pub trait Knob: Sync {
-    /// Its name in records and in output, and a description of what it changes, for listings.
-    fn names(&self) -> [&'static str; 2];
-
-    fn name(&self) -> &'static str {
-        self.names()[0]
-    }
+    /// The name of its setting ([`bitcost_model::host_settings`]), which records and output have.
+    fn name(&self) -> &'static str;
 
     /// Checks that a text can be a subject of this knob: a device, unless the knob is of something
     /// else. Subjects come from journals, from the controller and from the command line, and some
@@ -41,11 +38,11 @@ pub trait Knob: Sync {
         devices()
     }
 
-    /// The subjects of a request that names none, of a run over `device`.
+    /// The subjects of a request, of a run over `device`.
     ///
     /// # Errors
     /// When this host has no such subject.
-    fn default_subjects(&self, device: &str) -> Result<Vec<String>, HostError> {
+    fn subjects_of(&self, device: &str, _: &HostSetting) -> Result<Vec<String>, HostError> {
         Ok(vec![device.to_owned()])
     }
 
@@ -60,7 +57,17 @@ pub trait Knob: Sync {
     fn observe(&self, subject: &str) -> Result<Values, HostError>;
 
     /// The values to write for a request, by the names and in the words of [`Knob::observe`].
-    fn plan(&self, subject: &str, now: &Values, request: &Values) -> Result<Values, HostError>;
+    ///
+    /// # Errors
+    /// Why this host cannot have them; or the request is of another knob.
+    fn plan(&self, subject: &str, now: &Values, request: &HostSetting)
+    -> Result<Values, HostError>;
+
+    /// The error for a request of another knob.
+    fn not_its(&self, request: &HostSetting) -> HostError {
+        let what = format!("set {} to {request}", self.name());
+        HostError::cannot(what, format!("this is a value of {}", request.name()))
+    }
 
     /// The present values of everything else that the kernel changes along with this setting, by
     /// the names of [`crate::snapshot`]. They are restored with it.
@@ -94,8 +101,16 @@ pub fn devices_with(knob: &dyn Knob) -> Vec<String> {
     devices().into_iter().filter(has_it).collect()
 }
 
-/// The requested values that are not in effect.
-pub fn mismatches(knob: &dyn Knob, asked: &Values, now: &Values) -> Vec<Mismatch> {
+/// Checks that requested values are in effect.
+///
+/// # Errors
+/// Those that are not.
+pub fn check(
+    knob: &'static dyn Knob,
+    subject: &str,
+    asked: &Values,
+    now: &Values,
+) -> Result<(), HostError> {
     let wrong = |(name, asked): (&String, &String)| {
         let actual = now.get(name);
         let agrees = actual.is_some_and(|actual| knob.agrees(name, asked, actual));
@@ -105,5 +120,13 @@ pub fn mismatches(knob: &dyn Knob, asked: &Values, now: &Values) -> Vec<Mismatch
             actual: actual.cloned(),
         })
     };
-    asked.iter().filter_map(wrong).collect()
+    let mismatches: Vec<Mismatch> = asked.iter().filter_map(wrong).collect();
+    match mismatches.is_empty() {
+        true => Ok(()),
+        false => Err(HostError::NotApplied {
+            knob: knob.name(),
+            subject: subject.to_owned(),
+            mismatches,
+        }),
+    }
 }

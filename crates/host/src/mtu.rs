@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use bitcost_model::host_settings::{HostSetting, MTU};
 use bitcost_sys::netlink::Rtnl;
 
 use crate::HostError;
@@ -16,8 +17,8 @@ const IPV6_LEAST: u32 = 1280;
 pub struct Mtu;
 
 impl Knob for Mtu {
-    fn names(&self) -> [&'static str; 2] {
-        ["mtu_bytes", "largest packet of a device, in bytes"]
+    fn name(&self) -> &'static str {
+        MTU.setting
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {
@@ -28,8 +29,11 @@ impl Knob for Mtu {
         snapshot::side_effects_of_mtu(device)
     }
 
-    fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
-        let (asked, before) = (number(device, request)?, number(device, now)?);
+    fn plan(&self, device: &str, now: &Values, request: &HostSetting) -> Result<Values, HostError> {
+        let HostSetting::Mtu(asked) = *request else {
+            return Err(self.not_its(request));
+        };
+        let before = number(device, now)?;
         let refuse = |why: String| {
             HostError::cannot(format!("set the MTU of {device} to {asked} bytes"), why)
         };

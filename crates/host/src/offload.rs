@@ -6,48 +6,17 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_sys::netlink::Ethtool;
-use serde::{Deserialize, Serialize};
+use bitcost_model::host_settings::{HostSetting, OFFLOADS, OffloadSet, Offloads as Request};
+use bitcost_model::near::did_you_mean;
+use bitcost_sys::netlink::{Ethtool, Feature};
 
 use crate::HostError;
 use crate::device::check_name;
 use crate::knob::Knob;
 use crate::values::{FIXED, Values};
-use bitcost_model::near::did_you_mean;
 
-/// One feature of a device, as the kernel reports it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FeatureBit {
-    /// Whether it can be changed; ethtool shows the others as "fixed".
-    pub changeable: bool,
-    pub wanted: bool,
-    pub active: bool,
-}
-
-/// Every feature of a device by the kernel's name, at one moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct FeatureState {
-    /// The features, such as "tx-tcp-segmentation".
-    pub bits: BTreeMap<String, FeatureBit>,
-}
-
-/// The knob. A request names bits or groups, each "on" or "off", or the value "set": one of
-/// [`SETS`].
+/// The knob. A request names bits or groups, or a set of the groups tso, gso, gro and lro.
 pub struct Offloads;
-
-/// The sets: the groups tso, gso, gro and lro, each on or off; `None` leaves them unchanged.
-pub const SETS: &[(&str, Option<[bool; 4]>)] = &[
-    ("on", Some([true, true, true, true])),
-    ("off", Some([false, false, false, false])),
-    ("tso-only", Some([true, false, false, false])),
-    ("as-found", None),
-];
-
-const GROUPS_OF_SETS: [&str; 4] = ["tso", "gso", "gro", "lro"];
-
-/// The value of a request that names a set.
-pub const SET: &str = "set";
 
 /// ethtool's groups: short name, long name, and the bits, where `*` stands for anything.
 const GROUPS: &[(&str, &str, &str)] = &[
@@ -70,41 +39,28 @@ const GROUPS: &[(&str, &str, &str)] = &[
 ];
 
 impl Knob for Offloads {
-    fn names(&self) -> [&'static str; 2] {
-        [
-            "offloads",
-            "features of a device by the kernel's or ethtool's names, or as a set: on, off, tso-only, as-found",
-        ]
+    fn name(&self) -> &'static str {
+        OFFLOADS.setting
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {
-        Ok(features(device)?
-            .bits
-            .into_iter()
-            .map(|(name, bit)| (name, word(bit)))
-            .collect())
+        check_name(device)?;
+        let features = Ethtool::open()?.features(device)?.into_iter();
+        Ok(features.map(|(name, bit)| (name, word(bit))).collect())
     }
 
-    fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
+    fn plan(&self, device: &str, now: &Values, request: &HostSetting) -> Result<Values, HostError> {
+        let features = match request {
+            HostSetting::Offloads(Request::Set(set)) => return Ok(plan_set(now, *set)),
+            HostSetting::Offloads(Request::Features(features)) => features,
+            _ => return Err(self.not_its(request)),
+        };
         let mut asked = Values::new();
-        for (name, value) in request {
-            let refuse = |why| HostError::cannot(format!("set {name} of {device} to {value}"), why);
-            if name == SET {
-                let set = SETS.iter().find(|(known, _)| known == value);
-                let (_, groups) =
-                    set.ok_or_else(|| refuse("allowed: on, off, tso-only, as-found".to_owned()))?;
-                asked.extend(
-                    groups
-                        .map(|groups| plan_set(now, groups))
-                        .unwrap_or_default(),
-                );
-                continue;
-            }
-            if !["on", "off"].contains(&value.as_str()) {
-                return Err(refuse("allowed: on, off".to_owned()));
-            }
+        for (name, on) in features {
+            let word = on_or_off(*on);
+            let refuse = |why| HostError::cannot(format!("set {name} of {device} to {word}"), why);
             let members = named(now, name).map_err(refuse)?;
-            asked.extend(members.into_iter().map(|name| (name, value.clone())));
+            asked.extend(members.into_iter().map(|name| (name, word.to_owned())));
         }
         Ok(asked)
     }
@@ -126,40 +82,22 @@ impl Knob for Offloads {
     }
 }
 
-pub fn features(device: &str) -> Result<FeatureState, HostError> {
-    check_name(device)?;
-    let features = Ethtool::open()?.features(device)?.into_iter();
-    let bits = features.map(|(name, feature)| {
-        let bit = FeatureBit {
-            changeable: feature.is_changeable(),
-            wanted: feature.wanted,
-            active: feature.active,
-        };
-        (name, bit)
-    });
-    Ok(FeatureState {
-        bits: bits.collect(),
-    })
-}
-
 /// Whether a bit's value, as observed, is "on".
 pub fn is_on(word: &str) -> bool {
     word.split(' ').next() == Some("on")
 }
 
+fn on_or_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
 /// A bit as `ethtool -k` shows it.
-fn word(bit: FeatureBit) -> String {
-    let on = |on| if on { "on" } else { "off" };
-    match bit {
-        FeatureBit {
-            changeable: false,
-            active,
-            ..
-        } => format!("{} {FIXED}", on(active)),
-        FeatureBit { wanted, active, .. } if wanted != active => {
-            format!("{} [requested {}]", on(active), on(wanted))
-        }
-        FeatureBit { active, .. } => on(active).to_owned(),
+fn word(bit: Feature) -> String {
+    let (active, wanted) = (on_or_off(bit.active), on_or_off(bit.wanted));
+    match bit.is_changeable() {
+        false => format!("{active} {FIXED}"),
+        true if bit.wanted != bit.active => format!("{active} [requested {wanted}]"),
+        true => active.to_owned(),
     }
 }
 
@@ -194,15 +132,20 @@ fn members<'a>(now: &'a Values, group: &str) -> Vec<(&'a String, &'a String)> {
 /// A bit that the device cannot change is requested only when the set cannot be applied because of
 /// it, so that it is reported: it is on and should be off, or its whole group cannot be turned on.
 /// LRO may be missing: few devices have it.
-fn plan_set(now: &Values, groups: [bool; 4]) -> Values {
+fn plan_set(now: &Values, set: OffloadSet) -> Values {
     let mut asked = Values::new();
-    for (group, on) in GROUPS_OF_SETS.into_iter().zip(groups) {
+    for group in ["tso", "gso", "gro", "lro"] {
+        let on = match set {
+            OffloadSet::On => true,
+            OffloadSet::Off => false,
+            OffloadSet::TsoOnly => group == "tso",
+        };
         let members = members(now, group);
         let is_optional = group == "lro" || members.iter().any(|(_, word)| !is_fixed(word));
         for (name, word) in members {
             let is_obstacle = is_fixed(word) && is_on(word) != on && (!on || !is_optional);
             if !is_fixed(word) || is_obstacle {
-                asked.insert(name.clone(), if on { "on" } else { "off" }.to_owned());
+                asked.insert(name.clone(), on_or_off(on).to_owned());
             }
         }
     }
@@ -242,10 +185,9 @@ mod tests {
             .collect()
     }
 
-    fn planned(now: &Values, set: &str) -> Values {
-        Offloads
-            .plan("eth0", now, &state(&[(SET, set)]))
-            .expect("a set")
+    fn planned(now: &Values, set: OffloadSet) -> Values {
+        let request = HostSetting::Offloads(Request::Set(set));
+        Offloads.plan("eth0", now, &request).expect("a set")
     }
 
     fn names(plan: &Values) -> Vec<&str> {
@@ -262,7 +204,7 @@ mod tests {
             ("tx-tcp6-segmentation", "on"),
             ("tx-udp-segmentation", "on"),
         ]);
-        let off = planned(&found, "off");
+        let off = planned(&found, OffloadSet::Off);
         assert_eq!(
             names(&off),
             [
@@ -273,9 +215,8 @@ mod tests {
             ]
         );
         assert!(off.values().all(|word| word == "off"));
-        assert_eq!(planned(&found, "on").len(), off.len());
-        assert!(planned(&found, "as-found").is_empty());
-        let tso_only = planned(&found, "tso-only");
+        assert_eq!(planned(&found, OffloadSet::On).len(), off.len());
+        let tso_only = planned(&found, OffloadSet::TsoOnly);
         assert!(
             tso_only
                 .iter()
@@ -286,25 +227,15 @@ mod tests {
 
     #[test]
     fn word_of_a_bit_contains_its_request() {
-        for (changeable, request, active) in
-            [(true, true, false), (true, false, true), (true, true, true)]
-        {
-            assert_eq!(
-                wanted(&word(FeatureBit {
-                    changeable,
-                    wanted: request,
-                    active
-                })),
-                Some(request)
-            );
+        let bit = |hw, wanted, active| Feature {
+            hw,
+            wanted,
+            active,
+            nochange: false,
+        };
+        for (request, active) in [(true, false), (false, true), (true, true)] {
+            assert_eq!(wanted(&word(bit(true, request, active))), Some(request));
         }
-        assert_eq!(
-            wanted(&word(FeatureBit {
-                changeable: false,
-                wanted: true,
-                active: true
-            })),
-            None
-        );
+        assert_eq!(wanted(&word(bit(false, true, false))), None);
     }
 }

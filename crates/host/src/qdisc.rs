@@ -5,12 +5,13 @@
 
 use std::fmt::Write as _;
 
+use bitcost_model::host_settings::{self as request, HostSetting, QDISC};
+use bitcost_model::near::did_you_mean;
 use bitcost_sys::netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
 
 use crate::HostError;
 use crate::knob::Knob;
 use crate::values::Values;
-use bitcost_model::near::did_you_mean;
 
 pub struct RootQdisc;
 
@@ -21,15 +22,9 @@ const INGRESS: [&str; 2] = ["ingress", "clsact"];
 const ENOENT: i32 = 2;
 /// The smallest burst, in bytes: two super-packets of 64 KiB.
 const BURST_LEAST: u64 = 131_072;
-/// The value "kind" that requests the kernel's default qdisc.
-pub const DEFAULT: &str = "default";
-
 impl Knob for RootQdisc {
-    fn names(&self) -> [&'static str; 2] {
-        [
-            "qdisc",
-            "queueing discipline at the root of a device, with its parameters",
-        ]
+    fn name(&self) -> &'static str {
+        QDISC.setting
     }
 
     fn observe(&self, device: &str) -> Result<Values, HostError> {
@@ -58,33 +53,32 @@ impl Knob for RootQdisc {
         Ok(values)
     }
 
-    fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
-        let kind = request.get("kind").map(String::as_str).unwrap_or_default();
-        let asked = format!("make {kind} the root qdisc of {device}");
-        if kind == DEFAULT {
+    fn plan(&self, device: &str, now: &Values, request: &HostSetting) -> Result<Values, HostError> {
+        let HostSetting::Qdisc(asked) = request else {
+            return Err(self.not_its(request));
+        };
+        let kind = &asked.kind;
+        let what = format!("make {kind} the root qdisc of {device}");
+        if kind == request::Qdisc::DEFAULT {
             if now.get("handle").is_some_and(|handle| handle == "0:") {
                 return Ok(Values::new());
             }
-            check_restorable(device, now, &asked)?;
+            check_restorable(device, now, &what)?;
             return Ok(Values::from([("handle".to_owned(), "0:".to_owned())]));
         }
-        let known = discipline(kind).ok_or_else(|| {
-            let all: Vec<&str> = Discipline::kinds().chain([DEFAULT]).collect();
-            let hint = did_you_mean(kind, all.iter().copied());
-            HostError::cannot(
-                asked.clone(),
-                format!("unknown{hint}; allowed: {}", all.join(", ")),
-            )
-        })?;
-        let parameters =
-            parameters(known, request).map_err(|why| HostError::cannot(asked.clone(), why))?;
-        check_restorable(device, now, &asked)?;
+        let known = discipline(kind).ok_or_else(|| unknown(kind, device))?;
+        let parameters = parameters(known, |name| asked.parameters.get(name).copied());
+        let missing = |name: &&&str| !parameters.contains_key(*name);
+        if let Some(name) = known.required.iter().find(missing) {
+            return Err(HostError::cannot(what, format!("{kind} needs {name}")));
+        }
+        check_restorable(device, now, &what)?;
         let parameters = with_defaults(known, parameters);
         let mut values: Values = parameters
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value.to_string()))
             .collect();
-        values.insert("kind".to_owned(), kind.to_owned());
+        values.insert("kind".to_owned(), kind.clone());
         Ok(values)
     }
 
@@ -95,14 +89,8 @@ impl Knob for RootQdisc {
             return Ok(rtnl.delete_root(index)?);
         }
         let kind = values.get("kind").map(String::as_str).unwrap_or_default();
-        let missing = || {
-            HostError::cannot(
-                format!("make {kind} the root qdisc of {device}"),
-                "this kind is unknown",
-            )
-        };
-        let known = discipline(kind).ok_or_else(missing)?;
-        let parameters = parameters(known, values).unwrap_or_default();
+        let known = discipline(kind).ok_or_else(|| unknown(kind, device))?;
+        let parameters = parameters(known, |name| values.get(name)?.parse().ok());
         let former = values
             .get("handle")
             .and_then(|handle| u32::from_str_radix(handle.trim_end_matches(':'), 16).ok());
@@ -232,37 +220,19 @@ fn default_kind() -> Option<String> {
     )
 }
 
-/// The parameters among these values.
-///
-/// # Errors
-/// A parameter that this kind does not have, or that is missing.
-fn parameters(known: &'static Discipline, values: &Values) -> Result<Parameters, String> {
-    let mut found = Parameters::new();
-    for (name, text) in values
-        .iter()
-        .filter(|(name, _)| !["kind", "handle", "options"].contains(&name.as_str()))
-    {
-        let Some(parameter) = known.parameters.iter().find(|parameter| *parameter == name) else {
-            let hint = did_you_mean(name, known.parameters.iter().copied());
-            let allowed = known.parameters.join(", ");
-            return Err(format!(
-                "{} has no parameter {name}{hint}; allowed: {allowed}",
-                known.kind
-            ));
-        };
-        let number = text
-            .parse()
-            .map_err(|_| format!("{name} is \"{text}\", which is not a number"))?;
-        found.insert(*parameter, number);
-    }
-    match known
-        .required
-        .iter()
-        .find(|name| !found.contains_key(*name))
-    {
-        Some(name) => Err(format!("{} needs {name}", known.kind)),
-        None => Ok(found),
-    }
+fn parameters(known: &'static Discipline, value: impl Fn(&str) -> Option<u64>) -> Parameters {
+    let names = known.parameters.iter();
+    names
+        .filter_map(|name| Some((*name, value(name)?)))
+        .collect()
+}
+
+fn unknown(kind: &str, device: &str) -> HostError {
+    let hint = did_you_mean(kind, Discipline::kinds());
+    HostError::cannot(
+        format!("make {kind} the root qdisc of {device}"),
+        format!("this kind is unknown{hint}"),
+    )
 }
 
 /// Adds what tbf and htb need in addition to a rate: a burst of 4 ms and a queue of 50 ms, at least

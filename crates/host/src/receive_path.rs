@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bitcost_model::host_settings;
+use bitcost_model::host_settings::{self, HostSetting};
 use bitcost_sys::namespace::PrivateSysfs;
 
 use crate::HostError;
@@ -18,22 +18,18 @@ use crate::values::{VALUE, Values};
 /// A knob of files of sysfs.
 pub struct ReceivePath {
     name: &'static str,
-    about: &'static str,
     /// Whether each receive queue has one of these files (`rps_cpus`), or the device (`threaded`).
     is_of_queues: bool,
 }
 
-/// The knob "threaded_napi".
 pub const THREADED_NAPI: ReceivePath = ReceivePath {
-    name: host_settings::THREADED_NAPI,
-    about: "whether kernel threads, not soft interrupts, handle what a device with NAPI receives",
+    name: host_settings::THREADED_NAPI.setting,
     is_of_queues: false,
 };
 
 /// The knob "rps_cpus". Its values are those of the receive queues: `rx-0`.
 pub const RPS_CPUS: ReceivePath = ReceivePath {
-    name: host_settings::RPS_CPUS,
-    about: "mask of the CPUs to which a device's receive queues hand packets (RPS)",
+    name: host_settings::RPS_CPUS.setting,
     is_of_queues: true,
 };
 
@@ -63,8 +59,8 @@ impl ReceivePath {
 }
 
 impl Knob for ReceivePath {
-    fn names(&self) -> [&'static str; 2] {
-        [self.name, self.about]
+    fn name(&self) -> &'static str {
+        self.name
     }
 
     fn subjects(&self) -> Vec<String> {
@@ -77,13 +73,17 @@ impl Knob for ReceivePath {
         Ok(files.into_iter().filter_map(read).collect())
     }
 
-    fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
-        let asked = request.get(VALUE).filter(|_| !now.is_empty());
-        let asked = asked.ok_or_else(|| self.refused(device, "this kernel does not support it"))?;
-        Ok(now
-            .keys()
-            .map(|name| (name.clone(), asked.clone()))
-            .collect())
+    fn plan(&self, device: &str, now: &Values, request: &HostSetting) -> Result<Values, HostError> {
+        let asked = match request {
+            HostSetting::ThreadedNapi(on) => u32::from(*on).to_string(),
+            HostSetting::RpsCpus(cpus) => mask(cpus),
+            _ => return Err(self.not_its(request)),
+        };
+        if now.is_empty() {
+            return Err(self.refused(device, "this kernel does not support it"));
+        }
+        let names = now.keys().cloned();
+        Ok(names.map(|name| (name, asked.clone())).collect())
     }
 
     fn write(&self, device: &str, _now: &Values, values: &Values) -> Result<(), HostError> {
@@ -106,5 +106,28 @@ impl Knob for ReceivePath {
     fn agrees(&self, _name: &str, asked: &str, actual: &str) -> bool {
         let digits = |mask: &str| mask.replace(',', "").trim_start_matches('0').to_owned();
         digits(asked) == digits(actual)
+    }
+}
+
+/// The mask of CPUs, in words of 32 bits, that of the highest CPUs first.
+fn mask(cpus: &[u32]) -> String {
+    let words = cpus.iter().max().map_or(1, |most| most / 32 + 1);
+    let word = |word: u32| {
+        let own = cpus.iter().filter(|cpu| *cpu / 32 == word);
+        let bits = own.fold(0_u32, |bits, cpu| bits | 1 << (cpu % 32));
+        format!("{bits:08x}")
+    };
+    let words: Vec<String> = (0..words).rev().map(word).collect();
+    words.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_has_the_highest_cpus_first() {
+        assert_eq!(mask(&[0, 1, 33]), "00000002,00000003");
+        assert_eq!(mask(&[]), "00000000");
     }
 }

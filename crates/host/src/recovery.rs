@@ -310,21 +310,17 @@ pub fn settle(mut journal: OpenJournal, gone: Option<&str>) -> Vec<Outcome> {
 
 fn restore_or_gone(change: &Change, gone: Option<&str>) -> Outcome {
     match gone {
-        Some(reason) if scope(change) == Some(Scope::Network) => is_gone(change, reason),
+        Some(reason) if scope(change) == Some(Scope::Network) => {
+            let gone = Some(reason.to_owned());
+            Outcome {
+                gone,
+                ..Outcome::of(change)
+            }
+        }
         _ => restore(change),
     }
 }
 
 fn scope(change: &Change) -> Option<Scope> {
     knob_named(&change.knob).map(|knob| knob.scope(&change.subject))
-}
-
-fn is_gone(change: &Change, reason: &str) -> Outcome {
-    let (knob, subject) = (change.knob.clone(), change.subject.clone());
-    Outcome {
-        knob,
-        subject,
-        gone: Some(reason.to_owned()),
-        ..Outcome::default()
-    }
 }

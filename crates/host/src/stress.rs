@@ -10,21 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use bitcost_model::host_settings::Flavour;
+use bitcost_model::host_settings::{Flavour, Stress};
 use bitcost_sys::thread::{allowed_cpus, cpu_time_ns, pin_to, thread_id};
 
 use crate::HostError;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stress {
-    pub workers: u32,
-    /// The kind of work of each.
-    pub flavour: Flavour,
-    /// Share of a CPU that each uses, in per cent.
-    pub load_percent: u32,
-    /// The CPUs, one for each worker in turn; empty: every allowed one.
-    pub cpus: Vec<u32>,
-}
 
 /// Running workers. Dropping it ends them.
 #[derive(Debug)]
@@ -52,58 +41,56 @@ const CACHE_LINE: usize = 64;
 /// Cache lines, or rounds of arithmetic, between two readings of the clock.
 const STEP: usize = 4096;
 
-impl Stress {
-    /// Starts the workers, each pinned to its CPU.
-    ///
-    /// # Errors
-    /// When a CPU does not exist or is not allowed, or a thread cannot be started. No worker runs
-    /// then.
-    pub fn start(&self) -> Result<Stressed, HostError> {
-        let asked = || format!("keep CPUs busy with {} workers", self.workers);
-        let failed = |why: &dyn std::fmt::Display| HostError::cannot(asked(), why);
-        let allowed = allowed_cpus().map_err(|error| failed(&error))?;
-        if let Some(cpu) = self.cpus.iter().find(|cpu| !allowed.contains(cpu)) {
-            return Err(failed(&format!(
-                "CPU {cpu} does not exist or is not allowed; allowed: {allowed:?}"
-            )));
-        }
-        let cpus = if self.cpus.is_empty() {
-            &allowed
-        } else {
-            &self.cpus
-        };
-        let mut stressed = Stressed {
-            stop: Arc::default(),
-            threads: Vec::new(),
-            cpus: Vec::new(),
-        };
-        for cpu in cpus.iter().cycle().take(self.workers as usize) {
-            let (spec, cpu, stop) = (self.clone(), *cpu, stressed.stop.clone());
-            let (sender, receiver) = std::sync::mpsc::channel();
-            let thread = std::thread::Builder::new()
-                .name("bitcost-stress".to_owned())
-                .spawn(move || {
-                    let pinned = pin_to(&[cpu]);
-                    // The caller waits for this.
-                    let _ = sender.send(pinned.map(|cpus| cpus == [cpu]));
-                    drop(sender);
-                    work(&spec, &stop)
-                });
-            stressed
-                .threads
-                .push(thread.map_err(|error| failed(&error))?);
-            match receiver.recv() {
-                Ok(Ok(true)) => stressed.cpus.push(cpu),
-                Ok(Err(error)) => return Err(failed(&format!("CPU {cpu}: {error}"))),
-                _ => {
-                    return Err(failed(&format!(
-                        "CPU {cpu}: the kernel moved the worker to another CPU"
-                    )));
-                }
+/// Starts the workers, each pinned to its CPU.
+///
+/// # Errors
+/// When a CPU does not exist or is not allowed, or a thread cannot be started. No worker runs
+/// then.
+pub fn keep_busy(stress: &Stress) -> Result<Stressed, HostError> {
+    let asked = || format!("keep CPUs busy with {} workers", stress.workers);
+    let failed = |why: &dyn std::fmt::Display| HostError::cannot(asked(), why);
+    let allowed = allowed_cpus().map_err(|error| failed(&error))?;
+    if let Some(cpu) = stress.cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        return Err(failed(&format!(
+            "CPU {cpu} does not exist or is not allowed; allowed: {allowed:?}"
+        )));
+    }
+    let cpus = if stress.cpus.is_empty() {
+        &allowed
+    } else {
+        &stress.cpus
+    };
+    let mut stressed = Stressed {
+        stop: Arc::default(),
+        threads: Vec::new(),
+        cpus: Vec::new(),
+    };
+    for cpu in cpus.iter().cycle().take(stress.workers as usize) {
+        let (spec, cpu, stop) = (stress.clone(), *cpu, stressed.stop.clone());
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("bitcost-stress".to_owned())
+            .spawn(move || {
+                let pinned = pin_to(&[cpu]);
+                // The caller waits for this.
+                let _ = sender.send(pinned.map(|cpus| cpus == [cpu]));
+                drop(sender);
+                work(&spec, &stop)
+            });
+        stressed
+            .threads
+            .push(thread.map_err(|error| failed(&error))?);
+        match receiver.recv() {
+            Ok(Ok(true)) => stressed.cpus.push(cpu),
+            Ok(Err(error)) => return Err(failed(&format!("CPU {cpu}: {error}"))),
+            _ => {
+                return Err(failed(&format!(
+                    "CPU {cpu}: the kernel moved the worker to another CPU"
+                )));
             }
         }
-        Ok(stressed)
     }
+    Ok(stressed)
 }
 
 impl Stressed {
@@ -200,7 +187,7 @@ mod tests {
                 load_percent: 10,
                 cpus: vec![cpu],
             };
-            let stressed = stress.start().expect("started");
+            let stressed = keep_busy(&stress).expect("started");
             assert_eq!(stressed.cpus, [cpu, cpu]);
             std::thread::sleep(Duration::from_millis(100));
             let worked = stressed.finish();

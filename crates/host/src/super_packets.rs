@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use bitcost_model::host_settings::HostSetting;
 use bitcost_sys::netlink::{Limit, Rtnl};
 
 use crate::HostError;
@@ -18,48 +19,34 @@ use crate::values::{VALUE, Values};
 /// The name of the value for IPv4, where the kernel has a separate one.
 const IPV4: &str = "ipv4";
 
-/// The least size that is written, in bytes: kernels without a check of their own subtract the
-/// longest headers of TCP (`MAX_TCP_HEADER`) from it, below which the difference wraps around.
-const GSO_SIZE_LEAST: u32 = 1024;
-
+/// The knob of a limit.
 pub struct SuperPackets {
-    about: &'static str,
     limit: Limit,
     /// The limit of IPv4, where the kernel has a separate one: a request is for both.
     ipv4: Option<Limit>,
-    least: u32,
     /// What the device allows, where the kernel reports it.
     most: Option<Limit>,
     /// The first kernel that reports it.
     since: &'static str,
 }
 
-/// The knob "gso_max_segs".
 pub const GSO_MAX_SEGS: SuperPackets = SuperPackets {
-    about: "maximum segments per packet that TCP hands to a device",
     limit: Limit::GsoSegments,
     ipv4: None,
-    least: 1,
     most: Some(Limit::TsoSegments),
     since: "4.16",
 };
 
-/// The knob "gso_max_size".
 pub const GSO_MAX_SIZE: SuperPackets = SuperPackets {
-    about: "maximum size of a packet that TCP hands to a device",
     limit: Limit::GsoSize,
     ipv4: Some(Limit::GsoIpv4Size),
-    least: GSO_SIZE_LEAST,
     most: Some(Limit::TsoSize),
     since: "4.16",
 };
 
-/// The knob "gro_max_size".
 pub const GRO_MAX_SIZE: SuperPackets = SuperPackets {
-    about: "maximum size of a packet that GRO merges from received ones",
     limit: Limit::GroSize,
     ipv4: Some(Limit::GroIpv4Size),
-    least: 1,
     most: None,
     since: "5.17",
 };
@@ -80,8 +67,8 @@ impl SuperPackets {
 }
 
 impl Knob for SuperPackets {
-    fn names(&self) -> [&'static str; 2] {
-        [self.limit.name(), self.about]
+    fn name(&self) -> &'static str {
+        self.limit.name()
     }
 
     fn subjects(&self) -> Vec<String> {
@@ -95,14 +82,14 @@ impl Knob for SuperPackets {
         Ok(self.limits().filter_map(value).collect())
     }
 
-    fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
-        let text = request.get(VALUE).map(String::as_str).unwrap_or_default();
-        let least = self.least;
-        let asked: u32 = text
-            .parse()
-            .ok()
-            .filter(|asked| *asked >= least)
-            .ok_or_else(|| self.refused(device, text, format!("allowed: a number from {least}")))?;
+    fn plan(&self, device: &str, now: &Values, request: &HostSetting) -> Result<Values, HostError> {
+        let (HostSetting::GsoMaxSegs(asked)
+        | HostSetting::GsoMaxSize(asked)
+        | HostSetting::GroMaxSize(asked)) = *request
+        else {
+            return Err(self.not_its(request));
+        };
+        let text = &asked.to_string();
         if !now.contains_key(VALUE) {
             let why = format!(
                 "this kernel does not report such a limit; Linux {} and later do",
@@ -118,7 +105,7 @@ impl Knob for SuperPackets {
             return Err(self.refused(device, text, why));
         }
         let names = now.keys().cloned();
-        Ok(names.map(|name| (name, asked.to_string())).collect())
+        Ok(names.map(|name| (name, text.clone())).collect())
     }
 
     fn write(&self, device: &str, _now: &Values, values: &Values) -> Result<(), HostError> {

@@ -6,12 +6,14 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
+use bitcost_model::host_settings::{HostSetting, SYSCTL};
+use bitcost_model::near::did_you_mean;
+
 use crate::HostError;
 use crate::device::shown;
 use crate::knob::{Knob, Scope};
 use crate::snapshot;
 use crate::values::{VALUE, Values, single};
-use bitcost_model::near::did_you_mean;
 
 pub struct Sysctl;
 
@@ -56,11 +58,8 @@ const SHOWN: &[&str] = &[
 ];
 
 impl Knob for Sysctl {
-    fn names(&self) -> [&'static str; 2] {
-        [
-            "sysctl",
-            "kernel parameters under net., such as net.ipv4.tcp_rmem and net.core.rmem_max",
-        ]
+    fn name(&self) -> &'static str {
+        SYSCTL.setting
     }
 
     fn check_subject(&self, name: &str) -> Result<(), HostError> {
@@ -83,6 +82,14 @@ impl Knob for Sysctl {
             .collect()
     }
 
+    fn subjects_of(&self, _device: &str, request: &HostSetting) -> Result<Vec<String>, HostError> {
+        Ok(request
+            .sysctl()
+            .map(|sysctl| sysctl.name.clone())
+            .into_iter()
+            .collect())
+    }
+
     fn label(&self, parameter: &str, _value: &str) -> String {
         format!("sysctl.{parameter}")
     }
@@ -100,10 +107,11 @@ impl Knob for Sysctl {
         })
     }
 
-    fn plan(&self, _name: &str, _now: &Values, request: &Values) -> Result<Values, HostError> {
-        Ok(single(words(
-            request.get(VALUE).map(String::as_str).unwrap_or_default(),
-        )))
+    fn plan(&self, _name: &str, _now: &Values, request: &HostSetting) -> Result<Values, HostError> {
+        match request.sysctl() {
+            Some(sysctl) => Ok(single(words(&sysctl.value))),
+            None => Err(self.not_its(request)),
+        }
     }
 
     fn write(&self, name: &str, _now: &Values, values: &Values) -> Result<(), HostError> {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use bitcost_model::host_settings::{self, HostSetting};
+use bitcost_model::near::did_you_mean;
 use bitcost_sys::netlink::{CHANNELS, COALESCE, Ethtool};
 
 use crate::HostError;
@@ -9,31 +11,25 @@ use crate::device::check_name;
 use crate::knob::{Knob, devices_with};
 use crate::snapshot;
 use crate::values::Values;
-use bitcost_model::near::did_you_mean;
 
 /// A knob with several numbers that ethtool reads and sets together.
 pub struct Tuning {
     name: &'static str,
-    about: &'static str,
     group: bitcost_sys::netlink::TuningGroup,
     /// The option of the program ethtool that sets it.
     option: &'static str,
     side_effects: fn(&str) -> Result<Values, HostError>,
 }
 
-/// The knob "channels".
 pub const CHANNEL_COUNTS: Tuning = Tuning {
-    name: "channels",
-    about: "queues of a device, where its driver supports them",
+    name: host_settings::CHANNELS.setting,
     group: CHANNELS,
     option: "-L",
     side_effects: snapshot::side_effects_of_channels,
 };
 
-/// The knob "coalesce".
 pub const INTERRUPT_COALESCING: Tuning = Tuning {
-    name: "coalesce",
-    about: "interrupt coalescing of a device, where its driver supports it",
+    name: host_settings::COALESCE.setting,
     group: COALESCE,
     option: "-C",
     side_effects: |_| Ok(Values::new()),
@@ -54,8 +50,8 @@ impl Tuning {
 }
 
 impl Knob for Tuning {
-    fn names(&self) -> [&'static str; 2] {
-        [self.name, self.about]
+    fn name(&self) -> &'static str {
+        self.name
     }
 
     fn subjects(&self) -> Vec<String> {
@@ -75,8 +71,11 @@ impl Knob for Tuning {
         (self.side_effects)(device)
     }
 
-    fn plan(&self, device: &str, now: &Values, request: &Values) -> Result<Values, HostError> {
-        for (name, value) in request {
+    fn plan(&self, device: &str, now: &Values, request: &HostSetting) -> Result<Values, HostError> {
+        let (HostSetting::Channels(numbers) | HostSetting::Coalesce(numbers)) = request else {
+            return Err(self.not_its(request));
+        };
+        for (name, value) in numbers {
             let refuse = |why| {
                 Err(HostError::cannot(
                     format!("set {name} of {device} to {value}"),
@@ -91,9 +90,6 @@ impl Knob for Tuning {
                     all.join(", ")
                 ));
             }
-            if value.parse::<u32>().is_err() {
-                return refuse("it is not a number".to_owned());
-            }
             if !now.contains_key(name) {
                 let offered: Vec<&str> = now.keys().map(String::as_str).collect();
                 return refuse(format!(
@@ -102,7 +98,8 @@ impl Knob for Tuning {
                 ));
             }
         }
-        Ok(request.clone())
+        let text = |(name, number): (&String, &u32)| (name.clone(), number.to_string());
+        Ok(numbers.iter().map(text).collect())
     }
 
     fn write(&self, device: &str, now: &Values, values: &Values) -> Result<(), HostError> {

@@ -1,8 +1,8 @@
 //! The types that the parts of bitcost share: conditions, plans, records, events, and the control
 //! protocol.
 //!
-//! Pure: no clock, no files, no sockets, and no text that a person writes: reading that is
-//! `bitcost_study`.
+//! Pure: no clock, no files, no sockets. Settings are here with the text of their values; files that
+//! people write are read by `bitcost_study`.
 
 #[macro_use]
 mod words;
@@ -31,6 +31,7 @@ mod reason;
 pub mod record;
 pub mod retired;
 pub mod search;
+pub mod settings;
 pub mod shaping;
 pub mod shared_sysctls;
 pub mod soft_interrupts;

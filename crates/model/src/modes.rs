@@ -72,33 +72,11 @@ pub const MODES: &[Row] = modes! {
     Splice Receiver [TcpStream] "splice" "data is passed through a pipe to /dev/null, never copied";
 };
 
-const fn count(end: Role) -> usize {
-    let (mut index, mut found) = (0, 0);
-    while index < MODES.len() {
-        found += (MODES[index].end as u8 == end as u8) as usize;
-        index += 1;
-    }
-    found
+/// The words of the modes of an endpoint.
+pub fn words(end: Role) -> Vec<&'static str> {
+    let own = MODES.iter().filter(|row| row.end == end);
+    own.map(|row| row.name).collect()
 }
-
-const fn words<const N: usize>(end: Role) -> [&'static str; N] {
-    let mut words = [""; N];
-    let (mut index, mut found) = (0, 0);
-    while index < MODES.len() {
-        if MODES[index].end as u8 == end as u8 {
-            words[found] = MODES[index].name;
-            found += 1;
-        }
-        index += 1;
-    }
-    words
-}
-
-/// The words of a sender's modes.
-pub const SEND_WORDS: [&str; count(Role::Sender)] = words(Role::Sender);
-
-/// The words of a receiver's modes.
-pub const RECEIVE_WORDS: [&str; count(Role::Receiver)] = words(Role::Receiver);
 
 impl Mode {
     pub fn named(end: Role, word: &str) -> Option<Mode> {

@@ -4,8 +4,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::units::{parse_bytes, parse_duration};
+
 /// Millionths in a whole: a probability of 1 % is 10 000 of them.
 pub const PPM: u32 = 1_000_000;
+
+/// Longest time in a shaping, in microseconds: a minute.
+const TIME_MAX_US: u64 = 60_000_000;
+
+/// Longest interrupt moderation, in microseconds: longer than that of any network card.
+const MODERATION_MAX_US: u32 = 10_000;
+
+/// The allowed form of [`moderation`], in words.
+pub const MODERATION: &str =
+    "a time with its unit, such as \"20us\", up to 10 ms; \"0us\" turns it off";
+/// The allowed form of [`limit`], in words.
+pub const LIMIT: &str = "\"1000 packets\" (a super-packet counts once), \"5000 segments\", or bytes such as \"2500000 B\"";
 
 /// The shaping of one direction of a link, in this order: the queue takes or drops a packet, the
 /// rate releases it, and the delay holds it. The default does nothing.
@@ -147,6 +161,47 @@ pub fn show_limit(limit: QueueLimit) -> String {
         QueueLimit::Segments(count) => format!("{count} segments"),
         QueueLimit::Bytes(bytes) => format!("{bytes} B"),
     }
+}
+
+/// The interval of an interrupt moderation in microseconds.
+pub fn moderation(text: &str) -> Option<u32> {
+    let us = u32::try_from(time(text)?).ok()?;
+    (us <= MODERATION_MAX_US).then_some(us)
+}
+
+/// A time in microseconds.
+pub fn time(text: &str) -> Option<u64> {
+    let number = text.trim_end_matches(|c: char| !c.is_ascii_digit() && c != '.');
+    if number.parse() == Ok(0.0) && number != text {
+        return Some(0);
+    }
+    let us = parse_duration(text).ok()?.as_nanos().div_ceil(1000);
+    u64::try_from(us).ok().filter(|us| *us <= TIME_MAX_US)
+}
+
+pub fn limit(text: &str) -> Option<QueueLimit> {
+    let count = |unit: &str| {
+        let text = text
+            .strip_suffix(unit)
+            .or_else(|| text.strip_suffix(&unit[..unit.len() - 1]))?;
+        text.trim().parse::<u32>().ok().filter(|count| *count > 0)
+    };
+    let bytes = || {
+        let has_unit = text.parse::<f64>().is_err();
+        bytes(text).filter(|_| has_unit).map(QueueLimit::Bytes)
+    };
+    let packets = count("packets").map(QueueLimit::Packets);
+    packets
+        .or_else(|| count("segments").map(QueueLimit::Segments))
+        .or_else(bytes)
+}
+
+pub fn bytes(text: &str) -> Option<u64> {
+    let units = ["bytes", "byte"];
+    let number = units.iter().find_map(|unit| text.strip_suffix(unit));
+    parse_bytes(number.unwrap_or(text))
+        .ok()
+        .filter(|bytes| *bytes > 0)
 }
 
 /// The shaping of a direction in one short phrase: `1G, 20ms ±1ms, loss 1%, room for 1000 packets`;

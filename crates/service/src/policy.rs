@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use bitcost_model::conditions::{AUTO_RECEIVE_BYTES, Conditions, ReceiveSize};
-use bitcost_model::host_settings::SettingRequest;
+use bitcost_model::host_settings::HostSetting;
 use bitcost_model::place::EndpointPlace;
 use bitcost_model::protocol::{Confinement, Part, Prepare, ToAgent};
 use bitcost_model::units::counted;
@@ -223,9 +223,8 @@ impl Policy {
 
     fn subjects(&self, part: &Part) -> Result<(), Refused> {
         let host = part.conditions.direction.role_of(part.role);
-        let requests = part.conditions.host_settings.iter();
-        let here = requests.filter(|request| request.is_of(host));
-        here.filter_map(SettingRequest::interface)
+        let here = part.conditions.of_host(host);
+        here.filter_map(HostSetting::interface)
             .try_for_each(|interface| self.interface(interface))
     }
 

@@ -1,10 +1,9 @@
 //! Each rule refuses by its name, with the value that it forbids.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use bitcost_model::conditions::{Conditions, Offloads, Workload};
-use bitcost_model::host_settings::SettingRequest;
+use bitcost_model::conditions::{Conditions, Workload};
+use bitcost_model::host_settings::{HostSetting, OFFLOADS, SettingRequest, Sysctl};
 use bitcost_model::place::Ports;
 use bitcost_model::protocol::{Confinement, Part, Peer, Prepare, Start, ToAgent};
 use bitcost_model::record::Role;
@@ -59,13 +58,15 @@ fn asked(change: impl FnOnce(&mut Conditions)) -> String {
     judged(Rules::default(), prepare(change)).expect_err("refused")
 }
 
-fn setting(setting: &str, endpoint: Option<Role>) -> SettingRequest {
-    SettingRequest {
-        endpoint,
-        setting: setting.to_owned(),
-        subject: None,
-        values: BTreeMap::new(),
-    }
+fn request(endpoint: Option<Role>, setting: HostSetting) -> SettingRequest {
+    SettingRequest { endpoint, setting }
+}
+
+fn parameter(name: &str) -> HostSetting {
+    HostSetting::Sysctl(Sysctl {
+        name: name.to_owned(),
+        value: "1".to_owned(),
+    })
 }
 
 #[test]
@@ -113,14 +114,15 @@ fn the_host_is_not_profiled() {
 
 #[test]
 fn no_setting_of_the_host_is_changed_unless_it_is_named() {
-    let offloads = |conditions: &mut Conditions| conditions.offloads = Offloads::Off;
+    let offloads =
+        |conditions: &mut Conditions| OFFLOADS.ask(&mut conditions.host_settings, "off").unwrap();
     assert_eq!(
         asked(offloads),
         r#"allow-settings: none; requested "offloads""#
     );
     let sysctl = |endpoint| {
         move |conditions: &mut Conditions| {
-            conditions.host_settings = vec![setting("sysctl", endpoint)];
+            conditions.host_settings = vec![request(endpoint, parameter("net.ipv4.tcp_sack"))];
         }
     };
     assert!(asked(sysctl(None)).contains(r#"requested "sysctl""#));
@@ -232,25 +234,16 @@ fn every_interface_and_address_of_this_host_is_judged() {
     let refused = |change: &dyn Fn(&mut Conditions)| {
         judged(rules.clone(), prepare(change)).expect_err("refused")
     };
-    for (knob, subject) in [
-        ("mtu_bytes", "eth1"),
-        ("offloads", "eth1"),
-        ("sysctl", "net.ipv4.conf.eth1.rp_filter"),
-    ] {
-        let named = |c: &mut Conditions| {
-            c.host_settings = vec![SettingRequest {
-                subject: Some(subject.to_owned()),
-                ..setting(knob, None)
-            }];
-        };
-        assert_eq!(refused(&named), r#"interface: eth0; requested "eth1""#);
-        // The other host is its client's.
-        let elsewhere = |c: &mut Conditions| {
-            named(c);
-            c.host_settings[0].endpoint = Some(Role::Sender);
-        };
-        assert_eq!(judged(rules.clone(), prepare(elsewhere)), Ok(()));
-    }
+    let named = |c: &mut Conditions| {
+        c.host_settings = vec![request(None, parameter("net.ipv4.conf.eth1.rp_filter"))];
+    };
+    assert_eq!(refused(&named), r#"interface: eth0; requested "eth1""#);
+    // The other host is its client's.
+    let elsewhere = |c: &mut Conditions| {
+        named(c);
+        c.host_settings[0].endpoint = Some(Role::Sender);
+    };
+    assert_eq!(judged(rules.clone(), prepare(elsewhere)), Ok(()));
     let bound = |c: &mut Conditions| c.places.receiver.device = Some("eth1".to_owned());
     assert_eq!(refused(&bound), r#"interface: eth0; requested "eth1""#);
     let mut sends = prepare(|c| c.places.sender.address = Some([198, 51, 100, 1].into()));

@@ -10,7 +10,7 @@ use crate::definition::{Factor, Level, Study};
 use crate::settings::{self, Kind};
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::host_settings;
+use bitcost_model::host_settings::{HostSetting, OFFLOADS, OffloadSet, Offloads};
 use bitcost_model::near::did_you_mean;
 
 const BASE: &str = "base";
@@ -89,16 +89,18 @@ fn offloads(base: &Conditions, group: &str, value: &str) -> Result<String, Inval
     if !["on", "off"].contains(&value) {
         return Err(Invalid(format!("`{group}` is `{value}`; allowed: on, off")));
     }
-    if base
-        .host_settings
-        .iter()
-        .any(|request| request.setting == host_settings::OFFLOADS)
-    {
-        return Err(Invalid(format!(
-            "the study sets `offloads` by features; give all of them: --against offloads='… {group} {value}'"
-        )));
-    }
-    let others = base.offloads.set();
+    let mut requests = base.host_settings.iter();
+    let of_study = requests.find(|request| request.setting.name() == OFFLOADS.setting);
+    let others = match of_study.map(|request| (request.endpoint, &request.setting)) {
+        None => None,
+        Some((None, HostSetting::Offloads(Offloads::Set(OffloadSet::On)))) => Some("on"),
+        Some((None, HostSetting::Offloads(Offloads::Set(OffloadSet::Off)))) => Some("off"),
+        Some(_) => {
+            return Err(Invalid(format!(
+                "the study sets `offloads` by features; give all of them: --against offloads='… {group} {value}'"
+            )));
+        }
+    };
     let groups = ["tso", "gso", "gro"]
         .into_iter()
         .filter(|other| *other != group);

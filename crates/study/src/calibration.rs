@@ -6,8 +6,8 @@
 //! packets of the size and in the super-packets that TCP would make.
 
 use bitcost_model::calibration::{Calibration, Capacity, Saturation};
-use bitcost_model::conditions::{Conditions, Direction, Mss, Offloads, TCP_TIMESTAMPS, Workload};
-use bitcost_model::host_settings::{OFFLOADS, QDISC, STRESS, SYSCTL, SettingRequest};
+use bitcost_model::conditions::{Conditions, Direction, Mss, TCP_TIMESTAMPS, Workload};
+use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads, Qdisc, SettingRequest};
 use bitcost_model::modes::Mode;
 use bitcost_model::place::{EndpointPlace, Places};
 use bitcost_model::plan::Plan;
@@ -123,12 +123,10 @@ fn saturation_of(cell: &Conditions, ground: Ground<'_>) -> Result<Saturation, St
 /// The conditions that every saturation run takes from its cell: offloads, queues, MTU and
 /// direction; nothing of the cell's own program.
 fn base(cell: &Conditions) -> Conditions {
-    let is_of_path = |request: &&SettingRequest| {
-        let is_tcp = request
-            .subject
-            .as_deref()
-            .is_some_and(|name| name.starts_with("net.ipv4.tcp_"));
-        request.setting != STRESS && !(request.setting == SYSCTL && is_tcp)
+    let is_of_path = |request: &&SettingRequest| match &request.setting {
+        HostSetting::Stress(_) => false,
+        HostSetting::Sysctl(sysctl) => !sysctl.name.starts_with("net.ipv4.tcp_"),
+        _ => true,
     };
     let end = |end: &EndpointPlace| EndpointPlace {
         address: end.address,
@@ -146,7 +144,6 @@ fn base(cell: &Conditions) -> Conditions {
         } else {
             Direction::Forward
         },
-        offloads: cell.offloads,
         host_settings: cell
             .host_settings
             .iter()
@@ -225,7 +222,8 @@ fn in_place_of_tcp(cell: &Conditions, base: Conditions, path: &PathTraits) -> Sa
     let ip = cell.ip_version().header_bytes();
     let headers = cell.header_bytes() + TCP_TIMESTAMPS;
     let mtu = cell
-        .asked_mtu_bytes()
+        .asked_mtus()
+        .min()
         .map_or(path.mtu_bytes, |asked| asked.min(path.mtu_bytes));
     let segment = cell
         .segment_bytes()
@@ -274,21 +272,16 @@ impl PathTraits {
                 .node(name)
                 .is_some_and(|node| node.kind == NodeKind::Wire)
         };
-        let qdiscs: Vec<&SettingRequest> = cell
-            .host_settings
-            .iter()
-            .filter(|request| request.setting == QDISC && request.is_of(from))
+        let qdiscs: Vec<&Qdisc> = cell
+            .of_host(from)
+            .filter_map(|setting| match setting {
+                HostSetting::Qdisc(qdisc) => Some(qdisc),
+                _ => None,
+            })
             .collect();
         let asked = |name: &'static str| {
-            qdiscs
-                .iter()
-                .filter_map(move |request| request.values.get(name)?.parse::<u64>().ok())
-        };
-        let is_netem = |request: &&SettingRequest| {
-            request
-                .values
-                .get("kind")
-                .is_some_and(|kind| kind == "netem")
+            let all = qdiscs.iter();
+            all.filter_map(move |qdisc| qdisc.parameters.get(name).copied())
         };
         let egress = || path.there.iter().map(|end| &end.egress);
         let segments = segments(cell, from, segment[usize::from(from == Role::Receiver)]);
@@ -306,7 +299,7 @@ impl PathTraits {
                 .iter()
                 .chain(&path.back)
                 .any(|end| end.egress.needs_emulator())
-                || qdiscs.iter().copied().any(|request| is_netem(&request)),
+                || qdiscs.iter().any(|qdisc| qdisc.kind == "netem"),
             segments,
             joins: segments && !path.there.iter().any(|end| is_wire(&end.node)),
         })
@@ -343,26 +336,23 @@ impl PathTraits {
 /// Whether the sending host's interface takes TCP's super-packets: as requested, otherwise as
 /// found.
 fn segments(cell: &Conditions, from: Role, as_found: bool) -> bool {
-    let start = match cell.offloads {
-        Offloads::On => true,
-        Offloads::Off => false,
-        Offloads::AsFound => as_found,
-    };
-    let requests = cell
-        .host_settings
-        .iter()
-        .filter(|request| request.setting == OFFLOADS && request.is_of(from));
-    requests
-        .flat_map(|request| &request.values)
-        .fold(start, |before, (name, value)| {
-            match (name.as_str(), value.as_str()) {
-                ("set", "as-found") => before,
-                ("set", set) => set != "off",
-                ("tso" | "tcp-segmentation-offload" | "tx-tcp-segmentation", value) => {
-                    value == "on"
+    let mut segments = as_found;
+    for setting in cell.of_host(from) {
+        match setting {
+            HostSetting::Offloads(Offloads::Set(set)) => segments = *set != OffloadSet::Off,
+            HostSetting::Offloads(Offloads::Features(features)) => {
+                for (name, on) in features {
+                    match name.as_str() {
+                        "tso" | "tcp-segmentation-offload" | "tx-tcp-segmentation" => {
+                            segments = *on
+                        }
+                        "sg" | "scatter-gather" | "tx" | "tx-checksumming" => segments &= *on,
+                        _ => {}
+                    }
                 }
-                ("sg" | "scatter-gather" | "tx" | "tx-checksumming", "off") => false,
-                _ => before,
             }
-        })
+            _ => {}
+        }
+    }
+    segments
 }

@@ -12,7 +12,7 @@ use crate::check::Check;
 use crate::mesh::{Mesh, RECEIVER, SENDER};
 use crate::picture::Picture;
 use crate::settings;
-use crate::tcp_buffers::size_tcp_buffers;
+use bitcost_model::conditions::size_tcp_buffers;
 
 /// Two levels of a factor.
 #[derive(Clone, Debug, PartialEq, Eq)]

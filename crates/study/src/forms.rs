@@ -5,7 +5,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::net::IpAddr;
 
-use bitcost_model::conditions::bounds::{Bounds, DURATION_S};
+use bitcost_model::conditions::Conditions;
+use bitcost_model::shaping::{MODERATION, moderation};
 use bitcost_model::study::Label;
 use bitcost_model::topology::Address;
 use bitcost_model::units::parse_rate;
@@ -17,7 +18,7 @@ use toml_edit::Value;
 use crate::limits::BLOCKS;
 use crate::mesh::Pattern;
 use crate::settings;
-use crate::topology::{MODERATION, PRESETS, moderation};
+use crate::topology::PRESETS;
 
 /// The key of a schema with the allowed values in words.
 pub(crate) const ALLOWED: &str = "x-allowed";
@@ -186,6 +187,9 @@ impl<const MOST: u32> Form for Over0<MOST> {
     }
 }
 
+/// The setting whose values are lengths of a measured window.
+const WINDOW: &str = "duration_s";
+
 /// The length of a measured window, in milliseconds.
 pub struct Window;
 
@@ -193,7 +197,9 @@ impl Form for Window {
     type Value = u32;
 
     fn allowed() -> Cow<'static, str> {
-        DURATION_S.allowed().into()
+        settings::find(WINDOW)
+            .map_or_else(String::new, |row| row.kind.allowed())
+            .into()
     }
 
     fn schema() -> serde_json::Value {
@@ -201,8 +207,9 @@ impl Form for Window {
     }
 
     fn read(value: &Value) -> Option<u32> {
-        const BOUNDS: &Bounds = &DURATION_S;
-        u32::try_from(settings::number(BOUNDS, value)?).ok()
+        let mut conditions = Conditions::default();
+        settings::set(&mut conditions, WINDOW, value).ok()?;
+        Some(conditions.duration_ms)
     }
 }
 

@@ -6,7 +6,7 @@ use bitcost_model::study::{LabSpec, Label, UntilInterval};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
 
 use crate::definition::{Factor, Level, Study, TableSpec};
-use crate::settings::{Kind, Setting, background_to_toml};
+use crate::settings::{Kind, Setting, background_to_toml, to_toml};
 use crate::topology::{Preset, USUAL, preset, to_table};
 
 /// The MTU of a study between named hosts, whose own interfaces are checked when they are
@@ -122,7 +122,7 @@ impl Single<'_> {
                 kind => {
                     // The order counts, as that of a number of bytes and a warm-up.
                     table.remove(setting.name);
-                    table[setting.name] = value(read(&kind.to_toml(typed))?);
+                    table[setting.name] = value(read(&to_toml(kind, typed))?);
                 }
             }
         }
@@ -154,7 +154,7 @@ mod tests {
     use bitcost_model::conditions::{Direction, Workload};
 
     use super::*;
-    use crate::settings::{SETTINGS, set_text};
+    use crate::settings::SETTINGS;
     use crate::topology::parse;
 
     fn typed(pairs: &[(&str, &str)]) -> Vec<(&'static Setting, String)> {
@@ -168,7 +168,7 @@ mod tests {
     fn conditions(settings: &[(&'static Setting, String)]) -> Conditions {
         let mut conditions = Conditions::of(Workload::TcpStream);
         for (setting, value) in settings {
-            set_text(setting, &mut conditions, value).unwrap();
+            setting.set_text(&mut conditions, value).unwrap();
         }
         conditions
     }

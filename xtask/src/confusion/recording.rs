@@ -12,10 +12,11 @@ use bitcost_analysis::explain::{
     CostModel, RunFigures, Signals, Verdict, explain_run, packet_cost,
 };
 use bitcost_analysis::metrics::RunView;
-use bitcost_model::conditions::{Conditions, Offloads};
+use bitcost_model::conditions::Conditions;
 use bitcost_model::counters::{
     ForeignLoad, Interface, LinkEmulator, Queue, SocketMemory, Softnet, Throttling,
 };
+use bitcost_model::host_settings::OFFLOADS;
 use bitcost_model::record::{
     CpuTicks, EndpointRecord, InEffect, Role, Sample, Sequence, Switches, TcpInfo, ThreadKind,
     ThreadTime,
@@ -173,9 +174,9 @@ impl Traffic {
             receive_buffer_bytes: self.receive_buffer_bytes,
             congestion_control: self.congestion_control,
             duration_ms: self.duration_ms,
-            offloads: match self.offloads_off {
-                true => Offloads::Off,
-                false => Offloads::AsFound,
+            host_settings: match self.offloads_off {
+                true => OFFLOADS.read("off")?,
+                false => Vec::new(),
             },
             ..Conditions::of(workload.workload)
         })

@@ -70,7 +70,7 @@ fn pages(program: &Path) -> Result<Vec<Page>> {
         ),
         page(
             "settings.md",
-            "`study::settings::SETTINGS` and `host::KNOBS`",
+            "`model::settings::SETTINGS` and `host::KNOBS`",
             tables::settings(),
         ),
         page(

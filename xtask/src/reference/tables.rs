@@ -40,18 +40,17 @@ pub fn settings() -> String {
         );
     }
     text += "\nA background workload has all of these settings but those of the whole run: ";
-    let of_run = SETTINGS.iter().filter(|setting| setting.of_run);
+    let of_run = SETTINGS.iter().filter(|setting| setting.is_of_run());
     let names: Vec<String> = of_run
         .map(|setting| format!("`{}`", setting.name))
         .collect();
+    let knobs = KNOBS.iter().map(|knob| format!("`{}`", knob.name()));
     text += &format!(
         "{}.\n\n## Knobs: settings of a host\n\nA run observes, sets, reads back and restores these; `bitcost host show` \
-         prints their values.\n\n| knob | it is |\n|---|---|\n",
-        names.join(", ")
+         prints their values: {}.\n",
+        names.join(", "),
+        knobs.collect::<Vec<_>>().join(", ")
     );
-    for knob in KNOBS {
-        text += &format!("| `{}` | {} |\n", knob.name(), cell(knob.names()[1]));
-    }
     text
 }
 

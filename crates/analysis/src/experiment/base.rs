@@ -2,7 +2,7 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::EndpointDescription;
-use bitcost_model::host_settings::SettingRequest;
+use bitcost_model::host_settings::HostSetting;
 use bitcost_model::machine::HostDescription;
 use bitcost_model::record::Role;
 use bitcost_model::search::Goal;
@@ -187,13 +187,11 @@ impl Base {
 
     /// What a sysctl of an endpoint's host has: what the run requests, else what was found.
     pub(super) fn sysctl(&self, end: Role, name: &str) -> Option<&str> {
-        let host = self.host_role(end);
-        let is_of = |request: &&SettingRequest| {
-            request.subject.as_deref() == Some(name) && request.is_of(host)
-        };
-        let requested = self.conditions.host_settings.iter().rev().find(is_of);
-        let requested = requested.and_then(|request| request.values.values().next());
+        let requests = self.conditions.of_host(self.host_role(end));
+        let parameters = requests.filter_map(HostSetting::sysctl);
+        let requested = parameters.filter(|sysctl| sysctl.name == name).last();
         let found = || self.host(end)?.sysctls.get(name);
+        let requested = requested.map(|sysctl| &sysctl.value);
         requested.or_else(found).map(String::as_str)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bitcost_model::event::EndpointDescription;
+use bitcost_model::host_settings::{OFFLOADS, SettingRequest};
 use bitcost_model::study::Cell;
 use bitcost_stats::{gap, median};
 use serde::Serialize;
@@ -109,7 +110,11 @@ fn too_few(study: &Study) -> Vec<Warning> {
 
 /// Offloads that cells request, and that are active alike in all runs.
 fn offloads_without_effect(study: &Study) -> Option<Warning> {
-    let mut requested = study.cells.iter().map(|cell| cell.conditions.offloads);
+    let mut requested = study.cells.iter().map(|cell| {
+        let requests = cell.conditions.host_settings.iter();
+        let is_of_offloads = |request: &&SettingRequest| request.setting.name() == OFFLOADS.setting;
+        requests.filter(is_of_offloads).collect::<Vec<_>>()
+    });
     let first = requested.next()?;
     let is_varied = requested.any(|offloads| offloads != first);
     let mut active = study.runs.iter().flatten().map(|(_, kept)| &kept.active);

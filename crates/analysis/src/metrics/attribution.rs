@@ -5,7 +5,7 @@
 //! other, so the time is attributed by where the receive side of the network ran.
 
 use bitcost_model::Unavailable;
-use bitcost_model::host_settings::{RPS_CPUS, THREADED_NAPI};
+use bitcost_model::host_settings::HostSetting;
 use bitcost_model::record::{EndpointRecord, RECEIVE_CPUS, Role, ThreadKind};
 
 use crate::metrics::cpu::{self, CpuSpan};
@@ -133,11 +133,8 @@ pub fn attribute(run: &RunView) -> Result<Attribution, Unavailable> {
     if run.is_with_iperf3() {
         return Err(Unavailable(WITH_SERVER.into()));
     }
-    let host_settings = &run.conditions.host_settings;
-    if host_settings
-        .iter()
-        .any(|request| request.setting == RPS_CPUS)
-    {
+    let mut requests = run.conditions.host_settings.iter();
+    if requests.any(|request| matches!(request.setting, HostSetting::RpsCpus(_))) {
         return Err(Unavailable(MOVED.into()));
     }
     if has_own_cpus(run) {
@@ -177,11 +174,8 @@ fn threads_are_hidden(run: &RunView) -> bool {
         .get("rx-gro")
         .is_none_or(|on| *on);
     let host = run.conditions.direction.role_of(Role::Receiver);
-    let mut requests = run.conditions.host_settings.iter();
-    let has_threads = !requests.any(|request| {
-        let is_off = request.values.values().any(|value| value == "0");
-        request.setting == THREADED_NAPI && request.is_of(host) && is_off
-    });
+    let mut requests = run.conditions.of_host(host);
+    let has_threads = !requests.any(|setting| *setting == HostSetting::ThreadedNapi(false));
     let has_clocks = cpu::of_threads(run.receiver, ThreadKind::Napi).is_some();
     run.napi_threaded && has_threads && uses_napi && !has_clocks
 }

@@ -4,9 +4,9 @@ use crate::common::*;
 use bitcost_analysis::explain::{CostModel, ExplainedCell, Explanation, Spent, Unit};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::Summary;
-use bitcost_model::conditions::Offloads;
 use bitcost_model::counters::{Amount, CoreToCore, LinkEmulator, Queue};
 use bitcost_model::event::{EndpointDescription, Event, FORMAT};
+use bitcost_model::host_settings::OFFLOADS;
 use bitcost_model::machine::HostDescription;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
@@ -196,7 +196,7 @@ fn warnings_name_their_numbers() {
 
 #[test]
 fn offloads_without_effect_are_doubted() {
-    let off = |c: &mut Conditions| c.offloads = Offloads::Off;
+    let off = |c: &mut Conditions| OFFLOADS.ask(&mut c.host_settings, "off").unwrap();
     let nothing = execution(vec![cell(1000, |_| {}), cell(1000, off)], 5, full);
     assert!(warnings(&nothing).contains(&"no_effect"));
     let one = vec![cell(1000, |_| {}), cell(1000, |c| c.nodelay = true)];

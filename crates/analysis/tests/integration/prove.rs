@@ -11,7 +11,7 @@ use bitcost_model::event::{Event, FORMAT};
 use bitcost_model::plan::{Lengths, Plan};
 use bitcost_model::study::Cell;
 use bitcost_study::Single;
-use bitcost_study::settings::{SETTINGS, change, set_text};
+use bitcost_study::settings::{SETTINGS, change};
 
 use crate::executions::{Pace, events_of, in_blocks};
 
@@ -37,7 +37,7 @@ fn test(ns: impl Fn(u32, &Conditions) -> f64) -> Findings {
     });
     let mut conditions = Conditions::of(Workload::UdpStream);
     for (setting, value) in &settings {
-        set_text(setting, &mut conditions, value).expect("possible");
+        setting.set_text(&mut conditions, value).expect("possible");
     }
     let single = Single {
         conditions: &conditions,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bitcost_study::host_settings::QDISC;
+use bitcost_model::host_settings::{HostSetting, QDISC};
 use bitcost_sys::netlink::{Discipline, discipline};
 use toml_edit::{DocumentMut, Item};
 
@@ -190,7 +190,7 @@ fn listed(asked: &str, before: &str) -> BTreeSet<String> {
     names.map(str::to_owned).collect()
 }
 
-/// `study` reads a qdisc and its parameters, `netlink` makes it, and neither may use the other.
+/// `model` reads a qdisc and its parameters, `netlink` makes it, and neither may use the other.
 #[test]
 fn qdiscs_that_are_read_are_those_that_can_be_made() {
     let made: BTreeSet<String> = Discipline::kinds().map(str::to_owned).collect();
@@ -204,7 +204,10 @@ fn qdiscs_that_are_read_are_those_that_can_be_made() {
         for name in parameters {
             let is_read = |value| {
                 let requests = QDISC.read(&format!("{kind} {name} {value}"));
-                requests.is_ok_and(|found| found[0].values.contains_key(*name))
+                requests.is_ok_and(|found| match &found[0].setting {
+                    HostSetting::Qdisc(qdisc) => qdisc.parameters.contains_key(*name),
+                    _ => false,
+                })
             };
             assert!(
                 ["1", "1ms", "1%", "on"].into_iter().any(is_read),

@@ -2,7 +2,7 @@
 //! are in effect.
 
 use crate::bench::*;
-use bitcost_model::conditions::Offloads;
+use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads};
 
 bitcost_testkit::trials! {
     QuietHost: sender_and_receiver_account_for_every_byte;
@@ -56,6 +56,15 @@ fn connection(conditions: &Conditions, sender: &EndpointRecord, receiver: &Endpo
     );
 }
 
+/// The offloads that a cell requests of both hosts.
+fn set_of(conditions: &Conditions) -> Option<OffloadSet> {
+    let mut requests = conditions.host_settings.iter();
+    requests.find_map(|request| match request.setting {
+        HostSetting::Offloads(Offloads::Set(set)) => Some(set),
+        _ => None,
+    })
+}
+
 fn as_requested(conditions: &Conditions, end: &EndpointRecord) {
     let offloads = &end.offloads;
     assert_eq!(
@@ -67,11 +76,7 @@ fn as_requested(conditions: &Conditions, end: &EndpointRecord) {
         }
     );
     assert_eq!(offloads.mismatched, Vec::<String>::new());
-    let wanted = match conditions.offloads {
-        Offloads::On => Some(true),
-        Offloads::Off => Some(false),
-        Offloads::AsFound => None,
-    };
+    let wanted = set_of(conditions).map(|set| set == OffloadSet::On);
     assert_eq!(offloads.requested.is_empty(), wanted.is_none());
     assert!(
         offloads.requested.values().all(|on| Some(*on) == wanted),
@@ -88,10 +93,7 @@ fn as_requested(conditions: &Conditions, end: &EndpointRecord) {
 /// offloads leaves GRO on, so that every cell is received in the same way.
 fn placement(conditions: &Conditions, sender: &EndpointRecord, receiver: &EndpointRecord) {
     let value = |end: &EndpointRecord, name: &str| in_effect(end, name).map(|[_, actual]| actual);
-    let merged = match conditions.offloads {
-        Offloads::Off => Some("1"),
-        Offloads::On | Offloads::AsFound => None,
-    };
+    let merged = (set_of(conditions) == Some(OffloadSet::Off)).then_some("1");
     for end in [sender, receiver] {
         assert_eq!(value(end, "gro_max_size").as_deref(), merged);
         assert_eq!(end.offloads.requested.get("rx-gro"), None);

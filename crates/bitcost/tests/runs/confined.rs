@@ -4,7 +4,7 @@
 use crate::bench::*;
 
 use bitcost_model::conditions::Workload;
-use bitcost_model::host_settings::SettingRequest;
+use bitcost_model::host_settings::SYSCTL;
 use bitcost_model::protocol::{Part, Peer, Prepare, Start, Token};
 use bitcost_model::record::Role;
 
@@ -170,29 +170,20 @@ fn other_interfaces_and_addresses_are_refused() {
     bitcost_testkit::veth(3000);
     let rules = [
         "--allow-settings",
-        "mtu_bytes,offloads",
+        "mtu_bytes,offloads,sysctl",
         "--interface",
         "lo",
     ];
     let mut served = service_with(&rules);
     let plain = || Conditions::of(Workload::TcpStream);
-    let subject = |setting: &str, name: &str, value: &str| Conditions {
-        host_settings: vec![SettingRequest {
-            endpoint: None,
-            setting: setting.to_owned(),
-            subject: Some("a0".to_owned()),
-            values: [(name.to_owned(), value.to_owned())].into(),
-        }],
+    let parameter = Conditions {
+        host_settings: SYSCTL.read("net.ipv4.conf.a0.rp_filter=0").unwrap(),
         ..plain()
     };
     let mut bound = plain();
     bound.places.receiver.device = Some("a0".to_owned());
     let interface = r#"interface: lo; requested "a0""#;
-    for conditions in [
-        subject("mtu_bytes", "value", "1400"),
-        subject("offloads", "set", "off"),
-        bound,
-    ] {
+    for conditions in [parameter, bound] {
         let prepare = receiving(conditions, "lo", HERE);
         let refusal = served.1.refusal(&ToAgent::Prepare(Box::new(prepare)));
         assert!(refusal.contains(interface), "{refusal}");

@@ -6,9 +6,9 @@ use std::ops::{Deref, DerefMut};
 use std::process::ChildStdin;
 use std::sync::mpsc::RecvTimeoutError;
 
-use bitcost_model::conditions::{Offloads, Workload};
+use bitcost_model::conditions::Workload;
+use bitcost_model::host_settings::{Flavour, HostSetting, MTU, SettingRequest, Stress};
 use bitcost_model::protocol::{FRAME_BYTES_MAX, PROTOCOL, Prepare, Start, encode};
-use bitcost_study::host_settings;
 use bitcost_testkit::process::Family;
 
 use crate::agent_process::AgentProcess;
@@ -127,7 +127,7 @@ pub fn prepare(conditions: Conditions) -> Prepare {
 fn asking(change: impl FnOnce(&mut Conditions)) -> ToAgent {
     // The settings that were applied before the refusal would have to be reverted.
     let mut conditions = Conditions::default();
-    host_settings::MTU.ask(&mut conditions, "1400").unwrap();
+    MTU.ask(&mut conditions.host_settings, "1400").unwrap();
     change(&mut conditions);
     ToAgent::Prepare(Box::new(prepare(conditions)))
 }
@@ -135,13 +135,15 @@ fn asking(change: impl FnOnce(&mut Conditions)) -> ToAgent {
 fn frame_with_values_out_of_range_is_refused() {
     let long = || "x".repeat(70_000);
     let stress = |c: &mut Conditions| {
-        host_settings::STRESS.ask(c, "1 cpu").unwrap();
-        for request in &mut c.host_settings {
-            if request.setting == "stress" {
-                let workers = ("workers".to_owned(), u32::MAX.to_string());
-                request.values.extend([workers]);
-            }
-        }
+        c.host_settings.push(SettingRequest {
+            endpoint: None,
+            setting: HostSetting::Stress(Stress {
+                workers: u32::MAX,
+                flavour: Flavour::Cpu,
+                load_percent: 100,
+                cpus: Vec::new(),
+            }),
+        });
     };
     let device = |request: &mut Conditions| request.places.receiver.device = Some(long());
     let parts = |count: usize| {
@@ -161,7 +163,10 @@ fn frame_with_values_out_of_range_is_refused() {
         (ToAgent::Constants { cpus }, "on 10000 CPUs: at most 2"),
         (asking(|c| c.flows = u32::MAX), flows),
         (asking(|c| c.warmup_ms = u32::MAX), "warmup_s is 4294967295"),
-        (asking(stress), "workers is 4294967295; allowed: 1 to 1024"),
+        (
+            asking(stress),
+            "`4294967295` is neither a number of workers from 1 to 1024",
+        ),
         (asking(device), "at most 15"),
         (on_cpus, "a list of 10000 CPUs"),
         (parts(65), "65 workloads at the same time"),
@@ -252,7 +257,6 @@ fn receiver_count_above_sent_fails_the_run() {
     let conditions = Conditions {
         workload: Workload::UdpStream,
         message_size_bytes: 4,
-        offloads: Offloads::AsFound,
         ..Conditions::default()
     };
     agent.send(&ToAgent::Prepare(Box::new(prepare(conditions))));

@@ -5,7 +5,7 @@ use crate::bench::*;
 use std::ops::{Deref, DerefMut};
 
 use bitcost_host::{KNOBS, Values};
-use bitcost_study::host_settings;
+use bitcost_model::host_settings::{MTU, OFFLOADS, QDISC, SYSCTL};
 use bitcost_testkit::process::Family;
 
 use crate::agent_process::AgentProcess;
@@ -124,12 +124,12 @@ impl Agent {
         let mut conditions = Conditions::default();
         let sysctls = "net.ipv4.tcp_rmem=4096 65536 524288, net.ipv4.tcp_sack=0";
         for (setting, asked) in [
-            (&host_settings::MTU, "1400"),
-            (&host_settings::OFFLOADS, "off"),
-            (&host_settings::QDISC, "tbf rate 100M"),
-            (&host_settings::SYSCTL, sysctls),
+            (&MTU, "1400"),
+            (&OFFLOADS, "off"),
+            (&QDISC, "tbf rate 100M"),
+            (&SYSCTL, sysctls),
         ] {
-            setting.ask(&mut conditions, asked).unwrap();
+            setting.ask(&mut conditions.host_settings, asked).unwrap();
         }
         ToAgent::Prepare(Box::new(prepare(conditions)))
     }

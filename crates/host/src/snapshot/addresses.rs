@@ -4,9 +4,7 @@ use bitcost_sys::netlink::{AddressRecord, Link, Rtnl};
 
 use super::facts::{Records, Snapshot, name, unknown};
 use crate::HostError;
-use crate::values::Values;
 
-/// The first word of the facts' names.
 pub const WORD: &str = "address";
 
 /// Every address of these links, without the temporary ones that the kernel makes.
@@ -48,20 +46,6 @@ fn value(record: &AddressRecord) -> String {
         "scope {} flags {:#x} {life}{others}",
         record.scope, record.flags
     )
-}
-
-pub fn now(names: &[&str]) -> Values {
-    let listed = Rtnl::open().and_then(|mut rtnl| Ok((rtnl.links()?, rtnl.address_records()?)));
-    let (links, records) = listed.unwrap_or_default();
-    let fact = |record: &AddressRecord| {
-        let link = links.iter().find(|link| link.index == record.link)?;
-        Some((fact_name(link, record), value(record)))
-    };
-    records
-        .iter()
-        .filter_map(fact)
-        .filter(|(name, _)| names.contains(&name.as_str()))
-        .collect()
 }
 
 /// Adds an address again.

@@ -5,9 +5,7 @@ use bitcost_sys::netlink::{Link, Rtnl};
 
 use super::facts::{Records, Snapshot, name, parts, unknown};
 use crate::HostError;
-use crate::values::Values;
 
-/// The first word of the facts' names.
 pub const WORD: &str = "link";
 /// The name of the fact of an MTU.
 pub const MTU: &str = "mtu_bytes";
@@ -72,17 +70,6 @@ fn facts(link: &Link) -> [(String, String); 2] {
             format!("{:#x}", link.flags & ASKED_FLAGS),
         ),
     ]
-}
-
-pub fn now(names: &[&str]) -> Values {
-    let links = Rtnl::open()
-        .and_then(|mut rtnl| rtnl.links())
-        .unwrap_or_default();
-    links
-        .iter()
-        .flat_map(facts)
-        .filter(|(name, _)| names.contains(&name.as_str()))
-        .collect()
 }
 
 /// Writes an MTU or flags.

@@ -22,7 +22,7 @@ mod queues;
 mod routes;
 mod watch;
 
-use bitcost_sys::netlink::Link;
+use bitcost_sys::netlink::{Link, Rtnl};
 
 use crate::HostError;
 use crate::values::{Mismatch, Values, differences};
@@ -50,7 +50,7 @@ const SOURCES: &[Source] = &[
     Source {
         word: links::WORD,
         list: links::list,
-        now: links::now,
+        now: |names| listed(links::list, names),
         restore: links::restore,
     },
     Source {
@@ -62,13 +62,13 @@ const SOURCES: &[Source] = &[
     Source {
         word: addresses::WORD,
         list: addresses::list,
-        now: addresses::now,
+        now: |names| listed(addresses::list, names),
         restore: addresses::restore,
     },
     Source {
         word: routes::WORD,
         list: routes::list,
-        now: routes::now,
+        now: |names| listed(routes::list, names),
         restore: routes::restore,
     },
     Source {
@@ -165,6 +165,17 @@ fn restore_with(wanted: &Values, records: &Records) -> Vec<Mismatch> {
         left = differences(wanted, &now(wanted));
     }
     left
+}
+
+/// The present values of facts that a source lists of all links.
+fn listed(list: fn(&[Link], &mut Snapshot) -> Result<(), HostError>, names: &[&str]) -> Values {
+    let mut snapshot = Snapshot::default();
+    let links = Rtnl::open().and_then(|mut rtnl| rtnl.links());
+    // What cannot be listed is gone.
+    let _ = list(&links.unwrap_or_default(), &mut snapshot);
+    let is_one = |name: &String| names.contains(&name.as_str());
+    snapshot.facts.retain(|name, _| is_one(name));
+    snapshot.facts
 }
 
 fn is_of(source: &Source, name: &str) -> bool {

@@ -11,7 +11,6 @@ use super::facts::{Records, Snapshot, name, parts, unknown};
 use crate::HostError;
 use crate::values::Values;
 
-/// The first word of the facts' names.
 pub const WORD: &str = "sysctl";
 const ROOT: &str = "/proc/sys";
 const FAMILIES: [&str; 2] = ["ipv4", "ipv6"];

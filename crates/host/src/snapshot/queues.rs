@@ -12,7 +12,6 @@ use super::parameters::is_device;
 use crate::HostError;
 use crate::values::Values;
 
-/// The first word of the facts' names.
 pub const WORD: &str = "queue";
 /// The files of a queue that are maps.
 const MAPS: [&str; 4] = ["rps_cpus", "rps_flow_cnt", "xps_cpus", "xps_rxqs"];

@@ -6,7 +6,6 @@ use super::facts::{Records, Snapshot, name, unknown};
 use crate::HostError;
 use crate::values::Values;
 
-/// The first word of the facts' names.
 pub const WORD: &str = "route";
 /// The type of an ordinary route (`RTN_UNICAST`).
 const ORDINARY: u8 = 1;
@@ -121,19 +120,6 @@ fn value(record: &RouteRecord) -> String {
         ""
     };
     format!("mtu {mtu}{lock} protocol {}{source}{life}", record.protocol)
-}
-
-pub fn now(names: &[&str]) -> Values {
-    let listed = Rtnl::open()
-        .map_err(HostError::from)
-        .and_then(|mut rtnl| over(&rtnl.links()?))
-        .unwrap_or_default();
-    let facts = listed
-        .into_iter()
-        .map(|(fact, record)| (fact, value(&record)));
-    facts
-        .filter(|(fact, _)| names.contains(&fact.as_str()))
-        .collect()
 }
 
 /// Gives a route the MTU of its value, or adds it again if it is gone.

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::{Answer, Message, Setup, WATCHDOG_VERB};
 use crate::HostError;
-use crate::change::Change;
 use crate::change_set::Journal;
 use crate::journal::{Entry, path_here};
 use crate::recovery::recover_one;
@@ -106,21 +105,18 @@ impl Watchdog {
 }
 
 impl Journal for Watchdog {
-    fn intend(&mut self, change: &Change) -> Result<(), HostError> {
+    fn record(&mut self, step: Entry) -> Result<(), HostError> {
+        let (is_new, is_settled) = (
+            matches!(step, Entry::Intent(_)),
+            matches!(step, Entry::Settled(_)),
+        );
         let mut shared = self.lock();
-        shared.ask(&Message::Step(Entry::Intent(change.clone())))?;
-        shared.pending += 1;
+        if is_settled {
+            shared.pending = shared.pending.saturating_sub(1);
+        }
+        shared.ask(&Message::Step(step))?;
+        shared.pending += u32::from(is_new);
         Ok(())
-    }
-
-    fn made(&mut self, change: &Change) -> Result<(), HostError> {
-        self.lock().ask(&Message::Step(Entry::Made(change.clone())))
-    }
-
-    fn settled(&mut self, number: u32) -> Result<(), HostError> {
-        let mut shared = self.lock();
-        shared.pending = shared.pending.saturating_sub(1);
-        shared.ask(&Message::Step(Entry::Settled(number)))
     }
 }
 

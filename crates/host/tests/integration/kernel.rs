@@ -8,13 +8,14 @@ use bitcost_host::{
     HostError, IDLE, INTERRUPT_COALESCING, Idle, Knob, Mtu, NoJournal, Offloads, Outcome, RPS_CPUS,
     RootQdisc, Sysctl, THREADED_NAPI, Values, describe, is_on, single,
 };
+use bitcost_model::host_settings::{HostSetting, Qdisc};
+use bitcost_model::settings::{Kind, find};
 use bitcost_sys::netlink::{Ethtool, Features, Limit, ROOT, Rtnl};
 use bitcost_testkit::{assert_says, ignore, split};
 
 bitcost_testkit::trials! { PrivateNetwork:
     tso_off_restores_requested_and_active_bits,
     offloads_on_are_active_afterwards,
-    offloads_as_found_change_nothing,
     lro_on_a_veth_fails_with_requested_and_actual_value,
     bits_changed_as_side_effect_are_restored,
     limits_of_super_packets_are_set_for_both_families_and_restored,
@@ -46,17 +47,16 @@ fn veth() {
     rtnl.set_up(index, true).unwrap();
 }
 
-/// A request such as `kind=pfifo limit_packets=77`, or the one value of a knob that has no names.
-fn values(request: &str) -> Values {
-    if !request.contains('=') {
-        return single(request);
-    }
-    let pairs = request
-        .split(' ')
-        .map(|word| word.split_once('=').expect("name=value"));
-    pairs
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect()
+/// The request for a knob that people write so; of a sysctl its value.
+fn request(knob: &dyn Knob, subject: &str, text: &str) -> HostSetting {
+    let text = match knob.name() {
+        "sysctl" => format!("{subject}={text}"),
+        _ => text.to_owned(),
+    };
+    let Some(Kind::Host(grammar)) = find(knob.name()).map(|setting| setting.kind) else {
+        panic!("{} is no setting of a host", knob.name());
+    };
+    grammar.read(&text).expect("it reads").remove(0).setting
 }
 
 fn held() -> ChangeSet {
@@ -67,7 +67,8 @@ fn held() -> ChangeSet {
 fn made(requests: &[(&'static dyn Knob, &str)]) -> ChangeSet {
     let mut held = held();
     for (knob, request) in requests {
-        held.set(*knob, "a0", &values(request)).unwrap();
+        let asked = self::request(*knob, "a0", request);
+        held.set(*knob, "a0", &asked).unwrap();
     }
     held
 }
@@ -84,7 +85,7 @@ fn assert_clean(outcomes: &[Outcome]) {
 /// Makes a request that is refused with a sentence that has all of these words.
 #[track_caller]
 fn assert_refused(knob: &'static dyn Knob, subject: &str, request: &str, words: &[&str]) {
-    let asked = values(request);
+    let asked = self::request(knob, subject, request);
     let said = held().set(knob, subject, &asked).unwrap_err().to_string();
     assert!(words.iter().all(|word| said.contains(word)), "{said}");
 }
@@ -94,7 +95,8 @@ fn assert_refused(knob: &'static dyn Knob, subject: &str, request: &str, words: 
 fn set_and_restore(knob: &'static dyn Knob, subject: &str, request: &str, seen: impl FnOnce()) {
     let before = knob.observe(subject).unwrap();
     let mut held = held();
-    let in_effect = held.set(knob, subject, &values(request)).unwrap();
+    let asked = self::request(knob, subject, request);
+    let in_effect = held.set(knob, subject, &asked).unwrap();
     assert_eq!(in_effect.actual, knob.observe(subject).unwrap());
     assert_ne!(in_effect.actual, before);
     seen();
@@ -150,7 +152,7 @@ fn tso_off_restores_requested_and_active_bits() {
         bits.len() >= 4 && bits.iter().all(|bit| *bit == (true, true)),
         "{bits:?}"
     );
-    let mut change = made(&[(&Offloads, "tcp-segmentation-offload=off")]);
+    let mut change = made(&[(&Offloads, "tcp-segmentation-offload off")]);
     let now = is_tso_of(&outside_view().0);
     assert_eq!(now, vec![(false, false); bits.len()]);
     assert_clean(&change.restore());
@@ -159,7 +161,7 @@ fn tso_off_restores_requested_and_active_bits() {
     outside("ethtool -K a0 tx-checksum-ip-generic off");
     let before = outside_view();
     assert!(is_tso_of(&before.0).contains(&(true, false)), "{before:?}");
-    assert_eq!(made(&[(&Offloads, "set=off")]).restore().len(), 1);
+    assert_eq!(made(&[(&Offloads, "off")]).restore().len(), 1);
     assert_eq!(outside_view(), before);
 }
 
@@ -167,27 +169,17 @@ fn offloads_on_are_active_afterwards() {
     veth();
     // A fresh veth has GRO off.
     assert!(!is_on(&Offloads.observe("a0").unwrap()["rx-gro"]));
-    set_and_restore(&Offloads, "a0", "set=on", || {
+    set_and_restore(&Offloads, "a0", "on", || {
         let now = Offloads.observe("a0").unwrap();
         assert!(is_on(&now["rx-gro"]) && is_on(&now["tx-tcp-segmentation"]));
     });
-}
-
-fn offloads_as_found_change_nothing() {
-    veth();
-    let before = Offloads.observe("a0").unwrap();
-    let mut held = held();
-    let in_effect = held.set(&Offloads, "a0", &values("set=as-found")).unwrap();
-    assert!(in_effect.asked.is_empty());
-    assert_eq!(held.restore(), []);
-    assert_eq!(Offloads.observe("a0").unwrap(), before);
 }
 
 fn lro_on_a_veth_fails_with_requested_and_actual_value() {
     veth();
     let before = Offloads.observe("a0").unwrap();
     for name in ["lro", "rx-lro", "large-receive-offload"] {
-        let asked = values(&format!("{name}=on gso=off"));
+        let asked = request(&Offloads, "a0", &format!("{name} on, gso off"));
         let error = held().set(&Offloads, "a0", &asked).unwrap_err();
         assert!(matches!(error, HostError::NotApplied { .. }), "{error}");
         let said = error.to_string();
@@ -195,12 +187,12 @@ fn lro_on_a_veth_fails_with_requested_and_actual_value() {
         // The side effects are restored.
         assert_eq!(Offloads.observe("a0").unwrap(), before);
     }
-    assert_refused(&Offloads, "a0", "rx-gor=on", &["did you mean `rx-gro`"]);
+    assert_refused(&Offloads, "a0", "rx-gor on", &["did you mean `rx-gro`"]);
 }
 
 fn bits_changed_as_side_effect_are_restored() {
     veth();
-    set_and_restore(&Offloads, "a0", "tx=off", || {
+    set_and_restore(&Offloads, "a0", "tx off", || {
         let now = Offloads.observe("a0").unwrap();
         // Segmentation needs the checksum.
         assert!(!is_on(&now["tx-tcp-segmentation"]));
@@ -276,8 +268,8 @@ fn separate_limit_of_ipv4_is_restored() {
         assert_eq!(rtnl.limits("a0").unwrap()[&limit], 30_000);
         // The kernel changes it along: a change that was never read back is restored with it.
         let before = knob.observe("a0").unwrap();
-        let asked = values("value=16000 ipv4=16000");
-        let lost = change_of(knob, "a0", before.clone(), asked);
+        let asked = ["value", "ipv4"].map(|name| (name.to_owned(), "16000".to_owned()));
+        let lost = change_of(knob, "a0", before.clone(), asked.into());
         knob.write("a0", &before, &lost.asked).unwrap();
         assert!(bitcost_host::restore(&lost).is_clean());
         assert_eq!(knob.observe("a0").unwrap(), before);
@@ -288,16 +280,21 @@ fn default_qdisc_is_replaced_and_restored() {
     veth();
     let htb = "rate 50Mbit ceil 50Mbit";
     for (request, shows, wanted) in [
-        ("kind=pfifo limit_packets=77", "qdisc", "limit 77p"),
-        ("kind=tbf rate_bps=1000000000", "qdisc", "rate 1Gbit"),
-        ("kind=tbf rate_bps=80000000000", "qdisc", "rate 80Gbit"),
-        ("kind=htb rate_bps=50000000", "class", htb),
+        ("pfifo limit 77", "qdisc", "limit 77p"),
+        ("tbf rate 1G", "qdisc", "rate 1Gbit"),
+        ("tbf rate 80G", "qdisc", "rate 80Gbit"),
+        ("htb rate 50M", "class", htb),
     ] {
         let line = format!("tc {shows} show dev a0");
         set_and_restore(&RootQdisc, "a0", request, || assert_printed(&line, wanted));
     }
-    assert_refused(&RootQdisc, "a0", "kind=tbf", &["tbf needs rate_bps"]);
-    assert_refused(&RootQdisc, "a0", "kind=pfifoo", &["did you mean", "pfifo"]);
+    assert_refused(&RootQdisc, "a0", "tbf", &["tbf needs rate_bps"]);
+    let unknown = HostSetting::Qdisc(Qdisc {
+        kind: "pfifoo".to_owned(),
+        parameters: Default::default(),
+    });
+    let said = held().set(&RootQdisc, "a0", &unknown).unwrap_err();
+    assert_says(&said.to_string(), &["did you mean", "pfifo"]);
 }
 
 fn foreign_qdisc_is_restored_with_handle_and_parameters() {
@@ -310,8 +307,8 @@ fn foreign_qdisc_is_restored_with_handle_and_parameters() {
         outside("tc qdisc replace dev a0 root handle 5: pfifo");
         outside(&format!("tc qdisc replace dev a0 root handle 77: {row}"));
         let shown = printed("tc qdisc show dev a0");
-        set_and_restore(&RootQdisc, "a0", "kind=tbf rate_bps=20000000", || ());
-        set_and_restore(&RootQdisc, "a0", "kind=default", || ());
+        set_and_restore(&RootQdisc, "a0", "tbf rate 20M", || ());
+        set_and_restore(&RootQdisc, "a0", "default", || ());
         assert_eq!(printed("tc qdisc show dev a0"), shown);
     }
 }
@@ -320,7 +317,7 @@ fn qdisc_tree_is_not_replaced() {
     veth();
     outside("tc qdisc replace dev a0 root handle 7: htb default 1");
     let before = RootQdisc.observe("a0").unwrap();
-    for kind in ["kind=pfifo", "kind=default"] {
+    for kind in ["pfifo", "default"] {
         assert_refused(&RootQdisc, "a0", kind, &["could not be restored", "htb"]);
     }
     assert_eq!(RootQdisc.observe("a0").unwrap(), before);
@@ -329,13 +326,13 @@ fn qdisc_tree_is_not_replaced() {
 fn missing_qdisc_is_reported_with_its_module() {
     veth();
     let before = RootQdisc.observe("a0").unwrap();
-    for (kind, name, value) in [
-        ("netem", "delay_us", "5000"),
-        ("fq", "limit_packets", "500"),
+    for (kind, text, name, value) in [
+        ("netem", "delay 5ms", "delay_us", "5000"),
+        ("fq", "limit 500", "limit_packets", "500"),
     ] {
-        let request = values(&format!("kind={kind} {name}={value}"));
+        let asked = request(&RootQdisc, "a0", &format!("{kind} {text}"));
         let mut held = held();
-        match held.set(&RootQdisc, "a0", &request) {
+        match held.set(&RootQdisc, "a0", &asked) {
             Ok(in_effect) => assert_eq!(in_effect.actual[name], value),
             Err(error) => {
                 let said = error.to_string();
@@ -374,16 +371,15 @@ fn threads_and_cpus_that_receive_are_set_and_restored() {
     if let Err(error) = THREADED_NAPI.observe("a0") {
         ignore(&error.to_string());
     }
-    let asked = single("1");
-    let said = held().set(&THREADED_NAPI, "a0", &asked).unwrap_err();
-    assert!(said.to_string().contains("has no NAPI"), "{said}");
-    let mut gro = made(&[(&Offloads, "rx-gro=on")]);
-    set_and_restore(&THREADED_NAPI, "a0", "1", || {});
+    assert_refused(&THREADED_NAPI, "a0", "on", &["has no NAPI"]);
+    let mut gro = made(&[(&Offloads, "rx-gro on")]);
+    set_and_restore(&THREADED_NAPI, "a0", "on", || {});
     gro.restore();
-    if held().set(&RPS_CPUS, "a0", &asked).is_err() {
+    let first = request(&RPS_CPUS, "a0", "0");
+    if held().set(&RPS_CPUS, "a0", &first).is_err() {
         ignore("RPS is for root of the machine alone, or not in this kernel")
     }
-    set_and_restore(&RPS_CPUS, "a0", "1", || {
+    set_and_restore(&RPS_CPUS, "a0", "0", || {
         let now = RPS_CPUS.observe("a0").unwrap();
         assert!(RPS_CPUS.agrees("rx-0", "00000001", &now["rx-0"]), "{now:?}");
     });
@@ -396,21 +392,20 @@ fn channels_are_set_and_restored() {
     };
     assert_eq!(now["rx"], "1");
     let missing = ["does not support it; supported: rx, tx"];
-    assert_refused(&CHANNEL_COUNTS, "a0", "combined=2", &missing);
-    let set = |request: &str| {
-        held()
-            .set(&CHANNEL_COUNTS, "a0", &values(request))
-            .map(drop)
+    assert_refused(&CHANNEL_COUNTS, "a0", "combined 2", &missing);
+    let set = |text: &str| {
+        let asked = request(&CHANNEL_COUNTS, "a0", text);
+        held().set(&CHANNEL_COUNTS, "a0", &asked).map(drop)
     };
-    let said = set("rx=4096").unwrap_err().to_string();
+    let said = set("rx 4096").unwrap_err().to_string();
     if said.contains("sysfs is not mounted") {
         ignore(&said);
     }
     assert!(said.contains("4096"), "{said}");
-    if set("rx=2 tx=2").is_err() {
+    if set("rx 2 tx 2").is_err() {
         ignore("a veth has one queue here");
     }
-    set_and_restore(&CHANNEL_COUNTS, "a0", "rx=2 tx=2", || {
+    set_and_restore(&CHANNEL_COUNTS, "a0", "rx 2 tx 2", || {
         assert_printed("ethtool -l a0", "RX:\t\t2");
     });
 }
@@ -418,13 +413,13 @@ fn channels_are_set_and_restored() {
 fn coalescing_is_set_and_restored_if_supported() {
     veth();
     let knob = &INTERRUPT_COALESCING;
-    assert_refused(knob, "a0", "rx_usecs=10", &["cannot do it"]);
+    assert_refused(knob, "a0", "rx_usecs 10", &["cannot do it"]);
     outside("ip tuntap add dev t0 mode tap");
     if knob.observe("t0").is_err() {
         ignore("a tap has no coalescing here");
     }
-    assert_refused(knob, "t0", "rx_usec=10", &["did you mean `rx_usecs`"]);
-    set_and_restore(knob, "t0", "rx_frames=8", || {
+    assert_refused(knob, "t0", "rx_usec 10", &["did you mean `rx_usecs`"]);
+    set_and_restore(knob, "t0", "rx_frames 8", || {
         assert_printed("ethtool -c t0", "rx-frames:");
     });
 }
@@ -449,7 +444,6 @@ fn idle_cpus_poll_while_the_file_is_held() {
         assert_eq!(descriptors_of(device), 1);
     });
     assert_eq!(descriptors_of(device), 0);
-    assert_refused(&IDLE, "cpus", "pol", &["did you mean `poll`"]);
 }
 
 /// A file in place of the device reports another value than was written.
@@ -462,7 +456,7 @@ fn idle_that_is_not_in_effect_is_seen() {
         held: std::sync::Mutex::new(None),
     }));
     let mut change = held();
-    change.set(knob, "cpus", &single("poll")).unwrap();
+    change.set(knob, "cpus", &HostSetting::Idle).unwrap();
     fs::write(&file, 7i32.to_ne_bytes()).unwrap();
     assert_eq!(knob.observe("cpus").unwrap(), single("7 us"));
     knob.write("cpus", &Values::new(), &single("not requested"))
@@ -487,7 +481,9 @@ fn governor_is_set_and_restored() {
     assert_eq!(knob.subjects(), ["cpu0", "cpu1"]);
     let file = root.path().join("cpu1/cpufreq/scaling_governor");
     let mut change = held();
-    change.set(knob, "cpu1", &single("performance")).unwrap();
+    change
+        .set(knob, "cpu1", &request(knob, "cpu1", "performance"))
+        .unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "performance");
     assert_refused(knob, "cpu1", "performanse", &["did you mean `performance`"]);
     assert_refused(knob, "cpu7", "performance", &["cpu7"]);
@@ -508,7 +504,7 @@ fn invalid_subject_is_refused() {
         let is_wrong = |knob: &&&'static dyn Knob| !is_a_subject(knob.name(), subject);
         for knob in bitcost_host::KNOBS.iter().filter(is_wrong) {
             let shown: String = subject.chars().take(40).collect();
-            let said = held().set(*knob, subject, &single("1"));
+            let said = held().set(*knob, subject, &HostSetting::Mtu(1400));
             let said = said.unwrap_err().to_string();
             assert!(
                 said.contains("allowed: ") && said.len() < 1000,
@@ -539,10 +535,10 @@ fn changes_are_restored_in_reverse_order() {
     let observe = || knobs.map(|knob| knob.observe("a0").unwrap());
     let before = observe();
     let mut held = made(&[
-        (&Offloads, "set=off"),
+        (&Offloads, "off"),
         (&Mtu, "1500"),
-        (&Offloads, "gro=on tx=off"),
-        (&RootQdisc, "kind=pfifo limit_packets=5"),
+        (&Offloads, "gro on, tx off"),
+        (&RootQdisc, "pfifo limit 5"),
     ]);
     let outcomes = held.restore();
     let order: Vec<&str> = outcomes.iter().map(|one| one.knob.as_str()).collect();
@@ -553,9 +549,10 @@ fn changes_are_restored_in_reverse_order() {
 
 fn foreign_change_is_kept_and_reported() {
     veth();
-    let mut held = made(&[(&Mtu, "1500"), (&RootQdisc, "kind=pfifo limit_packets=5")]);
-    held.set(&Sysctl, "net.ipv4.tcp_wmem", &single("4096 65536 1048576"))
-        .unwrap();
+    let mut held = made(&[(&Mtu, "1500"), (&RootQdisc, "pfifo limit 5")]);
+    let wmem = "net.ipv4.tcp_wmem";
+    let asked = request(&Sysctl, wmem, "4096 65536 1048576");
+    held.set(&Sysctl, wmem, &asked).unwrap();
     let mut rtnl = Rtnl::open().unwrap();
     let index = index_of_a0(&mut rtnl);
     rtnl.set_mtu(index, 4000).unwrap();
@@ -575,7 +572,7 @@ fn foreign_change_is_kept_and_reported() {
 fn foreign_bit_is_kept_and_others_are_restored() {
     veth();
     let before = Offloads.observe("a0").unwrap();
-    let mut change = made(&[(&Offloads, "tso=off gro=on")]);
+    let mut change = made(&[(&Offloads, "tso off, gro on")]);
     let foreign = ["rx-gro-list", "tx-tcp-segmentation"].map(|name| (name.to_owned(), true));
     let mut ethtool = Ethtool::open().unwrap();
     ethtool.set_features("a0", &foreign.into()).unwrap();
@@ -610,12 +607,8 @@ fn facts_of_a_veth() {
     veth();
     let facts = describe("a0").unwrap();
     assert_eq!(facts.driver.as_deref(), Some("veth"));
-    assert_eq!(facts.kind.as_deref(), Some("veth"));
-    assert_eq!((facts.mtu_bytes, facts.up), (8896, true));
-    assert!(facts.features.bits.contains_key("rx-gro"));
-    let text = serde_json::to_string(&facts).unwrap();
-    let read: bitcost_host::DeviceFacts = serde_json::from_str(&text).unwrap();
-    assert_eq!(read, facts);
+    assert_eq!(facts.mtu_bytes, 8896);
+    assert!(facts.features.contains_key("rx-gro"));
     let missing = describe("no-such").unwrap_err().to_string();
     assert!(missing.contains("no-such"), "{missing}");
 }

@@ -4,7 +4,9 @@
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use bitcost_host::journal::Entry;
 use bitcost_host::{Change, ChangeSet, HostError, Journal, Mtu, NoJournal, Watch, restore, single};
+use bitcost_model::host_settings::HostSetting;
 use bitcost_sys::netlink::Rtnl;
 use bitcost_testkit::assert_says;
 
@@ -80,7 +82,7 @@ fn held() -> ChangeSet {
 /// Sets another MTU of a0.
 fn short_frames() -> ChangeSet {
     let mut held = held();
-    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    held.set(&Mtu, "a0", &HostSetting::Mtu(1400)).unwrap();
     held
 }
 
@@ -93,17 +95,10 @@ fn mtu_of(device: &str) -> u32 {
 struct Noted(Arc<Mutex<Vec<Change>>>);
 
 impl Journal for Noted {
-    fn intend(&mut self, change: &Change) -> Result<(), HostError> {
-        self.0.lock().unwrap().push(change.clone());
-        Ok(())
-    }
-
-    fn made(&mut self, change: &Change) -> Result<(), HostError> {
-        self.0.lock().unwrap().push(change.clone());
-        Ok(())
-    }
-
-    fn settled(&mut self, _number: u32) -> Result<(), HostError> {
+    fn record(&mut self, step: Entry) -> Result<(), HostError> {
+        if let Entry::Intent(change) | Entry::Made(change) = step {
+            self.0.lock().unwrap().push(change);
+        }
         Ok(())
     }
 }
@@ -112,7 +107,7 @@ impl Journal for Noted {
 fn set_and_killed() -> Vec<Change> {
     let noted = Noted::default();
     let mut held = ChangeSet::new(Box::new(noted.clone()));
-    held.set(&Mtu, "a0", &single("1400")).unwrap();
+    held.set(&Mtu, "a0", &HostSetting::Mtu(1400)).unwrap();
     std::mem::forget(held);
     let changes = noted.0.lock().unwrap();
     changes.clone()
@@ -151,7 +146,7 @@ fn ambiguous_route_is_not_changed() {
         "ip -6 route add fd05::/64 dev a0 mtu 2000 metric 9; ip -6 route append fd05::/64 dev b0 metric 9",
     );
     let before = seen();
-    match held().set(&Mtu, "a0", &single("1400")) {
+    match held().set(&Mtu, "a0", &HostSetting::Mtu(1400)) {
         Err(error) => {
             let said = error.to_string();
             assert_says(&said, &["fd05::/64", "another metric"]);

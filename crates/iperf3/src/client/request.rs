@@ -2,16 +2,36 @@
 //! it cannot do.
 
 use bitcost_model::Invalid;
-use bitcost_model::conditions::{
-    Conditions, Direction, Mss, Offloads, RateOf, ReceiveSize, Waiting, Workload,
-};
-use bitcost_model::modes::Mode;
+use bitcost_model::conditions::{Conditions, Direction, Mss, RateOf, Workload};
 use bitcost_model::record::Role;
+use bitcost_model::settings::{SETTINGS, Setting};
 use serde_json::{Value, json};
 
 use crate::protocol::{MOST_LENGTH, MOST_STREAMS};
 
 const LEAST_DATAGRAM: u32 = 16;
+
+/// Settings that a server does not have.
+const OF_BOTH_ENDS: [&str; 10] = [
+    "background",
+    "send_mode",
+    "receive_mode",
+    "tcp_buffers",
+    "cork",
+    "receiver_delay_us",
+    "receiver_device",
+    "receiver_ports",
+    "receiver_cpus",
+    "delay_variation",
+];
+
+/// Those of receive calls. A server that receives does so by its own, which no parameter of a test names.
+const OF_RECEIVE_CALLS: [&str; 4] = [
+    "receive_size_bytes",
+    "receive_low_water_bytes",
+    "waiting",
+    "busy_poll_us",
+];
 
 /// Checks that a run is possible with a stock server at the receiver's host.
 pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
@@ -27,35 +47,13 @@ pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
         let name = conditions.workload.info().short_name;
         return needs(&format!("the workload {name}"));
     }
-    let of_receiver = &conditions.places.receiver;
-    // A server that receives does so by its own calls, which no parameter of a test names.
     let to_server = conditions.direction != Direction::Reverse;
-    let size = conditions.receive_size_bytes;
-    let by_server = [
-        (
-            conditions.receive_low_water_bytes.is_some(),
-            "--set receive_low_water_bytes",
-        ),
-        (size != ReceiveSize::Message, "--set receive_size_bytes"),
-        (conditions.waiting == Waiting::Spin, "--set waiting=spin"),
-        (conditions.busy_poll_us.is_some(), "--set busy_poll_us"),
-    ];
-    let refused = [
-        (conditions.offloads != Offloads::AsFound, "--offloads"),
-        (conditions.tcp_buffers.is_some(), "--tcp-buffers"),
-        (!conditions.background.is_empty(), "a background workload"),
-        (conditions.send_mode != Mode::Plain, "--send-mode"),
-        (conditions.receive_mode != Mode::Plain, "--receive-mode"),
-        (conditions.delay_variation, "--delay-variation"),
-        (conditions.receiver_delay_us > 0, "--set receiver_delay_us"),
-        (conditions.cork, "--set cork"),
-        (!of_receiver.cpus.is_empty(), "--receiver-cpus"),
-        (of_receiver.device.is_some(), "--receiver-device"),
-        (of_receiver.ports.is_some(), "--receiver-ports"),
-    ];
-    let mut refused = by_server.iter().filter(|_| to_server).chain(&refused);
-    if let Some((_, what)) = refused.find(|(is_given, _)| *is_given) {
-        return needs(what);
+    let is_refused = |setting: &&Setting| {
+        let of_calls = to_server && OF_RECEIVE_CALLS.contains(&setting.name);
+        (setting.is_set)(conditions) && (of_calls || OF_BOTH_ENDS.contains(&setting.name))
+    };
+    if let Some(setting) = SETTINGS.iter().find(is_refused) {
+        return needs(&setting.option());
     }
     let of_hosts = conditions.host_settings.iter();
     if let Some(setting) = of_hosts
@@ -64,7 +62,7 @@ pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
     {
         return needs(&format!(
             "the setting {} of the receiver's host (as in `sender: …` it may be set at this host)",
-            setting.setting
+            setting.setting.name()
         ));
     }
     possible(conditions).map_err(Invalid)

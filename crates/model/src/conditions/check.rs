@@ -1,13 +1,46 @@
 //! Checks of conditions that need no host.
 
-use super::{
-    Conditions, Impossible, Mss, STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX,
-    TRANSACTION_RATE_MAX, Workload, one,
-};
+use thiserror::Error;
+
 use crate::Invalid;
 use crate::buffers::Buffers;
-use crate::modes::{self, Mode};
+use crate::conditions::kinds::{
+    Mss, STAMPED_BYTES, TCP_TIMESTAMPS, TRANSACTION_MAX, TRANSACTION_RATE_MAX,
+};
+use crate::modes::{MODES, Mode, Row, setting};
 use crate::record::Role;
+use crate::search::Goal;
+use crate::settings::{Conditions, SETTINGS, Setting};
+use crate::workload::Workload;
+
+/// Why conditions are not possible, and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Impossible {
+    /// A setting does not go with the workload.
+    #[error("{setting} is not for {what}; {allowed}")]
+    NotFor {
+        /// The setting, by its name in a study.
+        setting: String,
+        /// What it does not go with.
+        what: String,
+        allowed: String,
+    },
+    /// Values that do not go together, in a sentence.
+    #[error("{0}")]
+    Values(String),
+}
+
+impl From<Invalid> for Impossible {
+    fn from(invalid: Invalid) -> Impossible {
+        Impossible::Values(invalid.0)
+    }
+}
+
+impl From<Impossible> for Invalid {
+    fn from(impossible: Impossible) -> Invalid {
+        Invalid(impossible.to_string())
+    }
+}
 
 impl Conditions {
     /// Checks the limits of a run in the embedded lab, whose links have this MTU.
@@ -15,13 +48,7 @@ impl Conditions {
     /// # Errors
     /// A sentence that says what was found and what is allowed.
     pub fn check_in_lab(&self, mtu_bytes: u32) -> Result<(), Invalid> {
-        let mtus = self
-            .host_settings
-            .iter()
-            .filter(|request| request.setting == crate::host_settings::MTU);
-        let most = mtus
-            .filter_map(|request| request.values.get("value")?.parse::<u32>().ok())
-            .max();
+        let most = self.asked_mtus().max();
         match most.filter(|most| *most > mtu_bytes) {
             Some(most) => Err(Invalid(format!(
                 "an interface's MTU of {most} bytes is over the lab's {mtu_bytes}: its wire would drop packets; raise the lab's (mtu_bytes in [lab], --mtu)"
@@ -35,7 +62,7 @@ impl Conditions {
     /// # Errors
     /// What was found and what is allowed.
     pub fn check(&self, mtu_bytes: u32) -> Result<(), Impossible> {
-        let mtu_bytes = self.asked_mtu_bytes().unwrap_or(mtu_bytes);
+        let mtu_bytes = self.asked_mtus().min().unwrap_or(mtu_bytes);
         self.check_part(mtu_bytes)?;
         let own = self.ways().len();
         for part in self.parts().iter().skip(own) {
@@ -97,7 +124,7 @@ impl Conditions {
     /// Checks the records of single messages.
     fn check_times(&self) -> Result<(), Invalid> {
         let plain = |mode: Mode, end: Role| {
-            let (name, setting) = (mode.name(), modes::setting(end));
+            let (name, setting) = (mode.name(), setting(end));
             if mode == Mode::Plain {
                 Ok(())
             } else {
@@ -137,7 +164,7 @@ impl Conditions {
     }
 
     /// Checks the program's own part in each message.
-    pub(super) fn check_buffers(&self) -> Result<(), Invalid> {
+    pub(crate) fn check_buffers(&self) -> Result<(), Invalid> {
         let plain = [("send", self.send_mode), ("receive", self.receive_mode)];
         if self.buffers != Buffers::default()
             && let Some((end, mode)) = plain.iter().find(|(_, mode)| *mode != Mode::Plain)
@@ -152,58 +179,20 @@ impl Conditions {
 
     /// Refuses settings of transactions for a stream, and settings of streams for transactions.
     fn check_kind_of_settings(&self) -> Result<(), Impossible> {
-        // The work on a message is, for a server, that on a request.
-        let work_ns = self.buffers.receive_work_ns;
-        let of_streams = Buffers {
-            receive_work_ns: if self.workload.has_requests() {
-                0
-            } else {
-                work_ns
-            },
-            ..self.buffers
+        let refused = |setting: &str, allowed: &dyn Fn(Workload) -> bool| Impossible::NotFor {
+            setting: setting.to_owned(),
+            what: self.workload.name().to_owned(),
+            allowed: format!("allowed with: {}", Workload::names(allowed)),
         };
-        let rows: &[(bool, bool, &str)] = &[
-            (true, self.transaction_rate.is_some(), "transaction_rate"),
-            (true, self.request_size_bytes != one(), "request_size_bytes"),
-            (
-                true,
-                self.response_size_bytes != one(),
-                "response_size_bytes",
-            ),
-            (false, self.mss == Some(Mss::Message), "mss = \"message\""),
-            (
-                false,
-                self.receive_low_water_bytes.is_some(),
-                "receive_low_water_bytes",
-            ),
-            (
-                false,
-                self.notsent_low_water_bytes.is_some(),
-                "notsent_low_water_bytes",
-            ),
-            (false, self.mode_auto, "mode = \"auto\""),
-            (false, self.stop_bytes.is_some(), "stop_bytes"),
-            (false, self.rate_bps.is_some(), "rate_bps"),
-            (false, self.message_rate.is_some(), "message_rate"),
-            (
-                false,
-                of_streams != Buffers::default(),
-                "a payload or work setting",
-            ),
-            (false, self.send_mode != Mode::Plain, "send_mode"),
-            (false, self.receive_mode != Mode::Plain, "receive_mode"),
-        ];
-        for (of_transactions, is_set, setting) in rows {
-            if *is_set && *of_transactions != self.workload.is_transactional() {
-                let is_of_kind = |other: Workload| other.is_transactional() == *of_transactions;
-                return Err(Impossible::NotFor {
-                    setting: (*setting).to_owned(),
-                    what: self.workload.name().to_owned(),
-                    allowed: format!("allowed with: {}", Workload::names(is_of_kind)),
-                });
-            }
+        if self.mss == Some(Mss::Message) && self.workload.is_transactional() {
+            return Err(refused("mss = \"message\"", &|of| !of.is_transactional()));
         }
-        Ok(())
+        let is_foreign =
+            |setting: &&Setting| (setting.is_set)(self) && !(setting.workloads)(self.workload);
+        match SETTINGS.iter().find(is_foreign) {
+            Some(setting) => Err(refused(setting.name, &setting.workloads)),
+            None => Ok(()),
+        }
     }
 
     /// Checks the settings of requests and responses, and the settings that only streams have.
@@ -225,7 +214,7 @@ impl Conditions {
                     "a {what} of {size} bytes is too large or too small for {name}; allowed: 1 to {most}"
                 )));
             }
-            if !self.workload.has_requests() && self.workload.is_transactional() && size != one() {
+            if !self.workload.has_requests() && self.workload.is_transactional() && size != 1 {
                 return Err(Impossible::Values(format!(
                     "{name} carries no {what}; allowed with: {}",
                     Workload::names(Workload::has_requests)
@@ -235,6 +224,51 @@ impl Conditions {
         if self.transaction_rate == Some(0) {
             return Err(Impossible::Values(format!(
                 "a transaction rate of 0 per second; allowed: 1 to {TRANSACTION_RATE_MAX}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Checks that the workload has the modes, and that they can carry the message.
+    ///
+    /// # Errors
+    /// A sentence that says what was found and what is allowed.
+    pub fn check_modes(&self, mtu_bytes: u32) -> Result<(), Invalid> {
+        for (end, mode) in [
+            (Role::Sender, self.send_mode),
+            (Role::Receiver, self.receive_mode),
+        ] {
+            let fits = |row: &&Row| row.end == end && row.is_of(self.workload);
+            if !MODES.iter().filter(fits).any(|row| row.mode == mode) {
+                let allowed: Vec<&str> = MODES.iter().filter(fits).map(|row| row.name).collect();
+                return Err(Invalid(format!(
+                    "{} `{}` is not available with {}; allowed: {}",
+                    setting(end),
+                    mode.name(),
+                    self.workload.name(),
+                    allowed.join(", ")
+                )));
+            }
+        }
+        if self.messages_per_call.is_some() && !self.send_mode.hands_over_several() {
+            return Err(Invalid(format!(
+                "messages_per_call is not for send_mode `{}`, which hands over one message a call; allowed with: gso, writev",
+                self.send_mode.name()
+            )));
+        }
+        if self.search_for != Goal::Rate && !self.mode_auto {
+            return Err(Invalid(
+                "search_for needs a search; allowed with: mode = \"auto\" (--mode auto)".to_owned(),
+            ));
+        }
+        let headers = self.header_bytes();
+        let room = mtu_bytes
+            .saturating_sub(headers)
+            .min(self.ip_version().udp_payload_max());
+        if self.send_mode == Mode::Gso && self.message_size_bytes > room {
+            return Err(Invalid(format!(
+                "send_mode `gso` makes one packet of each message, and {} bytes do not fit the MTU of {mtu_bytes}; allowed: 1 to {room} (MTU less {headers} bytes of headers), or another send_mode",
+                self.message_size_bytes
             )));
         }
         Ok(())
@@ -311,5 +345,28 @@ mod tests {
                 Ok(())
             );
         }
+    }
+
+    #[test]
+    fn what_a_mode_cannot_carry_is_refused_and_the_limit_named() {
+        let udp = |send_mode, message_size_bytes| Conditions {
+            workload: Workload::UdpStream,
+            send_mode,
+            message_size_bytes,
+            ..Conditions::default()
+        };
+        assert_eq!(udp(Mode::Gso, 1472).check_modes(1500), Ok(()));
+        let over = udp(Mode::Gso, 1473)
+            .check_modes(1500)
+            .expect_err("over the MTU");
+        assert!(over.0.contains("1 to 1472"), "{over}");
+        let jumbo = udp(Mode::Gso, 65_508)
+            .check_modes(65_535)
+            .expect_err("over UDP's limit");
+        assert!(jumbo.0.contains("1 to 65507"), "{jumbo}");
+        let other = udp(Mode::Zerocopy, 64)
+            .check_modes(1500)
+            .expect_err("a mode of TCP");
+        assert!(other.0.contains("plain, gso"), "{other}");
     }
 }

@@ -13,7 +13,7 @@ pub use change::changes;
 pub(crate) use lab::read;
 pub use lab::{OR_FILE, is_file, parse, preset, wire};
 pub use presets::{PRESETS, Preset, USUAL};
-pub use shaping::{LIMIT, MODERATION, ShapingTable, limit, moderation};
+pub use shaping::ShapingTable;
 pub use warnings::{Warning, warnings};
 pub(crate) use write::to_table;
 pub use write::to_toml;

@@ -3,28 +3,18 @@
 
 use bitcost_model::Invalid;
 use bitcost_model::shaping::{
-    PPM, QueueLimit, Shaper, Shaping, show_limit, show_rate, show_share, show_time,
+    LIMIT, PPM, QueueLimit, Shaper, Shaping, bytes, limit, show_limit, show_rate, show_share,
+    show_time, time,
 };
-use bitcost_model::units::{parse_bytes, parse_duration, parse_rate};
+use bitcost_model::units::parse_rate;
 use schemars::json_schema;
 use serde_json::{Map, json};
-
-/// Longest time in a shaping, in microseconds: a minute.
-const TIME_MAX_US: u64 = 60_000_000;
-
-/// Longest interrupt moderation, in microseconds: longer than that of any network card.
-const MODERATION_MAX_US: u32 = 10_000;
 
 const RATE: &str = "a rate with its unit, such as \"1G\" or \"250 Mbit/s\"";
 const TIME: &str = "a time with its unit, such as \"20ms\" or \"500us\", up to a minute";
 const SHARE: &str = "a share from \"0%\" to \"100%\", such as \"1%\" or \"0.01%\"";
 const BYTES: &str = "bytes with their unit, such as \"500000 B\" or \"64KiB\"";
 const SHAPERS: &str = "\"tbf\" or \"htb\"";
-/// The allowed form of [`moderation`], in words.
-pub const MODERATION: &str =
-    "a time with its unit, such as \"20us\", up to 10 ms; \"0us\" turns it off";
-/// The allowed form of [`limit`], in words.
-pub const LIMIT: &str = "\"1000 packets\" (a super-packet counts once), \"5000 segments\", or bytes such as \"2500000 B\"";
 
 pub struct Row {
     pub name: &'static str,
@@ -125,51 +115,12 @@ schemas! {
     };
 }
 
-pub fn moderation(text: &str) -> Option<u32> {
-    let us = u32::try_from(time(text)?).ok()?;
-    (us <= MODERATION_MAX_US).then_some(us)
-}
-
-fn time(text: &str) -> Option<u64> {
-    let number = text.trim_end_matches(|c: char| !c.is_ascii_digit() && c != '.');
-    if number.parse() == Ok(0.0) && number != text {
-        return Some(0);
-    }
-    let us = parse_duration(text).ok()?.as_nanos().div_ceil(1000);
-    u64::try_from(us).ok().filter(|us| *us <= TIME_MAX_US)
-}
-
 fn share(text: &str) -> Option<u32> {
     let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
     let ppm = (percent * f64::from(PPM) / 100.0).round();
     let is_lost = percent > 0.0 && ppm == 0.0;
     let is_share = (0.0..=f64::from(PPM)).contains(&ppm) && !is_lost && percent >= 0.0;
     is_share.then_some(ppm as u32)
-}
-
-pub fn limit(text: &str) -> Option<QueueLimit> {
-    let count = |unit: &str| {
-        let text = text
-            .strip_suffix(unit)
-            .or_else(|| text.strip_suffix(&unit[..unit.len() - 1]))?;
-        text.trim().parse::<u32>().ok().filter(|count| *count > 0)
-    };
-    let bytes = || {
-        let has_unit = text.parse::<f64>().is_err();
-        bytes(text).filter(|_| has_unit).map(QueueLimit::Bytes)
-    };
-    let packets = count("packets").map(QueueLimit::Packets);
-    packets
-        .or_else(|| count("segments").map(QueueLimit::Segments))
-        .or_else(bytes)
-}
-
-fn bytes(text: &str) -> Option<u64> {
-    let units = ["bytes", "byte"];
-    let number = units.iter().find_map(|unit| text.strip_suffix(unit));
-    parse_bytes(number.unwrap_or(text))
-        .ok()
-        .filter(|bytes| *bytes > 0)
 }
 
 fn shaper(text: &str) -> Option<Shaper> {

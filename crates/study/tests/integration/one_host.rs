@@ -1,19 +1,18 @@
 //! The settings that a run may request of a host that both of its endpoints are on.
 
-use bitcost_model::conditions::{Conditions, Offloads};
+use bitcost_model::conditions::Conditions;
+use bitcost_model::host_settings::{Grammar, MTU, OFFLOADS, STRESS, SYSCTL};
 use bitcost_model::one_host::check;
-use bitcost_study::host_settings::{Grammar, MTU, OFFLOADS, STRESS, SYSCTL};
 
 #[test]
 fn one_end_may_set_the_host_and_stress_may_be_of_both() {
     let asked = |texts: &[(&Grammar, &str)]| {
-        let mut conditions = Conditions {
-            offloads: Offloads::AsFound,
-            ..Conditions::default()
-        };
-        texts
-            .iter()
-            .for_each(|(grammar, text)| grammar.ask(&mut conditions, text).expect("read"));
+        let mut conditions = Conditions::default();
+        texts.iter().for_each(|(grammar, text)| {
+            grammar
+                .ask(&mut conditions.host_settings, text)
+                .expect("read")
+        });
         check(&conditions)
     };
     assert_eq!(asked(&[]), Ok(()));
@@ -33,9 +32,5 @@ fn one_end_may_set_the_host_and_stress_may_be_of_both() {
         ])
         .is_err()
     );
-    let off = Conditions {
-        offloads: Offloads::Off,
-        ..Conditions::default()
-    };
-    assert!(check(&off).is_err_and(|why| why.0.contains("offloads")));
+    assert!(asked(&[(&OFFLOADS, "off")]).is_err_and(|why| why.0.contains("offloads")));
 }

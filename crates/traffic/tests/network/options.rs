@@ -297,7 +297,9 @@ pub fn trials() -> Vec<(&'static str, Run)> {
 pub fn set(conditions: &mut Conditions, name: &str, value: &str) {
     let setting = SETTINGS.iter().find(|setting| setting.name == name);
     let setting = setting.expect("a setting");
-    bitcost_study::settings::set_text(setting, conditions, value).expect("it takes the value");
+    setting
+        .set_text(conditions, value)
+        .expect("it takes the value");
 }
 
 fn every_setting_has_its_proof() {

@@ -1,10 +1,8 @@
 //! Settings of the hosts: offloads, super-packets, what a packet carries, how often a card interrupts, and the CPUs that
 //! receive and work.
 
-use bitcost_model::conditions::{Mss, Offloads};
-use bitcost_model::host_settings::{
-    OFFLOADS as OFFLOADS_SETTING, RPS_CPUS, SettingRequest, THREADED_NAPI,
-};
+use bitcost_model::conditions::Mss;
+use bitcost_model::host_settings::{HostSetting, OffloadSet, Offloads, RPS_CPUS, THREADED_NAPI};
 use bitcost_model::record::Role;
 
 use crate::experiment::base::Base;
@@ -67,14 +65,12 @@ pub(in crate::experiment) fn offloads(base: &Base) -> Vec<Offer> {
 
 /// Whether the run itself requests that offloads of an endpoint's host are off.
 fn is_requested_off(base: &Base, end: Role) -> bool {
-    let host = base.host_role(end);
-    let mut requests = base.conditions.host_settings.iter();
-    base.conditions.offloads == Offloads::Off
-        || requests.any(|request| {
-            request.setting == OFFLOADS_SETTING
-                && request.is_of(host)
-                && request.values.values().any(|value| value == "off")
-        })
+    let mut requests = base.conditions.of_host(base.host_role(end));
+    requests.any(|setting| match setting {
+        HostSetting::Offloads(Offloads::Set(set)) => *set == OffloadSet::Off,
+        HostSetting::Offloads(Offloads::Features(features)) => features.values().any(|on| !on),
+        _ => false,
+    })
 }
 
 /// More user data in a packet.
@@ -158,25 +154,25 @@ pub(in crate::experiment) fn receiving(base: &Base) -> Vec<Offer> {
             false => ("a kernel thread receives", "on", 1),
         };
         let command = format!("echo {number} > {folder}/threaded");
-        (
-            THREADED_NAPI,
-            offer(label, (THREADED_NAPI, value), &command),
-        )
+        let setting = THREADED_NAPI.setting;
+        (setting, offer(label, (setting, value), &command))
     });
     // The masks of more CPUs have commas.
     let last = receiver.cpus.last().filter(|cpu| (1..32).contains(*cpu));
     let rps = last.map(|cpu| {
         let command = format!("echo {:x} > {folder}/queues/rx-0/rps_cpus", 1_u32 << cpu);
         let label = format!("received packets on CPU {cpu} (RPS)");
+        let setting = RPS_CPUS.setting;
         (
-            RPS_CPUS,
-            offer(&label, (RPS_CPUS, &cpu.to_string()), &command),
+            setting,
+            offer(&label, (setting, &cpu.to_string()), &command),
         )
     });
     let requests = &base.conditions.host_settings;
-    let is_free = |setting: &str| {
-        let is_it = |request: &SettingRequest| request.setting == setting;
-        !requests.iter().any(is_it)
+    let is_free = |name: &str| {
+        !requests
+            .iter()
+            .any(|request| request.setting.name() == name)
     };
     let offers = threads.into_iter().chain(rps);
     offers

@@ -95,7 +95,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 /// A name of a setting of the host.
 fn setting(text: &str) -> Result<String, String> {
     let knobs = KNOBS.iter().map(|knob| knob.name());
-    let names: Vec<&str> = knobs.chain([STRESS]).collect();
+    let names: Vec<&str> = knobs.chain([STRESS.setting]).collect();
     match names.contains(&text) {
         true => Ok(text.to_owned()),
         false => Err(format!("no such setting; allowed: {}", names.join(", "))),

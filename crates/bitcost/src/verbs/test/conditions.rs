@@ -6,7 +6,7 @@ use bitcost_model::Invalid;
 use bitcost_model::conditions::{Conditions, Impossible, Workload};
 use bitcost_model::modes::Mode;
 use bitcost_model::study::LabSpec;
-use bitcost_study::settings::{Setting, find, set_text};
+use bitcost_study::settings::{Setting, find};
 use bitcost_study::size_tcp_buffers;
 
 use super::arguments::Arguments;
@@ -44,7 +44,8 @@ impl Typed {
         settings.extend(arguments.settings.0.iter().cloned());
         let mut conditions = Conditions::of(workload);
         for (setting, value) in &settings {
-            set_text(setting, &mut conditions, value)
+            setting
+                .set_text(&mut conditions, value)
                 .map_err(|why| refused(setting, value, &why))?;
         }
         refuse_sizes(arguments, workload)?;

@@ -1,9 +1,9 @@
 //! Names of features and kernel parameters that are known without a host.
 
-use bitcost_model::Invalid;
-use bitcost_model::machine::SYSCTLS;
-use bitcost_model::near::{did_you_mean, near};
-use bitcost_model::shared_sysctls;
+use crate::Invalid;
+use crate::machine::SYSCTLS;
+use crate::near::{did_you_mean, near};
+use crate::shared_sysctls;
 
 /// ethtool's short and long names of groups of features (ethtool(8), `-K`).
 const FEATURE_GROUPS: [&str; 24] = [
@@ -46,7 +46,7 @@ fn parameters() -> impl Iterator<Item = &'static str> {
 
 /// Refuses a name that no kernel has. A name with a `-` may be a feature of the host's kernel, which
 /// only the host knows.
-pub(super) fn check_feature(name: &str) -> Result<(), Invalid> {
+pub fn check_feature(name: &str) -> Result<(), Invalid> {
     let known = || FEATURE_GROUPS.into_iter().chain(PLAIN_FEATURES);
     if name.contains('-') || known().any(|one| one == name) {
         return Ok(());
@@ -58,7 +58,7 @@ pub(super) fn check_feature(name: &str) -> Result<(), Invalid> {
 }
 
 /// `; did you mean …?` for a name that is not under `net.`: parameters whose last part is alike.
-pub(super) fn parameters_like(name: &str) -> String {
+pub fn parameters_like(name: &str) -> String {
     if name.starts_with("net.") {
         return String::new();
     }
