@@ -7,6 +7,7 @@ use bitcost_execute::{files, labs};
 use bitcost_model::near::did_you_mean;
 use bitcost_study::Study;
 use bitcost_study::mesh::{MeshFiles, with_hosts};
+use bitcost_study::topology::LabFile;
 
 use crate::failure::Failure;
 
@@ -79,9 +80,6 @@ pub fn find_between(name: &str, hosts: Option<&str>) -> Result<Study, Failure> {
             "cannot read the study {name}: {error}; `bitcost studies` lists the embedded ones"
         ))
     })?;
-    let lab_text = Study::lab_file(&text)
-        .map(|lab| lab_text(name, &text, &lab))
-        .transpose()?;
     // The files of hosts and pairs that its mesh names are relative to its folder.
     let files = MeshFiles::of(&text).unwrap_or_default();
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
@@ -92,7 +90,9 @@ pub fn find_between(name: &str, hosts: Option<&str>) -> Result<Study, Failure> {
         true => whole(&text, hosts, pairs.as_deref())?,
         false => text,
     };
-    parse(name, &text, lab_text.as_deref())
+    // So is its lab file.
+    let lab = |lab: &str| labs::file_text(&folder.join(lab)).map_err(|error| error.to_string());
+    parse(name, &text, Some(&lab))
 }
 
 /// The text of a file of hosts or pairs.
@@ -104,18 +104,9 @@ pub fn lines(file: &Path) -> Result<String, Failure> {
     files::text(file).map_err(|error| Failure::Usage(format!("cannot read {shown}: {error}")))
 }
 
-/// The text of the lab file that a study names, which is relative to the study's folder.
-fn lab_text(study: &str, text: &str, lab: &str) -> Result<String, Failure> {
-    let folder = Path::new(study).parent().unwrap_or(Path::new(""));
-    labs::file_text(&folder.join(lab)).map_err(|error| {
-        let place = Study::lab_error(study, text, &error.to_string());
-        Failure::Usage(place.to_string())
-    })
-}
-
-fn parse(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, Failure> {
+fn parse(file: &str, text: &str, lab: Option<LabFile>) -> Result<Study, Failure> {
     let metrics: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-    let study = Study::read(file, text, lab_text, Some(&metrics));
+    let study = Study::read(file, text, lab, Some(&metrics));
     study.map_err(|mistakes| {
         let lines: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         Failure::Usage(lines.join("\n"))

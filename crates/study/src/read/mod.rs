@@ -15,7 +15,6 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::harmless;
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::{Cell, LabSpec, Label, OWN};
-use toml_edit::{Document, Item};
 
 use crate::definition::{Factor, LeaveOut, Level, Study};
 use crate::error::StudyError;
@@ -24,7 +23,7 @@ use crate::limits::{CELLS, STUDY_BYTES};
 use crate::settings;
 use crate::tables::{FactorTable, LevelLists, StudyTable};
 use crate::toml::{Node, Source};
-use crate::topology::{self, USUAL, is_file};
+use crate::topology::{self, LabFile, USUAL};
 use levels::label;
 use possible::{Cells, fits, workload};
 use run::run;
@@ -44,23 +43,25 @@ impl Study {
     /// # Errors
     /// As [`Study::parse`]; an error in the lab file has its place there.
     pub fn parse_with(file: &str, text: &str, lab_text: Option<&str>) -> Result<Study, StudyError> {
-        let read = Study::read(file, text, lab_text, None);
+        let given = |_: &str| Ok(lab_text.unwrap_or_default().to_owned());
+        let read = Study::read(file, text, lab_text.and(Some(&given)), None);
         read.map_err(|mistakes| mistakes[0].clone())
     }
 
-    /// As [`Study::parse_with`]. `metrics` are the names of all metrics; where they are absent, any name is one.
+    /// As [`Study::parse_with`]; `lab_file` reads the lab file that the study names. `metrics` are the names of all
+    /// metrics; where they are absent, any name is one.
     ///
     /// # Errors
     /// All mistakes, in the order of their lines.
     pub fn read(
         file: &str,
         text: &str,
-        lab_text: Option<&str>,
+        lab_file: Option<LabFile>,
         metrics: Option<&[&str]>,
     ) -> Result<Study, Vec<StudyError>> {
         let mut source = Source::new(file, text, STUDY_BYTES);
         source.metrics = metrics;
-        source.read(|top| study(top, lab_text))
+        source.read(|top| study(top, lab_file))
     }
 
     /// An error for each place without which all cells would be possible. `fits` gives the reason
@@ -78,38 +79,21 @@ impl Study {
         // The text was read before.
         found.unwrap_or_default()
     }
-
-    /// The lab file that the text of a study names; absent where it names none, or is no TOML.
-    pub fn lab_file(text: &str) -> Option<String> {
-        let document = Document::parse(text).ok()?;
-        let topology = document.get("lab")?.get("topology")?.as_str()?;
-        is_file(topology).then(|| topology.to_owned())
-    }
-
-    /// An error about the lab file that a study names, at the place where it is named.
-    pub fn lab_error(file: &str, text: &str, message: &str) -> StudyError {
-        let document = Document::parse(text).ok();
-        let item = document
-            .as_ref()
-            .and_then(|all| all.get("lab")?.get("topology"));
-        let span = item.and_then(Item::span);
-        Source::new(file, text, STUDY_BYTES).error_at(span.map_or(0, |span| span.start), message)
-    }
 }
 
-fn study(top: &Node, lab_text: Option<&str>) -> Option<Study> {
+fn study(top: &Node, lab_file: Option<LabFile>) -> Option<Study> {
     let source = top.source;
     let _keys: Option<StudyTable> = top.read();
     let base = workload(top, None);
     let factors = factors(top, &base);
     let names_levels = factors.iter().all(|factor| !factor.levels.is_empty());
     let _ = source.factors.set(factors.clone());
-    let lab = lab(top, lab_text);
+    let (lab, lab_text) = lab(top, lab_file).unzip();
     let mut study = Study {
         name: stem(source.file).to_owned(),
         file: source.file.to_owned(),
         text: source.text.to_owned(),
-        lab_text: lab_text.map(str::to_owned),
+        lab_text: lab_text.flatten(),
         base,
         factors,
         lab: lab.clone().unwrap_or_default(),
@@ -167,19 +151,19 @@ fn stem(file: &str) -> &str {
     name.strip_suffix(".toml").unwrap_or(name)
 }
 
-/// Reads a study's `[lab]`; a study without one has the default lab. `lab_text` is that of the lab file that it names.
-fn lab(top: &Node, lab_text: Option<&str>) -> Option<LabSpec> {
+/// Reads a study's `[lab]`, with the text of the lab file that it names; a study without one has the default lab.
+fn lab(top: &Node, lab_file: Option<LabFile>) -> Option<(LabSpec, Option<String>)> {
     let Some(node) = top.get("lab") else {
         let network = topology::preset(USUAL, 1500, Default::default());
         let lab = network.and_then(|network| LabSpec::new(USUAL, network, None, None));
-        return lab.ok();
+        return lab.ok().map(|lab| (lab, None));
     };
     let usual = node.get("hosts").is_none().then_some(USUAL);
-    let (network, [sender, receiver]) = topology::read(&node, usual, lab_text)?;
+    let (network, [sender, receiver], text) = topology::read(&node, usual, lab_file)?;
     let named = node.get("topology").and_then(|name| name.text());
     let name = named.or(usual).unwrap_or(OWN);
     match LabSpec::new(name, network, sender, receiver) {
-        Ok(lab) => Some(lab),
+        Ok(lab) => Some((lab, text)),
         Err(Invalid(why)) => node.error(why),
     }
 }

@@ -42,7 +42,12 @@ struct Draft {
     places: BTreeMap<At, usize>,
     /// The hosts that play sender and receiver.
     ends: Ends,
+    /// The text of the lab file that it changes.
+    file_text: Option<String>,
 }
+
+/// Reads the lab file of this name, or says why it cannot.
+pub type LabFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// The hosts that a study names as sender and receiver.
 pub type Ends = [Option<String>; 2];
@@ -59,12 +64,16 @@ pub fn parse(file: &str, text: &str) -> Result<Topology, StudyError> {
     read.map_err(|mistakes| mistakes[0].clone())
 }
 
-/// Reads a study's `[lab]`. Where it names a preset or a lab file of this text as `topology`, its
+/// Reads a study's `[lab]`. Where it names a preset or a lab file as `topology`, its
 /// other keys change or complete that; `usual` is the preset where it names none.
-pub fn read(node: &Node, usual: Option<&str>, lab_text: Option<&str>) -> Option<(Topology, Ends)> {
-    let mut draft = Draft::of(node, usual, lab_text)?;
-    let ends = std::mem::take(&mut draft.ends);
-    Some((draft.finish(node)?, ends))
+pub fn read(
+    node: &Node,
+    usual: Option<&str>,
+    file: Option<LabFile>,
+) -> Option<(Topology, Ends, Option<String>)> {
+    let mut draft = Draft::of(node, usual, file)?;
+    let (ends, text) = (std::mem::take(&mut draft.ends), draft.file_text.take());
+    Some((draft.finish(node)?, ends, text))
 }
 
 pub fn is_file(name: &str) -> bool {
@@ -72,10 +81,15 @@ pub fn is_file(name: &str) -> bool {
 }
 
 /// What a lab file describes, which is checked alone, so that its errors have their place there.
-fn from_file(node: &Node, table: &LabTable, name: &str, text: Option<&str>) -> Option<Draft> {
-    let Some(text) = text else {
-        let message = format!("`topology` names the file {name}, which is not read here");
-        return node.at("topology").error(message);
+fn from_file(node: &Node, table: &LabTable, name: &str, read: Option<LabFile>) -> Option<Draft> {
+    let unread = || {
+        Err(format!(
+            "`topology` names the file {name}, which is not read here"
+        ))
+    };
+    let text = match read.map_or_else(unread, |read| read(name)) {
+        Ok(text) => text,
+        Err(why) => return node.at("topology").error(why),
     };
     if table.size.is_some() {
         let message = "`size` is only for presets that have several sizes";
@@ -86,7 +100,7 @@ fn from_file(node: &Node, table: &LabTable, name: &str, text: Option<&str>) -> O
         Some((folder, _)) if !name.starts_with('/') => format!("{folder}/{name}"),
         _ => name.to_owned(),
     };
-    let read = Source::new(&file, text, LAB_BYTES).read(|own| {
+    let read = Source::new(&file, &text, LAB_BYTES).read(|own| {
         let draft = Draft::of_file(own)?;
         draft.clone().finish(own)?;
         Some(draft)
@@ -99,6 +113,7 @@ fn from_file(node: &Node, table: &LabTable, name: &str, text: Option<&str>) -> O
         }
     };
     draft.places.clear();
+    draft.file_text = Some(text);
     // An MTU in the study is that of every link.
     if table.mtu_bytes.is_some() {
         draft.sized.clear();
@@ -150,11 +165,11 @@ impl Draft {
         Draft::of(node, None, None)
     }
 
-    fn of(node: &Node, usual: Option<&str>, lab_text: Option<&str>) -> Option<Draft> {
+    fn of(node: &Node, usual: Option<&str>, file: Option<LabFile>) -> Option<Draft> {
         let table: LabTable = node.read()?;
         let named = table.topology.as_ref().map(|name| name.0.as_str());
         let mut draft = match named.or(usual) {
-            Some(name) if is_file(name) => from_file(node, &table, name, lab_text)?,
+            Some(name) if is_file(name) => from_file(node, &table, name, file)?,
             Some(name) => from_preset(node, &table, name)?,
             None => Draft::default(),
         };

@@ -1,6 +1,8 @@
 //! Labs as people write them: presets can be read and read back, and each error is reported with
 //! its line.
 
+use std::cell::RefCell;
+
 use bitcost_model::shaping::QueueLimit;
 use bitcost_model::topology::Topology;
 use bitcost_study::Study;
@@ -166,8 +168,22 @@ fn a_study_changes_a_preset_or_has_its_own_lab() {
 #[test]
 fn a_study_names_a_lab_file_whose_text_comes_with_it() {
     let text = "title = \"t\"\nquestion = \"q\"\n[lab]\ntopology = \"my-lab.toml\"\n";
-    assert_eq!(Study::lab_file(text).as_deref(), Some("my-lab.toml"));
-    assert_eq!(Study::lab_file(&text.replace("my-lab.toml", "lab15")), None);
+    let named = |text: &str| {
+        let asked = RefCell::new(String::new());
+        let lab = |name: &str| {
+            asked.borrow_mut().push_str(name);
+            Err("it is gone".to_owned())
+        };
+        let mistakes = Study::read("mine.toml", text, Some(&lab), None).err();
+        let mistake = mistakes.map_or(String::new(), |all| all[0].to_string());
+        (asked.into_inner(), mistake)
+    };
+    let gone = "mine.toml:4:1: it is gone".to_owned();
+    assert_eq!(named(text), ("my-lab.toml".to_owned(), gone));
+    assert_eq!(
+        named(&text.replace("my-lab.toml", "lab15")),
+        Default::default()
+    );
     let lab = "hosts = [\"a\", \"b\"]\n[[link]]\nends = [\"a\", \"b\"]\nmtu_bytes = 1400\n";
     let read = |text: &str, lab: &str| Study::parse_with("dir/mine.toml", text, Some(lab));
     let study = read(text, lab).expect("it reads");

@@ -100,7 +100,7 @@ fn a_lab_file_is_found_next_to_its_study() {
     let missing = said(bitcost(path, &["plan", "in/own.toml"]));
     assert_says(
         &missing,
-        &["in/own.toml:4:12: cannot read the lab in/lab.toml"],
+        &["in/own.toml:4:1: cannot read the lab in/lab.toml"],
     );
     let lab = "hosts = [\"a\", \"b\"]\n[[link]]\nends = [\"a\", \"b\"]\n";
     std::fs::write(path.join("in/lab.toml"), lab).expect("a file");
