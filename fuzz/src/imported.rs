@@ -1,19 +1,21 @@
 //! Files of other programs: everything that is read of them becomes a log that can be read back.
 
-use bitcost_import::{FORMATS, Found, Head};
+use bitcost_import::{FORMATS, Head, Run};
 use bitcost_model::event::Event;
 use bitcost_study::Study;
 
 use super::text;
 
-/// Any text, read as an output of iperf3.
+/// Any text, read as JSON of iperf3 and of flent.
 pub fn iperf3(bytes: &[u8]) {
-    read_as(&["iperf3 (JSON)"], text(bytes));
+    read_as(&["iperf3 (JSON)", "flent"], text(bytes));
 }
 
-/// Any text, read as an output of netperf (for people, keys and values, CSV) or nttcp.
+/// Any text, read as an output of netperf (for people, keys and values, CSV), and as what iperf,
+/// nuttcp and nttcp print for people.
 pub fn netperf(bytes: &[u8]) {
-    read_as(&["netperf", "nttcp"], text(bytes));
+    let texts = "iperf3, iperf 2, nuttcp and nttcp (text)";
+    read_as(&["netperf", texts], text(bytes));
 }
 
 /// Any bytes of a file that is to be imported: the format is found by the content.
@@ -28,7 +30,7 @@ pub fn whatever(bytes: &[u8]) {
 fn read_as(names: &[&str], text: &str) {
     let wanted: Vec<_> = FORMATS
         .iter()
-        .filter(|format| names.contains(&format.name))
+        .filter(|format| names.contains(&format.0))
         .collect();
     assert_eq!(
         wanted.len(),
@@ -44,7 +46,7 @@ fn read_as(names: &[&str], text: &str) {
 
 /// Runs, if there are any, become a log that can be written and read back, with a study that can be
 /// read.
-fn make_log(found: Vec<Found>) {
+fn make_log(found: Vec<Run>) {
     if found.is_empty() {
         return;
     }

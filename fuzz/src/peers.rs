@@ -1,20 +1,18 @@
 //! What iperf3 sends to bitcost over the network: clients and servers.
 
-use std::io::{self, Read};
 use std::time::Duration;
 
 use bitcost_iperf3::client::record::record_of;
 use bitcost_iperf3::datagram::{Arrivals, Header, answer};
+use bitcost_iperf3::limits::Limits;
 use bitcost_iperf3::params::Params;
-use bitcost_iperf3::pending::{Next, Opening};
 use bitcost_iperf3::results::Results;
-use bitcost_iperf3::rules::Limits;
+use bitcost_iperf3::server::cookie_of;
 use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::protocol::Part;
 use bitcost_model::record::Role;
 
-/// The first byte says what follows: a connection's beginning in pieces of this size, or a text, or
-/// datagrams. Nothing panics, nothing grows beyond its limit, and what is admitted is bounded.
+/// The first byte says what follows: a text, or datagrams, or a connection's beginning. Nothing panics, nothing grows beyond its limit, and what is admitted is bounded.
 pub fn iperf3_peer(bytes: &[u8]) {
     let Some((kind, rest)) = bytes.split_first() else {
         return;
@@ -23,35 +21,13 @@ pub fn iperf3_peer(bytes: &[u8]) {
         b'P' => params(rest),
         b'R' => results(rest),
         b'D' => datagrams(rest),
-        piece => opening(rest, usize::from(*piece).max(1)),
-    }
-}
-
-/// What arrives in pieces of a size, each after a wait.
-struct Pieces<'a>(&'a [u8], usize, bool);
-
-impl Read for Pieces<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        assert!((1..=8 * 1024).contains(&buffer.len()));
-        self.2 = !self.2;
-        if self.2 {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        let (now, later) = self.0.split_at(self.1.min(self.0.len()).min(buffer.len()));
-        buffer[..now.len()].copy_from_slice(now);
-        self.0 = later;
-        Ok(now.len())
-    }
-}
-
-fn opening(rest: &[u8], piece: usize) {
-    let mut opening = Opening::default();
-    let mut stream = Pieces(rest, piece, false);
-    loop {
-        match opening.read(&mut stream) {
-            Next::Cookie(_) | Next::Wait => {}
-            Next::Params(_, text) => return params(&text),
-            _ => return,
+        _ => {
+            let cookie = rest
+                .split_first_chunk()
+                .map(|(cookie, rest)| (cookie_of(*cookie), rest));
+            if let Some((Ok(_), [_, _, _, _, text @ ..])) = cookie {
+                params(text);
+            }
         }
     }
 }

@@ -2,10 +2,11 @@
 //! folder.
 
 use std::fs::{File, Metadata};
-use std::io::Read;
-use std::path::Path;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::failure::Failure;
 use crate::output::shell_word;
@@ -19,8 +20,7 @@ pub fn refused(path: &Path) -> Option<Failure> {
     let document = document(path)?;
     let shown = path.display();
     let what = "is JSON that bitcost printed, which has only the figures";
-    let log = document["log"].as_str().map(Path::new);
-    let Some(folder) = log.and_then(Path::parent) else {
+    let Some(folder) = document.log.as_deref().and_then(Path::parent) else {
         return Some(Failure::Usage(format!(
             "{shown} {what}; name the execution's folder, which the line `log:` named when it was made"
         )));
@@ -35,15 +35,24 @@ pub fn refused(path: &Path) -> Option<Failure> {
     )))
 }
 
+/// What is looked at of a document that bitcost printed; the rest is not kept.
+#[derive(Deserialize)]
+struct Document {
+    #[serde(rename = "format")]
+    _format: IgnoredAny,
+    #[serde(rename = "cells")]
+    _cells: IgnoredAny,
+    bitcost_version: Option<IgnoredAny>,
+    study: Option<IgnoredAny>,
+    log: Option<PathBuf>,
+}
+
 /// The document in a file, if bitcost printed it.
-fn document(path: &Path) -> Option<Value> {
+fn document(path: &Path) -> Option<Document> {
     // A FIFO would be waited for.
     path.metadata().ok().filter(Metadata::is_file)?;
-    let file = File::open(path).ok()?;
-    let mut text = String::new();
-    file.take(MOST).read_to_string(&mut text).ok()?;
-    let document: Value = serde_json::from_str(&text).ok()?;
-    let has = |key: &str| document.get(key).is_some();
-    let is_own = has("format") && has("cells") && (has("bitcost_version") || has("study"));
+    let file = BufReader::new(File::open(path).ok()?.take(MOST));
+    let document: Document = serde_json::from_reader(file).ok()?;
+    let is_own = document.bitcost_version.is_some() || document.study.is_some();
     is_own.then_some(document)
 }

@@ -1,30 +1,34 @@
 //! Imported runs as the events of an execution: a study with the factors that differ, a plan, and
 //! every run.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
+use std::path::Path;
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::event::{Event, FORMAT, FailureKind};
 use bitcost_model::harmless;
-use bitcost_model::imported::{ImportedRun, NOT_SAID};
+use bitcost_model::imported::NOT_SAID;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
 
-use crate::Found;
+use crate::Run;
 
-const SHOWN: [&str; 15] = [
+const SHOWN: [&str; 18] = [
     "throughput_mbps",
+    "loss_pct",
     "send_throughput_mbps",
     "netperf_send_service_demand_us_per_kib",
     "netperf_receive_service_demand_us_per_kib",
-    "iperf3_sender_cpu_pct",
-    "iperf3_receiver_cpu_pct",
-    "loss_pct",
+    "sender_process_cpu_pct",
+    "receiver_process_cpu_pct",
     "jitter_us",
     "transactions_per_second",
     "latency_mean_us",
+    "latency_p50_us",
+    "latency_p90_us",
     "latency_p99_us",
+    "latency_max_us",
     "retransmits",
     "background_throughput_mbps",
     "background_latency_mean_us",
@@ -39,11 +43,15 @@ pub struct Head<'a> {
     pub command_line: Vec<String>,
 }
 
+/// The fact that tells which end wrote a document.
+pub(crate) const WRITTEN_BY: &str = "written_by";
+
 type Factor = (String, Vec<Label>);
 
 /// The whole log. Runs of the same levels are runs of one cell, each in a separate block, in the
 /// order of the files: other programs do not interleave their runs.
-pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
+pub fn execution(runs: Vec<Run>, head: Head) -> Vec<Event> {
+    let found = with_files(joined(runs));
     let factors = factors(&found);
     let mut cells = Cells::default();
     let (mut runs, mut events) = (Vec::new(), Vec::new());
@@ -81,6 +89,59 @@ pub fn execution(found: Vec<Found>, head: Head) -> Vec<Event> {
     events
 }
 
+/// Two documents of one test, as its cookie says, are its two ends and become one run: the client's,
+/// with what only the server knows.
+fn joined(runs: Vec<Run>) -> Vec<Run> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut all: Vec<Run> = Vec::new();
+    let fact = |run: &Run, name: &str| run.imported.facts.get(name).cloned();
+    for mut run in runs {
+        let cookie = fact(&run, "cookie").filter(|cookie| cookie.len() >= COOKIE_BYTES);
+        let place = cookie.map(|cookie| *places.entry(cookie).or_insert(all.len()));
+        match place.and_then(|place| all.get_mut(place)) {
+            Some(first) if fact(first, WRITTEN_BY) != fact(&run, WRITTEN_BY) => {
+                if fact(&run, WRITTEN_BY).as_deref() == Some("client") {
+                    std::mem::swap(first, &mut run);
+                }
+                first.join(run);
+            }
+            _ => all.push(run),
+        }
+    }
+    all
+}
+
+/// The bytes of iperf3's cookie; a shorter one is none that tells tests apart.
+const COOKIE_BYTES: usize = 36;
+
+/// Where files with different names, apart from their digits, have runs of the same levels, the name
+/// is a level: `before.json` and `after.json` are not repeats of one test, `run-1.json` and
+/// `run-2.json` are.
+fn with_files(mut runs: Vec<Run>) -> Vec<Run> {
+    let label = |run: &Run| {
+        let file = run.imported.file.trim_end_matches(".gz");
+        let name = Path::new(file).file_stem().unwrap_or_default();
+        let is_number = |letter: char| letter.is_ascii_digit() || "-_.".contains(letter);
+        name.to_string_lossy().trim_matches(is_number).to_owned()
+    };
+    let mut files: HashMap<Vec<(String, Label)>, HashSet<String>> = HashMap::new();
+    for run in &runs {
+        let levels = run.imported.levels.clone().into_iter();
+        let tool = ("tool".to_owned(), Label::Text(run.imported.tool.clone()));
+        files
+            .entry(levels.chain([tool]).collect())
+            .or_default()
+            .insert(label(run));
+    }
+    if files.values().any(|names| names.len() > 1) {
+        for run in &mut runs {
+            let name = label(run);
+            run.level("file", name);
+        }
+    }
+    runs
+}
+
 #[derive(Default)]
 struct Cells {
     cells: Vec<Cell>,
@@ -89,9 +150,9 @@ struct Cells {
 }
 
 impl Cells {
-    fn place(&mut self, found: &Found, factors: &[Factor]) -> (usize, u32) {
+    fn place(&mut self, run: &Run, factors: &[Factor]) -> (usize, u32) {
         let names = factors.iter().map(|(name, _)| name);
-        let labels: Vec<Label> = names.clone().map(|name| level(found, name)).collect();
+        let labels: Vec<Label> = names.clone().map(|name| level(run, name)).collect();
         let cell = *self.places.entry(labels).or_insert_with_key(|labels| {
             self.cells.push(Cell {
                 levels: names.cloned().zip(labels.iter().cloned()).collect(),
@@ -105,17 +166,17 @@ impl Cells {
     }
 }
 
-fn events_of(run: u32, found: Found) -> impl Iterator<Item = Event> {
-    let at = found.run.began_at.clone().filter(|at| !at.is_empty());
+fn events_of(run: u32, of: Run) -> impl Iterator<Item = Event> {
+    let at = of.imported.began_at.clone().filter(|at| !at.is_empty());
     let began = at.map(|at| Event::RunBegan { run, at });
-    let result = match found.error {
+    let result = match of.error {
         Some(reason) => Event::RunFailed {
             run,
             kind: FailureKind::Failed,
             reason: format!(
                 "{}: {}: {}",
-                found.run.file,
-                found.run.tool,
+                of.imported.file,
+                of.imported.tool,
                 harmless(&reason)
             ),
             host_lacks: false,
@@ -123,10 +184,7 @@ fn events_of(run: u32, found: Found) -> impl Iterator<Item = Event> {
         },
         None => Event::RunImported {
             run,
-            imported: Box::new(ImportedRun {
-                levels: found.levels,
-                ..found.run
-            }),
+            imported: Box::new(of.imported),
         },
     };
     began.into_iter().chain([result])
@@ -134,9 +192,9 @@ fn events_of(run: u32, found: Found) -> impl Iterator<Item = Event> {
 
 /// The level of a run; a run whose file does not name it gets the label *not said*. A word that is
 /// a whole number becomes that number.
-fn level(found: &Found, factor: &str) -> Label {
-    let word = match found.levels.get(factor) {
-        _ if factor == "tool" => &found.run.tool,
+fn level(run: &Run, factor: &str) -> Label {
+    let word = match run.imported.levels.get(factor) {
+        _ if factor == "tool" => &run.imported.tool,
         Some(Label::Text(word)) => word,
         Some(number) => return number.clone(),
         None => NOT_SAID,
@@ -153,12 +211,12 @@ const NAMING: [&str; 5] = ["brand", "test", "protocol", "message_size_bytes", "f
 
 /// The factors that differ between the runs, with every level; where none differs, those that say
 /// what was run, and the program where the files do not.
-fn factors(found: &[Found]) -> Vec<Factor> {
+fn factors(found: &[Run]) -> Vec<Factor> {
     let factor = |name: &str| {
         let levels: BTreeSet<Label> = found.iter().map(|found| level(found, name)).collect();
         (name.to_owned(), Vec::from_iter(levels))
     };
-    let said = found.iter().flat_map(|found| found.levels.keys());
+    let said = found.iter().flat_map(|found| found.imported.levels.keys());
     let names: BTreeSet<&str> = said.map(String::as_str).chain(["tool"]).collect();
     let all = names.into_iter().map(factor);
     let varied: Vec<Factor> = all.filter(|(_, levels)| levels.len() > 1).collect();

@@ -2,15 +2,19 @@
 //! does not say stays absent.
 
 mod execution;
-mod found;
+mod flent;
 mod iperf3;
+mod json;
 pub mod miniedit;
 mod netperf;
-mod nttcp;
-mod seconds;
+mod run;
+mod text;
+
+use std::borrow::Cow;
+use std::io::Read as _;
 
 pub use execution::{Head, execution};
-pub use found::Found;
+pub use run::Run;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
@@ -24,12 +28,11 @@ pub enum ImportError {
     },
 }
 
+type Read = fn(&str, &str) -> Result<Vec<Run>, String>;
+
+/// A file format: its name, whether a text has it, and how that is read.
 #[derive(Debug)]
-pub struct Format {
-    pub name: &'static str,
-    is: fn(&str) -> bool,
-    read: fn(&str, &str) -> Result<Vec<Found>, String>,
-}
+pub struct Format(pub &'static str, fn(&str) -> bool, Read);
 
 impl Format {
     /// The runs of a text that is read as this format, whatever it looks like. `file` is the name
@@ -37,18 +40,18 @@ impl Format {
     ///
     /// # Errors
     /// The error, and how much could be read.
-    pub fn read(&self, file: &str, text: &str) -> Result<Vec<Found>, ImportError> {
-        let mut all = (self.read)(file, text).map_err(|reason| self.broken(file, reason))?;
-        for found in &mut all {
-            found.drop_infinite();
+    pub fn read(&self, file: &str, text: &str) -> Result<Vec<Run>, ImportError> {
+        let all = self.2(file, text).map_err(|reason| self.broken(file, reason))?;
+        if all.len() > MOST_RUNS {
+            return Err(self.broken(file, format!("it holds more than {MOST_RUNS} runs")));
         }
-        Ok(all)
+        Ok(all.into_iter().map(Run::without_impossible).collect())
     }
 
     fn broken(&self, file: &str, reason: String) -> ImportError {
         ImportError::Broken {
             file: file.to_owned(),
-            format: self.name,
+            format: self.0,
             reason,
         }
     }
@@ -56,31 +59,27 @@ impl Format {
 
 /// Every file format; those with more distinctive features come first.
 pub const FORMATS: &[Format] = &[
-    Format {
-        name: "iperf3 (JSON)",
-        is: iperf3::is,
-        read: iperf3::read,
-    },
-    Format {
-        name: "netperf",
-        is: netperf::is,
-        read: netperf::read,
-    },
-    Format {
-        name: "nttcp",
-        is: nttcp::is,
-        read: nttcp::read,
-    },
+    Format("flent", flent::is, flent::read),
+    Format("iperf3 (JSON)", iperf3::is, iperf3::read),
+    Format("netperf", netperf::is, netperf::read),
+    Format(
+        "iperf3, iperf 2, nuttcp and nttcp (text)",
+        text::is,
+        text::read,
+    ),
 ];
 
 pub fn known() -> String {
     FORMATS
         .iter()
-        .map(|format| format.name)
+        .map(|format| format.0)
         .collect::<Vec<_>>()
         .join(", ")
 }
 
+const MOST_RUNS: usize = 10_000;
+
+/// The most bytes of a file, and of what a compressed one unpacks to.
 pub const MOST: u64 = 256 << 20;
 
 /// The first bytes of files that cannot be read here, with a description of the file and a remedy.
@@ -91,60 +90,77 @@ const OTHERS: &[(&[u8], &str)] = &[
         "zstd-compressed: unpack it first (zstd -dk)",
     ),
     (b"BZh", "bzip2-compressed: unpack it first (bzip2 -dk)"),
-    (b"\x1f\x8b", "gzip-compressed: unpack it first (gzip -dk)"),
     (b"PK\x03\x04", "a zip archive: unpack it first"),
 ];
 
 const UTF16: &str = "text in UTF-16: make it UTF-8 first (iconv -f UTF-16 -t UTF-8)";
 
+/// Programs whose texts are known but not read.
+const UNREAD: [&str; 3] = ["sockperf", "ntttcp", "qperf"];
+
 /// The runs of a file. `file` is the name that errors use; the content determines the format.
-pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Found>, ImportError> {
+pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Run>, ImportError> {
     let unknown = |found: String| ImportError::Unknown {
         file: file.to_owned(),
         found,
     };
-    if bytes.is_empty() {
-        return Err(unknown("the file is empty".into()));
+    let bytes = unpacked(bytes).map_err(unknown)?;
+    let text = text_of(&bytes).map_err(unknown)?;
+    let Some(format) = FORMATS.iter().find(|format| format.1(text)) else {
+        return Err(unknown(unsupported(text)));
+    };
+    let runs = format.read(file, text)?;
+    if runs.is_empty() {
+        return Err(format.broken(file, "it holds no run".into()));
     }
-    if bytes.len() as u64 > MOST {
-        return Err(unknown(format!(
-            "larger than {} MiB, the maximum",
-            MOST >> 20
-        )));
+    Ok(runs)
+}
+
+fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
+    let mut content = Cow::Borrowed(bytes);
+    if bytes.starts_with(b"\x1f\x8b") {
+        let mut unpacked = Vec::new();
+        let packed = flate2::read::MultiGzDecoder::new(bytes);
+        let read = packed.take(MOST + 1).read_to_end(&mut unpacked);
+        read.map_err(|error| format!("gzip-compressed, and cannot be unpacked: {error}"))?;
+        content = Cow::Owned(unpacked);
+    }
+    match content.len() as u64 > MOST {
+        true => Err(format!("larger than {} MiB, the maximum", MOST >> 20)),
+        false => Ok(content),
+    }
+}
+
+fn text_of(bytes: &[u8]) -> Result<&str, String> {
+    if bytes.is_empty() {
+        return Err("the file is empty".into());
     }
     if let Some((_, what)) = OTHERS.iter().find(|(begin, _)| bytes.starts_with(begin)) {
-        return Err(unknown((*what).to_owned()));
+        return Err((*what).to_owned());
     }
     // UTF-16 has a byte order mark, or a 0 in each of its first letters.
     let is_utf16 = bytes.starts_with(b"\xff\xfe")
         || bytes.starts_with(b"\xfe\xff")
         || bytes.iter().take(8).filter(|byte| **byte == 0).count() == 4;
     if is_utf16 {
-        return Err(unknown(UTF16.to_owned()));
+        return Err(UTF16.to_owned());
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        unknown(format!(
-            "not text: byte {} is not UTF-8",
-            error.valid_up_to()
-        ))
-    })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let Some(format) = FORMATS.iter().find(|format| (format.is)(text)) else {
-        let first = text.lines().find(|line| !line.trim().is_empty());
-        let begin: String = first.unwrap_or("").chars().take(60).collect();
-        let is_number = |word: &str| word.parse::<f64>().is_ok();
-        return Err(unknown(
-            match begin.trim().split([' ', ',']).all(is_number) {
-                true => {
-                    "only numbers without names, as netperf -P 0 prints them; leave out -P 0".into()
-                }
-                false => format!("not a supported output; it begins with {begin:?}"),
-            },
-        ));
-    };
-    let found = format.read(file, text)?;
-    if found.is_empty() {
-        return Err(format.broken(file, "it holds no run".into()));
+    let text = std::str::from_utf8(bytes);
+    let text =
+        text.map_err(|error| format!("not text: byte {} is not UTF-8", error.valid_up_to()))?;
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+fn unsupported(text: &str) -> String {
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    let begin: String = first.unwrap_or("").chars().take(60).collect();
+    let is_number = |word: &str| word.parse::<f64>().is_ok();
+    if begin.trim().split([' ', ',']).all(is_number) {
+        return "only numbers without names, as netperf -P 0 prints them; leave out -P 0".into();
     }
-    Ok(found)
+    let lower = begin.to_ascii_lowercase();
+    match UNREAD.iter().find(|program| lower.contains(*program)) {
+        Some(program) => format!("the text of {program}, which is not read"),
+        None => format!("not a supported output; it begins with {begin:?}"),
+    }
 }

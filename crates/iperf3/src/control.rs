@@ -11,8 +11,7 @@ use bitcost_sys::socket::is_passing;
 use rustix::net::sockopt;
 use serde::Serialize;
 
-use crate::protocol::{server_error, state};
-use crate::refusal::Refusal;
+use crate::protocol::{Refusal, server_error, state};
 
 /// How long each step of the control connection may take.
 pub const STEP: Duration = Duration::from_secs(10);
@@ -21,7 +20,10 @@ pub const STEP: Duration = Duration::from_secs(10);
 const SLICE: Duration = Duration::from_millis(100);
 
 /// The most bytes of results; 256 streams take less than a fifth.
-const MOST_RESULTS_BYTES: u32 = 256 * 1024;
+pub const MOST_RESULTS_BYTES: usize = 256 * 1024;
+
+/// How long a refused client has to read why.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub enum Lost {
@@ -31,7 +33,8 @@ pub enum Lost {
 }
 
 pub struct Control {
-    stream: TcpStream,
+    /// Another thread may shut it down, but holds it only for that.
+    pub stream: Arc<TcpStream>,
     stop: Arc<AtomicBool>,
 }
 
@@ -46,6 +49,7 @@ impl Control {
         sockopt::set_tcp_keepidle(&stream, Duration::from_secs(5))?;
         sockopt::set_tcp_keepintvl(&stream, Duration::from_secs(5))?;
         sockopt::set_tcp_keepcnt(&stream, 3)?;
+        let stream = Arc::new(stream);
         Ok(Control { stream, stop })
     }
 
@@ -60,11 +64,9 @@ impl Control {
     /// # Errors
     /// See [`Lost`]; another byte is one, too.
     pub fn expect(&mut self, expected: u8) -> Result<(), Lost> {
-        let mut byte = [0];
-        self.exact(&mut byte, Instant::now() + STEP)?;
-        match byte[0] == expected {
-            true => Ok(()),
-            false => Err(Lost::Closed(unexpected(byte[0]))),
+        match self.exact()? {
+            [byte] if byte == expected => Ok(()),
+            [byte] => Err(Lost::Closed(unexpected(byte))),
         }
     }
 
@@ -73,19 +75,31 @@ impl Control {
     /// # Errors
     /// See [`Lost`]; a text that is too long is one, too.
     pub fn text(&mut self) -> Result<Vec<u8>, Lost> {
-        let until = Instant::now() + STEP;
-        let mut length = [0; 4];
-        self.exact(&mut length, until)?;
-        let length = u32::from_be_bytes(length);
+        let length = self.length()?;
         if length > MOST_RESULTS_BYTES {
-            let what = format!("it announced results of {length} bytes");
             return Err(Lost::Closed(format!(
-                "{what}; at most {MOST_RESULTS_BYTES} are allowed"
+                "it announced results of {length} bytes; at most {MOST_RESULTS_BYTES} are allowed"
             )));
         }
-        let mut text = vec![0; length as usize];
-        self.exact(&mut text, until)?;
-        Ok(text)
+        self.bytes(length)
+    }
+
+    /// The length in front of a text.
+    pub fn length(&mut self) -> Result<usize, Lost> {
+        Ok(u32::from_be_bytes(self.exact()?) as usize)
+    }
+
+    pub fn bytes(&mut self, count: usize) -> Result<Vec<u8>, Lost> {
+        let mut bytes = vec![0; count];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Exactly this many bytes: data follow the cookie of a flow, which stay unread.
+    pub fn exact<const N: usize>(&mut self) -> Result<[u8; N], Lost> {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
     }
 
     pub fn send_state(&mut self, state: u8) -> Result<(), Lost> {
@@ -99,34 +113,37 @@ impl Control {
         self.send(&[&(json.len() as u32).to_be_bytes()[..], &json].concat())
     }
 
-    /// Tells the client why it is not served any longer. A client that does not read is not waited
-    /// for.
+    /// Tells the client why it is not served.
     pub fn refuse(&mut self, refusal: &Refusal) {
-        let _ = self
-            .stream
-            .write(&server_error(refusal.code, refusal.errno));
+        self.part(&server_error(refusal.code, refusal.errno));
+    }
+
+    /// Says the last word. The connection stays for a second, because closing it with unread data
+    /// would take these bytes from the client. A client that does not read is not waited for.
+    pub fn part(&mut self, last: &[u8]) {
+        let _ = (&*self.stream).write(last);
         let _ = self.stream.shutdown(std::net::Shutdown::Write);
+        let until = Instant::now() + FAREWELL;
+        while Instant::now() < until && self.some(&mut [0; 1024]).is_ok() {}
     }
 
     /// Tells the client that the server ends, and gives it half a second to answer.
     pub fn terminate(&mut self) {
-        let _ = self.stream.write(&[state::SERVER_TERMINATE]);
+        let _ = (&*self.stream).write(&[state::SERVER_TERMINATE]);
         let _ = self.stream.set_read_timeout(Some(SLICE * 5));
-        let _ = self.stream.read(&mut [0]);
+        let _ = (&*self.stream).read(&mut [0]);
     }
 
     /// The two numbers that follow `SERVER_ERROR`: iperf3's code and the system's `errno`.
     pub fn numbers(&mut self) -> Result<[i32; 2], Lost> {
-        let mut bytes = [0; 8];
-        self.exact(&mut bytes, Instant::now() + Duration::from_secs(1))?;
-        let [a, b, c, d, e, f, g, h] = bytes;
         Ok([
-            i32::from_be_bytes([a, b, c, d]),
-            i32::from_be_bytes([e, f, g, h]),
+            i32::from_be_bytes(self.exact()?),
+            i32::from_be_bytes(self.exact()?),
         ])
     }
 
-    fn exact(&mut self, mut buffer: &mut [u8], until: Instant) -> Result<(), Lost> {
+    fn fill(&mut self, mut buffer: &mut [u8]) -> Result<(), Lost> {
+        let until = Instant::now() + STEP;
         while !buffer.is_empty() {
             if let Some(read) = self.some(buffer)? {
                 buffer = &mut buffer[read..];
@@ -142,7 +159,7 @@ impl Control {
         if self.stop.load(Relaxed) {
             return Err(Lost::Stopped);
         }
-        match self.stream.read(buffer) {
+        match (&*self.stream).read(buffer) {
             Ok(0) => Err(Lost::Closed("it closed the control connection".to_owned())),
             Ok(read) => Ok(Some(read)),
             Err(error) if is_passing(&error) => Ok(None),
@@ -158,7 +175,7 @@ impl Control {
             if self.stop.load(Relaxed) {
                 return Err(Lost::Stopped);
             }
-            match self.stream.write(bytes) {
+            match (&*self.stream).write(bytes) {
                 Ok(written) => bytes = &bytes[written..],
                 Err(error) if is_passing(&error) && Instant::now() < until => {}
                 Err(error) if is_passing(&error) => return Err(Lost::Silent),

@@ -1,6 +1,6 @@
 //! iperf3's protocol, for tests with stock iperf3 at the other end.
 //!
-//! The protocol itself is pure: [`pending::Opening`] (what a connection begins with), [`params`],
+//! The protocol itself is pure: [`server::cookie_of`] (what a connection begins with), [`params`],
 //! [`results`] and [`datagram`] read what comes from the network, without sockets or clocks.
 //! [`server`] serves stock clients, several at once; [`client`] plays an endpoint of a run by what it
 //! agrees with a stock server.
@@ -8,24 +8,18 @@
 //! Source: iperf3's `iperf_api.h`, `iperf_api.c`, `iperf_tcp.c` and `iperf_udp.c`, versions 3.12 and
 //! 3.21.
 
-mod admission;
 pub mod client;
 mod control;
 pub mod datagram;
 pub mod event;
 mod flow;
-mod json;
-mod meter;
+pub mod limits;
 mod options;
 pub mod params;
-pub mod pending;
 pub mod protocol;
-pub mod refusal;
 mod registry;
 pub mod results;
-pub mod rules;
 pub mod server;
 mod session;
 mod tcp;
-mod text;
 mod udp;

@@ -11,8 +11,7 @@ use bitcost_sys::socket::{
 use rustix::net::{AddressFamily, SocketType, socket, sockopt};
 
 use crate::params::Params;
-use crate::protocol::code;
-use crate::refusal::Refusal;
+use crate::protocol::{Refusal, code};
 
 /// `IP_PMTUDISC_DO`: do not fragment (ip(7)).
 const DO_NOT_FRAGMENT: i32 = 2;

@@ -1,4 +1,6 @@
-//! The numbers of the protocol: states, error codes, sizes, and the ids of streams.
+//! The numbers of the protocol: states, error codes, sizes, and the ids of streams; what a refused client is told.
+
+use std::io;
 
 pub use bitcost_traffic::iperf3::COOKIE_BYTES;
 
@@ -74,4 +76,42 @@ pub fn server_error(code: i32, errno: i32) -> [u8; 9] {
     bytes[1..5].copy_from_slice(&code.to_be_bytes());
     bytes[5..].copy_from_slice(&errno.to_be_bytes());
     bytes
+}
+
+/// The refusal of what the server does not allow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// iperf3's code, from which the client makes its message.
+    pub code: i32,
+    /// The system's error number; 0: none.
+    pub errno: i32,
+    pub rule: String,
+    /// The option of the server that forbids it, if it is one: `max-rate`.
+    pub limit: Option<&'static str>,
+}
+
+impl Refusal {
+    pub fn new(code: i32, rule: String) -> Refusal {
+        Refusal {
+            code,
+            errno: 0,
+            rule,
+            limit: None,
+        }
+    }
+
+    pub fn of_host(code: i32, asked: &str, error: &io::Error) -> Refusal {
+        Refusal {
+            errno: error.raw_os_error().unwrap_or(0),
+            ..Refusal::new(code, format!("{asked}; this host cannot: {error}"))
+        }
+    }
+
+    /// A refusal by an option of the server.
+    pub fn by(limit: &'static str, code: i32, rule: String) -> Refusal {
+        Refusal {
+            limit: Some(limit),
+            ..Refusal::new(code, rule)
+        }
+    }
 }

@@ -9,8 +9,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::control::STEP;
-use crate::protocol::{Cookie, code};
-use crate::refusal::Refusal;
+use crate::protocol::{Cookie, Refusal, code};
 
 #[derive(Default)]
 pub struct Registry {
@@ -26,8 +25,9 @@ pub struct Awaited {
     pub local: SocketAddr,
     pub is_udp: bool,
     pub missing: usize,
-    /// Takes their sockets, connected and past cookie or greeting.
-    pub taker: Sender<OwnedFd>,
+    /// Takes their sockets, connected and past cookie or greeting, with the number of each among
+    /// all that came.
+    pub taker: Sender<(u64, OwnedFd)>,
 }
 
 pub struct Registered {
@@ -39,7 +39,7 @@ pub struct Registered {
 pub enum Belongs {
     /// No test has the cookie: this is a control connection.
     Unknown,
-    To(Sender<OwnedFd>),
+    To(Sender<(u64, OwnedFd)>),
     /// A test has the cookie, but this connection is of another host or is one too many.
     Foreign,
 }

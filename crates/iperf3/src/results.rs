@@ -4,7 +4,7 @@ use bitcost_model::Invalid;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::json;
+use crate::params;
 
 /// The most that a count can be, so that those of all streams can be added: 9 PB.
 const MOST: u64 = 1 << 53;
@@ -105,7 +105,7 @@ fn number(object: &Value, key: &str) -> Option<f64> {
 
 /// A count; absent for another type, and below 0.
 fn count(object: &Value, key: &str) -> Result<Option<u64>, Invalid> {
-    match object.get(key).and_then(json::count) {
+    match object.get(key).and_then(params::count) {
         Some(count) if count > MOST => Err(Invalid(format!(
             "the results have a count `{key}` above {MOST}; at most that many are possible"
         ))),

@@ -1,33 +1,34 @@
-//! The server: one thread takes connections and greetings, each test has its own threads.
+//! The server: one thread takes connections and greetings, each connection has a thread, which serves its test if it has
+//! one.
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::Duration;
 
 use bitcost_sys::process::wait_any;
 
-use crate::admission::Admission;
 use crate::control::Control;
 use crate::datagram::answer;
 use crate::event::Event;
+use crate::limits::{Admission, Admitted, Limits};
 use crate::options;
 use crate::params::Params;
-use crate::pending::{Next, Pending};
-use crate::protocol::{Cookie, code};
-use crate::refusal::Refusal;
+use crate::protocol::{COOKIE_BYTES, Cookie, Refusal, code, server_error, state};
 use crate::registry::{Belongs, Registry};
-use crate::rules::Limits;
-use crate::session::{STACK_BYTES, Session};
+use crate::session::{End, STACK_BYTES, Session};
 use crate::udp;
 
 /// Connections that have not yet shown what they are; one more ends the oldest.
 const MOST_PENDING: usize = 256;
+
+/// The most bytes of parameters; iperf3 3.21 has the same limit.
+const MOST_PARAMS_BYTES: usize = 8 * 1024;
 
 /// Connections that the kernel keeps until they are taken, as far as `net.core.somaxconn` allows.
 const BACKLOG: i32 = 4096;
@@ -40,14 +41,22 @@ const DATAGRAMS_OF_A_TURN: usize = 1024;
 
 pub struct Server {
     entries: Vec<Entry>,
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+    told: Receiver<Event>,
+}
+
+/// What the threads of all connections use.
+struct Shared {
     limits: Limits,
     stop: Arc<AtomicBool>,
     registry: Arc<Registry>,
-    admission: Admission,
-    pending: VecDeque<Pending>,
-    sessions: Vec<JoinHandle<()>>,
+    admission: Mutex<Admission>,
+    /// Connections that have not yet shown what they are, the oldest first.
+    pending: Mutex<VecDeque<Weak<TcpStream>>>,
+    /// Connections and greetings so far.
+    count: AtomicU64,
     teller: Sender<Event>,
-    told: Receiver<Event>,
 }
 
 struct Entry {
@@ -69,13 +78,16 @@ impl Server {
             .map(|address| Entry::open(*address).map_err(|error| (*address, error)));
         Ok(Server {
             entries: entries.collect::<Result<_, _>>()?,
-            limits,
-            stop,
-            registry: Arc::default(),
-            admission: Admission::default(),
-            pending: VecDeque::new(),
-            sessions: Vec::new(),
-            teller,
+            shared: Arc::new(Shared {
+                limits,
+                stop,
+                registry: Arc::default(),
+                admission: Mutex::default(),
+                pending: Mutex::default(),
+                count: AtomicU64::new(0),
+                teller,
+            }),
+            threads: Vec::new(),
             told,
         })
     }
@@ -95,34 +107,27 @@ impl Server {
         Ok(())
     }
 
-    /// Serves until it is to stop; then all tests end.
+    /// Serves until it is to stop; then all tests end. No client is taken while an event is told.
     pub fn serve(mut self, mut tell: impl FnMut(Event)) {
-        while !self.stop.load(Relaxed) {
+        while !self.shared.stop.load(Relaxed) {
             self.wait();
+            self.told.try_iter().for_each(&mut tell);
             for at in 0..self.entries.len() {
                 self.accept(at);
                 self.take_greetings(at);
             }
-            self.read_pending();
-            self.sessions.retain(|session| !session.is_finished());
-            while let Ok(event) = self.told.try_recv() {
-                tell(event);
-            }
+            self.threads.retain(|thread| !thread.is_finished());
         }
-        self.pending.clear();
-        for session in self.sessions.drain(..) {
-            let _ = session.join();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
         }
-        while let Ok(event) = self.told.try_recv() {
-            tell(event);
-        }
+        self.told.try_iter().for_each(tell);
     }
 
     fn wait(&self) {
         let entries = self.entries.iter();
-        let own = entries.flat_map(|entry| [entry.listener.as_fd(), entry.greetings.as_fd()]);
-        let pending = self.pending.iter().map(|pending| pending.stream.as_fd());
-        let files: Vec<BorrowedFd<'_>> = own.chain(pending).collect();
+        let files = entries.flat_map(|entry| [entry.listener.as_fd(), entry.greetings.as_fd()]);
+        let files: Vec<BorrowedFd<'_>> = files.collect();
         if wait_any(&files, Some(TURN)).is_err() {
             sleep(TURN);
         }
@@ -130,125 +135,41 @@ impl Server {
 
     fn accept(&mut self, at: usize) {
         for _ in 0..MOST_PENDING {
-            let pending = match self.entries[at].listener.accept() {
-                Ok((stream, peer)) => Pending::new(stream, peer),
+            let (stream, peer) = match self.entries[at].listener.accept() {
+                Ok(accepted) => accepted,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(_) => {
                     // No descriptor is free: some must end before another one is taken.
-                    self.pending.pop_front();
+                    end_oldest(&mut self.shared.pending());
                     sleep(TURN);
                     return;
                 }
             };
-            if self.pending.len() >= MOST_PENDING {
-                self.pending.pop_front();
-            }
-            self.pending.extend(pending.ok());
-        }
-    }
-
-    fn read_pending(&mut self) {
-        for _ in 0..self.pending.len() {
-            let Some(mut pending) = self.pending.pop_front() else {
-                return;
-            };
-            loop {
-                match pending.read() {
-                    Next::Wait => {
-                        self.pending.push_back(pending);
-                        break;
-                    }
-                    Next::Gone => break,
-                    Next::Wrong(refusal) => self.refuse(&mut pending, refusal),
-                    Next::Params(cookie, params) => {
-                        if let Some(refused) = self.start(pending, cookie, &params) {
-                            self.pending.push_back(refused);
-                        }
-                        break;
-                    }
-                    Next::Cookie(cookie) => {
-                        let peer = pending.peer.ip().to_canonical();
-                        match self.registry.of_cookie(&cookie, peer) {
-                            Belongs::To(taker) => {
-                                let _ = taker.send(pending.stream.into());
-                                break;
-                            }
-                            Belongs::Foreign => {
-                                pending.deny();
-                                self.tell_refused(pending.peer, foreign());
-                            }
-                            Belongs::Unknown => self.welcome(&mut pending),
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Asks a new client what it wants, where there is a place for it.
-    fn welcome(&self, pending: &mut Pending) {
-        match self.admission.check_clients(&self.limits) {
-            Ok(()) => drop(pending.ask_params()),
-            Err(refusal) => {
-                pending.deny();
-                self.tell_refused(pending.peer, refusal);
-            }
-        }
-    }
-
-    fn refuse(&self, pending: &mut Pending, refusal: Refusal) {
-        pending.refuse(&refusal);
-        self.tell_refused(pending.peer, refusal);
-    }
-
-    fn tell_refused(&self, peer: SocketAddr, refusal: Refusal) {
-        let _ = self.teller.send(Event::Refused { peer, refusal });
-    }
-
-    /// Starts a test, or returns the connection of a client that was refused.
-    fn start(&mut self, mut pending: Pending, cookie: Cookie, params: &[u8]) -> Option<Pending> {
-        let admitted = Params::read(params).and_then(|params| {
-            self.limits.check(&params)?;
-            options::try_out(&params)?;
-            let flows = params.receives().len();
-            let admitted = self.admission.admit(flows, &self.limits)?;
-            Ok((params, admitted))
-        });
-        let (params, admitted) = match admitted {
-            Ok(admitted) => admitted,
-            Err(refusal) => {
-                self.refuse(&mut pending, refusal);
-                return Some(pending);
-            }
-        };
-        let peer = pending.peer;
-        let stream = pending.stream;
-        let session = stream.local_addr().and_then(|local| {
-            Ok(Session {
-                control: Control::new(stream, self.stop.clone())?,
-                peer,
-                local,
-                cookie,
-                params,
-                limits: self.limits.clone(),
-                registry: self.registry.clone(),
-            })
-        });
-        let teller = self.teller.clone();
-        let thread = session.and_then(|session| {
-            Builder::new()
-                .stack_size(STACK_BYTES)
-                .spawn(move || session.run(admitted, &teller))
-        });
-        match thread {
-            Ok(thread) => self.sessions.push(thread),
-            Err(error) => {
+            if let Err(error) = self.take(stream, peer) {
                 let reason = format!("this host cannot: {error}");
-                let _ = self.teller.send(Event::Failed { peer, reason });
+                let _ = self.shared.teller.send(Event::Failed { peer, reason });
             }
         }
-        None
+    }
+
+    /// Gives a connection to a thread of its own.
+    fn take(&mut self, stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
+        let number = self.shared.count.fetch_add(1, Relaxed);
+        let local = stream.local_addr()?;
+        let control = Control::new(stream, self.shared.stop.clone())?;
+        let mut pending = self.shared.pending();
+        pending.retain(|stream| stream.strong_count() > 0);
+        if pending.len() >= MOST_PENDING {
+            end_oldest(&mut pending);
+        }
+        pending.push_back(Arc::downgrade(&control.stream));
+        drop(pending);
+        let shared = self.shared.clone();
+        let thread = Builder::new().stack_size(STACK_BYTES);
+        let thread = thread.spawn(move || shared.serve(control, number, [local, peer]))?;
+        self.threads.push(thread);
+        Ok(())
     }
 
     /// Takes the greetings of UDP streams. A datagram of a host that no test waits for gets no
@@ -274,20 +195,125 @@ impl Server {
         let Some(answer) = answer(datagram) else {
             return Vec::new();
         };
-        let Some(turn) = self.registry.of_greeting(peer.ip().to_canonical()) else {
+        let Some(turn) = self.shared.registry.of_greeting(peer.ip().to_canonical()) else {
             return Vec::new();
         };
         match udp::open_stream(turn.local, peer) {
             Ok((socket, misled)) => {
                 if socket.send(&answer).is_ok() {
-                    let _ = turn.taker.send(socket.into());
+                    let number = self.shared.count.fetch_add(1, Relaxed);
+                    let _ = turn.taker.send((number, socket.into()));
                 }
                 misled
             }
             Err(error) => {
-                self.tell_refused(peer, Refusal::of_host(code::STREAM, "a UDP stream", &error));
+                let refusal = Refusal::of_host(code::STREAM, "a UDP stream", &error);
+                let _ = self.shared.teller.send(Event::Refused { peer, refusal });
                 Vec::new()
             }
+        }
+    }
+}
+
+impl Shared {
+    fn pending(&self) -> MutexGuard<'_, VecDeque<Weak<TcpStream>>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn admission(&self) -> MutexGuard<'_, Admission> {
+        self.admission
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Serves a connection, whatever it is.
+    fn serve(&self, mut control: Control, number: u64, [local, peer]: [SocketAddr; 2]) {
+        let tell = |event| drop(self.teller.send(event));
+        match self.open(&mut control, number, peer) {
+            Ok(None) | Err(End::Lost(_)) => {}
+            Ok(Some((cookie, params, admitted))) => {
+                let session = Session {
+                    control,
+                    peer,
+                    local,
+                    cookie,
+                    params,
+                    limits: self.limits.clone(),
+                    registry: self.registry.clone(),
+                };
+                tell(session.run(admitted));
+            }
+            Err(End::Refused(refusal)) => {
+                let last = match refusal.code {
+                    code::BUSY | code::ACCEPT => vec![state::ACCESS_DENIED],
+                    code => server_error(code, refusal.errno).to_vec(),
+                };
+                // It is told before the client can come again.
+                tell(Event::Refused { peer, refusal });
+                control.part(&last);
+            }
+        }
+    }
+
+    /// Reads what a connection begins with: a cookie, of a test also parameters. Absent for a flow,
+    /// whose test has its socket now.
+    fn open(
+        &self,
+        control: &mut Control,
+        number: u64,
+        peer: SocketAddr,
+    ) -> Result<Option<(Cookie, Params, Admitted)>, End> {
+        let cookie = cookie_of(control.exact()?)?;
+        match self.registry.of_cookie(&cookie, peer.ip().to_canonical()) {
+            Belongs::Unknown => {}
+            Belongs::Foreign => return Err(foreign().into()),
+            Belongs::To(taker) => {
+                self.forget(&control.stream);
+                if let Ok(socket) = control.stream.try_clone() {
+                    let _ = taker.send((number, socket.into()));
+                }
+                return Ok(None);
+            }
+        }
+        self.admission().check_clients(&self.limits)?;
+        control.send_state(state::PARAM_EXCHANGE)?;
+        let length = control.length()?;
+        if !(2..=MOST_PARAMS_BYTES).contains(&length) {
+            let most = MOST_PARAMS_BYTES;
+            let rule = format!("parameters of {length} bytes; at most {most} are allowed");
+            return Err(Refusal::new(code::PARAMS, rule).into());
+        }
+        let params = Params::read(&control.bytes(length)?)?;
+        self.limits.check(&params)?;
+        options::try_out(&params)?;
+        let flows = params.receives().len();
+        let admitted = self.admission().admit(flows, &self.limits)?;
+        self.forget(&control.stream);
+        Ok(Some((cookie, params, admitted)))
+    }
+
+    /// What a connection is, is known: another one does not end it.
+    fn forget(&self, stream: &Arc<TcpStream>) {
+        let is_other = |other: &Weak<TcpStream>| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(stream));
+        self.pending().retain(is_other);
+    }
+}
+
+fn end_oldest(pending: &mut VecDeque<Weak<TcpStream>>) {
+    if let Some(stream) = pending.pop_front().and_then(|oldest| oldest.upgrade()) {
+        let _ = stream.shutdown(Shutdown::Both);
+    }
+}
+
+/// Characters as iperf3 has had them: `hostname.seconds.random` at first, now only letters and
+/// digits; a NUL at the end.
+pub fn cookie_of(received: Cookie) -> Result<Cookie, Refusal> {
+    let (characters, end) = received.split_at(COOKIE_BYTES - 1);
+    match characters.iter().all(u8::is_ascii_graphic) && end == [0] {
+        true => Ok(received),
+        false => {
+            let rule = "a connection that does not begin with iperf3's cookie";
+            Err(Refusal::new(code::PARAMS, rule.to_owned()))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -13,17 +13,14 @@ use bitcost_sys::socket::congestion_control;
 use bitcost_sys::thread::cpu_times;
 use rustix::net::{Shutdown, shutdown};
 
-use crate::admission::Admitted;
 use crate::control::{Control, Lost, STEP, unexpected};
 use crate::event::{Event, Stream, Test};
 use crate::flow::{Counted, Course, QUIET, Stage};
-use crate::meter::Meter;
+use crate::limits::{Admitted, Limits, Meter};
 use crate::params::Params;
-use crate::protocol::{Cookie, code, state, stream_id};
-use crate::refusal::Refusal;
+use crate::protocol::{Cookie, Refusal, code, state, stream_id};
 use crate::registry::{Awaited, Registry};
 use crate::results::{Results, StreamResult};
-use crate::rules::Limits;
 use crate::{options, tcp, udp};
 
 /// Bytes of the stack of a thread; buffers are not on it.
@@ -43,7 +40,7 @@ pub struct Session {
     pub registry: Arc<Registry>,
 }
 
-enum End {
+pub enum End {
     Refused(Refusal),
     Lost(Lost),
 }
@@ -69,7 +66,7 @@ struct Running {
 }
 
 impl Session {
-    pub fn run(mut self, admitted: Admitted, told: &Sender<Event>) {
+    pub fn run(mut self, admitted: Admitted) -> Event {
         let peer = self.peer;
         let event = match self.test() {
             Ok(test) => Event::Test(Box::new(test)),
@@ -83,8 +80,8 @@ impl Session {
             }
         };
         // Another client may take the place before the server's user reads of this one.
-        drop((self, admitted));
-        let _ = told.send(event);
+        drop(admitted);
+        event
     }
 
     /// Says farewell as far as there is somebody; returns what happened.
@@ -178,7 +175,7 @@ impl Session {
 
     fn collect(
         &mut self,
-        sockets: &Receiver<OwnedFd>,
+        sockets: &Receiver<(u64, OwnedFd)>,
         missing: usize,
     ) -> Result<Vec<OwnedFd>, End> {
         let until = Instant::now() + STEP;
@@ -199,7 +196,9 @@ impl Session {
                 }
             }
         }
-        Ok(collected)
+        // A flow's direction follows from its place.
+        collected.sort_by_key(|(number, _)| *number);
+        Ok(collected.into_iter().map(|(_, socket)| socket).collect())
     }
 
     fn start(&self, course: &Arc<Course>, sockets: Vec<OwnedFd>) -> Result<Vec<Running>, End> {

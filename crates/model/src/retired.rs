@@ -3,6 +3,8 @@
 /// Verbs, options, settings and keys that are gone, with a space between them, and what to use
 /// instead, as the end of the sentence "`NAME` is gone; …".
 pub const RETIRED: &[(&str, &str)] = &[
+    ("iperf3_sender_cpu_pct", "use `sender_process_cpu_pct`"),
+    ("iperf3_receiver_cpu_pct", "use `receiver_process_cpu_pct`"),
     (
         "bench",
         "`run` measures the cost of a wake-up and of copying a KiB, and its notes have both",

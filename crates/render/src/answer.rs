@@ -344,7 +344,14 @@ fn first(summary: &Summary) -> String {
             1 => String::new(),
             _ => format!(" with {}", cell.name()),
         };
-        format!("{}{unit}{name}", number::interval(value))
+        let lost = cell.figure("loss_pct").filter(|lost| lost.value > 0.0);
+        let lost = lost.filter(|_| metric.name.ends_with("throughput_mbps"));
+        let lost = lost.map(|lost| format!(", {} % of datagrams lost", number::plain(lost.value)));
+        format!(
+            "{}{unit}{}{name}",
+            number::interval(value),
+            lost.unwrap_or_default()
+        )
     };
     let (low, high) = (&cells[0], &cells[cells.len() - 1]);
     let title = lowered(metric.title);

@@ -20,6 +20,7 @@ use bitcost_model::study::{Cell, Label};
 
 /// Use of the busiest CPU in per cent from which it is full.
 const FULL_PCT: f64 = 99.5;
+const PROCESS_FULL_PCT: f64 = 95.0;
 
 /// What is said where nothing is known but figures.
 const TOO_FEW: &str =
@@ -163,13 +164,23 @@ fn of_figures_alone(run: &RunFigures) -> Verdict {
             bound,
         })
     };
-    let full = |end: &str| evidence(&format!("{end}_peak_cpu_pct"), "%", AtLeast(FULL_PCT));
+    // A process of one thread that uses a whole CPU is the limit; one of several threads uses more.
+    let of_process = |end: &str| {
+        let used = format!("{end}_process_cpu_pct");
+        let is_one = (PROCESS_FULL_PCT..=200.0 - PROCESS_FULL_PCT).contains(&run.get(&used)?);
+        evidence(&used, "%", AtLeast(PROCESS_FULL_PCT)).filter(|_| is_one)
+    };
+    let of_host = |end: &str| evidence(&format!("{end}_peak_cpu_pct"), "%", AtLeast(FULL_PCT));
+    let full = |end: &str| of_process(end).or_else(|| of_host(end));
     let lost = evidence("loss_pct", "%", AtLeast(LOSS_PCT));
     let kept = evidence("loss_pct", "%", AtMost(LOSS_PCT));
     let of = |row: &'static LimiterRow, strength, evidence: [Option<Evidence>; 2]| {
-        let evidence = evidence.into_iter().flatten().collect();
-        let found = row.suspect(strength, evidence);
-        found.with_detail("its busiest CPU is full")
+        let evidence: Vec<Evidence> = evidence.into_iter().flatten().collect();
+        let detail = match evidence[0].counter.ends_with("_process_cpu_pct") {
+            true => "the program's process used a whole CPU",
+            false => "its busiest CPU is full",
+        };
+        row.suspect(strength, evidence).with_detail(detail)
     };
     let mut found = Vec::new();
     if let Some(full) = full("receiver").filter(|_| lost.is_some()) {

@@ -249,9 +249,9 @@ const ROWS: &[&[Metric]] = &[
     ends!(["netperf_" send "_service_demand_us_per_kib"], [Send " service demand as netperf computes it"], "µs/KiB", Lower
         => netperf_demand,
         ["netperf's CPU share of the " sender "'s host (1 − idle ÷ all ticks, per CPU) × 10000 × CPUs ÷ (KiB *sent* per second)"]),
-    ends!(["iperf3_" sender "_cpu_pct"], ["CPU of iperf3's process that " sends], "% of a CPU", Neither
+    ends!([sender "_process_cpu_pct"], ["CPU of the program's process that " sends], "% of a CPU", Neither
         => imported_alone,
-        ["of imported runs of iperf3 alone: CPU time of its process at the " sender " ÷ elapsed time, as its file reports it; it leaves out what the kernel does for it in soft interrupts and other threads"]),
+        ["of imported runs alone: CPU time of the program's process at the " sender " ÷ elapsed time, as the file of iperf3, nuttcp or nttcp reports it; it leaves out what the kernel does for it in soft interrupts and other threads"]),
     ends!([sender "_host_service_demand_us_per_kib"], ["Service demand of the " sender "'s whole host"], "µs/KiB", Lower
         => host_demand,
         ["busy time (wall clock − idle − iowait) of all CPUs of the " sender "'s host ÷ KiB received"]),

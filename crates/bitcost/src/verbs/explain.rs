@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use bitcost_analysis::explain::{Explanation, RunFigures, explain_table};
 use bitcost_analysis::metrics::Figures;
-use bitcost_import::Found;
+use bitcost_import::Run;
 use bitcost_model::study::Label;
 use bitcost_model::units::counted;
 use bitcost_render::explained::{explanation_folded, explanation_json, explanation_text};
@@ -78,18 +78,18 @@ fn of_table(path: &Path) -> Result<Explanation, Failure> {
 
 /// The figures of a run, which is numbered by its line where it has one. A run with a share of lost
 /// data is one of datagrams: a stream loses nothing.
-fn figures((number, found): (u64, &Found)) -> RunFigures {
-    let size = |factor: &str| match found.levels.get(factor) {
+fn figures((number, found): (u64, &Run)) -> RunFigures {
+    let size = |factor: &str| match found.imported.levels.get(factor) {
         Some(Label::Number(bytes)) => Some(*bytes as f64),
         _ => None,
     };
     let place = found
-        .run
+        .imported
         .place
         .as_deref()
         .and_then(|place| place.strip_prefix("line "));
     let segment_size_bytes = size("mss_bytes");
-    let figures = &found.run.figures;
+    let figures = &found.imported.figures;
     RunFigures {
         run: place.and_then(|line| line.parse().ok()).unwrap_or(number),
         message_size_bytes: size("message_size_bytes"),

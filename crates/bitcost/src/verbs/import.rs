@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use bitcost_execute::labs::{self, Options};
 use bitcost_execute::store::{USUAL_PARENT, Writer};
-use bitcost_import::{Found, Head, ImportError};
+use bitcost_import::{Head, ImportError, Run};
+use bitcost_model::event::Event;
 use bitcost_model::units::counted;
 use bitcost_study::topology::to_toml;
 
@@ -14,8 +15,9 @@ use crate::{output, own_json};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Output files of netperf (default, -o, -k), iperf3 (-J, --json-stream) and nttcp, or tables
-    /// made from them as CSV; or one MiniEdit file (.mn), which is printed as a lab file
+    /// Output files of iperf3 (-J, --json-stream, text), iperf 2 (text, -y C), netperf (default, -o,
+    /// -k), nuttcp, nttcp and flent, or tables made from them as CSV; or one MiniEdit file (.mn),
+    /// which is printed as a lab file
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Parent of the folder that is created for the execution
@@ -42,10 +44,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .name
         .clone()
         .unwrap_or_else(|| name_of(&arguments.files[0]));
-    let (runs, failed) = (
-        found.len(),
-        found.iter().filter(|found| found.error.is_some()).count(),
-    );
     let head = Head {
         name: &name,
         version: env!("CARGO_PKG_VERSION"),
@@ -55,24 +53,36 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .collect(),
     };
     let events = bitcost_import::execution(found, head);
+    let count = |is: fn(&Event) -> bool| events.iter().filter(|event| is(event)).count();
+    let failed = count(|event| matches!(event, Event::RunFailed { .. }));
+    let runs = failed + count(|event| matches!(event, Event::RunImported { .. }));
+    let folder = write(&arguments.out, &name, &events)?;
+    let failures = match failed {
+        0 => String::new(),
+        _ => format!(", {failed} of them without a result"),
+    };
+    output::say(&format!("{} read{failures}", counted(runs, "run")));
+    output::line(&folder.display().to_string())
+}
+
+/// Writes the log; the folder, of which nothing stays where that fails.
+fn write(parent: &Path, name: &str, events: &[Event]) -> Result<PathBuf, Failure> {
     let stamp = jiff::ZonedDateTime::now()
         .strftime("%Y-%m-%dT%H-%M-%S")
         .to_string();
-    let mut writer = Writer::create(&arguments.out, &format!("{stamp}-{}", file_name(&name)), 0)?;
-    for event in &events {
-        writer.append(event)?;
+    let mut writer = Writer::create(parent, &format!("{stamp}-{}", file_name(name)), 0)?;
+    let folder = writer.folder().to_owned();
+    for event in events {
+        if let Err(error) = writer.append(event) {
+            let _ = std::fs::remove_dir_all(&folder);
+            return Err(error.into());
+        }
     }
-    let failures = if failed > 0 {
-        format!(", {failed} of them without a result")
-    } else {
-        String::new()
-    };
-    output::say(&format!("{} read{failures}", counted(runs, "run")));
-    output::line(&writer.folder().display().to_string())
+    Ok(folder)
 }
 
 /// The runs of all files, or an error that names every file without runs with its reason.
-fn read_all(files: &[PathBuf]) -> Result<Vec<Found>, Failure> {
+fn read_all(files: &[PathBuf]) -> Result<Vec<Run>, Failure> {
     if let [file] = files
         && let Some(failure) = own_json::refused(file)
     {
@@ -123,15 +133,15 @@ fn read_limited(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The name of a file without its last ending, and without `.gz`.
 fn name_of(path: &Path) -> String {
-    let name = path
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    name.split('.')
-        .find(|part| !part.is_empty())
-        .unwrap_or("import")
-        .to_owned()
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let stem = Path::new(name).file_stem();
+    stem.map_or_else(
+        || "import".to_owned(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
 }
 
 /// Keeps letters, digits and a few other characters, so that the name is that of one folder.

@@ -12,8 +12,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use bitcost_iperf3::event::Event;
+use bitcost_iperf3::limits::Limits;
 use bitcost_iperf3::protocol::PORT;
-use bitcost_iperf3::rules::Limits;
 use bitcost_iperf3::server::Server;
 use bitcost_model::units::{counted, parse_duration, parse_rate};
 use bitcost_service::confine::confine;

@@ -4,7 +4,8 @@
 use crate::bench::*;
 
 bitcost_testkit::trials! {
-    Host: test_prints_each_format, repeated_runs_are_rows, otava_finds_the_execution_from_which_throughput_is_lower;
+    Host: test_prints_each_format, repeated_runs_are_rows, pypi_s_iperf3_reads_iperf3_s_form,
+        otava_finds_the_execution_from_which_throughput_is_lower;
 }
 
 fn test(bench: &Bench, words: &[&str]) -> Done {
@@ -84,6 +85,34 @@ fn repeated_runs_are_rows() {
         "{markdown}"
     );
     bench.assert_nothing_left();
+}
+
+/// The library that scripts read results of iperf3 with.
+fn pypi_s_iperf3_reads_iperf3_s_form() {
+    const READ: &str = "import iperf3, sys; r = iperf3.TestResult(sys.stdin.read()); \
+        print(r.protocol, r.local_host != '', (r.sent_Mbps if r.protocol == 'TCP' else r.Mbps) > 0)";
+    let python = || Command::new("python3");
+    let has = python()
+        .args(["-c", "import iperf3; iperf3.TestResult"])
+        .output();
+    if has.is_err() || has.is_ok_and(|done| !done.status.success()) {
+        bitcost_testkit::ignore("there is no module iperf3 here (pip install iperf3)");
+    }
+    let bench = Bench::new();
+    for (workload, expected) in [("tcp", "TCP True True\n"), ("udp", "UDP True True\n")] {
+        let words = ["test", workload, "-t", "200ms", "--format", "iperf3"];
+        let done = bench.bitcost(&words);
+        done.assert_code(0);
+        bench.write("iperf3.json", &done.stdout);
+        let file = bench.path().join("iperf3.json");
+        let read = python()
+            .args(["-c", READ])
+            .stdin(fs::File::open(file).unwrap())
+            .output();
+        let read = read.unwrap();
+        let said = String::from_utf8_lossy(&read.stderr);
+        assert_eq!(String::from_utf8_lossy(&read.stdout), expected, "{said}");
+    }
 }
 
 const RESULT: &str = include_str!("../../../import/tests/fixtures/iperf3/iperf3-tcp.json");

@@ -1,9 +1,10 @@
 //! Links of a MiniEdit file, and the meaning of their options in Mininet's `TCLink`.
 
-use super::{Entry, Object, Options, Reader, entries, word};
+use super::{Entry, Options, Reader, word};
 use bitcost_model::near::did_you_mean;
 use bitcost_model::shaping::{PPM, QueueLimit, Shaper, Shaping};
 use bitcost_model::topology::{End, Link};
+use serde_json::Value;
 
 /// The MTU of a veth device, in bytes.
 const MTU_BYTES: u32 = 1500;
@@ -18,14 +19,14 @@ const TIME_MAX_US: f64 = 60e6;
 const KNOWN: [&str; 6] = ["bw", "delay", "jitter", "loss", "max_queue_size", "speedup"];
 
 impl Reader {
-    pub(super) fn links(&mut self, root: &Object, asked: Options) -> Result<(), String> {
+    pub(super) fn links(&mut self, links: Vec<Entry>, asked: Options) -> Result<(), String> {
         let mut has_options = false;
-        for mut link in entries(root, "links")? {
-            let near = self.linked(&link, "src")?;
-            let far = self.linked(&link, "dest")?;
+        for mut link in links {
+            let near = self.linked(&link, "src", &link.src)?;
+            let far = self.linked(&link, "dest", &link.dest)?;
             link.at += &format!(" ({near} - {far})");
             let shaping = self.shaping(&link)?;
-            let is_optioned = link.opts.is_some_and(|opts| !opts.is_empty());
+            let is_optioned = !link.opts.is_empty();
             has_options |= is_optioned;
             let gro_off = asked.mininet_compat && is_optioned;
             let ends = [near, far].map(|node| self.end(node, &link, &shaping, gro_off));
@@ -40,9 +41,8 @@ impl Reader {
         Ok(())
     }
 
-    fn linked(&self, link: &Entry, key: &str) -> Result<String, String> {
-        let name =
-            word(link.object, key).ok_or_else(|| link.fault(format!("`{key}` is missing")))?;
+    fn linked(&self, link: &Entry, key: &str, name: &Value) -> Result<String, String> {
+        let name = word(name).ok_or_else(|| link.fault(format!("`{key}` is missing")))?;
         if self.topology.node(&name).is_some() {
             return Ok(name);
         }
@@ -88,7 +88,7 @@ impl Reader {
                 limit.map_or(LIMIT_PACKETS, |limit| limit as u32).max(1),
             ));
         }
-        let keys = link.opts.into_iter().flat_map(Object::keys);
+        let keys = link.opts.keys();
         for key in keys.filter(|key| !KNOWN.contains(&key.as_str())) {
             self.warn(link.fault(format!("{}: ignored", key.escape_debug())));
         }

@@ -5,15 +5,14 @@
 //! links, addresses come from `nodeNum`, and a link with options shapes both of its ends in the
 //! same way. Commands in a file are shown, never run.
 
-mod entry;
 mod link;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use self::entry::{Entry, Object, entries, word};
 use bitcost_model::Invalid;
 use bitcost_model::topology::{
     Address, At, Node, NodeKind, Problem, Route, Topology, is_node_name,
@@ -63,6 +62,89 @@ const IGNORED: [&str; 8] = [
     "switchIP",
 ];
 
+/// The most entries of a list.
+const MOST: usize = 1000;
+
+/// What is read of a file; the rest is ignored.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct File {
+    version: Value,
+    application: Map<String, Value>,
+    controllers: Vec<Entry>,
+    hosts: Vec<Entry>,
+    switches: Vec<Entry>,
+    links: Vec<Entry>,
+}
+
+/// An entry of a list, with its options.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Entry {
+    /// Its place in the file and its name, where that is known.
+    #[serde(skip)]
+    at: String,
+    number: Value,
+    src: Value,
+    dest: Value,
+    opts: Map<String, Value>,
+}
+
+impl Entry {
+    fn fault(&self, sentence: impl std::fmt::Display) -> String {
+        format!("{}: {sentence}", self.at)
+    }
+
+    fn word(&self, key: &str) -> Option<String> {
+        word(self.opts.get(key)?)
+    }
+
+    fn length(&self, key: &str) -> usize {
+        let list = self.opts.get(key).and_then(Value::as_array);
+        list.map_or(0, Vec::len)
+    }
+
+    /// True where an option has another value than the one that has no effect.
+    fn has(&self, key: &str) -> bool {
+        let none = ["0", "0.0", "host"];
+        self.length(key) > 0 || self.word(key).is_some_and(|text| !none.contains(&&*text))
+    }
+}
+
+/// A word or a number as text; `None` for an empty value or another type.
+fn word(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+/// The file, with the place of each entry.
+fn parse(text: &str) -> Result<File, String> {
+    let file: Result<File, _> = serde_json::from_str(text);
+    let mut file = file.map_err(|error| match error.is_data() {
+        true => format!("not a MiniEdit file of version 2: {error}"),
+        false => format!("not a whole JSON document: {error}"),
+    })?;
+    for (key, list) in [
+        ("controllers", &mut file.controllers),
+        ("hosts", &mut file.hosts),
+        ("switches", &mut file.switches),
+        ("links", &mut file.links),
+    ] {
+        if list.len() > MOST {
+            let count = list.len();
+            return Err(format!("{key}: {count} entries; allowed: at most {MOST}"));
+        }
+        for (index, entry) in list.iter_mut().enumerate() {
+            entry.at = format!("{key}[{index}]");
+        }
+    }
+    Ok(file)
+}
+
 #[derive(Default)]
 struct Reader {
     topology: Topology,
@@ -83,18 +165,14 @@ pub fn import(text: &str, options: Options) -> Result<Imported, Invalid> {
 }
 
 fn read(text: &str, options: Options) -> Result<Imported, String> {
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| format!("not a whole JSON document: {error}"))?;
-    let root = value
-        .as_object()
-        .ok_or("not a MiniEdit file: it is not a JSON object")?;
+    let file = parse(text)?;
     let mut reader = Reader::default();
-    reader.version(root)?;
-    reader.controllers(root)?;
-    let base = reader.network(root)?;
-    reader.hosts(root, base)?;
-    reader.switches(root, base)?;
-    reader.links(root, options)?;
+    reader.version(&file)?;
+    reader.controllers(&file);
+    let base = reader.network(&file)?;
+    reader.hosts(file.hosts, base)?;
+    reader.switches(file.switches, base)?;
+    reader.links(file.links, options)?;
     reader.finish()
 }
 
@@ -103,8 +181,8 @@ impl Reader {
         self.warnings.push(sentence.into());
     }
 
-    fn version(&mut self, root: &Object) -> Result<(), String> {
-        match word(root, "version") {
+    fn version(&mut self, file: &File) -> Result<(), String> {
+        match word(&file.version) {
             None => self.warn("version: missing; read as version 2"),
             Some(version) if version == "2" => {}
             Some(version) => {
@@ -117,8 +195,8 @@ impl Reader {
         Ok(())
     }
 
-    fn controllers(&mut self, root: &Object) -> Result<(), String> {
-        for (index, controller) in entries(root, "controllers")?.iter().enumerate() {
+    fn controllers(&mut self, file: &File) {
+        for (index, controller) in file.controllers.iter().enumerate() {
             let name = controller.word("hostname").unwrap_or(format!("c{index}"));
             let kind = controller.word("controllerType").unwrap_or_default();
             if ["remote", "inband"].contains(&kind.as_str()) {
@@ -129,20 +207,19 @@ impl Reader {
                 ));
             }
         }
-        Ok(())
     }
 
-    fn network(&mut self, root: &Object) -> Result<Network, String> {
-        let Some(application) = root.get("application").and_then(Value::as_object) else {
-            return Ok(IP_BASE);
-        };
+    fn network(&mut self, file: &File) -> Result<Network, String> {
         for (name, key) in [("sflow", "sflowTarget"), ("netflow", "nflowTarget")] {
-            let section = application.get(name).and_then(Value::as_object);
-            if section.and_then(|section| word(section, key)).is_some() {
+            let target = file
+                .application
+                .get(name)
+                .and_then(|section| section.get(key));
+            if target.and_then(word).is_some() {
                 self.warn(format!("application.{name}: ignored"));
             }
         }
-        let Some(base) = word(application, "ipBase") else {
+        let Some(base) = file.application.get("ipBase").and_then(word) else {
             return Ok(IP_BASE);
         };
         parse_network(&base).ok_or_else(|| {
@@ -153,8 +230,8 @@ impl Reader {
         })
     }
 
-    fn hosts(&mut self, root: &Object, base: Network) -> Result<(), String> {
-        for mut host in entries(root, "hosts")? {
+    fn hosts(&mut self, hosts: Vec<Entry>, base: Network) -> Result<(), String> {
+        for mut host in hosts {
             let name = self.name(&mut host, "h")?;
             let address = host_address(&host, base).map_err(|why| host.fault(why))?;
             self.addresses.insert(name.clone(), address);
@@ -171,10 +248,10 @@ impl Reader {
         Ok(())
     }
 
-    fn switches(&mut self, root: &Object, base: Network) -> Result<(), String> {
+    fn switches(&mut self, switches: Vec<Entry>, base: Network) -> Result<(), String> {
         // Mininet counts every host that it adds, and counts routers as hosts.
         let mut hosts = self.topology.nodes.len() as u64;
-        for mut switch in entries(root, "switches")? {
+        for mut switch in switches {
             let kind = switch.word("switchType").unwrap_or("default".to_owned());
             if kind != "legacyRouter" {
                 let name = self.name(&mut switch, "s")?;
@@ -208,7 +285,7 @@ impl Reader {
 
     /// The name by which links call a node, which its place contains from here on.
     fn name(&self, entry: &mut Entry, letter: &str) -> Result<String, String> {
-        let numbered = || Some(format!("{letter}{}", word(entry.object, "number")?));
+        let numbered = || Some(format!("{letter}{}", word(&entry.number)?));
         let name = entry.word("hostname").or_else(numbered);
         let name = name.ok_or_else(|| entry.fault("it has neither a hostname nor a number"))?;
         let shown = name.escape_debug();
@@ -264,6 +341,13 @@ impl Reader {
             }
         }
         self.routes();
+        for index in self.topology.loop_links().into_iter().rev() {
+            let [near, far] = self.topology.links.remove(index).ends;
+            self.warn(format!(
+                "links[{index}] ({} - {}): it closes a loop of switches; left out, as a spanning tree leaves it out",
+                near.node, far.node
+            ));
+        }
         match self.topology.check() {
             Ok(()) => Ok(Imported {
                 topology: self.topology,
@@ -311,7 +395,7 @@ fn host_address(host: &Entry, base: Network) -> Result<Address, String> {
             .ok_or_else(|| format!("ip: `{}` is not an address", own.escape_debug()))?;
         return Ok(Address::new(own.0, own.1));
     }
-    let number = host.word("nodeNum").or_else(|| word(host.object, "number"));
+    let number = host.word("nodeNum").or_else(|| word(&host.number));
     let number = number.and_then(|number| number.parse().ok());
     let number = number.ok_or("it has neither an ip nor a nodeNum")?;
     let ip = nth(base, number)

@@ -1,8 +1,6 @@
 //! The line above a result of netperf.
 
-use bitcost_model::study::Label;
-
-use crate::Found;
+use crate::Run;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -15,7 +13,10 @@ pub(super) enum Kind {
 pub(super) struct Banner {
     pub(super) test: String,
     is_nodelay: bool,
-    burst: Option<i64>,
+    burst: Option<f64>,
+    remote: Option<String>,
+    /// `+/-2.500% @ 99% conf.`: what was requested.
+    confidence: Option<String>,
 }
 
 impl Banner {
@@ -35,6 +36,10 @@ impl Banner {
         }
         let test = name.replace(['/', ' '], "_").to_ascii_lowercase();
         let words = || rest.split(" : ").map(str::trim);
+        let to = line
+            .split_once(" TEST to ")
+            .or_else(|| rest.split_once(" to "));
+        let remote = to.and_then(|(_, to)| to.split([' ', ':']).next());
         Some(Banner {
             test: test
                 .replace("request_response", "rr")
@@ -42,6 +47,8 @@ impl Banner {
                 .replace('|', "_"),
             is_nodelay: words().any(|word| word == "nodelay"),
             burst: words().find_map(|word| word.strip_prefix("first burst ")?.parse().ok()),
+            remote: remote.filter(|name| !name.is_empty()).map(str::to_owned),
+            confidence: words().find_map(|word| Some(word.strip_suffix(" conf.")?.to_owned())),
         })
     }
 
@@ -62,13 +69,25 @@ impl Banner {
         self.test.contains("udp_stream")
     }
 
-    pub(super) fn levels(&self, found: &mut Found) {
-        found.level("test", Label::Text(self.test.clone()));
+    pub(super) fn levels(&self, run: &mut Run) {
+        run.level("test", &self.test);
         if self.is_nodelay {
-            found.level("nodelay", Label::Text("on".to_owned()));
+            run.level("nodelay", "on");
         }
-        if let Some(burst) = self.burst.filter(|burst| *burst > 0) {
-            found.level("burst_transactions", Label::Number(burst));
+        run.setting("burst_transactions", self.burst);
+        if let Some(remote) = &self.remote {
+            run.level(
+                if self.is_sending() {
+                    "receiver"
+                } else {
+                    "sender"
+                },
+                remote,
+            );
         }
+    }
+
+    pub(super) fn confidence(&self) -> Option<&str> {
+        self.confidence.as_deref()
     }
 }

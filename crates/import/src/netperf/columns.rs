@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use bitcost_model::study::Label;
 
 use super::banner::{Banner, Kind};
-use crate::Found;
+use crate::Run;
 
 /// The names of a row, in the form of [`plain`], with its values.
 pub(super) type Row = Vec<(String, String)>;
@@ -143,7 +143,7 @@ fn content(selector: &str, is_sending: bool) -> Option<Is> {
 /// Takes a row: known columns become metrics and levels, all columns become facts. The banner above
 /// it supplies what the row does not say itself. The result is the
 /// first value that does not have the form that its column requires.
-pub(super) fn take(found: &mut Found, row: &Row, banner: Option<&Banner>) -> Option<String> {
+pub(super) fn take(found: &mut Run, row: &Row, banner: Option<&Banner>) -> Option<String> {
     let about = About::of(row, banner);
     let mut wrong = None;
     for (name, value) in row.iter().filter(|(_, value)| !value.trim().is_empty()) {
@@ -164,19 +164,46 @@ pub(super) fn take(found: &mut Found, row: &Row, banner: Option<&Banner>) -> Opt
         } else {
             "reverse"
         };
-        found.level("direction", Label::Text(word.to_owned()));
+        found.level("direction", word);
     }
     if about.kind == Kind::Transactions {
         of_bits(found, &about);
     }
     if about.is_assumed {
-        found.run.notes.push(format!(
+        found.note(format!(
             "the file does not state the units of its rates; netperf's default units are assumed ({})",
             about.rate_units
         ));
     }
     loss(found, &about);
+    confidence(found, row, banner);
     wrong
+}
+
+/// The width that netperf itself gives the interval of its result (`-I`), and whether that is what
+/// was requested.
+fn confidence(found: &mut Run, row: &Row, banner: Option<&Banner>) {
+    let of = |wanted: &str| {
+        let (_, value) = row.iter().find(|(name, _)| key(name).0 == wanted)?;
+        number(value).filter(|value| *value > 0.0)
+    };
+    let Some(width) = of("throughput_confid") else {
+        return;
+    };
+    let mut note = format!("netperf's own interval: {width} % wide");
+    if let Some(iterations) = of("confidence_iteration") {
+        note += &format!(", after {iterations} iterations");
+    }
+    let requested = banner.and_then(Banner::confidence);
+    if let Some(requested) = requested {
+        note += &format!("; requested: {requested}");
+        let half = requested.trim_start_matches("+/-").split('%').next();
+        let half: Option<f64> = half.and_then(|half| half.parse().ok());
+        if half.is_some_and(|half| width > 2.0 * half) {
+            note += ", which was not reached";
+        }
+    }
+    found.note(note);
 }
 
 fn wanted(is: Is, value: &str) -> Option<&'static str> {
@@ -190,7 +217,7 @@ fn wanted(is: Is, value: &str) -> Option<&'static str> {
     }
 }
 
-fn set(found: &mut Found, is: Is, value: &str, about: &About, units: Option<&str>) {
+fn set(found: &mut Run, is: Is, value: &str, about: &About, units: Option<&str>) {
     let number = number(value);
     match is {
         Throughput => throughput(found, number, units.unwrap_or(about.rate_units), about),
@@ -214,21 +241,17 @@ fn set(found: &mut Found, is: Is, value: &str, about: &About, units: Option<&str
         Transaction(metric) => {
             found.figure(metric, number.filter(|_| about.kind != Kind::Stream));
         }
-        Setting(factor) => {
-            if let Some(whole) = number.filter(|whole| (1.0..9e15).contains(whole)) {
-                found.level(factor, Label::Number(whole as i64));
-            }
-        }
-        Word("protocol") => found.level("protocol", Label::Text(value.to_ascii_lowercase())),
-        Word(factor) => found.level(factor, Label::Text(value.trim_matches('"').to_owned())),
-        Switch(factor) if value == "1" => found.level(factor, Label::Text("on".to_owned())),
+        Setting(factor) => found.setting(factor, number),
+        Word("protocol") => found.level("protocol", value.to_ascii_lowercase()),
+        Word(factor) => found.level(factor, value.trim_matches('"')),
+        Switch(factor) if value == "1" => found.level(factor, "on"),
         Switch(_) => {}
     }
 }
 
 /// The general figure: the received bits of a stream, or transactions. Where the row has the
 /// receiver's own figure, that is taken.
-fn throughput(found: &mut Found, rate: Option<f64>, units: &str, about: &About) {
+fn throughput(found: &mut Run, rate: Option<f64>, units: &str, about: &About) {
     if units.starts_with("Trans") {
         found.figure("transactions_per_second", rate);
     } else if about.kind != Kind::Transactions && !about.has_received {
@@ -238,8 +261,8 @@ fn throughput(found: &mut Found, rate: Option<f64>, units: &str, about: &About) 
 
 /// Transactions per second of a test of transactions that reports bits, which are those of requests
 /// and responses.
-fn of_bits(found: &mut Found, about: &About) {
-    let size = |factor: &str| match found.levels.get(factor) {
+fn of_bits(found: &mut Run, about: &About) {
+    let size = |factor: &str| match found.imported.levels.get(factor) {
         Some(Label::Number(bytes)) => Some(*bytes as f64),
         _ => None,
     };
@@ -247,7 +270,7 @@ fn of_bits(found: &mut Found, about: &About) {
     if let (Some(rate_mbps), Some((request, response)), false) = (
         about.rate_mbps,
         bytes,
-        found.run.figures.contains_key("transactions_per_second"),
+        found.get("transactions_per_second").is_some(),
     ) {
         let rate = rate_mbps * 1e6 / 8.0 / (request + response);
         found.figure("transactions_per_second", Some(rate));
@@ -255,17 +278,18 @@ fn of_bits(found: &mut Found, about: &About) {
 }
 
 /// The share of lost datagrams, where both endpoints report their rates; TCP streams lose none.
-fn loss(found: &mut Found, about: &About) {
+fn loss(found: &mut Run, about: &About) {
     let is_udp = about
         .protocol
         .as_deref()
         .map(|name| name.starts_with("udp"));
-    let has_mss = found.levels.contains_key("mss_bytes");
+    let has_mss = found.imported.levels.contains_key("mss_bytes");
     if about.kind == Kind::Transactions || !is_udp.unwrap_or(!has_mss) {
         return;
     }
-    let of = |name: &str| found.run.figures.get(name).copied();
-    let rates = of("send_throughput_mbps").zip(of("throughput_mbps"));
+    let rates = found
+        .get("send_throughput_mbps")
+        .zip(found.get("throughput_mbps"));
     let lost = rates
         .filter(|(sent, _)| *sent > 0.0)
         .map(|(sent, received)| 100.0 * (1.0 - received / sent).max(0.0));

@@ -7,7 +7,7 @@ mod human;
 
 use self::banner::Banner;
 use self::columns::{Row, is_known, is_size, is_throughput, plain, take};
-use crate::Found;
+use crate::Run;
 
 /// Lines of a file in which a table of comma-separated values starts.
 const HEAD_LINES: usize = 50;
@@ -29,7 +29,7 @@ pub(crate) fn is(text: &str) -> bool {
             .any(is_header)
 }
 
-pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
+pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
     let (runs, strange) = runs(text);
     let listed: Vec<String> = strange.iter().take(5).map(u64::to_string).collect();
     if runs.is_empty() && !strange.is_empty() {
@@ -38,10 +38,10 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
             listed.join(", ")
         ));
     }
-    let found: Result<Vec<Found>, String> = runs.iter().map(|run| run.found(file)).collect();
+    let found: Result<Vec<Run>, String> = runs.iter().map(|run| run.found(file)).collect();
     let mut found = found?;
     if let (Some(last), false) = (found.last_mut(), strange.is_empty()) {
-        last.run.notes.push(format!(
+        last.note(format!(
             "{file}: lines that are not rows were left out: {}",
             listed.join(", ")
         ));
@@ -49,7 +49,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Found>, String> {
     Ok(found)
 }
 
-struct Run {
+struct Lines {
     line: u64,
     /// The names of its columns with its values; empty where its test did not finish.
     row: Row,
@@ -59,11 +59,11 @@ struct Run {
     warnings: Vec<String>,
 }
 
-impl Run {
+impl Lines {
     /// The run by our names.
-    fn found(&self, file: &str) -> Result<Found, String> {
-        let mut found = Found::of("netperf", file);
-        found.run.place = Some(format!("line {}", self.line));
+    fn found(&self, file: &str) -> Result<Run, String> {
+        let mut found = Run::of("netperf", file);
+        found.imported.place = Some(format!("line {}", self.line));
         let banner = self.banner.as_ref();
         let wrong = take(&mut found, &self.row, banner).filter(|_| self.is_strict);
         if let Some(wrong) = wrong {
@@ -78,7 +78,7 @@ impl Run {
             .filter_map(|line| width(line))
             .collect();
         if !widths.is_empty() {
-            found.run.notes.push(format!(
+            found.note(format!(
                 "netperf did not reach the requested confidence: widths {}",
                 widths.join(", ")
             ));
@@ -143,7 +143,7 @@ fn header(names: &[String], is_first: bool) -> Option<Vec<String>> {
 }
 
 /// The runs of a text, and the lines below a header that are not rows.
-fn runs(text: &str) -> (Vec<Run>, Vec<u64>) {
+fn runs(text: &str) -> (Vec<Lines>, Vec<u64>) {
     let mut reader = Reader {
         is_first: true,
         ..Reader::default()
@@ -157,7 +157,7 @@ fn runs(text: &str) -> (Vec<Run>, Vec<u64>) {
 
 #[derive(Default)]
 struct Reader<'a> {
-    runs: Vec<Run>,
+    runs: Vec<Lines>,
     strange: Vec<u64>,
     /// The banner above the lines that are being read, with its line.
     banner: Option<(u64, Banner)>,
@@ -236,7 +236,7 @@ impl<'a> Reader<'a> {
 
     fn push(&mut self, line: u64, row: Row, is_strict: bool) {
         self.has_run = true;
-        self.runs.push(Run {
+        self.runs.push(Lines {
             line,
             row,
             is_strict,

@@ -5,6 +5,7 @@ use bitcost_import::miniedit::{Imported, Options, import};
 use bitcost_study::topology::{parse, to_toml};
 
 const LAB15: &str = include_str!("../miniedit/lab15.mn");
+const LOOP: &str = include_str!("../miniedit/loop.mn");
 const CAMPUS: &str = include_str!("../miniedit/campus.mn");
 
 fn read(text: &str) -> Imported {
@@ -33,6 +34,7 @@ fn shown(imported: &Imported) -> String {
 fn each_file_is_the_lab_that_mininet_makes_of_it() {
     for (name, text, mininet_compat) in [
         ("lab15", LAB15, false),
+        ("loop", LOOP, false),
         ("campus", CAMPUS, false),
         ("campus_as_mininet_has_it", CAMPUS, true),
     ] {

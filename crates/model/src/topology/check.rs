@@ -187,12 +187,24 @@ impl Topology {
 
     /// Refuses loops: bridges without spanning tree forward a broadcast round a loop for ever.
     fn check_loops(&self) -> Result<(), Problem> {
-        let mut group: BTreeMap<&str, usize> = self
-            .nodes
-            .iter()
-            .enumerate()
-            .map(|(index, node)| (node.name.as_str(), index))
-            .collect();
+        let Some(index) = self.loop_links().first().copied() else {
+            return Ok(());
+        };
+        let [near, far] = &self.links[index].ends;
+        let message = format!(
+            "the link of {} and {} closes a loop of switches, and spanning tree is off: a broadcast would \
+             circulate for ever; leave this link out, or make one of them a router",
+            near.node, far.node
+        );
+        problem(At::Link(index), message)
+    }
+
+    /// The links between bridges that are in no spanning tree of the links before them, by their
+    /// places.
+    pub fn loop_links(&self) -> Vec<usize> {
+        let names = self.nodes.iter().map(|node| node.name.as_str());
+        let mut group: BTreeMap<&str, usize> = names.zip(0..).collect();
+        let mut closing = Vec::new();
         let is_bridge = |end: &End| {
             self.node(&end.node)
                 .is_some_and(|node| node.kind.is_bridge())
@@ -204,19 +216,14 @@ impl Topology {
             }
             let (one, other) = (group[near.node.as_str()], group[far.node.as_str()]);
             if one == other {
-                let message = format!(
-                    "the link of {} and {} closes a loop of switches, and spanning tree is off: a broadcast would \
-                     circulate for ever; leave this link out, or make one of them a router",
-                    near.node, far.node
-                );
-                return problem(At::Link(index), message);
+                closing.push(index);
             }
             group
                 .values_mut()
                 .filter(|number| **number == other)
                 .for_each(|number| *number = one);
         }
-        Ok(())
+        closing
     }
 
     fn check_addresses(&self) -> Result<(), Problem> {

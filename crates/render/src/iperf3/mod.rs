@@ -36,6 +36,7 @@ fn export(input: &Input) -> Result<String, ExportError> {
     let mut printed = None;
     execution.each_run(|of| of.run == row.run, &mut |_, _, view| {
         let document = iperf3(view, row.began_at.as_deref(), &input.maker.version);
+        let document = document.map(|document| with_hosts(document, view, execution));
         printed = Some(document.ok_or(view.conditions.workload.name()));
     });
     match printed {
@@ -50,6 +51,32 @@ fn export(input: &Input) -> Result<String, ExportError> {
 
 fn usage<T>(what: String) -> Result<T, ExportError> {
     Err(ExportError::Usage(format!("--format iperf3: {what}")))
+}
+
+/// The document with the names of client and server, and what the client is.
+fn with_hosts(mut document: Value, view: &RunView, execution: &Findings) -> Value {
+    let host = |role| {
+        let ends = &execution.summary.ends;
+        ends.iter()
+            .find(|end| end.role == role)
+            .map(|end| &end.host)
+    };
+    let [client, server] = client_and_server(view).map(|end| host(end.role));
+    if let (Some(client), Some(server)) = (client, server) {
+        let (local, remote) = (&client.host_name, &server.host_name);
+        for connection in document["start"]["connected"]
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+        {
+            connection["local_host"] = json!(local);
+            connection["remote_host"] = json!(remote);
+        }
+        document["start"]["connecting_to"]["host"] = json!(remote);
+        let system = format!("Linux {local} {} {}", client.kernel, client.architecture);
+        document["start"]["system_info"] = json!(system);
+    }
+    document
 }
 
 /// The run with this number, from 1; without a number, the only run with a result.
@@ -99,13 +126,60 @@ fn chosen(execution: &Findings, wanted: Option<u32>) -> Result<&RunRow, ExportEr
 /// Absent for transactions, which iperf3 does not have.
 pub fn iperf3(run: &RunView, began_at: Option<&str>, version: &str) -> Option<Value> {
     (!run.conditions.workload.is_transactional()).then(|| {
-        value(&json!({
+        let mut document = value(&json!({
             "start": start(run, began_at, version),
             "intervals": intervals::intervals(run),
             "end": end(run),
-        }))
+        }));
+        let flows = (FIRST_SOCKET..).take(run.conditions.flows as usize);
+        let connected: Vec<Value> = flows.map(|socket| json!({ "socket": socket })).collect();
+        document["start"]["connected"] = json!(connected);
+        let of_sums = match run.conditions.workload.is_datagram() {
+            true => ["sum", "sum_sent", "sum_received"]
+                .map(|sum| (sum, "jitter_ms lost_packets packets lost_percent")),
+            false => [("sum_sent", "retransmits"); 3],
+        };
+        for (sum, keys) in of_sums {
+            with_nulls(&mut document["end"][sum], keys);
+        }
+        if !run.conditions.workload.is_datagram() {
+            with_nulls(&mut document["start"], "tcp_mss_default");
+        }
+        for (place, keys) in ALWAYS {
+            match document.pointer_mut(place) {
+                Some(Value::Array(all)) => all.iter_mut().for_each(|one| with_nulls(one, keys)),
+                one => one.into_iter().for_each(|one| with_nulls(one, keys)),
+            }
+        }
+        document
     })
 }
+
+fn with_nulls(object: &mut Value, keys: &str) {
+    if let Some(object) = object.as_object_mut() {
+        for key in keys.split(' ') {
+            object.entry(key).or_insert(Value::Null);
+        }
+    }
+}
+
+/// Keys that each document of iperf3 has, and that programs read without asking: null where the
+/// figure was not measured.
+const ALWAYS: [(&str, &str); 4] = [
+    (
+        "/start",
+        "timestamp system_info cookie sock_bufsize sndbuf_actual rcvbuf_actual",
+    ),
+    (
+        "/start/connected",
+        "local_host local_port remote_host remote_port",
+    ),
+    ("/start/connecting_to", "host port"),
+    (
+        "/end/cpu_utilization_percent",
+        "host_total host_user host_system remote_total remote_user remote_system",
+    ),
+];
 
 fn start(run: &RunView, began_at: Option<&str>, version: &str) -> Value {
     let conditions = run.conditions;
@@ -116,11 +190,21 @@ fn start(run: &RunView, began_at: Option<&str>, version: &str) -> Value {
         let time = time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
         Some(json!({ "time": time, "timesecs": at.as_second() }))
     });
+    let [client, _] = client_and_server(run);
+    let sizes = client
+        .flows
+        .first()
+        .map(|flow| flow.at_start)
+        .unwrap_or_default();
     json!({
-        "connected": [],
+        "connecting_to": {},
         "version": format!("bitcost {version}"),
         "tcp_mss_default": info.and_then(|info| info.snd_mss_bytes),
         "timestamp": timestamp,
+        "target_bitrate": conditions.rate_bps.unwrap_or(0),
+        "sock_bufsize": conditions.receive_buffer_bytes.unwrap_or(0),
+        "sndbuf_actual": sizes.send_buffer_bytes,
+        "rcvbuf_actual": sizes.receive_buffer_bytes,
         "test_start": {
             "protocol": if conditions.workload.is_datagram() { "UDP" } else { "TCP" },
             "num_streams": conditions.flows,

@@ -9,7 +9,7 @@ use bitcost_study::{Bars, Expect, Picture, PictureKind, Scale};
 const HOSTILE: &str =
     "</script><script>alert(1)</script>\"><img src=http://evil.example/x onerror=alert(1)>";
 
-fn run(bytes: i64, mbps: f64) -> Found {
+fn run(bytes: i64, mbps: f64) -> Run {
     let figures = [
         ("throughput_mbps", mbps),
         (
@@ -19,18 +19,18 @@ fn run(bytes: i64, mbps: f64) -> Found {
     ];
     let mut found = run_of_iperf3(&[size(bytes)], &figures);
     let figures = [figures[0], ("rtt_us", 100.0), ("retransmits", 1.0)];
-    found.run.intervals = stretches(5, 1.0, &figures);
+    found.imported.intervals = stretches(5, 1.0, &figures);
     found
 }
 
-fn failed(reason: &str) -> Found {
-    Found {
+fn failed(reason: &str) -> Run {
+    Run {
         error: Some(reason.into()),
         ..run(1024, 0.0)
     }
 }
 
-fn log(found: Vec<Found>, name: &str) -> Vec<Event> {
+fn log(found: Vec<Run>, name: &str) -> Vec<Event> {
     let head = Head {
         name,
         version: "0.1.0",
@@ -59,7 +59,7 @@ fn of(executions: Vec<Findings>) -> String {
 #[test]
 fn nothing_is_loaded_and_words_are_no_markup() {
     let mut runs = vec![run(1024, 900.0), run(8192, 4000.0), run(1024, 950.0)];
-    runs[0].levels.extend([word("brand", HOSTILE)]);
+    runs[0].imported.levels.extend([word("brand", HOSTILE)]);
     runs.push(failed(HOSTILE));
     let mut events = log(runs, HOSTILE);
     let host = HostDescription {
@@ -187,7 +187,7 @@ fn brands() -> Vec<Event> {
         for (place, size) in [512, 1024, 2048, 8192].into_iter().enumerate() {
             for spread in [0.0, 10.0, 30.0] {
                 let mut run = run(size, base * (place + 1) as f64 + spread);
-                run.levels.extend([word("brand", brand)]);
+                run.imported.levels.extend([word("brand", brand)]);
                 runs.push(run);
             }
         }

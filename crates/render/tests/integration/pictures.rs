@@ -3,12 +3,12 @@
 use crate::common::*;
 use bitcost_study::{Picture, PictureKind};
 
-fn run(bytes: i64, figures: &[(&str, f64)]) -> Found {
+fn run(bytes: i64, figures: &[(&str, f64)]) -> Run {
     run_of_iperf3(&[size(bytes)], figures)
 }
 
 /// This number of runs of each size, in this order, each size twice as fast as the one before.
-fn sizes(sizes: &[i64], runs: u32) -> Vec<Found> {
+fn sizes(sizes: &[i64], runs: u32) -> Vec<Run> {
     let of = |(place, size): (usize, &i64)| {
         let speed = 100.0 * 2_f64.powi(place as i32);
         let runs = (0..runs).map(|n| run(*size, &[("throughput_mbps", speed + f64::from(n))]));
@@ -18,7 +18,7 @@ fn sizes(sizes: &[i64], runs: u32) -> Vec<Found> {
 }
 
 /// The pictures of these kinds: each from its caption to its file.
-fn pictures(found: Vec<Found>, kinds: &[PictureKind]) -> Vec<String> {
+fn pictures(found: Vec<Run>, kinds: &[PictureKind]) -> Vec<String> {
     let events = imported(found, "x");
     let mut summary = summary(&events);
     summary.study.pictures = Some(kinds.iter().copied().map(Picture::plain).collect());
@@ -95,7 +95,7 @@ fn a_run_over_time_has_a_panel_for_each_unit() {
         ("congestion_window_bytes", 14480.0),
     ];
     let mut found = run(64, &[("throughput_mbps", 900.0)]);
-    found.run.intervals = stretches(4, 0.1, &figures);
+    found.imported.intervals = stretches(4, 0.1, &figures);
     let series = &pictures(vec![found], &[PictureKind::Series])[0];
     for title in ["Mbit/s", "retransmitted", "window (bytes)"] {
         assert!(series.contains(&format!(">{title}</text>")), "{title}");
@@ -103,11 +103,11 @@ fn a_run_over_time_has_a_panel_for_each_unit() {
 }
 
 /// The runs of sizes, of each level of a factor.
-fn with_levels(levels: [&str; 2], of: &[i64]) -> Vec<Found> {
+fn with_levels(levels: [&str; 2], of: &[i64]) -> Vec<Run> {
     let each = |level: &str| {
         let mut found = sizes(of, 1);
         for one in &mut found {
-            one.levels.extend([word("offloading", level)]);
+            one.imported.levels.extend([word("offloading", level)]);
         }
         found
     };

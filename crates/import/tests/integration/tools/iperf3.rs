@@ -7,11 +7,14 @@ use super::{figure, has, one};
 #[test]
 fn iperf3_traps() {
     let document = r#"{"start":{"test_start":{"protocol":"TCP"}},"intervals":[],
-        "end":{"sum_sent":{"end":1,"bytes":1,"retransmits":18446744073709551615},"sum_received":{"start":0,"end":2,
+        "end":{"sum_sent":{"end":1,"bytes":1500000,"retransmits":18446744073709551615},"sum_received":{"start":0,"end":2,
         "seconds":1,"bytes":2500000,"bits_per_second":-nan},"x":-nan},"error":"first","error":"second"}"#;
     let run = &read("x", document.as_bytes()).expect("lenient")[0];
     assert_eq!(figure(run, "throughput_mbps"), 10.0);
-    assert!(!run.run.figures.contains_key("retransmits"), "-1 as 2^64-1");
+    assert!(
+        !run.imported.figures.contains_key("retransmits"),
+        "-1 as 2^64-1"
+    );
     assert_eq!(run.error.as_deref(), Some("second"));
     let stream = "{\"event\":\"start\",\"data\":{\"version\":\"iperf 3.17\",\"test_start\":{\"protocol\":\"UDP\"}}}\n\
         {\"event\":\"interval\",\"data\":{\"streams\":[],\"sum\":{\"start\":0,\"end\":1,\"bits_per_second\":8e6,\"sender\":true}}}\n\
@@ -26,12 +29,13 @@ fn iperf3_traps() {
         ),
         (8.0, 2.5, 500.0)
     );
-    assert!(
-        !run.run.figures.contains_key("throughput_mbps"),
-        "what was received is not said"
-    );
-    assert_eq!(run.run.intervals.len(), 1);
-    assert!(run.run.notes[0].contains("line 4 is cut"));
+    assert_eq!(figure(run, "throughput_mbps"), 7.8);
+    let [derived, cut] = &run.imported.notes[..] else {
+        panic!("{:?}", run.imported.notes)
+    };
+    assert!(derived.contains("does not say what arrived"), "{derived}");
+    assert_eq!(run.imported.intervals.len(), 1);
+    assert!(cut.contains("line 4 is cut"), "{cut}");
     let odd = "{\"event\":\"start\",\"data\":{}}\n5\n[]\n";
     assert!(
         read("x", odd.as_bytes()).expect("a stream")[0]
@@ -59,7 +63,7 @@ fn the_whole_document_after_its_events_is_the_same_run() {
     let both = read("x", format!("{text}{whole}").as_bytes()).expect("events and a document");
     assert_eq!((events.len(), both.len()), (1, 1));
     assert_eq!(both, read("x", whole.as_bytes()).expect("a document"));
-    assert_eq!(events[0].run.figures, both[0].run.figures);
+    assert_eq!(events[0].imported.figures, both[0].imported.figures);
     let server = format!("{}{text}", event("server_output_json", &document["end"]));
     assert_eq!(
         read("x", server.as_bytes()).expect("events"),
@@ -78,10 +82,10 @@ fn cpu_of_the_process_is_of_the_end_that_sends_or_receives() {
     };
     for (reverse, sender, receiver) in [(0, 81.8, 38.7), (1, 38.7, 81.8)] {
         let found = read("x.json", file(reverse).as_bytes()).expect("a document");
-        assert_eq!(figure(&found[0], "iperf3_sender_cpu_pct"), sender);
-        assert_eq!(figure(&found[0], "iperf3_receiver_cpu_pct"), receiver);
+        assert_eq!(figure(&found[0], "sender_process_cpu_pct"), sender);
+        assert_eq!(figure(&found[0], "receiver_process_cpu_pct"), receiver);
         assert!(!has(&found[0], "sender_cpu_util_pct"));
     }
     let server = one("iperf3/iperf3-server-reverse.json");
-    assert!(has(&server, "iperf3_sender_cpu_pct") && !has(&server, "iperf3_receiver_cpu_pct"));
+    assert!(has(&server, "sender_process_cpu_pct") && !has(&server, "receiver_process_cpu_pct"));
 }

@@ -6,7 +6,7 @@ mod netperf;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bitcost_import::{Found, ImportError, read};
+use bitcost_import::{ImportError, Run, read};
 use bitcost_model::event::Event;
 use bitcost_model::imported::ImportedInterval;
 use bitcost_model::study::Label;
@@ -18,44 +18,45 @@ fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn found(name: &str) -> Vec<Found> {
+fn found(name: &str) -> Vec<Run> {
     read(name, &fixture(name)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn one(name: &str) -> Found {
+fn one(name: &str) -> Run {
     let mut runs = found(name);
     assert_eq!(runs.len(), 1, "{name}");
     runs.remove(0)
 }
 
-fn figure(found: &Found, name: &str) -> f64 {
+fn figure(found: &Run, name: &str) -> f64 {
     *found
-        .run
+        .imported
         .figures
         .get(name)
-        .unwrap_or_else(|| panic!("{}: no {name}: {found:?}", found.run.file))
+        .unwrap_or_else(|| panic!("{}: no {name}: {found:?}", found.imported.file))
 }
 
-fn has(found: &Found, name: &str) -> bool {
-    found.run.figures.contains_key(name)
+fn has(found: &Run, name: &str) -> bool {
+    found.imported.figures.contains_key(name)
 }
 
-fn number(found: &Found, factor: &str) -> i64 {
-    match found.levels.get(factor) {
+fn number(found: &Run, factor: &str) -> i64 {
+    match found.imported.levels.get(factor) {
         Some(Label::Number(number)) => *number,
         other => panic!("{factor}: {other:?}"),
     }
 }
 
 /// All that is read of a run; of its intervals the first three, and how many there are.
-fn shown(found: &Found) -> String {
-    let run = &found.run;
+fn shown(found: &Run) -> String {
+    let run = &found.imported;
     let pairs = |pairs: &BTreeMap<String, f64>| {
         let one = |(name, value): (&String, &f64)| format!("{name}={value:?}");
         pairs.iter().map(one).collect::<Vec<_>>().join(" ")
     };
     let words = |(name, value): (&String, String)| format!("{name}={value}");
     let levels = found
+        .imported
         .levels
         .iter()
         .map(|(name, label)| words((name, label.to_string())));
@@ -103,7 +104,7 @@ fn all_of(folder: &str) -> String {
         text += &match read(name, &fixture(&format!("{folder}/{name}"))) {
             Err(error) => format!("{error}\n"),
             Ok(runs) => {
-                for metric in runs.iter().flat_map(|run| run.run.figures.keys()) {
+                for metric in runs.iter().flat_map(|run| run.imported.figures.keys()) {
                     let known = bitcost_analysis::metrics::metric(metric);
                     assert!(known.is_some(), "{name}: {metric}");
                 }
@@ -119,7 +120,7 @@ fn all_of(folder: &str) -> String {
 /// read its diff.
 #[test]
 fn every_file_is_read_whole() {
-    for folder in ["iperf3", "netperf"] {
+    for folder in ["iperf3", "netperf", "reported", "text"] {
         insta::assert_snapshot!(folder, all_of(folder));
     }
 }
@@ -193,7 +194,7 @@ fn head() -> bitcost_import::Head<'static> {
 
 #[test]
 fn an_execution_has_a_study_that_can_be_read_and_a_cell_per_combination() {
-    let runs: Vec<Found> = [
+    let runs: Vec<Run> = [
         "netperf/netperf-omni.csv",
         "iperf3/iperf3-udp.json",
         "udp-size-sweep.csv",
@@ -236,8 +237,8 @@ fn background_figures_are_shown_and_equal_labels_are_one_level() {
         .iter_mut()
         .zip([Label::Number(5), Label::Text("5".into())])
     {
-        run.levels = [("brand".to_owned(), label)].into();
-        run.run.tool = "x".into();
+        run.imported.levels = [("brand".to_owned(), label)].into();
+        run.imported.tool = "x".into();
     }
     let events = bitcost_import::execution(runs, head());
     let Event::ExecutionBegan { study_text, .. } = &events[0] else {
@@ -267,4 +268,160 @@ fn nttcp_has_a_line_for_each_endpoint() {
         (89.4778, 89.4778)
     );
     assert!((figure(run, "sender_thread_cpu_us_per_kib") - 0.02e6 / 8192.0).abs() < 1e-9);
+}
+
+/// Files of users: the figure that each must have, and words that a note of it must have.
+#[test]
+fn what_users_reported_is_read() {
+    for (name, figure_of, expected, noted) in [
+        ("bidir-3.9.json", "throughput_mbps", 880.0, ""),
+        ("bidir-3.9.json", "retransmits", 7.0, ""),
+        ("bidir-3.9.json", "background_throughput_mbps", 160.0, ""),
+        ("own-3.9-bidir.json", "throughput_mbps", 11_136.0, ""),
+        (
+            "own-3.9-bidir.json",
+            "background_throughput_mbps",
+            14_435.1,
+            "",
+        ),
+        ("udp-R-3.7.json", "throughput_mbps", 960.3, "derived"),
+        ("udp-R-3.7.json", "loss_pct", 66.4, ""),
+        ("sender-full.json", "sender_process_cpu_pct", 99.6, ""),
+        ("ctrl-c.json", "throughput_mbps", 1000.0, "\"^C\""),
+        ("escape.json", "throughput_mbps", 1000.0, "no JSON"),
+        (
+            "notice.json",
+            "throughput_mbps",
+            1000.0,
+            "Defaulted container",
+        ),
+        ("wrapped.json", "throughput_mbps", 1000.0, ""),
+        (
+            "confidence.csv",
+            "latency_p50_us",
+            2048.0,
+            "11.837 % wide, after 20 iterations",
+        ),
+        (
+            "confidence.csv",
+            "latency_p90_us",
+            2372.0,
+            "was not reached",
+        ),
+        ("flent.json", "throughput_mbps", 937.5, ""),
+        ("flent.json.gz", "background_latency_mean_us", 200.0, ""),
+        ("iperf3.txt", "throughput_mbps", 938.0, ""),
+        ("iperf3.txt", "retransmits", 3.0, ""),
+    ] {
+        let run = one(&format!("reported/{name}"));
+        let value = figure(&run, figure_of);
+        assert!(
+            (value / expected - 1.0).abs() < 1e-3,
+            "{name}: {figure_of} {value}"
+        );
+        let notes = run.imported.notes.join("; ");
+        assert!(notes.contains(noted), "{name}: {notes}");
+    }
+    assert_eq!(found("reported/array.json").len(), 2);
+}
+
+/// The cells of these files' runs, by their factors and labels, with the number of runs.
+fn cells(files: &[&str]) -> Vec<(String, usize)> {
+    let runs = files.iter().flat_map(|file| found(file)).collect();
+    let events = bitcost_import::execution(runs, head());
+    let Event::Planned { plan } = &events[1] else {
+        panic!("{:?}", events[1])
+    };
+    let name = |(name, label): &(String, Label)| format!("{name}={label}");
+    let cells = plan.cells.iter().enumerate().map(|(at, cell)| {
+        let levels: Vec<String> = cell.levels.iter().map(name).collect();
+        let runs = plan.runs.iter().filter(|run| run.cell == at).count();
+        (levels.join(" "), runs)
+    });
+    cells.collect()
+}
+
+#[test]
+fn runs_of_other_hosts_and_files_are_other_cells() {
+    let [a, b] = ["reported/host-a.10g.json", "reported/host-b.wan.json"];
+    let hosts = cells(&[a, b]);
+    assert_eq!(hosts.len(), 2, "{hosts:?}");
+    assert!(hosts[0].0.contains("receiver=10.0.0.2"), "{hosts:?}");
+    let files = cells(&["reported/ctrl-c.json", "reported/escape.json"]);
+    assert!(
+        files.len() == 2 && files[0].0.contains("file=ctrl-c"),
+        "{files:?}"
+    );
+    assert_eq!(
+        cells(&[a, a]),
+        [(
+            "protocol=tcp message_size_bytes=131072 flows=1".to_owned(),
+            2
+        )]
+    );
+}
+
+/// Both ends of one test are one run.
+#[test]
+fn documents_of_one_cookie_are_the_two_ends_of_a_test() {
+    let server = String::from_utf8(fixture("iperf3/iperf3-server-udp.json")).expect("text");
+    let client = String::from_utf8(fixture("iperf3/iperf3-udp.json")).expect("text");
+    let cookie = |text: &str| {
+        let document: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        document["start"]["cookie"]
+            .as_str()
+            .expect("a cookie")
+            .to_owned()
+    };
+    let server = server.replace(&cookie(&server), &cookie(&client));
+    let both = [("server.json", server), ("client.json", client)];
+    let runs = both
+        .iter()
+        .flat_map(|(name, text)| read(name, text.as_bytes()).expect(name));
+    let events = bitcost_import::execution(runs.collect(), head());
+    let runs: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::RunImported { imported, .. } => Some(imported),
+            _ => None,
+        })
+        .collect();
+    let [run] = &runs[..] else { panic!("{runs:?}") };
+    assert_eq!(run.file, "client.json");
+    assert!(
+        run.notes
+            .iter()
+            .any(|note| note.contains("server.json is the other end"))
+    );
+    let ends = [
+        bitcost_model::record::Role::Sender,
+        bitcost_model::record::Role::Receiver,
+    ];
+    assert!(
+        ends.iter()
+            .all(|end| run.intervals.iter().any(|one| one.end == *end))
+    );
+}
+
+#[test]
+fn what_cannot_be_is_absent_with_a_note() {
+    let document = |end: &str| {
+        let text = format!(r#"{{"start":{{}},"end":{{{end}}}}}"#);
+        read("x", text.as_bytes()).expect("a document").remove(0)
+    };
+    let sums = |retransmits: &str, received: u32| {
+        format!(
+            r#""sum_sent":{{"end":1,"bytes":1000000,"retransmits":{retransmits}}},"sum_received":{{"end":1,"bytes":{received}}}"#
+        )
+    };
+    for (end, absent) in [
+        (sums("4294967290", 990_000), "retransmits"),
+        (sums("1", 2_000_000), "throughput_mbps"),
+        (sums("1", 2_000_000), "send_throughput_mbps"),
+    ] {
+        let run = document(&end);
+        assert!(!has(&run, absent), "{run:?}");
+        assert!(run.imported.notes[0].contains("impossible"), "{run:?}");
+    }
+    assert!(!has(&document(&sums("-6", 990_000)), "retransmits"));
 }

@@ -1,11 +1,11 @@
 //! netperf: what is not in one of its files: several outputs, units, and numbers that are wrong.
 
-use bitcost_import::{Found, read};
+use bitcost_import::{Run, read};
 
 use super::{figure, has};
 
-fn noted(found: &Found, words: &str) -> bool {
-    found.run.notes.iter().any(|note| note.contains(words))
+fn noted(found: &Run, words: &str) -> bool {
+    found.imported.notes.iter().any(|note| note.contains(words))
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn outputs_of_several_runs_in_one_file_are_runs() {
     assert_eq!(runs.len(), 4);
     assert!(
         runs.iter()
-            .all(|run| !run.run.figures.is_empty() && !noted(run, "left out"))
+            .all(|run| !run.imported.figures.is_empty() && !noted(run, "left out"))
     );
 }
 
@@ -44,7 +44,7 @@ fn units_hold_however_columns_are_written() {
         ),
         (9.5, 0.7)
     );
-    assert_eq!(own.run.facts["mood"], "good");
+    assert_eq!(own.imported.facts["mood"], "good");
 }
 
 #[test]

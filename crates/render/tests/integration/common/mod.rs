@@ -8,8 +8,8 @@ pub use bitcost_analysis::compare::{Comparison, Side, of_study};
 pub use bitcost_analysis::findings::Findings;
 pub use bitcost_analysis::metrics::{Metric, RunView, metric};
 pub use bitcost_analysis::summary::Summary;
-pub use bitcost_import::Found;
 use bitcost_import::Head;
+pub use bitcost_import::Run;
 pub use bitcost_model::conditions::Conditions;
 pub use bitcost_model::event::{EndpointDescription, Event, FORMAT, FailureKind};
 use bitcost_model::imported::ImportedInterval;
@@ -269,7 +269,7 @@ pub fn summary(events: &[Event]) -> Summary {
 }
 
 /// The log of imported runs.
-pub fn imported(found: Vec<Found>, name: &str) -> Vec<Event> {
+pub fn imported(found: Vec<Run>, name: &str) -> Vec<Event> {
     let head = Head {
         name,
         version: "0.1.0",
@@ -312,11 +312,11 @@ pub fn html(events: &[Event], summary: Summary) -> String {
 }
 
 /// A run of iperf3 with these levels and figures.
-pub fn run_of_iperf3(levels: &[(String, Label)], figures: &[(&str, f64)]) -> Found {
-    let mut found = Found::default();
-    found.levels.extend(levels.iter().cloned());
-    (found.run.tool, found.run.file) = ("iperf3".into(), "x.json".into());
-    found.run.figures = by_name(figures);
+pub fn run_of_iperf3(levels: &[(String, Label)], figures: &[(&str, f64)]) -> Run {
+    let mut found = Run::default();
+    found.imported.levels.extend(levels.iter().cloned());
+    (found.imported.tool, found.imported.file) = ("iperf3".into(), "x.json".into());
+    found.imported.figures = by_name(figures);
     found
 }
 

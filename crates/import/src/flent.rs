@@ -1,0 +1,132 @@
+//! flent's data files: series over the same times, of rates in Mbit/s and of round-trip times in ms.
+
+use bitcost_model::record::Role;
+use serde_json::value::RawValue;
+
+use crate::Run;
+use crate::iperf3::mean;
+use crate::json::{Documents, Object};
+
+pub(crate) fn is(text: &str) -> bool {
+    let text = text.trim_start();
+    let has = |key| text.contains(key);
+    text.starts_with('{') && has("\"x_values\"") && has("\"results\"") && has("\"metadata\"")
+}
+
+type Series = Vec<Option<f64>>;
+
+fn series(raw: &RawValue) -> Option<Series> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
+    let found = Documents::of(text, |object| object.get("x_values").is_some());
+    if let (true, Some(broken)) = (found.all.is_empty(), found.broken) {
+        return Err(format!("its JSON cannot be read: {broken}"));
+    }
+    Ok(found
+        .all
+        .iter()
+        .map(|document| run(file, document))
+        .collect())
+}
+
+fn run(file: &str, document: &Object) -> Run {
+    let (metadata, results) = (document.object("metadata"), document.object("results"));
+    let mut run = Run::of("flent", file);
+    run.imported.tool_version = metadata.text("FLENT_VERSION");
+    run.imported.began_at = metadata.text("TIME").filter(|at| at.len() < 40);
+    let (upload, download) = (rates(&results, "upload"), rates(&results, "download"));
+    let [near, far] = match upload.is_none() && download.is_some() {
+        true => ["receiver", "sender"],
+        false => ["sender", "receiver"],
+    };
+    let title = metadata.text("TITLE").filter(|title| !title.is_empty());
+    for (factor, value) in [
+        ("test", metadata.text("NAME")),
+        ("brand", title),
+        (near, metadata.text("LOCAL_HOST")),
+        (far, metadata.text("HOST")),
+    ] {
+        value.into_iter().for_each(|value| run.level(factor, value));
+    }
+    for (name, _) in &results.0 {
+        let values: Vec<f64> = of(&results, name).into_iter().flatten().collect();
+        mean(&values)
+            .into_iter()
+            .for_each(|mean| run.fact(&format!("mean of {name}"), mean));
+    }
+    let direction = match (&upload, &download) {
+        (Some(_), Some(_)) => Some("both"),
+        (None, Some(_)) => Some("reverse"),
+        (Some(_), None) => Some("forward"),
+        (None, None) => None,
+    };
+    direction
+        .into_iter()
+        .for_each(|direction| run.level("direction", direction));
+    let background = upload.as_ref().and(download.as_ref());
+    let rate = |series: &Series| mean(&series.iter().copied().flatten().collect::<Vec<f64>>());
+    run.figure("background_throughput_mbps", background.and_then(rate));
+    let own = upload.as_ref().or(download.as_ref());
+    run.figure("throughput_mbps", own.and_then(rate));
+    // Outside of the streams' time there is no load.
+    let is_loaded = |at: usize| own.is_none_or(|own| own.get(at).is_some_and(Option::is_some));
+    let times = (0..)
+        .zip(pings(&results))
+        .filter_map(|(at, time)| time.filter(|_| is_loaded(at)));
+    let latency = mean(&times.collect::<Vec<f64>>()).map(|ms| ms * 1000.0);
+    let metric = match own {
+        Some(_) => "background_latency_mean_us",
+        None => "latency_mean_us",
+    };
+    run.figure(metric, latency);
+    let times: Vec<f64> =
+        serde_json::from_str(document.get("x_values").unwrap_or("")).unwrap_or_default();
+    let step = metadata.number("STEP_SIZE").unwrap_or(0.2);
+    for (begin, rate) in times.into_iter().zip(own.into_iter().flatten()) {
+        if rate.is_some() {
+            run.interval(
+                Role::Receiver,
+                [begin, begin + step],
+                &[("throughput_mbps", *rate)],
+            );
+        }
+    }
+    if run.imported.figures.is_empty() {
+        run.error = Some("no series of rates in Mbit/s or of round-trip times in ms".to_owned());
+    }
+    run
+}
+
+fn of(results: &Object, name: &str) -> Series {
+    let found = results.0.iter().rfind(|(known, _)| known == name);
+    found.and_then(|(_, raw)| series(raw)).unwrap_or_default()
+}
+
+/// The rate of a direction at each time: the series of the sum, else the sum of the flows'.
+fn rates(results: &Object, way: &str) -> Option<Series> {
+    let names = results.0.iter().map(|(name, _)| name.as_str());
+    let names: Vec<&str> = names
+        .filter(|name| name.split(['_', ' ', ':']).any(|word| word == way))
+        .collect();
+    if let Some(sum) = names.iter().find(|name| name.ends_with(" sum")) {
+        return Some(of(results, sum));
+    }
+    let flows = names.iter().filter(|name| !name.ends_with(" avg"));
+    let add = |sum: Series, flow: Series| {
+        let both = sum.into_iter().zip(flow);
+        both.map(|(a, b)| a.zip(b).map(|(a, b)| a + b).or(a).or(b))
+            .collect()
+    };
+    flows.map(|name| of(results, name)).reduce(add)
+}
+
+/// The round-trip times: their mean over the probes where the file has it, else the first probe's.
+fn pings(results: &Object) -> Series {
+    let names = || results.0.iter().map(|(name, _)| name.as_str());
+    let is_ping = |name: &&str| name.contains("(ms)");
+    let mean = names().filter(is_ping).find(|name| name.ends_with(" avg"));
+    mean.or(names().find(is_ping))
+        .map_or_else(Vec::new, |name| of(results, name))
+}

@@ -1,0 +1,409 @@
+//! iperf3's JSON, 3.1 to 3.21: of a client, of a server (one document per test), and as a stream of
+//! events, one a line.
+
+use bitcost_model::record::Role;
+use jiff::Timestamp;
+use serde_json::value::RawValue;
+
+use crate::Run;
+use crate::execution::WRITTEN_BY;
+use crate::json::{self, Documents, Object, without_nan};
+
+pub(crate) fn is(text: &str) -> bool {
+    let has = |keys: [&str; 2]| keys.iter().all(|key| text.contains(key));
+    text.contains('{')
+        && !text.contains("\"execution_began\"")
+        && (has(["\"start\"", "\"end\""]) || has(["\"event\"", "\"data\""]))
+}
+
+fn is_document(object: &Object) -> bool {
+    let is = |key, begin: char| {
+        object
+            .get(key)
+            .is_some_and(|value| value.starts_with(begin))
+    };
+    (object.get("event").is_some() && object.get("data").is_some())
+        || is("start", '{')
+        || is("end", '{')
+        || is("intervals", '[')
+}
+
+pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
+    let text = without_nan(text);
+    let found = Documents::of(&text, is_document);
+    let all = combined(found.all);
+    if all.is_empty() {
+        let why = found
+            .broken
+            .unwrap_or_else(|| "it has no document".to_owned());
+        return Err(format!("its JSON cannot be read: {why}"));
+    }
+    let is_one = all.len() == 1;
+    let runs = (1..).zip(&all).map(|(number, document)| {
+        let mut run = document.run(file);
+        run.imported.place = (!is_one).then(|| format!("document {number}"));
+        run
+    });
+    let mut runs: Vec<Run> = runs.collect();
+    if let (Some(broken), Some(last)) = (found.broken, runs.last_mut()) {
+        last.note(format!("{file}: {broken}"));
+    }
+    Ok(runs)
+}
+
+#[derive(Default)]
+struct Document<'a> {
+    object: Object<'a>,
+    intervals: Vec<&'a RawValue>,
+    is_of_events: bool,
+}
+
+/// The documents, with the events of each stream (`--json-stream`) combined into the one that iperf3
+/// would otherwise have written. `--json-stream-full-output` writes the whole document after its
+/// events; it then replaces them.
+fn combined(objects: Vec<Object>) -> Vec<Document> {
+    let mut all: Vec<Document> = Vec::new();
+    for object in objects {
+        let Some(event) = object.text("event") else {
+            if all.last().is_some_and(|last| last.is_of_events) {
+                all.pop();
+            }
+            all.push(Document {
+                intervals: object.list("intervals"),
+                object,
+                is_of_events: false,
+            });
+            continue;
+        };
+        // The server's output may come before the client's start.
+        let is_begun = |last: &Document| {
+            let mut keys = last.object.0.iter();
+            !last.intervals.is_empty() || keys.any(|(key, _)| !key.starts_with("server_output"))
+        };
+        let is_new = |last: &Document| !last.is_of_events || event == "start" && is_begun(last);
+        if all.last().is_none_or(is_new) {
+            let is_of_events = true;
+            all.push(Document {
+                is_of_events,
+                ..Document::default()
+            });
+        }
+        let data = object.0.into_iter().rfind(|(key, _)| key == "data");
+        if let (Some((_, data)), Some(last)) = (data, all.last_mut()) {
+            match event == "interval" {
+                true => last.intervals.push(data),
+                false => last.object.0.push((event, data)),
+            }
+        }
+    }
+    all
+}
+
+impl Document<'_> {
+    fn run(&self, file: &str) -> Run {
+        let test = Test::of(self);
+        let mut run = Run::of("iperf3", file);
+        let start = &test.start;
+        let version = start.text("version");
+        run.imported.tool_version =
+            version.map(|version| version.trim_start_matches("iperf ").to_owned());
+        let seconds = start.object("timestamp").number("timesecs");
+        let began = seconds.and_then(|seconds| Timestamp::from_second(seconds as i64).ok());
+        run.imported.began_at = began.map(|at| at.to_string());
+        test.levels(&mut run, self.object.text("title"));
+        test.sums(&mut run);
+        test.process_cpu(&mut run);
+        test.facts(&mut run);
+        self.intervals
+            .iter()
+            .filter_map(|raw| json::of(raw))
+            .for_each(|of| interval(&mut run, &of));
+        run.error = self.object.text("error");
+        if run.error.is_none() && run.imported.figures.is_empty() {
+            let silent = "the document has no result (its `end` is empty): the test did not finish";
+            run.error = Some(silent.to_owned());
+        }
+        run
+    }
+}
+
+struct Test<'a> {
+    start: Object<'a>,
+    test: Object<'a>,
+    end: Object<'a>,
+    /// Only a server's document names the connection that it accepted.
+    is_server: bool,
+    is_reverse: bool,
+    is_both: bool,
+}
+
+impl<'a> Test<'a> {
+    fn of(document: &Document<'a>) -> Test<'a> {
+        let start = document.object.object("start");
+        let (test, end) = (start.object("test_start"), document.object.object("end"));
+        let first = document
+            .intervals
+            .first()
+            .and_then(|raw| json::of(raw))
+            .unwrap_or_default();
+        // Versions up to 3.16 do not say it in their start; the sums do, and up to 3.10 the flows.
+        let has_both = |sums: &Object| {
+            sums.0
+                .iter()
+                .any(|(name, _)| name.ends_with("_bidir_reverse"))
+        };
+        let flows = first.objects("streams");
+        let of_end = end.objects("streams").into_iter();
+        let of_end = of_end.flat_map(|flow| [flow.object("sender"), flow.object("udp")]);
+        let ways: Vec<bool> = flows
+            .into_iter()
+            .chain(of_end)
+            .filter_map(|flow| flow.flag("sender"))
+            .collect();
+        Test {
+            is_server: start.get("accepted_connection").is_some(),
+            is_reverse: test.positive("reverse").is_some(),
+            is_both: has_both(&end)
+                || has_both(&first)
+                || ["bidir", "bidirectional"]
+                    .iter()
+                    .any(|key| test.positive(key).is_some())
+                || ways.contains(&true) && ways.contains(&false),
+            start,
+            test,
+            end,
+        }
+    }
+
+    /// The requested settings of the test. The title is next to the start, or in some versions
+    /// inside it.
+    fn levels(&self, run: &mut Run, title: Option<String>) {
+        let (start, test) = (&self.start, &self.test);
+        let direction = match self.is_reverse {
+            _ if self.is_both => "both",
+            true => "reverse",
+            false => "forward",
+        };
+        let direction = (!test.0.is_empty()).then(|| direction.to_owned());
+        let [sender, receiver] = self.hosts();
+        for (factor, value) in [
+            (
+                "protocol",
+                test.text("protocol").map(|name| name.to_ascii_lowercase()),
+            ),
+            ("direction", direction),
+            ("brand", title.or(start.text("title"))),
+            ("congestion_control", self.end.text("sender_tcp_congestion")),
+            ("sender", sender),
+            ("receiver", receiver),
+        ] {
+            value.into_iter().for_each(|value| run.level(factor, value));
+        }
+        for (factor, of, key) in [
+            ("message_size_bytes", test, "blksize"),
+            ("flows", test, "num_streams"),
+            ("mss_bytes", start, "tcp_mss"),
+            ("rate_bps", test, "target_bitrate"),
+            ("rate_bps", start, "target_bitrate"),
+            ("pacing_rate_bps", test, "fqrate"),
+            ("socket_buffer_bytes", start, "sock_bufsize"),
+            ("tos", test, "tos"),
+        ] {
+            run.setting(factor, of.positive(key));
+        }
+    }
+
+    /// The addresses of sender and receiver; of both directions, those of the client's.
+    fn hosts(&self) -> [Option<String>; 2] {
+        let flow = self
+            .start
+            .objects("connected")
+            .into_iter()
+            .next()
+            .unwrap_or_default();
+        let control = ["connecting_to", "accepted_connection"].map(|key| self.start.object(key));
+        let remote = control.iter().find_map(|of| of.text("host"));
+        let hosts = [flow.text("local_host"), remote.or(flow.text("remote_host"))];
+        let [local, remote] =
+            hosts.map(|host| host.map(|host| host.trim_start_matches("::ffff:").to_owned()));
+        match self.is_server == self.is_reverse {
+            true => [local, remote],
+            false => [remote, local],
+        }
+    }
+
+    /// A sum of the test's own direction, or of the opposite one. Versions up to 3.10 write those
+    /// of both by one name; `sender` says whether the document's host sends.
+    fn sum(&self, name: &str, is_back: bool) -> Object<'a> {
+        let mut all = self.end.all(name);
+        if !self.is_both || all.len() < 2 {
+            return match is_back {
+                true => self.end.object(&format!("{name}_bidir_reverse")),
+                false => all.pop().unwrap_or_default(),
+            };
+        }
+        let is_way = |sum: &Object| sum.flag("sender") == Some(is_back == self.is_server);
+        let at = all.iter().position(is_way).unwrap_or(usize::from(is_back));
+        all.swap_remove(at)
+    }
+
+    /// The rates that were sent and received in a direction, and the sum with what was lost, if
+    /// there is one. A server's document has zeros for the end that it does not describe.
+    fn direction(
+        &self,
+        is_back: bool,
+    ) -> (Option<f64>, Option<f64>, Object<'a>, Option<Object<'a>>) {
+        let far = match self.is_reverse == is_back {
+            _ if !self.is_server => "",
+            true => "sum_sent",
+            false => "sum_received",
+        };
+        let own = |name| {
+            let sum = self.sum(name, is_back);
+            match name == far && sum.positive("bytes").is_none() {
+                true => Object::default(),
+                false => sum,
+            }
+        };
+        let (sent, received, sum) = (
+            own("sum_sent"),
+            own("sum_received"),
+            self.sum("sum", is_back),
+        );
+        // Where a UDP document has only this sum, it is the sender's.
+        let is_alone = self.sum("sum_sent", is_back).0.is_empty() && far != "sum_sent";
+        let sending = rate_mbps(if is_alone { &sum } else { &sent });
+        let lost = match received.positive("packets") {
+            _ if sum.0.is_empty() => None,
+            Some(_) => Some(received.clone()),
+            None => (far != "sum_received").then_some(sum),
+        };
+        let is_datagram = !self.sum("sum", is_back).0.is_empty();
+        let again = if is_datagram { Object::default() } else { sent };
+        (sending, rate_mbps(&received), again, lost)
+    }
+
+    fn sums(&self, run: &mut Run) {
+        let (sent, received, again, lost) = self.direction(false);
+        run.figure("send_throughput_mbps", sent);
+        run.figure("throughput_mbps", received);
+        run.figure("retransmits", again.number("retransmits"));
+        if let Some(lost) = lost {
+            run.figure("loss_pct", lost.number("lost_percent"));
+            run.figure("jitter_us", lost.number("jitter_ms").map(|ms| ms * 1000.0));
+            run.derive_received();
+        }
+        if self.is_both {
+            let (sent, received, _, lost) = self.direction(true);
+            let lost = lost.and_then(|lost| lost.number("lost_percent"));
+            let derived = sent
+                .zip(lost)
+                .map(|(sent, lost)| sent * (1.0 - lost / 100.0));
+            let received = received.or(derived).filter(|rate| *rate > 0.0);
+            run.figure("background_throughput_mbps", received);
+        }
+    }
+
+    /// CPU time of iperf3's process at each endpoint that the document describes. `host` is where
+    /// the document was written: the client, unless it is a server's, which does not know the
+    /// client's.
+    fn process_cpu(&self, run: &mut Run) {
+        let cpu = self.end.object("cpu_utilization_percent");
+        let host = cpu.number("host_total");
+        let remote = cpu.number("remote_total").filter(|_| !self.is_server);
+        let (sender, receiver) = match self.is_server == self.is_reverse {
+            true => (host, remote),
+            false => (remote, host),
+        };
+        run.figure("sender_process_cpu_pct", sender);
+        run.figure("receiver_process_cpu_pct", receiver);
+        let of_server = |name: &&String| !(self.is_server && name.starts_with("remote"));
+        for name in cpu.0.iter().map(|(name, _)| name).filter(of_server) {
+            if let Some(value) = cpu.number(name) {
+                run.fact(&format!("cpu_{name}_pct_of_one_cpu"), value);
+            }
+        }
+    }
+
+    fn facts(&self, run: &mut Run) {
+        run.fact(WRITTEN_BY, if self.is_server { "server" } else { "client" });
+        for of in [&self.start, &self.end] {
+            for (name, raw) in &of.0 {
+                match raw.get().starts_with('"') {
+                    true => of
+                        .text(name)
+                        .into_iter()
+                        .for_each(|text| run.fact(name, text)),
+                    false => of
+                        .positive(name)
+                        .into_iter()
+                        .for_each(|count| run.fact(name, count)),
+                }
+            }
+        }
+        let flows = self.end.objects("streams");
+        let flows: Vec<Object> = flows.iter().map(|flow| flow.object("sender")).collect();
+        if let Some(mean) = mean(&values(&flows, "mean_rtt")) {
+            run.fact("mean_rtt_us", mean);
+        }
+    }
+}
+
+/// Bytes divided by the time in which they were counted. Some versions divide the receiver's bytes
+/// by the sender's time for the rate in the file.
+fn rate_mbps(sum: &Object) -> Option<f64> {
+    let seconds = sum
+        .number("end")
+        .map(|end| end - sum.number("start").unwrap_or(0.0));
+    match sum
+        .number("bytes")
+        .zip(seconds.filter(|seconds| *seconds > 0.0))
+    {
+        Some((bytes, seconds)) => Some(bytes * 8.0 / 1e6 / seconds),
+        None => Some(sum.number("bits_per_second")? / 1e6),
+    }
+}
+
+/// An interval: sums over the flows of the test's own direction; means over them for round-trip time
+/// and congestion window.
+fn interval(run: &mut Run, interval: &Object) {
+    let flows = interval.objects("streams");
+    let sum = interval
+        .all("sum")
+        .into_iter()
+        .next()
+        .or(flows.first().cloned());
+    let sum = sum.unwrap_or_default();
+    let Some(begin) = sum
+        .number("start")
+        .filter(|_| sum.flag("omitted") != Some(true))
+    else {
+        return;
+    };
+    let end = match sum.flag("sender") {
+        Some(false) => Role::Receiver,
+        _ => Role::Sender,
+    };
+    let figures = [
+        (
+            "throughput_mbps",
+            sum.number("bits_per_second").map(|bits| bits / 1e6),
+        ),
+        ("retransmits", sum.number("retransmits")),
+        ("loss_pct", sum.number("lost_percent")),
+        ("jitter_us", sum.number("jitter_ms").map(|ms| ms * 1000.0)),
+        ("rtt_us", mean(&values(&flows, "rtt"))),
+        ("congestion_window_bytes", mean(&values(&flows, "snd_cwnd"))),
+    ];
+    let end_s = sum.number("end").unwrap_or(f64::NAN);
+    run.interval(end, [begin, end_s], &figures);
+}
+
+/// The measured values of the flows; 0 means *not measured*, because times and windows are never 0.
+fn values(flows: &[Object], key: &str) -> Vec<f64> {
+    flows.iter().filter_map(|flow| flow.positive(key)).collect()
+}
+
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}

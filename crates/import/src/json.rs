@@ -1,0 +1,228 @@
+//! JSON as programs leave it in files: with `nan`, between other lines, several documents in a row,
+//! in a list or in an object around them, and with a key twice. Nothing is copied but keys.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The most keys of an object and elements of a list: a program's document has fewer.
+const MOST_KEYS: usize = 10_000;
+const MOST_ELEMENTS: usize = 1_000_000;
+
+/// How deep documents may be in other objects.
+const DEPTH: usize = 4;
+
+/// How often a brace may be none of JSON before the search for more ends.
+const MOST_BROKEN: usize = 100;
+
+/// An object; each value is its text until it is asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Object<'a>(pub Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Object<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                    if pairs.len() > MOST_KEYS {
+                        return Err(A::Error::custom(format!("more than {MOST_KEYS} keys")));
+                    }
+                }
+                Ok(Object(pairs))
+            }
+        }
+        from.deserialize_map(Keys)
+    }
+}
+
+impl<'a> Object<'a> {
+    fn values(&self, key: &str) -> impl DoubleEndedIterator<Item = &'a RawValue> {
+        let pairs = self.0.iter().filter(move |(name, _)| name == key);
+        pairs.map(|(_, value)| *value)
+    }
+
+    /// The last value of this key, as text.
+    pub fn get(&self, key: &str) -> Option<&'a str> {
+        Some(self.values(key).next_back()?.get())
+    }
+
+    /// Every object that has this key, in order.
+    pub fn all(&self, key: &str) -> Vec<Object<'a>> {
+        self.values(key).filter_map(of).collect()
+    }
+
+    /// The last object that has this key; an empty one where there is none.
+    pub fn object(&self, key: &str) -> Object<'a> {
+        self.all(key).pop().unwrap_or_default()
+    }
+
+    pub fn list(&self, key: &str) -> Vec<&'a RawValue> {
+        self.values(key).next_back().map_or_else(Vec::new, elements)
+    }
+
+    /// The objects of a list.
+    pub fn objects(&self, key: &str) -> Vec<Object<'a>> {
+        self.list(key).into_iter().filter_map(of).collect()
+    }
+
+    /// A number; absent where it means *not measured*: below 0, or −1 printed without its sign
+    /// (18446744073709551615, iperf3 up to 3.13).
+    pub fn number(&self, key: &str) -> Option<f64> {
+        let number: f64 = self.get(key)?.parse().ok()?;
+        (0.0..9.2e18).contains(&number).then_some(number)
+    }
+
+    pub fn positive(&self, key: &str) -> Option<f64> {
+        self.number(key).filter(|number| *number > 0.0)
+    }
+
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        self.get(key)?.parse().ok()
+    }
+
+    pub fn text(&self, key: &str) -> Option<String> {
+        serde_json::from_str(self.get(key)?).ok()
+    }
+}
+
+/// The elements of a list; none of anything else.
+fn elements(raw: &RawValue) -> Vec<&RawValue> {
+    let mut list: Vec<_> = serde_json::from_str(raw.get()).unwrap_or_default();
+    list.truncate(MOST_ELEMENTS);
+    list
+}
+
+pub(crate) fn of(raw: &RawValue) -> Option<Object<'_>> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+#[derive(Default)]
+pub(crate) struct Documents<'a> {
+    pub all: Vec<Object<'a>>,
+    /// What is no JSON, with its line.
+    pub broken: Option<String>,
+}
+
+impl<'a> Documents<'a> {
+    /// The documents of a text, with what was between them.
+    pub fn of(text: &'a str, is_one: fn(&Object) -> bool) -> Documents<'a> {
+        let (mut found, mut at, mut broken) = (Documents::default(), 0, 0);
+        while let Some(begin) = text[at..].find('{').map(|begin| at + begin) {
+            found.pass(text, at, begin);
+            let mut values = serde_json::Deserializer::from_str(&text[begin..]).into_iter();
+            at = begin + 1;
+            match values.next() {
+                Some(Ok(raw)) => {
+                    at = begin + values.byte_offset();
+                    found.take(raw, is_one, DEPTH);
+                }
+                Some(Err(error)) if broken < MOST_BROKEN => {
+                    broken += 1;
+                    let line = line_at(text, begin) + error.line() - 1;
+                    found
+                        .broken
+                        .get_or_insert(format!("line {line} is cut or damaged: {error}"));
+                }
+                _ => return found,
+            }
+        }
+        found.pass(text, at, text.len());
+        found
+    }
+
+    /// Says what was left out between documents, but not twice.
+    fn pass(&mut self, text: &str, from: usize, to: usize) {
+        let between = text[from..to].trim_matches(|c: char| c.is_whitespace() || "[],".contains(c));
+        if !between.is_empty() && self.broken.is_none() {
+            let line = line_at(text, from + text[from..to].find(between).unwrap_or(0));
+            let begin: String = between
+                .lines()
+                .next()
+                .unwrap_or("")
+                .chars()
+                .take(60)
+                .collect();
+            self.broken = Some(format!(
+                "line {line} is no JSON and was left out: {begin:?}"
+            ));
+        }
+    }
+
+    fn take(&mut self, raw: &'a RawValue, is_one: fn(&Object) -> bool, depth: usize) {
+        let Some(object) = of(raw).filter(|_| depth > 0) else {
+            return;
+        };
+        if is_one(&object) {
+            return self.all.push(object);
+        }
+        for (_, value) in object.0 {
+            let inner = elements(value).into_iter().chain([value]);
+            inner.for_each(|value| self.take(value, is_one, depth - 1));
+        }
+    }
+}
+
+fn line_at(text: &str, at: usize) -> usize {
+    1 + text.as_bytes()[..at]
+        .iter()
+        .filter(|byte| **byte == b'\n')
+        .count()
+}
+
+/// `nan`, `-nan` and `inf` outside of strings become null, the only meaning that programs give
+/// them.
+pub(crate) fn without_nan(text: &str) -> Cow<'_, str> {
+    if !text.contains("nan") && !text.contains("inf") {
+        return Cow::Borrowed(text);
+    }
+    let mut cleaned = String::with_capacity(text.len());
+    // Every other part is a string, unless its last quotation mark is escaped.
+    let mut in_word = false;
+    for part in text.split_inclusive('"') {
+        if in_word {
+            let slashes = part.trim_end_matches('"').chars().rev();
+            in_word = slashes.take_while(|letter| *letter == '\\').count() % 2 == 1;
+            cleaned.push_str(part);
+            continue;
+        }
+        in_word = part.ends_with('"');
+        let mut part = Cow::Borrowed(part);
+        for literal in ["-nan", "nan", "-inf", "inf"] {
+            if part.contains(literal) {
+                part = Cow::Owned(part.replace(literal, "null"));
+            }
+        }
+        cleaned.push_str(&part);
+    }
+    Cow::Owned(cleaned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_strict_readers_refuse_is_read() {
+        let text = without_nan(r#"{"a": -nan, "a": 2, "b": "nan \" nan"} {"c": inf} {"d":"#);
+        let found = Documents::of(&text, |_| true);
+        assert_eq!(found.all[0].number("a"), Some(2.0));
+        assert_eq!(found.all[0].text("b").as_deref(), Some("nan \" nan"));
+        assert_eq!(found.all[1].get("c"), Some("null"));
+        assert!(found.all.len() == 2 && found.broken.is_some());
+        let text = r#"{"a": 18446744073709551615, "b": -1, "c": 7}"#;
+        let object = &Documents::of(text, |_| true).all[0];
+        let numbers = ["a", "b", "c"].map(|key| object.number(key));
+        assert_eq!(numbers, [None, None, Some(7.0)]);
+    }
+}

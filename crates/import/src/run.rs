@@ -1,0 +1,166 @@
+//! One run as the file of another program reports it.
+
+use bitcost_model::harmless;
+use bitcost_model::imported::{ImportedInterval, ImportedRun};
+use bitcost_model::record::Role;
+use bitcost_model::study::Label;
+
+/// The most intervals of a run: those of a day, one a second.
+const MOST_INTERVALS: usize = 100_000;
+
+/// Counts from here on have wrapped: they are small negative numbers in 32 bits.
+const WRAPPED: f64 = 2_147_483_648.0;
+
+/// Figures of which the first is at most the second, up to the rounding and the edges of a test.
+const ORDERED: [[&str; 2]; 5] = [
+    ["throughput_mbps", "send_throughput_mbps"],
+    ["latency_p50_us", "latency_p90_us"],
+    ["latency_p90_us", "latency_p99_us"],
+    ["latency_p99_us", "latency_max_us"],
+    ["latency_mean_us", "latency_max_us"],
+];
+const EDGES: f64 = 1.1;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    pub imported: ImportedRun,
+    /// The error that the program reports; the run then counts as failed.
+    pub error: Option<String>,
+}
+
+impl Run {
+    pub(crate) fn of(tool: &str, file: &str) -> Run {
+        Run {
+            imported: ImportedRun {
+                tool: tool.to_owned(),
+                file: file.to_owned(),
+                ..ImportedRun::default()
+            },
+            error: None,
+        }
+    }
+
+    pub(crate) fn level(&mut self, factor: &str, words: impl ToString) {
+        let label = Label::Text(harmless(&words.to_string()));
+        self.imported.levels.insert(harmless(factor), label);
+    }
+
+    /// A setting that was requested; 0 means that it was left to the system.
+    pub(crate) fn setting(&mut self, factor: &str, value: Option<f64>) {
+        if let Some(value) = value.filter(|value| (1.0..9e15).contains(value)) {
+            let label = Label::Number(value as i64);
+            self.imported.levels.insert(factor.to_owned(), label);
+        }
+    }
+
+    pub(crate) fn figure(&mut self, metric: &str, value: Option<f64>) {
+        if let Some(value) = value {
+            self.imported.figures.insert(metric.to_owned(), value);
+        }
+    }
+
+    pub(crate) fn get(&self, metric: &str) -> Option<f64> {
+        self.imported.figures.get(metric).copied()
+    }
+
+    pub(crate) fn fact(&mut self, name: &str, words: impl ToString) {
+        let facts = &mut self.imported.facts;
+        facts.insert(harmless(name), harmless(&words.to_string()));
+    }
+
+    pub(crate) fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.imported.notes.contains(&note) {
+            self.imported.notes.push(note);
+        }
+    }
+
+    pub(crate) fn interval(
+        &mut self,
+        end: Role,
+        [begin_s, end_s]: [f64; 2],
+        figures: &[(&str, Option<f64>)],
+    ) {
+        if self.imported.intervals.len() >= MOST_INTERVALS {
+            return self.note(format!(
+                "only its first {MOST_INTERVALS} intervals are kept"
+            ));
+        }
+        let is_possible = |value: &f64| value.is_finite() && *value >= 0.0;
+        if is_possible(&begin_s) && is_possible(&end_s) {
+            let figures = figures
+                .iter()
+                .filter_map(|(name, value)| Some(((*name).to_owned(), value.filter(is_possible)?)));
+            self.imported.intervals.push(ImportedInterval {
+                end,
+                begin_s,
+                end_s,
+                figures: figures.collect(),
+            });
+        }
+    }
+
+    /// What arrived where the file says only what was sent, and which share was lost.
+    pub(crate) fn derive_received(&mut self) {
+        let sent = self.get("send_throughput_mbps").zip(self.get("loss_pct"));
+        if let (Some((sent, lost)), None) = (sent, self.get("throughput_mbps")) {
+            self.figure("throughput_mbps", Some(sent * (1.0 - lost / 100.0)));
+            self.note("throughput is derived: what was sent × (1 − loss); the file does not say what arrived");
+        }
+    }
+
+    /// Leaves out what cannot be, with a note.
+    pub(crate) fn without_impossible(mut self) -> Run {
+        let mut notes = Vec::new();
+        self.imported.figures.retain(|name, value| {
+            let is_possible = value.is_finite()
+                && *value >= 0.0
+                && match name.as_str() {
+                    "loss_pct" => *value <= 100.0,
+                    "retransmits" => *value < WRAPPED,
+                    _ => true,
+                };
+            if !is_possible {
+                notes.push(format!(
+                    "{name} of {value} in the file is impossible; left out"
+                ));
+            }
+            is_possible
+        });
+        for [less, more] in ORDERED {
+            let pair = self.get(less).zip(self.get(more));
+            if let Some((low, high)) = pair.filter(|(low, high)| *low > high * EDGES) {
+                notes.push(format!(
+                    "{less} of {low} above {more} of {high} in the file is impossible; both left out"
+                ));
+                self.imported.figures.remove(less);
+                self.imported.figures.remove(more);
+            }
+        }
+        if self.error.is_none() && self.imported.figures.is_empty() {
+            self.error = notes.first().cloned();
+        }
+        notes.into_iter().for_each(|note| self.note(note));
+        self
+    }
+
+    /// Takes what only the other end of the same test reports.
+    pub(crate) fn join(&mut self, other: Run) {
+        let (own, other) = (&mut self.imported, other.imported);
+        for (name, value) in other.figures {
+            own.figures.entry(name).or_insert(value);
+        }
+        for (name, fact) in other.facts {
+            own.facts.entry(name).or_insert(fact);
+        }
+        let ends: Vec<Role> = own.intervals.iter().map(|interval| interval.end).collect();
+        let news = other.intervals.into_iter();
+        own.intervals
+            .extend(news.filter(|one| !ends.contains(&one.end)));
+        own.notes.extend(other.notes);
+        own.notes.push(format!(
+            "{} is the other end of the test in {}",
+            other.file, own.file
+        ));
+    }
+}

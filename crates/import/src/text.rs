@@ -1,0 +1,389 @@
+//! What iperf3, iperf 2, nuttcp and nttcp print without JSON: a table of the forms of their lines, and
+//! the runs that these lines make.
+
+use std::sync::LazyLock;
+
+use bitcost_model::record::Role;
+use regex_lite::{Captures, Regex};
+
+use crate::Run;
+use crate::iperf3::mean;
+
+/// The longest line that can be one of these, in bytes, and in how many lines one must be.
+const LINE_BYTES: usize = 1000;
+const HEAD_LINES: usize = 10_000;
+
+struct Form {
+    is: &'static str,
+    tool: &'static str,
+    regex: Regex,
+}
+
+static FORMS: LazyLock<Vec<Form>> = LazyLock::new(|| {
+    let form = |line: &'static str| {
+        let (is, rest) = line.split_once(' ')?;
+        let (tool, regex) = rest.split_once(' ')?;
+        let regex = Regex::new(regex).ok()?;
+        Some(Form { is, tool, regex })
+    };
+    let lines = include_str!("text.txt").lines();
+    let rows = lines.filter(|line| !line.starts_with('#'));
+    rows.filter_map(form).collect()
+});
+
+fn form_of(line: &str) -> Option<(&'static Form, Captures<'_>)> {
+    let line = Some(line.trim_end()).filter(|line| line.len() <= LINE_BYTES)?;
+    let mut forms = FORMS.iter();
+    forms.find_map(|form| Some((form, form.regex.captures(line)?)))
+}
+
+pub(crate) fn is(text: &str) -> bool {
+    let own = ["rate", "interval", "failure", "head", "half", "result"];
+    let is_own = |(form, _): (&Form, Captures)| own.contains(&form.is);
+    let mut lines = text.lines().take(HEAD_LINES);
+    lines.any(|line| form_of(line).is_some_and(is_own))
+}
+
+pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
+    let mut reader = Reader {
+        file,
+        ..Reader::default()
+    };
+    for (number, line) in (1..).zip(text.lines()) {
+        reader.number = number;
+        if let Some((form, groups)) = form_of(line).filter(|_| !line.contains("(omitted)")) {
+            reader.line(form, &Groups(groups));
+        }
+    }
+    reader.end();
+    Ok(reader.runs)
+}
+
+struct Groups<'a>(Captures<'a>);
+
+impl Groups<'_> {
+    fn word(&self, name: &str) -> Option<&str> {
+        Some(self.0.name(name)?.as_str())
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.word(name)?.parse().ok()
+    }
+
+    /// The share of lost datagrams in per cent. Duplicates can make the count negative, which says
+    /// nothing.
+    fn loss_pct(&self) -> Option<f64> {
+        let (lost, of) = self.number("lost").zip(self.number("of"))?;
+        (of > 0.0 && lost >= 0.0).then(|| 100.0 * lost / of)
+    }
+}
+
+/// A line of iperf with the rate of one flow, or of all (`SUM`; −1 in CSV).
+#[derive(Clone)]
+struct Rate {
+    id: String,
+    is_back: bool,
+    /// The end that counted, where the line says it.
+    end: Option<Role>,
+    span: [f64; 2],
+    mbps: f64,
+    again: Option<f64>,
+    loss_pct: Option<f64>,
+    jitter_us: Option<f64>,
+}
+
+impl Rate {
+    fn of(groups: &Groups) -> Option<Rate> {
+        let unit = groups.word("unit").unwrap_or_default();
+        let (bits, base) = match unit.ends_with("Bytes") {
+            true => (8.0, 1024_f64),
+            false => (1.0, 1000.0),
+        };
+        let power = unit.chars().next().and_then(|letter| "KMGT".find(letter));
+        let power = power.map_or(0, |place| place as i32 + 1);
+        Some(Rate {
+            id: groups.word("id")?.to_owned(),
+            is_back: matches!(groups.word("way"), Some("RX-C" | "TX-S")),
+            end: groups.word("role").map(|role| match role {
+                "sender" => Role::Sender,
+                _ => Role::Receiver,
+            }),
+            span: [groups.number("begin")?, groups.number("end")?],
+            mbps: groups.number("rate")? * bits * base.powi(power) / 1e6,
+            again: groups.number("again"),
+            loss_pct: groups.loss_pct(),
+            jitter_us: groups.number("jitter").map(|ms| ms * 1000.0),
+        })
+    }
+
+    fn is_sum(&self) -> bool {
+        ["SUM", "-1"].contains(&self.id.as_str())
+    }
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    file: &'a str,
+    number: u64,
+    runs: Vec<Run>,
+    /// What is known of the run that is being read, and its lines.
+    run: Option<Run>,
+    rates: Vec<Rate>,
+    is_server: bool,
+    is_reverse: bool,
+    is_udp: bool,
+    is_report: bool,
+    /// Version 3: its totals say which end counted.
+    has_words: bool,
+    /// The length of nuttcp's intervals so far.
+    seconds: f64,
+}
+
+impl Reader<'_> {
+    fn run(&mut self, tool: &str) -> &mut Run {
+        let place = Some(format!("line {}", self.number));
+        self.run.get_or_insert_with(|| {
+            let mut run = Run::of(tool, self.file);
+            run.imported.place = place;
+            run
+        })
+    }
+
+    fn line(&mut self, form: &Form, groups: &Groups) {
+        let word = |name| groups.word(name).map(str::to_owned);
+        match form.is {
+            "begin" | "head" => {
+                self.end();
+                self.is_server = groups.word("server").is_some();
+                self.is_udp = groups.word("udp").is_some();
+                self.is_reverse = false;
+            }
+            "hosts" => {
+                if !self.rates.is_empty() {
+                    self.end();
+                }
+                self.hosts(groups);
+            }
+            "reverse" => self.is_reverse = true,
+            "datagrams" => self.is_udp = true,
+            "report" => self.is_report = true,
+            "version" => self.run(form.tool).imported.tool_version = word("version"),
+            "failure" => self.run(form.tool).error = word("error"),
+            "rate" => {
+                if let Some(rate) = Rate::of(groups) {
+                    self.rate(rate);
+                    self.hosts(groups);
+                }
+            }
+            "interval" => {
+                let begin = self.seconds;
+                self.seconds += groups.number("seconds").unwrap_or(0.0);
+                let span = [begin, self.seconds];
+                let figures = [
+                    ("throughput_mbps", groups.number("throughput_mbps")),
+                    ("retransmits", groups.number("retransmits")),
+                    ("loss_pct", groups.loss_pct()),
+                ];
+                let run = self.run(form.tool);
+                run.interval(Role::Receiver, span, &figures);
+            }
+            _ => self.figures(form, groups),
+        }
+    }
+
+    /// The hosts of the first flow: of both directions, those of the client's.
+    fn hosts(&mut self, groups: &Groups) {
+        let names = match self.is_server == self.is_reverse {
+            true => ["sender", "receiver"],
+            false => ["receiver", "sender"],
+        };
+        let run = self.run("iperf");
+        for (name, group) in names.into_iter().zip(["local", "remote"]) {
+            if let (Some(host), None) = (groups.word(group), run.imported.levels.get(name)) {
+                run.level(name, host);
+            }
+        }
+    }
+
+    fn rate(&mut self, mut rate: Rate) {
+        let has_words = self.has_words || rate.end.is_some();
+        if self.is_report {
+            rate.end = Some(Role::Receiver);
+        }
+        self.is_udp |= rate.jitter_us.is_some();
+        self.is_report = false;
+        // Outputs in a row: a flow begins again, and this is not the total of its intervals.
+        let is_same = |other: &&Rate| {
+            (&other.id, other.is_back, other.end) == (&rate.id, rate.is_back, rate.end)
+        };
+        let known: Vec<&Rate> = self.rates.iter().filter(is_same).collect();
+        let has_begun = known.iter().any(|other| other.span[0] == 0.0);
+        let goes_on = known.iter().any(|other| other.span[0] > 0.0);
+        if rate.span[0] == 0.0 && has_begun && !goes_on {
+            self.end();
+        }
+        self.has_words = has_words;
+        self.run("iperf");
+        self.rates.push(rate);
+    }
+
+    fn figures(&mut self, form: &Form, groups: &Groups) {
+        let run = self.run(form.tool);
+        let names = form.regex.capture_names().flatten();
+        let is_figure = |name: &&str| {
+            ["_mbps", "_pct", "retransmits"]
+                .iter()
+                .any(|end| name.ends_with(end))
+        };
+        for name in names.filter(is_figure) {
+            run.figure(name, groups.number(name));
+        }
+        run.figure("loss_pct", groups.loss_pct());
+        if form.tool == "nuttcp" {
+            let protocol = if groups.word("of").is_some() {
+                "udp"
+            } else {
+                "tcp"
+            };
+            run.level("protocol", protocol);
+        }
+        let span = groups.number("bytes").zip(groups.number("seconds"));
+        for end in ["sender", "receiver"] {
+            let cpu = groups.number(&format!("{end}_cpu")).zip(span);
+            if let Some((cpu, (bytes, seconds))) = cpu.filter(|(_, (bytes, _))| *bytes > 0.0) {
+                let cost = cpu * 1e6 / (bytes / 1024.0);
+                run.figure(&format!("{end}_thread_cpu_us_per_kib"), Some(cost));
+                let share = 100.0 * cpu / seconds;
+                run.figure(&format!("{end}_process_cpu_pct"), Some(share));
+                run.fact("elapsed_time", seconds);
+            }
+        }
+        let has_both = ["send_throughput_mbps", "throughput_mbps"].map(|name| run.get(name));
+        let is_whole = match form.is {
+            "figures" => false,
+            "half" => has_both.iter().all(Option::is_some),
+            _ => true,
+        };
+        if is_whole {
+            self.end();
+        }
+    }
+
+    /// Ends the run that is being read.
+    fn end(&mut self) {
+        let next = Reader {
+            file: self.file,
+            number: self.number,
+            runs: std::mem::take(&mut self.runs),
+            is_server: self.is_server,
+            is_reverse: self.is_reverse,
+            is_udp: self.is_udp,
+            ..Reader::default()
+        };
+        let mut own = std::mem::replace(self, next);
+        let Some(mut run) = own.run.take() else {
+            return;
+        };
+        if !own.rates.is_empty() {
+            own.sum_up(&mut run);
+        }
+        if run.error.is_some() || !run.imported.figures.is_empty() {
+            self.runs.push(run);
+        } else if let Some(version) = run.imported.tool_version {
+            // It stands above the line by which its run begins.
+            self.run("iperf3").imported.tool_version = Some(version);
+        }
+    }
+
+    /// The figures of iperf's lines. The totals of version 3 say which end counted; in version 2 a
+    /// total is a line of the whole time.
+    fn sum_up(&self, run: &mut Run) {
+        let last = self.rates.iter().map(|rate| rate.span[1]);
+        let last = last.fold(0.0, f64::max);
+        let is_whole = |rate: &Rate| rate.span[0] == 0.0 && rate.span[1] >= 0.95 * last;
+        let is_total = |rate: &&Rate| rate.end.is_some() || !self.has_words && is_whole(rate);
+        let (totals, intervals): (Vec<&Rate>, Vec<&Rate>) = self.rates.iter().partition(is_total);
+        let of = |is_back: bool, end: Role| {
+            let is_received = |rate: &Rate| match rate.end {
+                Some(end) => end == Role::Receiver,
+                None => self.is_server || rate.loss_pct.is_some(),
+            };
+            let is_one = |rate: &&&Rate| {
+                rate.is_back == is_back && is_received(rate) == (end == Role::Receiver)
+            };
+            only_sum(totals.iter().filter(is_one).copied().collect())
+        };
+        let mbps = |rates: &[&Rate]| {
+            (!rates.is_empty()).then(|| rates.iter().map(|rate| rate.mbps).sum::<f64>())
+        };
+        let (sent, received) = (of(false, Role::Sender), of(false, Role::Receiver));
+        let back = of(true, Role::Receiver);
+        run.figure("send_throughput_mbps", mbps(&sent));
+        run.figure("throughput_mbps", mbps(&received));
+        run.figure("background_throughput_mbps", mbps(&back));
+        if self.is_udp {
+            let lost: Vec<f64> = received.iter().filter_map(|rate| rate.loss_pct).collect();
+            let jitters = received.iter().filter_map(|rate| rate.jitter_us);
+            run.figure("jitter_us", jitters.reduce(f64::max));
+            run.figure("loss_pct", mean(&lost));
+            run.derive_received();
+        } else {
+            let again: Option<f64> = sent.iter().map(|rate| rate.again).sum();
+            run.figure("retransmits", again.filter(|_| !sent.is_empty()));
+            if let (Some(rate), true) = (mbps(&sent), received.is_empty()) {
+                run.figure("throughput_mbps", Some(rate));
+                run.note("throughput is what the sender sent, the file has no other: what was still in its socket at the end is in it");
+            }
+        }
+        let mut flows: Vec<&str> = totals
+            .iter()
+            .filter(|rate| !rate.is_sum() && !rate.is_back)
+            .map(|rate| rate.id.as_str())
+            .collect();
+        flows.sort_unstable();
+        flows.dedup();
+        run.setting("flows", Some(flows.len() as f64));
+        if self.has_words {
+            run.imported.tool = "iperf3".to_owned();
+        }
+        run.level("protocol", if self.is_udp { "udp" } else { "tcp" });
+        // A server does not say it, but has a sum of what it sent.
+        let is_reverse = self.is_reverse || self.is_server && received.is_empty();
+        if is_reverse != self.is_reverse {
+            let levels = &mut run.imported.levels;
+            let [sender, receiver] = ["sender", "receiver"].map(|name| levels.remove(name));
+            for (name, host) in [("sender", receiver), ("receiver", sender)] {
+                levels.extend(host.map(|host| (name.to_owned(), host)));
+            }
+        }
+        let direction = match is_reverse {
+            _ if totals.iter().any(|rate| rate.is_back) => "both",
+            true => "reverse",
+            false => "forward",
+        };
+        run.level("direction", direction);
+        let end = match self.is_server == is_reverse {
+            true => Role::Sender,
+            false => Role::Receiver,
+        };
+        let own: Vec<&Rate> = intervals.into_iter().filter(|rate| !rate.is_back).collect();
+        let has_sum = own.iter().any(|rate| rate.is_sum());
+        for rate in own.iter().filter(|rate| rate.is_sum() == has_sum) {
+            let figures = [
+                ("throughput_mbps", Some(rate.mbps)),
+                ("retransmits", rate.again.filter(|_| !self.is_udp)),
+                ("loss_pct", rate.loss_pct),
+                ("jitter_us", rate.jitter_us),
+            ];
+            run.interval(end, rate.span, &figures);
+        }
+    }
+}
+
+/// The line of all flows where there is one.
+fn only_sum(rates: Vec<&Rate>) -> Vec<&Rate> {
+    match rates.iter().find(|rate| rate.is_sum()) {
+        Some(sum) => vec![*sum],
+        None => rates,
+    }
+}

@@ -1,0 +1,176 @@
+//! What the server allows: how long, how fast, how many at the same time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bitcost_model::units::show_duration;
+
+use crate::flow::Course;
+use crate::params::Params;
+use crate::protocol::{Refusal, code};
+
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The longest test, with what it omits.
+    pub duration: Duration,
+    /// Bit/s of a test in one direction, over all of its streams; absent: not limited.
+    pub bitrate: Option<u64>,
+    pub clients: usize,
+    /// Flows of all tests together; each has a thread.
+    pub flows: usize,
+}
+
+/// The time by which a test may outlast what its client asked for.
+pub const GRACE: Duration = Duration::from_secs(10);
+
+impl Limits {
+    /// Judges a test before it starts.
+    pub fn check(&self, params: &Params) -> Result<(), Refusal> {
+        let limit = show_duration(self.duration);
+        let seconds = params.seconds.saturating_add(params.omit_seconds);
+        let is_counted = params.bytes > 0 || params.blocks > 0;
+        let refuse = |what: &str| {
+            let rule = format!("{what}; --max-duration is {limit}");
+            Err(Refusal::by("max-duration", code::DURATION, rule))
+        };
+        if params.seconds == 0 && !is_counted {
+            return refuse("a test without an end");
+        }
+        if Duration::from_secs(seconds) > self.duration {
+            return refuse(&format!("a test of {seconds} s"));
+        }
+        self.check_rate(params)
+    }
+
+    fn check_rate(&self, params: &Params) -> Result<(), Refusal> {
+        let Some(limit) = self.bitrate else {
+            return Ok(());
+        };
+        let asked = match params.total_bitrate() {
+            Some(asked) if asked <= limit => return Ok(()),
+            Some(asked) => format!("{asked} bit/s"),
+            None => "a test without a rate (-b)".to_owned(),
+        };
+        let rule = format!("{asked}; --max-rate is {limit} bit/s for all streams of a direction");
+        Err(Refusal::by("max-rate", code::TOTAL_RATE, rule))
+    }
+
+    pub fn time_of(&self, params: &Params) -> Duration {
+        match params.seconds {
+            0 => self.duration,
+            seconds => Duration::from_secs(seconds + params.omit_seconds) + GRACE,
+        }
+    }
+}
+
+/// The tests that take place: a token for each of them, and for each of their flows.
+#[derive(Default)]
+pub struct Admission {
+    clients: Arc<()>,
+    flows: Arc<()>,
+}
+
+pub struct Admitted {
+    _client: Arc<()>,
+    _flows: Vec<Arc<()>>,
+}
+
+impl Admission {
+    /// Admits a client that has not yet said how many flows it has; nothing is counted.
+    pub fn check_clients(&self, limits: &Limits) -> Result<(), Refusal> {
+        let most = limits.clients;
+        if Arc::strong_count(&self.clients) <= most {
+            return Ok(());
+        }
+        let rule = format!("another test; --max-clients is {most}, and that many are served");
+        Err(Refusal::by("max-clients", code::BUSY, rule))
+    }
+
+    pub fn admit(&mut self, flows: usize, limits: &Limits) -> Result<Admitted, Refusal> {
+        self.check_clients(limits)?;
+        let (present, most) = (Arc::strong_count(&self.flows) - 1, limits.flows);
+        if present + flows > most {
+            let rule = format!("{flows} flows in addition to {present}; --max-flows is {most}");
+            return Err(Refusal::by("max-flows", code::STREAMS, rule));
+        }
+        Ok(Admitted {
+            _client: self.clients.clone(),
+            _flows: vec![self.flows.clone(); flows],
+        })
+    }
+}
+
+/// A test without any data for this long has lost its client.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// Seconds above the allowed rate after which a test ends; one alone may be a queue that empties.
+const TOLERATED_SECONDS: u32 = 2;
+
+#[derive(Default)]
+pub struct Meter {
+    time: Duration,
+    bytes: [u64; 2],
+    second_at: Duration,
+    second_bytes: [u64; 2],
+    changed_at: Duration,
+    /// The greater rate of the last second in bit/s, and how many seconds it was above the limit.
+    bitrate: f64,
+    is_judged: bool,
+    above: u32,
+}
+
+impl Meter {
+    /// Takes the bytes received and sent until this time of the test.
+    pub fn note(&mut self, time: Duration, bytes: [u64; 2]) {
+        if bytes != self.bytes {
+            self.changed_at = time;
+        }
+        (self.time, self.bytes) = (time, bytes);
+        let passed = time - self.second_at;
+        if passed < Duration::from_secs(1) {
+            return;
+        }
+        let new = [0, 1].map(|way| bytes[way] - self.second_bytes[way]);
+        self.bitrate = new[0].max(new[1]) as f64 * 8.0 / passed.as_secs_f64();
+        self.is_judged = false;
+        (self.second_at, self.second_bytes) = (time, bytes);
+    }
+
+    /// Judges a running test.
+    ///
+    /// # Errors
+    /// The rule that it breaks.
+    pub fn judge(&mut self, course: &Course, limits: &Limits) -> Result<(), Refusal> {
+        let most = limits.time_of(&course.params);
+        if self.time > most {
+            let seconds = most.as_secs();
+            return Err(match course.params.seconds {
+                0 => {
+                    let rule = format!("a test longer than --max-duration, {seconds} s");
+                    Refusal::by("max-duration", code::EXPIRED, rule)
+                }
+                _ => {
+                    let rule = format!("a test longer than requested: {seconds} s have passed");
+                    Refusal::new(code::EXPIRED, rule)
+                }
+            });
+        }
+        if self.time - self.changed_at > IDLE {
+            let rule = format!("a test without any data for {} s", IDLE.as_secs());
+            return Err(Refusal::new(code::IDLE, rule));
+        }
+        let Some(limit) = limits.bitrate.filter(|_| !self.is_judged) else {
+            return Ok(());
+        };
+        self.is_judged = true;
+        self.above = match self.bitrate > limit as f64 * 1.1 {
+            true => self.above + 1,
+            false => 0,
+        };
+        if self.above >= TOLERATED_SECONDS {
+            let rule = format!("{:.0} bit/s; --max-rate is {limit} bit/s", self.bitrate);
+            return Err(Refusal::by("max-rate", code::TOTAL_RATE, rule));
+        }
+        Ok(())
+    }
+}
