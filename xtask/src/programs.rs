@@ -51,21 +51,16 @@ pub fn captured(command: &mut Command) -> Result<[String; 2]> {
     let output = output.with_context(|| format!("start {program}"))?;
     let [printed, errors] =
         [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    ensure!(
-        output.status.success(),
-        "{program}: {}\n{printed}{}",
-        output.status,
-        errors.trim()
-    );
+    let (status, said) = (output.status, errors.trim());
+    ensure!(status.success(), "{program}: {status}\n{printed}{said}");
     Ok([printed, errors])
 }
 
 /// Runs a program that prints for the user.
 pub fn run(command: &mut Command) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let status = command
-        .status()
-        .with_context(|| format!("start {program}"))?;
+    let status = command.status();
+    let status = status.with_context(|| format!("start {program}"))?;
     ensure!(status.success(), "{program}: {status}");
     Ok(())
 }
@@ -73,9 +68,9 @@ pub fn run(command: &mut Command) -> Result<()> {
 /// The bitcost that was given, else the one of this workspace.
 pub fn given_or_built(given: Option<&Path>) -> Result<PathBuf> {
     match given {
-        Some(program) => program
+        Some(path) => path
             .canonicalize()
-            .with_context(|| program.display().to_string()),
+            .with_context(|| path.display().to_string()),
         None => built(),
     }
 }

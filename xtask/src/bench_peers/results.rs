@@ -82,9 +82,8 @@ impl Compared {
     /// that of our other contenders to our default; then the options that searches took.
     pub fn table(&self) -> String {
         let mut text = format!(
-            "\n### {}\n\n| {} |\n|---|--:|--:|--:|--:|--:|--:|---|---|\n",
-            self.case.name,
-            COLUMNS.join(" | ")
+            "\n### {}\n\n| {COLUMNS} |\n|---|--:|--:|--:|--:|--:|--:|---|---|\n",
+            self.case.name
         );
         let mut options = BTreeSet::new();
         for entry in &self.entries {
@@ -93,10 +92,8 @@ impl Compared {
                     text += &format!("| {} |\n", self.row(entry, regime).join(" | "));
                 }
             }
-            let taken = entry
-                .runs
-                .iter()
-                .filter_map(|(_, run)| run.options.as_ref());
+            let runs = entry.runs.iter();
+            let taken = runs.filter_map(|(_, run)| run.options.as_ref());
             options.extend(taken.map(|taken| format!("{} took {taken}\n", entry.name)));
         }
         options
@@ -138,17 +135,7 @@ impl Compared {
     }
 }
 
-const COLUMNS: [&str; 9] = [
-    "",
-    "runs",
-    "rate 1/s",
-    "lost, %",
-    "CPU",
-    "packet, B",
-    "window, %",
-    "rate, ours ÷ theirs",
-    "CPU, ours ÷ theirs",
-];
+const COLUMNS: &str = " | runs | rate 1/s | lost, % | CPU | packet, B | window, % | rate, ours ÷ theirs | CPU, ours ÷ theirs";
 
 fn shown(interval: Interval) -> String {
     let digits = if interval.value.abs() < 10.0 { 3 } else { 1 };

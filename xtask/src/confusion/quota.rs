@@ -17,14 +17,10 @@ impl Quota {
     pub fn new(percent: u32) -> Result<Quota> {
         let (period, quota) = (20_000, 200 * percent);
         let first = Path::new("/sys/fs/cgroup/cpu").exists();
-        let root = if first {
-            "/sys/fs/cgroup/cpu"
-        } else {
-            "/sys/fs/cgroup"
-        };
+        let root = ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu"][usize::from(first)];
         let group = Path::new(root).join(format!("bitcost-confusion-{}", std::process::id()));
-        std::fs::create_dir(&group)
-            .with_context(|| format!("a quota needs root: make {}", group.display()))?;
+        let made = std::fs::create_dir(&group);
+        made.with_context(|| format!("a quota needs root: make {}", group.display()))?;
         let held = Quota { group };
         let write = |name: &str, text: String| {
             std::fs::write(held.group.join(name), text).context("set the quota")
@@ -42,10 +38,8 @@ impl Quota {
 /// A command that starts `program` in the group; its arguments are added by the caller.
 pub fn inside(group: &Path, program: &Path) -> Command {
     let mut shell = Command::new("sh");
-    shell
-        .args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""])
-        .arg(group)
-        .arg(program);
+    shell.args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""]);
+    shell.arg(group).arg(program);
     shell
 }
 

@@ -82,10 +82,8 @@ pub fn table(rows: &[Row]) -> (String, bool) {
         rows.iter().filter(|row| is_so(row)).count() as f64 / rows.len().max(1) as f64
     };
     let (right, unknown) = (share(Row::is_right), share(Row::is_unknown));
-    let wrong = rows
-        .iter()
-        .filter(|row| !row.is_right() && !row.is_unknown());
-    let wrong = wrong.count();
+    let is_wrong = |row: &&Row| !row.is_right() && !row.is_unknown();
+    let wrong = rows.iter().filter(is_wrong).count();
     let is_kept = right >= RIGHT && unknown <= UNKNOWN && wrong == 0;
     let word = if is_kept { "kept" } else { "NOT KEPT" };
     let [right, least, unknown, most] = [right, RIGHT, unknown, UNKNOWN].map(|of| 100.0 * of);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 use super::archive;
 use super::release::{PROFILE, Program, Release, copy_tree};
@@ -25,11 +25,12 @@ const STATE: &str = "var/lib/bitcost";
 pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
     let release = &program.release;
     let version = format!("{}-{REVISION}", release.version);
-    let changelog = fs::read_to_string(release.folder.join(CHANGELOG))
-        .with_context(|| format!("read {CHANGELOG}"))?;
-    if !changelog.starts_with(&format!("bitcost ({version}) ")) {
-        bail!("the newest entry of {CHANGELOG} is not of {version}: add one");
-    }
+    let changelog = fs::read_to_string(release.folder.join(CHANGELOG)).context(CHANGELOG)?;
+    let is_current = changelog.starts_with(&format!("bitcost ({version}) "));
+    ensure!(
+        is_current,
+        "the newest entry of {CHANGELOG} is not of {version}: add one"
+    );
     let path = out.join(format!("bitcost_{version}_{}.deb", Release::architecture()));
     compress_manual(program)?;
     let mut cargo_deb = command("cargo-deb");
@@ -67,10 +68,8 @@ pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
         root.as_root(&["dpkg", "-P", "bitcost"])?;
         let after = root.paths()?;
         compare(&before, &after)?;
-        println!(
-            "    dpkg -P leaves no file: {} paths before and after",
-            before.len()
-        );
+        let count = before.len();
+        println!("    dpkg -P leaves no file: {count} paths before and after");
         check_journal(&root, file)?;
     }
     Ok(())
@@ -95,13 +94,17 @@ fn check_journal(root: &Root, file: &Path) -> Result<()> {
         "'bitcost host restore' restores them",
         "/var/lib/bitcost is kept",
     ] {
-        if !said.contains(words) {
-            bail!("dpkg -P with a journal left does not say {words:?}:\n{said}");
-        }
+        let is_said = said.contains(words);
+        ensure!(
+            is_said,
+            "dpkg -P with a journal left does not say {words:?}:\n{said}"
+        );
     }
-    if !root.path().join(&journal).exists() {
-        bail!("dpkg -P removed a journal that records changed settings");
-    }
+    let is_kept = root.path().join(&journal).exists();
+    ensure!(
+        is_kept,
+        "dpkg -P removed a journal that records changed settings"
+    );
     println!("    dpkg -P keeps a journal of changed settings, and says so");
     Ok(())
 }
@@ -111,14 +114,12 @@ fn compare(before: &BTreeSet<PathBuf>, after: &BTreeSet<PathBuf>) -> Result<()> 
         .symmetric_difference(after)
         .filter(|path| !OF_DPKG.iter().any(|own| *path == Path::new(own)));
     let differ: Vec<String> = differ.map(|path| format!("/{}", path.display())).collect();
-    if differ.is_empty() {
-        Ok(())
-    } else {
-        bail!(
-            "dpkg -P does not leave the root as before: {}",
-            differ.join(", ")
-        )
-    }
+    let words = differ.join(", ");
+    ensure!(
+        differ.is_empty(),
+        "dpkg -P does not leave the root as before: {words}"
+    );
+    Ok(())
 }
 
 #[cfg(test)]
@@ -129,9 +130,8 @@ mod tests {
     fn what_is_left_is_named() {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<BTreeSet<_>>();
         assert!(compare(&paths(&["etc"]), &paths(&["etc", "var/log/dpkg.log"])).is_ok());
-        let error = compare(&paths(&["etc"]), &paths(&["etc", "etc/x"]))
-            .unwrap_err()
-            .to_string();
+        let error = compare(&paths(&["etc"]), &paths(&["etc", "etc/x"])).unwrap_err();
+        let error = error.to_string();
         assert!(error.ends_with(": /etc/x"), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Deserializer, Value};
 use tempfile::TempDir;
 
@@ -47,30 +47,25 @@ impl Root {
     /// A Debian of this machine's release and package source, with its essential packages and
     /// these.
     pub fn debian(packages: &[&str]) -> Result<Root> {
-        if bitcost_sys::process::effective_uid() != 0 {
-            bail!(
-                "a Debian root is made by root alone: run this as root, or choose other packages by --only"
-            );
-        }
+        let is_root = bitcost_sys::process::effective_uid() == 0;
+        ensure!(
+            is_root,
+            "a Debian root is made by root alone: run this as root, or choose other packages by --only"
+        );
         let root = Root::bare()?;
         let release = fs::read_to_string("/etc/os-release").context("read /etc/os-release")?;
-        let suite = release
-            .lines()
-            .find_map(|line| line.strip_prefix("VERSION_CODENAME="));
-        let suite = suite
-            .context("/etc/os-release names no release of Debian or Ubuntu")?
-            .trim_matches('"');
+        let mut lines = release.lines();
+        let suite = lines.find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+        let suite = suite.context("/etc/os-release names no release of Debian or Ubuntu")?;
+        let suite = suite.trim_matches('"');
         let mut mmdebstrap = command("mmdebstrap");
         mmdebstrap.args(["--quiet", "--mode=root", "--variant=essential"]);
         if !packages.is_empty() {
             mmdebstrap.arg(format!("--include={}", packages.join(",")));
         }
         mmdebstrap.arg(suite).arg(root.path());
-        mmdebstrap.args(
-            SOURCES
-                .iter()
-                .find(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0)),
-        );
+        let is_used = |path: &&&str| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+        mmdebstrap.args(SOURCES.iter().find(is_used));
         run(&mut mmdebstrap)?;
         fs::set_permissions(root.path(), Permissions::from_mode(0o755))?;
         Ok(root)
@@ -106,10 +101,10 @@ impl Root {
             }
         };
         let version = printed(&["--version"])?;
+        let own = format!("bitcost {}", release.version);
         ensure!(
-            version.contains(&format!("bitcost {}", release.version)),
-            "{program} --version says {version}, not {}",
-            release.version
+            version.contains(&own),
+            "{program} --version says {version}, not {own}"
         );
         let run = printed(&["test", "tcp", "--time", "1s", "--no-log", "--json"])?;
         let begin = run.find('{').unwrap_or_default();

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 use super::archive;
 use super::release::{PROFILE, Program};
@@ -34,24 +34,21 @@ pub fn make(program: &Program, out: &Path) -> Result<Vec<PathBuf>> {
         made.push(to);
     }
     made.sort();
-    if made.len() == 2 {
-        Ok(made)
-    } else {
-        bail!("maturin made {made:?}, not a wheel and a source distribution")
-    }
+    let is_both = made.len() == 2;
+    ensure!(
+        is_both,
+        "maturin made {made:?}, not a wheel and a source distribution"
+    );
+    Ok(made)
 }
 
 /// Installs the wheel without a package index into a fresh virtual environment, in a Debian root
 /// that has Python.
 pub fn check(program: &Program, files: &[PathBuf]) -> Result<()> {
-    let wheel = files
-        .iter()
-        .find(|file| file.extension().is_some_and(|end| end == "whl"))
-        .context("there is a wheel")?;
-    let name = wheel
-        .file_name()
-        .context("a file has a name")?
-        .to_string_lossy();
+    let is_wheel = |file: &&PathBuf| file.extension().is_some_and(|end| end == "whl");
+    let wheel = files.iter().find(is_wheel).context("there is a wheel")?;
+    let name = wheel.file_name().context("a file has a name")?;
+    let name = name.to_string_lossy();
     let root = Root::debian(&["python3-venv"])?;
     fs::copy(wheel, root.path().join(&*name))?;
     let line =

@@ -30,9 +30,8 @@ pub fn newest(cache: &Path, release: &str) -> Result<Kernel> {
         command
     };
     let printed = output(&mut apt("apt-cache", &["depends", META_PACKAGE]))?;
-    let mut needed = printed
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("Depends: "));
+    let lines = printed.lines().map(str::trim);
+    let mut needed = lines.filter_map(|line| line.strip_prefix("Depends: "));
     let package = needed
         .find(|name| name.starts_with("linux-image-"))
         .with_context(|| format!("no package source has {META_PACKAGE}"))?;

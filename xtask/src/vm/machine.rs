@@ -59,14 +59,8 @@ impl<'a> Machine<'a> {
         command.args(["-display", "none", "-machine", "pc", "-m", "1024"]);
         // Without cx16: QEMU 7.2 corrupts the flags after a cmpxchg16b, of which Linux 6.12 dies.
         if let Some(network) = self.network {
-            command.args([
-                "-accel",
-                "tcg,thread=single",
-                "-cpu",
-                "max,-cx16",
-                "-smp",
-                "2",
-            ]);
+            command.args(["-accel", "tcg,thread=single", "-smp", "2"]);
+            command.args(["-cpu", "max,-cx16"]);
             command.args(network.devices(role));
         } else {
             command.args(["-accel", "tcg", "-icount", "shift=0,sleep=off", "-smp", "1"]);
@@ -126,20 +120,13 @@ impl Drop for Running<'_> {
 }
 
 fn lines_of(child: &mut Child) -> Result<mpsc::Receiver<String>> {
-    let mut output = BufReader::new(child.stdout.take().context("no output")?);
+    let output = BufReader::new(child.stdout.take().context("no output")?);
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {
-        let mut line = Vec::new();
-        while output
-            .read_until(b'\n', &mut line)
-            .is_ok_and(|length| length > 0)
-        {
-            let text = String::from_utf8_lossy(&line).into_owned();
-            if send.send(text).is_err() {
-                break;
-            }
-            line.clear();
-        }
+        let lines = output.split(b'\n').map_while(Result::ok);
+        let mut texts = lines.map(|line| String::from_utf8_lossy(&line).into_owned());
+        // Until nobody hears it.
+        texts.try_for_each(|text| send.send(text))
     });
     Ok(receive)
 }

@@ -57,25 +57,21 @@ impl Network {
     pub fn devices(&self, role: Role) -> Vec<String> {
         let own = if role == Role::Near { 1 } else { 2 };
         let other = 3 - own;
-        let device = |of: &str, more: &str| {
-            format!("virtio-net-pci,romfile=,netdev={of}{more},mac=52:54:00:00:0{own}:")
+        let device = |of: &str, number: u32, more: &str| {
+            format!("virtio-net-pci,romfile=,netdev={of},mac=52:54:00:00:0{own}:0{number}{more}")
         };
-        let vectors = 2 * QUEUES + 2;
-        [
-            "-netdev",
-            &format!("socket,id=ssh,udp=127.0.0.1:700{other},localaddr=127.0.0.1:700{own}"),
-            "-device",
-            &(device("ssh", "") + "00"),
-            "-netdev",
-            &format!(
-                "tap,id=data,ifname={},queues={QUEUES},script=no,downscript=no",
-                role.name()
-            ),
-            "-device",
-            &(device("data", &format!(",mq=on,vectors={vectors}")) + "01"),
-        ]
-        .map(str::to_owned)
-        .to_vec()
+        let (name, vectors) = (role.name(), 2 * QUEUES + 2);
+        let words = [
+            format!("socket,id=ssh,udp=127.0.0.1:700{other},localaddr=127.0.0.1:700{own}"),
+            device("ssh", 0, ""),
+            format!("tap,id=data,ifname={name},queues={QUEUES},script=no,downscript=no"),
+            device("data", 1, &format!(",mq=on,vectors={vectors}")),
+        ];
+        let options = ["-netdev", "-device"].into_iter().cycle();
+        options
+            .zip(words)
+            .flat_map(|(option, words)| [option.to_owned(), words])
+            .collect()
     }
 }
 

@@ -51,9 +51,7 @@ pub struct Plan {
 }
 
 /// Kills `program` (bitcost) as the plan says, in the caller's network namespace, which must be a
-/// private one.
-///
-/// `say` gets a line for each death.
+/// private one; `say` gets a line for each death.
 pub fn run(program: &Path, plan: Plan, say: &mut dyn FnMut(&str)) -> Result<Tally, String> {
     let world = World::new(program, plan.limit)?;
     let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
@@ -73,11 +71,8 @@ pub fn run(program: &Path, plan: Plan, say: &mut dyn FnMut(&str)) -> Result<Tall
     }
     let stops = [Who::Agent, Who::Watchdog, Who::Controller].into_iter();
     for who in stops.filter(|_| plan.stops) {
-        tally.add(
-            &format!("{who} stopped"),
-            random::stopped(&world, who)?,
-            say,
-        );
+        let verdict = random::stopped(&world, who)?;
+        tally.add(&format!("{who} stopped"), verdict, say);
         world.check_usable()?;
     }
     Ok(tally)

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::chaos::world::{Side, World};
+use crate::chaos::world::{SIDES, Side, World};
 use crate::process::{within, words};
 
 #[derive(Debug)]
@@ -17,7 +17,6 @@ pub enum Verdict {
     NotReached,
 }
 
-const HOSTS: [Side; 2] = [Side::Near, Side::Far];
 /// How long a process that was not reached may take to exit.
 const GONE: Duration = Duration::from_secs(30);
 
@@ -37,27 +36,23 @@ pub fn judge(
         )));
     }
     let mut differences = Vec::new();
-    for side in HOSTS {
+    for side in SIDES {
         let lines = world.differences(side)?.into_iter();
         differences.extend(lines.map(|line| format!("{side} {line}")));
     }
-    let has_journal = HOSTS.iter().any(|side| !world.journals(*side).is_empty());
+    let has_journal = SIDES.iter().any(|side| !world.journals(*side).is_empty());
     if differences.is_empty() && !has_journal {
         return Ok(Verdict::Unaided(since.elapsed()));
     }
     if !nobody_is_left {
-        let journal = if has_journal {
-            "; a journal is left"
-        } else {
-            ""
-        };
+        let journal = ["", "; a journal is left"][usize::from(has_journal)];
         return Ok(Verdict::Wrong(format!(
             "not as before: {}{journal}: {}",
             differences.join("; "),
             world.said()
         )));
     }
-    for side in HOSTS {
+    for side in SIDES {
         if let Some(wrong) = restore(world, side)? {
             return Ok(Verdict::Wrong(wrong));
         }
@@ -69,8 +64,8 @@ pub fn judge(
 /// restores them.
 fn restore(world: &World, side: Side) -> Result<Option<String>, String> {
     if !world.differences(side)?.is_empty() {
-        let refused =
-            world.bitcost(side, &["test", "tcp", "-t", "100ms", "--receiver", "local"])?;
+        let words = crate::split("test tcp -t 100ms --receiver local");
+        let refused = world.bitcost(side, &words)?;
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         if refused.status.code() != Some(3) || !said.contains("bitcost host restore") {
             return Ok(Some(format!(

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use crate::chaos::verdict::wait_until_gone;
-use crate::chaos::world::{Side, World};
+use crate::chaos::world::{SIDES, World};
 
 /// The expected result of a run.
 #[derive(Debug, Clone, Copy)]
@@ -160,13 +160,11 @@ pub fn whole_runs(
         let mut wrong = Vec::new();
         for (scene, result) in played {
             let differs = result?;
-            if differs.is_empty() {
-                say(&format!("{}: as expected", scene.name));
-            } else {
-                let line = format!("{}: {differs}", scene.name);
-                say(&line);
-                wrong.push(line);
-            }
+            let is_expected = differs.is_empty();
+            let found = if is_expected { "as expected" } else { &differs };
+            let line = format!("{}: {found}", scene.name);
+            say(&line);
+            wrong.extend((!is_expected).then_some(line));
         }
         Ok(wrong)
     })
@@ -192,24 +190,19 @@ fn in_own_network(play: impl FnOnce() -> Result<String, String> + Send) -> Resul
 impl Scene {
     /// Plays the scene. Returns what differs from the expected result; empty when nothing does.
     fn play(&self, program: &Path, limit: Duration) -> Result<String, String> {
-        let world = World::with(program, limit, self.host)
-            .map_err(|error| format!("{}: {error}", self.name))?;
+        let world = World::with(program, limit, self.host);
+        let world = world.map_err(|error| format!("{}: {error}", self.name))?;
         let is_disturbed = self.name == DISTURBED;
-        let mut other = if is_disturbed {
-            Some(world.start_script(MEANWHILE)?)
-        } else {
-            None
-        };
-        let status = world
-            .start_asking(&crate::split(self.asked))?
-            .wait()
-            .map_err(|error| format!("wait for a run: {error}"))?;
+        let other = is_disturbed.then(|| world.start_script(MEANWHILE));
+        let mut other = other.transpose()?;
+        let status = world.start_asking(&crate::split(self.asked))?.wait();
+        let status = status.map_err(|error| format!("wait for a run: {error}"))?;
         if let Some(other) = &mut other {
             let _ = other.wait();
         }
         wait_until_gone(&world)?;
         let mut wrong = Vec::new();
-        for side in [Side::Near, Side::Far] {
+        for side in SIDES {
             let lines = world.differences(side)?.into_iter();
             wrong.extend(lines.map(|line| format!("{side} {line}")));
             let journals = world.journals(side).into_iter();
@@ -221,10 +214,8 @@ impl Scene {
             Says(wanted, words) => code == Some(wanted) && said.contains(words),
         };
         if !is_as_wanted {
-            wrong.push(format!(
-                "wanted {:?}, exit code {code:?}: {said}",
-                self.wanted
-            ));
+            let wanted = self.wanted;
+            wrong.push(format!("wanted {wanted:?}, exit code {code:?}: {said}"));
         }
         Ok(wrong.join("; "))
     }

@@ -22,6 +22,8 @@ pub enum Side {
     Far,
 }
 
+pub const SIDES: [Side; 2] = [Side::Near, Side::Far];
+
 impl Side {
     pub fn device(self) -> &'static str {
         match self {
@@ -142,33 +144,28 @@ impl World {
         World::with(program, limit, DEVICE)
     }
 
-    /// Makes the hosts in the caller's network namespace and in a new one, and runs a script at
-    /// each.
+    /// The same, with this script at each host.
     pub fn with(program: &Path, limit: Duration, script: &str) -> Result<World, String> {
         let make = || -> io::Result<World> {
-            let far = new_network()?;
-            let (folder, family) = (tempfile::tempdir()?, Family::new());
-            let program = program.to_owned();
             Ok(World {
-                folder,
-                program,
-                family,
-                far,
+                folder: tempfile::tempdir()?,
+                program: program.to_owned(),
+                family: Family::new(),
+                far: new_network()?,
                 before: Default::default(),
                 limit,
             })
         };
         let mut world = make().map_err(|error| format!("cannot make two hosts: {error}"))?;
-        world
-            .install_ssh()
-            .map_err(|error| format!("cannot write the stand-in for ssh: {error}"))?;
+        let installed = world.install_ssh();
+        installed.map_err(|error| format!("cannot write the stand-in for ssh: {error}"))?;
         let (near, far) = (Side::Near.device(), Side::Far.device());
         let pair = format!(
             "ip link add {near} numtxqueues 2 numrxqueues 2 type veth peer name {far} numtxqueues 2 numrxqueues 2 netns {}",
             world.network()
         );
         world.shell(Side::Near, &pair)?;
-        for side in [Side::Near, Side::Far] {
+        for side in SIDES {
             world.shell(side, PLAIN)?;
             world.shell(side, script)?;
         }
@@ -204,10 +201,8 @@ impl World {
             Side::Far => [&["nsenter", &network], words].concat(),
         };
         let mut command = Command::new(words[0]);
-        command
-            .args(&words[1..])
-            .stdin(Stdio::null())
-            .env("BITCOST_STATE_DIR", self.state(side));
+        command.args(&words[1..]).stdin(Stdio::null());
+        command.env("BITCOST_STATE_DIR", self.state(side));
         self.family.adopt(&mut command);
         command
     }
@@ -228,10 +223,8 @@ impl World {
 
     /// The output of a shell at a host; on failure its standard error.
     fn shell(&self, side: Side, script: &str) -> Result<String, String> {
-        let output = self
-            .script(side, script)
-            .output()
-            .map_err(|error| format!("sh: {error}"))?;
+        let output = self.script(side, script).output();
+        let output = output.map_err(|error| format!("sh: {error}"))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -248,17 +241,14 @@ impl World {
 
     /// The lines that differ from before.
     pub fn differences(&self, side: Side) -> Result<Vec<String>, String> {
-        let (before, now) = (
-            &self.before[usize::from(side == Side::Far)],
-            self.seen(side)?,
-        );
-        let missing = |from: &str, of: &str, sign: char| {
-            let lines = from
-                .lines()
-                .filter(|line| !of.lines().any(|other| other == *line));
+        let before = &self.before[usize::from(side == Side::Far)];
+        let now = self.seen(side)?;
+        let missing = |from: &str, of: &str, sign: char| -> Vec<String> {
+            let is_missing = |line: &&str| !of.lines().any(|other| other == *line);
+            let lines = from.lines().filter(is_missing);
             lines
                 .map(|line| format!("{sign} {}", line.trim()))
-                .collect::<Vec<_>>()
+                .collect()
         };
         Ok([missing(before, &now, '-'), missing(&now, before, '+')].concat())
     }
@@ -293,42 +283,29 @@ impl World {
 
     /// Starts a script at the near host that runs in the background of a run.
     pub fn start_script(&self, script: &str) -> Result<Child, String> {
-        let mut command = self.script(Side::Near, script);
-        command
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("sh: {error}"))
+        spawn_silent(&mut self.script(Side::Near, script))
     }
 
     /// The standard error of the run.
     pub fn said(&self) -> String {
-        fs::read_to_string(self.path("said"))
-            .unwrap_or_default()
-            .trim()
-            .to_owned()
+        let said = fs::read_to_string(self.path("said")).unwrap_or_default();
+        said.trim().to_owned()
     }
 
     /// Starts `bitcost host restore` at the far host, behind the gate.
     pub fn start_restore(&self) -> Result<Child, String> {
         let program = self.program.to_string_lossy().into_owned();
         let ssh = self.path("ssh").to_string_lossy().into_owned();
-        let mut command = self.command(Side::Near, &[&ssh, "--", &program, "host", "restore"]);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        command
-            .spawn()
-            .map_err(|error| format!("cannot start {ssh}: {error}"))
+        let words = [&ssh, "--", &program, "host", "restore"];
+        spawn_silent(&mut self.command(Side::Near, &words))
     }
 
     /// Creates the gate: the next command of the stand-in for ssh waits there.
     pub fn raise_gate(&self) -> Result<(), String> {
         let _ = fs::remove_file(self.path("waits"));
         let _ = fs::remove_file(self.path("gate-used"));
-        self.shell(
-            Side::Near,
-            &format!("mkfifo {}", self.path("gate").display()),
-        )
-        .map(drop)
+        let line = format!("mkfifo {}", self.path("gate").display());
+        self.shell(Side::Near, &line).map(drop)
     }
 
     /// The process id of the process that waits at the gate.
@@ -342,10 +319,8 @@ impl World {
 
     /// Lets the waiting process continue; the file must stay open until it has.
     pub fn open_gate(&self) -> Result<File, String> {
-        let mut gate = File::options()
-            .read(true)
-            .write(true)
-            .open(self.path("gate-used"));
+        let mut options = File::options();
+        let mut gate = options.read(true).write(true).open(self.path("gate-used"));
         let told = gate.as_mut().map_or(Ok(()), |gate| gate.write_all(b"go\n"));
         told.and(gate)
             .map_err(|error| format!("cannot open the gate: {error}"))
@@ -361,22 +336,15 @@ impl World {
 
     /// The text of the journals of a host.
     pub fn journal(&self, side: Side) -> String {
-        let texts = self
-            .journals(side)
-            .into_iter()
-            .map(|path| fs::read_to_string(path).unwrap_or_default());
-        texts.collect()
+        let texts = self.journals(side).into_iter();
+        texts.flat_map(fs::read_to_string).collect()
     }
 
     pub fn journals(&self, side: Side) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.state(side))
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path());
-        entries
-            .filter(|path| path.extension().is_some_and(|end| end == "journal"))
-            .collect()
+        let entries = fs::read_dir(self.state(side)).into_iter();
+        let paths = entries.flatten().flatten().map(|entry| entry.path());
+        let is_journal = |path: &PathBuf| path.extension().is_some_and(|end| end == "journal");
+        paths.filter(is_journal).collect()
     }
 
     /// The processes of one kind at a host.
@@ -386,9 +354,10 @@ impl World {
 
     /// Sends a signal to the processes of one kind at a host; returns their number.
     pub fn signal(&self, who: Who, side: Side, signal: Signal) -> usize {
-        let found = self.find(who, side).into_iter();
-        found
-            .filter(|pid| kill(Pid::from_raw(*pid as i32), signal).is_ok())
+        let is_told = |pid: &u32| kill(Pid::from_raw(*pid as i32), signal).is_ok();
+        self.find(who, side)
+            .iter()
+            .filter(|pid| is_told(pid))
             .count()
     }
 
@@ -403,7 +372,7 @@ impl World {
     /// Restores the hosts for the next death if the last one left them changed.
     pub fn check_usable(&self) -> Result<(), String> {
         self.signal_all(Signal::SIGKILL);
-        for side in [Side::Near, Side::Far] {
+        for side in SIDES {
             if self.differences(side)?.is_empty() && self.journals(side).is_empty() {
                 continue;
             }
@@ -418,4 +387,10 @@ impl World {
         }
         Ok(())
     }
+}
+
+fn spawn_silent(command: &mut Command) -> Result<Child, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let started = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    started.map_err(|error| format!("cannot start {program}: {error}"))
 }

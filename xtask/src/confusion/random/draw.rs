@@ -46,11 +46,8 @@ impl Situation {
         if self.lab.is_some() {
             return None;
         }
-        let lines: Vec<String> = self
-            .factors
-            .iter()
-            .filter_map(|factor| factor.line())
-            .collect();
+        let lines = self.factors.iter().filter_map(|factor| factor.line());
+        let lines: Vec<String> = lines.collect();
         Some(format!(
             "hosts = [\"h1\", \"h2\"]\n[[link]]\nends = [\"h1\", \"h2\"]\n{}\n",
             lines.join("\n")
@@ -156,16 +153,13 @@ fn spread(kind: Kind, workload: &str, is_embedded: bool, able_bps: f64) -> (f64,
         Kind::Quota => (0.08, 20.0, 200.0),
         Kind::SenderCpu | Kind::ReceiverCpu | Kind::WakeUps => (0.0, 1.0, 1.0),
     };
-    let of_streams = [
-        Kind::SendWork,
-        Kind::MessageSize,
-        Kind::ApplicationRate,
-        Kind::Flows,
-    ];
     let is_possible = match kind {
         Kind::SendBuffer => workload == "tcp",
         _ if kind.is_of_link() => !is_embedded,
-        _ => workload != "rr" || !of_streams.contains(&kind),
+        Kind::SendWork | Kind::MessageSize | Kind::ApplicationRate | Kind::Flows => {
+            workload != "rr"
+        }
+        _ => true,
     };
     (if is_possible { probability } else { 0.0 }, low, high)
 }

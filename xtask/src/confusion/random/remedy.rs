@@ -51,10 +51,9 @@ pub fn made(situation: &Situation, advice: &str) -> Vec<(String, Situation)> {
     for (part, kind, default, times) in SCALED {
         let value = situation.value(kind).unwrap_or(default);
         if advice.contains(part) && value > 0.0 {
-            let most = if situation.workload == "udp" {
-                65_507.0
-            } else {
-                1_048_576.0
+            let most = match situation.workload {
+                "udp" => 65_507.0,
+                _ => 1_048_576.0,
             };
             let value = match kind {
                 Kind::MessageSize => (value * times).min(most),
@@ -70,9 +69,8 @@ pub fn made(situation: &Situation, advice: &str) -> Vec<(String, Situation)> {
             while let Some(place) = changed.options.iter().position(|word| word == words[0]) {
                 changed.options.drain(place..place + 2);
             }
-            changed
-                .options
-                .extend(words.iter().map(|&word| word.to_owned()));
+            let words = words.iter().map(|&word| word.to_owned());
+            changed.options.extend(words);
             made.push((part.to_owned(), changed));
         }
     }

@@ -257,12 +257,9 @@ fn changes(situation: &Situation, unchanged: &Measured) -> Vec<(Response, Situat
         }
         let factor = Factor { kind: work, value };
         let changed = situation.with(factor);
-        changes.push(change(
-            Some(kind),
-            factor.to_string(),
-            changed,
-            added_ns / (LESS - 1.0) / (added_ns / (LESS - 1.0) + value - worked),
-        ));
+        let each_ns = added_ns / (LESS - 1.0);
+        let ratio = each_ns / (each_ns + value - worked);
+        changes.push(change(Some(kind), factor.to_string(), changed, ratio));
     }
     changes
 }

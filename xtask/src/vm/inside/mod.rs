@@ -31,13 +31,11 @@ pub fn role() -> Option<fn() -> ExitCode> {
                 Role::Alone => checks::work(),
                 _ => pair::work(),
             };
-            outcome.map_or_else(
-                |error| {
-                    eprintln!("checks: {error:#}");
-                    ExitCode::FAILURE
-                },
-                |()| ExitCode::SUCCESS,
-            )
+            if let Err(error) = outcome {
+                eprintln!("checks: {error:#}");
+                return ExitCode::FAILURE;
+            }
+            ExitCode::SUCCESS
         });
     }
     (std::process::id() == 1).then_some(first_process as fn() -> ExitCode)
@@ -65,13 +63,8 @@ fn first_process() -> ExitCode {
 fn until_checked() -> Result<()> {
     for (kind, place, options) in MOUNTS {
         let options = CString::new(options)?;
-        mount(
-            kind,
-            place,
-            kind,
-            MountFlags::empty(),
-            Some(options.as_c_str()),
-        )?;
+        let options = Some(options.as_c_str());
+        mount(kind, place, kind, MountFlags::empty(), options)?;
     }
     fs::write("/proc/sys/kernel/printk", "4")?;
     let role = Role::here();
@@ -101,11 +94,7 @@ fn until_checked() -> Result<()> {
 /// A program with the environment of the machine, under this name.
 fn program(path: &str, name: &str) -> Command {
     let mut command = Command::new(path);
-    command
-        .arg0(name)
-        .env_clear()
-        .env("PATH", "/bin:/sbin")
-        .env("HOME", "/root")
-        .env("RUST_BACKTRACE", "1");
+    command.arg0(name).env_clear().env("PATH", "/bin:/sbin");
+    command.env("HOME", "/root").env("RUST_BACKTRACE", "1");
     command
 }

@@ -17,11 +17,8 @@ const NEEDED: [&str; 4] = ["veth", "bridge", "sch_netem", "sch_tbf"];
 
 fn loaded_modules() -> Result<Vec<String>> {
     let text = fs::read_to_string("/proc/modules")?;
-    Ok(text
-        .lines()
-        .filter_map(|line| line.split(' ').next())
-        .map(str::to_owned)
-        .collect())
+    let names = text.lines().filter_map(|line| line.split(' ').next());
+    Ok(names.map(str::to_owned).collect())
 }
 
 /// The text of a lab file whose first link has this text for one direction.

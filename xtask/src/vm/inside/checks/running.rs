@@ -52,10 +52,8 @@ fn made(
     lab: &StandingLab,
     (step, present, absent, rtt_ms): (&str, &'static str, &'static str, f64),
 ) -> Result<String> {
-    let words: Vec<&str> = ["lab", "set", LAB, DEVICE]
-        .into_iter()
-        .chain(step.split('|'))
-        .collect();
+    let words = ["lab", "set", LAB, DEVICE].into_iter();
+    let words: Vec<&str> = words.chain(step.split('|')).collect();
     let outcome = bitcost(&words)?;
     ensure!(
         outcome.code == Some(0) && outcome.out.starts_with(&format!("{DEVICE}: ")),
