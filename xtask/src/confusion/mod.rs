@@ -1,6 +1,5 @@
 //! `cargo xtask confusion`: runs whose limiter is known, compared with the limiter that bitcost names.
 
-mod numbers;
 mod quota;
 mod random;
 mod recording;
