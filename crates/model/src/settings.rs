@@ -66,6 +66,8 @@ enum Scope {
 
 type Set = fn(&mut Conditions, &str) -> Option<()>;
 
+type SetWord = fn(&mut Conditions);
+
 /// The allowed values of a setting, with the function that sets each of them.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
@@ -91,7 +93,7 @@ pub struct Number {
     pub unit: Unit,
     least: u64,
     most: u64,
-    words: &'static [(&'static str, fn(&mut Conditions))],
+    words: &'static [(&'static str, SetWord)],
     get: fn(&Conditions) -> Option<u64>,
     set: fn(&mut Conditions, u64),
 }
