@@ -366,6 +366,11 @@ impl Reader<'_> {
             true => Role::Sender,
             false => Role::Receiver,
         };
+        self.intervals(run, end, intervals);
+    }
+
+    /// The intervals of one end: of the sum of all flows where there is one.
+    fn intervals(&self, run: &mut Run, end: Role, intervals: Vec<&Rate>) {
         let own: Vec<&Rate> = intervals.into_iter().filter(|rate| !rate.is_back).collect();
         let has_sum = own.iter().any(|rate| rate.is_sum());
         for rate in own.iter().filter(|rate| rate.is_sum() == has_sum) {
