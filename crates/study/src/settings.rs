@@ -139,7 +139,7 @@ mod tests {
         let part = typed("rr direction=reverse request-size=1KiB nodelay");
         let mut read = Conditions::default();
         assert_eq!(set(&mut read, "background", &toml), Ok(()));
-        assert_eq!(read.background, [part.clone()]);
+        assert_eq!(read.background, std::slice::from_ref(&part));
         assert_eq!(
             (part.workload, part.direction),
             (Workload::TcpRr, Direction::Reverse)
