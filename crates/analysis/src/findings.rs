@@ -32,6 +32,8 @@ pub struct Findings {
     pub profiled: Option<Profiled>,
     /// What makes the test faster or cheaper, where changes were tried.
     pub ladder: Option<Ladder>,
+    /// The searches for fast options (`mode = "auto"`), one for each cell that asks for it.
+    pub searches: Vec<Ladder>,
     /// What the runs between many hosts show, where the study has a mesh.
     pub mesh: Option<MeshFindings>,
     /// The first run of the only cell.
@@ -81,6 +83,7 @@ impl Findings {
         let (mut log, plan) = reader.finish()?;
         let first_run = log.first_run.take();
         let (proof, ladder) = (log.proof.take(), log.ladder.take());
+        let searches = std::mem::take(&mut log.searches);
         let summary = complete(log, plan);
         let profiled = profiled(&summary);
         let mut found = Findings {
@@ -92,6 +95,7 @@ impl Findings {
             summary,
             comparison: None,
             ladder,
+            searches,
             mesh: None,
             first_run,
         };

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use bitcost_analysis::experiment::Ladder;
 use bitcost_analysis::log::{Reader, nothing_measured};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
-use bitcost_model::search::{Decision, Search};
+use bitcost_model::search::Decision;
 use bitcost_study::Study;
+use serde::Deserialize;
 
 use crate::error::ExecuteError;
 use crate::store::{Damaged, End, LogFile};
@@ -21,8 +23,8 @@ pub struct Logged {
     pub prepared: Option<Event>,
     pub has_constants: bool,
     pub is_calibrated: bool,
-    /// The searches for fast options that came to their end.
-    pub searches: Vec<Search>,
+    /// What was decided about changes, such as the options that a cell was searched for.
+    pub searches: Vec<Ladder>,
     /// The runs that have their result. A run in which nothing was measured is made again.
     pub done: BTreeSet<u32>,
     pub end: End,
@@ -37,7 +39,7 @@ struct Found {
     prepared: Option<Event>,
     has_constants: bool,
     is_calibrated: bool,
-    searches: Vec<Search>,
+    searches: Vec<Ladder>,
     done: BTreeSet<u32>,
 }
 
@@ -55,8 +57,10 @@ impl Found {
             Event::Constants { .. } => self.has_constants = true,
             Event::Calibrated { .. } => self.is_calibrated = true,
             Event::Decided { decision } => {
-                if let Decision::Mode(search) = *decision {
-                    self.searches.push(search);
+                if let Decision::Changes(ladder) = *decision
+                    && let Ok(ladder) = Ladder::deserialize(ladder)
+                {
+                    self.searches.push(ladder);
                 }
             }
             Event::RunEnded {

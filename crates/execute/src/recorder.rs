@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use bitcost_analysis::experiment::Ladder;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::Reader;
 use bitcost_analysis::summary::{precision_after, summarized_cells};
@@ -13,10 +14,11 @@ use bitcost_model::Unavailable;
 use bitcost_model::event::{Event, FORMAT};
 use bitcost_model::plan::Plan;
 use bitcost_model::search::Decision;
+use bitcost_model::study::LabSpec;
 use bitcost_study::Study;
 
 use crate::error::ExecuteError;
-use crate::experiment::{Allows, search};
+use crate::experiment::{Allows, Bench, search};
 use crate::logged::Logged;
 use crate::prepared::Prepared;
 use crate::progress::Progress;
@@ -166,22 +168,38 @@ impl<'a> Recorder<'a> {
         self.target.findings(reader, caveats)
     }
 
-    /// Searches fast options for these cells, and gives them to the plan. Where the user stops it, the
-    /// execution that follows ends before its first run.
+    /// Searches fast options for the cells that ask for it, beside the `known` ones, and gives them to the plan. Where the
+    /// user stops it, the execution that follows ends before its first run.
     pub fn search(
         &mut self,
         prepared: &mut Prepared,
-        (study, plan): (&Study, &mut Plan),
-        wanted: &[usize],
+        (study, plan, lab): (&Study, &mut Plan, Option<&LabSpec>),
+        known: &[Ladder],
         allows: Allows,
     ) -> Result<(), ExecuteError> {
-        for cell in wanted {
-            let of = (study, &*plan, *cell);
-            let Some(found) = search::search(prepared, of, allows, &mut *self.progress)? else {
+        for found in known {
+            // The runs before were made with it.
+            let _ = found.settle(plan);
+        }
+        for cell in 0..plan.cells.len() {
+            let is_known = known.iter().any(|found| found.cell == Some(cell));
+            if is_known || !plan.cells[cell].conditions.mode_auto {
+                continue;
+            }
+            let mut bench = Bench {
+                facts: prepared.facts(),
+                session: &mut prepared.session,
+                target: &mut self.target,
+                allows,
+                progress: &mut *self.progress,
+                rounds: 0,
+            };
+            let Some(found) = search(&mut bench, (study, plan, cell), lab)? else {
                 return Ok(());
             };
-            search::settle(plan, &found);
-            let decision = Box::new(Decision::Mode(found));
+            // The trials were made with it.
+            let _ = found.settle(plan);
+            let decision = Box::new(Decision::Changes(serde_json::json!(found)));
             self.record(&Event::Decided { decision })?;
         }
         Ok(())

@@ -10,7 +10,7 @@ use crate::calibration::{Extent, calibrate};
 use crate::constants;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
-use crate::experiment::{Allows, search};
+use crate::experiment::Allows;
 use crate::hosts::Named;
 use crate::logged::Logged;
 use crate::machines::{as_seen_locally, check_same};
@@ -127,15 +127,13 @@ impl Resume {
             }
         }
         let mut plan = plan.clone();
-        logged
-            .searches
-            .iter()
-            .for_each(|found| search::settle(&mut plan, found));
-        let is_searched = |cell: &usize| logged.searches.iter().any(|found| found.cell == *cell);
-        let wanted: Vec<usize> = search::wanted(&plan)
-            .filter(|cell| !is_searched(cell))
-            .collect();
-        recorder.search(&mut prepared, (study, &mut plan), &wanted, allows)?;
+        let lab = destination.lab(study);
+        recorder.search(
+            &mut prepared,
+            (study, &mut plan, lab),
+            &logged.searches,
+            allows,
+        )?;
         Ok(recorder
             .execute(&mut prepared.session, (study, &plan), done)
             .0)

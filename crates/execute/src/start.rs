@@ -12,7 +12,7 @@ use crate::calibration::{Extent, calibrate};
 use crate::constants;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
-use crate::experiment::{Allows, Bench, Experiment, search};
+use crate::experiment::{Allows, Bench, Experiment};
 use crate::mesh;
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder};
@@ -102,9 +102,9 @@ impl<'a> Start<'a> {
             recorder.record(&event)?;
         }
         let mut plan = plan.clone();
-        let wanted: Vec<usize> = search::wanted(&plan).collect();
         let allows = self.allows;
-        recorder.search(&mut prepared, (study, &mut plan), &wanted, allows)?;
+        let lab = destination.lab(study);
+        recorder.search(&mut prepared, (study, &mut plan, lab), &[], allows)?;
         let all = BTreeSet::new();
         let (mut executed, mut target) =
             recorder.execute(&mut prepared.session, (study, &plan), &all);
@@ -115,12 +115,11 @@ impl<'a> Start<'a> {
                 facts: prepared.facts(),
                 session: &mut prepared.session,
                 target: &mut target,
-                prepared: place,
                 allows,
                 progress,
                 rounds: 0,
             };
-            executed.ending = experiment.make(&mut bench, findings);
+            executed.ending = experiment.make(&mut bench, findings, &place);
             findings.log = target.place()?;
         }
         Ok(executed)

@@ -92,6 +92,10 @@ pub const RETIRED: &[(&str, &str)] = &[
         "change_pct low_pct high_pct",
         "a change in JSON has `ratio`, new ÷ old, with `value`, `low` and `high`",
     ),
+    (
+        "taken is_better untried took_ms",
+        "a search in JSON has `steps`, `not_kept` and `not_tried`, as `ladder`",
+    ),
     ("weak", "`caveats` in JSON says why figures are weak"),
     (
         "only_in",

@@ -26,7 +26,7 @@ impl Goal {
     }
 }
 
-/// The settings of a trial that differ from the cell's: name to value, as on the command line.
+/// Settings of a run that an experiment changes: name to value, as on the command line.
 pub type Changes = BTreeMap<String, String>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,29 +58,8 @@ pub struct Trial {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "what", content = "because", rename_all = "snake_case")]
 pub enum Decision {
-    /// The options of a cell that asks for it (`mode = "auto"`): its runs have them.
-    Mode(Search),
     /// What limits the test: `bitcost_analysis::explain::Proof`.
     Bottleneck(Value),
-    /// What makes the test faster or cheaper: `bitcost_analysis::experiment::Ladder`.
+    /// What makes the test, or a cell that asks for it, faster or cheaper: `bitcost_analysis::experiment::Ladder`.
     Changes(Value),
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Search {
-    /// The cell, by its place in the plan.
-    pub cell: usize,
-    /// What it looked for.
-    pub goal: Goal,
-    /// All trials, in order.
-    pub trials: Vec<Trial>,
-    /// The settings that the runs of the cell have; empty: the plain mode.
-    pub taken: Changes,
-    /// Whether the trials of what is taken differ from those of the plain mode.
-    pub is_better: bool,
-    /// Settings that were not tried because the time ran out.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub untried: Vec<String>,
-    /// Its time, in milliseconds.
-    pub took_ms: u64,
 }

@@ -22,7 +22,7 @@ use crate::path_change::PathChange;
 use crate::place::{IpVersion, Places, Ports};
 use crate::record::Role;
 use crate::retired::instead_of;
-use crate::search::Goal;
+use crate::search::{Changes, Goal};
 use crate::shaping::{LIMIT, MODERATION, QueueLimit, limit, moderation};
 use crate::tcp_buffers::{self, TcpBuffers};
 use crate::units;
@@ -357,6 +357,26 @@ pub fn named(name: &str) -> Result<&'static Setting, Invalid> {
         let unknown = || format!("unknown setting `{name}`{}", near_or_all(name, &all));
         Invalid(instead_of(name).unwrap_or_else(unknown))
     })
+}
+
+/// Makes these changes.
+///
+/// # Errors
+/// As [`change`].
+pub fn apply(changes: &Changes, conditions: &mut Conditions) -> Result<(), Invalid> {
+    let mut changes = changes.iter();
+    changes.try_for_each(|(name, value)| change(conditions, name, value))
+}
+
+/// These changes as options of `bitcost test`.
+pub fn options(changes: &Changes) -> String {
+    let options = changes
+        .iter()
+        .map(|(name, value)| match find(name).and_then(|of| of.flag) {
+            Some(flag) => format!("--{} {value}", flag.long),
+            None => format!("--set {name}={value}"),
+        });
+    options.collect::<Vec<_>>().join(" ")
 }
 
 /// Sets a setting as a change of a run that has its settings already: what is set at one host alone leaves the other host

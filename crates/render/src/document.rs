@@ -21,8 +21,6 @@ use crate::calibration::calibration_json;
 use crate::explained::{Bottleneck, Share};
 use crate::export::{ExportError, Form, Input, RowSupport};
 use crate::first_run::{FirstRun, Intervals, intervals};
-use crate::improve::ladder_json;
-use crate::mode_search::searches_json;
 use crate::stop_rule::stop_rule_json;
 
 /// `--format json`.
@@ -87,7 +85,7 @@ pub struct Document<'a> {
     /// them, the scores of all `hosts`, `different_settings`, and `missing` hosts.
     #[schemars(with = "Option<Value>")]
     mesh: Option<&'a MeshFindings>,
-    /// The search for fast options (`mode = "auto"`) of each cell that asks for it, with every trial.
+    /// What a search for fast options (`mode = "auto"`) found for each cell that asks for it.
     mode_search: Option<Value>,
     /// The raw records of every run with all samples (`--samples`): `run`, `sender`, `receiver`.
     records: Option<Vec<Value>>,
@@ -151,7 +149,7 @@ impl<'a> Document<'a> {
             bottleneck: findings.limiter_of(place).and_then(Bottleneck::of),
         };
         let single = findings.single();
-        let searches = &summary.searches;
+        let searches = &findings.searches;
         let path = findings.log.as_ref().map(|log| {
             let path = log.path.canonicalize();
             path.as_ref().unwrap_or(&log.path).display().to_string()
@@ -175,9 +173,9 @@ impl<'a> Document<'a> {
             calibration: summary.calibration.as_deref().map(calibration_json),
             imported_runs: summary.is_imported.then(|| imported(&findings.events)),
             profile: findings.profiled.as_ref(),
-            ladder: findings.ladder.as_ref().map(ladder_json),
+            ladder: findings.ladder.as_ref().map(|ladder| json!(ladder)),
             mesh: findings.mesh.as_ref(),
-            mode_search: (!searches.is_empty()).then(|| searches_json(searches)),
+            mode_search: (!searches.is_empty()).then(|| json!(searches)),
             records: None,
             intervals: single
                 .filter(|_| findings.shown_runs().count() == 1)

@@ -38,11 +38,6 @@ pub(crate) const WIDTH: usize = 80;
 /// Columns of the labels at the left of an answer.
 pub(crate) const LABEL: usize = 13;
 
-/// `throughput   10.5 Gbit/s`, broken at the width of a terminal.
-pub(crate) fn labelled(label: &str, words: &str) -> String {
-    paragraph(&format!("{label:<LABEL$}"), words, WIDTH)
-}
-
 /// A heading, bold if colours are on, broken at the width.
 pub(crate) fn heading(words: &str, options: TextOptions) -> String {
     let text = paragraph("", words, usize::from(options.width));

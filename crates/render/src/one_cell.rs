@@ -6,9 +6,9 @@ use bitcost_model::record::Role;
 use bitcost_model::units::counted;
 
 use crate::block::Block;
+use crate::experiment::searches;
 use crate::explained::cell_text;
 use crate::lines::Lines;
-use crate::mode_search::searches;
 use crate::number;
 use crate::one_run::{all_figures, shown, test_answer};
 use crate::stop_rule::stop_rule_text;
@@ -17,7 +17,8 @@ use crate::words::intervals_of_runs;
 /// The blocks of one cell; `verbose` also has all figures of its run, and the evidence for the
 /// bottleneck.
 pub(crate) fn one_cell(findings: &Findings, single: &Single, verbose: bool) -> Vec<Block> {
-    let mut blocks = Vec::from_iter(searches(&findings.summary));
+    let mut blocks = searches(findings);
+    blocks.extend((!blocks.is_empty()).then_some(Block::Gap));
     // `limiter: receiver's CPU …` with its evidence and remedy.
     let evidence = || Some(Block::Listing(cell_text("limiter", single.limiter?)));
     if findings.summary.precision.is_some() || findings.shown_runs().count() > 1 {

@@ -14,7 +14,7 @@ use bitcost_model::{harmless, modes};
 
 use crate::answer::of_cell;
 use crate::block::Block;
-use crate::explained::proof_sentence;
+use crate::experiment::proof_sentence;
 use crate::lines::Lines;
 use crate::losses::{losses, sentence};
 use crate::number;

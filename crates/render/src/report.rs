@@ -1,16 +1,14 @@
 //! What is printed of an execution: the blocks of its text and its Markdown, in their order.
 
-use bitcost_analysis::experiment::Ladder;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::summary::Summary;
 
 use crate::block::{Block, markdown, text};
 use crate::comparison::comparison;
+use crate::experiment::{ladder_blocks, searches};
 use crate::export::{ExportError, Form, Input, RowSupport, each};
-use crate::improve::{ladder_lines, ladder_paragraphs, ladder_sentences, ladder_title};
 use crate::lines::Lines;
 use crate::mesh::{mesh, mesh_sentence};
-use crate::mode_search::searches;
 use crate::notes::notes;
 use crate::one_cell::one_cell;
 use crate::profile::profile;
@@ -60,7 +58,7 @@ const PAGE: u16 = COLUMN * COLUMNS as u16;
 pub fn report(execution: &Findings, is_verbose: bool, width: u16) -> Vec<Block> {
     let (summary, study) = (&execution.summary, &execution.summary.study);
     let ladder = execution.ladder.as_ref();
-    let ladder = ladder.map(|of| ladder_blocks(of, ladder_title(execution)));
+    let ladder = ladder.map(|of| ladder_blocks(of, execution));
     if let Some(blocks) = ladder.as_ref().filter(|_| !is_verbose) {
         return blocks.clone();
     }
@@ -83,7 +81,7 @@ pub fn report(execution: &Findings, is_verbose: bool, width: u16) -> Vec<Block> 
             let compared = compared.unwrap_or_default();
             (
                 of_summary(summary, width),
-                [profiled, Vec::from_iter(searches(summary)), compared],
+                [profiled, searches(execution), compared],
             )
         }
     };
@@ -110,17 +108,4 @@ fn append(blocks: &mut Vec<Block>, more: Vec<Block>) {
         blocks.push(Block::Gap);
     }
     blocks.extend(more);
-}
-
-/// The ladder, its answer last, where it stays on the screen.
-fn ladder_blocks(ladder: &Ladder, title: String) -> Vec<Block> {
-    [
-        Block::Title(title),
-        Block::Gap,
-        Block::Table(String::new(), ladder_lines(ladder)),
-    ]
-    .into_iter()
-    .chain(ladder_paragraphs(ladder))
-    .chain([Block::Gap, Block::words(ladder_sentences(ladder).join(" "))])
-    .collect()
 }

@@ -28,14 +28,12 @@ macro_rules! schemas {
 mod against;
 pub mod answer;
 pub mod calibration;
-mod calls;
 pub mod check;
 mod definition;
 mod error;
 mod forms;
 pub mod limits;
 pub mod mesh;
-pub mod mode_search;
 mod picture;
 mod plan;
 mod read;
@@ -49,7 +47,6 @@ pub mod topology;
 
 pub use answer::{Place, Sentence, Word};
 pub use bitcost_model::conditions::size_tcp_buffers;
-pub use calls::Call;
 pub use check::Check;
 pub use definition::{Compared, Expect, ExpectedCell, Factor, LeaveOut, Level, Study, TableSpec};
 pub use error::StudyError;

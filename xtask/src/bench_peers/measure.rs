@@ -218,7 +218,7 @@ fn ours(options: &str, case: &Case, field: &Field, seconds: f64) -> Result<Figur
     let document: Value = serde_json::from_str(&output(command.args(rate))?)?;
     let end = |name: &str| serde_json::from_value(document["records"][0][name].clone());
     let (sender, receiver) = (end("sender")?, end("receiver")?);
-    let taken = &document["mode_search"][0]["taken"];
+    let taken = &document["mode_search"][0]["steps"][1]["change"]["settings"];
     Ok(Figure {
         options: taken.is_object().then(|| taken.to_string()),
         ..of_records(case, &sender, &receiver)

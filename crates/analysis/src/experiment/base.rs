@@ -9,7 +9,7 @@ use bitcost_model::search::Goal;
 use bitcost_model::study::LabSpec;
 
 use crate::cells::RunRow;
-use crate::explain::{Limiter, Load};
+use crate::explain::{Limiter, Load, Outcome, Proof};
 use crate::findings::Findings;
 use crate::metrics::{Metric, full_from, metric};
 
@@ -30,6 +30,11 @@ const MOST_MS: f64 = 2000.0;
 /// With more segments retransmitted than this share, a window lasts twice as long: loss comes at random.
 const LOSSY: f64 = 0.001;
 
+/// Warm-up and window of a trial of a search for the rate, for the least cost, and of one that decides, in milliseconds.
+const RATE_MS: [u32; 2] = [6, 20];
+const COST_MS: [u32; 2] = [6, 60];
+const LONG_MS: [u32; 2] = [20, 80];
+
 /// The test that an experiment changes.
 #[derive(Clone, Debug)]
 pub struct Base {
@@ -47,6 +52,8 @@ pub struct Base {
     /// The limiter that experiments prove.
     pub(super) proved: Option<Limiter>,
     ends: Vec<EndpointDescription>,
+    /// What a search looks for, before any test.
+    searched: Option<Goal>,
 }
 
 /// A run, changed or not, as a row of the table compares it.
@@ -109,7 +116,34 @@ impl Base {
             next,
             proved: proved(findings).cloned(),
             ends: summary.ends.clone(),
+            searched: None,
         })
+    }
+
+    /// A cell whose options are searched before its first run.
+    pub fn searched(conditions: &Conditions, lab: Option<LabSpec>) -> Base {
+        Base {
+            conditions: conditions.clone(),
+            load: Load::default(),
+            rate: 0.0,
+            lab,
+            named: None,
+            next: Vec::new(),
+            proved: None,
+            ends: Vec::new(),
+            searched: Some(conditions.search_for),
+        }
+    }
+
+    /// Takes what experiments show of its bottleneck.
+    pub fn take(&mut self, proof: &Proof) {
+        if let Outcome::Refuted(found) | Outcome::Found(found) | Outcome::Likely(found, _) =
+            &proof.outcome
+        {
+            self.named = Some(found.clone());
+        }
+        let proved = proof.limiter().filter(|_| proof.is_sound);
+        self.proved = proved.cloned();
     }
 
     /// The limiter that is proved; else the one that the counters name, and those that come next.
@@ -156,9 +190,16 @@ impl Base {
             true => 0.0,
             false => f64::from(self.conditions.warmup_ms),
         };
+        let [warmup_ms, duration_ms] = match (self.searched, screens) {
+            (None, _) => [warmup.max(own), window].map(|ms| ms.min(MOST_MS).round() as u32),
+            (Some(Goal::Rate), true) => RATE_MS,
+            (Some(Goal::Cost), true) => COST_MS,
+            (Some(_), false) => LONG_MS,
+        };
         Conditions {
-            duration_ms: window.min(MOST_MS).round() as u32,
-            warmup_ms: warmup.max(own).min(MOST_MS).round() as u32,
+            duration_ms,
+            warmup_ms,
+            latency: self.conditions.latency && self.searched.is_none(),
             idle_baseline_ms: Some(0),
             stop_bytes: None,
             stop_messages: None,

@@ -2,6 +2,7 @@
 
 use bitcost_model::conditions::Conditions;
 use bitcost_model::record::Role;
+use bitcost_model::search::Changes;
 
 use super::base::{Base, Side};
 use crate::explain::{Limiter, NotTried, quota_of};
@@ -13,8 +14,8 @@ pub(super) const PATH_RATE: &str = "path_rate";
 pub(super) const SEGMENTS: &str = "segments";
 pub(super) const FLOWS: &str = "flows";
 
-/// Settings of a run by name, each with its value as it is typed.
-pub type Settings = Vec<(&'static str, String)>;
+/// A setting by name, with its value as it is typed.
+pub type Setting = (&'static str, String);
 
 /// One row of the table.
 #[derive(Debug)]
@@ -43,11 +44,11 @@ pub struct Resource {
     pub of_quota: Option<Role>,
     /// The limiter that it finds; absent where the throughput may follow the resource whatever limits it.
     pub finds: fn(&Conditions) -> Option<Limiter>,
-    /// The settings that take some of it away.
+    /// The setting that takes some of it away.
     ///
     /// # Errors
     /// Why it cannot be tried on this test, as a part of a sentence.
-    pub settings: fn(&Base) -> Result<Settings, String>,
+    pub setting: fn(&Base) -> Result<Setting, String>,
     /// The share of the resource that a changed run (second) had of that of an unchanged one; absent where it was not
     /// counted.
     pub left: fn(&Side, &Side) -> Option<f64>,
@@ -59,7 +60,7 @@ pub(super) const LESS: Resource = Resource {
     told: Told::Less,
     of_quota: None,
     finds: |_| None,
-    settings: |_| Ok(Vec::new()),
+    setting: |_| Err(String::new()),
     left: |_, _| None,
 };
 
@@ -84,10 +85,10 @@ pub enum Told {
 }
 
 /// How a change is made, and kept.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct How {
     pub label: String,
-    pub settings: Settings,
+    pub settings: Changes,
     /// The command, or what the program calls.
     pub keep: String,
     /// Whether a command as root keeps it, and a host must allow it to root alone.
@@ -117,16 +118,14 @@ pub(super) fn program(
     settings: &[(&'static str, &str)],
     keep: impl Into<String>,
 ) -> How {
-    let typed = settings.iter();
+    let settings = settings.iter();
     How {
         label: label.into(),
-        settings: typed
-            .map(|(name, value)| (*name, (*value).to_owned()))
+        settings: settings
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect(),
         keep: keep.into(),
-        needs_root: false,
-        restores: false,
-        fills: false,
+        ..How::default()
     }
 }
 
@@ -156,11 +155,9 @@ impl Row {
         match &self.kind {
             Kind::Relaxes(offers) => offers(base),
             Kind::Tightens(resource) => {
-                let settings = (resource.settings)(base);
-                let how = settings.map(|settings| How {
-                    settings,
-                    ..program(resource.words, &[], "")
-                });
+                let setting = (resource.setting)(base);
+                let how =
+                    setting.map(|(name, value)| program(resource.words, &[(name, &value)], ""));
                 vec![how.map_err(|reason| NotTried::new(resource.words, reason))]
             }
         }

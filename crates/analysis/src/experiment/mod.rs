@@ -1,6 +1,7 @@
 //! Experiments on a test: one thing of it is changed in short runs that are interleaved with unchanged ones, and the
 //! ratio of their rates says what the change does. What takes a little of a resource away shows what limits
-//! (docs/method/prove.md), and what gives more of it, what makes the test faster (docs/method/improve.md).
+//! (docs/method/prove.md), and what gives more of it, what makes the test faster (docs/method/improve.md); so do other calls
+//! of the program, before the first run (docs/method/traffic.md).
 
 mod apply;
 mod base;
@@ -11,6 +12,7 @@ mod judge;
 mod ladder;
 mod relax;
 mod round;
+mod search;
 mod steps;
 mod table;
 mod tighten;
@@ -21,5 +23,5 @@ pub use change::{Change, How};
 pub use choose::{Offers, relaxing, tightening};
 pub use judge::{is_enough, judge, needs_screening, standing_out};
 pub use ladder::{BLOCKS_LEAST, BLOCKS_MOST, End, FINALISTS, Kept, Ladder, Rung, SCREENING_BLOCKS};
-pub use round::{Round, Run, blocks_planned, is_decided, is_loser, screened, winner};
-pub use steps::Steps;
+pub use round::{Round, Run, blocks_planned, is_decided, is_loser, screened};
+pub use search::Search;

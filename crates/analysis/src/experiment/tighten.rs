@@ -6,7 +6,7 @@ use bitcost_model::record::Role;
 use super::base::{Base, Side};
 use super::buffer::{Buffer, RECEIVE, SEND};
 use super::change::{
-    Kind, LESS, PATH_RATE, RECEIVER_CPU, Resource, Row, SEGMENTS, SENDER_CPU, Settings, Told,
+    Kind, LESS, PATH_RATE, RECEIVER_CPU, Resource, Row, SEGMENTS, SENDER_CPU, Setting, Told,
 };
 use crate::explain::{ON_THE_PATH, limiter};
 
@@ -29,9 +29,9 @@ pub(super) const SENDER: Row = row(
         words: "CPU time for the sender",
         of_quota: Some(Role::Sender),
         finds: |_| limiter("sender_cpu", ""),
-        settings: |base| match base.conditions.workload.is_transactional() {
+        setting: |base| match base.conditions.workload.is_transactional() {
             true => Err("a client of transactions cannot be given work".to_owned()),
-            false => Ok(vec![("send_work_ns", more_work(base, Role::Sender)?)]),
+            false => Ok(("send_work_ns", more_work(base, Role::Sender)?)),
         },
         left: |before, after| cpu_left(before, after, Role::Sender),
         ..LESS
@@ -46,11 +46,11 @@ pub(super) const RECEIVER: Row = row(
         words: "CPU time for the receiver",
         of_quota: Some(Role::Receiver),
         finds: |_| limiter("receiver_cpu", ""),
-        settings: |base| {
+        setting: |base| {
             let workload = base.conditions.workload;
             match workload.is_transactional() && !workload.has_requests() {
                 true => Err("a server of connections cannot be given work".to_owned()),
-                false => Ok(vec![("receive_work_ns", more_work(base, Role::Receiver)?)]),
+                false => Ok(("receive_work_ns", more_work(base, Role::Receiver)?)),
             }
         },
         left: |before, after| cpu_left(before, after, Role::Receiver),
@@ -66,7 +66,7 @@ pub(super) const PATH: Row = row(
     Resource {
         words: "rate of the path",
         finds: |_| limiter("rate", ON_THE_PATH),
-        settings: slower_path,
+        setting: slower_path,
         left: |before, after| {
             let taken = after.load.background_bps - before.load.background_bps;
             match after.conditions.path_change {
@@ -88,7 +88,7 @@ pub(super) const RECEIVE_BUFFER: Row = row(
             true => limiter("udp_receive_buffer", ""),
             false => limiter("receive_buffer", ""),
         },
-        settings: |base| smaller_buffer(base, &RECEIVE),
+        setting: |base| smaller_buffer(base, &RECEIVE),
         left: |before, after| match before.conditions.workload.is_datagram() {
             true => before.ratio(after, |load| load.receive_buffer_bytes),
             false => before.ratio(after, |load| load.window_bytes),
@@ -103,7 +103,7 @@ pub(super) const SEND_BUFFER: Row = row(
     Resource {
         words: "send buffer",
         finds: |_| limiter("send_buffer", ""),
-        settings: |base| smaller_buffer(base, &SEND),
+        setting: |base| smaller_buffer(base, &SEND),
         left: |before, after| before.ratio(after, |load| load.send_buffer_bytes),
         ..LESS
     },
@@ -120,12 +120,12 @@ pub(super) const LOSS: Row = row(
             true => None,
             false => limiter("congestion_window_loss", ""),
         },
-        settings: |base| {
+        setting: |base| {
             let lab = base.own_lab();
             let lab = lab.ok_or("loss can be added only to a lab that the test builds")?;
             let mut ends = lab.path().into_iter().flat_map(|path| path.there);
             match ends.any(|end| end.egress.loss_ppm > 0) {
-                true => Ok(vec![("path_change", "loss 200%".to_owned())]),
+                true => Ok(("path_change", "loss 200%".to_owned())),
                 false => Err("no link of the lab loses packets at random".to_owned()),
             }
         },
@@ -145,14 +145,14 @@ pub(super) const ROUND_TRIP: Row = row(
             true => limiter("latency", ""),
             false => None,
         },
-        settings: |base| {
+        setting: |base| {
             let lab = base.own_lab();
             let lab = lab.ok_or("delay can be added only to a lab that the test builds")?;
             let rtt_us = lab.path().map_or(0, |path| path.rtt_us());
             match base.conditions.workload.numbers_datagrams() {
                 true => Err("a stream of datagrams waits for no answer".to_owned()),
                 false if rtt_us == 0 => Err("no link of the lab has a delay".to_owned()),
-                false => Ok(vec![("path_change", format!("delay {:.0}%", 100.0 / LEFT))]),
+                false => Ok(("path_change", format!("delay {:.0}%", 100.0 / LEFT))),
             }
         },
         left: |before, after| {
@@ -176,12 +176,12 @@ pub(super) const SMALLER_SEGMENTS: Row = row(
     Resource {
         words: "user data in a segment",
         finds: |_| limiter("packets_per_second", ""),
-        settings: |base| {
+        setting: |base| {
             if !base.conditions.workload.is_byte_stream() {
                 return Err("only a TCP stream can be cut into other segments".to_owned());
             }
             let size = base.load.segment_bytes.ok_or("their size is not known")?;
-            Ok(vec![("mss", less(size))])
+            Ok(("mss", less(size)))
         },
         left: |before, after| before.ratio(after, |load| load.segment_bytes),
         ..LESS
@@ -196,8 +196,8 @@ pub(super) const WAKE_UPS: Row = row(
         words: "wake-ups",
         told: Told::Without,
         finds: |_| limiter("wake_ups", ""),
-        settings: |base| match base.conditions.waiting {
-            Waiting::Block => Ok(vec![("waiting", "spin".to_owned())]),
+        setting: |base| match base.conditions.waiting {
+            Waiting::Block => Ok(("waiting", "spin".to_owned())),
             Waiting::Spin => Err("receivers poll already".to_owned()),
         },
         ..LESS
@@ -211,10 +211,10 @@ pub(super) const MESSAGE_RATE: Row = row(
     Resource {
         words: "rate of the application",
         finds: |_| limiter("application_pacing", ""),
-        settings: |base| {
+        setting: |base| {
             let (setting, rate) =
                 requested(&base.conditions).ok_or("it sends as fast as it can")?;
-            Ok(vec![(setting, less(rate))])
+            Ok((setting, less(rate)))
         },
         left: |before, after| {
             Some(requested(after.conditions)?.1 / requested(before.conditions)?.1)
@@ -223,13 +223,13 @@ pub(super) const MESSAGE_RATE: Row = row(
     },
 );
 
-fn slower_path(base: &Base) -> Result<Settings, String> {
+fn slower_path(base: &Base) -> Result<Setting, String> {
     let conditions = &base.conditions;
     if let Some(lab) = base.own_lab() {
         let rate = lab.path().and_then(|path| path.rate_bps());
         rate.ok_or("no link of the lab has a rate")?;
         let slower = format!("rate {:.0}%", 100.0 * LEFT);
-        return Ok(vec![("path_change", slower)]);
+        return Ok(("path_change", slower));
     }
     if conditions.workload.is_transactional() {
         return Err("transactions leave most of the path's rate unused".to_owned());
@@ -244,7 +244,7 @@ fn slower_path(base: &Base) -> Result<Settings, String> {
     };
     let rate = delivered * (1.0 - LEFT);
     let stream = format!("udp message-size=1400 rate={rate:.0}{direction}");
-    Ok(vec![("background", stream)])
+    Ok(("background", stream))
 }
 
 /// The setting that paces the run, and its value.
@@ -288,18 +288,18 @@ fn less(number: f64) -> String {
     format!("{:.0}", (number * LEFT).max(1.0))
 }
 
-/// The settings that leave a buffer smaller; where TCP tunes it, its greatest size is what is changed.
-fn smaller_buffer(base: &Base, buffer: &Buffer) -> Result<Settings, String> {
+/// The setting that leaves a buffer smaller; where TCP tunes it, its greatest size is what is changed.
+fn smaller_buffer(base: &Base, buffer: &Buffer) -> Result<Setting, String> {
     let conditions = &base.conditions;
     if conditions.workload.is_transactional() {
         return Err("transactions need little of it".to_owned());
     }
     let has = (buffer.has_bytes)(&base.load).ok_or("its size is not known")?;
     if !buffer.is_tuned(conditions) || conditions.tcp_buffers.is_some() {
-        return Ok(vec![(buffer.setting, less(has))]);
+        return Ok((buffer.setting, less(has)));
     }
     let most = 2.0 * has * LEFT;
     let first = most.min(buffer.start_bytes);
     let tuned = format!("{}=4096 {first:.0} {most:.0}", buffer.tuned);
-    Ok(vec![("sysctl", base.typed(buffer.end, &tuned))])
+    Ok(("sysctl", base.typed(buffer.end, &tuned)))
 }

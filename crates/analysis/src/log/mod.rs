@@ -10,7 +10,6 @@ mod reader;
 mod row;
 mod stopped;
 mod time_series;
-mod trial;
 
 pub use caveats::caveats_of;
 pub use error::LogError;
@@ -20,4 +19,3 @@ pub use in_effect::settings_not_in_effect;
 pub use place::{FirstRun, PlaceFacts};
 pub use reader::{Log, Reader};
 pub use time_series::TimeSeries;
-pub use trial::measured;

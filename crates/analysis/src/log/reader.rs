@@ -10,9 +10,8 @@ use bitcost_model::harmless;
 use bitcost_model::imported::ImportedRun;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::{EndpointRecord, Role};
-use bitcost_model::search::{Decision, Search};
+use bitcost_model::search::Decision;
 use bitcost_study::Study;
-use bitcost_study::mode_search::apply;
 use serde::Deserialize;
 
 use super::error::LogError;
@@ -37,6 +36,8 @@ pub struct Log {
     pub(crate) proof: Option<Proof>,
     /// What makes the test faster or cheaper, where changes were tried.
     pub(crate) ladder: Option<Ladder>,
+    /// The searches for fast options.
+    pub(crate) searches: Vec<Ladder>,
     /// Each run that began, with its last outcome; its block and cell are not known yet.
     pub(crate) rows: BTreeMap<u32, RunRow>,
     /// Blocks after which the stop rule was met.
@@ -203,12 +204,14 @@ impl Log {
     /// Takes what trials decided; the last decision of a kind counts.
     fn decided(&mut self, decision: &Decision) {
         let read = match decision {
-            Decision::Mode(search) => return self.settle(search),
             Decision::Bottleneck(proof) => {
                 Proof::deserialize(proof).map(|proof| self.proof = Some(proof))
             }
             Decision::Changes(ladder) => {
-                Ladder::deserialize(ladder).map(|ladder| self.ladder = Some(ladder))
+                Ladder::deserialize(ladder).map(|ladder| match ladder.cell {
+                    Some(_) => self.settle(ladder),
+                    None => self.ladder = Some(ladder),
+                })
             }
         };
         if let Err(why) = read {
@@ -218,17 +221,13 @@ impl Log {
     }
 
     /// Gives a cell the options that its search took.
-    fn settle(&mut self, search: &Search) {
-        let cells = self.plan.as_mut().map(|plan| &mut plan.cells);
-        let cell = cells.and_then(|cells| cells.get_mut(search.cell));
-        let applied = cell.map(|cell| apply(&search.taken, &mut cell.conditions));
-        if let Some(Err(why)) = applied {
+    fn settle(&mut self, ladder: Ladder) {
+        if let Some(Err(why)) = self.plan.as_mut().map(|plan| ladder.settle(plan)) {
             let caveat = format!("an option that a search chose is unknown: {why}");
             self.summary.caveats.push(caveat);
         }
-        let searches = &mut self.summary.searches;
-        searches.retain(|known| known.cell != search.cell);
-        searches.push(search.clone());
+        self.searches.retain(|known| known.cell != ladder.cell);
+        self.searches.push(ladder);
     }
 
     /// The row of a run with these records, of sender and receiver.

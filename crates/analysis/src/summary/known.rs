@@ -3,7 +3,6 @@
 use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::EndpointDescription;
-use bitcost_model::search::Search;
 use bitcost_model::study::{Cell, LabSpec, Label};
 use bitcost_study::Study;
 use schemars::JsonSchema;
@@ -95,9 +94,6 @@ pub struct Summary {
     /// What the lab's path carried before the first run.
     #[serde(skip)]
     pub calibration: Option<Box<Calibration>>,
-    /// The searches for fast options, in the order of the cells.
-    #[serde(skip)]
-    pub searches: Vec<Search>,
     /// Requests that are not in effect, and other notes on the runs.
     pub notes: Vec<Note>,
     /// The result of the study's stop rule; absent where it has none.

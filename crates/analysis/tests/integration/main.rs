@@ -14,5 +14,6 @@ mod profile;
 mod prove;
 mod quality;
 mod rivals;
+mod search;
 mod single_run;
 mod verdicts;

@@ -2,6 +2,7 @@
 
 use crate::bench::*;
 use crate::server::Owned;
+use serde_json::json;
 use std::net::TcpListener;
 
 bitcost_testkit::trials! {
@@ -215,12 +216,15 @@ fn a_search_tries_what_a_server_can_do() {
     let (code, printed, said) = bitcost(&format!("tcp -t 1 127.0.0.1:{PORT} --mode auto --json"));
     assert_eq!(code, Some(0), "{said}");
     let document: Value = serde_json::from_str(&printed).unwrap();
-    let trials = document["mode_search"][0]["trials"].as_array().unwrap();
-    let mut tried = Vec::new();
-    for trial in trials {
-        assert!(trial["measured"].is_object(), "{trial:#}");
-        tried.extend(trial["settings"].as_object().unwrap().keys());
-    }
-    tried.dedup();
-    assert_eq!(tried, ["receive_buffer_bytes"], "{document:#}");
+    let search = &document["mode_search"][0];
+    assert_eq!(search["not_tried"], json!([]), "{search:#}");
+    let kept = search["steps"].as_array().unwrap().iter().skip(1);
+    let kept = kept.map(|step| &step["change"]);
+    let all = search["not_kept"].as_array().unwrap().iter().chain(kept);
+    let tried: Vec<&str> = all.map(|one| one["label"].as_str().unwrap()).collect();
+    assert!(!tried.is_empty(), "{document:#}");
+    assert!(
+        tried.iter().all(|one| one.starts_with("--receive-buffer ")),
+        "{tried:?}"
+    );
 }

@@ -1,4 +1,4 @@
-//! Where a test was made, for the trials that follow it.
+//! Where the runs of an experiment are made.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -15,18 +15,17 @@ use bitcost_model::{Invalid, Unavailable};
 use bitcost_study::settings::change;
 use bitcost_study::{shuffled, size_tcp_buffers};
 
-use super::trial::{Allows, try_once};
 use crate::error::ExecuteError;
 use crate::progress::Progress;
 use crate::target::Target;
 
-/// Where a test was made, for the trials that follow it.
+/// A sentence where conditions are not possible at the endpoints.
+pub type Allows = fn(&Conditions) -> Result<(), Invalid>;
+
 pub struct Bench<'a, 'b> {
     pub session: &'a mut Session<'b>,
     pub facts: PlaceFacts,
     pub target: &'a mut Target,
-    /// The event that describes the hosts.
-    pub prepared: Event,
     pub allows: Allows,
     pub progress: &'a mut dyn Progress,
     /// The rounds that were begun.
@@ -90,7 +89,6 @@ impl Bench<'_, '_> {
         is_enough: &dyn Fn(&Round) -> bool,
     ) -> Result<Ending, ExecuteError> {
         let (began, number) = (Instant::now(), self.rounds);
-        self.rounds += 1;
         for block in 0..blocks {
             let spent = began.elapsed();
             if block > 0 && (spent + spent / block > budget || is_enough(round)) {
@@ -98,61 +96,81 @@ impl Bench<'_, '_> {
             }
             for place in shuffled(round.conditions.len(), u64::from(number), block) {
                 let conditions = &round.conditions[place];
-                let facts = self.facts;
-                let outcome = try_once(self.session, conditions, |ends| {
-                    Run::of(facts, ends, conditions)
-                })?;
-                let Some(outcome) = outcome else {
+                let Some(outcome) = self.run(conditions)? else {
                     return Ok(Ending::Interrupted);
                 };
-                self.record(number, round, place, &outcome)?;
+                let change = place.checked_sub(1).map(|place| &round.changes[place].how);
+                let settings = change.map_or_else(Changes::new, |how| how.settings.clone());
+                let measured = outcome.as_ref().map_err(|why| why.0.clone());
+                self.tried(
+                    settings,
+                    conditions,
+                    measured.map(|run| (run.rate, run.cost)),
+                )?;
                 round.runs[place].push(outcome);
             }
         }
+        self.rounds += 1;
         Ok(Ending::Complete)
     }
 
-    fn record(
+    /// Makes one short run; absent where the user stopped it.
+    fn run(
         &mut self,
-        number: u32,
-        round: &Round,
-        place: usize,
-        outcome: &Result<Run, Unavailable>,
-    ) -> Result<(), ExecuteError> {
-        let change = place.checked_sub(1).map(|place| &round.changes[place].how);
-        let settings = change.into_iter().flat_map(|how| &how.settings);
-        let trial = Trial {
-            round: number,
-            settings: settings
-                .map(|(name, value)| ((*name).to_owned(), value.clone()))
-                .collect(),
-            window_ms: round.conditions[place].duration_ms,
-            measured: outcome.as_ref().ok().map(|run| Measured {
-                rate: run.rate,
-                cost_us: run.cost,
-            }),
-            refused: outcome.as_ref().err().map(|why| why.0.clone()),
+        conditions: &Conditions,
+    ) -> Result<Option<Result<Run, Unavailable>>, ExecuteError> {
+        let (facts, plan) = (self.facts, Plan::of_one(conditions.clone()));
+        let mut outcome = Err(Unavailable("it has no result".to_owned()));
+        let mut sink = |event: Event| {
+            match event {
+                Event::RunEnded {
+                    sender, receiver, ..
+                } => outcome = Run::of(facts, [&sender, &receiver], conditions),
+                Event::RunFailed { reason, .. } => outcome = Err(Unavailable(reason)),
+                _ => {}
+            }
+            Ok(())
         };
-        self.target.append(&Event::Tried {
-            trial: Box::new(trial),
-        })?;
+        let ending = self.session.execute(&plan, &BTreeSet::new(), &mut sink)?;
+        Ok((ending == Ending::Complete).then_some(outcome))
+    }
+
+    /// Appends a trial with its rate and cost, or why it has none.
+    fn tried(
+        &mut self,
+        settings: Changes,
+        conditions: &Conditions,
+        outcome: Result<(f64, Option<f64>), String>,
+    ) -> Result<(), ExecuteError> {
+        let measured = outcome.as_ref().ok();
+        let trial = Box::new(Trial {
+            round: self.rounds,
+            settings,
+            window_ms: conditions.duration_ms,
+            measured: measured.map(|(rate, cost_us)| Measured {
+                rate: *rate,
+                cost_us: *cost_us,
+            }),
+            refused: outcome.err(),
+        });
+        self.target.append(&Event::Tried { trial })?;
         Ok(())
     }
 
     pub fn decide(&mut self, decision: Decision) -> Result<(), ExecuteError> {
-        self.target.append(&Event::Decided {
-            decision: Box::new(decision),
-        })?;
+        let decision = Box::new(decision);
+        self.target.append(&Event::Decided { decision })?;
         Ok(())
     }
 
-    /// Makes the test with other conditions once; without findings where it has no result.
+    /// Makes the test with these changes once; without findings where it has no result. `place` is the event that describes
+    /// the hosts.
     pub fn test(
         &mut self,
-        first: &Findings,
+        (first, place): (&Findings, &Event),
         conditions: &Conditions,
-        changes: &Changes,
-    ) -> Result<(Ending, Option<Findings>), ExecuteError> {
+        changes: Changes,
+    ) -> Result<(Ending, Option<(Findings, Base)>), ExecuteError> {
         let summary = &first.summary;
         let plan = Plan::of_one(Conditions {
             mode_auto: false,
@@ -169,7 +187,7 @@ impl Bench<'_, '_> {
                 lab_text: summary.study.lab_text.clone(),
             },
             Event::Planned { plan: plan.clone() },
-            self.prepared.clone(),
+            place.clone(),
         ];
         let mut sink = |event| {
             events.push(event);
@@ -179,20 +197,9 @@ impl Bench<'_, '_> {
         let found = Findings::of_events(first.name.clone(), events);
         let found = found.map_err(|error| ExecuteError::Usage(error.to_string()))?;
         let base = Base::of(&found).filter(|_| ending == Ending::Complete);
-        let trial = Trial {
-            round: self.rounds,
-            settings: changes.clone(),
-            window_ms: conditions.duration_ms,
-            measured: base.as_ref().map(|base| Measured {
-                rate: base.rate,
-                cost_us: None,
-            }),
-            refused: base.is_none().then(|| "it has no result".to_owned()),
-        };
+        let outcome = base.as_ref().ok_or_else(|| "it has no result".to_owned());
+        self.tried(changes, conditions, outcome.map(|base| (base.rate, None)))?;
         self.rounds += 1;
-        self.target.append(&Event::Tried {
-            trial: Box::new(trial),
-        })?;
-        Ok((ending, base.map(|_| found)))
+        Ok((ending, base.map(|base| (found, base))))
     }
 }

@@ -4,14 +4,15 @@
 use std::time::{Duration, Instant};
 
 use bitcost_analysis::experiment::{
-    BLOCKS_LEAST, BLOCKS_MOST, Base, Change, FINALISTS, Round, SCREENING_BLOCKS, Steps,
-    blocks_planned, is_decided, is_loser, relaxing, screened, winner,
+    BLOCKS_LEAST, BLOCKS_MOST, Base, Change, FINALISTS, Ladder, Round, SCREENING_BLOCKS,
+    blocks_planned, is_decided, is_loser, relaxing, screened,
 };
 use bitcost_analysis::explain::{Limiter, Tried};
 use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::search::{Changes, Decision, Goal};
+use bitcost_model::event::Event;
+use bitcost_model::search::{Decision, Goal};
 use bitcost_model::units::{counted, show_duration};
 
 use super::bench::Bench;
@@ -31,16 +32,12 @@ const TO_DECIDE: f64 = 0.7;
 
 struct Climb<'a, 'b, 'c> {
     bench: &'a mut Bench<'b, 'c>,
-    steps: Steps,
-    goal: Goal,
+    ladder: Ladder,
     budget: Duration,
     until: Instant,
     /// The present limiter, and the changes that were tried without gain at it.
     limiter: Option<Limiter>,
     done: Vec<String>,
-    /// The changes that are kept, and their settings.
-    kept: Vec<String>,
-    settings: Changes,
     /// The time that the runs so far took ÷ the time that was planned for them: what waits in a buffer takes long on a
     /// slow path.
     overrun: f64,
@@ -59,32 +56,27 @@ impl<E: Into<ExecuteError>> From<E> for Over {
     }
 }
 
-/// Makes the steps, and adds the ladder to the findings of the first test.
+/// Makes the steps, and adds the ladder to the findings of the first test, which changes `base`.
 ///
 /// # Errors
 /// When the log cannot be written. An error of the session ends the steps, and is said.
 pub(super) fn improve(
     bench: &mut Bench,
-    first: &mut Findings,
+    (first, place): (&mut Findings, &Event),
+    base: Base,
     goal: Goal,
     budget: Duration,
 ) -> Result<Ending, ExecuteError> {
-    let Some(steps) = Steps::new(first, goal) else {
-        return Ok(Ending::Complete);
-    };
     let mut climb = Climb {
         bench,
-        steps,
-        goal,
+        ladder: Ladder::new(&base.conditions, goal, None),
         budget,
         until: Instant::now() + budget,
         limiter: None,
         done: Vec::new(),
-        kept: Vec::new(),
-        settings: Changes::new(),
         overrun: 1.0,
     };
-    let (ending, is_complete) = match climb.climb(first) {
+    let (ending, is_complete) = match climb.climb((first, place), base) {
         Ok(()) => (Ending::Complete, true),
         Err(Over::Ended(ending)) => (ending, false),
         Err(Over::Failed(error)) => {
@@ -92,8 +84,8 @@ pub(super) fn improve(
             (Ending::Complete, false)
         }
     };
-    let Climb { bench, steps, .. } = climb;
-    let ladder = steps.end(is_complete);
+    let Climb { bench, ladder, .. } = climb;
+    let ladder = ladder.end(is_complete);
     bench.decide(Decision::Changes(serde_json::json!(ladder)))?;
     first.ladder = Some(ladder);
     Ok(ending)
@@ -101,18 +93,16 @@ pub(super) fn improve(
 
 impl Climb<'_, '_, '_> {
     /// One step after the other, until nothing gains.
-    fn climb(&mut self, first: &mut Findings) -> Result<(), Over> {
+    fn climb(
+        &mut self,
+        (first, place): (&mut Findings, &Event),
+        mut base: Base,
+    ) -> Result<(), Over> {
         let mut later: Option<Findings> = None;
         for step in 0.. {
             let test = later.as_mut().unwrap_or(&mut *first);
-            let ending = self.prove(test, step)?;
-            let Some(mut base) = Base::of(test) else {
-                self.say(&format!(
-                    "step {step}: no run has a result that can be explained"
-                ));
-                return Err(Over::Ended(ending));
-            };
-            self.steps.step(test);
+            let ending = self.prove(test, &mut base, step)?;
+            self.ladder.step(test);
             if ending == Ending::Interrupted {
                 return Err(Over::Ended(ending));
             }
@@ -124,8 +114,10 @@ impl Climb<'_, '_, '_> {
             };
             let conditions = self.keep(&base, &change)?;
             self.say(&format!("step {}: the test with what is kept", step + 1));
-            match self.bench.test(first, &conditions, &self.settings)? {
-                (_, Some(found)) => later = Some(found),
+            let kept = self.ladder.kept().flat_map(|kept| kept.settings.clone());
+            let settings = kept.collect();
+            match self.bench.test((&*first, place), &conditions, settings)? {
+                (_, Some((found, next))) => (later, base) = (Some(found), next),
                 (ending, None) => return Err(Over::Ended(ending)),
             }
         }
@@ -141,21 +133,18 @@ impl Climb<'_, '_, '_> {
     }
 
     /// Proves the bottleneck of a step. A test for the least cost keeps a rate, so that nothing is to be proved.
-    fn prove(&mut self, test: &mut Findings, step: usize) -> Result<Ending, Over> {
+    fn prove(&mut self, test: &mut Findings, base: &mut Base, step: usize) -> Result<Ending, Over> {
         let budget = self.left().mul_f64(TO_PROVE);
-        let Some(base) = Base::of(test).filter(|_| self.goal == Goal::Rate) else {
-            return Ok(Ending::Complete);
-        };
-        if self.time(&base, &[], BLOCKS_LEAST)? / BLOCKS_LEAST * RUNS_TO_PROVE > budget {
+        let needed = self.time(base, &[], BLOCKS_LEAST)? / BLOCKS_LEAST * RUNS_TO_PROVE;
+        if self.ladder.goal == Goal::Cost || needed > budget {
             return Ok(Ending::Complete);
         }
-        let Some((proof, ending)) = prove(self.bench, test, budget)? else {
-            return Ok(Ending::Complete);
-        };
+        let (proof, ending) = prove(self.bench, base, budget)?;
         if step == 0 {
             self.bench
                 .decide(Decision::Bottleneck(serde_json::json!(proof)))?;
         }
+        base.take(&proof);
         test.prove(proof);
         Ok(ending)
     }
@@ -164,7 +153,7 @@ impl Climb<'_, '_, '_> {
     fn pace(&self, base: &mut Base) {
         let conditions = &base.conditions;
         let has_rate = conditions.rate_bps.is_some() || conditions.message_rate.is_some();
-        if self.goal == Goal::Cost && !has_rate && !conditions.workload.is_transactional() {
+        if self.ladder.goal == Goal::Cost && !has_rate && !conditions.workload.is_transactional() {
             let rate = 1e6 * base.rate / f64::from(conditions.flows);
             base.conditions.rate_bps = Some(rate.round() as u64);
         }
@@ -175,14 +164,15 @@ impl Climb<'_, '_, '_> {
     fn stages(&mut self, base: &Base) -> Result<Option<Change>, Over> {
         if self.limiter != base.named {
             self.limiter.clone_from(&base.named);
-            self.done.clone_from(&self.kept);
+            let kept = self.ladder.kept();
+            self.done = kept.map(|kept| kept.tried.label.clone()).collect();
         }
         for stage in 0..2 {
             let bench = &*self.bench;
-            let offers = relaxing(base, self.goal, stage, &self.done, &|how| {
+            let offers = relaxing(base, self.ladder.goal, stage, &self.done, &|how| {
                 bench.changed(base, Some(how), false).map(|_| ())
             });
-            self.steps.offer(&offers);
+            self.ladder.offer(&offers);
             let (restoring, others): (Vec<_>, Vec<_>) =
                 offers.changes.into_iter().partition(|one| one.how.restores);
             for changes in [restoring, others] {
@@ -203,8 +193,8 @@ impl Climb<'_, '_, '_> {
             if won.is_some() {
                 return Ok(won);
             }
-            least = blocks_planned(&found, self.goal);
-            let mut names = screened(&found, self.goal);
+            least = blocks_planned(&found, self.ladder.aim());
+            let mut names = screened(&found, self.ladder.aim());
             left.retain(|one| names.contains(&one.how.label));
             while names.len() > 1 && self.time(base, &left, least)? > self.left().mul_f64(TO_DECIDE)
             {
@@ -274,28 +264,24 @@ impl Climb<'_, '_, '_> {
     ) -> Result<(Vec<Tried>, Option<Change>), Over> {
         let screens = blocks <= SCREENING_BLOCKS;
         let mut round = self.bench.plan(base, changes, screens)?;
-        let (goal, left) = (self.goal, self.left());
+        let (aim, left) = (self.ladder.aim(), self.left());
         let began = Instant::now();
         let ending = self
             .bench
             .make(&mut round, (blocks, left), &|round: &Round| {
-                !screens && is_decided(round, goal)
+                !screens && is_decided(round, aim)
             })?;
         if screens {
             let planned = round.block_time() * blocks;
             self.overrun = (began.elapsed().as_secs_f64() / planned.as_secs_f64()).max(1.0);
         }
-        let found = self.steps.take(&round);
+        let found = self.ladder.take(&round);
         if ending == Ending::Interrupted {
             return Err(Over::Ended(ending));
         }
-        let losers = found.iter().filter(|one| is_loser(one, goal));
+        let losers = found.iter().filter(|one| is_loser(one, aim));
         self.done.extend(losers.map(|one| one.label.clone()));
-        let won = winner(&found, goal).and_then(|won| {
-            let change = changes.iter().find(|one| one.how.label == won.label)?;
-            self.steps.keep(change, won.clone(), &round);
-            Some(change.clone())
-        });
+        let won = self.ladder.keep(&round, &found);
         Ok((found, won))
     }
 
@@ -310,10 +296,6 @@ impl Climb<'_, '_, '_> {
         let label = &change.how.label;
         self.say(&format!("kept: {label}"));
         self.done.push(label.clone());
-        self.kept.push(label.clone());
-        let settings = change.how.settings.iter();
-        self.settings
-            .extend(settings.map(|(name, value)| ((*name).to_owned(), value.clone())));
         let changed = self.bench.changed(base, Some(&change.how), false)?;
         let own = &base.conditions;
         Ok(Conditions {

@@ -1,20 +1,21 @@
-//! Experiments on a test, where it was made: rounds of short runs with changes, interleaved with unchanged ones. Each trial
+//! Experiments on a test, where it is made: rounds of short runs with changes, interleaved with unchanged ones. Each trial
 //! and each decision is an event of the test's log.
 
 mod bench;
 mod improve;
 mod prove;
-pub mod search;
-mod trial;
+mod search;
 
 use std::time::Duration;
 
+use bitcost_analysis::experiment::Base;
 use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
+use bitcost_model::event::Event;
 use bitcost_model::search::{Decision, Goal};
 
-pub use self::bench::Bench;
-pub use self::trial::Allows;
+pub use self::bench::{Allows, Bench};
+pub use self::search::search;
 use crate::error::ExecuteError;
 
 /// The experiments that follow a test.
@@ -27,23 +28,32 @@ pub enum Experiment {
 }
 
 impl Experiment {
-    /// Makes it after a test with these findings, and adds what it shows to them.
+    /// Makes it after a test with these findings, and adds what it shows to them. `place` is the event that describes the
+    /// hosts.
     ///
     /// # Errors
     /// Those of the session, and when the log cannot be written.
-    pub fn make(self, bench: &mut Bench, findings: &mut Findings) -> Result<Ending, ExecuteError> {
+    pub fn make(
+        self,
+        bench: &mut Bench,
+        findings: &mut Findings,
+        place: &Event,
+    ) -> Result<Ending, ExecuteError> {
+        let Some(base) = Base::of(findings) else {
+            let why = "no experiments: no run of the test has a result that can be explained";
+            bench.progress.message(why);
+            return Ok(Ending::Complete);
+        };
         match self {
             Experiment::Prove(budget) => {
-                let Some((proof, ending)) = prove::prove(bench, findings, budget)? else {
-                    let why = "not proved: no run of the test has a result that can be explained";
-                    bench.progress.message(why);
-                    return Ok(Ending::Complete);
-                };
+                let (proof, ending) = prove::prove(bench, &base, budget)?;
                 bench.decide(Decision::Bottleneck(serde_json::json!(proof)))?;
                 findings.prove(proof);
                 Ok(ending)
             }
-            Experiment::Improve(goal, budget) => improve::improve(bench, findings, goal, budget),
+            Experiment::Improve(goal, budget) => {
+                improve::improve(bench, (findings, place), base, goal, budget)
+            }
         }
     }
 }

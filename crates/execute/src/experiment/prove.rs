@@ -6,7 +6,6 @@ use bitcost_analysis::experiment::{
     Base, Change, Round, is_enough, judge, needs_screening, standing_out, tightening,
 };
 use bitcost_analysis::explain::{Decision, NotTried, Proof};
-use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_model::units::{counted, show_duration};
 
@@ -17,27 +16,24 @@ use crate::error::ExecuteError;
 const BLOCKS_PLANNED: u32 = 60;
 
 /// The suspects first; where the throughput follows none of them, all other resources. Where nothing is suspected, one
-/// block of all, and then those with an effect. Absent where no run of the test can be explained.
+/// block of all, and then those with an effect.
 ///
 /// # Errors
 /// When the log cannot be written. An error of the session ends the experiments, and is said.
 pub(super) fn prove(
     bench: &mut Bench,
-    findings: &Findings,
+    base: &Base,
     budget: Duration,
-) -> Result<Option<(Proof, Ending)>, ExecuteError> {
-    let Some(base) = Base::of(findings) else {
-        return Ok(None);
-    };
+) -> Result<(Proof, Ending), ExecuteError> {
     let until = Instant::now() + budget;
     let (mut rounds, mut untried): (Vec<Round>, Vec<NotTried>) = (Vec::new(), Vec::new());
     let (mut done, mut screened): (Vec<String>, Vec<Change>) = (Vec::new(), Vec::new());
     let mut ending = Ending::Complete;
     for _ in 0..2 {
-        let offers = tightening(&base, &done, &|how| {
-            bench.changed(&base, Some(how), false).map(|_| ())
+        let offers = tightening(base, &done, &|how| {
+            bench.changed(base, Some(how), false).map(|_| ())
         });
-        let screens = done.is_empty() && needs_screening(&base, &offers.changes);
+        let screens = done.is_empty() && needs_screening(base, &offers.changes);
         done.extend(offers.labels());
         untried.extend(offers.untried);
         let mut changes = offers.changes;
@@ -45,7 +41,7 @@ pub(super) fn prove(
         if changes.is_empty() {
             continue;
         }
-        let mut round = bench.plan(&base, &changes, screens)?;
+        let mut round = bench.plan(base, &changes, screens)?;
         let left = until.saturating_duration_since(Instant::now());
         bench.progress.message(&format!(
             "experiments on the verdict: {}, at most {}",
@@ -54,7 +50,7 @@ pub(super) fn prove(
         ));
         let blocks = if screens { 1 } else { BLOCKS_PLANNED };
         let made = bench.make(&mut round, (blocks, left), &|round| {
-            is_enough(&base, &judge(&base, &[], &[round], true))
+            is_enough(base, &judge(base, &[], &[round], true))
         });
         rounds.push(round);
         ending = match made {
@@ -67,7 +63,7 @@ pub(super) fn prove(
             }
         };
         let all: Vec<&Round> = rounds.iter().collect();
-        let proof = judge(&base, &[], &all, false);
+        let proof = judge(base, &[], &all, false);
         let is_open = proof.tried.iter().any(|one| one.limits == Decision::Open);
         if screens && ending == Ending::Complete {
             screened = standing_out(changes, &proof.tried);
@@ -80,5 +76,5 @@ pub(super) fn prove(
         }
     }
     let all: Vec<&Round> = rounds.iter().collect();
-    Ok(Some((judge(&base, &untried, &all, false), ending)))
+    Ok((judge(base, &untried, &all, false), ending))
 }

@@ -1,85 +1,74 @@
 //! The search for fast options of the cells that ask for it, before the first run of a study.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use bitcost_analysis::log::measured;
+use bitcost_analysis::experiment::{Base, Ladder, Round, Search};
+use bitcost_controller::Ending;
 use bitcost_model::plan::Plan;
-use bitcost_model::record::EndpointRecord;
-use bitcost_model::search::{Goal, Search};
+use bitcost_model::search::Goal;
+use bitcost_model::study::LabSpec;
 use bitcost_study::Study;
-use bitcost_study::mode_search::{BUDGET, ModeSearch, apply};
 
-use super::trial::{Allows, try_once};
+use super::bench::Bench;
 use crate::error::ExecuteError;
-use crate::prepared::Prepared;
-use crate::progress::Progress;
 
-/// The cells of a plan for which there is to be a search.
-pub fn wanted(plan: &Plan) -> impl Iterator<Item = usize> {
-    let cells = plan.cells.iter().enumerate();
-    cells
-        .filter(|(_, cell)| cell.conditions.mode_auto)
-        .map(|(place, _)| place)
-}
-
-/// Gives a cell of a plan what its search took.
-pub fn settle(plan: &mut Plan, search: &Search) {
-    if let Some(cell) = plan.cells.get_mut(search.cell) {
-        // The search made runs with these settings.
-        let _ = apply(&search.taken, &mut cell.conditions);
-    }
-}
+/// The most time of a search.
+const BUDGET: Duration = Duration::from_secs(3);
 
 /// Searches for one cell; absent where the user stopped it.
 ///
 /// # Errors
 /// Those of the session; or where no trial has a result.
 pub fn search(
-    prepared: &mut Prepared,
+    bench: &mut Bench,
     (study, plan, place): (&Study, &Plan, usize),
-    allows: Allows,
-    progress: &mut dyn Progress,
-) -> Result<Option<Search>, ExecuteError> {
+    lab: Option<&LabSpec>,
+) -> Result<Option<Ladder>, ExecuteError> {
     let cell = &plan.cells[place];
-    let mtu_bytes = study.lab.mtu_bytes;
-    let goal = cell.conditions.search_for;
-    let search = ModeSearch {
-        conditions: &cell.conditions,
-        goal,
-        is_kept: &|name| study.names_setting(cell, name),
-        possible: &|one| one.check(mtu_bytes).is_ok() && allows(one).is_ok(),
-    };
     let name = match plan.cells.len() {
         1 => String::new(),
         _ => format!(" for {}", cell.name()),
     };
-    let wanted = match goal {
+    let wanted = match cell.conditions.search_for {
         Goal::Rate => "fastest",
         Goal::Cost => "cheapest",
     };
-    let most = BUDGET.as_secs();
-    progress.message(&format!(
-        "searching for the {wanted} options{name}, for at most {most} s"
+    bench.progress.message(&format!(
+        "searching for the {wanted} options{name}, for at most {} s",
+        BUDGET.as_secs()
     ));
-    let facts = prepared.facts();
-    let found = search.search(place, |conditions| {
+    let base = Base::searched(&cell.conditions, lab.cloned());
+    let until = Instant::now() + BUDGET;
+    let mut slowest = Duration::ZERO;
+    let mut search = Search::new(&base, place);
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let next = search.next(left, slowest, &|how| {
+            let mut names = how.settings.keys();
+            names.all(|name| !study.names_setting(cell, name))
+                && bench.changed(&base, Some(how), true).is_ok()
+        });
+        let Some((changes, blocks)) = next else { break };
+        let mut round = bench.plan(&base, &changes, blocks == 1)?;
         let began = Instant::now();
-        let take = |ends: [&EndpointRecord; 2]| measured(facts, ends, conditions);
-        let outcome = try_once(&mut prepared.session, conditions, take)?;
-        Ok::<_, ExecuteError>(outcome.map(|outcome| (outcome, began.elapsed())))
-    })?;
-    let Some(found) = found else { return Ok(None) };
-    let mut refused: Vec<&String> = found
-        .trials
-        .iter()
-        .filter_map(|one| one.refused.as_ref())
-        .collect();
-    if refused.is_empty() || refused.len() < found.trials.len() {
-        return Ok(Some(found));
+        let is_enough = |round: &Round| search.is_enough(round);
+        if bench.make(&mut round, (blocks, left), &is_enough)? == Ending::Interrupted {
+            return Ok(None);
+        }
+        slowest = slowest.max(began.elapsed() / round.conditions.len() as u32);
+        search.take(&round);
     }
-    refused.sort();
-    refused.dedup();
-    let reasons: Vec<&str> = refused.into_iter().map(String::as_str).collect();
+    let ladder = search.ladder.end(true);
+    let refused = ladder
+        .untried
+        .iter()
+        .filter(|_| ladder.rungs[0].rate.is_none());
+    let mut reasons: Vec<&str> = refused.map(|one| &*one.reason).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    if reasons.is_empty() {
+        return Ok(Some(ladder));
+    }
     Err(ExecuteError::Usage(format!(
         "mode = \"auto\"{name}: no trial has a result: {}; leave it out, or name the modes",
         reasons.join("; ")

@@ -3,11 +3,9 @@
 mod bottleneck;
 mod cost;
 mod json;
-mod proof;
 mod text;
 
 pub use json::explanation_json;
 pub use text::{cell_text, explanation_folded, explanation_lines, explanation_text, verdict_text};
 
 pub(crate) use bottleneck::{Bottleneck, Share};
-pub(crate) use proof::sentence as proof_sentence;

@@ -6,7 +6,7 @@ use bitcost_analysis::explain::{
 use bitcost_model::units::counted;
 
 use super::cost::cost_text;
-use super::proof::lines;
+use crate::experiment::proof_lines;
 use crate::layout::folded_text;
 use crate::words::around;
 
@@ -119,7 +119,7 @@ fn why(cell: &ExplainedCell) -> String {
         text.extend(cell.limiter_words().map(|words| format!("  {words}\n")));
     }
     text.extend(cell.verdict().map(|verdict| verdict_text(&verdict)));
-    let proof = cell.proof.iter().flat_map(lines);
+    let proof = cell.proof.iter().flat_map(proof_lines);
     text.extend(proof.map(|line| format!("  {line}\n")));
     text
 }

@@ -8,22 +8,17 @@ mod writer;
 
 use bitcost_analysis::caveat::Caveat;
 use bitcost_analysis::compare::Comparison;
-use bitcost_analysis::experiment::{Ladder, Rung};
 use bitcost_analysis::findings::Findings;
-use bitcost_analysis::statistics::Interval;
 use bitcost_analysis::summary::{Summary, measured};
-use bitcost_model::search::Goal;
 use bitcost_model::units::counted;
 
 use crate::answer::Answer;
 use crate::document::json;
+use crate::experiment::{ladder_lines, ladder_paragraphs, ladder_sentences};
 use crate::export::{Form, Maker, Source};
-use crate::improve::{
-    change, ladder_lines, ladder_paragraphs, ladder_sentences, limited_by, rate, unit,
-};
 use crate::mesh::{mesh, mesh_sentence};
 use crate::number;
-use pictures::{Bars, Picture, Series};
+use pictures::Picture;
 use writer::Html;
 
 /// `--format html`.
@@ -104,8 +99,10 @@ fn head(page: &mut Html, title: &str) {
 fn chapter(page: &mut Html, execution: &Findings, source: &Source) {
     let summary = &execution.summary;
     header(page, summary);
-    if let Some(of) = &execution.ladder {
-        ladder(page, of);
+    if let Some(ladder) = &execution.ladder {
+        page.element("p", "answer long", &ladder_sentences(ladder).join(" "));
+        page.table("Ladder", &ladder_lines(ladder));
+        page.blocks(&ladder_paragraphs(ladder));
     }
     let mut pictures = Vec::new();
     if let Some(of) = &execution.mesh {
@@ -198,40 +195,4 @@ fn opening(page: &mut Html, execution: &Findings, first: Option<&Picture>) {
     } else if let Some(first) = first {
         page.figure(first);
     }
-}
-
-/// What makes the test faster: the answer, a bar for each step, labelled with what was changed, next to what limits
-/// it, and the table.
-fn ladder(page: &mut Html, ladder: &Ladder) {
-    page.element("p", "answer long", &ladder_sentences(ladder).join(" "));
-    let (rate_unit, divisor) = unit(ladder);
-    let (what, shown_unit) = match ladder.goal {
-        Goal::Rate => ("Rate", rate_unit),
-        Goal::Cost => ("CPU time of both endpoints", ladder.cost_unit()),
-    };
-    let value = |rung: &Rung| match ladder.goal {
-        Goal::Rate => rate(rung, divisor),
-        Goal::Cost => rung.cost.map(Interval::alone),
-    };
-    let name = |rung: &Rung| match rung.change {
-        None => "unchanged".to_owned(),
-        Some(_) => format!("+ {}", change(rung)),
-    };
-    let rungs = &ladder.rungs;
-    let limiters = rungs.iter().map(limited_by).collect();
-    let bars = Bars {
-        file: "ladder".to_owned(),
-        title: format!("{what} of each step."),
-        caption: "Each step has the changes of those above it.".to_owned(),
-        unit: shown_unit.to_owned(),
-        names: rungs.iter().map(name).collect(),
-        series: vec![Series::new(what, rungs.iter().map(value).collect())],
-        columns: vec![("limited by".to_owned(), limiters)],
-        ..Bars::default()
-    };
-    page.figure(&bars.draw());
-    page.fold("Ladder", "each step, and what was tried", |page| {
-        page.table("Ladder", &ladder_lines(ladder));
-        page.blocks(&ladder_paragraphs(ladder));
-    });
 }

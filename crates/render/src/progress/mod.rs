@@ -13,12 +13,11 @@ use std::time::Duration;
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
 use bitcost_model::record::{EndpointRecord, Role, Sample};
-use bitcost_model::search::Decision;
 use bitcost_model::units::{bits_per_second, counted, show_duration};
 use bitcost_model::{harmless, harmless_page};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::mode_search::search_sentence;
+use crate::experiment::search_sentence;
 
 pub use say::{say, say_whole};
 pub use seconds::Seconds;
@@ -49,8 +48,8 @@ impl View {
         match event {
             Event::Planned { plan } => self.begin(plan),
             Event::Decided { decision } => {
-                if let Decision::Mode(search) = &**decision {
-                    self.line(&search_sentence(search));
+                if let Some(words) = search_sentence(decision) {
+                    self.line(&words);
                 }
             }
             Event::RunBegan { run, .. } => self.run_began(*run),

@@ -1,10 +1,10 @@
 //! What the programs call: size and number of messages, modes, flows, and how a receiver waits.
 
-use bitcost_model::conditions::ReceiveSize;
-use bitcost_model::modes::{MODES, Mode, setting};
+use bitcost_model::conditions::{Conditions, ReceiveSize};
+use bitcost_model::modes::{MODES, setting as mode_setting};
 use bitcost_model::record::Role;
+use bitcost_model::settings::apply;
 use bitcost_model::units::parse_bytes;
-use bitcost_study::Call;
 
 use crate::experiment::base::Base;
 use crate::experiment::change::{How, Offer, program};
@@ -19,11 +19,44 @@ const DATAGRAM_HEADERS: u32 = 48;
 /// Size of a receive call that takes many messages, in bytes.
 const RECEIVE_BYTES: u32 = 256 << 10;
 
-/// Changes that fill packets which are not full.
-const FILLING: [(&str, &str); 2] = [
-    ("receive_buffer_bytes", "48K"),
-    ("receive_low_water_bytes", "32K"),
+/// Changes of a program's calls, of one setting in the order in which they are tried: setting, value, label, and what the
+/// program calls. Receive buffers that hold a sender back on a short path make its messages gather in full packets.
+#[rustfmt::skip]
+const CALLS: [[&str; 4]; 14] = [
+    ["receive_buffer_bytes", "48K", "receive buffer 48 KiB", "setsockopt(SO_RCVBUF, 49152) at the receiver"],
+    ["receive_buffer_bytes", "64K", "receive buffer 64 KiB", "setsockopt(SO_RCVBUF, 65536) at the receiver"],
+    ["receive_buffer_bytes", "128K", "receive buffer 128 KiB", "setsockopt(SO_RCVBUF, 131072) at the receiver"],
+    ["receive_buffer_bytes", "32K", "receive buffer 32 KiB", "setsockopt(SO_RCVBUF, 32768) at the receiver"],
+    ["cork", "true", "only full segments", "setsockopt(TCP_CORK, 1), or MSG_MORE in each send call but the last"],
+    ["notsent_low_water_bytes", "16384", "at most 16 KiB unsent", "setsockopt(TCP_NOTSENT_LOWAT, 16384)"],
+    ["receive_size_bytes", "auto", "receive calls of 256 KiB with a low-water mark",
+        "recv() of 256 KiB, setsockopt(SO_RCVLOWAT) to what arrives in 1 ms"],
+    ["receive_low_water_bytes", "32K", "a low-water mark of 32 KiB", "setsockopt(SO_RCVLOWAT, 32768) at the receiver"],
+    ["receive_low_water_bytes", "1M", "a low-water mark of 1 MiB", "setsockopt(SO_RCVLOWAT, 1048576) at the receiver"],
+    ["messages_per_call", "8", "8 messages a call", "8 messages in a call of the mode"],
+    ["messages_per_call", "16", "16 messages a call", "16 messages in a call of the mode"],
+    ["receiver_delay_us", "50us", "a sleep of 50 µs after each receive call", "nanosleep() of 50 µs"],
+    ["waiting", "spin", "receivers poll", "poll the socket with MSG_DONTWAIT"],
+    ["busy_poll_us", "50", "busy polling 50 µs", "setsockopt(SO_BUSY_POLL, 50)"],
 ];
+
+/// Those of other workloads than streams of bytes, too.
+const OF_ALL: [&str; 4] = [
+    "messages_per_call",
+    "receiver_delay_us",
+    "waiting",
+    "busy_poll_us",
+];
+
+/// Changes that fill packets which are not full.
+const FILLING: [[&str; 2]; 3] = [
+    ["receive_buffer_bytes", "48K"],
+    ["receive_low_water_bytes", "32K"],
+    ["send_mode", "writev"],
+];
+
+/// Receive modes that throw the data away.
+pub(in crate::experiment) const NO_USE: [&str; 2] = ["truncate", "splice"];
 
 pub(in crate::experiment) fn larger_messages(base: &Base) -> Vec<Offer> {
     let conditions = &base.conditions;
@@ -54,16 +87,6 @@ pub(in crate::experiment) fn larger_messages(base: &Base) -> Vec<Offer> {
     sizes.into_iter().map(offer).collect()
 }
 
-/// How the sender hands messages to the kernel.
-pub(in crate::experiment) fn send_modes(base: &Base) -> Vec<Offer> {
-    modes(base, Role::Sender, base.conditions.send_mode)
-}
-
-/// How the receiver takes messages from the kernel.
-pub(in crate::experiment) fn receive_modes(base: &Base) -> Vec<Offer> {
-    modes(base, Role::Receiver, base.conditions.receive_mode)
-}
-
 pub(in crate::experiment) fn more_flows(base: &Base) -> Vec<Offer> {
     let offer = |times: u32| {
         let count = base.conditions.flows.saturating_mul(times).to_string();
@@ -77,53 +100,60 @@ pub(in crate::experiment) fn more_flows(base: &Base) -> Vec<Offer> {
     [2, 4].map(offer).into()
 }
 
-/// The changes of the calls by these settings that a run does not have; of a receive buffer those that are larger than what
-/// fills the path, which it would hold back.
+/// The changes of the calls by these settings: modes in which the program still has the data, and receive buffers that are
+/// larger than what fills the path, which they would hold back.
 pub(in crate::experiment) fn calls(base: &Base, settings: &[&str]) -> Vec<Offer> {
     let conditions = &base.conditions;
     let in_flight = base.load.in_flight_bytes();
-    let is_tried = |call: &Call| match call.setting {
-        "receive_size_bytes" => {
-            conditions.message_size_bytes < RECEIVE_BYTES
-                && conditions.receive_size_bytes == ReceiveSize::Message
-        }
-        "receive_buffer_bytes" => {
-            let bytes = parse_bytes(call.value).unwrap_or(0) as f64;
-            in_flight.is_some_and(|in_flight| in_flight < bytes)
-        }
-        _ => true,
+    let is_tried = |how: &How| {
+        let mut settings = how.settings.iter();
+        settings.all(|(name, value)| match name.as_str() {
+            "receive_mode" => !NO_USE.contains(&value.as_str()),
+            "receive_size_bytes" => {
+                conditions.message_size_bytes < RECEIVE_BYTES
+                    && conditions.receive_size_bytes == ReceiveSize::Message
+            }
+            "receive_buffer_bytes" => {
+                let bytes = parse_bytes(value).unwrap_or(0) as f64;
+                in_flight.is_some_and(|in_flight| in_flight < bytes)
+            }
+            _ => true,
+        })
     };
     let all = settings
         .iter()
-        .flat_map(|setting| Call::of(setting, conditions));
-    all.filter(|call| is_tried(call) && call.is_new(conditions))
-        .map(|call| {
-            let how = program(call.label, &[(call.setting, call.value)], call.keep);
-            Ok(How {
-                fills: FILLING.contains(&(call.setting, call.value)),
-                ..how
-            })
-        })
-        .collect()
+        .flat_map(|setting| levels(conditions, setting));
+    all.filter(is_tried).map(Ok).collect()
 }
 
-/// Every other mode of an endpoint in which the program still has the data.
-fn modes(base: &Base, end: Role, own: Mode) -> Vec<Offer> {
-    let workload = base.conditions.workload;
-    // These throw the data away.
-    let is_use =
-        |mode: Mode| end == Role::Sender || ![Mode::Truncate, Mode::Splice].contains(&mode);
-    let setting = setting(end);
-    let rows = MODES
+/// The changes of one setting, a mode or a call, that a run does not have.
+pub(in crate::experiment) fn levels(conditions: &Conditions, setting: &str) -> Vec<How> {
+    let modes = MODES
         .iter()
-        .filter(|row| row.end == end && row.is_of(workload) && row.mode != own && is_use(row.mode));
-    let offer = |row: &bitcost_model::modes::Row| {
+        .filter(|row| mode_setting(row.end) == setting && row.is_of(conditions.workload));
+    let modes = modes.map(|row| {
         let label = format!("{} {}", setting.replace('_', " "), row.name);
-        let keep = format!("{} at the {}", row.about, end.name());
-        Ok(How {
-            fills: row.mode == Mode::Writev,
-            ..program(label, &[(setting, row.name)], keep)
-        })
+        let keep = format!("{} at the {}", row.about, row.end.name());
+        program(label, &[(mode_setting(row.end), row.name)], keep)
+    });
+    let is_stream = conditions.workload.is_byte_stream();
+    let calls = CALLS
+        .iter()
+        .filter(|[name, ..]| *name == setting && (is_stream || OF_ALL.contains(name)));
+    let calls = calls.map(|[name, value, label, keep]| program(*label, &[(*name, *value)], *keep));
+    let is_new = |how: &How| {
+        let mut changed = conditions.clone();
+        apply(&how.settings, &mut changed).is_ok() && changed != *conditions
     };
-    rows.map(offer).collect()
+    let has = |how: &How, [name, value]: [&str; 2]| {
+        how.settings.get(name).is_some_and(|has| has == value)
+    };
+    modes
+        .chain(calls)
+        .filter(is_new)
+        .map(|how| How {
+            fills: FILLING.into_iter().any(|filling| has(&how, filling)),
+            ..how
+        })
+        .collect()
 }

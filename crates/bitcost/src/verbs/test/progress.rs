@@ -9,9 +9,8 @@ use bitcost_execute::Progress;
 use bitcost_model::event::Event;
 use bitcost_model::harmless;
 use bitcost_model::plan::Plan;
-use bitcost_model::search::Decision;
 use bitcost_model::units::counted;
-use bitcost_render::mode_search::search_sentence;
+use bitcost_render::experiment::search_sentence;
 use bitcost_render::progress::Seconds;
 use bitcost_render::stop_rule::stop_rule_text;
 
@@ -105,8 +104,8 @@ impl Progress for Lines {
             Event::Planned { plan } => self.plan = Some(plan.clone()),
             // The result as text says what a search found.
             Event::Decided { decision } if !self.is_text => {
-                if let Decision::Mode(search) = &**decision {
-                    output::say(&search_sentence(search));
+                if let Some(words) = search_sentence(decision) {
+                    output::say(&words);
                 }
             }
             // Between named hosts the notes were reported earlier.

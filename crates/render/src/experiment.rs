@@ -1,0 +1,466 @@
+//! What experiments show, as text, Markdown and for pages: the ladder of `improve` and of a search (`mode = "auto"`), and
+//! the proof of a verdict.
+
+use std::time::Duration;
+
+use bitcost_analysis::experiment::{End, Kept, Ladder, Rung};
+use bitcost_analysis::explain::{Decision, Outcome, Proof, Tried};
+use bitcost_analysis::findings::Findings;
+use bitcost_analysis::statistics::Interval;
+use bitcost_analysis::summary::Summary;
+use bitcost_model::harmless;
+use bitcost_model::search::{Decision as Decided, Goal};
+use bitcost_model::settings::options;
+use bitcost_model::units::{DIGITS, counted, decimals, show_duration};
+use serde::Deserialize;
+
+use crate::block::Block;
+use crate::lines::Lines;
+use crate::number;
+
+/// A cost or a latency that rises by more than this factor, with an interval that excludes no change, is a trap.
+const TRAP: f64 = 1.03;
+
+/// Rates from this on are shown in the next larger unit.
+const THOUSAND: f64 = 1000.0;
+
+/// Perturbations of a sentence: the one that limits, and the next, as its contrast.
+const TOLD: usize = 2;
+
+/// The rate's unit and its divisor, by the largest rate.
+fn unit(ladder: &Ladder) -> (&'static str, f64) {
+    let rates = ladder.rungs.iter().filter_map(|rung| rung.rate);
+    let most = rates.map(|rate| rate.value).fold(0.0, f64::max);
+    match ladder.rate_unit() {
+        "Mbit/s" if most >= THOUSAND => ("Gbit/s", THOUSAND),
+        _ if ladder.rate_metric == "transactions_per_second" => ("transactions/s", 1.0),
+        unit => (unit, 1.0),
+    }
+}
+
+fn rate(rung: &Rung, divisor: f64) -> Option<Interval> {
+    rung.rate.map(|rate| rate.map(|value| value / divisor))
+}
+
+/// What limits a step, and whether that is proved.
+fn limited_by(rung: &Rung) -> String {
+    match (&rung.limiter, rung.is_proved) {
+        (None, _) => "not looked for".to_owned(),
+        (Some(limiter), is_proved) if is_proved || limiter.is_unknown() => limiter.to_string(),
+        (Some(limiter), _) => format!("{limiter} (not proved)"),
+    }
+}
+
+/// The change that led to a step.
+fn change(rung: &Rung) -> &str {
+    let label = rung.change.as_ref().map(|kept| kept.tried.label.as_str());
+    label.unwrap_or("-")
+}
+
+/// The table: a row for each step; what limits it is not looked for in a search.
+pub(crate) fn ladder_lines(ladder: &Ladder) -> Lines {
+    let (unit, divisor) = unit(ladder);
+    let mut header = vec!["step", "limited by", "change", unit, ladder.cost_unit()];
+    let row = |(step, rung): (usize, &Rung)| {
+        let rate = rate(rung, divisor).map(|rate| rate.with_places(decimals(rate.value, DIGITS)));
+        let none = || "-".to_owned();
+        vec![
+            step.to_string(),
+            limited_by(rung),
+            change(rung).to_owned(),
+            rate.unwrap_or_else(none),
+            rung.cost.map_or_else(none, number::plain),
+        ]
+    };
+    let mut rows: Vec<Vec<String>> = ladder.rungs.iter().enumerate().map(row).collect();
+    if ladder.cell.is_some() {
+        header.remove(1);
+        rows.iter_mut().for_each(|row| drop(row.remove(1)));
+    }
+    Lines::new(header, rows)
+}
+
+/// The answer: what all changes together gave, and what limits now.
+pub(crate) fn ladder_sentences(ladder: &Ladder) -> Vec<String> {
+    let mut said = vec![gained(ladder)];
+    let last = ladder.rungs.last().filter(|_| ladder.goal == Goal::Rate);
+    let limiter = last.and_then(|rung| rung.limiter.as_ref());
+    if let Some(limiter) = limiter.filter(|limiter| !limiter.is_unknown()) {
+        let remedy = last.and_then(|rung| rung.remedy.as_deref());
+        let remedy = remedy.filter(|_| ladder.end == End::Complete);
+        let remedy = remedy.map_or(String::new(), |words| format!(" Known remedies: {words}."));
+        said.push(format!("Limited now by: {limiter}.{remedy}"));
+    }
+    said.extend(of_quota(ladder));
+    said.push(
+        match ladder.end {
+            End::Complete => "No other change that was tried gains 3 % or more.",
+            End::Undecided => {
+                "The runs do not show whether another change gains 3 %; use a longer --budget."
+            }
+            End::Early => "The time ran out before every change was tried; use a longer --budget.",
+        }
+        .to_owned(),
+    );
+    said
+}
+
+/// A quota takes time that no setting of a test returns, whatever makes the work cheaper.
+fn of_quota(ladder: &Ladder) -> Option<String> {
+    let mut limiters = ladder.rungs.iter().filter_map(|rung| rung.limiter.as_ref());
+    let quota = limiters.find(|limiter| limiter.name() == "cpu_quota")?;
+    let cheaper = match ladder.kept().next() {
+        Some(_) => " What was kept needs less of it.",
+        None => "",
+    };
+    Some(format!(
+        "No setting that can be tried from here raises the {quota}: raise cpu.max of its control group.{cheaper}"
+    ))
+}
+
+fn gained(ladder: &Ladder) -> String {
+    let (rate_unit, divisor) = unit(ladder);
+    let (verb, unit) = match ladder.goal {
+        Goal::Rate => ("gains", rate_unit),
+        Goal::Cost => ("saves", ladder.cost_unit()),
+    };
+    let changes = match (ladder.cell, ladder.kept().count()) {
+        (_, 0) if ladder.end == End::Complete => {
+            return format!("No change that was tried {verb} 3 % or more.");
+        }
+        (_, 0) => return "No change has been shown to gain 3 % or more yet.".to_owned(),
+        (Some(_), kept) => change(&ladder.rungs[kept]).to_owned(),
+        (None, 1) => "One change".to_owned(),
+        (None, kept) => format!("{kept} changes"),
+    };
+    let figure = |rung: &Rung| match ladder.goal {
+        Goal::Rate => rate(rung, divisor).map(|rate| rate.value),
+        Goal::Cost => rung.cost,
+    };
+    let ends = ladder.rungs.first().zip(ladder.rungs.last());
+    match ends.and_then(|(first, last)| figure(first).zip(figure(last))) {
+        Some((before, after)) => {
+            let (before, after) = (number::plain(before), number::plain(after));
+            format!("{changes}: from {before} to {after} {unit}.")
+        }
+        None => format!("{changes} kept."),
+    }
+}
+
+/// The lines below the table; of a search only with the changes that went into its last round.
+pub(crate) fn ladder_paragraphs(ladder: &Ladder) -> Vec<Block> {
+    let is_search = ladder.cell.is_some();
+    let list = |is_open: bool| {
+        let of = ladder.without.iter().filter(|one| {
+            (one.limits == Decision::Open) == is_open && (!is_search || one.blocks > 1)
+        });
+        let words: Vec<String> = of.map(|one| tried(ladder, one)).collect();
+        words.join(", ")
+    };
+    let (mark, restored) = match is_search {
+        true => ("calls", ""),
+        false => ("to keep it", " (now restored)"),
+    };
+    let keep: Vec<&str> = ladder.kept().map(|kept| &*kept.keep).collect();
+    let keep = (!keep.is_empty()).then(|| (mark, keep.join("; ") + restored));
+    let traps = ladder.kept().filter_map(trap).map(|words| ("trap", words));
+    let lists = [
+        ("tried and not kept", list(false)),
+        ("not decided", list(true)),
+    ];
+    let untried = not_tried(ladder).into_iter();
+    let caveats = ladder.caveats.iter();
+    traps
+        .chain(lists)
+        .chain(untried.map(|words| ("not tried", words)))
+        .chain(keep)
+        .chain(caveats.map(|words| ("caveat", words.clone())))
+        .filter(|(_, words)| !words.is_empty())
+        .map(|(mark, words)| Block::words(format!("{mark}: {words}")))
+        .collect()
+}
+
+/// Changes that were not tried, those with one reason and no command together; of a search their number.
+fn not_tried(ladder: &Ladder) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut said = Vec::new();
+    for one in &ladder.untried {
+        if let Some(command) = &one.command {
+            said.push(format!("{}: {}; as root: {command}", one.label, one.reason));
+            continue;
+        }
+        match reasons.iter_mut().find(|(reason, _)| *reason == one.reason) {
+            Some((_, names)) => names.push(&one.label),
+            None => reasons.push((&one.reason, vec![&one.label])),
+        }
+    }
+    said.extend(reasons.into_iter().map(|(reason, names)| {
+        let names = match ladder.cell {
+            Some(_) if names.len() > TOLD => counted(names.len(), "combination"),
+            _ => names.join(", "),
+        };
+        format!("{names}: {reason}")
+    }));
+    said
+}
+
+/// `+4.1 % [-1.0, 9.2]`.
+fn gain(ratio: &Interval) -> String {
+    let pct = |ratio: f64| 100.0 * (ratio - 1.0);
+    match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => {
+            format!(
+                "{:+.0} % [{:+.0}, {:+.0}]",
+                pct(ratio.value),
+                pct(low),
+                pct(high)
+            )
+        }
+        _ => format!("{:+.0} %", pct(ratio.value)),
+    }
+}
+
+fn tried(ladder: &Ladder, one: &Tried) -> String {
+    match ladder.gain(one) {
+        Some(ratio) => format!("{} ({})", one.label, gain(&ratio)),
+        None => format!("{} (slower)", one.label),
+    }
+}
+
+/// What a change costs that raises the throughput: CPU time, or latency of the background transactions.
+fn trap(kept: &Kept) -> Option<String> {
+    let is_more = |of: &&Interval| of.value > TRAP && of.low.is_some_and(|low| low > 1.0);
+    let Tried {
+        label,
+        rate,
+        cost,
+        background,
+        ..
+    } = &kept.tried;
+    let costs = [
+        ("the CPU time for it", cost),
+        ("the latency of the background transactions", background),
+    ];
+    let costs = costs.into_iter().filter_map(|(what, of)| {
+        let more = of.as_ref().filter(is_more)?;
+        Some(format!("{what} by {}", gain(more)))
+    });
+    let costs: Vec<String> = costs.collect();
+    let rate = gain(rate);
+    (!costs.is_empty()).then(|| {
+        format!(
+            "{label} raises the rate by {rate} and {}",
+            costs.join(" and ")
+        )
+    })
+}
+
+/// The ladder of `improve`, its answer last, where it stays on the screen.
+pub(crate) fn ladder_blocks(ladder: &Ladder, execution: &Findings) -> Vec<Block> {
+    let title = &execution.summary.study.title;
+    let title = title.replacen("bitcost test", "bitcost improve", 1);
+    let mut blocks = vec![Block::Title(title), Block::Gap];
+    blocks.push(Block::Table(String::new(), ladder_lines(ladder)));
+    blocks.extend(ladder_paragraphs(ladder));
+    blocks.extend([Block::Gap, Block::words(ladder_sentences(ladder).join(" "))]);
+    blocks
+}
+
+/// What a search found, in a sentence; absent of other decisions.
+pub fn search_sentence(decision: &Decided) -> Option<String> {
+    let Decided::Changes(ladder) = decision else {
+        return None;
+    };
+    let ladder = Ladder::deserialize(ladder).ok();
+    let ladder = ladder.filter(|of| of.cell.is_some())?;
+    Some(format!("auto: {}", harmless(&gained(&ladder))))
+}
+
+/// The searches of an execution, each with its answer, and the command line of a test that gives the same without it.
+pub(crate) fn searches(execution: &Findings) -> Vec<Block> {
+    let summary = &execution.summary;
+    let mut blocks = Vec::new();
+    for ladder in &execution.searches {
+        let cell = ladder.cell.and_then(|cell| summary.planned.get(cell));
+        let name = cell.filter(|_| summary.planned.len() > 1);
+        let name = name.map_or(String::new(), |cell| format!("{}: ", cell.name()));
+        let mut words = vec![format!("{name}auto: {}", gained(ladder))];
+        words.extend(name.is_empty().then(|| again(summary, ladder)));
+        blocks.push(Block::Table(String::new(), ladder_lines(ladder)));
+        blocks.extend(ladder_paragraphs(ladder));
+        blocks.extend(words.into_iter().map(Block::words));
+    }
+    blocks
+}
+
+/// The command line of a test with what its search took instead of the search.
+fn again(summary: &Summary, ladder: &Ladder) -> String {
+    let mut words = summary.command_line.iter().skip(1);
+    let mut kept = vec!["without search: bitcost".to_owned()];
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--mode" | "--for" => drop(words.next()),
+            word if word.starts_with("--mode=") || word.starts_with("--for=") => {}
+            word => kept.push(word.to_owned()),
+        }
+    }
+    kept.extend(ladder.kept().map(|kept| options(&kept.settings)));
+    kept.join(" ")
+}
+
+/// The proof in one sentence: `proved: with 20 % less CPU time for the receiver, throughput falls by 19.8 % [19.0, 20.5];
+/// with 20 % less CPU time for the sender by 0.3 % [-0.6, 1.2]`.
+pub(crate) fn proof_sentence(proof: &Proof) -> String {
+    let tried = proof.tried.iter();
+    let told: Vec<String> = match &proof.outcome {
+        Outcome::Undecided(_) => return outcome(proof),
+        Outcome::Likely(_, by) => tried.filter(|one| one.label == *by).map(effect).collect(),
+        _ => tried.take(TOLD).map(effect).collect(),
+    };
+    format!("{}: {}", outcome(proof), told.join("; "))
+}
+
+/// What is proved: `proved`, `found receiver's CPU`, `not proved: the intervals are too wide to tell`.
+fn outcome(proof: &Proof) -> String {
+    match &proof.outcome {
+        Outcome::Proved => "proved".to_owned(),
+        Outcome::Refuted(found) => {
+            let named = proof.named.as_ref().map(ToString::to_string);
+            format!(
+                "{} is refuted; the bottleneck is {found}",
+                named.unwrap_or_default()
+            )
+        }
+        Outcome::Found(found) => format!("found {found}"),
+        Outcome::Likely(found, _) => format!("not proved, most likely {found}"),
+        Outcome::Undecided(why) => format!("not proved: {why}"),
+    }
+}
+
+/// The proof with every perturbation, a line each.
+pub(crate) fn proof_lines(proof: &Proof) -> Vec<String> {
+    let tried = proof.tried.iter().map(|one| {
+        let more = one
+            .more_s
+            .map(|more| format!("; {} more would tell", rounded(more)));
+        format!(
+            "{}{}: {}{}",
+            effect(one),
+            elasticity(one),
+            one.limits.name(),
+            more.unwrap_or_default()
+        )
+    });
+    let untried = proof.untried.iter();
+    let untried = untried.map(|one| format!("not tried: {}: {}", one.label, one.reason));
+    let all = std::iter::once(outcome(proof)).chain(tried).chain(untried);
+    all.map(|line| format!("experiment: {line}")).collect()
+}
+
+/// `with 20 % less CPU time for the sender, throughput falls by 19.8 % [19.0, 20.5]`.
+fn effect(one: &Tried) -> String {
+    let (verb, sign) = match one.rate.value > 1.0 {
+        true => ("rises", 1.0),
+        false => ("falls", -1.0),
+    };
+    let change = one.rate.map(|ratio| sign * 100.0 * (ratio - 1.0));
+    let change = change.with_places(1);
+    let (number, bounds) = change.split_once(' ').unwrap_or((&change, ""));
+    let by = format!("{number} % {bounds}");
+    format!(
+        "with {}, throughput {verb} by {}",
+        one.changed,
+        by.trim_end()
+    )
+}
+
+fn elasticity(one: &Tried) -> String {
+    let found = one.elasticity.map(|found| found.with_places(2));
+    found.map_or(String::new(), |found| format!(", elasticity {found}"))
+}
+
+fn rounded(seconds: f64) -> String {
+    show_duration(Duration::from_secs((seconds as u64).max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcost_analysis::explain::NotTried;
+    use bitcost_model::conditions::Conditions;
+
+    use super::*;
+
+    fn tried(label: &str, ratio: f64, blocks: u32) -> Tried {
+        Tried {
+            label: label.to_owned(),
+            changed: label.to_owned(),
+            rate: Interval::alone(ratio),
+            cost: None,
+            background: None,
+            elasticity: None,
+            limits: Decision::DoesNot,
+            blocks,
+            more_s: None,
+        }
+    }
+
+    fn rung(rate: f64, change: Option<Kept>) -> Rung {
+        Rung {
+            rate: Some(Interval::alone(rate)),
+            cost: Some(0.3),
+            change,
+            ..Rung::default()
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_to_gain_only_where_that_was_compared() {
+        let mut ladder = Ladder::new(&Conditions::default(), Goal::Rate, Some(0));
+        ladder.rungs.push(rung(1000.0, None));
+        for end in [End::Early, End::Undecided] {
+            ladder.end = end;
+            assert!(gained(&ladder).contains("has been shown"));
+        }
+        ladder.end = End::Complete;
+        assert_eq!(
+            gained(&ladder),
+            "No change that was tried gains 3 % or more."
+        );
+    }
+
+    #[test]
+    fn finalists_and_refusals_of_a_search_are_told_once() {
+        let mut ladder = Ladder::new(&Conditions::default(), Goal::Rate, Some(0));
+        let options = "--receive-buffer 48K --send-mode writev";
+        let kept = Kept {
+            tried: tried(options, 3.0, 3),
+            keep: "one call; another".to_owned(),
+            needs_root: false,
+            settings: [("send_mode".to_owned(), "writev".to_owned())].into(),
+        };
+        ladder.rungs = vec![rung(1000.0, None), rung(3000.0, Some(kept))];
+        ladder.without = vec![
+            tried("--send-mode zerocopy", 0.9, 1),
+            tried("--send-mode writev", 1.1, 3),
+        ];
+        ladder.untried = ["a", "b", "c"]
+            .map(|label| NotTried::new(label, "forbidden"))
+            .into();
+        let decision = Decided::Changes(serde_json::json!(ladder));
+        assert_eq!(
+            search_sentence(&decision).as_deref(),
+            Some("auto: --receive-buffer 48K --send-mode writev: from 1.00 to 3.00 Gbit/s.")
+        );
+        assert_eq!(
+            ladder_paragraphs(&ladder),
+            [
+                Block::words("tried and not kept: --send-mode writev (+10 %)"),
+                Block::words("not tried: 3 combinations: forbidden"),
+                Block::words("calls: one call; another"),
+            ]
+        );
+        let lines = ladder_lines(&ladder);
+        assert_eq!(lines.header, ["step", "change", "Gbit/s", "µs/KiB"]);
+        assert_eq!(lines.rows[1].1[1], options);
+    }
+}
