@@ -109,7 +109,7 @@ struct Session {
 impl Session {
     fn new(policy: Policy) -> Session {
         Session {
-            judge: Judge::new(policy.clone(), BEGIN_NS),
+            judge: Judge::new(policy.clone(), Frames::new(0), BEGIN_NS),
             policy,
             queues: Queues::default(),
             longest: 1024,

@@ -17,9 +17,8 @@ use crate::address::HostPort;
 use crate::frames::{Frames, frame};
 use crate::link::Link;
 use crate::message::{Answer, Hello};
-use crate::relay::{End, Queues, Through, relay};
-use crate::secure::Secure;
-use crate::stream::Stream;
+use crate::relay::{End, Queues, relay};
+use crate::stream::{Secure, Stream};
 use crate::tls;
 
 /// The longest answer of a service before the control protocol begins, in bytes.
@@ -81,7 +80,7 @@ pub fn carry(link: &Link, resolve: Resolve<'_>, tell: &mut dyn FnMut(&str)) -> i
                 ..Queues::default()
             };
             return Ok(
-                match relay(&mut secure, input, output, &mut Through, queues) {
+                match relay(&mut secure, input, output, &mut (), queues) {
                     End::Process | End::Told => Carried::Done,
                     End::Peer | End::Broken(_) => Carried::Lost,
                 },

@@ -8,8 +8,8 @@ use bitcost_sys::netlink::Rtnl;
 use bitcost_sys::process::wait_ready;
 use rustix::event::{PollFd, PollFlags};
 
-use crate::channel::{Channel, failure};
 use crate::frames::{Frames, frame};
+use crate::front::{Channel, failure};
 use crate::link::{Fingerprint, LinkToken};
 use crate::message::{Answer, Hello, Refused};
 use crate::places::{Admitted, OF_NETWORK_MAX, PLACES_MAX};
@@ -52,7 +52,9 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
         Ok(opened) => opened,
         Err(error) => {
             let reason = match admitted.gave_way() {
-                true => gave_way(),
+                true => format!(
+                    "it had not authenticated when its place was needed: at most {PLACES_MAX} connections wait for that, {OF_NETWORK_MAX} of one network"
+                ),
                 false => failure(&error),
             };
             return shared.tell(Event::Failed { peer, reason });
@@ -101,7 +103,8 @@ fn greet(
         return Err(ErrorKind::UnexpectedEof.into());
     }
     let (mut stream, other) = Channel::pair()?;
-    (shared.give)(&socket, other, &shared.own.public)?;
+    stream.set_nonblocking(true)?;
+    (shared.give)(&socket, other.into(), &shared.own.public)?;
     let mut frames = Frames::new(0);
     let hello = signing::open(&shared.own, &mut stream, &mut frames, until);
     let hello = hello.inspect_err(|_| {
@@ -122,13 +125,6 @@ fn shows_link(shared: &Shared, hello: &Hello) -> Result<(), Refused> {
     }
 }
 
-/// Why a connection ended whose place another one has.
-pub fn gave_way() -> String {
-    format!(
-        "it had not authenticated when its place was needed: at most {PLACES_MAX} connections wait for that, {OF_NETWORK_MAX} of one network"
-    )
-}
-
 impl Greeted {
     fn answer(&mut self, answer: &Answer) -> io::Result<()> {
         self.stream.send(&frame(answer), Instant::now() + ANSWER)
@@ -136,7 +132,7 @@ impl Greeted {
 
     fn refuse(mut self, shared: &Shared, peer: SocketAddr, why: Refused) {
         let _ = self.answer(&Answer::Refused(why.clone()));
-        self.stream.close(Instant::now() + ANSWER);
+        drop(self);
         shared.tell(Event::Refused { peer, why });
     }
 }
@@ -154,14 +150,10 @@ fn wait_for_turn(shared: &Shared, greeted: &mut Greeted, ticket: &Ticket) -> io:
             told = Some(Instant::now());
             greeted.answer(&Answer::Waiting)?;
         }
-        if wait_ready(
-            &mut [PollFd::new(&greeted.stream, PollFlags::IN)],
-            Some(LOOK),
-        )? {
-            let mut bytes = Vec::new();
-            if !greeted.stream.take(&mut bytes)? || !bytes.is_empty() {
-                return Err(ErrorKind::ConnectionAborted.into());
-            }
+        let mut fds = [PollFd::new(&greeted.stream, PollFlags::IN)];
+        // It has ended, or says something before its turn.
+        if wait_ready(&mut fds, Some(LOOK))? {
+            return Err(ErrorKind::ConnectionAborted.into());
         }
     }
     Ok(())

@@ -1,11 +1,11 @@
 //! The process that reads what foreign hosts send, without any privilege. A copy of it for each connection speaks TLS with the
 //! client and reads its first message; the private key, the link's secret and the judgement are the service's.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bitcost_sys::copies::{Now, OneThread};
@@ -16,17 +16,46 @@ use bitcost_sys::seccomp::{Also, restrict};
 use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::sign::{Signer, SigningKey};
 use rustls::{Error, ServerConnection, SignatureAlgorithm, SignatureScheme};
+use serde::{Deserialize, Serialize};
 
-use crate::channel::{Channel, OPENING, SAID_BYTES_MAX, Said, failure};
 use crate::confine::confine;
 use crate::frames::{Frames, OPENING_BYTES_MAX, frame};
 use crate::message::{Hello, Refused};
-use crate::relay::{Queues, Through, relay};
-use crate::secure::Secure;
-use crate::stream::Stream;
+use crate::relay::{Queues, relay};
+use crate::stream::{Secure, Stream};
 use crate::tls;
 
 pub const FRONT_VERB: &str = "serve-front";
+
+/// The time in which a client must have said that it has the link.
+pub const OPENING: Duration = Duration::from_secs(5);
+
+/// The longest message of [`Said`], in bytes: a client's first one, or what is to be signed as a list of numbers.
+pub const SAID_BYTES_MAX: usize = OPENING_BYTES_MAX + (4 << 10);
+
+/// The socket between this process and the service.
+pub type Channel = UnixStream;
+
+/// What this process says to the service before the client's own messages begin.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Said {
+    /// This must be signed with the service's key; the answer is the signature's bytes.
+    Sign(Vec<u8>),
+    /// The client said this first, or something else than a first message, and why.
+    Opened(Result<Hello, Refused>),
+    Failed(String),
+}
+
+pub fn failure(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::TimedOut => format!("it did not authenticate within {} s", OPENING.as_secs()),
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => {
+            "it ended before it authenticated".to_owned()
+        }
+        _ => format!("it is not a client of this version of bitcost: {error}"),
+    }
+}
 
 const LAST: Duration = Duration::from_secs(1);
 
@@ -71,31 +100,28 @@ fn alone(original: u32, key: &[u8], [socket, channel]: [OwnedFd; 2]) -> io::Resu
 ///
 /// # Errors
 /// When the service is gone.
-pub fn serve(socket: TcpStream, channel: UnixStream, key: &[u8]) -> io::Result<()> {
+pub fn serve(socket: TcpStream, channel: Channel, key: &[u8]) -> io::Result<()> {
     let until = Instant::now() + OPENING;
-    let channel = Arc::new(Mutex::new(Channel::new(channel)?));
+    channel.set_nonblocking(true)?;
+    let channel = Arc::new(channel);
     let remote = Remote {
         public: key.to_vec(),
         channel: channel.clone(),
         until,
     };
-    let opened = open(socket, remote, until);
-    // The signer's turn is over: it has shared the channel with the handshake alone.
-    let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
-    let (mut secure, said, rest) = match opened {
+    let (mut secure, said, rest) = match open(socket, remote, until) {
         Ok(opened) => opened,
         Err(error) => {
             let why = Said::Failed(failure(&error));
-            return channel.send(&frame(&why), Instant::now() + LAST);
+            return (&*channel).send(&frame(&why), Instant::now() + LAST);
         }
     };
-    channel.send(&frame(&said), until)?;
+    (&*channel).send(&frame(&said), until)?;
     let queues = Queues {
         inward: rest,
         ..Queues::default()
     };
-    let socket = channel.socket();
-    relay(&mut secure, socket, socket, &mut Through, queues);
+    relay(&mut secure, &*channel, &*channel, &mut (), queues);
     Ok(())
 }
 
@@ -128,17 +154,11 @@ fn hello(
 }
 
 /// The service's key, which signs at the other end of the channel.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 struct Remote {
     public: Vec<u8>,
-    channel: Arc<Mutex<Channel>>,
+    channel: Arc<Channel>,
     until: Instant,
-}
-
-impl std::fmt::Debug for Remote {
-    fn fmt(&self, into: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        into.write_str("Remote")
-    }
 }
 
 impl SigningKey for Remote {
@@ -158,7 +178,7 @@ impl SigningKey for Remote {
 
 impl Signer for Remote {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
-        let mut channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut channel = &*self.channel;
         let said = frame(&Said::Sign(message.to_vec()));
         let mut frames = Frames::new(SAID_BYTES_MAX);
         let text = channel

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use bitcost_model::Unavailable;
 use bitcost_sys::passing::{pair, send};
-use bitcost_sys::process::wait_readable;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{Shutdown, shutdown};
 
@@ -76,8 +75,10 @@ impl Running {
         };
         let (control, other) = pair().map_err(failed)?;
         // A process that is stopped holds up no connection for ever.
-        set_socket_timeout(&control, Timeout::Send, Some(READY))
-            .map_err(|error| failed(error.into()))?;
+        for direction in [Timeout::Recv, Timeout::Send] {
+            set_socket_timeout(&control, direction, Some(READY))
+                .map_err(|error| failed(error.into()))?;
+        }
         // What it could print would be the words of foreign hosts.
         let child = command
             .stdin(Stdio::from(other))
@@ -94,20 +95,13 @@ impl Running {
     }
 
     fn report(&self) -> Result<String, Unavailable> {
-        let failed = |why: &str| Unavailable(format!("the process for clients {why}"));
-        let control = &self.control;
-        match wait_readable(control, READY) {
-            Ok(true) => {}
-            _ => return Err(failed("did not drop its privileges in time")),
-        }
+        let failed = |why: String| Unavailable(format!("the process for clients {why}"));
         let mut text = [0; REPORT_BYTES_MAX];
-        let length = rustix::io::read(control, &mut text)
-            .ok()
-            .filter(|length| *length > 0);
-        let length = length.ok_or_else(|| failed("ended before it dropped its privileges"))?;
-        let said: Result<String, String> = serde_json::from_slice(&text[..length])
-            .map_err(|error| failed(&format!("does not report its privileges: {error}")))?;
-        said.map_err(|why| failed(&why))
+        let length = rustix::io::read(&self.control, &mut text)
+            .map_err(|error| failed(format!("did not drop its privileges in time: {error}")))?;
+        let confined: Result<String, String> = serde_json::from_slice(&text[..length])
+            .map_err(|error| failed(format!("does not report its privileges: {error}")))?;
+        confined.map_err(failed)
     }
 }
 

@@ -50,11 +50,13 @@ fn shortened(sentence: String) -> String {
 }
 
 impl Judge {
-    pub fn new(policy: Policy, now_ns: u64) -> Judge {
+    /// `frames` has what the client said before it had the host.
+    pub fn new(policy: Policy, mut frames: Frames, now_ns: u64) -> Judge {
+        frames.allow(FRAME_BYTES_MAX);
         let length = Duration::from_secs(SESSION_S_MAX.into());
         Judge {
             policy,
-            frames: Frames::new(FRAME_BYTES_MAX),
+            frames,
             boundary: Boundary::default(),
             said: Vec::new(),
             session_until_ns: after(now_ns, length),

@@ -6,7 +6,7 @@
 //! | address, link | what users type and see |
 //! | key | the key of a service, and the secret of its link |
 //! | frames, message | what both sides say before the control protocol begins |
-//! | stream, secure, channel, tls | connections on which every wait has an end |
+//! | stream, tls | connections on which every wait has an end |
 //! | confine, front | the process without privileges that speaks TLS with one client |
 //! | fronts, signing | how the service starts these processes, and what it signs for them |
 //! | places, queue | which connections may wait without having shown the link, and which tests wait |
@@ -15,7 +15,6 @@
 //! | client | a client's way to an agent there |
 
 pub mod address;
-mod channel;
 pub mod client;
 pub mod confine;
 mod connection;
@@ -32,7 +31,6 @@ pub mod policy;
 mod policy_tests;
 mod queue;
 mod relay;
-mod secure;
 mod service;
 mod session;
 mod shared;

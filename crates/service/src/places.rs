@@ -1,9 +1,9 @@
 //! Places for connections that have not shown the link: a bounded number in all and of each network. Where one more comes, the
 //! oldest of the network that holds most gives way.
 
+use std::io;
 use std::net::{IpAddr, Shutdown, TcpStream};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most connections. As long as fewer networks than this hold one, the first of one more network is
 /// admitted, and gives way to none of them.
@@ -12,24 +12,14 @@ pub const PLACES_MAX: usize = 128;
 /// Most connections of one network: an address of IPv4, or 64 bits of one of IPv6.
 pub const OF_NETWORK_MAX: usize = 16;
 
-/// Most connections that gave way and whose threads have not yet ended.
-const LEAVING_MAX: usize = 16;
-
-/// How long a new connection waits for one of these threads.
-const LEAVE: Duration = Duration::from_millis(100);
-
 #[derive(Default)]
-pub struct Places {
-    table: Mutex<Table>,
-    left: Condvar,
-}
+pub struct Places(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
     next: u64,
     /// The oldest first.
     held: Vec<Place>,
-    leaving: usize,
 }
 
 struct Place {
@@ -45,24 +35,18 @@ pub struct Admitted {
 
 impl Places {
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Admits a connection, for which another may end; absent where it cannot be.
-    pub fn admit(self: &Arc<Self>, peer: IpAddr, socket: &TcpStream) -> Option<Admitted> {
-        let socket = socket.try_clone().ok()?;
-        let is_full = |table: &mut Table| table.leaving >= LEAVING_MAX;
-        let waited = self.left.wait_timeout_while(self.table(), LEAVE, is_full);
-        let (mut table, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        if timeout.timed_out() {
-            return None;
-        }
+    /// Admits a connection, for which another may end.
+    pub fn admit(self: &Arc<Self>, peer: IpAddr, socket: &TcpStream) -> io::Result<Admitted> {
+        let socket = socket.try_clone()?;
+        let mut table = self.table();
         let network = network(peer);
         let networks: Vec<IpAddr> = table.held.iter().map(|place| place.network).collect();
         if let Some(at) = gives_way(&networks, network) {
             // Its thread wakes up and ends.
             let _ = table.held.remove(at).socket.shutdown(Shutdown::Both);
-            table.leaving += 1;
         }
         let number = table.next;
         table.next += 1;
@@ -71,7 +55,7 @@ impl Places {
             network,
             socket,
         });
-        Some(Admitted {
+        Ok(Admitted {
             places: self.clone(),
             number,
         })
@@ -94,17 +78,7 @@ impl Admitted {
 impl Drop for Admitted {
     fn drop(&mut self) {
         let mut table = self.places.table();
-        match table
-            .held
-            .iter()
-            .position(|place| place.number == self.number)
-        {
-            Some(at) => drop(table.held.remove(at)),
-            None => {
-                table.leaving -= 1;
-                self.places.left.notify_one();
-            }
-        }
+        table.held.retain(|place| place.number != self.number);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Passes bytes between a connection and a local process, both ways, with bounded buffers.
 
-use std::io::{self, Read, Write};
+use std::convert::Infallible;
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
@@ -9,12 +10,10 @@ use bitcost_sys::socket::is_passing;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 
-use crate::stream::Stream;
+use crate::stream::{PART, Stream, send};
 
 /// Bytes that may wait for either side; no more is read meanwhile.
 pub const WAITING_BYTES_MAX: usize = 1 << 20;
-
-const PART: usize = 64 << 10;
 
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -69,54 +68,35 @@ pub trait Sides {
     }
 }
 
-pub struct Through;
-
-impl Sides for Through {}
+/// Everything is passed on.
+impl Sides for () {}
 
 /// Passes bytes on until one side ends. What is on its way to the peer is sent first.
 pub fn relay(
-    stream: &mut impl Stream,
+    peer: &mut impl Stream,
     mut input: impl Read + AsFd,
     mut output: impl Write + AsFd,
     sides: &mut impl Sides,
     mut queues: Queues,
 ) -> End {
     let unblocked = unblock(&input).and_then(|()| unblock(&output));
-    let end = match unblocked {
-        Ok(()) => pass(stream, &mut input, &mut output, sides, &mut queues),
-        Err(error) => End::Broken(error),
-    };
+    let passed = unblocked.map_err(End::Broken);
+    let passed = passed.and_then(|()| pass(peer, &mut input, &mut output, sides, &mut queues));
+    let Err(end) = passed;
     let until = Instant::now() + FAREWELL;
     if matches!(end, End::Broken(_)) {
         // A peer that takes no more may have said why; what is left for it must not keep that out.
         queues.outward.clear();
-        let _ = from_peer(stream, sides, &mut queues);
+        let _ = from_peer(peer, sides, &mut queues);
     }
+    // A side that is gone or too slow does not get what is still on its way to it.
     if !matches!(end, End::Peer | End::Broken(_)) {
-        farewell(stream, &queues);
+        let _ = peer.send(&queues.outward, until);
     }
     if !matches!(end, End::Process) {
-        last_words(&mut output, &mut queues, until);
+        let _ = send(&mut output, &queues.inward, until);
     }
     end
-}
-
-/// Sends the peer what is still on its way to it, and ends the connection.
-pub fn farewell(stream: &mut impl Stream, queues: &Queues) {
-    let until = Instant::now() + FAREWELL;
-    // A peer that is gone or too slow does not get it.
-    let _ = stream.send(&queues.outward, until);
-    stream.close(until);
-}
-
-fn last_words(output: &mut (impl Write + AsFd), queues: &mut Queues, until: Instant) {
-    while to_process(output, queues).is_ok() && !queues.inward.is_empty() {
-        let left = until.saturating_duration_since(Instant::now());
-        let mut fds = [PollFd::new(output, PollFlags::OUT)];
-        if left.is_zero() || wait_ready(&mut fds, Some(left)).is_err() {
-            return;
-        }
-    }
 }
 
 fn unblock(file: impl AsFd) -> io::Result<()> {
@@ -125,42 +105,38 @@ fn unblock(file: impl AsFd) -> io::Result<()> {
 }
 
 fn pass(
-    stream: &mut impl Stream,
+    peer: &mut impl Stream,
     input: &mut (impl Read + AsFd),
     output: &mut (impl Write + AsFd),
     sides: &mut impl Sides,
     queues: &mut Queues,
-) -> End {
+) -> Result<Infallible, End> {
     let mut looked = Instant::now();
+    let mut is_full = false;
     loop {
-        let step = wait(stream, input, output, queues)
-            .map_err(End::Broken)
-            .and_then(|()| from_peer(stream, sides, queues))
-            .and_then(|()| from_process(input, sides, queues))
-            .and_then(|()| to_process(output, queues))
-            .and_then(|()| to_peer(stream, queues));
-        if let Err(end) = step {
-            return end;
-        }
+        wait(peer, input, output, queues, is_full).map_err(End::Broken)?;
+        from_peer(peer, sides, queues)?;
+        from_process(input, sides, queues)?;
+        drain(output, &mut queues.inward).map_err(|_| End::Process)?;
+        is_full = drain(peer, &mut queues.outward).map_err(End::Broken)?;
         if looked.elapsed() >= LOOK {
             looked = Instant::now();
-            if let Err(end) = sides.look(queues) {
-                return end;
-            }
+            sides.look(queues)?;
         }
     }
 }
 
 fn wait(
-    stream: &impl Stream,
+    peer: &impl AsFd,
     input: &impl AsFd,
     output: &impl AsFd,
     queues: &Queues,
+    is_full: bool,
 ) -> io::Result<()> {
     let mut of_peer = PollFlags::empty();
     of_peer.set(PollFlags::IN, queues.have_room());
-    of_peer.set(PollFlags::OUT, stream.is_full());
-    let mut fds = vec![PollFd::new(stream, of_peer)];
+    of_peer.set(PollFlags::OUT, is_full);
+    let mut fds = vec![PollFd::new(peer, of_peer)];
     if queues.have_room_for_answers() {
         fds.push(PollFd::new(input, PollFlags::IN));
     }
@@ -170,25 +146,17 @@ fn wait(
     wait_ready(&mut fds, Some(LOOK)).map(|_| ())
 }
 
-fn from_peer(
-    stream: &mut impl Stream,
-    sides: &mut impl Sides,
-    queues: &mut Queues,
-) -> Result<(), End> {
+fn from_peer(peer: &mut impl Read, sides: &mut impl Sides, queues: &mut Queues) -> Result<(), End> {
     // What came before, and found no room, is said first.
     sides.peer_says(&[], queues)?;
     if !queues.have_room() {
         return Ok(());
     }
-    let mut bytes = Vec::new();
-    let taken = stream.take(&mut bytes);
-    // Some may have arrived before the connection broke.
-    if !bytes.is_empty() {
-        sides.peer_says(&bytes, queues)?;
-    }
-    match taken {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(End::Peer),
+    let mut bytes = [0; PART];
+    match peer.read(&mut bytes) {
+        Ok(0) => Err(End::Peer),
+        Ok(length) => sides.peer_says(&bytes[..length], queues),
+        Err(error) if is_passing(&error) => Ok(()),
         Err(error) => Err(End::Broken(error)),
     }
 }
@@ -203,35 +171,26 @@ fn from_process(
     }
     let mut bytes = [0; PART];
     match input.read(&mut bytes) {
-        Ok(0) => Err(End::Process),
-        Ok(length) => {
-            sides.process_says(&bytes[..length], queues);
-            Ok(())
-        }
-        Err(error) if is_passing(&error) => Ok(()),
-        Err(_) => Err(End::Process),
-    }
-}
-
-fn to_process(output: &mut impl Write, queues: &mut Queues) -> Result<(), End> {
-    while !queues.inward.is_empty() {
-        match output.write(&queues.inward) {
-            Ok(0) => return Err(End::Process),
-            Ok(length) => drop(queues.inward.drain(..length)),
-            Err(error) if is_passing(&error) => break,
-            Err(_) => return Err(End::Process),
-        }
+        Ok(length @ 1..) => sides.process_says(&bytes[..length], queues),
+        Err(error) if is_passing(&error) => {}
+        _ => return Err(End::Process),
     }
     Ok(())
 }
 
-fn to_peer(stream: &mut impl Stream, queues: &mut Queues) -> Result<(), End> {
+/// Writes what is taken; whether there is more.
+fn drain(into: &mut impl Write, queue: &mut Vec<u8>) -> io::Result<bool> {
     loop {
-        stream.flush_some().map_err(End::Broken)?;
-        if queues.outward.is_empty() || stream.is_full() {
-            return Ok(());
+        let step = match queue.is_empty() {
+            true => into.flush().map(|()| 0),
+            false => into.write(queue),
+        };
+        match step {
+            Ok(0) if queue.is_empty() => return Ok(false),
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(length) => drop(queue.drain(..length)),
+            Err(error) if is_passing(&error) => return Ok(true),
+            Err(error) => return Err(error),
         }
-        let taken = stream.put(&queues.outward).map_err(End::Broken)?;
-        queues.outward.drain(..taken);
     }
 }

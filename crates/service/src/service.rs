@@ -1,6 +1,6 @@
 //! The service: listens, and gives each connection a thread of bounded life and number.
 
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,13 +9,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bitcost_sys::process::wait_ready;
+use bitcost_sys::socket::is_passing;
 use rustix::event::{PollFd, PollFlags};
 
-use crate::channel::OPENING;
-use crate::connection::{self, Accepted, gave_way};
+use crate::connection::{self, Accepted};
+use crate::front::OPENING;
 use crate::fronts::Give;
 use crate::key::OwnKey;
-use crate::places::Places;
+use crate::places::{PLACES_MAX, Places};
 use crate::policy::Rules;
 use crate::queue::Queue;
 use crate::shared::{AgentCommand, Event, Shared};
@@ -25,12 +26,15 @@ const STACK: usize = 1 << 20;
 /// Connections that the kernel keeps until they are taken, as far as `net.core.somaxconn` allows.
 const BACKLOG: i32 = 4096;
 
+/// Most connections that have a thread: those that hold a place, and some that have the link or are about to end.
+const CONNECTIONS_MAX: usize = PLACES_MAX + 16;
+
 /// Events that may wait to be told; a connection waits for room.
 const EVENTS_MAX: usize = 256;
 
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A pause after a connection that could not be accepted, such as for lack of descriptors.
+/// A pause where no connection can be taken, such as for lack of descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub struct Service {
@@ -38,7 +42,6 @@ pub struct Service {
 }
 
 impl Service {
-    /// Listens at an address.
     pub fn open(address: SocketAddr) -> io::Result<Service> {
         let listener = TcpListener::bind(address)?;
         // Called a second time only to let more connections wait.
@@ -47,7 +50,6 @@ impl Service {
         Ok(Service { listener })
     }
 
-    /// The address at which it listens.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -60,7 +62,7 @@ impl Service {
         agent: AgentCommand,
         give: Give,
         stop: Arc<AtomicBool>,
-        mut tell: impl FnMut(Event),
+        tell: impl FnMut(Event),
     ) {
         let (events, told) = sync_channel(EVENTS_MAX);
         let shared = Arc::new(Shared {
@@ -74,7 +76,7 @@ impl Service {
         });
         let accepting = std::thread::spawn(move || accept(&self.listener, &shared));
         // The channel ends with the last connection.
-        told.into_iter().for_each(&mut tell);
+        told.into_iter().for_each(tell);
         let _ = accepting.join();
     }
 }
@@ -84,32 +86,25 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     let places = Arc::<Places>::default();
     let mut connections: Vec<JoinHandle<()>> = Vec::new();
     while !shared.is_stopping() {
-        let mut fds = [PollFd::new(listener, PollFlags::IN)];
-        if wait_ready(&mut fds, Some(LOOK)).is_err() {
-            std::thread::sleep(PAUSE);
-        }
-        let (socket, peer) = match listener.accept() {
-            Ok(accepted) => accepted,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
-            Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
-            Err(_) => {
-                std::thread::sleep(PAUSE);
-                continue;
-            }
-        };
-        let Some(admitted) = places.admit(peer.ip(), &socket) else {
-            let reason = gave_way();
-            shared.tell(Event::Failed { peer, reason });
-            continue;
-        };
-        let accepted = Accepted {
-            socket,
-            peer,
-            until: Instant::now() + OPENING,
-            admitted,
-        };
         connections.retain(|connection| !connection.is_finished());
-        connections.extend(start(shared.clone(), accepted));
+        let mut fds = [PollFd::new(listener, PollFlags::IN)];
+        if connections.len() >= CONNECTIONS_MAX || wait_ready(&mut fds, Some(LOOK)).is_err() {
+            std::thread::sleep(PAUSE);
+            continue;
+        }
+        let accepted = listener.accept().and_then(|(socket, peer)| {
+            Ok(Accepted {
+                admitted: places.admit(peer.ip(), &socket)?,
+                socket,
+                peer,
+                until: Instant::now() + OPENING,
+            })
+        });
+        match accepted {
+            Ok(accepted) => connections.extend(start(shared.clone(), accepted)),
+            Err(error) if is_passing(&error) => {}
+            Err(_) => std::thread::sleep(PAUSE),
+        }
     }
     places.end();
     for connection in connections {

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use bitcost_sys::clock::monotonic_ns;
 
-use crate::channel::Channel;
 use crate::frames::Frames;
+use crate::front::Channel;
 use crate::judge::Judge;
 use crate::policy::Policy;
-use crate::relay::{End, Queues, Sides, farewell, relay};
+use crate::relay::{End, Queues, Sides, relay};
 use crate::shared::{Event, Shared};
 
 /// The time in which an agent whose input has ended restores its host and ends.
@@ -34,13 +34,13 @@ pub fn serve(
     let mut session = Session {
         shared,
         peer,
-        judge: Judge::new(policy, monotonic_ns()),
+        judge: Judge::new(policy, frames, monotonic_ns()),
     };
     let mut command = (shared.agent)();
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let why = match command.spawn() {
         Ok(mut child) => {
-            let why = session.talk(stream, &mut child, frames);
+            let why = session.talk(stream, &mut child);
             end(&mut child);
             why
         }
@@ -56,17 +56,9 @@ pub fn serve(
 
 impl Session<'_> {
     /// Carries messages both ways; returns why it ended, if not by the client.
-    fn talk(&mut self, stream: &mut Channel, child: &mut Child, frames: Frames) -> Option<String> {
+    fn talk(&mut self, stream: &mut Channel, child: &mut Child) -> Option<String> {
         let (input, output) = (child.stdout.take()?, child.stdin.take()?);
-        let mut queues = Queues::default();
-        let early = self.peer_says(&frames.rest(), &mut queues);
-        let end = match early {
-            Ok(()) => relay(stream, input, output, self, queues),
-            Err(end) => {
-                farewell(stream, &queues);
-                end
-            }
-        };
+        let end = relay(stream, input, output, self, Queues::default());
         match end {
             End::Peer => None,
             End::Process => Some("its agent ended".to_owned()),

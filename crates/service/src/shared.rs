@@ -39,6 +39,7 @@ pub enum Event {
     },
 }
 
+/// What all connections share.
 pub struct Shared {
     pub own: OwnKey,
     pub rules: Rules,

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use rustls::SignatureScheme;
 
-use crate::channel::{Channel, SAID_BYTES_MAX, Said};
 use crate::frames::{Frames, frame};
+use crate::front::{Channel, SAID_BYTES_MAX, Said};
 use crate::key::OwnKey;
 use crate::message::{Hello, Refused, clean_line};
 use crate::stream::Stream;
@@ -86,13 +86,13 @@ mod tests {
     fn opened(says: &[Said]) -> Result<Result<Hello, Refused>, String> {
         let folder = tempfile::tempdir().expect("a folder");
         let own = OwnKey::of_folder(&folder.path().join("service"), false).expect("a key");
-        let (mut channel, other) = Channel::pair().expect("a channel");
-        let mut other = Channel::new(other.into()).expect("a channel");
+        let (mut channel, mut other) = Channel::pair().expect("a channel");
+        channel.set_nonblocking(true).expect("a channel");
         let until = Instant::now() + Duration::from_secs(10);
         for said in says {
             other.send(&frame(said), until).expect("room");
         }
-        other.close(until);
+        other.shutdown(std::net::Shutdown::Write).expect("ended");
         let opened = open(&own, &mut channel, &mut Frames::new(0), until);
         opened.map_err(|error| error.to_string())
     }

@@ -1,83 +1,165 @@
-//! A connection that never blocks and on which every wait has an end: what the one with a client and the one between two
-//! processes of a service have in common.
+//! Connections that never block and on which every wait has an end: the TLS connection with a client, and the socket between
+//! two processes of a service.
 
-use std::io::{self, ErrorKind};
-use std::os::fd::AsFd;
-use std::time::Instant;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
 
 use bitcost_sys::process::wait_ready;
+use bitcost_sys::socket::is_passing;
 use rustix::event::{PollFd, PollFlags};
+use rustls::Connection;
 
 use crate::frames::Frames;
 
-/// Reads of a socket before others get a turn.
-pub const READS: usize = 4;
+/// The most bytes of one read.
+pub const PART: usize = 64 << 10;
 
-pub trait Stream: AsFd {
-    /// Appends what arrived, without waiting. False: the peer has ended the connection.
-    ///
-    /// # Errors
-    /// The connection is broken, or the peer breaks the protocol.
-    fn take(&mut self, into: &mut Vec<u8>) -> io::Result<bool>;
+/// The time after which a peer that acknowledges nothing is gone (`TCP_USER_TIMEOUT`, RFC 5482).
+const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 
-    /// Takes as many of these bytes as there is room for; they leave with [`Stream::flush_some`].
-    fn put(&mut self, bytes: &[u8]) -> io::Result<usize>;
-
-    fn flush_some(&mut self) -> io::Result<()>;
-
-    fn is_full(&self) -> bool;
-
-    fn close(&mut self, until: Instant);
-
+/// A socket that does not block. What it takes has left when `flush` succeeds.
+pub trait Stream: Read + Write + AsFd {
     /// Waits for the next whole message.
     fn read_frame(&mut self, frames: &mut Frames, until: Instant) -> io::Result<Vec<u8>> {
         let long = |error: crate::message::Refused| io::Error::new(ErrorKind::InvalidData, error);
-        let mut is_open = true;
+        let mut bytes = vec![0; PART];
         loop {
             if let Some(text) = frames.take().map_err(long)? {
                 return Ok(text);
             }
-            if !is_open {
-                return Err(ErrorKind::UnexpectedEof.into());
-            }
-            let mut bytes = Vec::new();
-            // The last bytes may come together with the end.
-            is_open = self.take(&mut bytes)?;
-            match bytes.is_empty() {
-                true if is_open => self.wait(PollFlags::IN, until)?,
-                _ => frames.push(&bytes),
+            match self.read(&mut bytes) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(length) => frames.push(&bytes[..length]),
+                Err(error) if is_passing(&error) => wait(self, PollFlags::IN, until)?,
+                Err(error) => return Err(error),
             }
         }
     }
 
     /// Sends all of these bytes.
-    fn send(&mut self, mut bytes: &[u8], until: Instant) -> io::Result<()> {
-        while !bytes.is_empty() {
-            let taken = self.put(bytes)?;
-            bytes = &bytes[taken..];
-            self.flush(until)?;
+    fn send(&mut self, bytes: &[u8], until: Instant) -> io::Result<()> {
+        send(self, bytes, until)
+    }
+}
+
+impl<T: Read + Write + AsFd> Stream for T {}
+
+/// Writes all of these bytes to what does not block.
+pub fn send(
+    to: &mut (impl Write + AsFd + ?Sized),
+    mut bytes: &[u8],
+    until: Instant,
+) -> io::Result<()> {
+    loop {
+        let step = match bytes.is_empty() {
+            true => to.flush().map(|()| 0),
+            false => to.write(bytes),
+        };
+        match step {
+            Ok(_) if bytes.is_empty() => return Ok(()),
+            Ok(taken) => bytes = &bytes[taken..],
+            Err(error) if is_passing(&error) => wait(to, PollFlags::OUT, until)?,
+            Err(error) => return Err(error),
         }
-        Ok(())
+    }
+}
+
+/// Waits until a socket is ready.
+fn wait(on: &(impl AsFd + ?Sized), flags: PollFlags, until: Instant) -> io::Result<()> {
+    let left = until.saturating_duration_since(Instant::now());
+    let mut socket = [PollFd::from_borrowed_fd(on.as_fd(), flags)];
+    if left.is_zero() || !wait_ready(&mut socket, Some(left))? {
+        return Err(ErrorKind::TimedOut.into());
+    }
+    Ok(())
+}
+
+/// A TLS connection over a TCP socket.
+pub struct Secure {
+    socket: TcpStream,
+    tls: Connection,
+}
+
+impl Secure {
+    pub fn new(socket: TcpStream, tls: impl Into<Connection>) -> io::Result<Secure> {
+        socket.set_nonblocking(true)?;
+        socket.set_nodelay(true)?;
+        rustix::net::sockopt::set_tcp_user_timeout(&socket, UNACKNOWLEDGED.as_millis() as u32)?;
+        Ok(Secure {
+            socket,
+            tls: tls.into(),
+        })
     }
 
-    /// Sends all that was put.
-    fn flush(&mut self, until: Instant) -> io::Result<()> {
-        loop {
-            self.flush_some()?;
-            if !self.is_full() {
-                return Ok(());
+    /// Both sides prove their keys.
+    pub fn handshake(&mut self, until: Instant) -> io::Result<()> {
+        while self.tls.is_handshaking() {
+            if self.tls.wants_write() {
+                self.send(&[], until)?;
+                continue;
             }
-            self.wait(PollFlags::OUT, until)?;
+            match self.receive() {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(_) => {}
+                Err(error) if is_passing(&error) => wait(self, PollFlags::IN, until)?,
+                Err(error) => return Err(error),
+            }
         }
+        self.send(&[], until)
     }
 
-    /// Waits until the socket is ready.
-    fn wait(&self, flags: PollFlags, until: Instant) -> io::Result<()> {
-        let left = until.saturating_duration_since(Instant::now());
-        let mut socket = [PollFd::from_borrowed_fd(self.as_fd(), flags)];
-        if left.is_zero() || !wait_ready(&mut socket, Some(left))? {
-            return Err(ErrorKind::TimedOut.into());
+    /// Takes bytes from the socket, and decrypts what is whole.
+    fn receive(&mut self) -> io::Result<usize> {
+        let length = self.tls.read_tls(&mut self.socket)?;
+        let read = self.tls.process_new_packets();
+        read.map(|_| length).map_err(|error| {
+            // The peer is told why.
+            let _ = self.tls.write_tls(&mut self.socket);
+            io::Error::new(ErrorKind::InvalidData, error)
+        })
+    }
+}
+
+impl Read for Secure {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        // What arrived with the end of the handshake is read without any further packet.
+        match self.tls.reader().read(into) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            read => return read,
+        }
+        match self.receive()? {
+            0 => Ok(0),
+            _ => self.tls.reader().read(into),
+        }
+    }
+}
+
+impl Write for Secure {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.flush()?;
+        self.tls.writer().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        while self.tls.wants_write() {
+            self.tls.write_tls(&mut self.socket)?;
         }
         Ok(())
+    }
+}
+
+impl AsFd for Secure {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Drop for Secure {
+    fn drop(&mut self) {
+        self.tls.send_close_notify();
+        let _ = self.flush();
+        let _ = self.socket.shutdown(std::net::Shutdown::Write);
     }
 }

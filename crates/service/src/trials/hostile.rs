@@ -11,8 +11,7 @@ use rustls::ClientConnection;
 use super::{Served, soon};
 use crate::frames::frame;
 use crate::judge::REFUSED_MAX;
-use crate::secure::Secure;
-use crate::stream::Stream;
+use crate::stream::{Secure, Stream};
 use crate::tls;
 
 #[test]
