@@ -212,15 +212,7 @@ impl Findings {
                 let Some(cell) = summary.planned.get(row.cell) else {
                     return;
                 };
-                let capacity = summary
-                    .calibration
-                    .as_ref()
-                    .and_then(|found| found.of_cell(row.cell)?.mbps());
-                take(
-                    row,
-                    cell,
-                    &place.view([sender, receiver], &cell.conditions, capacity),
-                );
+                take(row, cell, &place.view([sender, receiver], &cell.conditions));
             },
         );
     }

@@ -9,7 +9,6 @@ use bitcost_model::study::{Cell, LabSpec};
 use bitcost_study::Study;
 use bitcost_study::topology::{Warning, warnings};
 
-use crate::calibration::Extent;
 use crate::embedded::{self, NO_EMULATOR};
 use crate::error::ExecuteError;
 use crate::hosts::Named;
@@ -31,12 +30,11 @@ impl Destination {
     pub fn prepare<'a>(
         &self,
         study: &Study,
-        calibration: Extent,
         stop: &'a AtomicBool,
     ) -> Result<Prepared<'a>, ExecuteError> {
         self.check(study)?;
         match self {
-            Destination::Lab => embedded::prepare(&study.lab, calibration != Extent::Never, stop),
+            Destination::Lab => embedded::prepare(&study.lab, stop),
             Destination::Hosts(named) => {
                 let mut prepared = named.prepare(&study.base.places, stop)?;
                 let mtu = least_mtu(&prepared.ends);

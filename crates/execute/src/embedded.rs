@@ -27,25 +27,19 @@ use crate::round_trip::{check_rtt, ping};
 use crate::running::{self, RunningPath};
 
 /// Builds the embedded lab, checks that the round-trip time between its endpoints is the requested
-/// one, starts the agents and makes them describe their hosts. If the lab requests no time, the
-/// endpoints are pinged only if `pinged`. The lab exists as long as the session.
+/// one, starts the agents and makes them describe their hosts. The lab exists as long as the session.
 ///
 /// # Errors
 /// Environment, when the kernel does not allow it; the message says what to do. Check, when the
 /// delay is not as requested.
-pub fn prepare<'a>(
-    spec: &LabSpec,
-    pinged: bool,
-    stop: &'a AtomicBool,
-) -> Result<Prepared<'a>, ExecuteError> {
+pub fn prepare<'a>(spec: &LabSpec, stop: &'a AtomicBool) -> Result<Prepared<'a>, ExecuteError> {
     let built = BuiltLab::new(spec, &[&spec.sender, &spec.receiver])?;
     let (lab, topology) = (&built.lab, network(spec)?);
     let mut notes = lab.notes().to_vec();
     notes.extend(built.inside.as_ref().map(running::note));
-    let (rtt, idle) = match topology.has_network() {
+    let rtt = match topology.has_network() {
         true => check_rtt(spec, &mut notes, || ping(lab, spec))?,
-        false if pinged => (None, ping(lab, spec).ok()),
-        false => (None, None),
+        false => None,
     };
     notes.extend(built.hosts.iter().filter_map(inline_note));
     notes.extend(built.hosts.iter().find_map(placement_note));
@@ -81,7 +75,6 @@ pub fn prepare<'a>(
         ends,
         notes,
         rtt,
-        idle,
         shared_cpus: true,
     })
 }

@@ -2,7 +2,6 @@
 //! the plan, and appends every event to the log before it is reported. It prints nothing: see
 //! [`Progress`].
 
-mod calibration;
 mod constants;
 mod destination;
 pub mod echo;
@@ -30,7 +29,6 @@ mod target;
 mod trust;
 mod window;
 
-pub use calibration::{Extent, calibration_time};
 pub use destination::Destination;
 pub use error::ExecuteError;
 pub use experiment::{Allows, Experiment};

@@ -22,7 +22,6 @@ pub struct Logged {
     /// Its event `prepared`; absent if the execution stopped before it.
     pub prepared: Option<Event>,
     pub has_constants: bool,
-    pub is_calibrated: bool,
     /// What was decided about changes, such as the options that a cell was searched for.
     pub searches: Vec<Ladder>,
     /// The runs that have their result. A run in which nothing was measured is made again.
@@ -38,7 +37,6 @@ struct Found {
     plan: Option<Plan>,
     prepared: Option<Event>,
     has_constants: bool,
-    is_calibrated: bool,
     searches: Vec<Ladder>,
     done: BTreeSet<u32>,
 }
@@ -55,7 +53,6 @@ impl Found {
             Event::Planned { plan } => self.plan = Some(plan),
             Event::Prepared { .. } if self.prepared.is_none() => self.prepared = Some(event),
             Event::Constants { .. } => self.has_constants = true,
-            Event::Calibrated { .. } => self.is_calibrated = true,
             Event::Decided { decision } => {
                 if let Decision::Changes(ladder) = *decision
                     && let Ok(ladder) = Ladder::deserialize(ladder)
@@ -97,7 +94,6 @@ impl Logged {
             plan: Some(plan),
             prepared,
             has_constants,
-            is_calibrated,
             searches,
             done,
         } = found
@@ -127,7 +123,6 @@ impl Logged {
             plan,
             prepared,
             has_constants,
-            is_calibrated,
             searches,
             done,
             end,

@@ -3,7 +3,7 @@
 use bitcost_analysis::log::PlaceFacts;
 use bitcost_controller::Session;
 use bitcost_model::event::EndpointDescription;
-use bitcost_model::ping::{Pings, RttCheck};
+use bitcost_model::ping::RttCheck;
 use bitcost_model::plan::Plan;
 
 use crate::error::ExecuteError;
@@ -15,8 +15,6 @@ pub struct Prepared<'a> {
     pub notes: Vec<String>,
     /// The requested and the measured round-trip time; absent if the lab requests none.
     pub rtt: Option<RttCheck>,
-    /// Round trips of the idle path; absent if they were not measured.
-    pub idle: Option<Pings>,
     pub shared_cpus: bool,
 }
 

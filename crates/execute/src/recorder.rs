@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use bitcost_analysis::experiment::Ladder;
 use bitcost_analysis::findings::Findings;
@@ -43,10 +42,6 @@ pub struct Recorder<'a> {
     findings: Option<Findings>,
     window: Window,
     progress: &'a mut dyn Progress,
-    began: Instant,
-    runs_began: Instant,
-    /// The time of the runs that were made before it.
-    spent_before: Duration,
 }
 
 impl<'a> Recorder<'a> {
@@ -58,9 +53,6 @@ impl<'a> Recorder<'a> {
             findings: None,
             window: Window::default(),
             progress,
-            began: Instant::now(),
-            runs_began: Instant::now(),
-            spent_before: Duration::ZERO,
         }
     }
 
@@ -110,10 +102,6 @@ impl<'a> Recorder<'a> {
         self.record(&Event::Planned { plan: plan.clone() })
     }
 
-    pub fn progress(&mut self) -> &mut dyn Progress {
-        self.progress
-    }
-
     pub fn record(&mut self, event: &Event) -> Result<(), StoreError> {
         let stopped = self.window.take(event);
         let event = stopped.as_ref().unwrap_or(event);
@@ -124,16 +112,10 @@ impl<'a> Recorder<'a> {
     }
 
     /// The stop rule of a study: whether `blocks` are enough, because the least number is reached
-    /// and the intervals are narrow enough, or because the next would exceed the budget.
+    /// and the intervals are narrow enough.
     fn is_enough(&mut self, study: &Study, blocks: u32) -> Result<bool, Unavailable> {
-        let Some(rule) = study.until.as_ref().filter(|_| blocks > 0) else {
+        if study.until.is_none() || blocks < study.blocks.max(1) {
             return Ok(false);
-        };
-        let spent = self.spent_before + self.began.elapsed();
-        let next = (self.spent_before + self.runs_began.elapsed()) / blocks;
-        let is_spent = rule.budget.is_some_and(|budget| spent + next > budget);
-        if blocks < study.blocks {
-            return Ok(is_spent);
         }
         let precision = precision_after(blocks, self.reader.clone());
         let precision = precision.map_err(|error| Unavailable(error.to_string()))?;
@@ -141,7 +123,7 @@ impl<'a> Recorder<'a> {
             return Ok(false);
         };
         self.progress.precision(&precision);
-        Ok(is_spent || precision.is_reached())
+        Ok(precision.reached)
     }
 
     /// Takes the last event, finds what the runs show, and writes their figures into a log on disk
@@ -207,13 +189,11 @@ impl<'a> Recorder<'a> {
 
     /// Executes the runs that are not in `done`, until the study's stop rule is satisfied.
     pub fn execute(
-        mut self,
+        self,
         session: &mut Session,
         (study, plan): (&Study, &Plan),
         done: &BTreeSet<u32>,
     ) -> (Executed, Target) {
-        self.spent_before = plan.time_of(done);
-        self.runs_began = Instant::now();
         self.watched(|sink, recorder| {
             let mut enough = |blocks| recorder.borrow_mut().is_enough(study, blocks);
             session.execute_until(plan, done, sink, &mut enough)

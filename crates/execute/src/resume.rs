@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use bitcost_model::event::{EndpointDescription, Event};
 use bitcost_study::Study;
 
-use crate::calibration::{Extent, calibrate};
 use crate::constants;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
@@ -77,7 +76,7 @@ impl Resume {
     pub fn execute(
         self,
         destination: &Destination,
-        (calibration, trust): (Extent, bool),
+        (is_calibrated, trust): (bool, bool),
         allows: Allows,
         command_line: Vec<String>,
         stop: &AtomicBool,
@@ -98,7 +97,7 @@ impl Resume {
         }
         let writer = Writer::resume(&logged.folder, &logged.end)?;
         logged.check_without_starting(destination)?;
-        let mut prepared = destination.prepare(study, calibration, stop)?;
+        let mut prepared = destination.prepare(study, stop)?;
         prepared.try_profile(plan)?;
         if let Some(Event::Prepared {
             endpoints: ends,
@@ -113,18 +112,13 @@ impl Resume {
         if logged.prepared.is_none() {
             recorder.record(&destination.event(study, &prepared))?;
         }
-        if !logged.has_constants
-            && let Some(event) = constants::measure(&mut prepared, calibration)?
+        // They are those before the first run.
+        if is_calibrated
+            && done.is_empty()
+            && !logged.has_constants
+            && let Some(event) = constants::measure(&mut prepared)?
         {
             recorder.record(&event)?;
-        }
-        // Runs that are complete used the path as it was then.
-        if done.is_empty() && !logged.is_calibrated {
-            let (lab, watcher) = (destination.lab(study), recorder.progress());
-            let calibrated = calibrate(lab, &mut prepared, plan, calibration, watcher)?;
-            if let Some(event) = calibrated {
-                recorder.record(&event)?;
-            }
         }
         let mut plan = plan.clone();
         let lab = destination.lab(study);

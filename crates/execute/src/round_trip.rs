@@ -63,11 +63,11 @@ pub(crate) fn check_rtt(
     spec: &LabSpec,
     notes: &mut Vec<String>,
     mut ping: impl FnMut() -> Result<Pings, ExecuteError>,
-) -> Result<(Option<RttCheck>, Option<Pings>), ExecuteError> {
-    let mut pings = ping()?;
+) -> Result<Option<RttCheck>, ExecuteError> {
     let Some(path) = spec.path() else {
-        return Ok((None, Some(pings)));
+        return Ok(None);
     };
+    let mut pings = ping()?;
     let check = |pings: &Pings| RttCheck::new(path.rtt_us(), path.jitter_us(), pings.clone());
     let begun = Instant::now();
     while check(&pings).is_too_long() && begun.elapsed() < PATIENCE {
@@ -82,13 +82,13 @@ pub(crate) fn check_rtt(
         ));
     }
     match check.problem() {
-        None => Ok((Some(check), Some(pings))),
+        None => Ok(Some(check)),
         // Its user may have set delays by other programs.
         Some(problem) if spec.running.is_some() && !pings.rtts_us.is_empty() => {
             notes.push(format!(
                 "the running lab has other delays than those that were set by bitcost: {problem}"
             ));
-            Ok((Some(check), Some(pings)))
+            Ok(Some(check))
         }
         Some(problem) => Err(ExecuteError::Check(format!(
             "the lab {} does not have the requested delays, so no run was started: {problem}",

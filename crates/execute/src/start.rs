@@ -8,7 +8,6 @@ use bitcost_controller::Ending;
 use bitcost_model::plan::Plan;
 use bitcost_study::Study;
 
-use crate::calibration::{Extent, calibrate};
 use crate::constants;
 use crate::destination::Destination;
 use crate::error::ExecuteError;
@@ -23,7 +22,8 @@ pub struct Start<'a> {
     pub study: &'a Study,
     pub plan: &'a Plan,
     pub destination: &'a Destination,
-    pub calibration: Extent,
+    /// Whether the constants of the machines are measured before the first run.
+    pub is_calibrated: bool,
     /// The parent of the folder that is created for the log; if it is absent, the log is kept in
     /// memory alone.
     pub out: Option<&'a Path>,
@@ -46,7 +46,7 @@ impl<'a> Start<'a> {
             study,
             plan,
             destination,
-            calibration: Extent::Never,
+            is_calibrated: false,
             out: None,
             experiment: None,
             command_line,
@@ -63,7 +63,7 @@ impl<'a> Start<'a> {
         Writer::create(out, &name, self.plan.runs.len()).map(Target::Disk)
     }
 
-    /// Prepares the hosts, opens the log, calibrates, and makes every run. When `stop` becomes
+    /// Prepares the hosts, opens the log, measures the machines' constants, and makes every run. When `stop` becomes
     /// true, the present run ends soon, and its measured data is kept.
     pub fn execute(
         self,
@@ -81,24 +81,16 @@ impl<'a> Start<'a> {
             };
             return job.start(|| self.target(), stop, progress);
         }
-        let mut prepared = destination.prepare(study, self.calibration, stop)?;
+        let mut prepared = destination.prepare(study, stop)?;
         prepared.try_profile(plan)?;
         destination.report_notes(&prepared.notes, progress);
         let mut recorder = Recorder::new(self.target()?, &mut *progress);
         recorder.begin(study, plan, self.command_line)?;
         let place = destination.event(study, &prepared);
         recorder.record(&place)?;
-        if let Some(event) = constants::measure(&mut prepared, self.calibration)? {
-            recorder.record(&event)?;
-        }
-        let calibrated = calibrate(
-            destination.lab(study),
-            &mut prepared,
-            plan,
-            self.calibration,
-            recorder.progress(),
-        )?;
-        if let Some(event) = calibrated {
+        if self.is_calibrated
+            && let Some(event) = constants::measure(&mut prepared)?
+        {
             recorder.record(&event)?;
         }
         let mut plan = plan.clone();

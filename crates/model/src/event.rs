@@ -7,7 +7,6 @@ use std::rc::Rc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::calibration::Calibration;
 use crate::constants::MachineConstants;
 use crate::imported::ImportedRun;
 use crate::machine::HostDescription;
@@ -206,11 +205,6 @@ pub enum Event {
     },
     /// The constants of each machine, measured before the first run.
     Constants { machines: Vec<MachineConstants> },
-    /// The capacity of the lab's path, measured before the first run; in the embedded lab only.
-    Calibrated {
-        /// The measurements, or the reason why there are none.
-        calibration: Box<Calibration>,
-    },
     /// A trial: a short run with a change, or without, that is no run of the plan.
     Tried { trial: Box<Trial> },
     /// What trials decided. The last decision of a kind counts, of options the last of a cell.

@@ -8,7 +8,6 @@
 mod words;
 
 pub mod buffers;
-pub mod calibration;
 pub mod conditions;
 pub mod constants;
 pub mod counters;

@@ -1,6 +1,5 @@
 //! A plan: every run of an execution, in order.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -100,11 +99,6 @@ impl Plan {
     /// The time that one run of a cell takes together with its profiled twin, if it has one.
     pub fn time_with_twin(&self, cell: usize) -> Duration {
         self.run_time(cell) * (1 + u32::from(self.is_profiled))
-    }
-
-    pub fn time_of(&self, runs: &BTreeSet<u32>) -> Duration {
-        let of_them = self.runs.iter().filter(|run| runs.contains(&run.index));
-        of_them.map(|run| self.time_with_twin(run.cell)).sum()
     }
 
     /// The time that all runs take, including the idle measurement before each block.

@@ -118,6 +118,26 @@ pub const RETIRED: &[(&str, &str)] = &[
         "`value` and `at_least` or `at_most` of the evidence say it",
     ),
     (
+        "--within",
+        "use `--until-interval`, which adds blocks until the intervals are as narrow",
+    ),
+    (
+        "budget_s",
+        "use `max_blocks`, or `--budget` of `bitcost run`",
+    ),
+    (
+        "blocks_auto",
+        "`until_interval` in JSON is the result of the stop rule",
+    ),
+    (
+        "throughput_of_capacity_pct",
+        "`bitcost limits goodput` prints what a link allows, and `--prove` whether a path limits",
+    ),
+    (
+        "calibration",
+        "`idle_rtt_us` in JSON is the round trip before the first run",
+    ),
+    (
         "regimes",
         "the warning `two_groups` of `bitcost explain` says where packets carried far more in some runs",
     ),

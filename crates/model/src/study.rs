@@ -1,7 +1,6 @@
 //! The part of a study that a log keeps: its cells with their levels, its stop rule, and its lab.
 
 use std::fmt;
-use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,17 +31,13 @@ impl fmt::Display for Label {
     }
 }
 
-/// Adds blocks until the 95 % interval of the median of a metric is narrow enough, or with a budget
-/// until the study's question is answered.
+/// Adds blocks until the 95 % intervals of a metric are narrow enough.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UntilInterval {
     pub metric: String,
     /// The interval's width, upper minus lower bound, in per cent of the median.
     pub width_pct: f64,
     pub max_blocks: u32,
-    /// Most time, where the number of blocks follows from the study's question: its statements, or
-    /// the intervals of its ratios or cells.
-    pub budget: Option<Duration>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -17,11 +17,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::answer::of_cells;
-use crate::calibration::calibration_json;
 use crate::explained::{Bottleneck, Share};
 use crate::export::{ExportError, Form, Input, RowSupport};
 use crate::first_run::{FirstRun, Intervals, intervals};
-use crate::stop_rule::stop_rule_json;
 
 /// `--format json`.
 pub(crate) const FORM: Form = Form {
@@ -64,12 +62,6 @@ pub struct Document<'a> {
     comparison: Option<&'a Comparison>,
     /// Where the author's figures (`expected`) are from.
     expected_source: Option<&'a str>,
-    /// The result of `--until-interval` or the study's stop rule.
-    until_interval: Option<Value>,
-    /// The result of `--blocks auto`.
-    blocks_auto: Option<Value>,
-    /// What the path of the lab carried before the first run.
-    calibration: Option<Value>,
     /// Facts about runs of other programs: `run`, `tool`, `tool_version`, `file`, `place`, `began_at`, all its
     /// `levels`, its `facts` by the names that its file uses, and `notes`.
     imported_runs: Option<Value>,
@@ -139,11 +131,6 @@ pub fn schema() -> Value {
 impl<'a> Document<'a> {
     pub fn of(findings: &'a Findings) -> Document<'a> {
         let (summary, study) = (&findings.summary, &findings.summary.study);
-        let stop = |with_budget: bool| {
-            let precision = summary.precision.as_ref();
-            let precision = precision.filter(|of| of.budget.is_some() == with_budget);
-            precision.map(stop_rule_json)
-        };
         let cell = |(place, cell)| Cell {
             cell,
             bottleneck: findings.limiter_of(place).and_then(Bottleneck::of),
@@ -168,9 +155,6 @@ impl<'a> Document<'a> {
             summary,
             comparison: findings.comparison.as_ref(),
             expected_source: study.expect.as_ref().map(|of| &*of.source),
-            until_interval: stop(false),
-            blocks_auto: stop(true),
-            calibration: summary.calibration.as_deref().map(calibration_json),
             imported_runs: summary.is_imported.then(|| imported(&findings.events)),
             profile: findings.profiled.as_ref(),
             ladder: findings.ladder.as_ref().map(|ladder| json!(ladder)),

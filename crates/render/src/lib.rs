@@ -3,7 +3,6 @@
 
 pub mod answer;
 pub mod block;
-mod calibration;
 pub mod comparison;
 pub mod csv;
 pub mod document;

@@ -8,7 +8,6 @@ use bitcost_model::study::phrase;
 use bitcost_model::units::counted;
 
 use crate::block::Block;
-use crate::calibration::calibration_text;
 use crate::number;
 use crate::stop_rule::stop_rule_text;
 use crate::words::{by_cell, softirqs_words, why_missing};
@@ -20,6 +19,10 @@ pub fn notes(summary: &Summary) -> Vec<Block> {
         0 => None,
         count => Some(format!("{} of {planned} planned", counted(count, "run"))),
     };
+    let idle = summary.idle_rtt_us.map(|rtt| {
+        let [least, mean] = [rtt.min_us, rtt.avg_us].map(|us| us / 1000.0);
+        format!("{least:.3} ms before the first run, mean {mean:.3} ms")
+    });
     let rule = summary.precision.as_ref().map(stop_rule_text);
     let of_runs = summary.notes.iter();
     let of_runs = of_runs.map(|note| (note.text.clone(), note.runs, note.cell.clone()));
@@ -32,7 +35,7 @@ pub fn notes(summary: &Summary) -> Vec<Block> {
         ("note: ", summary.place_notes.clone()),
         ("note: ", by_cell(summary, of_runs)),
         ("host constants: ", constants(&summary.constants)),
-        ("calibration: ", calibration_text(summary)),
+        ("idle round trip: ", Vec::from_iter(idle)),
         ("stop rule: ", Vec::from_iter(rule)),
         ("left out: ", by_cell(summary, left_out)),
         ("missing: ", Vec::from_iter(lost)),

@@ -116,28 +116,6 @@ impl<const LEAST: u32, const MOST: u32> Form for Whole<LEAST, MOST> {
 
 pub type Blocks = Whole<1, BLOCKS>;
 
-/// The number of blocks; absent: `auto`.
-pub struct BlocksOrAuto;
-
-impl Form for BlocksOrAuto {
-    type Value = Option<u32>;
-
-    fn allowed() -> Cow<'static, str> {
-        format!("{}, or \"auto\"", Blocks::allowed()).into()
-    }
-
-    fn schema() -> serde_json::Value {
-        serde_json::json!({ "anyOf": [Blocks::schema(), { "enum": ["auto"] }] })
-    }
-
-    fn read(value: &Value) -> Option<Option<u32>> {
-        match value.as_str() {
-            Some(text) => (text == "auto").then_some(None),
-            None => Blocks::read(value).map(Some),
-        }
-    }
-}
-
 fn finite(value: &Value) -> Option<f64> {
     let whole = value.as_integer().map(|number| number as f64);
     value

@@ -27,7 +27,6 @@ macro_rules! schemas {
 
 mod against;
 pub mod answer;
-pub mod calibration;
 pub mod check;
 mod definition;
 mod error;

@@ -244,7 +244,6 @@ mod tests {
             metric: "throughput_mbps".to_owned(),
             width_pct: 5.0,
             max_blocks: 30,
-            budget: None,
         };
         let given = conditions(&[]);
         let single = Single {

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::forms::{
-    As, Blocks, BlocksOrAuto, FactorName, Later, Level, Many, Map, Metric, Moderation, Number,
-    Over0, PairPattern, Prefixed, Rate, Router, Subnet, Topology, Whole, Window, scalar,
+    As, Blocks, FactorName, Later, Level, Many, Map, Metric, Moderation, Number, Over0,
+    PairPattern, Prefixed, Rate, Router, Subnet, Topology, Whole, Window, scalar,
 };
 use crate::picture::{Bars, PictureKind, Scale};
 use crate::topology::ShapingTable;
@@ -102,20 +102,18 @@ pub struct FactorTable {
 #[serde(deny_unknown_fields)]
 #[schemars(title = "[run]")]
 pub struct RunTable {
-    /// Number of blocks; `auto`: until the intervals are narrow enough (default: 5; 1 of a mesh).
-    pub blocks: Option<As<BlocksOrAuto>>,
+    /// Number of blocks, the least with `until_interval_pct` (default: 5; 1 of a mesh).
+    pub blocks: Option<As<Blocks>>,
     /// The lengths of the document that the study reproduces, for `--like-the-document`.
     pub like_the_document: Option<LengthTable>,
     /// Short lengths, for `--ci`.
     pub ci: Option<LengthTable>,
-    /// Adds blocks until the 95 % interval is narrower than this share of the median, in per cent.
+    /// Adds blocks until the 95 % interval of each ratio that the study compares, or else of each cell's median, is narrower than this share of it, in per cent.
     pub until_interval_pct: Option<As<Over0<100>>>,
-    /// The metric of that interval (default: throughput_mbps).
+    /// The metric of that interval (default: the first of the table, or throughput_mbps).
     pub until_metric: Option<Metric>,
     /// Maximum number of blocks for such a rule (default: 30).
     pub max_blocks: Option<As<Blocks>>,
-    /// Maximum time in seconds with `blocks = "auto"` (default: four times those of the study's own blocks).
-    pub budget_s: Option<As<Over0<0>>>,
     /// Whether each run is made once more while the hosts' CPUs are sampled, as with `--profile` (default: false).
     pub profile: Option<bool>,
 }

@@ -101,7 +101,6 @@ impl Trial {
             conditions: &self.conditions,
             shared_cpus: true,
             napi_threaded: true,
-            capacity_mbps: None,
         }
     }
 

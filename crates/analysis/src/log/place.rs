@@ -28,7 +28,6 @@ impl PlaceFacts {
         self,
         ends: [&'a EndpointRecord; 2],
         conditions: &'a Conditions,
-        capacity_mbps: Option<f64>,
     ) -> RunView<'a> {
         RunView {
             sender: ends[0],
@@ -36,7 +35,6 @@ impl PlaceFacts {
             conditions,
             shared_cpus: self.shared_cpus,
             napi_threaded: self.napi_threaded,
-            capacity_mbps,
         }
     }
 }
@@ -50,7 +48,6 @@ pub struct FirstRun {
     place: PlaceFacts,
     conditions: Conditions,
     ends: [EndpointRecord; 2],
-    capacity_mbps: Option<f64>,
 }
 
 impl FirstRun {
@@ -61,13 +58,11 @@ impl FirstRun {
             place,
             conditions: view.conditions.clone(),
             ends: [view.sender.clone(), view.receiver.clone()],
-            capacity_mbps: view.capacity_mbps,
         }
     }
 
     pub fn view(&self) -> RunView<'_> {
         let [sender, receiver] = &self.ends;
-        self.place
-            .view([sender, receiver], &self.conditions, self.capacity_mbps)
+        self.place.view([sender, receiver], &self.conditions)
     }
 }

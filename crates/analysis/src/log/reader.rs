@@ -122,18 +122,17 @@ impl Log {
                 endpoints,
                 shared_cpus,
                 notes,
+                rtt,
                 ..
             } => {
                 self.summary.place_notes.clone_from(notes);
                 self.summary.lab.clone_from(lab);
+                self.summary.idle_rtt_us = rtt.as_ref().and_then(|check| check.pings.figures());
                 self.summary.ends.clone_from(endpoints);
                 self.summary.shared_cpus = *shared_cpus;
                 self.place = Some(PlaceFacts::new(*shared_cpus, endpoints));
             }
             Event::Constants { machines } => self.summary.constants.clone_from(machines),
-            Event::Calibrated { calibration } => {
-                self.summary.calibration = Some(calibration.clone());
-            }
             Event::Decided { decision } => self.decided(decision),
             Event::RunBegan { run, at } => {
                 self.first_run.take_if(|first| first.run == *run);
@@ -236,16 +235,11 @@ impl Log {
         let mut at_place = plan.runs.get(run as usize).into_iter().chain(&plan.runs);
         let planned = at_place.find(|planned| planned.index == run);
         let planned = planned.and_then(|planned| Some((planned, plan.cells.get(planned.cell)?)));
-        let (planned, cell) = planned.ok_or(LogError::UnknownRun {
+        let (_, cell) = planned.ok_or(LogError::UnknownRun {
             run,
             runs: plan.runs.len(),
         })?;
-        let calibration = self.summary.calibration.as_ref();
-        let capacity = calibration.and_then(|found| found.of_cell(planned.cell)?.mbps());
-        let view = self
-            .place
-            .unwrap_or_default()
-            .view(ends, &cell.conditions, capacity);
+        let view = self.place.unwrap_or_default().view(ends, &cell.conditions);
         let each_second = self.summary.study.table.each_second;
         self.summary.is_placed &= self.place.is_some();
         let row = row_of(
@@ -302,7 +296,7 @@ impl Log {
         let Some(conditions) = plan.and_then(|plan| plan.conditions_of(run)) else {
             return;
         };
-        let view: RunView = self.place.unwrap_or_default().view(ends, conditions, None);
+        let view: RunView = self.place.unwrap_or_default().view(ends, conditions);
         let hosts = [Role::Sender, Role::Receiver].into_iter().zip(ends);
         let hosts: Vec<_> = hosts
             .filter_map(|(role, end)| {

@@ -35,9 +35,9 @@ pub use seconds::{Second, seconds};
 pub use single_run::{BETWEEN_RUNS, SingleRun, WITH_INTERVAL, single_run};
 pub use softirqs::SoftirqMeans;
 pub(crate) use softirqs::why_untimed;
+pub(crate) use table::place_of;
 pub use table::{
     Better, CORE_TO_CORE, FULL_PACKETS, METRICS, Metric, SPEED, Shown, figure_of, metric,
     units_per_second,
 };
-pub(crate) use table::{OF_CAPACITY, place_of};
 pub use view::{RunView, actual};

@@ -28,7 +28,6 @@ impl PartRun {
             conditions,
             shared_cpus: false,
             napi_threaded: false,
-            capacity_mbps: None,
         }
     }
 }

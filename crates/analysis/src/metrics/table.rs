@@ -72,9 +72,6 @@ pub const CORE_TO_CORE: &str = "core_to_core_round_trip_ns";
 /// The name of the metric of the share of time in which packets are full.
 pub const FULL_PACKETS: &str = "full_packets_pct";
 
-/// The name of the metric that is relative to what calibration found.
-pub(crate) const OF_CAPACITY: &str = "throughput_of_capacity_pct";
-
 pub fn metric(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
@@ -228,9 +225,6 @@ const ROWS: &[&[Metric]] = &[
     one!("send_throughput_mbps", "Throughput offered", "Mbit/s", Higher, [Streams]
         => |run| mbps(run, Role::Sender),
         "bits that the send calls took ÷ the sender's window"),
-    one!(OF_CAPACITY, "Throughput relative to path capacity", "%", Neither
-        => |run| Some(100.0 * mbps(run, Role::Receiver)? / run.capacity_mbps?),
-        "throughput ÷ capacity of the lab's path with the run's settings, measured before the first run"),
     one!("total_throughput_mbps", "Throughput, measured and background flows", "Mbit/s", Higher, [Totals]
         => |run| parts::sum(run, |part| mbps(part, Role::Receiver)),
         "sum of the throughput of the measured and all background flows"),

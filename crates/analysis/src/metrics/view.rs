@@ -14,9 +14,6 @@ pub struct RunView<'a> {
     pub shared_cpus: bool,
     /// True if the receiver's interface was set to receive in kernel threads wherever it uses NAPI.
     pub napi_threaded: bool,
-    /// The capacity that calibration found for the run's setting of the path, in Mbit/s; absent
-    /// where that is not known.
-    pub capacity_mbps: Option<f64>,
 }
 
 impl<'a> RunView<'a> {

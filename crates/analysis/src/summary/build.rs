@@ -47,7 +47,6 @@ pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
         seed: plan.seed,
         cells: &cells,
         blocks: if summary.is_ended { blocks } else { most },
-        is_ended: summary.is_ended,
     });
     summary.runs = rows;
     summary.planned = plan.cells;
@@ -67,7 +66,6 @@ pub fn precision_after(blocks: u32, reader: Reader) -> Result<Option<Precision>,
         seed: plan.seed,
         cells: &CellRuns::all(&plan.cells, &log.summary.runs),
         blocks,
-        is_ended: false,
     }))
 }
 

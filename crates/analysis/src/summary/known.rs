@@ -1,8 +1,8 @@
 //! What the log says of an execution.
 
-use bitcost_model::calibration::Calibration;
 use bitcost_model::constants::MachineConstants;
 use bitcost_model::event::EndpointDescription;
+use bitcost_model::ping::RttFigures;
 use bitcost_model::study::{Cell, LabSpec, Label};
 use bitcost_study::Study;
 use schemars::JsonSchema;
@@ -91,13 +91,14 @@ pub struct Summary {
     #[serde(rename = "host_constants", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub constants: Vec<MachineConstants>,
-    /// What the lab's path carried before the first run.
-    #[serde(skip)]
-    pub calibration: Option<Box<Calibration>>,
+    /// The round trip of the lab's path before the first run, in microseconds; absent where none was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_rtt_us: Option<RttFigures>,
     /// Requests that are not in effect, and other notes on the runs.
     pub notes: Vec<Note>,
     /// The result of the study's stop rule; absent where it has none.
-    #[serde(skip)]
+    #[serde(rename = "until_interval", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
     pub precision: Option<Precision>,
     /// Planned runs without a result that did not fail, by their place in the order, from 0.
     #[serde(rename = "incomplete_runs")]

@@ -1,23 +1,23 @@
 //! How far an execution is from the end that its stop rule asks for, which decides whether more
 //! blocks or runs are needed.
 
-use std::time::Duration;
-
 use bitcost_model::study::{UntilInterval, phrase};
 use bitcost_stats::Interval;
 use bitcost_study::{Compared, Study};
+use serde::Serialize;
 
 use super::improvement::counterpart;
 use crate::cells::{CellRuns, has};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Goal {
     Cells,
     /// A narrow interval of the ratio of each pair of cells that the study compares.
     Ratios,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Missing {
     /// The cell, or the two levels and the others.
     pub name: String,
@@ -26,18 +26,16 @@ pub struct Missing {
 }
 
 /// How far an execution is from the end that its stop rule asks for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Precision {
     pub goal: Goal,
     pub metric: String,
     /// The requested width, in per cent of the median.
     pub requested_pct: f64,
-    /// What is missing. Cells whose runs all lack the metric are left out.
-    pub missing: Vec<Missing>,
+    pub reached: bool,
+    /// What is not narrow enough. Cells whose runs all lack the metric are left out.
+    pub wide: Vec<Missing>,
     pub blocks: u32,
-    /// The budget, where it decides how many blocks there are.
-    pub budget: Option<Duration>,
-    pub is_ended: bool,
 }
 
 /// A study and what was measured of it so far.
@@ -46,7 +44,6 @@ pub(crate) struct Measured<'a> {
     pub seed: u64,
     pub cells: &'a [CellRuns<'a>],
     pub blocks: u32,
-    pub is_ended: bool,
 }
 
 impl Precision {
@@ -54,23 +51,19 @@ impl Precision {
     pub(crate) fn of(measured: &Measured) -> Option<Precision> {
         let study = measured.study;
         let rule = study.until.as_ref()?;
-        let (goal, found) = match compared(study).filter(|_| rule.budget.is_some()) {
+        let (goal, found) = match compared(study) {
             Some(asked) => (Goal::Ratios, ratios(rule, asked, measured)),
             None => (Goal::Cells, medians(rule, measured)),
         };
+        let wide = wide(rule, found);
         Some(Precision {
             goal,
             metric: rule.metric.clone(),
             requested_pct: rule.width_pct,
-            missing: wide(rule, found),
+            reached: wide.is_empty(),
+            wide,
             blocks: measured.blocks,
-            budget: rule.budget,
-            is_ended: measured.is_ended,
         })
-    }
-
-    pub fn is_reached(&self) -> bool {
-        self.missing.is_empty()
     }
 }
 

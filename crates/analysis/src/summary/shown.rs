@@ -2,7 +2,7 @@
 
 use super::known::Summary;
 use crate::cells::{CellSummary, RECEIVE_DEMAND, RECEIVE_DEMAND_BY_SENT};
-use crate::metrics::{Metric, OF_CAPACITY, metric};
+use crate::metrics::{Metric, metric};
 
 /// The metrics of a study without a list of metrics.
 const DEFAULT_METRICS: [&str; 3] = [
@@ -55,11 +55,10 @@ fn definitions_differ(cell: &CellSummary) -> bool {
     (received.value - sent.value).abs() > DEFINITIONS_DIFFER * received.value.abs()
 }
 
-/// The metrics that have tables: those that are shown, and, where they are known, the segments per
-/// packet and the share of the capacity.
+/// The metrics that have tables: those that are shown, and, where they are known, the segments per packet.
 pub fn tabled_metrics(summary: &Summary) -> Vec<&str> {
     let mut metrics = shown_metrics(summary);
-    for name in SEGMENTS_PER_PACKET.into_iter().chain([OF_CAPACITY]) {
+    for name in SEGMENTS_PER_PACKET {
         if summary.has(name) && !metrics.contains(&name) {
             metrics.push(name);
         }

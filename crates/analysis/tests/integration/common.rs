@@ -135,7 +135,6 @@ impl Run {
             conditions: &self.conditions,
             shared_cpus: self.shared_cpus,
             napi_threaded: self.napi_threaded,
-            capacity_mbps: None,
         }
     }
 

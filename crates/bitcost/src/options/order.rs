@@ -13,27 +13,25 @@ use crate::failure::Failure;
 /// How long a study takes, and in which order its runs come.
 #[derive(clap::Args)]
 pub struct Order {
-    /// Number of blocks, each of which runs every cell once, in random order; `auto` adds blocks
-    /// until the intervals of the study's ratios, or else of its cells' medians, are as narrow as
-    /// --within [default: as the study says]
-    #[arg(long, value_name = "N|auto", value_parser = parse_blocks)]
-    blocks: Option<Blocks>,
-    /// With --blocks auto: width of the 95 % confidence intervals, as a percentage of the median
-    /// [default: 10%]
+    /// Number of blocks, each of which runs every cell once, in random order [default: as the study
+    /// says]
+    #[arg(long, value_name = "N", value_parser = parse_blocks, conflicts_with = "budget")]
+    blocks: Option<u32>,
+    /// Add blocks until the 95 % confidence intervals of the study's ratios, or else of its cells'
+    /// medians, are narrower than this share of them, such as 5%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
-    within: Option<f64>,
+    until_interval: Option<f64>,
     /// Measured time of each run, such as 2s or 500ms [default: as the study says]
     #[arg(long, value_name = "TIME", value_parser = parse_window)]
     duration: Option<Duration>,
-    /// Maximum total time, such as 10m; as many blocks as fit are run [default with auto: four
-    /// times the time of the study's own blocks]
+    /// Maximum total time, such as 10m; as many blocks as fit are run
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     budget: Option<Duration>,
     /// Use the durations and counts of the document that the study reproduces
-    #[arg(long, conflicts_with_all = ["blocks", "within", "duration", "budget"])]
+    #[arg(long, conflicts_with_all = ["blocks", "until_interval", "duration", "budget"])]
     like_the_document: bool,
     /// Use the short durations of the study, for continuous integration
-    #[arg(long, conflicts_with_all = ["blocks", "within", "duration", "budget", "like_the_document"])]
+    #[arg(long, conflicts_with_all = ["blocks", "until_interval", "duration", "budget", "like_the_document"])]
     pub ci: bool,
     /// Seed of the random order; the same seed gives the same order on any machine [default:
     /// random]
@@ -41,23 +39,13 @@ pub struct Order {
     pub seed: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Blocks {
-    Number(u32),
-    Auto,
-}
-
-fn parse_blocks(text: &str) -> Result<Blocks, Invalid> {
-    if text == "auto" {
-        return Ok(Blocks::Auto);
-    }
+fn parse_blocks(text: &str) -> Result<u32, Invalid> {
     let number = text.parse().ok().filter(|n| (1..=100_000).contains(n));
-    let unknown = || {
+    number.ok_or_else(|| {
         Invalid(format!(
-            "`{text}` is not a number of blocks; allowed: 1 to 100000, or auto"
+            "`{text}` is not a number of blocks; allowed: 1 to 100000 (--until-interval adds blocks until they are enough)"
         ))
-    };
-    number.map(Blocks::Number).ok_or_else(unknown)
+    })
 }
 
 fn parse_window(text: &str) -> Result<Duration, Invalid> {
@@ -77,9 +65,11 @@ impl Order {
     /// Usage, when the study has no such form, or when the plan would have more runs than is
     /// possible.
     pub fn apply(&self, study: Study) -> Result<(Study, Lengths), Failure> {
-        let named = self.named(&study)?;
-        let study = self.with_rule(study, named)?;
-        let lengths = match named {
+        let study = match self.until_interval {
+            Some(width_pct) => study.until_interval(width_pct)?,
+            None => study,
+        };
+        let lengths = match self.named(&study)? {
             Some(lengths) => lengths,
             None => self.lengths(&study)?,
         };
@@ -105,55 +95,14 @@ impl Order {
         length.ok_or_else(missing).map(Some)
     }
 
-    /// The study with `--blocks auto`, or without its own `blocks = "auto"` where a number of
-    /// blocks is requested.
-    fn with_rule(&self, study: Study, named: Option<Lengths>) -> Result<Study, Failure> {
-        let fixed = match self.blocks {
-            Some(Blocks::Number(blocks)) => Some(blocks),
-            _ => named.and_then(|lengths| lengths.blocks),
-        };
-        let is_auto = self.blocks == Some(Blocks::Auto) || study.is_auto();
-        let given = [
-            ("--within", self.within.is_some()),
-            ("--budget", self.budget.is_some() && fixed.is_some()),
-        ];
-        let alone = given.iter().find(|(_, is_given)| *is_given);
-        if let Some((option, _)) = alone.filter(|_| !is_auto || fixed.is_some()) {
-            let message = format!("{option} needs --blocks auto");
-            return Err(Failure::Usage(match fixed {
-                Some(blocks) => format!("{message}, not --blocks {blocks}"),
-                None => message,
-            }));
-        }
-        Ok(match fixed {
-            Some(blocks) if study.is_auto() => study.with_blocks(blocks)?,
-            None if self.blocks == Some(Blocks::Auto) || (is_auto && self.changes_rule()) => {
-                let own = study.until.as_ref().and_then(|rule| rule.budget);
-                let default = || study.default_budget(self.own_lengths());
-                let budget = self.budget.or(own).unwrap_or_else(default);
-                study.until_answered(self.within, budget)?
-            }
-            _ => study,
-        })
-    }
-
-    fn changes_rule(&self) -> bool {
-        self.within.is_some() || self.budget.is_some()
-    }
-
-    fn own_lengths(&self) -> Lengths {
-        Lengths {
+    fn lengths(&self, study: &Study) -> Result<Lengths, Invalid> {
+        let lengths = Lengths {
             duration_ms: self.duration.map(|duration| duration.as_millis() as u32),
             ..Lengths::default()
-        }
-    }
-
-    fn lengths(&self, study: &Study) -> Result<Lengths, Invalid> {
+        };
         let most = study.until.as_ref().map(|until| until.max_blocks);
-        let lengths = self.own_lengths();
-        let of_rule = study.until.as_ref().and_then(|until| until.budget);
-        let blocks = match (self.blocks, of_rule.or(self.budget)) {
-            (Some(Blocks::Number(blocks)), _) => Some(blocks),
+        let blocks = match (self.blocks, self.budget) {
+            (Some(blocks), _) => Some(blocks),
             (_, Some(budget)) => {
                 let fit = study.blocks_within(lengths, budget)?;
                 Some(most.map_or(fit, |most| most.min(fit)))

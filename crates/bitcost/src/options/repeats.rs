@@ -102,7 +102,6 @@ impl Repeats {
                 metric: metric.name.to_owned(),
                 width_pct,
                 max_blocks,
-                budget: None,
             },
         )))
     }

@@ -7,8 +7,6 @@ use bitcost_model::units::{counted, show_duration};
 use bitcost_study::Study;
 use bitcost_study::mesh::Mesh;
 
-use bitcost_execute::{Destination, calibration_time};
-
 use crate::failure::Failure;
 use crate::options::against;
 use crate::options::lab::say_warnings;
@@ -50,22 +48,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if study.lab.running.is_none() {
         say_warnings(&destination.warnings(&study));
     }
-    let calibration = match destination {
-        Destination::Lab => calibration_time(&study, &plan),
-        Destination::Hosts(_) => Duration::ZERO,
-    };
     let place = destination.phrase(&study);
     let unchecked = destination.unchecked();
-    output::folded(&text(&study, &plan, place, unchecked, calibration), HANGING)
+    output::folded(&text(&study, &plan, place, unchecked), HANGING)
 }
 
-fn text(
-    study: &Study,
-    plan: &Plan,
-    place: Option<String>,
-    unchecked: &str,
-    calibration: Duration,
-) -> String {
+fn text(study: &Study, plan: &Plan, place: Option<String>, unchecked: &str) -> String {
     let mut text = format!("{}: {}\n", study.name, study.question);
     text.extend(place.map(|place| format!("{place}\n")));
     text += "\n  run  block  measured  cell\n";
@@ -79,7 +67,7 @@ fn text(
             cell.name()
         );
     }
-    text + "\n" + &whole(study, plan, unchecked, calibration)
+    text + "\n" + &whole(study, plan, unchecked)
 }
 
 /// Rounds of a plan whose pairs are listed.
@@ -132,18 +120,13 @@ fn mesh_text(study: &Study, mesh: &Mesh, (seed, lengths): (u64, Lengths)) -> Str
 }
 
 /// What comes to what: the runs, the time that they take, and what is not checked yet.
-fn whole(study: &Study, plan: &Plan, unchecked: &str, calibration: Duration) -> String {
-    let before = if calibration.is_zero() {
-        String::new()
-    } else {
-        format!(" after about {} of calibration", show_duration(calibration))
-    };
-    let (most, least) = match study.is_auto() {
+fn whole(study: &Study, plan: &Plan, unchecked: &str) -> String {
+    let (most, least) = match study.until.is_some() {
         true => ("at most ", format!("{} to ", study.blocks)),
         false => ("", String::new()),
     };
     format!(
-        "{most}{}: {} in {least}{}; {most}about {}{before}; random order of seed {} (--seed {} repeats it)\nchecked like a run; only a run can check {unchecked}\n",
+        "{most}{}: {} in {least}{}; {most}about {}; random order of seed {} (--seed {} repeats it)\nchecked like a run; only a run can check {unchecked}\n",
         counted(plan.runs.len(), "run"),
         counted(plan.cells.len(), "cell"),
         counted(plan.blocks as usize, "block"),

@@ -9,7 +9,7 @@ use bitcost_analysis::compare::of_study;
 use bitcost_analysis::findings::Findings;
 use bitcost_controller::Ending;
 use bitcost_execute::store::USUAL_PARENT;
-use bitcost_execute::{Destination, Executed, Extent, Resume, Start};
+use bitcost_execute::{Destination, Executed, Resume, Start};
 use bitcost_model::units::{parse_duration, show_duration};
 use bitcost_study::Study;
 
@@ -53,13 +53,13 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER", default_value = USUAL_PARENT)]
     out: PathBuf,
     /// Resume the interrupted execution in this folder, and run only what is missing
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "within", "duration", "budget", "like_the_document", "ci", "seed", "out", "profile"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "until_interval", "duration", "budget", "like_the_document", "ci", "seed", "out", "profile"])]
     resume: Option<PathBuf>,
     /// With --resume: accept a log that another user owns or can write, and ssh configurations of
     /// other users. What the log names is started with your privileges
     #[arg(long, requires = "resume")]
     trust: bool,
-    /// Do not measure host constants and the capacity of the lab's path before the first run
+    /// Do not measure what a wake-up and copying a KiB cost on the hosts before the first run
     #[arg(long)]
     no_calibration: bool,
     #[command(flatten)]
@@ -75,15 +75,6 @@ const EXECUTIONS_MOST: u32 = 1000;
 
 /// Time between two looks at whether the user stopped a pause.
 const LOOK: Duration = Duration::from_millis(50);
-
-impl Arguments {
-    fn calibration(&self) -> Extent {
-        match self.no_calibration {
-            true => Extent::Skip,
-            false => Extent::Full,
-        }
-    }
-}
 
 /// Runs the study, or its missing runs, or the study several times.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
@@ -228,7 +219,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
         say_warnings(&destination.warnings(&study));
     }
     let start = Start {
-        calibration: arguments.calibration(),
+        is_calibrated: !arguments.no_calibration,
         out: Some(&arguments.out),
         ..Start::new(&study, &plan, &destination, output::command_line())
     };
@@ -250,7 +241,7 @@ fn resume(folder: &Path, arguments: &Arguments, stop: &AtomicBool) -> Result<Exe
     check_compares(resumed.study(), &arguments.judging)?;
     let destination = resumed.destination(arguments.place.of_logged(resumed.study())?)?;
     check_here(resumed.study(), &destination)?;
-    let how = (arguments.calibration(), arguments.trust);
+    let how = (!arguments.no_calibration, arguments.trust);
     Ok(resumed.execute(
         &destination,
         how,

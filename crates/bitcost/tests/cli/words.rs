@@ -44,7 +44,7 @@ fn a_plan_says_how_long_it_takes_and_where() {
     let plans = [
         &[][..],
         &["--budget", "10m"],
-        &["--blocks", "auto"],
+        &["--until-interval", "10%"],
         &["--like-the-document"],
         &["--sender", "ssh:me@no.invalid", "--sudo"],
     ];

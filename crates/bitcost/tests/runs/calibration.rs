@@ -1,46 +1,24 @@
-//! Calibration: the capacity of the lab's path is measured before the first run, logged, and
-//! reported with the results.
+//! What is measured before the first run: the constants of the machine, and the round trip of a lab with a delay.
 
 use crate::bench::*;
-use bitcost_model::calibration::Calibration;
+use bitcost_model::constants::MachineConstants;
 
 bitcost_testkit::trials! {
-    Host: path_capacity_measured_before_the_first_run, skipped_calibration_is_reported, path_too_slow_to_calibrate_has_no_capacity, resume_keeps_the_calibration;
+    Host: constants_and_round_trip_measured_before_the_first_run, skipped_constants_are_not_measured, resume_keeps_the_constants;
 }
 
-/// A stream over each transport, and requests.
-const STUDY: &str = r#"title = "Three transports"
-question = "How far from what the path carries?"
-[lab]
-topology = "pair"
-[workload]
-warmup_s = 0.05
-duration_s = 0.2
-[[factor]]
-name = "transport"
-levels = [
-  { label = "TCP", workload = "tcp_stream" },
-  { label = "UDP", workload = "udp_stream", message_size_bytes = 1000 },
-  { label = "requests", workload = "tcp_rr" },
-]
-[run]
-blocks = 1
-"#;
-
-/// A link so slow that a calibration sees few packets.
-const SLOW: &str = r#"title = "A slow link"
-question = "What of a link that carries a packet now and then?"
+/// A lab with a delay of 2 ms.
+const DELAYED: &str = r#"title = "A delay"
+question = "What is measured before the first run?"
 [lab]
 hosts = ["h1", "h2"]
 [[lab.link]]
 ends = ["h1", "h2"]
 [lab.egress.h1-eth0]
-rate = "100k"
+delay = "2ms"
 [workload]
-workload = "udp_stream"
-rate_bps = "80k"
-warmup_s = 0
-duration_s = 0.5
+warmup_s = 0.05
+duration_s = 0.2
 [[factor]]
 name = "message_size_bytes"
 levels = [1000]
@@ -48,108 +26,55 @@ levels = [1000]
 blocks = 1
 "#;
 
-/// Every calibration of the log, each with its position in the log.
-fn calibrations(bench: &Bench) -> Vec<(usize, Calibration)> {
-    let found =
-        bench
-            .log()
-            .events
-            .into_iter()
-            .enumerate()
-            .filter_map(|(index, event)| match event {
-                Event::Calibrated { calibration } => Some((index, *calibration)),
-                _ => None,
-            });
+/// The constants in the log, each with its position in it.
+fn constants(bench: &Bench) -> Vec<(usize, Vec<MachineConstants>)> {
+    let events = bench.log().events.into_iter().enumerate();
+    let found = events.filter_map(|(index, event)| match event {
+        Event::Constants { machines } => Some((index, machines)),
+        _ => None,
+    });
     found.collect()
 }
 
-fn path_capacity_measured_before_the_first_run() {
+fn constants_and_round_trip_measured_before_the_first_run() {
     let bench = Bench::new();
-    bench.write("three.toml", STUDY);
-    let done = bench.bitcost(&["run", "three.toml", "--json"]).with_code(0);
+    bench.write("delayed.toml", DELAYED);
+    let done = bench
+        .bitcost(&["run", "delayed.toml", "--json"])
+        .with_code(0);
     let events = bench.log().events;
-    let first = events
-        .iter()
-        .position(|event| matches!(event, Event::RunBegan { .. }))
-        .unwrap();
-    let [(place, calibration)]: [_; 1] = calibrations(&bench).try_into().unwrap();
+    let is_first = |event: &Event| matches!(event, Event::RunBegan { .. });
+    let first = events.iter().position(is_first).unwrap();
+    let [(place, _)]: [_; 1] = constants(&bench).try_into().unwrap();
     let is_prepared = |event: &Event| matches!(event, Event::Prepared { .. });
     let prepared = events.iter().position(is_prepared).unwrap();
     assert!(prepared < place && place < first);
-    assert!(!calibration.idle.unwrap().rtts_us.is_empty());
-    let document = done.json();
-    for cell in document["cells"].as_array().unwrap() {
-        let is_stream = cell["levels"]["transport"] != "requests";
-        let part = cell["throughput_of_capacity_pct"]["median"].as_f64();
-        assert_eq!(part.is_some_and(|part| part > 0.0), is_stream, "{cell}");
-    }
-    let capacities = document["calibration"]["capacities"].as_array().unwrap();
-    let carried = |cell: u64| {
-        let of = capacities
-            .iter()
-            .find(|capacity| capacity["cells"][0] == cell)
-            .unwrap();
-        (
-            of["mbps"].as_f64().is_some_and(|mbps| mbps > 0.0),
-            of["absent"].is_string(),
-        )
-    };
-    assert_eq!(
-        [carried(0), carried(1), carried(2)],
-        [(true, false), (true, false), (false, true)]
-    );
+    let least_us = done.json()["idle_rtt_us"]["min_us"].as_f64();
+    assert!(least_us.is_some_and(|us| us >= 2000.0), "{least_us:?}");
     let execution = bench.execution();
     let shown = bench.bitcost(&["show", execution.to_str().unwrap()]);
-    assert_says(
-        &shown.stdout,
-        &[
-            "calibration: idle round trip before the first run",
-            "requests: capacity not measured: ",
-            "Throughput relative to path capacity (%)",
-        ],
-    );
+    assert_says(&shown.stdout, &["idle round trip: ", "host constants: "]);
 }
 
-fn skipped_calibration_is_reported() {
+fn skipped_constants_are_not_measured() {
     let bench = Bench::new();
-    bench.write("three.toml", STUDY);
+    bench.write("small.toml", SMALL);
     let done = bench
-        .bitcost(&["run", "three.toml", "--no-calibration"])
+        .bitcost(&["run", "small.toml", "--no-calibration"])
         .with_code(0);
-    let [(_, calibration)]: [_; 1] = calibrations(&bench).try_into().unwrap();
-    assert_eq!(calibration, Calibration::without("--no-calibration"));
-    done.assert_prints("calibration: left out (--no-calibration)");
-    assert!(
-        !done.stdout.contains("relative to path capacity"),
-        "{}",
-        done.stdout
-    );
+    assert_eq!(constants(&bench), []);
+    assert!(!done.stdout.contains("host constants"), "{}", done.stdout);
 }
 
-fn path_too_slow_to_calibrate_has_no_capacity() {
-    let bench = Bench::new();
-    bench.write("slow.toml", SLOW);
-    let done = bench.bitcost(&["run", "slow.toml"]).with_code(0);
-    let [(_, calibration)]: [_; 1] = calibrations(&bench).try_into().unwrap();
-    assert_eq!(calibration.capacities.len(), 1);
-    assert!(calibration.capacities[0].received.is_none());
-    let words: Vec<&str> = done.stdout.split_whitespace().collect();
-    assert!(
-        words.join(" ").contains("too few for a rate"),
-        "{}",
-        done.stdout
-    );
-}
-
-fn resume_keeps_the_calibration() {
+fn resume_keeps_the_constants() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     let running = bench.start(&["run", "small.toml"]);
     bench.wait_for_run(1);
     running.signal(Signal::KILL);
     running.finish(PATIENCE);
-    let before = calibrations(&bench);
+    let before = constants(&bench);
     assert_eq!(before.len(), 1);
     bench.resume();
-    assert_eq!(calibrations(&bench), before);
+    assert_eq!(constants(&bench), before);
 }

@@ -96,12 +96,12 @@ fn study_ends_when_its_stop_rule_is_met() {
     assert_eq!(again.stdout, done.stdout);
 }
 
-/// With `--blocks auto` a study ends when its intervals are narrow enough; its log can be shown and resumed.
+/// With `--until-interval` a study ends when its intervals are narrow enough; its log can be shown and resumed.
 fn blocks_are_added_until_the_question_is_answered() {
     let run = |study: &str, words: &[&str]| {
         let bench = Bench::new();
         bench.write("mine.toml", study);
-        let auto = ["run", "mine.toml", "--blocks", "auto", "--no-calibration"];
+        let auto = ["run", "mine.toml", "--no-calibration"];
         let words = [&auto, words, &["--duration", "100ms"]].concat();
         let done = bench.bitcost(&words).with_code(0);
         let folder = bench.execution_name();
@@ -112,9 +112,9 @@ fn blocks_are_added_until_the_question_is_answered() {
         bench.assert_nothing_left();
         (document, done.stdout + &done.stderr)
     };
-    let (document, _) = run(SMALL, &["--within", "100%", "--budget", "1m"]);
-    let auto = &document["blocks_auto"];
-    assert_eq!(auto["budget_s"], 60.0);
+    let (document, _) = run(SMALL, &["--until-interval", "100%", "--budget", "1m"]);
+    let auto = &document["until_interval"];
+    assert_eq!(auto["reached"], true);
     assert_eq!(auto["goal"], "cells");
     assert_eq!(auto["requested_pct"], 100.0);
 }

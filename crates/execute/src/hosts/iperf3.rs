@@ -68,7 +68,6 @@ impl Named {
             ends,
             notes,
             rtt: None,
-            idle: None,
             shared_cpus: there.is_local,
         })
     }

@@ -90,7 +90,6 @@ impl Named {
             ends,
             notes,
             rtt: None,
-            idle: None,
             shared_cpus,
         })
     }

@@ -141,7 +141,6 @@ fn study(top: &Node, lab_file: Option<LabFile>) -> Option<Study> {
         if let Err(Invalid(why)) = study.check_lengths(lengths) {
             return top.at("run").error(why);
         }
-        study.set_budget();
     }
     Some(study)
 }

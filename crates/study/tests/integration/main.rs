@@ -4,7 +4,6 @@
 #![allow(clippy::too_many_lines)]
 
 mod against;
-mod calibration;
 mod checks;
 mod one_host;
 mod study;

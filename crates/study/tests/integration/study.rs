@@ -1,7 +1,6 @@
 //! Stop rules, budgets and orders of the embedded study.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use bitcost_model::plan::Lengths;
 use bitcost_study::Study;
@@ -27,30 +26,11 @@ fn a_stop_rule_has_its_metric_its_width_and_its_most_blocks() {
         (rule.metric.as_str(), rule.width_pct, rule.max_blocks),
         ("throughput_mbps", 2.5, 30)
     );
-    let auto = |lines: &str| {
-        let text = TEXT.replacen("blocks = 5\n", &format!("blocks = \"auto\"\n{lines}\n"), 1);
-        Study::parse("mine.toml", &text)
-    };
-    let found = auto("").expect("it reads");
-    let default = found.default_budget(Lengths::default());
-    let rule = found.until.clone().expect("a rule");
-    assert_eq!((found.blocks, rule.width_pct), (5, 10.0));
-    assert!(!default.is_zero() && rule.budget == Some(default));
-    assert_eq!(found.blocks_within(Lengths::default(), default), Ok(20));
-    let found = auto("budget_s = 90.5\nmax_blocks = 7").expect("it reads");
-    let rule = found.until.clone().expect("a rule");
-    assert_eq!(
-        (rule.budget, rule.max_blocks),
-        (Some(Duration::from_millis(90_500)), 7)
-    );
     // The command line's rule is part of the study's text.
-    let changed = study().until_answered(Some(3.0), Duration::from_secs(60));
-    let changed = changed.expect("a study");
+    let changed = study().until_interval(3.0).expect("a study");
     let again = Study::parse("mine.toml", &changed.text).expect("it reads");
     assert_eq!(again.until, changed.until);
     assert_eq!(again.until.expect("a rule").width_pct, 3.0);
-    let fixed = changed.with_blocks(4).expect("a study");
-    assert_eq!((fixed.until, fixed.blocks), (None, 4));
     let rule = read("until_interval_pct = 5\nuntil_metric = \"rtt_us\"\nmax_blocks = 7");
     assert_eq!(
         (rule.metric.as_str(), rule.width_pct, rule.max_blocks),

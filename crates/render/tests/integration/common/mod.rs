@@ -451,7 +451,6 @@ pub fn view<'a>(
         conditions,
         shared_cpus,
         napi_threaded: shared_cpus,
-        capacity_mbps: None,
     }
 }
 
