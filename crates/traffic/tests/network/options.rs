@@ -232,7 +232,6 @@ const ELSEWHERE: &str = r#"
 send_mode traffic/tests/network/modes.rs setting(row.end)
 receive_mode traffic/tests/network/modes.rs setting(row.end)
 delay_variation traffic/tests/network/timing.rs delay_variation: true
-program bitcost/tests/runs/against.rs program=this
 mode bitcost/tests/runs/mode_search.rs mode = 
 search_for bitcost/tests/runs/mode_search.rs search_for = 
 offloads bitcost/tests/runs/one_run.rs --offloads
