@@ -2,6 +2,8 @@
 
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
+use bitcost_model::host_settings::SettingRequest;
+use bitcost_model::record::Role;
 use bitcost_model::study::{LabSpec, Label, UntilInterval};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
 
@@ -119,6 +121,8 @@ impl Single<'_> {
         for (setting, typed) in self.settings {
             match setting.kind {
                 Kind::Background => background.push(read(&background_to_toml(typed))?),
+                // Earlier kernel parameters with other names stay, which the last value does not name.
+                Kind::Host(_) => {}
                 kind => {
                     // The order counts, as that of a number of bytes and a warm-up.
                     table.remove(setting.name);
@@ -126,10 +130,27 @@ impl Single<'_> {
                 }
             }
         }
+        for (name, text) in self.host_settings() {
+            table[name] = value(text);
+        }
         if !background.is_empty() {
             table["background"] = value(background);
         }
         Ok(table)
+    }
+
+    /// The requests to the hosts, by setting, each as the text that gives all of them again.
+    fn host_settings(&self) -> Vec<(&'static str, String)> {
+        let mut texts: Vec<(&'static str, String)> = Vec::new();
+        for SettingRequest { endpoint, setting } in &self.conditions.host_settings {
+            let endpoint = endpoint.map_or("both", Role::name);
+            let text = format!("{endpoint}: {setting}");
+            match texts.last_mut() {
+                Some((name, all)) if *name == setting.name() => *all += &format!("; {text}"),
+                _ => texts.push((setting.name(), text)),
+            }
+        }
+        texts
     }
 }
 
@@ -182,6 +203,10 @@ mod tests {
             ("direction", "reverse"),
             ("background", "rr direction=reverse request-size=64"),
             ("background", "udp latency"),
+            ("sysctl", "net.ipv4.tcp_sack=0"),
+            ("mtu_bytes", "sender: 9000"),
+            ("sysctl", "sender: net.ipv4.tcp_dsack=0"),
+            ("sysctl", "as-found"),
             ("message_size_bytes", "1K"),
         ];
         let settings = typed(&pairs);
@@ -192,6 +217,7 @@ mod tests {
         assert_eq!(cells[0].conditions, expected);
         assert_eq!(expected.direction, Direction::Reverse);
         assert_eq!(expected.background.len(), 2);
+        assert_eq!(expected.host_settings.len(), 3);
         assert_reads_back(&study);
     }
 

@@ -319,7 +319,12 @@ impl Grammar {
                 || new.iter().any(|new| new.setting.is_same(&old.setting));
             old.setting.name() != self.setting || !is_replaced
         });
-        requests.extend(new);
+        // Requests for one setting are next to each other, so that one text gives them in this order.
+        let last = requests
+            .iter()
+            .rposition(|old| old.setting.name() == self.setting);
+        let next = last.map_or(requests.len(), |last| last + 1);
+        requests.splice(next..next, new);
         Ok(())
     }
 }
