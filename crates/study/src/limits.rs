@@ -9,8 +9,11 @@ pub const STUDY_BYTES: usize = 16 << 20;
 /// Most bytes of a lab file's text, which are far more than its nodes and links take.
 pub const LAB_BYTES: usize = 2 << 20;
 
-/// Most bytes of a line of a log: a plan of [`CELLS`] cells and [`RUNS`] runs.
-pub const LINE_BYTES: u64 = 1 << 28;
+/// Most bytes of a line of a log.
+pub const LINE_BYTES: u64 = 1 << 24;
+
+/// Most bytes of a line of a log with what may be long: a plan of [`CELLS`] cells and [`RUNS`] runs.
+pub const LONG_LINE_BYTES: u64 = 1 << 28;
 
 pub const BLOCKS: u32 = 100_000;
 
@@ -51,6 +54,6 @@ pub fn check_runs(cells: usize, blocks: u32) -> Result<(), Invalid> {
         return Ok(());
     }
     Err(Invalid(format!(
-        "{cells} cells in {blocks} blocks are {runs} runs; allowed: at most {RUNS}, in {BLOCKS} blocks; ask for fewer blocks with --blocks"
+        "{cells} cells in {blocks} blocks are {runs} runs; allowed: at most {RUNS}, in {BLOCKS} blocks"
     )))
 }

@@ -6,6 +6,7 @@ use bitcost_model::Invalid;
 use bitcost_model::plan::Lengths;
 use bitcost_model::units::parse_duration;
 use bitcost_study::Study;
+use bitcost_study::limits::BLOCKS;
 
 use super::repeats::percent;
 use crate::failure::Failure;
@@ -40,10 +41,10 @@ pub struct Order {
 }
 
 fn parse_blocks(text: &str) -> Result<u32, Invalid> {
-    let number = text.parse().ok().filter(|n| (1..=100_000).contains(n));
+    let number = text.parse().ok().filter(|n| (1..=BLOCKS).contains(n));
     number.ok_or_else(|| {
         Invalid(format!(
-            "`{text}` is not a number of blocks; allowed: 1 to 100000 (--until-interval adds blocks until they are enough)"
+            "`{text}` is not a number of blocks; allowed: 1 to {BLOCKS} (--until-interval adds blocks until they are enough)"
         ))
     })
 }
@@ -73,7 +74,9 @@ impl Order {
             Some(lengths) => lengths,
             None => self.lengths(&study)?,
         };
-        study.check_lengths(lengths)?;
+        study.check_lengths(lengths).map_err(|Invalid(why)| {
+            Invalid(format!("{why}; ask for fewer blocks with --blocks"))
+        })?;
         Ok((study, lengths))
     }
 

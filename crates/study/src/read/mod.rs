@@ -132,14 +132,26 @@ fn study(top: &Node, lab_file: Option<LabFile>) -> Option<Study> {
     }
     // What is wrong has no plan.
     if source.is_right() {
-        let named = [study.like_the_document, study.ci].into_iter().flatten();
-        let blocks = named.filter_map(|lengths| lengths.blocks).max();
-        let lengths = Lengths {
-            blocks: blocks.max(Some(study.blocks)),
-            ..Lengths::default()
-        };
-        if let Err(Invalid(why)) = study.check_lengths(lengths) {
-            return top.at("run").error(why);
+        let run = top.at("run");
+        let named = [
+            (study.like_the_document, run.at("like_the_document")),
+            (study.ci, run.at("ci")),
+        ];
+        let named = named
+            .into_iter()
+            .filter_map(|(lengths, node)| Some((lengths?.blocks?, node)));
+        let most = named
+            .chain([(study.blocks, run.clone())])
+            .max_by_key(|(blocks, _)| *blocks);
+        if let Some((blocks, node)) = most {
+            let lengths = Lengths {
+                blocks: Some(blocks),
+                ..Lengths::default()
+            };
+            if let Err(Invalid(why)) = study.check_lengths(lengths) {
+                let place = node.at("blocks");
+                return place.error(format!("{why}; ask for fewer blocks or levels"));
+            }
         }
     }
     Some(study)
@@ -168,7 +180,7 @@ fn lab(top: &Node, lab_file: Option<LabFile>) -> Option<(LabSpec, Option<String>
 }
 
 /// The factor of a study that varies nothing; its only level makes one cell, which can be compared
-/// with another setting or program.
+/// with another setting.
 const SETTINGS_FACTOR: &str = "settings";
 const AS_GIVEN: &str = "as given";
 

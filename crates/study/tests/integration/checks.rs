@@ -51,6 +51,29 @@ fn what_is_left_out_is_in_no_plan() {
 }
 
 #[test]
+fn too_many_runs_are_named_at_the_most_blocks() {
+    let cells: Vec<String> = (1..=20_000).map(|size| size.to_string()).collect();
+    let text = |own: &str, named: &str, ci: &str| {
+        format!(
+            "title = \"a\"\nquestion = \"b\"\n[workload]\nworkload = \"tcp_stream\"\n[[factor]]\nname = \"message_size_bytes\"\nlevels = [{}]\n[run]\n{own}\nlike_the_document = {{ blocks = {named}, duration_s = 1 }}\nci = {{ blocks = {ci}, duration_s = 1 }}\n",
+            cells.join(", ")
+        )
+    };
+    for (text, line) in [
+        (text("blocks = 51", "1", "1"), 9),
+        (text("blocks = 51", "52", "51"), 10),
+        (text("", "1", "51"), 11),
+    ] {
+        let error = error_of(&text);
+        assert!(error.contains(&format!("mine.toml:{line}:")), "{error}");
+        assert!(
+            error.ends_with("in 100000 blocks; ask for fewer blocks or levels"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn named_lengths_change_blocks_windows_and_counts() {
     let study = read(TEXT);
     let plan = |lengths: Option<Lengths>| study.plan(1, lengths.expect("named"));
