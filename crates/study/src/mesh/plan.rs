@@ -100,6 +100,28 @@ mod tests {
     const TEXT: &str = "title = \"a\"\nquestion = \"b\"\n[lab]\ntopology = \"star\"\nsize = 6\n[mesh]\npattern = \"all-pairs\"\n[workload]\nworkload = \"tcp_stream\"\n[[factor]]\nname = \"message_size_bytes\"\nlevels = [1024, 8192]\n";
 
     #[test]
+    fn an_expected_cell_of_a_mesh_is_of_its_hosts() {
+        let expect = |cell: &str| {
+            let text = format!(
+                "{TEXT}[expect]\nsource = \"a page\"\n[[expect.cell]]\n{cell}\nthroughput_mbps = 900\n"
+            );
+            Study::parse("mesh.toml", &text).map(|study| study.expect)
+        };
+        let found = expect("sender = \"h1\"\nreceiver = \"h2\"\nmessage_size_bytes = 1024");
+        let cell = &found.unwrap().unwrap().cells[0];
+        let named = |(factor, label): &(String, Label)| format!("{factor} {label}");
+        assert_eq!(
+            cell.levels.iter().map(named).collect::<Vec<_>>(),
+            ["sender h1", "receiver h2", "message_size_bytes 1024"]
+        );
+        let why = expect("sender = \"h9\"").unwrap_err().to_string();
+        assert!(
+            why.contains("unknown level `h9` of factor `sender`"),
+            "{why}"
+        );
+    }
+
+    #[test]
     fn each_pair_and_level_is_a_cell_and_groups_cover_the_runs() {
         let study = Study::parse("mesh.toml", TEXT).unwrap_or_else(|error| panic!("{error}"));
         let plan = study.plan(3, Lengths::default());

@@ -28,7 +28,9 @@ pub fn shown(top: &Node, study: &mut Study) {
             false => pictures.not_allowed("a list of pictures"),
         }
     });
-    study.expect = top.get("expect").and_then(|node| expect(&node));
+    study.expect = top
+        .get("expect")
+        .and_then(|node| expect(&node, &study.factors));
     study.checks = checks(top);
 }
 
@@ -137,11 +139,11 @@ fn picture(node: &Node) -> Option<Picture> {
     })
 }
 
-fn expect(node: &Node) -> Option<Expect> {
+fn expect(node: &Node, factors: &[Factor]) -> Option<Expect> {
     let table: Option<ExpectTable> = node.read();
     let figures = |key: &str| {
         let cells = node.each(key);
-        let cells = cells.iter().filter_map(expected_cell);
+        let cells = cells.iter().filter_map(|cell| expected_cell(cell, factors));
         cells.collect::<Vec<_>>()
     };
     let (cells, improvements) = (figures("cell"), figures("improvement"));
@@ -153,14 +155,14 @@ fn expect(node: &Node) -> Option<Expect> {
 }
 
 /// Keys that name a factor give its level; every other key is a metric.
-fn expected_cell(node: &Node) -> Option<ExpectedCell> {
+fn expected_cell(node: &Node, factors: &[Factor]) -> Option<ExpectedCell> {
     let mut cell = ExpectedCell {
         levels: Vec::new(),
         figures: Vec::new(),
     };
     for entry in node.entries() {
         let key = entry.key.to_owned();
-        if let Some(factor) = node.source.factor(&key) {
+        if let Some(factor) = factors.iter().find(|factor| factor.name == key) {
             let label = label(&entry).unwrap_or_else(|| Label::Text(entry.shown()));
             entry.level(factor, &label)?;
             cell.levels.push((key, label));
