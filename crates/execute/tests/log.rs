@@ -67,6 +67,24 @@ fn a_log_reads_back_as_it_was_written() {
 }
 
 #[test]
+fn a_line_that_has_no_reason_to_be_long_is_not_read() {
+    let (_place, folder) = written();
+    for (kind, is_refused) in [("run_began", true), ("planned", false)] {
+        let line = format!(
+            "{{\"event\":\"{kind}\",\"x\":[0{}]}}\n",
+            ",0".repeat(9 << 20)
+        );
+        fs::write(folder.join(LOG_NAME), line).expect("written");
+        let error = read(&folder).expect_err("no log").to_string();
+        assert_eq!(
+            error.contains("a line has over 16777216 bytes"),
+            is_refused,
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn an_event_is_read_back_at_the_place_at_which_it_was_written() {
     let place = tempfile::tempdir().expect("a folder");
     let mut writer = Writer::create(place.path(), "x", 1).expect("created");

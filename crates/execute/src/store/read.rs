@@ -6,10 +6,17 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use bitcost_analysis::findings::LogPlace;
-use bitcost_model::event::{Event, FORMAT, Stored};
+use bitcost_model::constants::MachineConstants;
+use bitcost_model::event::{
+    EndpointDescription, Event, FORMAT, NamedHosts, Stored, SummarizedCell,
+};
+use bitcost_model::imported::ImportedRun;
+use bitcost_model::ping::RttCheck;
+use bitcost_model::plan::Plan;
 use bitcost_model::record::EndpointRecord;
+use bitcost_model::study::LabSpec;
 use bitcost_model::units::counted;
-use bitcost_study::limits::LINE_BYTES;
+use bitcost_study::limits::{LINE_BYTES, LONG_LINE_BYTES};
 use sha2::{Digest, Sha256};
 
 use crate::store::chain::{Chain, hexadecimal, split};
@@ -188,17 +195,22 @@ impl LogFile {
             text.clear();
             let bytes = file
                 .by_ref()
-                .take(LINE_BYTES + 1)
+                .take(LONG_LINE_BYTES + 1)
                 .read_until(b'\n', &mut text);
-            match bytes.map_err(fail)? as u64 {
-                0 => return Ok(()),
-                1..=LINE_BYTES => take(&text)?,
-                _ => {
-                    return Err(fail(io::Error::other(format!(
-                        "a line has over {LINE_BYTES} bytes, which is the most of a log's line"
-                    ))));
-                }
+            let bytes = bytes.map_err(fail)? as u64;
+            if bytes == 0 {
+                return Ok(());
             }
+            let most = match is_long(&text) {
+                true => LONG_LINE_BYTES,
+                false => LINE_BYTES,
+            };
+            if bytes > most {
+                return Err(fail(io::Error::other(format!(
+                    "a line has over {most} bytes, which is the most of such a line of a log"
+                ))));
+            }
+            take(&text)?;
         }
     }
 
@@ -276,33 +288,56 @@ const IMPORTED: &[u8] = b"{\"event\":\"run_imported\",\"run\":";
 /// The first bytes of a line with the records of a profiled run.
 const PROFILED: &[u8] = b"{\"event\":\"run_profiled\",\"run\":";
 
-/// The fields of [`Event::RunEnded`]. A line that begins with [`ENDED`] is parsed into them
-/// directly; an event of any kind is first parsed into a tree of values, which takes twice the
-/// time.
-#[derive(serde::Deserialize)]
-struct Ended {
-    run: u32,
-    start_uncertainty_us: f64,
-    sender: Box<EndpointRecord>,
-    receiver: Box<EndpointRecord>,
+macro_rules! begin {
+    ($name:literal) => {
+        concat!("{\"event\":\"", $name, "\",")
+    };
 }
 
-fn parse(text: &[u8]) -> serde_json::Result<Event> {
-    if !text.starts_with(ENDED) {
-        return serde_json::from_slice(text);
+/// Kinds of events that may be long, with their fields. A line that begins as one of them is parsed into the fields
+/// directly; an event of any other kind is first parsed into a tree of values, which takes twice the time and many times
+/// the memory of the text.
+macro_rules! long {
+    ($($name:literal $kind:ident { $($(#[$of:meta])? $field:ident: $type:ty),* })*) => {
+        fn is_long(text: &[u8]) -> bool {
+            [$(begin!($name)),*].iter().any(|begin| text.starts_with(begin.as_bytes()))
+        }
+
+        fn parse(text: &[u8]) -> serde_json::Result<Event> {
+            $(
+                if text.starts_with(begin!($name).as_bytes()) {
+                    #[derive(serde::Deserialize)]
+                    struct Fields {
+                        $($(#[$of])? $field: $type),*
+                    }
+                    let Fields { $($field),* } = serde_json::from_slice(text)?;
+                    return Ok(Event::$kind { $($field),* });
+                }
+            )*
+            serde_json::from_slice(text)
+        }
+    };
+}
+
+long! {
+    "execution_began" ExecutionBegan {
+        format: u32, bitcost_version: String, at: String, command_line: Vec<String>, study: String, study_text: String,
+        lab_text: Option<String>
     }
-    let Ended {
-        run,
-        start_uncertainty_us,
-        sender,
-        receiver,
-    } = serde_json::from_slice(text)?;
-    Ok(Event::RunEnded {
-        run,
-        start_uncertainty_us,
-        sender,
-        receiver,
-    })
+    "planned" Planned { plan: Plan }
+    "prepared" Prepared {
+        lab: Option<Box<LabSpec>>, endpoints: Vec<EndpointDescription>, shared_cpus: bool, #[serde(default)] notes: Vec<String>,
+        hosts: Option<NamedHosts>, rtt: Option<RttCheck>
+    }
+    "constants" Constants { machines: Vec<MachineConstants> }
+    "run_ended" RunEnded {
+        run: u32, start_uncertainty_us: f64, sender: Box<EndpointRecord>, receiver: Box<EndpointRecord>
+    }
+    "run_profiled" RunProfiled {
+        run: u32, start_uncertainty_us: f64, sender: Box<EndpointRecord>, receiver: Box<EndpointRecord>
+    }
+    "run_imported" RunImported { run: u32, imported: Box<ImportedRun> }
+    "summarized" Summarized { cells: Vec<SummarizedCell> }
 }
 
 /// The number of the run whose result a line holds.
