@@ -90,7 +90,7 @@ pub fn check_version(protocol: u32, version: &str) -> Result<(), String> {
     match protocol {
         PROTOCOL => Ok(()),
         _ => Err(format!(
-            "it is bitcost {version} and speaks version {protocol} of the control protocol, this is bitcost {VERSION} and speaks {PROTOCOL}; use the same bitcost on both hosts"
+            "it is bitcost {version} and speaks version {protocol} of the control protocol, this is bitcost {VERSION} and speaks {PROTOCOL}; use the same bitcost on all hosts"
         )),
     }
 }

@@ -56,7 +56,8 @@ impl ChangeSet {
     /// reads back, compares.
     ///
     /// # Errors
-    /// The requested values and those in effect. The change that failed has been restored.
+    /// The requested values and those in effect; or the request is of another knob. The change that failed has been
+    /// restored.
     pub fn set(
         &mut self,
         knob: &'static dyn Knob,
@@ -64,6 +65,9 @@ impl ChangeSet {
         request: &HostSetting,
     ) -> Result<InEffect, HostError> {
         knob.check_subject(subject)?;
+        if request.name() != knob.name() {
+            return Err(knob.not_its(request));
+        }
         let before = knob.observe(subject)?;
         let asked = knob.plan(subject, &before, request)?;
         if check(knob, subject, &asked, &before).is_ok() {
@@ -152,5 +156,21 @@ impl ChangeSet {
 impl Drop for ChangeSet {
     fn drop(&mut self) {
         self.restore();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::GSO_MAX_SIZE;
+
+    #[test]
+    fn a_request_of_another_knob_is_refused() {
+        let mut held = ChangeSet::new(Box::new(NoJournal));
+        let said = held.set(&GSO_MAX_SIZE, "lo", &HostSetting::GroMaxSize(2048));
+        assert_eq!(
+            said.unwrap_err().to_string(),
+            "cannot set gso_max_size to 2048: this is a value of gro_max_size"
+        );
     }
 }

@@ -59,7 +59,7 @@ pub trait Knob: Sync {
     /// The values to write for a request, by the names and in the words of [`Knob::observe`].
     ///
     /// # Errors
-    /// Why this host cannot have them; or the request is of another knob.
+    /// Why this host cannot have them. A request of another knob is refused before ([`crate::ChangeSet::set`]).
     fn plan(&self, subject: &str, now: &Values, request: &HostSetting)
     -> Result<Values, HostError>;
 

@@ -12,6 +12,7 @@ use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::host_settings::{HostSetting, OFFLOADS, OffloadSet, Offloads};
 use bitcost_model::near::did_you_mean;
+use bitcost_model::retired::instead_of;
 
 const BASE: &str = "base";
 
@@ -51,10 +52,9 @@ impl Study {
             let row = settings::find(key).ok_or_else(|| {
                 let all: Vec<&str> = known().collect();
                 let hint = did_you_mean(key, known());
-                Invalid(format!(
-                    "unknown setting `{key}`{hint}; allowed: {}",
-                    all.join(", ")
-                ))
+                let unknown =
+                    || format!("unknown setting `{key}`{hint}; allowed: {}", all.join(", "));
+                Invalid(instead_of(key).unwrap_or_else(unknown))
             })?;
             (row.name, typed(row.kind, value))
         };

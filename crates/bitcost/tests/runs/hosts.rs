@@ -149,7 +149,7 @@ fn host_errors_name_cause_and_remedy() {
         (
             "old",
             &far,
-            ["it is bitcost 0.0.1", "use the same bitcost on both hosts"],
+            ["it is bitcost 0.0.1", "use the same bitcost on all hosts"],
         ),
         ("dead", &far, ["ended with exit status 7", "boom"]),
         (

@@ -264,7 +264,7 @@ fn agent_of_another_protocol_is_refused() {
     let refused = world.session(Duration::ZERO).err().expect("is refused");
     let error = refused.to_string();
     assert!(
-        error.contains("it is bitcost 9.9.9") && error.ends_with("the same bitcost on both hosts"),
+        error.contains("it is bitcost 9.9.9") && error.ends_with("the same bitcost on all hosts"),
         "{error}"
     );
 }

@@ -35,8 +35,14 @@ const NO_BINDING: &str = "lacks support for cpu binding";
 pub fn nodes() -> Result<Vec<Foreign>, ExecuteError> {
     let missing = "--slurm needs an allocation of Slurm, and SLURM_JOB_NODELIST is not set here; run bitcost in one: salloc -N 16 bitcost run …, or in a script for sbatch";
     let list = std::env::var("SLURM_JOB_NODELIST").unwrap_or_default();
-    if list.is_empty() || list.starts_with('-') {
+    if list.is_empty() {
         return Err(ExecuteError::Environment(missing.to_owned()));
+    }
+    if list.starts_with('-') {
+        return Err(ExecuteError::Environment(format!(
+            "SLURM_JOB_NODELIST is `{}`; allowed: a list of nodes such as n[1-4]",
+            list.escape_debug()
+        )));
     }
     let names = scontrol(&["show", "hostnames", &list])?;
     names

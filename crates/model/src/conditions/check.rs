@@ -190,6 +190,10 @@ impl Conditions {
         let is_foreign =
             |setting: &&Setting| (setting.is_set)(self) && !(setting.workloads)(self.workload);
         match SETTINGS.iter().find(is_foreign) {
+            // Its other value is for all.
+            Some(setting) if setting.name == "mode" => {
+                Err(refused("mode = \"auto\"", &setting.workloads))
+            }
             Some(setting) => Err(refused(setting.name, &setting.workloads)),
             None => Ok(()),
         }

@@ -65,3 +65,9 @@ fn a_study_that_varies_nothing_can_be_held_against_a_setting() {
     );
     assert_eq!(study(&varied.text).cells(), varied.cells());
 }
+
+#[test]
+fn what_replaced_a_setting_is_named() {
+    let gone = study(TEXT).against("program", "./old").unwrap_err();
+    assert!(gone.0.starts_with("`program` is gone; "), "{}", gone.0);
+}

@@ -17,14 +17,16 @@ const PREFIXES: [&str; 2] = ["kubernetes:", "kubernetes-host:"];
 impl Target {
     /// A pod with a network of its own at the node of this name.
     pub fn new(node: &str) -> Result<Target, Invalid> {
-        if node.contains(|c: char| c.is_uppercase() || c == '_') {
-            let why = format!(
-                "`{node}` is not a name of a node; allowed: lowercase letters, digits and . -"
-            );
-            return Err(Invalid(why));
-        }
+        let is_plain = !node.contains(|c: char| c.is_uppercase() || c == '_');
+        let name = Foreign::of(node, "a node").ok().filter(|_| is_plain);
+        let node = name.ok_or_else(|| {
+            Invalid(format!(
+                "`{}` is not a name of a node; allowed: lowercase letters, digits and . -",
+                node.escape_debug()
+            ))
+        })?;
         Ok(Target {
-            node: Foreign::of(node, "a node")?,
+            node,
             host_network: false,
         })
     }
@@ -57,7 +59,13 @@ mod tests {
         }
         assert_eq!(Target::parse("n1"), None);
         for place in ["", "-x", "a b", "A", "a;b"].map(|name| format!("kubernetes:{name}")) {
-            assert!(matches!(Target::parse(&place), Some(Err(_))), "{place}");
+            let Some(Err(Invalid(why))) = Target::parse(&place) else {
+                panic!("{place} is a target");
+            };
+            assert!(
+                why.ends_with("allowed: lowercase letters, digits and . -"),
+                "{why}"
+            );
         }
     }
 }

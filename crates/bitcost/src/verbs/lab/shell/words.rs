@@ -17,9 +17,10 @@ pub fn program(line: &str) -> Vec<String> {
 /// The words of a line, quoted as for a shell.
 ///
 /// # Errors
-/// A sentence, when a quote is not closed.
+/// A sentence, when the line ends within quotes or with a backslash.
 pub fn split(line: &str) -> Result<Vec<String>, Invalid> {
-    shlex::split(line).ok_or_else(|| Invalid(format!("a quote is not closed: {line}")))
+    shlex::split(line)
+        .ok_or_else(|| Invalid(format!("a quote or backslash at the end is open: {line}")))
 }
 
 #[cfg(test)]
@@ -33,7 +34,10 @@ mod tests {
             ["s1-eth2", "queue_limit=1000 packets", "rate=1 G", "x"]
         );
         assert_eq!(split("  ").unwrap(), Vec::<String>::new());
-        assert!(split("it's").unwrap_err().0.contains("is not closed"));
+        for line in ["it's", "ends with \\"] {
+            assert!(split(line).unwrap_err().0.contains("at the end is open"));
+        }
+        assert_eq!(split("a#b #c").unwrap(), ["a#b"]);
     }
 
     #[test]
