@@ -86,7 +86,10 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     let places = Arc::<Places>::default();
     let mut connections: Vec<JoinHandle<()>> = Vec::new();
     while !shared.is_stopping() {
-        connections.retain(|connection| !connection.is_finished());
+        // A thread that is joined is gone; one that is only finished may last a little longer.
+        for ended in connections.extract_if(.., |connection| connection.is_finished()) {
+            let _ = ended.join();
+        }
         let mut fds = [PollFd::new(listener, PollFlags::IN)];
         if connections.len() >= CONNECTIONS_MAX || wait_ready(&mut fds, Some(LOOK)).is_err() {
             std::thread::sleep(PAUSE);
