@@ -132,29 +132,35 @@ fn study(top: &Node, lab_file: Option<LabFile>) -> Option<Study> {
     }
     // What is wrong has no plan.
     if source.is_right() {
-        let run = top.at("run");
-        let named = [
-            (study.like_the_document, run.at("like_the_document")),
-            (study.ci, run.at("ci")),
-        ];
-        let named = named
-            .into_iter()
-            .filter_map(|(lengths, node)| Some((lengths?.blocks?, node)));
-        let most = named
-            .chain([(study.blocks, run.clone())])
-            .max_by_key(|(blocks, _)| *blocks);
-        if let Some((blocks, node)) = most {
-            let lengths = Lengths {
-                blocks: Some(blocks),
-                ..Lengths::default()
-            };
-            if let Err(Invalid(why)) = study.check_lengths(lengths) {
-                let place = node.at("blocks");
-                return place.error(format!("{why}; ask for fewer blocks or levels"));
-            }
-        }
+        check_blocks(top, &study)?;
     }
     Some(study)
+}
+
+/// Refuses too many runs, at the key whose blocks are the most.
+fn check_blocks(top: &Node, study: &Study) -> Option<()> {
+    let run = top.at("run");
+    let named = [
+        (study.like_the_document, run.at("like_the_document")),
+        (study.ci, run.at("ci")),
+    ];
+    let named = named
+        .into_iter()
+        .filter_map(|(lengths, node)| Some((lengths?.blocks?, node)));
+    let most = named
+        .chain([(study.blocks, run.clone())])
+        .max_by_key(|(blocks, _)| *blocks);
+    if let Some((blocks, node)) = most {
+        let lengths = Lengths {
+            blocks: Some(blocks),
+            ..Lengths::default()
+        };
+        if let Err(Invalid(why)) = study.check_lengths(lengths) {
+            let place = node.at("blocks");
+            return place.error(format!("{why}; ask for fewer blocks or levels"));
+        }
+    }
+    Some(())
 }
 
 fn stem(file: &str) -> &str {
