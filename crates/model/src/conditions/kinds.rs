@@ -68,7 +68,7 @@ words! {
 #[serde(rename_all = "snake_case")]
 pub enum ReceiveSize {
     /// TCP: [`AUTO_RECEIVE_BYTES`] or a message, whichever is larger, with a low-water mark that the
-    /// receiver sets itself ([`Conditions::chooses_low_water`]). UDP: a message.
+    /// receiver sets itself ([`chooses_low_water`](crate::conditions::Conditions::chooses_low_water)). UDP: a message.
     Auto,
     #[default]
     Message,
