@@ -105,6 +105,8 @@ fn joined(runs: Vec<Run>) -> Vec<Run> {
                 }
                 first.join(run);
             }
+            // The same document twice.
+            Some(_) => {}
             _ => all.push(run),
         }
     }
@@ -114,15 +116,26 @@ fn joined(runs: Vec<Run>) -> Vec<Run> {
 /// The bytes of iperf3's cookie; a shorter one is none that tells tests apart.
 const COOKIE_BYTES: usize = 36;
 
-/// Where files with different names, apart from their digits, have runs of the same levels, the name
+/// Where files with different names, or in different folders, apart from their digits, have runs of the same levels, the name
 /// is a level: `before.json` and `after.json` are not repeats of one test, `run-1.json` and
 /// `run-2.json` are.
 fn with_files(mut runs: Vec<Run>) -> Vec<Run> {
+    let folder = |run: &Run| Path::new(&run.imported.file).parent().map(Path::to_owned);
+    let folders: HashSet<_> = runs.iter().map(folder).collect();
     let label = |run: &Run| {
-        let file = run.imported.file.trim_end_matches(".gz");
-        let name = Path::new(file).file_stem().unwrap_or_default();
+        let path = Path::new(run.imported.file.trim_end_matches(".gz"));
+        let folder = path.parent().filter(|_| folders.len() > 1);
+        let folder = folder.and_then(Path::file_name);
         let is_number = |letter: char| letter.is_ascii_digit() || "-_.".contains(letter);
-        name.to_string_lossy().trim_matches(is_number).to_owned()
+        let names = folder.into_iter().chain(path.file_stem());
+        let words: Vec<String> = names
+            .map(|name| name.to_string_lossy().trim_matches(is_number).to_owned())
+            .filter(|word| !word.is_empty())
+            .collect();
+        match words.is_empty() {
+            true => "numbered".to_owned(),
+            false => words.join("/"),
+        }
     };
     let mut files: HashMap<Vec<(String, Label)>, HashSet<String>> = HashMap::new();
     for run in &runs {

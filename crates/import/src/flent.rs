@@ -1,11 +1,12 @@
 //! flent's data files: series over the same times, of rates in Mbit/s and of round-trip times in ms.
 
 use bitcost_model::record::Role;
+use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::Run;
 use crate::iperf3::mean;
-use crate::json::{Documents, Object};
+use crate::json::{self, Documents, Object};
 
 pub(crate) fn is(text: &str) -> bool {
     let text = text.trim_start();
@@ -16,7 +17,7 @@ pub(crate) fn is(text: &str) -> bool {
 type Series = Vec<Option<f64>>;
 
 fn series(raw: &RawValue) -> Option<Series> {
-    serde_json::from_str(raw.get()).ok()
+    json::list(raw.get())
 }
 
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
@@ -24,6 +25,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
     if let (true, Some(broken)) = (found.all.is_empty(), found.broken) {
         return Err(format!("its JSON cannot be read: {broken}"));
     }
+    crate::too_many(found.all.len())?;
     Ok(found
         .all
         .iter()
@@ -35,7 +37,9 @@ fn run(file: &str, document: &Object) -> Run {
     let (metadata, results) = (document.object("metadata"), document.object("results"));
     let mut run = Run::of("flent", file);
     run.imported.tool_version = metadata.text("FLENT_VERSION");
-    run.imported.began_at = metadata.text("TIME").filter(|at| at.len() < 40);
+    run.imported.began_at = metadata
+        .text("TIME")
+        .filter(|at| at.parse::<Timestamp>().is_ok());
     let (upload, download) = (rates(&results, "upload"), rates(&results, "download"));
     let [near, far] = match upload.is_none() && download.is_some() {
         true => ["receiver", "sender"],
@@ -50,8 +54,8 @@ fn run(file: &str, document: &Object) -> Run {
     ] {
         value.into_iter().for_each(|value| run.level(factor, value));
     }
-    for (name, _) in &results.0 {
-        let values: Vec<f64> = of(&results, name).into_iter().flatten().collect();
+    for (name, raw) in &results.0 {
+        let values: Vec<f64> = series(raw).into_iter().flatten().flatten().collect();
         mean(&values)
             .into_iter()
             .for_each(|mean| run.fact(&format!("mean of {name}"), mean));
@@ -81,8 +85,7 @@ fn run(file: &str, document: &Object) -> Run {
         None => "latency_mean_us",
     };
     run.figure(metric, latency);
-    let times: Vec<f64> =
-        serde_json::from_str(document.get("x_values").unwrap_or("")).unwrap_or_default();
+    let times: Vec<f64> = json::list(document.get("x_values").unwrap_or("")).unwrap_or_default();
     let step = metadata.number("STEP_SIZE").unwrap_or(0.2);
     for (begin, rate) in times.into_iter().zip(own.into_iter().flatten()) {
         if rate.is_some() {

@@ -5,9 +5,9 @@ use bitcost_model::record::Role;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
-use crate::Run;
 use crate::execution::WRITTEN_BY;
 use crate::json::{self, Documents, Object, without_nan};
+use crate::{Run, too_many};
 
 pub(crate) fn is(text: &str) -> bool {
     let has = |keys: [&str; 2]| keys.iter().all(|key| text.contains(key));
@@ -38,6 +38,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
             .unwrap_or_else(|| "it has no document".to_owned());
         return Err(format!("its JSON cannot be read: {why}"));
     }
+    too_many(all.len())?;
     let is_one = all.len() == 1;
     let runs = (1..).zip(&all).map(|(number, document)| {
         let mut run = document.run(file);
@@ -185,7 +186,15 @@ impl<'a> Test<'a> {
             false => "forward",
         };
         let direction = (!test.0.is_empty()).then(|| direction.to_owned());
-        let [sender, receiver] = self.hosts();
+        let [server, client] = self.hosts();
+        // The client's address may be another at each repeat, and is no setting.
+        let [of_client, of_server] = match self.is_reverse {
+            true => ["receiver", "sender"],
+            false => ["sender", "receiver"],
+        };
+        client
+            .into_iter()
+            .for_each(|host| run.fact(of_client, host));
         for (factor, value) in [
             (
                 "protocol",
@@ -194,8 +203,7 @@ impl<'a> Test<'a> {
             ("direction", direction),
             ("brand", title.or(start.text("title"))),
             ("congestion_control", self.end.text("sender_tcp_congestion")),
-            ("sender", sender),
-            ("receiver", receiver),
+            (of_server, server),
         ] {
             value.into_iter().for_each(|value| run.level(factor, value));
         }
@@ -213,7 +221,7 @@ impl<'a> Test<'a> {
         }
     }
 
-    /// The addresses of sender and receiver; of both directions, those of the client's.
+    /// The addresses of server and client.
     fn hosts(&self) -> [Option<String>; 2] {
         let flow = self
             .start
@@ -226,7 +234,7 @@ impl<'a> Test<'a> {
         let hosts = [flow.text("local_host"), remote.or(flow.text("remote_host"))];
         let [local, remote] =
             hosts.map(|host| host.map(|host| host.trim_start_matches("::ffff:").to_owned()));
-        match self.is_server == self.is_reverse {
+        match self.is_server {
             true => [local, remote],
             false => [remote, local],
         }

@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The most keys of an object and elements of a list: a program's document has fewer.
@@ -96,11 +97,35 @@ impl<'a> Object<'a> {
     }
 }
 
+/// A list of at most `MOST_ELEMENTS`.
+pub(crate) fn list<'a, T: Deserialize<'a>>(text: &'a str) -> Option<Vec<T>> {
+    struct Elements<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Elements<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
+            let mut all = Vec::new();
+            while let Some(one) = seq.next_element()? {
+                all.push(one);
+                if all.len() > MOST_ELEMENTS {
+                    let long = format!("more than {MOST_ELEMENTS} elements");
+                    return Err(A::Error::custom(long));
+                }
+            }
+            Ok(all)
+        }
+    }
+    let mut from = serde_json::Deserializer::from_str(text);
+    from.deserialize_seq(Elements(PhantomData)).ok()
+}
+
 /// The elements of a list; none of anything else.
 fn elements(raw: &RawValue) -> Vec<&RawValue> {
-    let mut list: Vec<_> = serde_json::from_str(raw.get()).unwrap_or_default();
-    list.truncate(MOST_ELEMENTS);
-    list
+    list(raw.get()).unwrap_or_default()
 }
 
 pub(crate) fn of(raw: &RawValue) -> Option<Object<'_>> {

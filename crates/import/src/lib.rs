@@ -42,9 +42,6 @@ impl Format {
     /// The error, and how much could be read.
     pub fn read(&self, file: &str, text: &str) -> Result<Vec<Run>, ImportError> {
         let all = self.2(file, text).map_err(|reason| self.broken(file, reason))?;
-        if all.len() > MOST_RUNS {
-            return Err(self.broken(file, format!("it holds more than {MOST_RUNS} runs")));
-        }
         Ok(all.into_iter().map(Run::without_impossible).collect())
     }
 
@@ -78,6 +75,13 @@ pub fn known() -> String {
 }
 
 const MOST_RUNS: usize = 10_000;
+
+fn too_many(runs: usize) -> Result<(), String> {
+    match runs > MOST_RUNS {
+        true => Err(format!("it holds more than {MOST_RUNS} runs")),
+        false => Ok(()),
+    }
+}
 
 /// The most bytes of a file, and of what a compressed one unpacks to.
 pub const MOST: u64 = 256 << 20;

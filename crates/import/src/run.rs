@@ -87,7 +87,7 @@ impl Run {
             ));
         }
         let is_possible = |value: &f64| value.is_finite() && *value >= 0.0;
-        if is_possible(&begin_s) && is_possible(&end_s) {
+        if is_possible(&begin_s) && is_possible(&end_s) && end_s > begin_s {
             let figures = figures
                 .iter()
                 .filter_map(|(name, value)| Some(((*name).to_owned(), value.filter(is_possible)?)));

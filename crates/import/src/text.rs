@@ -1,17 +1,21 @@
 //! What iperf3, iperf 2, nuttcp and nttcp print without JSON: a table of the forms of their lines, and
 //! the runs that these lines make.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use bitcost_model::record::Role;
 use regex_lite::{Captures, Regex};
 
-use crate::Run;
 use crate::iperf3::mean;
+use crate::{Run, too_many};
 
 /// The longest line that can be one of these, in bytes, and in how many lines one must be.
 const LINE_BYTES: usize = 1000;
 const HEAD_LINES: usize = 10_000;
+
+/// The most lines with rates in a run.
+const MOST_RATES: usize = 1_000_000;
 
 struct Form {
     is: &'static str,
@@ -53,6 +57,12 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
         reader.number = number;
         if let Some((form, groups)) = form_of(line).filter(|_| !line.contains("(omitted)")) {
             reader.line(form, &Groups(groups));
+            if reader.rates.len() > MOST_RATES {
+                return Err(format!(
+                    "line {number}: a run of more than {MOST_RATES} rates"
+                ));
+            }
+            too_many(reader.runs.len())?;
         }
     }
     reader.end();
@@ -101,8 +111,10 @@ impl Rate {
         };
         let power = unit.chars().next().and_then(|letter| "KMGT".find(letter));
         let power = power.map_or(0, |place| place as i32 + 1);
+        // `FD` is the sum of both directions.
+        let id = groups.word("id").filter(|id| !id.starts_with("FD"))?;
         Some(Rate {
-            id: groups.word("id")?.to_owned(),
+            id: id.to_owned(),
             is_back: matches!(groups.word("way"), Some("RX-C" | "TX-S")),
             end: groups.word("role").map(|role| match role {
                 "sender" => Role::Sender,
@@ -114,6 +126,12 @@ impl Rate {
             loss_pct: groups.loss_pct(),
             jitter_us: groups.number("jitter").map(|ms| ms * 1000.0),
         })
+    }
+
+    /// Its flow and way, and whether their sender counted it.
+    fn flow(&self) -> (String, bool, Option<bool>) {
+        let is_sent = self.end.map(|end| end == Role::Sender);
+        (self.id.clone(), self.is_back, is_sent)
     }
 
     fn is_sum(&self) -> bool {
@@ -129,12 +147,18 @@ struct Reader<'a> {
     /// What is known of the run that is being read, and its lines.
     run: Option<Run>,
     rates: Vec<Rate>,
+    /// Of each flow and end, whether it has begun, and whether it has gone on.
+    known: HashMap<(String, bool, Option<bool>), [bool; 2]>,
+    /// The port of version 2's listener, and the flows that come to it at the client.
+    port: Option<String>,
+    backs: HashSet<String>,
     is_server: bool,
     is_reverse: bool,
     is_udp: bool,
     is_report: bool,
-    /// Version 3: its totals say which end counted.
+    /// The totals say which end counted.
     has_words: bool,
+    is_three: bool,
     /// The length of nuttcp's intervals so far.
     seconds: f64,
 }
@@ -156,6 +180,7 @@ impl Reader<'_> {
                 self.end();
                 self.is_server = groups.word("server").is_some();
                 self.is_udp = groups.word("udp").is_some();
+                self.port = word("port");
                 self.is_reverse = false;
             }
             "hosts" => {
@@ -171,7 +196,7 @@ impl Reader<'_> {
             "failure" => self.run(form.tool).error = word("error"),
             "rate" => {
                 if let Some(rate) = Rate::of(groups) {
-                    self.rate(rate);
+                    self.rate(rate, groups.word("unit").is_none());
                     self.hosts(groups);
                 }
             }
@@ -197,7 +222,13 @@ impl Reader<'_> {
             true => ["sender", "receiver"],
             false => ["receiver", "sender"],
         };
-        let run = self.run("iperf");
+        self.is_three |= groups.word("three").is_some();
+        let is_back = groups.word("port").zip(self.port.as_deref());
+        if !self.is_server && !self.is_three && is_back.is_some_and(|(own, port)| own == port) {
+            self.backs.extend(groups.word("id").map(str::to_owned));
+        }
+        let tool = if self.is_three { "iperf3" } else { "iperf" };
+        let run = self.run(tool);
         for (name, group) in names.into_iter().zip(["local", "remote"]) {
             if let (Some(host), None) = (groups.word(group), run.imported.levels.get(name)) {
                 run.level(name, host);
@@ -205,30 +236,29 @@ impl Reader<'_> {
         }
     }
 
-    fn rate(&mut self, mut rate: Rate) {
+    fn rate(&mut self, mut rate: Rate, is_csv: bool) {
         let has_words = self.has_words || rate.end.is_some();
         if self.is_report {
             rate.end = Some(Role::Receiver);
         }
         self.is_udp |= rate.jitter_us.is_some();
         self.is_report = false;
-        // Outputs in a row: a flow begins again, and this is not the total of its intervals.
-        let is_same = |other: &&Rate| {
-            (&other.id, other.is_back, other.end) == (&rate.id, rate.is_back, rate.end)
-        };
-        let known: Vec<&Rate> = self.rates.iter().filter(is_same).collect();
-        let has_begun = known.iter().any(|other| other.span[0] == 0.0);
-        let goes_on = known.iter().any(|other| other.span[0] > 0.0);
-        if rate.span[0] == 0.0 && has_begun && !goes_on {
+        rate.is_back |= self.backs.contains(&rate.id);
+        // Outputs in a row: a flow begins again, and this is not the total of its intervals, which
+        // text without ends may have of a single one.
+        let begins = rate.span[0] == 0.0;
+        let [has_begun, goes_on] = *self.known.entry(rate.flow()).or_default();
+        if begins && has_begun && !goes_on && (is_csv || rate.end.is_some()) {
             self.end();
         }
+        self.known.entry(rate.flow()).or_default()[usize::from(!begins)] = true;
         self.has_words = has_words;
         self.run("iperf");
         self.rates.push(rate);
     }
 
     fn figures(&mut self, form: &Form, groups: &Groups) {
-        let run = self.run(form.tool);
+        let mut figures = Vec::new();
         let names = form.regex.capture_names().flatten();
         let is_figure = |name: &&str| {
             ["_mbps", "_pct", "retransmits"]
@@ -236,10 +266,21 @@ impl Reader<'_> {
                 .any(|end| name.ends_with(end))
         };
         for name in names.filter(is_figure) {
-            run.figure(name, groups.number(name));
+            // A server does not know the client's share.
+            let is_known = |value: &f64| *value > 0.0 || !self.is_server;
+            figures.push((name, groups.number(name).filter(is_known)));
+        }
+        // nuttcp's sender may say its retransmits below what ended the run.
+        let is_late = form.is == "figures" && form.tool == "nuttcp" && self.run.is_none();
+        if is_late {
+            self.run = self.runs.pop();
+        }
+        let run = self.run(form.tool);
+        for (name, value) in figures {
+            run.figure(name, value);
         }
         run.figure("loss_pct", groups.loss_pct());
-        if form.tool == "nuttcp" {
+        if form.tool == "nuttcp" && form.is != "figures" {
             let protocol = if groups.word("of").is_some() {
                 "udp"
             } else {
@@ -260,7 +301,7 @@ impl Reader<'_> {
         }
         let has_both = ["send_throughput_mbps", "throughput_mbps"].map(|name| run.get(name));
         let is_whole = match form.is {
-            "figures" => false,
+            "figures" => is_late,
             "half" => has_both.iter().all(Option::is_some),
             _ => true,
         };
@@ -278,6 +319,7 @@ impl Reader<'_> {
             is_server: self.is_server,
             is_reverse: self.is_reverse,
             is_udp: self.is_udp,
+            port: self.port.clone(),
             ..Reader::default()
         };
         let mut own = std::mem::replace(self, next);
@@ -287,6 +329,11 @@ impl Reader<'_> {
         if !own.rates.is_empty() {
             own.sum_up(&mut run);
         }
+        // The client's address may be another at each repeat, and is no setting.
+        let client = ["sender", "receiver"][usize::from(own.is_reverse)];
+        if let Some(host) = run.imported.levels.remove(client) {
+            run.fact(client, host);
+        }
         if run.error.is_some() || !run.imported.figures.is_empty() {
             self.runs.push(run);
         } else if let Some(version) = run.imported.tool_version {
@@ -295,23 +342,70 @@ impl Reader<'_> {
         }
     }
 
-    /// The figures of iperf's lines. The totals of version 3 say which end counted; in version 2 a
-    /// total is a line of the whole time.
-    fn sum_up(&self, run: &mut Run) {
+    /// The totals and intervals of iperf's lines, and whether only the way back is there. The totals
+    /// of version 3 say which end counted; in version 2 a total is a line of the whole time.
+    fn parted(&self, run: &mut Run) -> (Vec<Rate>, Vec<Rate>, bool) {
         let last = self.rates.iter().map(|rate| rate.span[1]);
         let last = last.fold(0.0, f64::max);
         let is_whole = |rate: &Rate| rate.span[0] == 0.0 && rate.span[1] >= 0.95 * last;
-        let is_total = |rate: &&Rate| rate.end.is_some() || !self.has_words && is_whole(rate);
-        let (totals, intervals): (Vec<&Rate>, Vec<&Rate>) = self.rates.iter().partition(is_total);
+        // Of two lines of the whole time the last is the total.
+        let mut seen = HashSet::new();
+        let is_silent = self.is_silent();
+        let may_be = |rate: &Rate| !self.has_words && (!is_silent || rate.jitter_us.is_some());
+        let mut is_total = |rate: &Rate| {
+            rate.end.is_some() || may_be(rate) && is_whole(rate) && seen.insert(rate.flow())
+        };
+        let (mut totals, mut intervals) = (Vec::new(), Vec::new());
+        for rate in self.rates.iter().rev().cloned() {
+            match is_total(&rate) {
+                true => totals.push(rate),
+                false => intervals.push(rate),
+            }
+        }
+        totals.reverse();
+        intervals.reverse();
+        if totals.is_empty() {
+            let silent = "no total: the test did not finish";
+            run.error.get_or_insert(silent.to_owned());
+        }
+        // A connection of version 2's `-r` has only the way back.
+        let is_back = !self.backs.is_empty() && totals.iter().all(|rate| rate.is_back);
+        if is_back {
+            let all = totals.iter_mut().chain(&mut intervals);
+            all.for_each(|rate| rate.is_back = false);
+        } else if is_silent {
+            // Version 3.1 has one total of datagrams, of what was sent.
+            totals
+                .iter_mut()
+                .for_each(|rate| rate.end = Some(Role::Sender));
+        }
+        let knows_ends = self.is_server == (self.is_reverse || is_back);
+        let end = if knows_ends {
+            Role::Sender
+        } else {
+            Role::Receiver
+        };
+        let totals = without_zeros(run, totals, &intervals, end);
+        (totals, intervals, is_back)
+    }
+
+    /// Version 3 whose totals do not say which end counted.
+    fn is_silent(&self) -> bool {
+        self.is_three && !self.has_words
+    }
+
+    /// The figures of iperf's lines.
+    fn sum_up(&mut self, run: &mut Run) {
+        let (totals, intervals, is_only_back) = self.parted(run);
         let of = |is_back: bool, end: Role| {
             let is_received = |rate: &Rate| match rate.end {
                 Some(end) => end == Role::Receiver,
-                None => self.is_server || rate.loss_pct.is_some(),
+                None => self.is_server || is_only_back || is_back || rate.loss_pct.is_some(),
             };
-            let is_one = |rate: &&&Rate| {
+            let is_one = |rate: &&Rate| {
                 rate.is_back == is_back && is_received(rate) == (end == Role::Receiver)
             };
-            only_sum(totals.iter().filter(is_one).copied().collect())
+            only_sum(totals.iter().filter(is_one).collect())
         };
         let mbps = |rates: &[&Rate]| {
             (!rates.is_empty()).then(|| rates.iter().map(|rate| rate.mbps).sum::<f64>())
@@ -322,8 +416,12 @@ impl Reader<'_> {
         run.figure("throughput_mbps", mbps(&received));
         run.figure("background_throughput_mbps", mbps(&back));
         if self.is_udp {
-            let lost: Vec<f64> = received.iter().filter_map(|rate| rate.loss_pct).collect();
-            let jitters = received.iter().filter_map(|rate| rate.jitter_us);
+            let of_loss = match self.is_silent() && !self.is_server {
+                true => &sent,
+                false => &received,
+            };
+            let lost: Vec<f64> = of_loss.iter().filter_map(|rate| rate.loss_pct).collect();
+            let jitters = of_loss.iter().filter_map(|rate| rate.jitter_us);
             run.figure("jitter_us", jitters.reduce(f64::max));
             run.figure("loss_pct", mean(&lost));
             run.derive_received();
@@ -343,18 +441,16 @@ impl Reader<'_> {
         flows.sort_unstable();
         flows.dedup();
         run.setting("flows", Some(flows.len() as f64));
-        if self.has_words {
+        if self.has_words || self.is_three {
             run.imported.tool = "iperf3".to_owned();
         }
         run.level("protocol", if self.is_udp { "udp" } else { "tcp" });
         // A server does not say it, but has a sum of what it sent.
-        let is_reverse = self.is_reverse || self.is_server && received.is_empty();
+        let is_reverse = self.is_reverse
+            || is_only_back
+            || self.is_server && !sent.is_empty() && received.is_empty();
         if is_reverse != self.is_reverse {
-            let levels = &mut run.imported.levels;
-            let [sender, receiver] = ["sender", "receiver"].map(|name| levels.remove(name));
-            for (name, host) in [("sender", receiver), ("receiver", sender)] {
-                levels.extend(host.map(|host| (name.to_owned(), host)));
-            }
+            swap_hosts(run);
         }
         let direction = match is_reverse {
             _ if totals.iter().any(|rate| rate.is_back) => "both",
@@ -366,12 +462,13 @@ impl Reader<'_> {
             true => Role::Sender,
             false => Role::Receiver,
         };
-        self.intervals(run, end, intervals);
+        self.is_reverse = is_reverse;
+        self.intervals(run, end, &intervals);
     }
 
     /// The intervals of one end: of the sum of all flows where there is one.
-    fn intervals(&self, run: &mut Run, end: Role, intervals: Vec<&Rate>) {
-        let own: Vec<&Rate> = intervals.into_iter().filter(|rate| !rate.is_back).collect();
+    fn intervals(&self, run: &mut Run, end: Role, intervals: &[Rate]) {
+        let own: Vec<&Rate> = intervals.iter().filter(|rate| !rate.is_back).collect();
         let has_sum = own.iter().any(|rate| rate.is_sum());
         for rate in own.iter().filter(|rate| rate.is_sum() == has_sum) {
             let figures = [
@@ -383,6 +480,45 @@ impl Reader<'_> {
             run.interval(end, rate.span, &figures);
         }
     }
+}
+
+fn swap_hosts(run: &mut Run) {
+    let levels = &mut run.imported.levels;
+    let [sender, receiver] = ["sender", "receiver"].map(|name| levels.remove(name));
+    for (name, host) in [("sender", receiver), ("receiver", sender)] {
+        levels.extend(host.map(|host| (name.to_owned(), host)));
+    }
+}
+
+/// The totals without those that are 0 because their end was not asked; where no other is left, with
+/// the mean of the intervals that `end` counted.
+fn without_zeros(run: &mut Run, totals: Vec<Rate>, intervals: &[Rate], end: Role) -> Vec<Rate> {
+    let is_known = |rate: &&Rate| rate.mbps > 0.0 || rate.loss_pct == Some(100.0);
+    let side = |rate: &Rate| (rate.is_back, rate.flow().2);
+    let known: HashSet<_> = totals.iter().filter(is_known).map(side).collect();
+    let moved = totals
+        .iter()
+        .chain(intervals)
+        .filter(|rate| rate.mbps > 0.0);
+    let moved: HashSet<bool> = moved.map(|rate| rate.is_back).collect();
+    let is_kept = |rate: &Rate| known.contains(&side(rate)) || !moved.contains(&rate.is_back);
+    let (mut kept, zeros): (Vec<Rate>, Vec<Rate>) = totals.into_iter().partition(is_kept);
+    let mut seen = HashSet::new();
+    for zero in zeros {
+        let is_same = |rate: &&Rate| (&rate.id, rate.is_back) == (&zero.id, zero.is_back);
+        let seconds = |rate: &Rate| rate.span[1] - rate.span[0];
+        let own = intervals.iter().filter(is_same);
+        let [mbit, all] = own.fold([0.0, 0.0], |[mbit, all], rate| {
+            [mbit + rate.mbps * seconds(rate), all + seconds(rate)]
+        });
+        let is_alone = known.iter().all(|(is_back, _)| *is_back != zero.is_back);
+        if is_alone && all > 0.0 && seen.insert((zero.id.clone(), zero.is_back)) {
+            run.note("a rate is the mean of its intervals: the total in the file is 0");
+            let (mbps, end) = (mbit / all, Some(end));
+            kept.push(Rate { mbps, end, ..zero });
+        }
+    }
+    kept
 }
 
 /// The line of all flows where there is one.

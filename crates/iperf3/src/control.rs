@@ -147,7 +147,8 @@ impl Control {
         while !buffer.is_empty() {
             if let Some(read) = self.some(buffer)? {
                 buffer = &mut buffer[read..];
-            } else if Instant::now() >= until {
+            }
+            if !buffer.is_empty() && Instant::now() >= until {
                 return Err(Lost::Silent);
             }
         }

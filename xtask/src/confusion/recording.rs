@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use bitcost_analysis::explain::{
     CostModel, RunFigures, Signals, Verdict, explain_run, packet_cost,
 };
 use bitcost_analysis::metrics::RunView;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::record::EndpointRecord;
+use bitcost_model::record::{EndpointRecord, Sample};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -74,7 +74,15 @@ impl End {
         let (mut record, mut sample) = (self.record, self.first);
         let more = self.differences.values().map(Vec::len).max();
         for index in 0..=more.unwrap_or(0) {
-            record.samples.push(serde_json::from_value(sample.clone())?);
+            let read: Sample = serde_json::from_value(sample.clone())?;
+            if index == 0 {
+                // A place that a sample no longer has would be read as 0.
+                let known = serde_json::to_value(&read)?;
+                for place in self.differences.keys() {
+                    ensure!(known.pointer(place).is_some(), "a sample has no {place}");
+                }
+            }
+            record.samples.push(read);
             for (place, differences) in &self.differences {
                 let number = sample.pointer_mut(place);
                 let number = number.with_context(|| format!("no {place} in the first sample"))?;

@@ -153,7 +153,15 @@ fn file_name(name: &str) -> String {
             '-'
         }
     };
-    name.chars().map(safe).take(80).collect()
+    let letters = name.chars().map(safe);
+    let is_short = |letter: char, bytes: &mut usize| {
+        *bytes += letter.len_utf8();
+        *bytes <= 80
+    };
+    let mut bytes = 0;
+    letters
+        .take_while(|letter| is_short(*letter, &mut bytes))
+        .collect()
 }
 
 /// Prints a MiniEdit file as a lab file; comments at its start list what has no counterpart.

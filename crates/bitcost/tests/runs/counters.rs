@@ -1,7 +1,6 @@
 //! What a run records of its hosts: counters, cached TCP metrics, the time of soft interrupts.
 
 use crate::bench::*;
-use std::collections::BTreeSet;
 use std::net::TcpListener;
 
 use bitcost_model::counters::SoftirqTime;
@@ -90,10 +89,9 @@ fn hops(sender: &EndpointRecord, receiver: &EndpointRecord) {
     let interfaces = |end: &EndpointRecord| {
         let interfaces = &end.samples.last().expect("samples").interfaces;
         let names = interfaces.iter().map(|one| named(&one.node, &one.device));
+        let mut names: Vec<String> = names.collect();
+        names.sort();
         names
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect::<Vec<_>>()
     };
     let of_sender = ["-/h1-eth0", "w1/w1-eth1", "w1/w1-eth2", "w1/wire"];
     assert_eq!(interfaces(sender), of_sender);

@@ -31,6 +31,7 @@ pub(crate) fn is(text: &str) -> bool {
 
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
     let (runs, strange) = runs(text);
+    crate::too_many(runs.len())?;
     let listed: Vec<String> = strange.iter().take(5).map(u64::to_string).collect();
     if runs.is_empty() && !strange.is_empty() {
         return Err(format!(

@@ -2,6 +2,7 @@
 
 mod iperf3;
 mod netperf;
+mod text;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -359,6 +360,41 @@ fn runs_of_other_hosts_and_files_are_other_cells() {
             2
         )]
     );
+}
+
+#[test]
+fn files_of_a_name_in_other_folders_are_other_cells() {
+    let of = |files: &[&str]| {
+        let text = fixture("reported/ctrl-c.json");
+        let runs = files.iter().flat_map(|file| read(file, &text).expect(file));
+        let events = bitcost_import::execution(runs.collect(), head());
+        let Event::Planned { plan } = &events[1] else {
+            panic!("{:?}", events[1])
+        };
+        let label = |(name, label): &(String, Label)| (name == "file").then(|| label.to_string());
+        let labels = plan.cells.iter().flat_map(|cell| &cell.levels);
+        labels.filter_map(label).collect::<Vec<_>>()
+    };
+    for (files, expected) in [
+        (
+            ["before/tcp.json", "after/tcp.json"],
+            &["before/tcp", "after/tcp"][..],
+        ),
+        (["before/1.json", "after/1.json"], &["before", "after"]),
+        (["1.json", "before.json"], &["numbered", "before"]),
+        (["run-1/tcp.json", "run-2/tcp.json"], &[]),
+    ] {
+        assert_eq!(of(&files), expected, "{files:?}");
+    }
+}
+
+#[test]
+fn a_document_twice_is_one_run() {
+    let text = fixture("iperf3/iperf3-tcp.json");
+    let runs = ["a.json", "b.json"].map(|file| read(file, &text).expect(file));
+    let events = bitcost_import::execution(runs.concat(), head());
+    let is_run = |event: &&Event| matches!(event, Event::RunImported { .. });
+    assert_eq!(events.iter().filter(is_run).count(), 1);
 }
 
 /// Both ends of one test are one run.
