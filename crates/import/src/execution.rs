@@ -12,7 +12,7 @@ use bitcost_model::imported::NOT_SAID;
 use bitcost_model::plan::{Plan, PlannedRun};
 use bitcost_model::study::{Cell, Label};
 
-use crate::Run;
+use crate::run::Run;
 
 const SHOWN: [&str; 18] = [
     "throughput_mbps",

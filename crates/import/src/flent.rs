@@ -4,9 +4,9 @@ use bitcost_model::record::Role;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
-use crate::Run;
 use crate::iperf3::mean;
 use crate::json::{self, Documents, Object};
+use crate::run::Run;
 
 pub(crate) fn is(text: &str) -> bool {
     let text = text.trim_start();
@@ -25,7 +25,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
     if let (true, Some(broken)) = (found.all.is_empty(), found.broken) {
         return Err(format!("its JSON cannot be read: {broken}"));
     }
-    crate::too_many(found.all.len())?;
+    crate::run::too_many(found.all.len())?;
     Ok(found
         .all
         .iter()

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::execution::WRITTEN_BY;
 use crate::json::{self, Documents, Object, without_nan};
-use crate::{Run, too_many};
+use crate::run::{Run, too_many};
 
 pub(crate) fn is(text: &str) -> bool {
     let has = |keys: [&str; 2]| keys.iter().all(|key| text.contains(key));

@@ -74,15 +74,6 @@ pub fn known() -> String {
         .join(", ")
 }
 
-const MOST_RUNS: usize = 10_000;
-
-fn too_many(runs: usize) -> Result<(), String> {
-    match runs > MOST_RUNS {
-        true => Err(format!("it holds more than {MOST_RUNS} runs")),
-        false => Ok(()),
-    }
-}
-
 /// The most bytes of a file, and of what a compressed one unpacks to.
 pub const MOST: u64 = 256 << 20;
 

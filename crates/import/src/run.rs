@@ -21,6 +21,15 @@ const ORDERED: [[&str; 2]; 5] = [
 ];
 const EDGES: f64 = 1.1;
 
+const MOST_RUNS: usize = 10_000;
+
+pub(crate) fn too_many(runs: usize) -> Result<(), String> {
+    match runs > MOST_RUNS {
+        true => Err(format!("it holds more than {MOST_RUNS} runs")),
+        false => Ok(()),
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub imported: ImportedRun,

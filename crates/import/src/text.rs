@@ -8,7 +8,7 @@ use bitcost_model::record::Role;
 use regex_lite::{Captures, Regex};
 
 use crate::iperf3::mean;
-use crate::{Run, too_many};
+use crate::run::{Run, too_many};
 
 /// The longest line that can be one of these, in bytes, and in how many lines one must be.
 const LINE_BYTES: usize = 1000;

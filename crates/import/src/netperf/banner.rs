@@ -1,6 +1,6 @@
 //! The line above a result of netperf.
 
-use crate::Run;
+use crate::run::Run;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {

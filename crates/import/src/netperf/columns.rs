@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use bitcost_model::study::Label;
 
 use super::banner::{Banner, Kind};
-use crate::Run;
+use crate::run::Run;
 
 /// The names of a row, in the form of [`plain`], with its values.
 pub(super) type Row = Vec<(String, String)>;

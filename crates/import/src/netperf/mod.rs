@@ -7,7 +7,7 @@ mod human;
 
 use self::banner::Banner;
 use self::columns::{Row, is_known, is_size, is_throughput, plain, take};
-use crate::Run;
+use crate::run::Run;
 
 /// Lines of a file in which a table of comma-separated values starts.
 const HEAD_LINES: usize = 50;
@@ -31,7 +31,7 @@ pub(crate) fn is(text: &str) -> bool {
 
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
     let (runs, strange) = runs(text);
-    crate::too_many(runs.len())?;
+    crate::run::too_many(runs.len())?;
     let listed: Vec<String> = strange.iter().take(5).map(u64::to_string).collect();
     if runs.is_empty() && !strange.is_empty() {
         return Err(format!(
