@@ -401,7 +401,7 @@ pub(crate) fn of_cells(explanation: &Explanation) -> String {
     }
 }
 
-/// `receiver's CPU (likely): in the kernel, where its interface receives`.
+/// `receiver's CPU (likely): in the kernel, in its interface's NAPI thread`.
 pub(crate) fn of_cell(limiter: Option<&ExplainedCell>) -> String {
     let Some((cell, verdict)) = limiter.and_then(|cell| Some((cell, cell.verdict()?))) else {
         return "unknown: no run can be explained".to_owned();

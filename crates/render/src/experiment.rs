@@ -128,7 +128,11 @@ fn gained(ladder: &Ladder) -> String {
         (_, 0) if ladder.end == End::Complete => {
             return format!("No change that was tried {verb} 3 % or more.");
         }
-        (_, 0) => return "No change has been shown to gain 3 % or more yet.".to_owned(),
+        (Some(_), 0) => {
+            return "No other options were shown to be 3 % better; those of the test are kept."
+                .to_owned();
+        }
+        (None, 0) => return "No change has been shown to gain 3 % or more yet.".to_owned(),
         (Some(_), kept) => change(&ladder.rungs[kept]).to_owned(),
         (None, 1) => "One change".to_owned(),
         (None, kept) => format!("{kept} changes"),
@@ -223,6 +227,9 @@ fn gain(ratio: &Interval) -> String {
 fn tried(ladder: &Ladder, one: &Tried) -> String {
     match ladder.gain(one) {
         Some(ratio) => format!("{} ({})", one.label, gain(&ratio)),
+        None if one.cost.is_none() && ladder.goal == Goal::Cost => {
+            format!("{} (CPU time not known)", one.label)
+        }
         None => format!("{} (slower)", one.label),
     }
 }
@@ -419,7 +426,10 @@ mod tests {
         ladder.rungs.push(rung(1000.0, None));
         for end in [End::Early, End::Undecided] {
             ladder.end = end;
-            assert!(gained(&ladder).contains("has been shown"));
+            assert!(gained(&ladder).contains("were shown"));
+            let mut improved = ladder.clone();
+            improved.cell = None;
+            assert!(gained(&improved).contains("has been shown"));
         }
         ladder.end = End::Complete;
         assert_eq!(

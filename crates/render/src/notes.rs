@@ -21,7 +21,7 @@ pub fn notes(summary: &Summary) -> Vec<Block> {
     };
     let idle = summary.idle_rtt_us.map(|rtt| {
         let [least, mean] = [rtt.min_us, rtt.avg_us].map(|us| us / 1000.0);
-        format!("{least:.3} ms before the first run, mean {mean:.3} ms")
+        format!("shortest {least:.3} ms, mean {mean:.3} ms, before the first run")
     });
     let rule = summary.precision.as_ref().map(stop_rule_text);
     let of_runs = summary.notes.iter();

@@ -76,9 +76,8 @@ impl<'a> Series<'a> {
         Some((cpu / count, wait / count))
     }
 
-    /// Time on a CPU or waiting for one, as a share of wall time, of the busiest of the threads that handle what the
-    /// interface received.
-    pub fn interface_thread(&self) -> Option<f64> {
+    /// Time on a CPU or waiting for one, as a share of wall time, of the busiest NAPI thread of the interface.
+    pub fn napi_thread(&self) -> Option<f64> {
         let share = |number: usize| {
             let ns = |sample: &Sample| {
                 let thread = napi_threads(sample).nth(number)?;

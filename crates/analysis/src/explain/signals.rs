@@ -24,8 +24,8 @@ pub struct EndTimes {
     pub slept: f64,
     /// Blocked in its calls: a sender in send, a receiver in receive.
     pub blocked: f64,
-    /// On a CPU or waiting for one: the busiest of the threads that handle what the interface received; 0 without one.
-    pub interface: f64,
+    /// On a CPU or waiting for one: the busiest NAPI thread of the interface; 0 without one.
+    pub napi: f64,
 }
 
 impl EndTimes {
@@ -42,7 +42,7 @@ impl EndTimes {
             wait,
             slept,
             blocked: (1.0 - cpu - wait - slept).max(0.0),
-            interface: series.interface_thread().unwrap_or(0.0),
+            napi: series.napi_thread().unwrap_or(0.0),
         })
     }
 

@@ -34,7 +34,7 @@ fn times(cpu: f64, wait: f64, slept: f64) -> Option<EndTimes> {
         wait,
         slept,
         blocked: 1.0 - cpu - wait - slept,
-        interface: 0.0,
+        napi: 0.0,
     })
 }
 
@@ -110,8 +110,8 @@ fn the_ends_are_told_by_where_their_time_goes() {
         of.tcp.packets_per_segment = packets_per_segment;
     };
     // A sender that is blocked for most of its time, on a path with a queue.
-    let interface = |of: &mut Signals, interface| {
-        let receiver = times(0.3, 0.0, 0.0).map(|times| EndTimes { interface, ..times });
+    let napi = |of: &mut Signals, napi| {
+        let receiver = times(0.3, 0.0, 0.0).map(|times| EndTimes { napi, ..times });
         (of.sender, of.receiver) = (times(0.2, 0.0, 0.0), receiver);
         of.tcp.queueing = Some(2.0);
     };
@@ -132,8 +132,8 @@ fn the_ends_are_told_by_where_their_time_goes() {
             of.behind = [Some(Behind::Programs), None];
         }),
         ("the receiver is busy", &|of| busy(of, 0.3, 0.97)),
-        ("its interface's thread is", &|of| interface(of, 0.76)),
-        ("its interface's thread has time", &|of| interface(of, 0.74)),
+        ("its interface's thread is", &|of| napi(of, 0.76)),
+        ("its interface's thread has time", &|of| napi(of, 0.74)),
         ("the reader sleeps", &|of| {
             (of.sender, of.receiver) = (times(0.1, 0.0, 0.0), times(0.2, 0.0, 0.78));
         }),

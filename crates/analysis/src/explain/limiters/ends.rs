@@ -58,7 +58,7 @@ pub static RECEIVER_CPU: LimiterRow = LimiterRow {
     name: "receiver_cpu",
     title: "receiver's CPU",
     remedy: "larger receive calls; GRO at the receiver; a fast receive mode (--receive-mode); more flows on more CPUs",
-    evidence: "on a CPU or waiting for one 75 %; sender blocked in send 5 %, receiver in receive at most 10 %, or half as long as the sender. Or the thread that handles what its interface receives is busy as much, and the sender blocked 5 %. On one machine also as the sender's. UDP: busy as much or waiting for a CPU 25 %, and the drops of its socket are half of the loss, which is over 2 %",
+    evidence: "on a CPU or waiting for one 75 %; sender blocked in send 5 %, receiver in receive at most 10 %, or half as long as the sender. Or a NAPI thread of its interface is on a CPU or waiting for one 75 %, and the sender blocked in send 5 %. On one machine also as the sender's. UDP: busy as much or waiting for a CPU 25 %, and the drops of its socket are half of the loss, which is over 2 %",
     suspects: |signals, found| {
         let Some(receiver) = signals.receiver else {
             return;
@@ -209,16 +209,16 @@ fn receiving(signals: &Signals) -> Option<Vec<Evidence>> {
     ])
 }
 
-/// The thread that handles what the receiver's interface received has no time left.
+/// A NAPI thread of the receiver's interface has no time left.
 fn in_the_kernel(signals: &Signals) -> Option<Candidate> {
     let (sender, receiver) = tcp_ends(signals)?;
-    let thread = "receiving interface's thread on a CPU or waiting for one";
+    let thread = "receiver's NAPI thread on a CPU or waiting for one";
     let evidence = vec![
         least("sender blocked in send", sender.blocked, HELD_UP),
-        least(thread, receiver.interface, BUSY),
+        least(thread, receiver.napi, BUSY),
     ];
     let found = RECEIVER_CPU.suspect(0.6, evidence);
-    Some(found.with_detail("in the kernel, where its interface receives"))
+    Some(found.with_detail("in the kernel, in its interface's NAPI thread"))
 }
 
 /// Sender and receiver of a stream.

@@ -18,7 +18,7 @@ pub static RATE: LimiterRow = LimiterRow {
     name: "rate",
     title: "link or shaper rate",
     remedy: "raise the rate of that link or shaper; more flows or larger buffers change nothing",
-    evidence: "97 % of the rate that a queueing discipline or link emulator is set to passed, and a requested rate is not kept; or (on the path) the sender is blocked in send 30 %, and the round-trip time is 1.5 × its smallest value with 75 % of CPUs that both ends share in use at most, or the pacing rate 0.9 to 1.15 × goodput",
+    evidence: "97 % of the rate that a queueing discipline or link emulator is set to passed, and a requested rate is not kept; or (on the path) the sender is blocked in send 30 %, and the round-trip time is 1.5 × its smallest value (where both ends share CPUs: these at most 75 % in use), or the pacing rate 0.9 to 1.15 × goodput",
     suspects: |signals, found| {
         found.extend(signals.hops.iter().filter_map(|hop| filled(signals, hop)));
         found.extend(stands(signals));
