@@ -1,5 +1,5 @@
-//! Executes a study on its hosts: prepares both endpoints, calibrates the path, makes the runs of
-//! the plan, and appends every event to the log before it is reported. It prints nothing: see
+//! Executes a study on its hosts: prepares both endpoints, measures the machines' constants, makes the
+//! runs of the plan, and appends every event to the log before it is reported. It prints nothing: see
 //! [`Progress`].
 
 mod constants;

@@ -3,13 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use bitcost_analysis::experiment::Ladder;
 use bitcost_analysis::log::{Reader, nothing_measured};
 use bitcost_model::event::Event;
 use bitcost_model::plan::Plan;
-use bitcost_model::search::Decision;
 use bitcost_study::Study;
-use serde::Deserialize;
 
 use crate::error::ExecuteError;
 use crate::store::{Damaged, End, LogFile};
@@ -22,8 +19,6 @@ pub struct Logged {
     /// Its event `prepared`; absent if the execution stopped before it.
     pub prepared: Option<Event>,
     pub has_constants: bool,
-    /// What was decided about changes, such as the options that a cell was searched for.
-    pub searches: Vec<Ladder>,
     /// The runs that have their result. A run in which nothing was measured is made again.
     pub done: BTreeSet<u32>,
     pub end: End,
@@ -37,7 +32,6 @@ struct Found {
     plan: Option<Plan>,
     prepared: Option<Event>,
     has_constants: bool,
-    searches: Vec<Ladder>,
     done: BTreeSet<u32>,
 }
 
@@ -53,13 +47,6 @@ impl Found {
             Event::Planned { plan } => self.plan = Some(plan),
             Event::Prepared { .. } if self.prepared.is_none() => self.prepared = Some(event),
             Event::Constants { .. } => self.has_constants = true,
-            Event::Decided { decision } => {
-                if let Decision::Changes(ladder) = *decision
-                    && let Ok(ladder) = Ladder::deserialize(ladder)
-                {
-                    self.searches.push(ladder);
-                }
-            }
             Event::RunEnded {
                 run,
                 sender,
@@ -94,7 +81,6 @@ impl Logged {
             plan: Some(plan),
             prepared,
             has_constants,
-            searches,
             done,
         } = found
         else {
@@ -123,7 +109,6 @@ impl Logged {
             plan,
             prepared,
             has_constants,
-            searches,
             done,
             end,
             reader,

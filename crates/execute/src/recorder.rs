@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use bitcost_analysis::experiment::Ladder;
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::Reader;
 use bitcost_analysis::summary::{precision_after, summarized_cells};
@@ -150,21 +149,21 @@ impl<'a> Recorder<'a> {
         self.target.findings(reader, caveats)
     }
 
-    /// Searches fast options for the cells that ask for it, beside the `known` ones, and gives them to the plan. Where the
-    /// user stops it, the execution that follows ends before its first run.
+    /// Searches fast options for the cells that ask for it, and gives them to the plan, with those that the log has already.
+    /// Where the user stops it, the execution that follows ends before its first run.
     pub fn search(
         &mut self,
         prepared: &mut Prepared,
         (study, plan, lab): (&Study, &mut Plan, Option<&LabSpec>),
-        known: &[Ladder],
         allows: Allows,
     ) -> Result<(), ExecuteError> {
-        for found in known {
+        for found in self.reader.searches() {
             // The runs before were made with it.
             let _ = found.settle(plan);
         }
         for cell in 0..plan.cells.len() {
-            let is_known = known.iter().any(|found| found.cell == Some(cell));
+            let mut known = self.reader.searches().iter();
+            let is_known = known.any(|found| found.cell == Some(cell));
             if is_known || !plan.cells[cell].conditions.mode_auto {
                 continue;
             }

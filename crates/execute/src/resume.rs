@@ -76,7 +76,7 @@ impl Resume {
     pub fn execute(
         self,
         destination: &Destination,
-        (is_calibrated, trust): (bool, bool),
+        (measures_constants, trust): (bool, bool),
         allows: Allows,
         command_line: Vec<String>,
         stop: &AtomicBool,
@@ -113,7 +113,7 @@ impl Resume {
             recorder.record(&destination.event(study, &prepared))?;
         }
         // They are those before the first run.
-        if is_calibrated
+        if measures_constants
             && done.is_empty()
             && !logged.has_constants
             && let Some(event) = constants::measure(&mut prepared)?
@@ -122,12 +122,7 @@ impl Resume {
         }
         let mut plan = plan.clone();
         let lab = destination.lab(study);
-        recorder.search(
-            &mut prepared,
-            (study, &mut plan, lab),
-            &logged.searches,
-            allows,
-        )?;
+        recorder.search(&mut prepared, (study, &mut plan, lab), allows)?;
         Ok(recorder
             .execute(&mut prepared.session, (study, &plan), done)
             .0)

@@ -23,7 +23,7 @@ pub struct Start<'a> {
     pub plan: &'a Plan,
     pub destination: &'a Destination,
     /// Whether the constants of the machines are measured before the first run.
-    pub is_calibrated: bool,
+    pub measures_constants: bool,
     /// The parent of the folder that is created for the log; if it is absent, the log is kept in
     /// memory alone.
     pub out: Option<&'a Path>,
@@ -35,7 +35,7 @@ pub struct Start<'a> {
 }
 
 impl<'a> Start<'a> {
-    /// A study that is executed without a calibration and kept in memory alone, unless fields say otherwise.
+    /// A study that is executed without measuring constants and kept in memory alone, unless fields say otherwise.
     pub fn new(
         study: &'a Study,
         plan: &'a Plan,
@@ -46,7 +46,7 @@ impl<'a> Start<'a> {
             study,
             plan,
             destination,
-            is_calibrated: false,
+            measures_constants: false,
             out: None,
             experiment: None,
             command_line,
@@ -88,7 +88,7 @@ impl<'a> Start<'a> {
         recorder.begin(study, plan, self.command_line)?;
         let place = destination.event(study, &prepared);
         recorder.record(&place)?;
-        if self.is_calibrated
+        if self.measures_constants
             && let Some(event) = constants::measure(&mut prepared)?
         {
             recorder.record(&event)?;
@@ -96,7 +96,7 @@ impl<'a> Start<'a> {
         let mut plan = plan.clone();
         let allows = self.allows;
         let lab = destination.lab(study);
-        recorder.search(&mut prepared, (study, &mut plan, lab), &[], allows)?;
+        recorder.search(&mut prepared, (study, &mut plan, lab), allows)?;
         let all = BTreeSet::new();
         let (mut executed, mut target) =
             recorder.execute(&mut prepared.session, (study, &plan), &all);

@@ -82,12 +82,17 @@ impl Plan {
             .is_some_and(|lengths| lengths.interval_ms.is_some() && lengths.blocks.is_none())
     }
 
-    /// The conditions of the run with this number; absent where the plan has none.
-    pub fn conditions_of(&self, run: u32) -> Option<&Conditions> {
+    /// The cell of the run with this number; absent where the plan has none.
+    pub fn cell_of(&self, run: u32) -> Option<&Cell> {
         let is_it = |planned: &&PlannedRun| planned.index == run;
         let place = self.runs.get(run as usize).filter(is_it);
         let planned = place.or_else(|| self.runs.iter().find(is_it))?;
-        Some(&self.cells.get(planned.cell)?.conditions)
+        self.cells.get(planned.cell)
+    }
+
+    /// The conditions of the run with this number; absent where the plan has none.
+    pub fn conditions_of(&self, run: u32) -> Option<&Conditions> {
+        Some(&self.cell_of(run)?.conditions)
     }
 
     pub fn run_time(&self, cell: usize) -> Duration {

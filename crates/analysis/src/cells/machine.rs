@@ -3,19 +3,19 @@
 //!
 //! A hypervisor may move a virtual CPU to other cores between two runs, or let another guest run there.
 
-use super::row::RunRow;
+use super::runs::CellRuns;
 use crate::metrics::{CORE_TO_CORE, SPEED};
 
 /// The least ratio of two times of one cell from which the machine was another one. Round trips at one
 /// distance differ by a quarter, and those at the next distance are longer by a factor of 2 or more.
 const RATIO_LEAST: f64 = 1.5;
 
-/// `the machine differed between runs: …`; absent where it did not. `used` has the used runs of each cell.
-pub(crate) fn machine_caveat(used: &[Vec<&RunRow>]) -> Option<String> {
-    let trips = differing(used, CORE_TO_CORE).map(|(least, most)| {
+/// `the machine differed between runs: …`; absent where it did not.
+pub(crate) fn machine_caveat(cells: &[CellRuns]) -> Option<String> {
+    let trips = differing(cells, CORE_TO_CORE).map(|(least, most)| {
         format!("the endpoints' CPUs were {least:.0} to {most:.0} ns from each other")
     });
-    let loops = differing(used, SPEED)
+    let loops = differing(cells, SPEED)
         .map(|(least, most)| format!("the fixed loop took {least:.2} to {most:.2} µs"));
     let told: Vec<String> = trips.into_iter().chain(loops).collect();
     (!told.is_empty())
@@ -24,14 +24,14 @@ pub(crate) fn machine_caveat(used: &[Vec<&RunRow>]) -> Option<String> {
 
 /// The shortest and the longest time of this metric in the cell in which they are farthest apart; absent
 /// where no cell has two runs that differ.
-fn differing(used: &[Vec<&RunRow>], metric: &str) -> Option<(f64, f64)> {
-    let range = |rows: &Vec<&RunRow>| {
-        let times = rows.iter().filter_map(|row| row.figures.get(metric));
+fn differing(cells: &[CellRuns], metric: &str) -> Option<(f64, f64)> {
+    let range = |runs: &CellRuns| {
+        let times = runs.values(metric).into_iter().map(|(_, time)| time);
         let times = times.filter(|time| *time > 0.0).map(|time| (time, time));
         times.reduce(|range, (time, _)| (range.0.min(time), range.1.max(time)))
     };
     let ratio = |(least, most): &(f64, f64)| most / least;
-    let widest = used
+    let widest = cells
         .iter()
         .filter_map(range)
         .max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
@@ -40,27 +40,36 @@ fn differing(used: &[Vec<&RunRow>], metric: &str) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use bitcost_model::conditions::Conditions;
+    use bitcost_model::plan::Plan;
+
     use super::*;
+    use crate::cells::{RunRow, Status};
     use crate::metrics::Figures;
 
-    fn row(trip: f64) -> RunRow {
-        RunRow {
-            figures: Figures::of(|known| (known.name == CORE_TO_CORE).then_some(trip)),
+    /// What is said of runs with these cells and round trips.
+    fn caveat(runs: &[(usize, f64)]) -> Option<String> {
+        let cells = [(); 2].map(|()| Plan::of_one(Conditions::default()).cells.remove(0));
+        let row = |(cell, trip): &(usize, f64)| RunRow {
+            cell: *cell,
+            status: Status::Used,
+            figures: Figures::of(|known| (known.name == CORE_TO_CORE).then_some(*trip)),
             ..RunRow::default()
-        }
+        };
+        let rows: Vec<RunRow> = runs.iter().map(row).collect();
+        machine_caveat(&CellRuns::all(&cells, &rows))
     }
 
     #[test]
     fn runs_of_one_cell_at_two_distances_are_told() {
-        let [near, far, other] = [43.0, 370.0, 60.0].map(row);
-        let caveat = machine_caveat(&[vec![&near, &far], vec![&other]]);
+        let [near, far, other] = [43.0, 370.0, 60.0];
         assert_eq!(
-            caveat.as_deref(),
+            caveat(&[(0, near), (0, far), (1, other)]).as_deref(),
             Some(
                 "the machine differed between runs: the endpoints' CPUs were 43 to 370 ns from each other"
             )
         );
-        let caveat = machine_caveat(&[vec![&near, &other], vec![&far]]);
-        assert_eq!(caveat, None, "cells differ by design");
+        let differing = caveat(&[(0, near), (0, other), (1, far)]);
+        assert_eq!(differing, None, "cells differ by design");
     }
 }

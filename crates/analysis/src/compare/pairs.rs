@@ -173,10 +173,10 @@ pub fn within(
     };
     let (olds, news) = (places(&old_side), places(&new_side));
     let mut pairs = Vec::new();
-    for (place, cell) in cells.iter().enumerate() {
+    let is_old = |(_, cell): &(usize, &CellSummary)| old_side.has(cell);
+    for (place, cell) in cells.iter().enumerate().filter(is_old) {
         let levels = rest(cell);
         match news.get(&levels) {
-            _ if !old_side.has(cell) => {}
             None => comparison.unmatched.push(alone(cell, true)),
             Some(other) => {
                 let sides = (vec![rows[place].clone()], vec![rows[*other].clone()]);

@@ -31,9 +31,9 @@ const MOST_MS: f64 = 2000.0;
 const LOSSY: f64 = 0.001;
 
 /// Warm-up and window of a trial of a search for the rate, for the least cost, and of one that decides, in milliseconds.
-const RATE_MS: [u32; 2] = [6, 20];
+pub(super) const RATE_MS: [u32; 2] = [6, 20];
 const COST_MS: [u32; 2] = [6, 60];
-const LONG_MS: [u32; 2] = [20, 80];
+pub(super) const LONG_MS: [u32; 2] = [20, 80];
 
 /// The test that an experiment changes.
 #[derive(Clone, Debug)]
@@ -52,8 +52,8 @@ pub struct Base {
     /// The limiter that experiments prove.
     pub(super) proved: Option<Limiter>,
     ends: Vec<EndpointDescription>,
-    /// What a search looks for, before any test.
-    searched: Option<Goal>,
+    /// Whether its options are searched, before any test.
+    is_searched: bool,
 }
 
 /// A run, changed or not, as a row of the table compares it.
@@ -116,7 +116,7 @@ impl Base {
             next,
             proved: proved(findings).cloned(),
             ends: summary.ends.clone(),
-            searched: None,
+            is_searched: false,
         })
     }
 
@@ -131,7 +131,7 @@ impl Base {
             next: Vec::new(),
             proved: None,
             ends: Vec::new(),
-            searched: Some(conditions.search_for),
+            is_searched: true,
         }
     }
 
@@ -190,16 +190,16 @@ impl Base {
             true => 0.0,
             false => f64::from(self.conditions.warmup_ms),
         };
-        let [warmup_ms, duration_ms] = match (self.searched, screens) {
-            (None, _) => [warmup.max(own), window].map(|ms| ms.min(MOST_MS).round() as u32),
-            (Some(Goal::Rate), true) => RATE_MS,
-            (Some(Goal::Cost), true) => COST_MS,
-            (Some(_), false) => LONG_MS,
+        let [warmup_ms, duration_ms] = match (self.is_searched, self.conditions.search_for) {
+            (false, _) => [warmup.max(own), window].map(|ms| ms.min(MOST_MS).round() as u32),
+            (true, _) if !screens => LONG_MS,
+            (true, Goal::Rate) => RATE_MS,
+            (true, Goal::Cost) => COST_MS,
         };
         Conditions {
             duration_ms,
             warmup_ms,
-            latency: self.conditions.latency && self.searched.is_none(),
+            latency: self.conditions.latency && !self.is_searched,
             idle_baseline_ms: Some(0),
             stop_bytes: None,
             stop_messages: None,

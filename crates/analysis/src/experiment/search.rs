@@ -6,12 +6,12 @@ use std::time::Duration;
 use bitcost_model::search::Goal;
 use bitcost_model::settings::options;
 
-use super::base::Base;
+use super::base::{Base, LONG_MS, RATE_MS};
 use super::change::{Change, How, Kind, Row};
 use super::choose::Offers;
 use super::ladder::{BLOCKS_LEAST, Ladder, Rung};
 use super::relax::calls::{NO_USE, levels};
-use super::round::{Round, first_of_best, is_decided};
+use super::round::{Round, first_of_best};
 use crate::explain::{Decision, Tried};
 
 /// The settings of each round: first the calls of both ends, which change the most. Where the time is short, those at the
@@ -23,9 +23,10 @@ const ROUNDS: [&[&str]; 4] = [
     &["receive_buffer_bytes", "messages_per_call", "waiting"],
 ];
 
-/// The time by which a run of the round that decides is longer than others, the runs for which time is left, and the most
-/// blocks.
-const LONGER: Duration = Duration::from_millis(74);
+/// The time by which a run of the round that decides is longer than the shortest of others, the runs for which time is left,
+/// and the most blocks.
+const LONGER: Duration =
+    Duration::from_millis((LONG_MS[0] + LONG_MS[1] - RATE_MS[0] - RATE_MS[1]) as u64);
 const TO_DECIDE: u32 = 6;
 const BLOCKS: u32 = BLOCKS_LEAST + 2;
 
@@ -89,11 +90,6 @@ impl<'a> Search<'a> {
         let is_over = self.rounds > ROUNDS.len() || self.best.is_empty();
         self.rounds += 1;
         (!is_over).then(|| (self.best.clone(), BLOCKS))
-    }
-
-    /// Whether more blocks of a round would change nothing.
-    pub fn is_enough(&self, round: &Round) -> bool {
-        is_decided(round, self.ladder.aim())
     }
 
     /// Takes what a round shows.

@@ -168,29 +168,29 @@ fn of_figures_alone(run: &RunFigures) -> Verdict {
     let of_process = |end: &str| {
         let used = format!("{end}_process_cpu_pct");
         let is_one = (PROCESS_FULL_PCT..=200.0 - PROCESS_FULL_PCT).contains(&run.get(&used)?);
-        evidence(&used, "%", AtLeast(PROCESS_FULL_PCT)).filter(|_| is_one)
+        let full = evidence(&used, "%", AtLeast(PROCESS_FULL_PCT)).filter(|_| is_one)?;
+        Some((full, "the program's process used a whole CPU"))
     };
-    let of_host = |end: &str| evidence(&format!("{end}_peak_cpu_pct"), "%", AtLeast(FULL_PCT));
+    let of_host = |end: &str| {
+        let full = evidence(&format!("{end}_peak_cpu_pct"), "%", AtLeast(FULL_PCT))?;
+        Some((full, "its busiest CPU is full"))
+    };
     let full = |end: &str| of_process(end).or_else(|| of_host(end));
     let lost = evidence("loss_pct", "%", AtLeast(LOSS_PCT));
     let kept = evidence("loss_pct", "%", AtMost(LOSS_PCT));
-    let of = |row: &'static LimiterRow, strength, evidence: [Option<Evidence>; 2]| {
-        let evidence: Vec<Evidence> = evidence.into_iter().flatten().collect();
-        let detail = match evidence[0].counter.ends_with("_process_cpu_pct") {
-            true => "the program's process used a whole CPU",
-            false => "its busiest CPU is full",
-        };
+    let of = |row: &'static LimiterRow, strength, (full, detail), of_loss: Option<Evidence>| {
+        let evidence = [Some(full), of_loss].into_iter().flatten().collect();
         row.suspect(strength, evidence).with_detail(detail)
     };
     let mut found = Vec::new();
     if let Some(full) = full("receiver").filter(|_| lost.is_some()) {
-        found.push(of(&RECEIVER_CPU, 0.9, [Some(full), lost]));
+        found.push(of(&RECEIVER_CPU, 0.9, full, lost));
     }
     if let Some(full) = full("sender") {
-        found.push(of(&SENDER_CPU, 0.8, [Some(full), kept]));
+        found.push(of(&SENDER_CPU, 0.8, full, kept));
     }
     if let Some(full) = full("receiver").filter(|_| !run.is_datagram) {
-        found.push(of(&RECEIVER_CPU, 0.7, [Some(full), None]));
+        found.push(of(&RECEIVER_CPU, 0.7, full, None));
     }
     let why = "its figures show no full CPU and no loss that a full CPU explains";
     let mut verdict = strongest(found, why);

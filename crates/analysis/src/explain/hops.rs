@@ -83,18 +83,15 @@ fn name(queue: &Queue) -> String {
 
 /// What the emulator at a device itself counts, in segments; absent where the device has none.
 fn line(series: &Series, device: &str) -> Option<Hop> {
-    let of = |sample: &Sample| {
-        let mut lines = sample.emulators.iter();
-        lines.find(|line| line.device == device).cloned()
-    };
+    let is_it = |line: &&LinkEmulator| line.device == device;
     let grown = |count: fn(&LinkEmulator) -> u64| {
-        series.growth(|step| {
-            Some(count(&of(step.last)?).checked_sub(count(&of(step.first)?))? as f64)
-        })
+        let of = |sample: &Sample| sample.emulators.iter().find(is_it).map(count);
+        series.growth(|step| Some(of(step.last)?.checked_sub(of(step.first)?)? as f64))
     };
     let arrived = grown(|line| line.arrived.segments)?;
     let each = (arrived / grown(|line| line.arrived.packets)?.max(1.0)).max(1.0);
-    let rate_bps = of(series.edges()?.0)?.rate_bps;
+    let (first, _) = series.edges()?;
+    let rate_bps = first.emulators.iter().find(is_it)?.rate_bps;
     Some(Hop {
         drops: grown(|line| line.overflowed.segments)?,
         packets: grown(|line| line.departed.segments)?,

@@ -75,21 +75,21 @@ impl PartsInEffect {
     }
 
     /// What is noted beside the settings.
-    pub fn notes(self) -> Vec<String> {
+    pub fn notes(&self) -> Vec<String> {
         [
-            self.unread_segments,
-            self.foreign_datagrams,
-            self.cached_metrics,
+            &*self.unread_segments,
+            &self.foreign_datagrams,
+            &self.cached_metrics,
         ]
         .concat()
     }
 
     /// What the figures say already or leave out.
-    pub fn aside(self) -> Vec<String> {
+    pub fn aside(&self) -> Vec<String> {
         [
-            self.cached_metrics,
-            self.foreign_datagrams,
-            self.undelivered,
+            &*self.cached_metrics,
+            &self.foreign_datagrams,
+            &self.undelivered,
         ]
         .concat()
     }

@@ -66,6 +66,11 @@ impl Reader {
         self.error = taken.err();
     }
 
+    /// The searches for fast options so far.
+    pub fn searches(&self) -> &[Ladder] {
+        self.log.as_ref().map_or(&[], |log| &log.searches)
+    }
+
     /// The data from all the events, and the plan of the runs.
     ///
     /// # Errors
@@ -232,10 +237,7 @@ impl Log {
     /// The row of a run with these records, of sender and receiver.
     fn ended(&mut self, run: u32, ends: [&EndpointRecord; 2]) -> Result<RunRow, LogError> {
         let plan = self.plan.as_ref().ok_or(LogError::NoPlan)?;
-        let mut at_place = plan.runs.get(run as usize).into_iter().chain(&plan.runs);
-        let planned = at_place.find(|planned| planned.index == run);
-        let planned = planned.and_then(|planned| Some((planned, plan.cells.get(planned.cell)?)));
-        let (_, cell) = planned.ok_or(LogError::UnknownRun {
+        let cell = plan.cell_of(run).ok_or(LogError::UnknownRun {
             run,
             runs: plan.runs.len(),
         })?;

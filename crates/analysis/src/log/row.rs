@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use bitcost_model::study::Label;
 
-use super::caveats::caveats_of;
+use super::caveats::caveats;
 use super::exclude;
 use super::in_effect::PartsInEffect;
 use super::time_series::TimeSeries;
@@ -28,8 +28,7 @@ pub(super) fn row_of(
     let by_ticks = why_untimed(view)
         .filter(|_| softirqs == Some(SoftirqMeans::Ticks))
         .map(|reason| format!("the time of soft interrupts is by {reason}"));
-    let (reason, mut parts) = (exclude::reason(view), PartsInEffect::of(view));
-    let not_in_effect = std::mem::take(&mut parts.settings);
+    let (reason, parts) = (exclude::reason(view), PartsInEffect::of(view));
     let of_trouble = trouble.map(|trouble| trouble.kind()).into_iter();
     let of_load = load
         .iter()
@@ -49,13 +48,13 @@ pub(super) fn row_of(
         softirqs,
         is_disturbed: load.is_some(),
         emulator_trouble: trouble,
-        caveats: caveats_of(view),
+        caveats: caveats(view, &parts),
         notes: [
             parts.notes().into_iter().chain(by_ticks).collect(),
             of_trouble.chain(of_load).chain(of_marks).collect(),
         ],
         unattributed: attribution.err().map(|why| why.0),
-        not_in_effect,
+        not_in_effect: parts.settings,
         time_series: each_second.then(|| Box::new(TimeSeries::of(levels, run, view))),
         kept: is_kept.then(|| Rc::new(Kept::of(run, view, &figures))),
         figures,

@@ -1,6 +1,6 @@
 //! CPU time between the first and the last sample of one endpoint: by clocks, and by ticks.
 
-use bitcost_model::record::{CpuTicks, EndpointRecord, Sample, ThreadKind};
+use bitcost_model::record::{CpuTicks, EndpointRecord, ThreadKind};
 
 use crate::metrics::edges::{Edges, is_of_first_part};
 use crate::metrics::view::RunView;
@@ -17,11 +17,6 @@ pub(crate) struct CpuSpan {
     pub stolen_seconds: f64,
     /// netperf's share of time at work: 1 − idle ÷ sum of all fields; absent where no tick passed.
     pub netperf_share: Option<f64>,
-}
-
-/// The first and the last sample, if there are two.
-pub(crate) fn ends_of(record: &EndpointRecord) -> Option<(&Sample, &Sample)> {
-    Edges::of(&record.samples).map(|edges| (edges.first, edges.last))
 }
 
 /// Time from the first to the last sample, in seconds; absent where there are fewer than two.

@@ -12,14 +12,14 @@ use crate::metrics::cpu;
 use crate::metrics::view::RunView;
 
 /// The CPU time of other programs, in per cent of one CPU, above which a run is disturbed.
-pub const FOREIGN_PCT: f64 = 4.0;
+const FOREIGN_PCT: f64 = 4.0;
 
 /// The least such time, in seconds: three times the clocks' resolution of 10 ms.
 const FOREIGN_SECONDS: f64 = 0.03;
 
 /// The share of all CPUs' time, in per cent, above which unexplained work makes a run disturbed,
 /// and above which ticks do not say what the run itself used.
-pub const UNEXPLAINED_PCT: f64 = 10.0;
+const UNEXPLAINED_PCT: f64 = 10.0;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Disturbance {

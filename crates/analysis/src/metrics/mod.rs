@@ -22,15 +22,15 @@ mod view;
 
 pub use attribution::{Attribution, CpuUse, FULL, Method, WireLoad, attribute, wire_load};
 pub use counting::{retransmitted_in_window, traffic_threads_pct};
-pub use disturbance::{Disturbance, FOREIGN_PCT, UNEXPLAINED_PCT, disturbance, disturbance_bounds};
+pub use disturbance::{Disturbance, disturbance, disturbance_bounds};
 pub(crate) use disturbance::{programs, programs_cpus};
 pub(crate) use edges::{Edges, is_of_first_part, protocols_grown};
 pub use figures::Figures;
 pub(crate) use packaging::full_from;
 pub use parts::{PartRun, parts};
-pub use path::{EmulatorTrouble, LATE_BOUND_US, QueueDrops, emulator_trouble, queue_drops};
+pub use path::{EmulatorTrouble, QueueDrops, emulator_trouble, queue_drops};
 pub(crate) use path::{drops_since, emulators};
-pub use quality::{BUSY_BEFORE_PCT, COARSE_PCT, Weak, marks};
+pub use quality::{Weak, marks};
 pub use seconds::{Second, seconds};
 pub use single_run::{BETWEEN_RUNS, SingleRun, WITH_INTERVAL, single_run};
 pub use softirqs::SoftirqMeans;

@@ -18,7 +18,7 @@ fn is_emulator(kind: &str) -> bool {
 
 /// The 99th percentile of lateness, in microseconds, above which a link emulator did not work as
 /// requested.
-pub const LATE_BOUND_US: f64 = 1000.0;
+const LATE_BOUND_US: f64 = 1000.0;
 
 /// Drops of one queue between the first and the last sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

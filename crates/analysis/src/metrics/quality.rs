@@ -8,10 +8,10 @@ use crate::metrics::softirqs::SoftirqMeans;
 use crate::metrics::view::RunView;
 
 /// The standard error, in per cent of the figure, from which CPU time is called too coarse.
-pub const COARSE_PCT: f64 = 10.0;
+const COARSE_PCT: f64 = 10.0;
 
 /// The share of all CPUs' time, in per cent, from which a host is called busy before the block.
-pub const BUSY_BEFORE_PCT: f64 = 100.0 * IdleBaseline::BUSY;
+const BUSY_BEFORE_PCT: f64 = 100.0 * IdleBaseline::BUSY;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weak {

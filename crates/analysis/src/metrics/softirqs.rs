@@ -5,7 +5,7 @@ use bitcost_model::counters::SoftirqTime;
 use bitcost_model::record::{InEffect, SOFTIRQ_TIME, SOFTIRQS_TIMED};
 use bitcost_model::soft_interrupts::{self, spans};
 
-use crate::metrics::cpu;
+use crate::metrics::edges::Edges;
 use crate::metrics::view::RunView;
 
 bitcost_model::words! {
@@ -56,10 +56,10 @@ pub(crate) fn timed(
     is_of_kind: fn(&str) -> bool,
 ) -> Option<TimedSoftirqs> {
     let (all, seconds) = [run.sender, run.receiver].into_iter().find_map(|end| {
-        let (first, last) = cpu::ends_of(end)?;
-        let all = spans(&first.softirqs, &last.softirqs);
+        let edges = Edges::of(&end.samples)?;
+        let all = spans(&edges.first.softirqs, &edges.last.softirqs);
         let has = |cpu: &u32| all.iter().any(|span| span.cpu == *cpu);
-        (cpus.iter().all(has)).then_some((all, cpu::span_seconds(end)?))
+        (cpus.iter().all(has)).then_some((all, edges.seconds))
     })?;
     let is_meant = |span: &SoftirqTime| cpus.contains(&span.cpu) && is_of_kind(&span.kind);
     let timed = soft_interrupts::timed(&all, is_meant)?;

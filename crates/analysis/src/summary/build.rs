@@ -7,7 +7,7 @@ use super::answered::answered;
 use super::improvement::improvements;
 use super::known::Summary;
 use super::precision::{Measured, Precision};
-use crate::cells::{CellRuns, ExcludedRun, Places, RunRow, Status, machine_caveat, used_by_cell};
+use crate::cells::{CellRuns, ExcludedRun, Places, RunRow, Status, machine_caveat};
 use crate::checks;
 use crate::log::{Log, LogError, Reader};
 
@@ -23,14 +23,14 @@ pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
     let blocks = log.enough_blocks.unwrap_or(planned);
     place_rows(&plan, &mut log, blocks);
     let mut summary = log.summary;
-    let rows = std::mem::take(&mut summary.runs);
-    let caveat = machine_caveat(&used_by_cell(&rows, plan.cells.len()));
-    summary.caveats.extend(caveat);
+    let mut rows = std::mem::take(&mut summary.runs);
+    let cells = CellRuns::all(&plan.cells, &rows);
+    summary.caveats.extend(machine_caveat(&cells));
     if !summary.is_placed {
         summary.caveats.push(NOT_PLACED.to_owned());
     }
     (summary.seed, summary.blocks) = (plan.seed, blocks);
-    let (study, cells) = (&summary.study, CellRuns::all(&plan.cells, &rows));
+    let study = &summary.study;
     let of_cell = |runs: &CellRuns| runs.summary(study, plan.seed);
     summary.cells = cells.iter().map(of_cell).collect();
     summary.places = Places::of(&summary.cells);
@@ -48,6 +48,8 @@ pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
         cells: &cells,
         blocks: if summary.is_ended { blocks } else { most },
     });
+    // Those that are shown were taken.
+    rows.iter_mut().for_each(|row| row.time_series = None);
     summary.runs = rows;
     summary.planned = plan.cells;
     summary

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bitcost_analysis::experiment::{Base, How, Ladder, Round, Run, Search};
+use bitcost_analysis::experiment::{Base, How, Ladder, Round, Run, Search, is_decided};
 use bitcost_analysis::explain::Load;
 use bitcost_model::Unavailable;
 use bitcost_model::conditions::{Conditions, Waiting, Workload};
@@ -53,7 +53,8 @@ fn play(
         let block_time = trial * conditions.len() as u32;
         let mut round = Round::new(changes, conditions);
         for block in 0..blocks {
-            if block > 0 && (spent + block_time > BUDGET || search.is_enough(&round)) {
+            let is_enough = is_decided(&round, search.ladder.aim());
+            if block > 0 && (spent + block_time > BUDGET || is_enough) {
                 break;
             }
             for (runs, conditions) in round.runs.iter_mut().zip(&round.conditions) {

@@ -219,7 +219,7 @@ fn start(arguments: &Arguments, stop: &AtomicBool) -> Result<Executed, Failure> 
         say_warnings(&destination.warnings(&study));
     }
     let start = Start {
-        is_calibrated: !arguments.no_calibration,
+        measures_constants: !arguments.no_calibration,
         out: Some(&arguments.out),
         ..Start::new(&study, &plan, &destination, output::command_line())
     };

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bitcost_analysis::experiment::{Base, Ladder, Round, Search};
+use bitcost_analysis::experiment::{Base, Ladder, Round, Search, is_decided};
 use bitcost_controller::Ending;
 use bitcost_model::plan::Plan;
 use bitcost_model::search::Goal;
@@ -51,7 +51,7 @@ pub fn search(
         let Some((changes, blocks)) = next else { break };
         let mut round = bench.plan(&base, &changes, blocks == 1)?;
         let began = Instant::now();
-        let is_enough = |round: &Round| search.is_enough(round);
+        let is_enough = |round: &Round| is_decided(round, search.ladder.aim());
         if bench.make(&mut round, (blocks, left), &is_enough)? == Ending::Interrupted {
             return Ok(None);
         }

@@ -55,7 +55,7 @@ pub(crate) fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((body.strip_suffix(BEFORE)?, digits))
 }
 
-/// The lines of a log with their checksums computed again, for users who edit a log on purpose.
+/// The lines of a log with their checksums computed again, for tests, which edit logs on purpose.
 /// Every line is a JSON object.
 pub fn seal_again(text: &str) -> String {
     let mut chain = Chain::default();

@@ -124,7 +124,7 @@ pub struct Log {
     pub end: End,
 }
 
-/// Reads the log in `folder` into memory; the path may also be that of the log itself.
+/// Reads the log in `folder` into memory, as tests do; the path may also be that of the log itself.
 pub fn read(folder: &Path) -> Result<Log, StoreError> {
     let mut file = LogFile::open(folder, Damaged::Refuse)?;
     let mut events = Vec::new();
@@ -279,20 +279,19 @@ impl Stored for LogFile {
     }
 }
 
-/// The first bytes of a line with the records of a run.
-const ENDED: &[u8] = b"{\"event\":\"run_ended\",\"run\":";
-
-/// The first bytes of a line with the figures of another program's run.
-const IMPORTED: &[u8] = b"{\"event\":\"run_imported\",\"run\":";
-
-/// The first bytes of a line with the records of a profiled run.
-const PROFILED: &[u8] = b"{\"event\":\"run_profiled\",\"run\":";
-
 macro_rules! begin {
     ($name:literal) => {
         concat!("{\"event\":\"", $name, "\",")
     };
 }
+
+/// The first bytes of a line with the records of a run, with the figures of another program's, and with the records of a
+/// profiled one.
+const RESULTS: [&str; 3] = [
+    concat!(begin!("run_ended"), "\"run\":"),
+    concat!(begin!("run_imported"), "\"run\":"),
+    concat!(begin!("run_profiled"), "\"run\":"),
+];
 
 /// Kinds of events that may be long, with their fields. A line that begins as one of them is parsed into the fields
 /// directly; an event of any other kind is first parsed into a tree of values, which takes twice the time and many times
@@ -342,8 +341,8 @@ long! {
 
 /// The number of the run whose result a line holds.
 fn run_of_result(text: &[u8]) -> Option<u32> {
-    let mut prefixes = [ENDED, IMPORTED, PROFILED].into_iter();
-    let rest = prefixes.find_map(|prefix| text.strip_prefix(prefix))?;
+    let mut begins = RESULTS.iter();
+    let rest = begins.find_map(|begin| text.strip_prefix(begin.as_bytes()))?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()
 }

@@ -1,4 +1,5 @@
-//! One run as JSON in iperf3's format. Figures that were not measured have no key.
+//! One run as JSON in iperf3's format. Figures that were not measured have no key, but for those that iperf3 always prints,
+//! which are null.
 
 mod direction;
 mod intervals;
@@ -131,21 +132,18 @@ pub fn iperf3(run: &RunView, began_at: Option<&str>, version: &str) -> Option<Va
             "intervals": intervals::intervals(run),
             "end": end(run),
         }));
-        let flows = (FIRST_SOCKET..).take(run.conditions.flows as usize);
-        let connected: Vec<Value> = flows.map(|socket| json!({ "socket": socket })).collect();
-        document["start"]["connected"] = json!(connected);
-        let of_sums = match run.conditions.workload.is_datagram() {
-            true => ["sum", "sum_sent", "sum_received"]
-                .map(|sum| (sum, "jitter_ms lost_packets packets lost_percent")),
-            false => [("sum_sent", "retransmits"); 3],
+        let own: &[(&str, &str)] = match run.conditions.workload.is_datagram() {
+            true => &[
+                ("/end/sum", LOSSES),
+                ("/end/sum_sent", LOSSES),
+                ("/end/sum_received", LOSSES),
+            ],
+            false => &[
+                ("/end/sum_sent", "retransmits"),
+                ("/start", "tcp_mss_default"),
+            ],
         };
-        for (sum, keys) in of_sums {
-            with_nulls(&mut document["end"][sum], keys);
-        }
-        if !run.conditions.workload.is_datagram() {
-            with_nulls(&mut document["start"], "tcp_mss_default");
-        }
-        for (place, keys) in ALWAYS {
+        for (place, keys) in own.iter().chain(&ALWAYS) {
             match document.pointer_mut(place) {
                 Some(Value::Array(all)) => all.iter_mut().for_each(|one| with_nulls(one, keys)),
                 one => one.into_iter().for_each(|one| with_nulls(one, keys)),
@@ -162,6 +160,9 @@ fn with_nulls(object: &mut Value, keys: &str) {
         }
     }
 }
+
+/// Keys of a sum of datagrams.
+const LOSSES: &str = "jitter_ms lost_packets packets lost_percent";
 
 /// Keys that each document of iperf3 has, and that programs read without asking: null where the
 /// figure was not measured.
@@ -196,7 +197,10 @@ fn start(run: &RunView, began_at: Option<&str>, version: &str) -> Value {
         .first()
         .map(|flow| flow.at_start)
         .unwrap_or_default();
+    let flows = (FIRST_SOCKET..).take(conditions.flows as usize);
+    let connected: Vec<Value> = flows.map(|socket| json!({ "socket": socket })).collect();
     json!({
+        "connected": connected,
         "connecting_to": {},
         "version": format!("bitcost {version}"),
         "tcp_mss_default": info.and_then(|info| info.snd_mss_bytes),

@@ -19,25 +19,22 @@ const DATAGRAM_HEADERS: u32 = 48;
 /// Size of a receive call that takes many messages, in bytes.
 const RECEIVE_BYTES: u32 = 256 << 10;
 
-/// Changes of a program's calls, of one setting in the order in which they are tried: setting, value, label, and what the
-/// program calls. Receive buffers that hold a sender back on a short path make its messages gather in full packets.
+/// Changes of a program's calls: a setting, its values in the order in which they are tried, the label, and what the program
+/// calls. In these, `{}` is the value, which a label has with its unit, and a call as a number. Receive buffers that hold a
+/// sender back on a short path make its messages gather in full packets.
 #[rustfmt::skip]
-const CALLS: [[&str; 4]; 14] = [
-    ["receive_buffer_bytes", "48K", "receive buffer 48 KiB", "setsockopt(SO_RCVBUF, 49152) at the receiver"],
-    ["receive_buffer_bytes", "64K", "receive buffer 64 KiB", "setsockopt(SO_RCVBUF, 65536) at the receiver"],
-    ["receive_buffer_bytes", "128K", "receive buffer 128 KiB", "setsockopt(SO_RCVBUF, 131072) at the receiver"],
-    ["receive_buffer_bytes", "32K", "receive buffer 32 KiB", "setsockopt(SO_RCVBUF, 32768) at the receiver"],
-    ["cork", "true", "only full segments", "setsockopt(TCP_CORK, 1), or MSG_MORE in each send call but the last"],
-    ["notsent_low_water_bytes", "16384", "at most 16 KiB unsent", "setsockopt(TCP_NOTSENT_LOWAT, 16384)"],
-    ["receive_size_bytes", "auto", "receive calls of 256 KiB with a low-water mark",
-        "recv() of 256 KiB, setsockopt(SO_RCVLOWAT) to what arrives in 1 ms"],
-    ["receive_low_water_bytes", "32K", "a low-water mark of 32 KiB", "setsockopt(SO_RCVLOWAT, 32768) at the receiver"],
-    ["receive_low_water_bytes", "1M", "a low-water mark of 1 MiB", "setsockopt(SO_RCVLOWAT, 1048576) at the receiver"],
-    ["messages_per_call", "8", "8 messages a call", "8 messages in a call of the mode"],
-    ["messages_per_call", "16", "16 messages a call", "16 messages in a call of the mode"],
-    ["receiver_delay_us", "50us", "a sleep of 50 µs after each receive call", "nanosleep() of 50 µs"],
-    ["waiting", "spin", "receivers poll", "poll the socket with MSG_DONTWAIT"],
-    ["busy_poll_us", "50", "busy polling 50 µs", "setsockopt(SO_BUSY_POLL, 50)"],
+const CALLS: [(&str, &[&str], &str, &str); 9] = [
+    ("receive_buffer_bytes", &["48K", "64K", "128K", "32K"], "receive buffer {}",
+        "setsockopt(SO_RCVBUF, {}) at the receiver"),
+    ("cork", &["true"], "only full segments", "setsockopt(TCP_CORK, 1), or MSG_MORE in each send call but the last"),
+    ("notsent_low_water_bytes", &["16384"], "at most 16 KiB unsent", "setsockopt(TCP_NOTSENT_LOWAT, {})"),
+    ("receive_size_bytes", &["auto"], "receive calls of 256 KiB with a low-water mark",
+        "recv() of 256 KiB, setsockopt(SO_RCVLOWAT) to what arrives in 1 ms"),
+    ("receive_low_water_bytes", &["32K", "1M"], "a low-water mark of {}", "setsockopt(SO_RCVLOWAT, {}) at the receiver"),
+    ("messages_per_call", &["8", "16"], "{} messages a call", "{} messages in each send call"),
+    ("receiver_delay_us", &["50us"], "a sleep of 50 µs after each receive call", "nanosleep() of 50 µs"),
+    ("waiting", &["spin"], "receivers poll", "poll the socket with MSG_DONTWAIT"),
+    ("busy_poll_us", &["50"], "busy polling {} µs", "setsockopt(SO_BUSY_POLL, {})"),
 ];
 
 /// Those of other workloads than streams of bytes, too.
@@ -139,8 +136,15 @@ pub(in crate::experiment) fn levels(conditions: &Conditions, setting: &str) -> V
     let is_stream = conditions.workload.is_byte_stream();
     let calls = CALLS
         .iter()
-        .filter(|[name, ..]| *name == setting && (is_stream || OF_ALL.contains(name)));
-    let calls = calls.map(|[name, value, label, keep]| program(*label, &[(*name, *value)], *keep));
+        .filter(|(name, ..)| *name == setting && (is_stream || OF_ALL.contains(name)));
+    let calls = calls.flat_map(|(name, values, label, call)| {
+        values.iter().map(move |value| {
+            let shown = value.replace('K', " KiB").replace('M', " MiB");
+            let number = parse_bytes(value).map_or(shown.clone(), |bytes| bytes.to_string());
+            let (label, call) = (label.replace("{}", &shown), call.replace("{}", &number));
+            program(label, &[(*name, *value)], call)
+        })
+    });
     let is_new = |how: &How| {
         let mut changed = conditions.clone();
         apply(&how.settings, &mut changed).is_ok() && changed != *conditions
