@@ -6,9 +6,9 @@ use bitcost_import::miniedit::{Options, import};
 use bitcost_model::conditions::Conditions;
 use bitcost_model::cpu_list::parse_cpu_list;
 use bitcost_model::place::Ports;
+use bitcost_model::settings::SETTINGS;
 use bitcost_model::units::{parse_bytes, parse_duration, parse_rate, show_duration};
 use bitcost_study::Study;
-use bitcost_study::settings::SETTINGS;
 use bitcost_study::topology::{parse, to_toml, warnings};
 
 use super::text;

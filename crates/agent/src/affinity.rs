@@ -1,5 +1,6 @@
 //! CPU affinity of traffic threads, set and read back.
 
+use bitcost_model::cpu_list::show_cpu_list;
 use bitcost_model::protocol::Part;
 use bitcost_model::record::InEffect;
 use bitcost_sys::thread::{allowed_cpus, pin_to};
@@ -72,8 +73,7 @@ pub fn pinned<'a>(affinities: impl IntoIterator<Item = &'a Affinity>) -> Vec<u32
 pub fn list(cpus: &[u32]) -> Option<String> {
     let mut cpus = cpus.to_vec();
     cpus.sort_unstable();
-    let words: Vec<String> = cpus.iter().map(u32::to_string).collect();
-    Some(words.join(",")).filter(|list| !list.is_empty())
+    Some(show_cpu_list(&cpus)).filter(|list| !list.is_empty())
 }
 
 pub fn in_effect(part: &Part, affinities: &[&Affinity]) -> Vec<InEffect> {

@@ -100,21 +100,15 @@ impl Settings {
             };
             let started = keep_busy(stress)?;
             // With the CPU of each worker.
-            let on = |cpus: &[u32]| Stress {
-                cpus: (cpus.iter().copied().cycle())
-                    .take(stress.workers as usize)
-                    .collect(),
+            let in_effect = Stress {
+                cpus: started.cpus.clone(),
                 ..stress.clone()
             };
-            let actual = on(&started.cpus).to_string();
-            let requested = match stress.cpus.is_empty() {
-                true => actual.clone(),
-                false => on(&stress.cpus).to_string(),
-            };
+            let in_effect = Some(in_effect.to_string());
             self.in_effect.push(InEffect {
                 name: "stress".to_owned(),
-                requested: Some(requested),
-                actual: Some(actual),
+                requested: in_effect.clone(),
+                actual: in_effect,
             });
             self.stress.push(started);
         }
@@ -196,10 +190,9 @@ fn keep_gro(device: &str, requests: &mut Vec<Request>) {
     let mut merges = true;
     for (_, _, setting) in requests.iter_mut() {
         if let HostSetting::Offloads(Requested::Set(set)) = setting {
-            merges = *set == OffloadSet::On;
-            let features = [("tso", *set != OffloadSet::Off), ("gso", merges)];
-            let features = features.map(|(name, on)| (name.to_owned(), on)).into();
-            *setting = HostSetting::Offloads(Requested::Features(features));
+            merges = set.turns_on("gro");
+            let features = ["tso", "gso"].map(|name| (name.to_owned(), set.turns_on(name)));
+            *setting = HostSetting::Offloads(Requested::Features(features.into()));
         }
     }
     let is_asked = requests
@@ -230,7 +223,6 @@ fn offloads_of(device: &str, asked: Values) -> Result<OffloadsInEffect, Refusal>
         active: active
             .map(|(name, word)| (name.clone(), is_on(word)))
             .collect(),
-        mismatched: Vec::new(),
     })
 }
 

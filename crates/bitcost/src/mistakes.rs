@@ -6,8 +6,8 @@ use std::num::ParseIntError;
 
 use bitcost_model::near::did_you_mean;
 use bitcost_model::retired::instead_of;
+use bitcost_model::settings::names;
 use bitcost_model::workload::{WORKLOADS, Workload};
-use bitcost_study::settings::names;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 

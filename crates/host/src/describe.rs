@@ -6,7 +6,7 @@ use bitcost_sys::netlink::{Ethtool, Rtnl};
 use crate::HostError;
 use crate::device::check;
 
-/// Describes `device` in the caller's network namespace, as far as it is described without its threads and its lab.
+/// Describes `device` in the caller's network namespace, without what its kernel threads and its lab say of it.
 ///
 /// # Errors
 /// When there is no such device, with similar names.

@@ -135,11 +135,7 @@ fn members<'a>(now: &'a Values, group: &str) -> Vec<(&'a String, &'a String)> {
 fn plan_set(now: &Values, set: OffloadSet) -> Values {
     let mut asked = Values::new();
     for group in ["tso", "gso", "gro", "lro"] {
-        let on = match set {
-            OffloadSet::On => true,
-            OffloadSet::Off => false,
-            OffloadSet::TsoOnly => group == "tso",
-        };
+        let on = set.turns_on(group);
         let members = members(now, group);
         let is_optional = group == "lro" || members.iter().any(|(_, word)| !is_fixed(word));
         for (name, word) in members {

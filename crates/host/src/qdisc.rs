@@ -6,7 +6,6 @@
 use std::fmt::Write as _;
 
 use bitcost_model::host_settings::{self as request, HostSetting, QDISC};
-use bitcost_model::near::did_you_mean;
 use bitcost_sys::netlink::{Discipline, Parameters, Qdisc, ROOT, Rtnl, discipline};
 
 use crate::HostError;
@@ -22,6 +21,7 @@ const INGRESS: [&str; 2] = ["ingress", "clsact"];
 const ENOENT: i32 = 2;
 /// The smallest burst, in bytes: two super-packets of 64 KiB.
 const BURST_LEAST: u64 = 131_072;
+
 impl Knob for RootQdisc {
     fn name(&self) -> &'static str {
         QDISC.setting
@@ -228,10 +228,9 @@ fn parameters(known: &'static Discipline, value: impl Fn(&str) -> Option<u64>) -
 }
 
 fn unknown(kind: &str, device: &str) -> HostError {
-    let hint = did_you_mean(kind, Discipline::kinds());
     HostError::cannot(
         format!("make {kind} the root qdisc of {device}"),
-        format!("this kind is unknown{hint}"),
+        "this kind is unknown",
     )
 }
 

@@ -215,7 +215,7 @@ fn bridge_filters() {
 }
 
 fn frames_of_a_wire_pass_no_filter_of_ip() {
-    let topology = bitcost_study::topology::wire(8896, Napi::Threaded);
+    let topology = bitcost_study::topology::preset("wire", 8896, Napi::Threaded).unwrap();
     let lab = up_with(&topology);
     let nodes = lab.nodes_but(&[]);
     let (_, network) = nodes.iter().find(|(name, _)| name == "w1").unwrap();

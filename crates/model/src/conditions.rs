@@ -1,7 +1,7 @@
 //! The conditions of one run: its traffic, the settings of its sockets and hosts, and its length.
 
 mod check;
-pub mod kinds;
+pub(crate) mod kinds;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

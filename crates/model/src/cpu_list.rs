@@ -27,6 +27,12 @@ pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
+/// CPU numbers in their order, as [`parse_cpu_list`] reads them; empty: none.
+pub fn show_cpu_list(cpus: &[u32]) -> String {
+    let words: Vec<String> = cpus.iter().map(u32::to_string).collect();
+    words.join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,6 +40,7 @@ mod tests {
     #[test]
     fn lists_are_read_in_their_order_and_what_is_none_is_refused() {
         assert_eq!(parse_cpu_list("3,0-2"), Some(vec![3, 0, 1, 2]));
+        assert_eq!(show_cpu_list(&[3, 0, 1, 2]), "3,0,1,2");
         assert_eq!(parse_cpu_list(" 0-1 , 5\n"), Some(vec![0, 1, 5]));
         for text in ["", "x", "3-1", "0,0", "0-2,1", "65536", "0-", "-1"] {
             assert_eq!(parse_cpu_list(text), None, "{text}");

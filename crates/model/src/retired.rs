@@ -94,9 +94,13 @@ pub const RETIRED: &[(&str, &str)] = &[
     ),
     (
         "taken is_better untried took_ms",
-        "a search in JSON has `steps`, `not_kept` and `not_tried`, as `ladder`",
+        "`mode_search` in JSON has `steps`, `not_kept` and `not_tried`, like `ladder`",
     ),
     ("weak", "`caveats` in JSON says why figures are weak"),
+    (
+        "mismatched",
+        "`requested` and `active` of offloads in the log say it",
+    ),
     (
         "only_in",
         "a cell without a counterpart in JSON has `is_old`",

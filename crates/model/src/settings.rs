@@ -2,6 +2,7 @@
 //! name, its option, its values, whom it concerns, and what it does, under the field of [`Conditions`] that it sets.
 
 use std::net::IpAddr;
+use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +54,7 @@ pub struct Flag {
     pub letter: Option<char>,
 }
 
-/// What a setting is of.
+/// What a setting applies to.
 #[derive(Clone, Copy, Debug)]
 enum Scope {
     /// Of each workload of the run, and nothing but its traffic, its sockets and the program's own memory.
@@ -415,12 +416,11 @@ impl Conditions {
     /// # Errors
     /// A sentence that says what was found and what is allowed.
     pub fn check_bounds(&self) -> Result<(), Invalid> {
-        let usual = Conditions::default();
         for setting in SETTINGS {
             let Kind::Number(number) = setting.kind else {
                 continue;
             };
-            let value = (number.get)(self).filter(|value| Some(*value) != (number.get)(&usual));
+            let value = (number.get)(self).filter(|value| Some(*value) != (number.get)(&USUAL));
             if let Some(value) = value.filter(|value| !(number.least..=number.most).contains(value))
             {
                 return Err(Invalid(format!(
@@ -550,6 +550,9 @@ const MESSAGE_MAX: u64 = 1 << 24;
 const COUNT_MAX: u64 = 1 << 50;
 const BUFFER_MAX: u64 = 0x3fff_ffff;
 const HOUR_MS: u64 = 3_600_000;
+
+/// What a setting is compared with.
+static USUAL: LazyLock<Conditions> = LazyLock::new(Conditions::default);
 
 const ANY: fn(Workload) -> bool = |_| true;
 const TRANSACTIONS: fn(Workload) -> bool = Workload::is_transactional;
@@ -685,7 +688,7 @@ macro_rules! settings {
                 about: $about,
                 scope: Scope::$scope $(($changes))?,
                 workloads: $workloads,
-                is_set: |c| c.$field $($within)* != Conditions::default().$field $($within)*,
+                is_set: |c| c.$field $($within)* != USUAL.$field $($within)*,
             },
         )*)*];
     };
@@ -841,10 +844,10 @@ settings! {
         Run "stop_messages" letter("messages", 'k'), end(Unit::Count) [], ANY,
             "Messages or transactions, over all flows, after which the run ends, without warm-up (default: ends by time)";
     request_size_bytes: u32 = 1,
-        Part "request_size_bytes" flag("request-size"), number(Unit::Bytes, 1, TRANSACTION_MAX as u64) [], TRANSACTIONS,
+        Part "request_size_bytes" flag("request-size"), number(Unit::Bytes, 1, TRANSACTION_MAX as u64) [], Workload::has_requests,
             "User data of a request, in bytes (default: 1; UDP: at most 65507)";
     response_size_bytes: u32 = 1,
-        Part "response_size_bytes" flag("response-size"), number(Unit::Bytes, 1, TRANSACTION_MAX as u64) [], TRANSACTIONS,
+        Part "response_size_bytes" flag("response-size"), number(Unit::Bytes, 1, TRANSACTION_MAX as u64) [], Workload::has_requests,
             "User data of a response, in bytes (default: 1; UDP: at most 65507)";
     places: Places,
         Part "ip_version" None, word(IpVersion::NAMES, IpVersion::named) [.ip_version], ANY,

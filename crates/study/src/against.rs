@@ -7,12 +7,13 @@
 use toml_edit::Value;
 
 use crate::definition::{Factor, Level, Study};
-use crate::settings::{self, Kind};
+use crate::settings::set;
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::host_settings::{HostSetting, OFFLOADS, OffloadSet, Offloads};
 use bitcost_model::near::did_you_mean;
 use bitcost_model::retired::instead_of;
+use bitcost_model::settings::{Kind, find, names};
 
 const BASE: &str = "base";
 
@@ -48,8 +49,8 @@ impl Study {
         let (setting, typed) = if OFFLOAD_GROUPS.contains(&key) {
             ("offloads", Value::from(offloads(&self.base, key, value)?))
         } else {
-            let known = || settings::names().chain(OFFLOAD_GROUPS);
-            let row = settings::find(key).ok_or_else(|| {
+            let known = || names().chain(OFFLOAD_GROUPS);
+            let row = find(key).ok_or_else(|| {
                 let all: Vec<&str> = known().collect();
                 let hint = did_you_mean(key, known());
                 let unknown =
@@ -58,7 +59,7 @@ impl Study {
             })?;
             (row.name, typed(row.kind, value))
         };
-        settings::set(&mut self.base.clone(), setting, &typed)?;
+        set(&mut self.base.clone(), setting, &typed)?;
         Ok((setting, typed))
     }
 

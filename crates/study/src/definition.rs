@@ -2,7 +2,7 @@
 //! expects.
 
 use bitcost_model::Invalid;
-use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::{Conditions, size_tcp_buffers};
 use bitcost_model::plan::Lengths;
 use bitcost_model::study::{Cell, LabSpec, Label, UntilInterval};
 use toml_edit::Document;
@@ -12,7 +12,6 @@ use crate::check::Check;
 use crate::mesh::{Mesh, RECEIVER, SENDER};
 use crate::picture::Picture;
 use crate::settings;
-use bitcost_model::conditions::size_tcp_buffers;
 
 /// Two levels of a factor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,6 +152,16 @@ impl Study {
         cells
     }
 
+    /// The number of [`Study::cells`], of which none is made where every combination of levels is run.
+    pub fn cell_count(&self) -> usize {
+        let factors = self.own_factors();
+        if !self.leave_out.is_empty() {
+            return combine(&self.base, factors, &self.leave_out).len();
+        }
+        let levels = factors.iter().map(|factor| factor.levels.len());
+        levels.fold(1, usize::saturating_mul)
+    }
+
     /// Whether the study sets a setting of a cell, in `[workload]` or by a level.
     pub fn names_setting(&self, cell: &Cell, name: &str) -> bool {
         let of_level = |(factor, label): &(String, Label)| {
@@ -173,6 +182,9 @@ impl Study {
 
 /// Sets the TCP buffers that a cell asks for on the path of the lab.
 pub(crate) fn size_buffers(cell: &mut Cell, lab: &LabSpec) -> Result<(), Invalid> {
+    if cell.conditions.tcp_buffers.is_none() {
+        return Ok(());
+    }
     let bdp_bytes = lab.path().and_then(|path| path.bdp_bytes());
     size_tcp_buffers(&mut cell.conditions, bdp_bytes)
 }

@@ -175,7 +175,7 @@ impl Form for Window {
     type Value = u32;
 
     fn allowed() -> Cow<'static, str> {
-        settings::find(WINDOW)
+        bitcost_model::settings::find(WINDOW)
             .map_or_else(String::new, |row| row.kind.allowed())
             .into()
     }

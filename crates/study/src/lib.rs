@@ -37,7 +37,7 @@ mod picture;
 mod plan;
 mod read;
 mod schema;
-pub mod settings;
+mod settings;
 mod single;
 mod stop_rule;
 pub mod tables;
@@ -45,7 +45,6 @@ mod toml;
 pub mod topology;
 
 pub use answer::{Place, Sentence, Word};
-pub use bitcost_model::conditions::size_tcp_buffers;
 pub use check::Check;
 pub use definition::{Compared, Expect, ExpectedCell, Factor, LeaveOut, Level, Study, TableSpec};
 pub use error::StudyError;

@@ -92,7 +92,7 @@ impl Study {
         match self.mesh {
             // A plan may be shown that is too large to be made: see `check_mesh`.
             Some(_) => Ok(()),
-            None => limits::check_runs(self.cells().len(), lengths.blocks.unwrap_or(self.blocks)),
+            None => limits::check_runs(self.cell_count(), lengths.blocks.unwrap_or(self.blocks)),
         }
     }
 
@@ -101,7 +101,7 @@ impl Study {
     /// # Errors
     /// A sentence with the number of runs and the limit.
     pub fn check_mesh(&self, lengths: Lengths) -> Result<(), Invalid> {
-        let (cells, blocks) = (self.cells().len(), lengths.blocks.unwrap_or(self.blocks));
+        let (cells, blocks) = (self.cell_count(), lengths.blocks.unwrap_or(self.blocks));
         self.mesh
             .as_ref()
             .map_or(Ok(()), |mesh| mesh.check_runs(cells, blocks))

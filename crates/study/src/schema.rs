@@ -2,12 +2,12 @@
 //! reference page of all keys: both are made of the [tables](crate::tables) that serde reads. The schema allows
 //! all that a study may say; `bitcost plan` also checks what it cannot say.
 
+use bitcost_model::settings::{SETTINGS, Setting};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::forms::{ALLOWED, scalar};
-use crate::settings::{SETTINGS, Setting};
 use crate::tables::{
     AnswerTable, CheckTable, ClaimTable, CompareTable, ExpectTable, FactorTable, ImprovementTable,
     LabTable, LengthTable, LinkTable, MeshTable, PictureTable, ReportTable, RunTable, StudyTable,

@@ -2,11 +2,11 @@
 
 use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
-use bitcost_model::settings::{Number, Unit, alone, by_flag, by_name, check_fits};
+use bitcost_model::settings::{
+    Kind, Number, Setting, Unit, alone, by_flag, by_name, check_fits, named,
+};
 use bitcost_model::workload::Workload;
 use toml_edit::{InlineTable, Value};
-
-pub use bitcost_model::settings::{Flag, Kind, SETTINGS, Setting, change, find, named, names};
 
 /// Sets one setting by name to a value of a study file.
 ///
@@ -90,31 +90,28 @@ fn part(table: &InlineTable, allowed: &str) -> Result<Conditions, Invalid> {
 }
 
 /// A workload with options, in the form of a command line, as an inline table of a study file.
-pub(crate) fn background_to_toml(text: &str) -> String {
+pub(crate) fn background_table(text: &str) -> InlineTable {
     let mut words = text.split_whitespace();
     let word = words.next().unwrap_or_default();
     let workload = Workload::named(word).map_or(word, |workload| workload.name());
-    let mut pairs = vec![("workload", format!("\"{workload}\""))];
+    let mut table = InlineTable::from_iter([("workload", workload)]);
     for word in words {
         let (flag, value) = word.split_once('=').unwrap_or((word, "true"));
         let Ok(setting) = by_flag(flag) else {
             continue;
         };
-        pairs.retain(|(name, _)| *name != setting.name);
-        pairs.push((setting.name, to_toml(setting.kind, value)));
+        table.remove(setting.name);
+        table.insert(setting.name, to_value(setting.kind, value));
     }
-    let pairs: Vec<String> = pairs
-        .iter()
-        .map(|(name, value)| format!("{name} = {value}"))
-        .collect();
-    format!("{{ {} }}", pairs.join(", "))
+    table
 }
 
 /// A value that was typed on the command line, in the form of a study file.
-pub(crate) fn to_toml(kind: Kind, typed: &str) -> String {
+pub(crate) fn to_value(kind: Kind, typed: &str) -> Value {
     match kind {
-        Kind::Switch(_) => typed.to_owned(),
-        _ => Value::from(typed).to_string(),
+        // One without a value is on.
+        Kind::Switch(_) => (typed != "false").into(),
+        _ => typed.into(),
     }
 }
 

@@ -4,11 +4,12 @@ use bitcost_model::Invalid;
 use bitcost_model::conditions::Conditions;
 use bitcost_model::host_settings::SettingRequest;
 use bitcost_model::record::Role;
+use bitcost_model::settings::{Kind, Setting};
 use bitcost_model::study::{LabSpec, Label, UntilInterval};
-use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, value};
 
 use crate::definition::{Factor, Level, Study, TableSpec};
-use crate::settings::{Kind, Setting, background_to_toml, to_toml};
+use crate::settings::{background_table, to_value};
 use crate::topology::{Preset, USUAL, preset, to_table};
 
 /// The MTU of a study between named hosts, whose own interfaces are checked when they are
@@ -44,7 +45,7 @@ impl Single<'_> {
     /// The study with one cell.
     ///
     /// # Errors
-    /// When a setting cannot be written as text.
+    /// A sentence when the lab that stands for named hosts cannot be made.
     pub fn study(&self) -> Result<Study, Invalid> {
         let workload = self.conditions.workload;
         let test = workload.info().short_name;
@@ -83,17 +84,17 @@ impl Single<'_> {
             lab,
             ..Study::default()
         };
-        study.text = self.text(&study)?;
+        study.text = self.text(&study);
         Ok(study)
     }
 
     /// The value as the text of a study file, which a log keeps.
-    fn text(&self, study: &Study) -> Result<String, Invalid> {
+    fn text(&self, study: &Study) -> String {
         let mut text = DocumentMut::new();
         text["title"] = value(&study.title);
         text["question"] = value(&study.question);
         text["lab"] = Item::Table(lab_table(&study.lab));
-        text["workload"] = Item::Table(self.workload()?);
+        text["workload"] = Item::Table(self.workload());
         let run = text["run"].or_insert(toml_edit::table());
         run["blocks"] = value(i64::from(self.runs));
         if let Some(until) = self.until {
@@ -111,22 +112,22 @@ impl Single<'_> {
             "label", label,
         )])]));
         text["factor"] = Item::ArrayOfTables(ArrayOfTables::from_iter([factor]));
-        Ok(text.to_string())
+        text.to_string()
     }
 
     /// The table of the workload with its settings.
-    fn workload(&self) -> Result<Table, Invalid> {
+    fn workload(&self) -> Table {
         let mut table = Table::from_iter([("workload", self.conditions.workload.name())]);
         let mut background = Array::new();
         for (setting, typed) in self.settings {
             match setting.kind {
-                Kind::Background => background.push(read(&background_to_toml(typed))?),
+                Kind::Background => background.push(background_table(typed)),
                 // Earlier kernel parameters with other names stay, which the last value does not name.
                 Kind::Host(_) => {}
                 kind => {
                     // The order counts, as that of a number of bytes and a warm-up.
                     table.remove(setting.name);
-                    table[setting.name] = value(read(&to_toml(kind, typed))?);
+                    table[setting.name] = value(to_value(kind, typed));
                 }
             }
         }
@@ -136,7 +137,7 @@ impl Single<'_> {
         if !background.is_empty() {
             table["background"] = value(background);
         }
-        Ok(table)
+        table
     }
 
     /// The requests to the hosts, by setting, each as the text that gives all of them again.
@@ -154,11 +155,6 @@ impl Single<'_> {
     }
 }
 
-fn read(text: &str) -> Result<Value, Invalid> {
-    text.parse()
-        .map_err(|error| Invalid(format!("{text}: {error}")))
-}
-
 fn lab_table(lab: &LabSpec) -> Table {
     match &lab.network {
         Some(network) if Preset::find(&lab.topology).is_none() => to_table(network),
@@ -173,9 +169,9 @@ fn lab_table(lab: &LabSpec) -> Table {
 #[cfg(test)]
 mod tests {
     use bitcost_model::conditions::{Direction, Workload};
+    use bitcost_model::settings::SETTINGS;
 
     use super::*;
-    use crate::settings::SETTINGS;
     use crate::topology::parse;
 
     fn typed(pairs: &[(&str, &str)]) -> Vec<(&'static Setting, String)> {
@@ -201,7 +197,10 @@ mod tests {
             ("duration_s", "250ms"),
             ("latency", "true"),
             ("direction", "reverse"),
-            ("background", "rr direction=reverse request-size=64"),
+            (
+                "background",
+                "rr direction=reverse request-size=64 nodelay=",
+            ),
             ("background", "udp latency"),
             ("sysctl", "net.ipv4.tcp_sack=0"),
             ("mtu_bytes", "sender: 9000"),

@@ -25,7 +25,11 @@ impl Study {
         let run = run.as_table_like_mut().ok_or_else(refused)?;
         run.insert("until_interval_pct", value(width_pct));
         let file = format!("{}.toml", self.name);
-        Ok(Study::parse(&file, &document.to_string())?)
+        Ok(Study::parse_with(
+            &file,
+            &document.to_string(),
+            self.lab_text.as_deref(),
+        )?)
     }
 
     /// The most blocks that fit a budget, at least as many as the study needs.
@@ -40,7 +44,7 @@ impl Study {
         if fit < u128::from(least) {
             let them = match least {
                 1 => "one block takes".to_owned(),
-                _ => format!("the {least} blocks that the stop rule makes at least take"),
+                _ => format!("the stop rule makes {least} blocks or more, which take"),
             };
             return Err(Invalid(format!(
                 "a budget of {} is too short: {them} {}; allow more, or shorten the runs with --duration",

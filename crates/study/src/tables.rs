@@ -102,13 +102,13 @@ pub struct FactorTable {
 #[serde(deny_unknown_fields)]
 #[schemars(title = "[run]")]
 pub struct RunTable {
-    /// Number of blocks, the least with `until_interval_pct` (default: 5; 1 of a mesh).
+    /// Number of blocks; with `until_interval_pct` the minimum (default: 5; 1 of a mesh).
     pub blocks: Option<As<Blocks>>,
     /// The lengths of the document that the study reproduces, for `--like-the-document`.
     pub like_the_document: Option<LengthTable>,
     /// Short lengths, for `--ci`.
     pub ci: Option<LengthTable>,
-    /// Adds blocks until the 95 % interval of each ratio that the study compares, or else of each cell's median, is narrower than this share of it, in per cent.
+    /// Adds blocks until the 95 % intervals are narrower than this, in per cent of the figure: of each ratio that the study compares, or else of each cell's median.
     pub until_interval_pct: Option<As<Over0<100>>>,
     /// The metric of that interval (default: the first of the table, or throughput_mbps).
     pub until_metric: Option<Metric>,

@@ -97,15 +97,6 @@ impl<'a> Source<'a> {
         self.mistakes.borrow_mut().extend(mistakes);
     }
 
-    fn factors(&self) -> &[Factor] {
-        self.factors.get().map_or(&[], Vec::as_slice)
-    }
-
-    pub fn factor(&self, name: &str) -> Option<&Factor> {
-        let mut factors = self.factors().iter();
-        factors.find(|factor| factor.name == name)
-    }
-
     /// Whether no mistake was found so far.
     pub fn is_right(&self) -> bool {
         self.mistakes.borrow().is_empty()
@@ -302,8 +293,9 @@ impl<'a> Node<'a> {
     }
 
     pub fn factor(&self, name: &str) -> Option<&'a Factor> {
-        self.source.factor(name).or_else(|| {
-            let factors = self.source.factors();
+        let factors = self.source.factors.get().map_or(&[][..], Vec::as_slice);
+        let found = factors.iter().find(|factor| factor.name == name);
+        found.or_else(|| {
             let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
             let hint = did_you_mean(name, names.iter().copied());
             let all = names.join(", ");

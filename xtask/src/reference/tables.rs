@@ -5,9 +5,9 @@ use bitcost_analysis::metrics::{Better, METRICS};
 use bitcost_host::KNOBS;
 use bitcost_model::modes::MODES;
 use bitcost_model::record::Role;
+use bitcost_model::settings::{SETTINGS, Setting};
 use bitcost_model::workload::WORKLOADS;
 use bitcost_render::markdown_table::cell;
-use bitcost_study::settings::{SETTINGS, Setting};
 
 /// The option of a setting on the command line, with its other names.
 fn options(setting: &Setting) -> String {

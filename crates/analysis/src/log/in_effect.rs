@@ -139,16 +139,12 @@ fn of_setting(setting: &InEffect) -> Option<String> {
 
 /// `veth: rx-gro requested on, in effect off`.
 pub(crate) fn of_offloads(offloads: &OffloadsInEffect) -> impl Iterator<Item = String> {
-    let word = |state: Option<&bool>| match state {
-        Some(true) => "on",
-        Some(false) => "off",
-        None => "unknown",
-    };
-    offloads.mismatched.iter().map(move |bit| {
-        let (asked, active) = (
-            word(offloads.requested.get(bit)),
-            word(offloads.active.get(bit)),
-        );
+    let word = |on: &bool| if *on { "on" } else { "off" };
+    let active = &offloads.active;
+    let differs = move |(bit, asked): &(&String, &bool)| active.get(*bit) != Some(*asked);
+    let other = offloads.requested.iter().filter(differs);
+    other.map(move |(bit, asked)| {
+        let (asked, active) = (word(asked), active.get(bit).map_or("unknown", word));
         format!(
             "{}: {bit} requested {asked}, in effect {active}",
             offloads.device

@@ -9,9 +9,9 @@ use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::PlaceFacts;
 use bitcost_model::event::{Event, FORMAT};
 use bitcost_model::plan::{Lengths, Plan};
+use bitcost_model::settings::{SETTINGS, change};
 use bitcost_model::study::Cell;
 use bitcost_study::Single;
-use bitcost_study::settings::{SETTINGS, change};
 
 use crate::executions::{Pace, events_of, in_blocks};
 

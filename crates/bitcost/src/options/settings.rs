@@ -1,6 +1,6 @@
 //! Every setting of a run as an option, from its row in the table of settings.
 
-use bitcost_study::settings::{Kind, SETTINGS, Setting, named};
+use bitcost_model::settings::{Kind, SETTINGS, Setting, named};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 const SET: &str = "set";

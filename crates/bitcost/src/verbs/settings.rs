@@ -1,6 +1,6 @@
 //! `bitcost help settings`: the table of settings.
 
-use bitcost_study::settings::SETTINGS;
+use bitcost_model::settings::SETTINGS;
 
 use crate::failure::Failure;
 use crate::output;

@@ -33,10 +33,13 @@ fn left_out() -> (tempfile::TempDir, String) {
     let folder = place.path().join("bits");
     std::fs::create_dir(&folder).unwrap();
     let log = std::fs::read_to_string(format!("{LOG}/events.jsonl")).unwrap();
-    assert!(log.contains("\"mismatched\":[]"));
+    assert!(log.contains("\"active\":{\"rx-gro\":true"));
     std::fs::write(
         folder.join("events.jsonl"),
-        seal_again(&log.replace("\"mismatched\":[]", "\"mismatched\":[\"rx-gro\"]")),
+        seal_again(&log.replace(
+            "\"active\":{\"rx-gro\":true",
+            "\"active\":{\"rx-gro\":false",
+        )),
     )
     .unwrap();
     let name = folder.to_str().unwrap().to_owned();

@@ -140,7 +140,11 @@ fn resume_repeats_runs_without_data() {
                 Some(2) => {
                     event["sender"]["window_end_ns"] = event["sender"]["window_start_ns"].clone()
                 }
-                Some(3) => event["sender"]["offloads"]["mismatched"] = vec!["rx-gro"].into(),
+                Some(3) => {
+                    let offloads = &mut event["sender"]["offloads"];
+                    offloads["requested"]["rx-gro"] = true.into();
+                    offloads["active"]["rx-gro"] = false.into();
+                }
                 _ => {}
             }
         }

@@ -7,13 +7,13 @@ use bitcost_analysis::experiment::{Base, Change, How, Round, Run};
 use bitcost_analysis::findings::Findings;
 use bitcost_analysis::log::PlaceFacts;
 use bitcost_controller::{Ending, Session, now};
-use bitcost_model::conditions::Conditions;
+use bitcost_model::conditions::{Conditions, size_tcp_buffers};
 use bitcost_model::event::{Event, FORMAT};
 use bitcost_model::plan::Plan;
 use bitcost_model::search::{Changes, Decision, Measured, Trial};
+use bitcost_model::settings::change;
 use bitcost_model::{Invalid, Unavailable};
-use bitcost_study::settings::change;
-use bitcost_study::{shuffled, size_tcp_buffers};
+use bitcost_study::shuffled;
 
 use crate::error::ExecuteError;
 use crate::progress::Progress;

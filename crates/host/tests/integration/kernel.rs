@@ -294,7 +294,10 @@ fn default_qdisc_is_replaced_and_restored() {
         parameters: Default::default(),
     });
     let said = held().set(&RootQdisc, "a0", &unknown).unwrap_err();
-    assert_says(&said.to_string(), &["did you mean", "pfifo"]);
+    assert_says(
+        &said.to_string(),
+        &["make pfifoo the root qdisc of a0", "this kind is unknown"],
+    );
 }
 
 fn foreign_qdisc_is_restored_with_handle_and_parameters() {

@@ -218,12 +218,6 @@ impl Conditions {
                     "a {what} of {size} bytes is too large or too small for {name}; allowed: 1 to {most}"
                 )));
             }
-            if !self.workload.has_requests() && self.workload.is_transactional() && size != 1 {
-                return Err(Impossible::Values(format!(
-                    "{name} carries no {what}; allowed with: {}",
-                    Workload::names(Workload::has_requests)
-                )));
-            }
         }
         if self.transaction_rate == Some(0) {
             return Err(Impossible::Values(format!(
@@ -318,7 +312,7 @@ mod tests {
                     request_size_bytes: 2,
                     ..of(Workload::TcpConnect)
                 },
-                "carries no request",
+                "request_size_bytes is not for tcp_connect; allowed with: tcp_rr, udp_rr, tcp_crr",
             ),
         ] {
             let found = conditions

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Invalid;
-use crate::cpu_list::parse_cpu_list;
+use crate::cpu_list::{parse_cpu_list, show_cpu_list};
 use crate::near::did_you_mean;
 use crate::record::Role;
 use crate::shared_sysctls;
@@ -138,6 +138,17 @@ words! {
     }
 }
 
+impl OffloadSet {
+    /// Whether it turns a group on, such as "gso".
+    pub fn turns_on(self, group: &str) -> bool {
+        match self {
+            OffloadSet::On => true,
+            OffloadSet::Off => false,
+            OffloadSet::TsoOnly => group == "tso",
+        }
+    }
+}
+
 /// Stateless offloads of the interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -252,7 +263,7 @@ impl fmt::Display for HostSetting {
             }
             HostSetting::ThreadedNapi(on) => f.write_str(if *on { "on" } else { "off" }),
             HostSetting::RpsCpus(cpus) if cpus.is_empty() => f.write_str("none"),
-            HostSetting::RpsCpus(cpus) => f.write_str(&list(cpus)),
+            HostSetting::RpsCpus(cpus) => f.write_str(&show_cpu_list(cpus)),
             HostSetting::Idle => f.write_str("poll"),
             HostSetting::Governor(name) => f.write_str(name),
             HostSetting::Stress(stress) => write!(f, "{stress}"),
@@ -266,7 +277,7 @@ impl fmt::Display for Stress {
         write!(f, "{} {flavour} {}%", self.workers, self.load_percent)?;
         match self.cpus.is_empty() {
             true => Ok(()),
-            false => write!(f, " on {}", list(&self.cpus)),
+            false => write!(f, " on {}", show_cpu_list(&self.cpus)),
         }
     }
 }
@@ -278,11 +289,6 @@ fn pairs<T, S: fmt::Display>(
 ) -> fmt::Result {
     let pair = |(name, value): (&String, &T)| format!("{name} {}", shown(value));
     f.write_str(&values.iter().map(pair).collect::<Vec<_>>().join(", "))
-}
-
-fn list(cpus: &[u32]) -> String {
-    let cpus: Vec<String> = cpus.iter().map(u32::to_string).collect();
-    cpus.join(",")
 }
 
 impl Grammar {

@@ -45,6 +45,4 @@ pub struct OffloadsInEffect {
     /// Active bits as read back, of those requested (all `tso gso gro lro` bits when nothing was
     /// requested).
     pub active: BTreeMap<String, bool>,
-    /// Bits whose active state is not the requested one.
-    pub mismatched: Vec<String>,
 }

@@ -66,7 +66,6 @@ fn runs_that_cannot_be_used_are_left_out_of_tables_and_verdicts() {
                 let name = || "tx-tcp-segmentation".to_owned();
                 sender.offloads.requested.insert(name(), true);
                 sender.offloads.active.insert(name(), false);
-                sender.offloads.mismatched.push(name());
             }
             (1, "1024 · TCP") => sender.tcp_info.as_mut().unwrap().snd_mss_bytes = Some(1012),
             (2, "8192 · UDP") => receiver.counts.measured.bytes = 0,

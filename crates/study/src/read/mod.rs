@@ -176,9 +176,10 @@ fn lab(top: &Node, lab_file: Option<LabFile>) -> Option<(LabSpec, Option<String>
         return lab.ok().map(|lab| (lab, None));
     };
     let usual = node.get("hosts").is_none().then_some(USUAL);
-    let (network, [sender, receiver], text) = topology::read(&node, usual, lab_file)?;
-    let named = node.get("topology").and_then(|name| name.text());
-    let name = named.or(usual).unwrap_or(OWN);
+    let (network, text) = topology::read(&node, usual, lab_file)?;
+    let named = |key: &str| node.get(key).and_then(|name| name.text());
+    let [sender, receiver] = ["sender", "receiver"].map(|end| named(end).map(str::to_owned));
+    let name = named("topology").or(usual).unwrap_or(OWN);
     match LabSpec::new(name, network, sender, receiver) {
         Ok(lab) => Some((lab, text)),
         Err(Invalid(why)) => node.error(why),

@@ -40,17 +40,12 @@ struct Draft {
     sized: BTreeSet<usize>,
     /// Where each part is in the text, in bytes.
     places: BTreeMap<At, usize>,
-    /// The hosts that play sender and receiver.
-    ends: Ends,
     /// The text of the lab file that it changes.
     file_text: Option<String>,
 }
 
 /// Reads the lab file of this name, or says why it cannot.
 pub type LabFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
-
-/// The hosts that a study names as sender and receiver.
-pub type Ends = [Option<String>; 2];
 
 /// Reads a lab file. `file` is the name that errors use.
 ///
@@ -64,16 +59,17 @@ pub fn parse(file: &str, text: &str) -> Result<Topology, StudyError> {
     read.map_err(|mistakes| mistakes[0].clone())
 }
 
-/// Reads a study's `[lab]`. Where it names a preset or a lab file as `topology`, its
-/// other keys change or complete that; `usual` is the preset where it names none.
+/// Reads a study's `[lab]`, with the text of the lab file that it names. Where it names a preset or
+/// a lab file as `topology`, its other keys change or complete that; `usual` is the preset where it
+/// names none.
 pub fn read(
     node: &Node,
     usual: Option<&str>,
     file: Option<LabFile>,
-) -> Option<(Topology, Ends, Option<String>)> {
+) -> Option<(Topology, Option<String>)> {
     let mut draft = Draft::of(node, usual, file)?;
-    let (ends, text) = (std::mem::take(&mut draft.ends), draft.file_text.take());
-    Some((draft.finish(node)?, ends, text))
+    let text = draft.file_text.take();
+    Some((draft.finish(node)?, text))
 }
 
 pub fn is_file(name: &str) -> bool {
@@ -129,11 +125,6 @@ pub fn preset(name: &str, mtu_bytes: u32, napi: Napi) -> Result<Topology, Invali
     let napi = napi.name();
     let text = format!("topology = \"{name}\"\nmtu_bytes = {mtu_bytes}\nnapi = \"{napi}\"\n");
     Ok(parse(name, &text)?)
-}
-
-/// The preset "wire" with links of this MTU; without a node where the MTU is not possible.
-pub fn wire(mtu_bytes: u32, napi: Napi) -> Topology {
-    preset("wire", mtu_bytes, napi).unwrap_or_default()
 }
 
 fn from_preset(node: &Node, table: &LabTable, name: &str) -> Option<Draft> {
@@ -204,7 +195,6 @@ impl Draft {
                 });
             }
         }
-        self.ends = [table.sender, table.receiver];
         self.mtu_bytes = table.mtu_bytes.map(|mtu| mtu.0).or(self.mtu_bytes);
         self.addressing.ipv6 = table.ipv6.unwrap_or(self.addressing.ipv6);
         let Topology {

@@ -11,7 +11,7 @@ mod write;
 
 pub use change::changes;
 pub(crate) use lab::read;
-pub use lab::{LabFile, OR_FILE, is_file, parse, preset, wire};
+pub use lab::{LabFile, OR_FILE, is_file, parse, preset};
 pub use presets::{PRESETS, Preset, USUAL};
 pub use shaping::ShapingTable;
 pub use warnings::{Warning, warnings};

@@ -31,6 +31,15 @@ fn a_stop_rule_has_its_metric_its_width_and_its_most_blocks() {
     let again = Study::parse("mine.toml", &changed.text).expect("it reads");
     assert_eq!(again.until, changed.until);
     assert_eq!(again.until.expect("a rule").width_pct, 3.0);
+    let lab = "hosts = [\"a\", \"b\"]\n[[link]]\nends = [\"a\", \"b\"]\n";
+    let named = TEXT.replacen("topology = \"wire\"", "topology = \"lab.toml\"", 1);
+    let of_file = Study::parse_with("mine.toml", &named, Some(lab)).expect("it reads");
+    let changed = of_file.until_interval(3.0).expect("a study");
+    assert_eq!(changed.until.expect("a rule").width_pct, 3.0);
+    assert_eq!(
+        (changed.lab, changed.lab_text.as_deref()),
+        (of_file.lab, Some(lab))
+    );
     let rule = read("until_interval_pct = 5\nuntil_metric = \"rtt_us\"\nmax_blocks = 7");
     assert_eq!(
         (rule.metric.as_str(), rule.width_pct, rule.max_blocks),

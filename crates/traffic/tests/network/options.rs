@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use bitcost_study::settings::SETTINGS;
+use bitcost_model::settings::SETTINGS;
 use bitcost_sys::socket::{self as option, IntOption};
 use bitcost_testkit::assert_says;
 use rustix::io::Errno;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use bitcost_model::settings::SETTINGS;
 use bitcost_render::markdown_table::cell;
-use bitcost_study::settings::SETTINGS;
 use clap::{Arg, Command};
 
 use crate::failure::EXIT_CODES;

@@ -3,11 +3,10 @@
 
 use bitcost_iperf3::client::request;
 use bitcost_model::Invalid;
-use bitcost_model::conditions::{Conditions, Impossible, Workload};
+use bitcost_model::conditions::{Conditions, Impossible, Workload, size_tcp_buffers};
 use bitcost_model::modes::Mode;
+use bitcost_model::settings::{Setting, find};
 use bitcost_model::study::LabSpec;
-use bitcost_study::settings::{Setting, find};
-use bitcost_study::size_tcp_buffers;
 
 use super::arguments::Arguments;
 use crate::failure::Failure;
