@@ -21,8 +21,8 @@ pub use bitcost_model::protocol::{FromAgent, ToAgent};
 pub use bitcost_model::record::EndpointRecord;
 pub use bitcost_sys::netlink::Rtnl;
 pub use bitcost_sys::process::effective_uid;
-use bitcost_testkit::process::Family;
 pub use bitcost_testkit::process::eventually;
+use bitcost_testkit::process::{Family, within};
 pub use bitcost_testkit::{assert_says, split};
 use rustix::process::kill_process_group;
 pub use rustix::process::{Pid, Signal, kill_process};
@@ -176,10 +176,10 @@ impl Bench {
         bitcost_execute::store::read(&self.execution()).unwrap()
     }
 
-    /// Waits until the log has the start of this run, and a little longer, so that the run is under
-    /// way.
-    pub fn wait_for_run(&self, run: u32) {
-        self.wait_for(|events| {
+    /// Waits until the log of this command has the start of this run, and a little longer, so that
+    /// the run is under way.
+    pub fn wait_for_run(&self, running: &Running, run: u32) {
+        self.wait_for(running, |events| {
             events
                 .iter()
                 .any(|event| matches!(event, Event::RunBegan { run: begun, .. } if *begun == run))
@@ -187,8 +187,8 @@ impl Bench {
     }
 
     /// Waits in the same way for the first run after the execution was resumed.
-    pub fn wait_for_resumed_run(&self) {
-        self.wait_for(|events| {
+    pub fn wait_for_resumed_run(&self, running: &Running) {
+        self.wait_for(running, |events| {
             let resumed = events
                 .iter()
                 .rposition(|event| matches!(event, Event::Resumed { .. }));
@@ -199,15 +199,24 @@ impl Bench {
         });
     }
 
-    fn wait_for(&self, begins: impl Fn(&[Event]) -> bool) {
-        eventually(PATIENCE, "the run begins", || {
-            let folder = fs::read_dir(self.path().join("bitcost-runs"))
-                .ok()?
-                .next()?
-                .ok()?
-                .path();
-            begins(&bitcost_execute::store::read(&folder).ok()?.events).then_some(())
+    fn wait_for(&self, running: &Running, begins: impl Fn(&[Event]) -> bool) {
+        let events = || {
+            let mut folders = fs::read_dir(self.path().join("bitcost-runs")).ok()?;
+            let folder = folders.next()?.ok()?.path();
+            Some(bitcost_execute::store::read(&folder).ok()?.events)
+        };
+        let has_begun = within(PATIENCE, || {
+            let is_over = !running.is_running();
+            let has_begun = events().is_some_and(|events| begins(&events));
+            (has_begun || is_over).then_some(has_begun)
         });
+        assert_eq!(
+            has_begun,
+            Some(true),
+            "the run begins; {} events: {}",
+            events().map_or(0, |events| events.len()),
+            running.stderr()
+        );
         std::thread::sleep(Duration::from_millis(150));
     }
 

@@ -13,10 +13,10 @@ bitcost_testkit::trials! {
 fn killed_controller_leaves_nothing_and_resumes() {
     let bench = Bench::new();
     let running = bench.start_small(SMALL, &[]);
-    bench.wait_for_run(1);
+    bench.wait_for_run(&running, 1);
     kill(&bench, running);
     let running = bench.start(&["run", "--resume", &bench.execution_name()]);
-    bench.wait_for_resumed_run();
+    bench.wait_for_resumed_run(&running);
     // An agent that is stopped by a signal must end, too.
     for agent in bench.family.members_with("agent", "h1-eth0") {
         signal(agent, Signal::STOP);
@@ -74,7 +74,7 @@ fn interrupted_execution_prints_its_table_and_resumes() {
     for (stop, study) in [(Signal::INT, &with_knobs), (Signal::TERM, &small_udp())] {
         let bench = Bench::new();
         let running = bench.start_small(study, &[]);
-        bench.wait_for_run(1);
+        bench.wait_for_run(&running, 1);
         running.signal_group(stop);
         let done = running.finish(PATIENCE);
         bench.assert_nothing_left();
@@ -113,7 +113,7 @@ const RECEIVER: &str = "h2-eth0";
 fn killed_agent_fails_one_run() {
     let bench = Bench::new();
     let running = bench.start_small(&small_udp(), &["--blocks", "2"]);
-    bench.wait_for_run(1);
+    bench.wait_for_run(&running, 1);
     let agents = bench.family.members_with("agent", RECEIVER);
     assert_eq!(agents.len(), 1, "agents at {RECEIVER}: {agents:?}");
     signal(agents[0], Signal::KILL);
@@ -135,7 +135,7 @@ fn killed_agent_fails_one_run() {
 fn missing_lab_ends_the_execution() {
     let bench = Bench::new();
     let running = bench.start_small(SMALL, &["--blocks", "2"]);
-    bench.wait_for_run(1);
+    bench.wait_for_run(&running, 1);
     let daemons = bench.family.members_with("lab-daemon", "lo");
     assert_eq!(daemons.len(), 1, "{daemons:?}");
     signal(daemons[0], Signal::KILL);

@@ -70,7 +70,7 @@ fn resume_keeps_the_constants() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     let running = bench.start(&["run", "small.toml"]);
-    bench.wait_for_run(1);
+    bench.wait_for_run(&running, 1);
     running.signal(Signal::KILL);
     running.finish(PATIENCE);
     let before = constants(&bench);

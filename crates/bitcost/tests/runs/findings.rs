@@ -167,7 +167,7 @@ fn every_verb_has_the_document_of_each_embedded_study() {
     for study in studies {
         let bench = Bench::new();
         let running = bench.start(&["run", &study, "--json", "--ci", "--no-calibration"]);
-        bench.wait_for_run(1);
+        bench.wait_for_run(&running, 1);
         running.signal_group(Signal::INT);
         let done = running.finish(PATIENCE);
         assert_eq!(done.code, Some(130), "{study}: {}", done.stderr);

@@ -68,7 +68,7 @@ fn a_host_whose_agent_dies_loses_one_run_at_most() {
     let bench = Bench::new();
     bench.write("mesh.toml", &study("pattern = \"ring\""));
     let running = bench.start(&["run", "mesh.toml", "--seed", "1"]);
-    bench.wait_for_run(1);
+    bench.wait_for_run(&running, 1);
     let agents = bench.family.members_with("agent", "h3-eth0");
     assert_eq!(agents.len(), 1, "{agents:?}");
     signal(agents[0], Signal::KILL);
@@ -88,7 +88,7 @@ fn an_interrupted_mesh_leaves_nothing_and_is_resumed() {
     let bench = Bench::new();
     bench.write("mesh.toml", &study("pattern = \"ring\""));
     let running = bench.start(&["run", "mesh.toml", "--seed", "1"]);
-    bench.wait_for_run(2);
+    bench.wait_for_run(&running, 2);
     running.signal(Signal::INT);
     let done = running.finish(PATIENCE);
     bench.assert_nothing_left();

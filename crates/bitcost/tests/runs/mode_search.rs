@@ -104,7 +104,7 @@ fn resumed_execution_keeps_what_its_search_took() {
     bench.write("searched.toml", STUDY);
     let words = ["run", "searched.toml", "--no-calibration", "--blocks", "2"];
     let running = bench.start(&words);
-    bench.wait_for_run(1);
+    bench.wait_for_run(&running, 1);
     running.signal(Signal::INT);
     running.finish(PATIENCE);
     bench.resume();

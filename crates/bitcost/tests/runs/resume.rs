@@ -12,7 +12,7 @@ fn resume_refuses_another_study_machine_or_log() {
     let bench = Bench::new();
     bench.write("small.toml", SMALL);
     let running = bench.start(&["run", "small.toml"]);
-    bench.wait_for_run(0);
+    bench.wait_for_run(&running, 0);
     let folder = bench.execution();
     let held = ["is being written by another bitcost"];
     refused(&bench, &resuming(&folder, &[]), 3, &held);
@@ -183,7 +183,7 @@ fn a_lab_file_is_needed_only_for_the_first_run() {
     let answer = "[answer]\nmetric = \"throughput_mbps\"\nof = { message_size_bytes = 512 }\nto = { message_size_bytes = 1024 }\nwords = \"Small ones carry {of}, {ratio} of large ones.\"\n";
     bench.write("own.toml", &format!("{study}{answer}"));
     let running = bench.start(&["run", "own.toml"]);
-    bench.wait_for_run(1);
+    bench.wait_for_run(&running, 1);
     running.signal_group(rustix::process::Signal::INT);
     running.finish(PATIENCE).assert_code(130);
     fs::remove_file(bench.path().join("lab.toml")).unwrap();

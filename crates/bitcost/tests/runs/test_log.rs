@@ -47,7 +47,7 @@ fn interrupted_repeats_keep_their_runs() {
     let bench = Bench::new();
     let repeats = split("--until-interval 0.000001% --repeats 30-30 --json");
     let running = bench.start(&[&SHORT[..], &repeats].concat());
-    bench.wait_for_run(2);
+    bench.wait_for_run(&running, 2);
     running.signal_group(Signal::INT);
     let done = running.finish(PATIENCE).with_code(130);
     let printed: Value = done.json();
@@ -63,7 +63,7 @@ fn interrupted_repeats_keep_their_runs() {
 fn interrupted_test_says_what_it_does_not_know() {
     let bench = Bench::new();
     let running = bench.start(&["test", "tcp", "-t", "30"]);
-    bench.wait_for_run(0);
+    bench.wait_for_run(&running, 0);
     // Both ways are right; this makes it likely that there are readings.
     std::thread::sleep(std::time::Duration::from_millis(1500));
     running.signal_group(Signal::INT);

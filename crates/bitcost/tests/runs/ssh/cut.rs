@@ -41,7 +41,7 @@ fn hosts_restore_after_a_cut_link_and_execution_continues() {
     field.bench.write("small.toml", STUDY);
     let before = field.features();
     let running = field.start(&["run", "small.toml", "--seed", "1", "--json"]);
-    field.bench.wait_for_run(1);
+    field.bench.wait_for_run(&running, 1);
     eventually(PATIENCE, "the second run sets offloads", || {
         field
             .features()
@@ -92,7 +92,7 @@ fn hosts_restore_after_the_controller_dies() {
     field.bench.write("small.toml", STUDY);
     let before = field.features();
     let running = field.start(&["run", "small.toml", "--seed", "1"]);
-    field.bench.wait_for_run(0);
+    field.bench.wait_for_run(&running, 0);
     eventually(PATIENCE, "offloads are set", || {
         (field.features() != before).then_some(())
     });
