@@ -69,11 +69,9 @@ pub(crate) fn build(
         notes.extend(in_node(&namespaces, &node.name, || equip(node, topology))?);
     }
     // The peer must be up before a device has a carrier: threads are set when all endpoints are up.
-    for ((node, device), (_, state)) in &mut devices {
-        let ends = topology.ends();
-        let mut ends = ends.filter(|end| end.node == *node && end.device == *device);
-        if let Some(end) = ends.next() {
-            *state = in_node(&namespaces, node, || apply_napi(topology, end))?;
+    for end in topology.ends() {
+        if let Some((_, state)) = devices.get_mut(&(end.node.as_str(), end.device.as_str())) {
+            *state = in_node(&namespaces, &end.node, || apply_napi(topology, end))?;
         }
     }
     if let Some(emulators) = &mut emulators {

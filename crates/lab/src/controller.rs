@@ -20,6 +20,7 @@ use serde::de::DeserializeOwned;
 use crate::LabError;
 use crate::entry::open;
 use crate::protocol::{Host, Ready, Request, Set, read_line};
+use crate::state::State;
 
 /// The hidden command on which the program must call [`crate::daemon::main`].
 pub const DAEMON_VERB: &str = "lab-daemon";
@@ -132,9 +133,11 @@ impl Lab {
         })
     }
 
-    /// The file with the present state; `None` unless it was started by [`Lab::up_enterable`].
-    pub fn state_file(&self) -> Option<PathBuf> {
-        self.ready.state_file()
+    /// The present state of a lab that [`Lab::up_enterable`] started.
+    pub fn state(&self) -> Result<State, LabError> {
+        let file = self.ready.state_file();
+        let missing = || LabError::daemon("it passed no file of its state");
+        State::read(&file.ok_or_else(missing)?)
     }
 
     /// Whether the lab is still running; it is not when its daemon was killed.

@@ -189,8 +189,8 @@ impl EmulatedLinks {
     }
 
     /// Makes the emulator of this device shape what leaves there, restarts its random numbers, and
-    /// reads back that it does. A shaping that the kernel makes is none for the emulator. Returns a sentence where the
-    /// emulator's rings have less room than the shaping needs.
+    /// reads back that it does. A shaping that the kernel makes is none for the emulator. Returns a
+    /// sentence where the emulator's rings have less room than the shaping needs.
     pub(crate) fn set(
         &mut self,
         device: &str,

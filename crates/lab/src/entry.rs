@@ -1,6 +1,5 @@
 //! Entering a running lab from another process than the one that holds it.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -36,14 +35,11 @@ impl State {
     /// Returns a sentence for each thing that is missing.
     pub fn enter(&self, node: &str) -> Result<Vec<String>, LabError> {
         let ready = &self.ready;
-        let nodes: BTreeMap<&str, i32> = ready
-            .nodes
-            .iter()
-            .map(|(name, fd)| (&**name, *fd))
-            .collect();
-        let fd = nodes.get(node).ok_or_else(|| LabError::NoSuchHost {
+        let mut nodes = ready.nodes.iter();
+        let found = nodes.find(|(name, _)| name == node);
+        let (_, fd) = found.ok_or_else(|| LabError::NoSuchHost {
             asked: node.to_owned(),
-            known: nodes.keys().map(|name| (*name).to_owned()).collect(),
+            known: ready.nodes.iter().map(|(name, _)| name.clone()).collect(),
         })?;
         // All are opened before the first is entered, since that changes what may be opened.
         let net = open(ready.daemon_pid, &format!("fd/{fd}"))?;

@@ -191,7 +191,7 @@ fn visit(yard: &Yard) {
         assert_eq!(done.stdout, printed);
     }
     let wrong = yard.exec(&name, "h3", &["true"]).with_code(2);
-    wrong.assert_says("has no host \"h3\"; it has h1, h2, r1, s1");
+    wrong.assert_says("has no host \"h3\"; it has h1, h2, s1, r1");
     let taken = yard
         .done(&["lab", "up", "pair", "--name", &name])
         .with_code(3);

@@ -64,11 +64,6 @@ pub struct Link {
 }
 
 impl Link {
-    /// Whether the link is set up (not whether it has a carrier).
-    pub fn is_up(&self) -> bool {
-        self.flags & IFF_UP != 0
-    }
-
     /// Whether the link is up and has a carrier, as far as the kernel has noticed.
     pub fn is_running(&self) -> bool {
         self.flags & IFF_RUNNING != 0

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use bitcost_execute::labs::{self, NamedLab, Options};
 use bitcost_lab::registry::{Claim, Description, Outcome, Request};
-use bitcost_lab::state::State;
 use bitcost_lab::{Lab, NapiState, Topology};
 use bitcost_model::Invalid;
 use bitcost_model::shaping::Shaping;
@@ -116,7 +115,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         origin: arguments.lab.clone(),
         since: bitcost_controller::now(),
         pid: std::process::id(),
-        state: State::read(&lab.state_file().unwrap_or_default())?,
+        state: lab.state()?,
     };
     say_notes(&lab);
     output::print(&text(&description, arguments.is_background))?;
@@ -161,7 +160,7 @@ fn hold(
 /// Changes the lab as another command asks, and its description with it.
 fn change(lab: &Lab, description: &mut Description, wanted: &[(String, Shaping)]) -> Outcome {
     let notes = lab.set(&bitcost_controller::now(), wanted)?;
-    description.state = State::read(&lab.state_file().unwrap_or_default())?;
+    description.state = lab.state()?;
     Ok((description.clone(), notes))
 }
 
