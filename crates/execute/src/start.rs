@@ -15,7 +15,7 @@ use crate::experiment::{Allows, Bench, Experiment};
 use crate::mesh;
 use crate::progress::Progress;
 use crate::recorder::{Executed, Recorder};
-use crate::store::{StoreError, Writer};
+use crate::store::{StoreError, Writer, stamped};
 use crate::target::Target;
 
 pub struct Start<'a> {
@@ -58,8 +58,7 @@ impl<'a> Start<'a> {
         let Some(out) = self.out else {
             return Ok(Target::Memory(Vec::new()));
         };
-        let stamp = jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H-%M-%S");
-        let name = format!("{stamp}-{}", self.study.name);
+        let name = stamped(&self.study.name);
         Writer::create(out, &name, self.plan.runs.len()).map(Target::Disk)
     }
 

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use bitcost_execute::labs::{self, Options};
-use bitcost_execute::store::{USUAL_PARENT, Writer};
+use bitcost_execute::store::{USUAL_PARENT, Writer, stamped};
 use bitcost_import::{Head, ImportError, Run};
 use bitcost_model::event::Event;
 use bitcost_model::units::counted;
@@ -67,10 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Writes the log; the folder, of which nothing stays where that fails.
 fn write(parent: &Path, name: &str, events: &[Event]) -> Result<PathBuf, Failure> {
-    let stamp = jiff::ZonedDateTime::now()
-        .strftime("%Y-%m-%dT%H-%M-%S")
-        .to_string();
-    let mut writer = Writer::create(parent, &format!("{stamp}-{}", file_name(name)), 0)?;
+    let mut writer = Writer::create(parent, &stamped(&file_name(name)), 0)?;
     let folder = writer.folder().to_owned();
     for event in events {
         if let Err(error) = writer.append(event) {
@@ -153,15 +150,11 @@ fn file_name(name: &str) -> String {
             '-'
         }
     };
-    let letters = name.chars().map(safe);
-    let is_short = |letter: char, bytes: &mut usize| {
-        *bytes += letter.len_utf8();
-        *bytes <= 80
-    };
-    let mut bytes = 0;
-    letters
-        .take_while(|letter| is_short(*letter, &mut bytes))
-        .collect()
+    let mut name: String = name.chars().map(safe).collect();
+    while name.len() > 80 {
+        name.pop();
+    }
+    name
 }
 
 /// Prints a MiniEdit file as a lab file; comments at its start list what has no counterpart.

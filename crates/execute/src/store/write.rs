@@ -136,6 +136,12 @@ impl Writer {
     }
 }
 
+/// The name of a new execution's folder: the present time, and what is executed.
+pub fn stamped(name: &str) -> String {
+    let stamp = jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H-%M-%S");
+    format!("{stamp}-{name}")
+}
+
 fn new_folder(parent: &Path, name: &str) -> io::Result<PathBuf> {
     for number in 1.. {
         let folder = parent.join(if number == 1 {
