@@ -25,7 +25,7 @@ impl Held {
         let varied = match text.split_once('=') {
             Some((key, value)) => study.against(key.trim(), value.trim()),
             None => Err(Invalid(
-                "allowed: a setting with its value, such as tso=off; two programs are compared by an execution of each: bitcost compare OLD NEW".to_owned(),
+                "allowed: a setting with its value, such as tso=off; two versions of bitcost are compared by an execution of each: `bitcost compare OLD NEW`".to_owned(),
             )),
         };
         varied.map_err(|why| Failure::Usage(format!("--against {text}: {}", why.0)))

@@ -16,8 +16,8 @@ use crate::{output, own_json};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// An execution's folder, or a file of iperf3 or netperf [default: the newest
-    /// execution in bitcost-runs]
+    /// An execution's folder, or a file that `bitcost import` reads [default: the newest execution
+    /// in bitcost-runs]
     path: Option<PathBuf>,
     /// Also print a line for each run
     #[arg(long)]

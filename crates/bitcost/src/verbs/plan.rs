@@ -121,9 +121,11 @@ fn mesh_text(study: &Study, mesh: &Mesh, (seed, lengths): (u64, Lengths)) -> Str
 
 /// What comes to what: the runs, the time that they take, and what is not checked yet.
 fn whole(study: &Study, plan: &Plan, unchecked: &str) -> String {
-    let (most, least) = match study.until.is_some() {
-        true => ("at most ", format!("{} to ", study.blocks)),
-        false => ("", String::new()),
+    let may_end = study.until.is_some();
+    let most = if may_end { "at most " } else { "" };
+    let least = match may_end && study.blocks < plan.blocks {
+        true => format!("{} to ", study.blocks),
+        false => String::new(),
     };
     format!(
         "{most}{}: {} in {least}{}; {most}about {}; random order of seed {} (--seed {} repeats it)\nchecked like a run; only a run can check {unchecked}\n",

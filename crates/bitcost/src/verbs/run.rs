@@ -56,7 +56,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["blocks", "until_interval", "duration", "budget", "like_the_document", "ci", "seed", "out", "profile"])]
     resume: Option<PathBuf>,
     /// With --resume: accept a log that another user owns or can write, and ssh configurations of
-    /// other users. What the log names is started with your privileges
+    /// other users. Agents are then started on the hosts that the log names, with your privileges
     #[arg(long, requires = "resume")]
     trust: bool,
     /// Do not measure what a wake-up and copying a KiB cost on the hosts before the first run

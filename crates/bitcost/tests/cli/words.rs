@@ -45,6 +45,7 @@ fn a_plan_says_how_long_it_takes_and_where() {
         &[][..],
         &["--budget", "10m"],
         &["--until-interval", "10%"],
+        &["--until-interval", "10%", "--blocks", "3"],
         &["--like-the-document"],
         &["--sender", "ssh:me@no.invalid", "--sudo"],
     ];

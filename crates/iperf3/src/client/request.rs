@@ -55,15 +55,21 @@ pub fn check(conditions: &Conditions) -> Result<(), Invalid> {
     if let Some(setting) = SETTINGS.iter().find(is_refused) {
         return needs(&setting.option());
     }
-    let of_hosts = conditions.host_settings.iter();
-    if let Some(setting) = of_hosts
-        .clone()
-        .find(|setting| setting.endpoint != Some(Role::Sender))
-    {
-        return needs(&format!(
-            "the setting {} of the receiver's host (as in `sender: …` it may be set at this host)",
-            setting.setting.name()
-        ));
+    for asked in &conditions.host_settings {
+        let name = asked.setting.name();
+        match asked.endpoint {
+            Some(Role::Sender) => {}
+            Some(Role::Receiver) => {
+                return needs(&format!(
+                    "the setting {name} of the receiver's host (as in `sender: …` it may be set at this host)"
+                ));
+            }
+            None => {
+                return Err(Invalid(format!(
+                    "{name} would be set at both hosts, and the iperf3 server's host has no bitcost; set it here alone: `sender: VALUE`"
+                )));
+            }
+        }
     }
     possible(conditions).map_err(Invalid)
 }

@@ -1,6 +1,6 @@
 //! The manual as one page of Markdown, from the definitions of the command line.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use bitcost_model::settings::SETTINGS;
 use bitcost_render::markdown_table::cell;
@@ -21,20 +21,19 @@ pub fn page(mut command: Command) -> String {
     all.sort_by_key(|command| command.get_name() != "test");
     let mut text = String::from(
         "# Commands\n\n`bitcost COMMAND --help` prints the same in a terminal, and `bitcost man COMMAND | man -l -` as a \
-         page of the manual. What several commands have is described with the first of them; the options of \
-         [settings](settings.md) are there.\n\n| command | what it does |\n|---|---|\n",
+         page of the manual.\n\n| command | what it does |\n|---|---|\n",
     );
     for command in &all {
-        let (name, about) = (full_name(command), command.get_about());
-        let about = cell(&about.map(ToString::to_string).unwrap_or_default());
-        text += &format!("| [`{name}`](#{}) | {about} |\n", name.replace(' ', "-"));
+        let about = command.get_about().map(ToString::to_string);
+        let about = cell(&about.unwrap_or_default());
+        text += &format!("| {} | {about} |\n", link(&full_name(command)));
     }
     text += "\nOptions of every command: `-h` prints short help, `--help` long help.\n\n## Exit codes\n\n";
     text += "| code | meaning |\n|---|---|\n";
     for (code, meaning) in EXIT_CODES {
         text += &format!("| {code} | {} |\n", cell(meaning));
     }
-    let mut described = BTreeSet::new();
+    let mut described = BTreeMap::new();
     text.extend(all.into_iter().map(|one| section(one, &mut described)));
     text
 }
@@ -57,34 +56,52 @@ fn full_name(command: &Command) -> String {
     name.to_owned()
 }
 
-/// The help of a command, without options that were described before.
-fn section(command: Command, described: &mut BTreeSet<String>) -> String {
-    let name = full_name(&command);
-    let mut others = Vec::new();
-    let mut own = command.mut_args(|option| {
-        let long = option.get_long().map(|long| format!("`--{long}`"));
-        match long.filter(|_| !option.is_hide_set()) {
-            Some(long) if is_described(&option, described) => others.push(long),
-            _ => return option,
-        }
-        option.hide(true)
-    });
-    others.retain(|option| option != "`--help`");
-    let help = own.render_long_help().to_string();
-    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-    let others = match others.is_empty() {
-        true => String::new(),
-        false => format!("\nAlso {}.\n", others.join(", ")),
-    };
-    let help = lines.join("\n");
-    format!("\n## {name}\n\n```text\n{}\n```\n{others}", help.trim_end())
+fn link(name: &str) -> String {
+    format!("[`{name}`](#{})", name.replace(' ', "-"))
 }
 
-/// Whether the page has the option with this help already, or it is a setting.
-fn is_described(option: &Arg, described: &mut BTreeSet<String>) -> bool {
+/// The help of a command, and where the options are that are described elsewhere.
+fn section(mut command: Command, described: &mut BTreeMap<String, String>) -> String {
+    let name = full_name(&command);
+    let here = link(&name);
+    // Usage leaves out hidden options.
+    let usage = command.render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").to_owned();
+    let mut elsewhere: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut own = command.override_usage(usage).mut_args(|option| {
+        let is_help = option.get_id() == "help";
+        let shown = match (option.get_long(), option.get_short()) {
+            _ if is_help || option.is_hide_set() => return option.hide(true),
+            (Some(long), _) => format!("`--{long}`"),
+            (None, Some(short)) => format!("`-{short}`"),
+            (None, None) => return option,
+        };
+        let place = place(&option, &here, described);
+        if place == here {
+            return option;
+        }
+        elsewhere.entry(place).or_default().push(shown);
+        option.hide(true)
+    });
+    let help = own.render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let help = lines.join("\n");
+    let mut text = format!("\n## {name}\n\n```text\n{}\n```\n", help.trim_end());
+    for (place, options) in elsewhere {
+        text += &format!("\nAs in {place}: {}.\n", options.join(", "));
+    }
+    text
+}
+
+/// A link to where an option with this help is described: with the settings, or the first command
+/// that has it.
+fn place(option: &Arg, here: &str, described: &mut BTreeMap<String, String>) -> String {
     let help = option.get_long_help().or(option.get_help());
     let help = help.map(ToString::to_string).unwrap_or_default();
-    let is_new = described.insert(format!("{} {help}", option.get_id()));
     let mut settings = SETTINGS.iter();
-    !is_new || settings.any(|row| option.get_id() == row.name && help.starts_with(row.about))
+    if settings.any(|row| option.get_id() == row.name && help.starts_with(row.about)) {
+        return "[Settings](settings.md)".to_owned();
+    }
+    let first = described.entry(format!("{} {help}", option.get_id()));
+    first.or_insert_with(|| here.to_owned()).clone()
 }
