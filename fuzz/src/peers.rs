@@ -12,7 +12,8 @@ use bitcost_model::conditions::{Conditions, Workload};
 use bitcost_model::protocol::Part;
 use bitcost_model::record::Role;
 
-/// The first byte says what follows: a text, or datagrams, or a connection's beginning. Nothing panics, nothing grows beyond its limit, and what is admitted is bounded.
+/// The first byte says what follows: a text, or datagrams, or a connection's beginning. Nothing
+/// panics, nothing grows beyond its limit, and what is admitted is bounded.
 pub fn iperf3_peer(bytes: &[u8]) {
     let Some((kind, rest)) = bytes.split_first() else {
         return;

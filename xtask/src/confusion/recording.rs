@@ -101,6 +101,7 @@ impl End {
         Ok(record)
     }
 }
+
 impl Trial {
     fn view(&self) -> RunView<'_> {
         RunView {

@@ -1,8 +1,8 @@
 //! The measurement of the machines' constants: one machine after the other.
 
-/// The time, the role and the CPUs of each agent that was asked for constants.
 use crate::world::*;
 
+/// The time, the role and the CPUs of each agent that was asked for constants.
 fn asked(world: &World) -> Vec<(Duration, Role, Vec<u32>)> {
     let heard = world.heard().into_iter();
     let asked = heard.filter_map(|(time, agent, message)| match message {
