@@ -14,26 +14,11 @@ use bitcost_model::study::{Cell, Label};
 
 use crate::run::Run;
 
-const SHOWN: [&str; 18] = [
-    "throughput_mbps",
-    "loss_pct",
-    "send_throughput_mbps",
-    "netperf_send_service_demand_us_per_kib",
-    "netperf_receive_service_demand_us_per_kib",
-    "sender_process_cpu_pct",
-    "receiver_process_cpu_pct",
-    "jitter_us",
-    "transactions_per_second",
-    "latency_mean_us",
-    "latency_p50_us",
-    "latency_p90_us",
-    "latency_p99_us",
-    "latency_max_us",
-    "retransmits",
-    "background_throughput_mbps",
-    "background_latency_mean_us",
-    "background_latency_p99_us",
-];
+const SHOWN: &str = "throughput_mbps loss_pct send_throughput_mbps \
+    netperf_send_service_demand_us_per_kib netperf_receive_service_demand_us_per_kib \
+    sender_process_cpu_pct receiver_process_cpu_pct jitter_us transactions_per_second \
+    latency_mean_us latency_p50_us latency_p90_us latency_p99_us latency_max_us retransmits \
+    background_throughput_mbps background_latency_mean_us background_latency_p99_us";
 
 pub struct Head<'a> {
     pub name: &'a str,
@@ -137,19 +122,19 @@ fn with_files(mut runs: Vec<Run>) -> Vec<Run> {
             false => words.join("/"),
         }
     };
-    let mut files: HashMap<Vec<(String, Label)>, HashSet<String>> = HashMap::new();
-    for run in &runs {
+    let labels: Vec<String> = runs.iter().map(label).collect();
+    let mut files: HashMap<Vec<(String, Label)>, HashSet<&str>> = HashMap::new();
+    for (run, label) in runs.iter().zip(&labels) {
         let levels = run.imported.levels.clone().into_iter();
         let tool = ("tool".to_owned(), Label::Text(run.imported.tool.clone()));
         files
             .entry(levels.chain([tool]).collect())
             .or_default()
-            .insert(label(run));
+            .insert(label);
     }
     if files.values().any(|names| names.len() > 1) {
-        for run in &mut runs {
-            let name = label(run);
-            run.level("file", name);
+        for (run, label) in runs.iter_mut().zip(&labels) {
+            run.level("file", label);
         }
     }
     runs
@@ -248,13 +233,14 @@ fn factors(found: &[Run]) -> Vec<Factor> {
 }
 
 fn shown(events: &[Event]) -> Vec<String> {
-    let has = |name: &&&str| {
+    let has = |name: &&str| {
         events.iter().any(|event| match event {
-            Event::RunImported { imported, .. } => imported.figures.contains_key(**name),
+            Event::RunImported { imported, .. } => imported.figures.contains_key(*name),
             _ => false,
         })
     };
-    SHOWN.iter().filter(has).map(|name| quoted(name)).collect()
+    let names = SHOWN.split_whitespace();
+    names.filter(has).map(quoted).collect()
 }
 
 /// A study that describes the imported runs, so that every reader of logs can read this one.

@@ -1,5 +1,6 @@
 //! flent's data files: series over the same times, of rates in Mbit/s and of round-trip times in ms.
 
+use bitcost_model::conditions::Direction;
 use bitcost_model::record::Role;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
@@ -41,36 +42,30 @@ fn run(file: &str, document: &Object) -> Run {
         .text("TIME")
         .filter(|at| at.parse::<Timestamp>().is_ok());
     let (upload, download) = (rates(&results, "upload"), rates(&results, "download"));
-    let [near, far] = match upload.is_none() && download.is_some() {
-        true => ["receiver", "sender"],
-        false => ["sender", "receiver"],
+    let direction = match (&upload, &download) {
+        (Some(_), Some(_)) => Some(Direction::Both),
+        (None, Some(_)) => Some(Direction::Reverse),
+        (Some(_), None) => Some(Direction::Forward),
+        (None, None) => None,
     };
+    let near = direction.unwrap_or_default().role_of(Role::Sender);
     let title = metadata.text("TITLE").filter(|title| !title.is_empty());
     for (factor, value) in [
         ("test", metadata.text("NAME")),
         ("brand", title),
-        (near, metadata.text("LOCAL_HOST")),
-        (far, metadata.text("HOST")),
+        ("direction", direction.map(|one| one.name().to_owned())),
+        (near.name(), metadata.text("LOCAL_HOST")),
+        (near.other().name(), metadata.text("HOST")),
     ] {
         value.into_iter().for_each(|value| run.level(factor, value));
     }
     for (name, raw) in &results.0 {
-        let values: Vec<f64> = series(raw).into_iter().flatten().flatten().collect();
-        mean(&values)
-            .into_iter()
-            .for_each(|mean| run.fact(&format!("mean of {name}"), mean));
+        if let Some(mean) = mean(series(raw).into_iter().flatten().flatten()) {
+            run.fact(&format!("mean of {name}"), mean);
+        }
     }
-    let direction = match (&upload, &download) {
-        (Some(_), Some(_)) => Some("both"),
-        (None, Some(_)) => Some("reverse"),
-        (Some(_), None) => Some("forward"),
-        (None, None) => None,
-    };
-    direction
-        .into_iter()
-        .for_each(|direction| run.level("direction", direction));
     let background = upload.as_ref().and(download.as_ref());
-    let rate = |series: &Series| mean(&series.iter().copied().flatten().collect::<Vec<f64>>());
+    let rate = |series: &Series| mean(series.iter().copied().flatten());
     run.figure("background_throughput_mbps", background.and_then(rate));
     let own = upload.as_ref().or(download.as_ref());
     run.figure("throughput_mbps", own.and_then(rate));
@@ -79,7 +74,7 @@ fn run(file: &str, document: &Object) -> Run {
     let times = (0..)
         .zip(pings(&results))
         .filter_map(|(at, time)| time.filter(|_| is_loaded(at)));
-    let latency = mean(&times.collect::<Vec<f64>>()).map(|ms| ms * 1000.0);
+    let latency = mean(times).map(|ms| ms * 1000.0);
     let metric = match own {
         Some(_) => "background_latency_mean_us",
         None => "latency_mean_us",

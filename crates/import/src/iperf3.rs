@@ -1,13 +1,14 @@
 //! iperf3's JSON, 3.1 to 3.21: of a client, of a server (one document per test), and as a stream of
 //! events, one a line.
 
+use bitcost_model::conditions::Direction;
 use bitcost_model::record::Role;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use crate::execution::WRITTEN_BY;
 use crate::json::{self, Documents, Object, without_nan};
-use crate::run::{Run, too_many};
+use crate::run::{Run, Way, too_many};
 
 pub(crate) fn is(text: &str) -> bool {
     let has = |keys: [&str; 2]| keys.iter().all(|key| text.contains(key));
@@ -33,10 +34,10 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
     let found = Documents::of(&text, is_document);
     let all = combined(found.all);
     if all.is_empty() {
-        let why = found
-            .broken
-            .unwrap_or_else(|| "it has no document".to_owned());
-        return Err(format!("its JSON cannot be read: {why}"));
+        return Err(match found.broken {
+            Some(why) => format!("its JSON cannot be read: {why}"),
+            None => "it has no result of iperf3 (`start`, `intervals`, `end`)".to_owned(),
+        });
     }
     too_many(all.len())?;
     let is_one = all.len() == 1;
@@ -132,10 +133,7 @@ struct Test<'a> {
     start: Object<'a>,
     test: Object<'a>,
     end: Object<'a>,
-    /// Only a server's document names the connection that it accepted.
-    is_server: bool,
-    is_reverse: bool,
-    is_both: bool,
+    way: Way,
 }
 
 impl<'a> Test<'a> {
@@ -161,15 +159,23 @@ impl<'a> Test<'a> {
             .chain(of_end)
             .filter_map(|flow| flow.flag("sender"))
             .collect();
+        let says = |key: &&str| test.positive(key).is_some();
+        let is_both = has_both(&end)
+            || has_both(&first)
+            || ["bidir", "bidirectional"].iter().any(says)
+            || ways.contains(&true) && ways.contains(&false);
+        let direction = match says(&"reverse") {
+            _ if is_both => Direction::Both,
+            true => Direction::Reverse,
+            false => Direction::Forward,
+        };
+        // Only a server's document names the connection that it accepted.
+        let is_server = start.get("accepted_connection").is_some();
         Test {
-            is_server: start.get("accepted_connection").is_some(),
-            is_reverse: test.positive("reverse").is_some(),
-            is_both: has_both(&end)
-                || has_both(&first)
-                || ["bidir", "bidirectional"]
-                    .iter()
-                    .any(|key| test.positive(key).is_some())
-                || ways.contains(&true) && ways.contains(&false),
+            way: Way {
+                direction,
+                is_server,
+            },
             start,
             test,
             end,
@@ -180,30 +186,15 @@ impl<'a> Test<'a> {
     /// inside it.
     fn levels(&self, run: &mut Run, title: Option<String>) {
         let (start, test) = (&self.start, &self.test);
-        let direction = match self.is_reverse {
-            _ if self.is_both => "both",
-            true => "reverse",
-            false => "forward",
-        };
-        let direction = (!test.0.is_empty()).then(|| direction.to_owned());
-        let [server, client] = self.hosts();
-        // The client's address may be another at each repeat, and is no setting.
-        let [of_client, of_server] = match self.is_reverse {
-            true => ["receiver", "sender"],
-            false => ["sender", "receiver"],
-        };
-        client
-            .into_iter()
-            .for_each(|host| run.fact(of_client, host));
+        self.way.hosts(run, self.hosts());
+        if !test.0.is_empty() {
+            run.level("direction", self.way.direction.name());
+        }
+        let protocol = test.text("protocol").map(|name| name.to_ascii_lowercase());
         for (factor, value) in [
-            (
-                "protocol",
-                test.text("protocol").map(|name| name.to_ascii_lowercase()),
-            ),
-            ("direction", direction),
+            ("protocol", protocol),
             ("brand", title.or(start.text("title"))),
             ("congestion_control", self.end.text("sender_tcp_congestion")),
-            (of_server, server),
         ] {
             value.into_iter().for_each(|value| run.level(factor, value));
         }
@@ -221,7 +212,7 @@ impl<'a> Test<'a> {
         }
     }
 
-    /// The addresses of server and client.
+    /// The addresses of the host that wrote the document, and of the other.
     fn hosts(&self) -> [Option<String>; 2] {
         let flow = self
             .start
@@ -232,80 +223,70 @@ impl<'a> Test<'a> {
         let control = ["connecting_to", "accepted_connection"].map(|key| self.start.object(key));
         let remote = control.iter().find_map(|of| of.text("host"));
         let hosts = [flow.text("local_host"), remote.or(flow.text("remote_host"))];
-        let [local, remote] =
-            hosts.map(|host| host.map(|host| host.trim_start_matches("::ffff:").to_owned()));
-        match self.is_server {
-            true => [local, remote],
-            false => [remote, local],
-        }
+        hosts.map(|host| host.map(|host| host.trim_start_matches("::ffff:").to_owned()))
     }
 
     /// A sum of the test's own direction, or of the opposite one. Versions up to 3.10 write those
     /// of both by one name; `sender` says whether the document's host sends.
     fn sum(&self, name: &str, is_back: bool) -> Object<'a> {
         let mut all = self.end.all(name);
-        if !self.is_both || all.len() < 2 {
+        if self.way.direction != Direction::Both || all.len() < 2 {
             return match is_back {
                 true => self.end.object(&format!("{name}_bidir_reverse")),
                 false => all.pop().unwrap_or_default(),
             };
         }
-        let is_way = |sum: &Object| sum.flag("sender") == Some(is_back == self.is_server);
+        let is_way = |sum: &Object| sum.flag("sender") == Some(is_back == self.way.is_server);
         let at = all.iter().position(is_way).unwrap_or(usize::from(is_back));
         all.swap_remove(at)
     }
 
-    /// The rates that were sent and received in a direction, and the sum with what was lost, if
-    /// there is one. A server's document has zeros for the end that it does not describe.
-    fn direction(
-        &self,
-        is_back: bool,
-    ) -> (Option<f64>, Option<f64>, Object<'a>, Option<Object<'a>>) {
-        let far = match self.is_reverse == is_back {
-            _ if !self.is_server => "",
-            true => "sum_sent",
-            false => "sum_received",
+    /// Of a direction: the rates that were sent and received, retransmissions, and of datagrams the
+    /// loss in per cent and the jitter in µs.
+    fn direction(&self, is_back: bool) -> [Option<f64>; 5] {
+        let [mut sent, mut received, sum] =
+            ["sum_sent", "sum_received", "sum"].map(|name| self.sum(name, is_back));
+        let own = match is_back {
+            true => self.way.own().other(),
+            false => self.way.own(),
         };
-        let own = |name| {
-            let sum = self.sum(name, is_back);
-            match name == far && sum.positive("bytes").is_none() {
-                true => Object::default(),
-                false => sum,
-            }
-        };
-        let (sent, received, sum) = (
-            own("sum_sent"),
-            own("sum_received"),
-            self.sum("sum", is_back),
-        );
+        let far = self.way.is_server.then(|| own.other());
         // Where a UDP document has only this sum, it is the sender's.
-        let is_alone = self.sum("sum_sent", is_back).0.is_empty() && far != "sum_sent";
-        let sending = rate_mbps(if is_alone { &sum } else { &sent });
+        let is_alone = sent.0.is_empty() && far != Some(Role::Sender);
+        // A server's document has zeros for the end that it does not describe.
+        for (end, of) in [(Role::Sender, &mut sent), (Role::Receiver, &mut received)] {
+            if far == Some(end) && of.positive("bytes").is_none() {
+                *of = Object::default();
+            }
+        }
+        let is_datagrams = !sum.0.is_empty();
         let lost = match received.positive("packets") {
-            _ if sum.0.is_empty() => None,
-            Some(_) => Some(received.clone()),
-            None => (far != "sum_received").then_some(sum),
+            _ if !is_datagrams => None,
+            Some(_) => Some(&received),
+            None => (far != Some(Role::Receiver)).then_some(&sum),
         };
-        let is_datagram = !self.sum("sum", is_back).0.is_empty();
-        let again = if is_datagram { Object::default() } else { sent };
-        (sending, rate_mbps(&received), again, lost)
+        let of_lost = |key| lost.and_then(|lost| lost.number(key));
+        [
+            rate_mbps(if is_alone { &sum } else { &sent }),
+            rate_mbps(&received),
+            sent.number("retransmits").filter(|_| !is_datagrams),
+            of_lost("lost_percent"),
+            of_lost("jitter_ms").map(|ms| ms * 1000.0),
+        ]
     }
 
     fn sums(&self, run: &mut Run) {
-        let (sent, received, again, lost) = self.direction(false);
+        let [sent, received, retransmits, loss, jitter] = self.direction(false);
         run.figure("send_throughput_mbps", sent);
         run.figure("throughput_mbps", received);
-        run.figure("retransmits", again.number("retransmits"));
-        if let Some(lost) = lost {
-            run.figure("loss_pct", lost.number("lost_percent"));
-            run.figure("jitter_us", lost.number("jitter_ms").map(|ms| ms * 1000.0));
-            run.derive_received();
-        }
-        if self.is_both {
-            let (sent, received, _, lost) = self.direction(true);
-            let lost = lost.and_then(|lost| lost.number("lost_percent"));
+        run.figure("retransmits", retransmits);
+        run.figure("loss_pct", loss);
+        run.figure("jitter_us", jitter);
+        run.derive_received();
+        if self.way.direction == Direction::Both {
+            let [sent, received, _, loss, _] = self.direction(true);
             let derived = sent
-                .zip(lost)
+                .zip(loss)
                 .map(|(sent, lost)| sent * (1.0 - lost / 100.0));
             let received = received.or(derived).filter(|rate| *rate > 0.0);
             run.figure("background_throughput_mbps", received);
@@ -317,41 +298,32 @@ impl<'a> Test<'a> {
     /// client's.
     fn process_cpu(&self, run: &mut Run) {
         let cpu = self.end.object("cpu_utilization_percent");
-        let host = cpu.number("host_total");
-        let remote = cpu.number("remote_total").filter(|_| !self.is_server);
-        let (sender, receiver) = match self.is_server == self.is_reverse {
-            true => (host, remote),
-            false => (remote, host),
-        };
-        run.figure("sender_process_cpu_pct", sender);
-        run.figure("receiver_process_cpu_pct", receiver);
-        let of_server = |name: &&String| !(self.is_server && name.starts_with("remote"));
-        for name in cpu.0.iter().map(|(name, _)| name).filter(of_server) {
-            if let Some(value) = cpu.number(name) {
+        let (own, is_server) = (self.way.own(), self.way.is_server);
+        let remote = cpu.number("remote_total").filter(|_| !is_server);
+        for (end, share) in [(own, cpu.number("host_total")), (own.other(), remote)] {
+            run.figure(&format!("{}_process_cpu_pct", end.name()), share);
+        }
+        for (name, raw) in &cpu.0 {
+            let is_known = !(is_server && name.starts_with("remote"));
+            if let Some(value) = json::number(raw).filter(|_| is_known) {
                 run.fact(&format!("cpu_{name}_pct_of_one_cpu"), value);
             }
         }
     }
 
     fn facts(&self, run: &mut Run) {
-        run.fact(WRITTEN_BY, if self.is_server { "server" } else { "client" });
-        for of in [&self.start, &self.end] {
-            for (name, raw) in &of.0 {
-                match raw.get().starts_with('"') {
-                    true => of
-                        .text(name)
-                        .into_iter()
-                        .for_each(|text| run.fact(name, text)),
-                    false => of
-                        .positive(name)
-                        .into_iter()
-                        .for_each(|count| run.fact(name, count)),
-                }
+        let writer = ["client", "server"][usize::from(self.way.is_server)];
+        run.fact(WRITTEN_BY, writer);
+        for (name, raw) in self.start.0.iter().chain(&self.end.0) {
+            if let Some(text) = json::text(raw) {
+                run.fact(name, text);
+            } else if let Some(count) = json::number(raw).filter(|count| *count > 0.0) {
+                run.fact(name, count);
             }
         }
         let flows = self.end.objects("streams");
         let flows: Vec<Object> = flows.iter().map(|flow| flow.object("sender")).collect();
-        if let Some(mean) = mean(&values(&flows, "mean_rtt")) {
+        if let Some(mean) = mean_of(&flows, "mean_rtt") {
             run.fact("mean_rtt_us", mean);
         }
     }
@@ -400,18 +372,19 @@ fn interval(run: &mut Run, interval: &Object) {
         ("retransmits", sum.number("retransmits")),
         ("loss_pct", sum.number("lost_percent")),
         ("jitter_us", sum.number("jitter_ms").map(|ms| ms * 1000.0)),
-        ("rtt_us", mean(&values(&flows, "rtt"))),
-        ("congestion_window_bytes", mean(&values(&flows, "snd_cwnd"))),
+        ("rtt_us", mean_of(&flows, "rtt")),
+        ("congestion_window_bytes", mean_of(&flows, "snd_cwnd")),
     ];
     let end_s = sum.number("end").unwrap_or(f64::NAN);
     run.interval(end, [begin, end_s], &figures);
 }
 
-/// The measured values of the flows; 0 means *not measured*, because times and windows are never 0.
-fn values(flows: &[Object], key: &str) -> Vec<f64> {
-    flows.iter().filter_map(|flow| flow.positive(key)).collect()
+/// The mean over the flows; 0 means *not measured*, because times and windows are never 0.
+fn mean_of(flows: &[Object], key: &str) -> Option<f64> {
+    mean(flows.iter().filter_map(|flow| flow.positive(key)))
 }
 
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+pub(crate) fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
 }

@@ -33,18 +33,26 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Object<'de>, A::Error> {
-                let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry()? {
-                    pairs.push(pair);
-                    if pairs.len() > MOST_KEYS {
-                        return Err(A::Error::custom(format!("more than {MOST_KEYS} keys")));
-                    }
-                }
-                Ok(Object(pairs))
+                Ok(Object(most(|| map.next_entry(), MOST_KEYS)?))
             }
         }
         from.deserialize_map(Keys)
     }
+}
+
+/// All that `next` gives, which is at most `limit`.
+fn most<T, E: Error>(
+    mut next: impl FnMut() -> Result<Option<T>, E>,
+    limit: usize,
+) -> Result<Vec<T>, E> {
+    let mut all = Vec::new();
+    while let Some(one) = next()? {
+        all.push(one);
+        if all.len() > limit {
+            return Err(E::custom(format!("more than {limit}")));
+        }
+    }
+    Ok(all)
 }
 
 impl<'a> Object<'a> {
@@ -53,9 +61,13 @@ impl<'a> Object<'a> {
         pairs.map(|(_, value)| *value)
     }
 
+    fn last(&self, key: &str) -> Option<&'a RawValue> {
+        self.values(key).next_back()
+    }
+
     /// The last value of this key, as text.
     pub fn get(&self, key: &str) -> Option<&'a str> {
-        Some(self.values(key).next_back()?.get())
+        Some(self.last(key)?.get())
     }
 
     /// Every object that has this key, in order.
@@ -69,7 +81,7 @@ impl<'a> Object<'a> {
     }
 
     pub fn list(&self, key: &str) -> Vec<&'a RawValue> {
-        self.values(key).next_back().map_or_else(Vec::new, elements)
+        self.last(key).map_or_else(Vec::new, elements)
     }
 
     /// The objects of a list.
@@ -77,11 +89,8 @@ impl<'a> Object<'a> {
         self.list(key).into_iter().filter_map(of).collect()
     }
 
-    /// A number; absent where it means *not measured*: below 0, or −1 printed without its sign
-    /// (18446744073709551615, iperf3 up to 3.13).
     pub fn number(&self, key: &str) -> Option<f64> {
-        let number: f64 = self.get(key)?.parse().ok()?;
-        (0.0..9.2e18).contains(&number).then_some(number)
+        number(self.last(key)?)
     }
 
     pub fn positive(&self, key: &str) -> Option<f64> {
@@ -93,8 +102,19 @@ impl<'a> Object<'a> {
     }
 
     pub fn text(&self, key: &str) -> Option<String> {
-        serde_json::from_str(self.get(key)?).ok()
+        text(self.last(key)?)
     }
+}
+
+/// A number; absent where it means *not measured*: below 0, or −1 printed without its sign
+/// (18446744073709551615, iperf3 up to 3.13).
+pub(crate) fn number(raw: &RawValue) -> Option<f64> {
+    let number: f64 = raw.get().parse().ok()?;
+    (0.0..9.2e18).contains(&number).then_some(number)
+}
+
+pub(crate) fn text(raw: &RawValue) -> Option<String> {
+    serde_json::from_str(raw.get()).ok()
 }
 
 /// A list of at most `MOST_ELEMENTS`.
@@ -108,15 +128,7 @@ pub(crate) fn list<'a, T: Deserialize<'a>>(text: &'a str) -> Option<Vec<T>> {
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<T>, A::Error> {
-            let mut all = Vec::new();
-            while let Some(one) = seq.next_element()? {
-                all.push(one);
-                if all.len() > MOST_ELEMENTS {
-                    let long = format!("more than {MOST_ELEMENTS} elements");
-                    return Err(A::Error::custom(long));
-                }
-            }
-            Ok(all)
+            most(|| seq.next_element(), MOST_ELEMENTS)
         }
     }
     let mut from = serde_json::Deserializer::from_str(text);
@@ -154,10 +166,10 @@ impl<'a> Documents<'a> {
                 }
                 Some(Err(error)) if broken < MOST_BROKEN => {
                     broken += 1;
-                    let line = line_at(text, begin) + error.line() - 1;
-                    found
-                        .broken
-                        .get_or_insert(format!("line {line} is cut or damaged: {error}"));
+                    found.broken.get_or_insert_with(|| {
+                        let line = line_at(text, begin) + error.line() - 1;
+                        format!("line {line} is cut or damaged: {error}")
+                    });
                 }
                 _ => return found,
             }
@@ -171,16 +183,10 @@ impl<'a> Documents<'a> {
         let between = text[from..to].trim_matches(|c: char| c.is_whitespace() || "[],".contains(c));
         if !between.is_empty() && self.broken.is_none() {
             let line = line_at(text, from + text[from..to].find(between).unwrap_or(0));
-            let begin: String = between
-                .lines()
-                .next()
-                .unwrap_or("")
-                .chars()
-                .take(60)
-                .collect();
-            self.broken = Some(format!(
-                "line {line} is no JSON and was left out: {begin:?}"
-            ));
+            let first = between.lines().next().unwrap_or_default();
+            let begin: String = first.chars().take(60).collect();
+            let broken = format!("line {line} is no JSON and was left out: {begin:?}");
+            self.broken = Some(broken);
         }
     }
 

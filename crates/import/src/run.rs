@@ -1,5 +1,8 @@
 //! One run as the file of another program reports it.
 
+use std::collections::BTreeSet;
+
+use bitcost_model::conditions::Direction;
 use bitcost_model::harmless;
 use bitcost_model::imported::{ImportedInterval, ImportedRun};
 use bitcost_model::record::Role;
@@ -27,6 +30,34 @@ pub(crate) fn too_many(runs: usize) -> Result<(), String> {
     match runs > MOST_RUNS {
         true => Err(format!("it holds more than {MOST_RUNS} runs")),
         false => Ok(()),
+    }
+}
+
+/// The direction of a test, and which end of it wrote the file.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Way {
+    pub direction: Direction,
+    pub is_server: bool,
+}
+
+impl Way {
+    /// The role of the host that wrote the file.
+    pub fn own(self) -> Role {
+        self.direction.role_of(match self.is_server {
+            true => Role::Receiver,
+            false => Role::Sender,
+        })
+    }
+
+    /// Takes the hosts. The client's address may be another at each repeat, and is no setting.
+    pub fn hosts(self, run: &mut Run, [local, remote]: [Option<String>; 2]) {
+        let (own, other) = (self.own().name(), self.own().other().name());
+        let [(server, of_server), (client, of_client)] = match self.is_server {
+            true => [(own, local), (other, remote)],
+            false => [(other, remote), (own, local)],
+        };
+        of_server.iter().for_each(|host| run.level(server, host));
+        of_client.iter().for_each(|host| run.fact(client, host));
     }
 }
 
@@ -162,7 +193,7 @@ impl Run {
         for (name, fact) in other.facts {
             own.facts.entry(name).or_insert(fact);
         }
-        let ends: Vec<Role> = own.intervals.iter().map(|interval| interval.end).collect();
+        let ends: BTreeSet<Role> = own.intervals.iter().map(|interval| interval.end).collect();
         let news = other.intervals.into_iter();
         own.intervals
             .extend(news.filter(|one| !ends.contains(&one.end)));

@@ -4,11 +4,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use bitcost_model::conditions::Direction;
 use bitcost_model::record::Role;
 use regex_lite::{Captures, Regex};
 
 use crate::iperf3::mean;
-use crate::run::{Run, too_many};
+use crate::run::{Run, Way, too_many};
 
 /// The longest line that can be one of these, in bytes, and in how many lines one must be.
 const LINE_BYTES: usize = 1000;
@@ -59,7 +60,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
             reader.line(form, &Groups(groups));
             if reader.rates.len() > MOST_RATES {
                 return Err(format!(
-                    "line {number}: a run of more than {MOST_RATES} rates"
+                    "line {number}: a test of more than {MOST_RATES} lines with a rate"
                 ));
             }
             too_many(reader.runs.len())?;
@@ -152,8 +153,9 @@ struct Reader<'a> {
     /// The port of version 2's listener, and the flows that come to it at the client.
     port: Option<String>,
     backs: HashSet<String>,
-    is_server: bool,
-    is_reverse: bool,
+    way: Way,
+    /// The hosts of the first flow, the local one first: of both directions, those of the client's.
+    hosts: [Option<String>; 2],
     is_udp: bool,
     is_report: bool,
     /// The totals say which end counted.
@@ -178,10 +180,12 @@ impl Reader<'_> {
         match form.is {
             "begin" | "head" => {
                 self.end();
-                self.is_server = groups.word("server").is_some();
+                self.way = Way {
+                    direction: Direction::Forward,
+                    is_server: groups.word("server").is_some(),
+                };
                 self.is_udp = groups.word("udp").is_some();
                 self.port = word("port");
-                self.is_reverse = false;
             }
             "hosts" => {
                 if !self.rates.is_empty() {
@@ -189,7 +193,7 @@ impl Reader<'_> {
                 }
                 self.hosts(groups);
             }
-            "reverse" => self.is_reverse = true,
+            "reverse" => self.way.direction = Direction::Reverse,
             "datagrams" => self.is_udp = true,
             "report" => self.is_report = true,
             "version" => self.run(form.tool).imported.tool_version = word("version"),
@@ -216,22 +220,17 @@ impl Reader<'_> {
         }
     }
 
-    /// The hosts of the first flow: of both directions, those of the client's.
     fn hosts(&mut self, groups: &Groups) {
-        let names = match self.is_server == self.is_reverse {
-            true => ["sender", "receiver"],
-            false => ["receiver", "sender"],
-        };
         self.is_three |= groups.word("three").is_some();
         let is_back = groups.word("port").zip(self.port.as_deref());
-        if !self.is_server && !self.is_three && is_back.is_some_and(|(own, port)| own == port) {
+        if !self.way.is_server && !self.is_three && is_back.is_some_and(|(own, port)| own == port) {
             self.backs.extend(groups.word("id").map(str::to_owned));
         }
         let tool = if self.is_three { "iperf3" } else { "iperf" };
-        let run = self.run(tool);
-        for (name, group) in names.into_iter().zip(["local", "remote"]) {
-            if let (Some(host), None) = (groups.word(group), run.imported.levels.get(name)) {
-                run.level(name, host);
+        self.run(tool);
+        for (host, group) in self.hosts.iter_mut().zip(["local", "remote"]) {
+            if host.is_none() {
+                *host = groups.word(group).map(str::to_owned);
             }
         }
     }
@@ -267,7 +266,7 @@ impl Reader<'_> {
         };
         for name in names.filter(is_figure) {
             // A server does not know the client's share.
-            let is_known = |value: &f64| *value > 0.0 || !self.is_server;
+            let is_known = |value: &f64| *value > 0.0 || !self.way.is_server;
             figures.push((name, groups.number(name).filter(is_known)));
         }
         // nuttcp's sender may say its retransmits below what ended the run.
@@ -316,8 +315,7 @@ impl Reader<'_> {
             file: self.file,
             number: self.number,
             runs: std::mem::take(&mut self.runs),
-            is_server: self.is_server,
-            is_reverse: self.is_reverse,
+            way: self.way,
             is_udp: self.is_udp,
             port: self.port.clone(),
             ..Reader::default()
@@ -329,11 +327,7 @@ impl Reader<'_> {
         if !own.rates.is_empty() {
             own.sum_up(&mut run);
         }
-        // The client's address may be another at each repeat, and is no setting.
-        let client = ["sender", "receiver"][usize::from(own.is_reverse)];
-        if let Some(host) = run.imported.levels.remove(client) {
-            run.fact(client, host);
-        }
+        own.way.hosts(&mut run, own.hosts);
         if run.error.is_some() || !run.imported.figures.is_empty() {
             self.runs.push(run);
         } else if let Some(version) = run.imported.tool_version {
@@ -344,7 +338,7 @@ impl Reader<'_> {
 
     /// The totals and intervals of iperf's lines, and whether only the way back is there. The totals
     /// of version 3 say which end counted; in version 2 a total is a line of the whole time.
-    fn parted(&self, run: &mut Run) -> (Vec<Rate>, Vec<Rate>, bool) {
+    fn parted(&mut self, run: &mut Run) -> (Vec<Rate>, Vec<Rate>, bool) {
         let last = self.rates.iter().map(|rate| rate.span[1]);
         let last = last.fold(0.0, f64::max);
         let is_whole = |rate: &Rate| rate.span[0] == 0.0 && rate.span[1] >= 0.95 * last;
@@ -355,13 +349,9 @@ impl Reader<'_> {
         let mut is_total = |rate: &Rate| {
             rate.end.is_some() || may_be(rate) && is_whole(rate) && seen.insert(rate.flow())
         };
-        let (mut totals, mut intervals) = (Vec::new(), Vec::new());
-        for rate in self.rates.iter().rev().cloned() {
-            match is_total(&rate) {
-                true => totals.push(rate),
-                false => intervals.push(rate),
-            }
-        }
+        let lines = self.rates.iter().rev().cloned();
+        let (mut totals, mut intervals): (Vec<Rate>, Vec<Rate>) =
+            lines.partition(|rate| is_total(rate));
         totals.reverse();
         intervals.reverse();
         if totals.is_empty() {
@@ -373,19 +363,14 @@ impl Reader<'_> {
         if is_back {
             let all = totals.iter_mut().chain(&mut intervals);
             all.for_each(|rate| rate.is_back = false);
+            self.way.direction = Direction::Reverse;
         } else if is_silent {
             // Version 3.1 has one total of datagrams, of what was sent.
             totals
                 .iter_mut()
                 .for_each(|rate| rate.end = Some(Role::Sender));
         }
-        let knows_ends = self.is_server == (self.is_reverse || is_back);
-        let end = if knows_ends {
-            Role::Sender
-        } else {
-            Role::Receiver
-        };
-        let totals = without_zeros(run, totals, &intervals, end);
+        let totals = without_zeros(run, totals, &intervals, self.way.own());
         (totals, intervals, is_back)
     }
 
@@ -400,7 +385,7 @@ impl Reader<'_> {
         let of = |is_back: bool, end: Role| {
             let is_received = |rate: &Rate| match rate.end {
                 Some(end) => end == Role::Receiver,
-                None => self.is_server || is_only_back || is_back || rate.loss_pct.is_some(),
+                None => self.way.is_server || is_only_back || is_back || rate.loss_pct.is_some(),
             };
             let is_one = |rate: &&Rate| {
                 rate.is_back == is_back && is_received(rate) == (end == Role::Receiver)
@@ -416,58 +401,44 @@ impl Reader<'_> {
         run.figure("throughput_mbps", mbps(&received));
         run.figure("background_throughput_mbps", mbps(&back));
         if self.is_udp {
-            let of_loss = match self.is_silent() && !self.is_server {
+            let of_loss = match self.is_silent() && !self.way.is_server {
                 true => &sent,
                 false => &received,
             };
-            let lost: Vec<f64> = of_loss.iter().filter_map(|rate| rate.loss_pct).collect();
             let jitters = of_loss.iter().filter_map(|rate| rate.jitter_us);
             run.figure("jitter_us", jitters.reduce(f64::max));
-            run.figure("loss_pct", mean(&lost));
+            run.figure(
+                "loss_pct",
+                mean(of_loss.iter().filter_map(|rate| rate.loss_pct)),
+            );
             run.derive_received();
         } else {
             let again: Option<f64> = sent.iter().map(|rate| rate.again).sum();
             run.figure("retransmits", again.filter(|_| !sent.is_empty()));
             if let (Some(rate), true) = (mbps(&sent), received.is_empty()) {
                 run.figure("throughput_mbps", Some(rate));
-                run.note("throughput is what the sender sent, the file has no other: what was still in its socket at the end is in it");
+                run.note("throughput is what the sender sent, the file has no other: it counts what was still in the send buffer at the end");
             }
         }
-        let mut flows: Vec<&str> = totals
-            .iter()
-            .filter(|rate| !rate.is_sum() && !rate.is_back)
-            .map(|rate| rate.id.as_str())
-            .collect();
-        flows.sort_unstable();
-        flows.dedup();
+        let own = totals.iter().filter(|rate| !rate.is_sum() && !rate.is_back);
+        let flows: HashSet<&str> = own.map(|rate| rate.id.as_str()).collect();
         run.setting("flows", Some(flows.len() as f64));
         if self.has_words || self.is_three {
             run.imported.tool = "iperf3".to_owned();
         }
         run.level("protocol", if self.is_udp { "udp" } else { "tcp" });
-        // A server does not say it, but has a sum of what it sent.
-        let is_reverse = self.is_reverse
-            || is_only_back
-            || self.is_server && !sent.is_empty() && received.is_empty();
-        if is_reverse != self.is_reverse {
-            swap_hosts(run);
+        if totals.iter().any(|rate| rate.is_back) {
+            self.way.direction = Direction::Both;
+        } else if self.way.is_server && !sent.is_empty() && received.is_empty() {
+            // A server does not say it, but has a sum of what it sent.
+            self.way.direction = Direction::Reverse;
         }
-        let direction = match is_reverse {
-            _ if totals.iter().any(|rate| rate.is_back) => "both",
-            true => "reverse",
-            false => "forward",
-        };
-        run.level("direction", direction);
-        let end = match self.is_server == is_reverse {
-            true => Role::Sender,
-            false => Role::Receiver,
-        };
-        self.is_reverse = is_reverse;
-        self.intervals(run, end, &intervals);
+        run.level("direction", self.way.direction.name());
+        self.intervals(run, &intervals);
     }
 
-    /// The intervals of one end: of the sum of all flows where there is one.
-    fn intervals(&self, run: &mut Run, end: Role, intervals: &[Rate]) {
+    /// The intervals of the own end: of the sum of all flows where there is one.
+    fn intervals(&self, run: &mut Run, intervals: &[Rate]) {
         let own: Vec<&Rate> = intervals.iter().filter(|rate| !rate.is_back).collect();
         let has_sum = own.iter().any(|rate| rate.is_sum());
         for rate in own.iter().filter(|rate| rate.is_sum() == has_sum) {
@@ -477,16 +448,8 @@ impl Reader<'_> {
                 ("loss_pct", rate.loss_pct),
                 ("jitter_us", rate.jitter_us),
             ];
-            run.interval(end, rate.span, &figures);
+            run.interval(self.way.own(), rate.span, &figures);
         }
-    }
-}
-
-fn swap_hosts(run: &mut Run) {
-    let levels = &mut run.imported.levels;
-    let [sender, receiver] = ["sender", "receiver"].map(|name| levels.remove(name));
-    for (name, host) in [("sender", receiver), ("receiver", sender)] {
-        levels.extend(host.map(|host| (name.to_owned(), host)));
     }
 }
 
@@ -503,19 +466,26 @@ fn without_zeros(run: &mut Run, totals: Vec<Rate>, intervals: &[Rate], end: Role
     let moved: HashSet<bool> = moved.map(|rate| rate.is_back).collect();
     let is_kept = |rate: &Rate| known.contains(&side(rate)) || !moved.contains(&rate.is_back);
     let (mut kept, zeros): (Vec<Rate>, Vec<Rate>) = totals.into_iter().partition(is_kept);
-    let mut seen = HashSet::new();
-    for zero in zeros {
-        let is_same = |rate: &&Rate| (&rate.id, rate.is_back) == (&zero.id, zero.is_back);
-        let seconds = |rate: &Rate| rate.span[1] - rate.span[0];
-        let own = intervals.iter().filter(is_same);
-        let [mbit, all] = own.fold([0.0, 0.0], |[mbit, all], rate| {
-            [mbit + rate.mbps * seconds(rate), all + seconds(rate)]
-        });
+    let mut sums: HashMap<(&str, bool), [f64; 2]> = HashMap::new();
+    for rate in intervals {
+        let [mbit, seconds] = sums.entry((&rate.id, rate.is_back)).or_default();
+        let length = rate.span[1] - rate.span[0];
+        *mbit += rate.mbps * length;
+        *seconds += length;
+    }
+    for zero in &zeros {
+        // Of several totals of a flow the first.
+        let sum = sums.remove(&(zero.id.as_str(), zero.is_back));
+        let [mbit, seconds] = sum.unwrap_or_default();
         let is_alone = known.iter().all(|(is_back, _)| *is_back != zero.is_back);
-        if is_alone && all > 0.0 && seen.insert((zero.id.clone(), zero.is_back)) {
+        if is_alone && seconds > 0.0 {
             run.note("a rate is the mean of its intervals: the total in the file is 0");
-            let (mbps, end) = (mbit / all, Some(end));
-            kept.push(Rate { mbps, end, ..zero });
+            let (mbps, end) = (mbit / seconds, Some(end));
+            kept.push(Rate {
+                mbps,
+                end,
+                ..zero.clone()
+            });
         }
     }
     kept

@@ -51,16 +51,7 @@ const IP_BASE: Network = (Ipv4Addr::new(10, 0, 0, 0), 8);
 /// of Mininet's `setIP`.
 const PREFIX_LENGTH: u8 = 8;
 
-const IGNORED: [&str; 8] = [
-    "cpu",
-    "cores",
-    "privateDirectory",
-    "vlanInterfaces",
-    "sched",
-    "sflow",
-    "netflow",
-    "switchIP",
-];
+const IGNORED: &str = "cpu cores privateDirectory vlanInterfaces sched sflow netflow switchIP";
 
 /// The most entries of a list.
 const MOST: usize = 1000;
@@ -303,7 +294,7 @@ impl Reader {
 
     /// Adds a node, with the options that every kind of node can have.
     fn node(&mut self, name: String, kind: NodeKind, entry: &Entry) {
-        for key in IGNORED.iter().filter(|key| entry.has(key)) {
+        for key in IGNORED.split_whitespace().filter(|key| entry.has(key)) {
             self.warn(entry.fault(format!("{key}: ignored")));
         }
         let external = entry.length("externalInterfaces");

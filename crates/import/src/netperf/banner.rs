@@ -16,7 +16,7 @@ pub(super) struct Banner {
     burst: Option<f64>,
     remote: Option<String>,
     /// `+/-2.500% @ 99% conf.`: what was requested.
-    confidence: Option<String>,
+    pub(super) confidence: Option<String>,
 }
 
 impl Banner {
@@ -76,18 +76,8 @@ impl Banner {
         }
         run.setting("burst_transactions", self.burst);
         if let Some(remote) = &self.remote {
-            run.level(
-                if self.is_sending() {
-                    "receiver"
-                } else {
-                    "sender"
-                },
-                remote,
-            );
+            let end = ["sender", "receiver"][usize::from(self.is_sending())];
+            run.level(end, remote);
         }
-    }
-
-    pub(super) fn confidence(&self) -> Option<&str> {
-        self.confidence.as_deref()
     }
 }

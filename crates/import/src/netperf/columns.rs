@@ -1,6 +1,7 @@
 //! The columns of netperf's outputs and of tables made from them, by name, and the figures and
 //! settings that their values become.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use bitcost_model::study::Label;
@@ -71,11 +72,17 @@ const UNITS: &[(&str, &str)] = &[
     ("_bytes", "bytes"),
 ];
 
-/// The names of every selector, of which the file says more.
-static NAMES: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
+/// The selector of every name that the file has; of a name that is there twice the first.
+static SELECTORS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let mut selectors = HashMap::new();
     let lines = include_str!("names.txt").lines();
-    let rows = lines.filter(|line| !line.starts_with('#'));
-    rows.map(|line| line.split(' ').collect()).collect()
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        let selector = line.split(' ').next().unwrap_or_default();
+        for name in line.split(' ') {
+            selectors.entry(name).or_insert(selector);
+        }
+    }
+    selectors
 });
 
 /// A name in lower case, words joined by `_`: `Local CPU Util %` is `local_cpu_util`.
@@ -100,8 +107,7 @@ fn key(name: &str) -> (&str, Option<&'static str>) {
 }
 
 fn selector(name: &str) -> Option<&'static str> {
-    let names = NAMES.iter().find(|names| names.contains(&name))?;
-    names.first().copied()
+    SELECTORS.get(name).copied()
 }
 
 /// True where a name, in the form of [`plain`], is that of a known column.
@@ -158,7 +164,7 @@ pub(super) fn take(found: &mut Run, row: &Row, banner: Option<&Banner>) -> Optio
         }
         set(found, is, value, &about, units);
     }
-    if about.kind == Kind::Stream && (about.has_direction || banner.is_some()) {
+    if about.kind == Kind::Stream && (about.get("direction").is_some() || banner.is_some()) {
         let word = if about.is_sending {
             "forward"
         } else {
@@ -169,33 +175,32 @@ pub(super) fn take(found: &mut Run, row: &Row, banner: Option<&Banner>) -> Optio
     if about.kind == Kind::Transactions {
         of_bits(found, &about);
     }
-    if about.is_assumed {
+    let is_rate = |(name, value): &(String, String)| {
+        is_throughput(name) && key(name).1.is_none() && number(value).is_some()
+    };
+    if about.get("throughput_units").is_none() && row.iter().any(is_rate) {
         found.note(format!(
             "the file does not state the units of its rates; netperf's default units are assumed ({})",
             about.rate_units
         ));
     }
-    loss(found, &about);
-    confidence(found, row, banner);
+    loss(found, &about, banner);
+    confidence(found, &about, banner);
     wrong
 }
 
 /// The width that netperf itself gives the interval of its result (`-I`), and whether that is what
 /// was requested.
-fn confidence(found: &mut Run, row: &Row, banner: Option<&Banner>) {
-    let of = |wanted: &str| {
-        let (_, value) = row.iter().find(|(name, _)| key(name).0 == wanted)?;
-        number(value).filter(|value| *value > 0.0)
-    };
+fn confidence(found: &mut Run, about: &About, banner: Option<&Banner>) {
+    let of = |selector| about.number(selector).filter(|value| *value > 0.0);
     let Some(width) = of("throughput_confid") else {
         return;
     };
-    let mut note = format!("netperf's own interval: {width} % wide");
+    let mut note = format!("netperf's confidence interval (-I): {width} % wide");
     if let Some(iterations) = of("confidence_iteration") {
         note += &format!(", after {iterations} iterations");
     }
-    let requested = banner.and_then(Banner::confidence);
-    if let Some(requested) = requested {
+    if let Some(requested) = banner.and_then(|banner| banner.confidence.as_deref()) {
         note += &format!("; requested: {requested}");
         let half = requested.trim_start_matches("+/-").split('%').next();
         let half: Option<f64> = half.and_then(|half| half.parse().ok());
@@ -228,14 +233,21 @@ fn set(found: &mut Run, is: Is, value: &str, about: &About, units: Option<&str>)
         Figure(metric) => found.figure(metric, number),
         Peak(metric) => {
             // netperf prints a busiest CPU of 0 for an endpoint that it did not measure.
-            let is_measured = match about.cpu[usize::from(metric.starts_with("receiver"))] {
+            let end = about.end(metric.starts_with("sender"));
+            let use_pct = about.get(&format!("{end}_cpu_util"));
+            let is_measured = match use_pct.and_then(|text| text.parse::<f64>().ok()) {
                 Some(use_pct) => use_pct >= 0.0,
                 None => number.is_some_and(|peak| peak > 0.0),
             };
             found.figure(metric, number.filter(|_| is_measured));
         }
         Demand(metric) => {
-            let is_per_kib = units.unwrap_or(about.demand_units).starts_with("usec/K");
+            let assumed = match about.kind {
+                Kind::Transactions => "usec/Tran",
+                _ => "usec/KB",
+            };
+            let units = units.or(about.get("sd_units")).unwrap_or(assumed);
+            let is_per_kib = units.starts_with("usec/K");
             found.figure(metric, number.filter(|_| is_per_kib));
         }
         Transaction(metric) => {
@@ -254,7 +266,10 @@ fn set(found: &mut Run, is: Is, value: &str, about: &About, units: Option<&str>)
 fn throughput(found: &mut Run, rate: Option<f64>, units: &str, about: &About) {
     if units.starts_with("Trans") {
         found.figure("transactions_per_second", rate);
-    } else if about.kind != Kind::Transactions && !about.has_received {
+        return;
+    }
+    let received = about.number(&format!("{}_recv_throughput", about.end(false)));
+    if about.kind != Kind::Transactions && received.is_none() {
         found.figure("throughput_mbps", rate.and_then(|rate| mbps(rate, units)));
     }
 }
@@ -267,22 +282,22 @@ fn of_bits(found: &mut Run, about: &About) {
         _ => None,
     };
     let bytes = size("request_size_bytes").zip(size("response_size_bytes"));
-    if let (Some(rate_mbps), Some((request, response)), false) = (
-        about.rate_mbps,
-        bytes,
-        found.get("transactions_per_second").is_some(),
-    ) {
+    let rate_mbps = about.number("throughput");
+    let rate_mbps = rate_mbps.and_then(|rate| mbps(rate, about.rate_units));
+    if found.get("transactions_per_second").is_none()
+        && let Some((rate_mbps, (request, response))) = rate_mbps.zip(bytes)
+    {
         let rate = rate_mbps * 1e6 / 8.0 / (request + response);
         found.figure("transactions_per_second", Some(rate));
     }
 }
 
 /// The share of lost datagrams, where both endpoints report their rates; TCP streams lose none.
-fn loss(found: &mut Run, about: &About) {
-    let is_udp = about
-        .protocol
-        .as_deref()
-        .map(|name| name.starts_with("udp"));
+fn loss(found: &mut Run, about: &About, banner: Option<&Banner>) {
+    let tested = banner.and_then(|banner| banner.test.split('_').next());
+    let protocol = about.get("protocol");
+    let protocol = protocol.or(tested.filter(|name| *name != "omni"));
+    let is_udp = protocol.map(|name| name.to_ascii_lowercase().starts_with("udp"));
     let has_mss = found.imported.levels.contains_key("mss_bytes");
     if about.kind == Kind::Transactions || !is_udp.unwrap_or(!has_mss) {
         return;
@@ -297,30 +312,22 @@ fn loss(found: &mut Run, about: &About) {
 }
 
 struct About<'a> {
+    /// The values by selector; of one that is there twice the first.
+    values: HashMap<&'a str, &'a str>,
     kind: Kind,
     /// True where netperf's local endpoint sends; in transactions, where it sends the requests.
     is_sending: bool,
-    /// True where the row names the direction.
-    has_direction: bool,
     rate_units: &'a str,
-    demand_units: &'a str,
-    /// True where the receiving endpoint reports its own rate.
-    has_received: bool,
-    /// CPU use of sender and receiver in per cent; absent where the row has no such column.
-    cpu: [Option<f64>; 2],
-    protocol: Option<String>,
-    /// The rate of the test in Mbit/s, where it is one of bits and its units are named.
-    rate_mbps: Option<f64>,
-    /// True where units were assumed that the row does not name.
-    is_assumed: bool,
 }
 
 impl<'a> About<'a> {
     fn of(row: &'a Row, banner: Option<&Banner>) -> About<'a> {
-        let of = |wanted: &str| {
-            let value = row.iter().find(|(name, _)| key(name).0 == wanted)?.1.trim();
-            (!value.is_empty()).then_some(value)
-        };
+        let mut values = HashMap::new();
+        for (name, value) in row {
+            values.entry(key(name).0).or_insert(value.trim());
+        }
+        values.retain(|_, value| !value.is_empty());
+        let of = |selector| values.get(selector).copied();
         let (direction, units) = (of("direction"), of("throughput_units"));
         let by_units = || match units?.starts_with("Trans") {
             true => Some(Kind::Transactions),
@@ -343,37 +350,31 @@ impl<'a> About<'a> {
             Some(direction) => direction.to_ascii_lowercase().starts_with("send"),
             None => banner.is_none_or(Banner::is_sending),
         };
-        let (sender, receiver) = match is_sending {
-            true => ("local", "remote"),
-            false => ("remote", "local"),
+        let assumed = match kind {
+            Kind::Transactions => "Trans/s",
+            _ => "10^6bits/s",
         };
-        let is_transactions = kind == Kind::Transactions;
-        let tested = banner.and_then(|banner| banner.test.split('_').next());
         About {
             kind,
             is_sending,
-            has_direction: direction.is_some(),
-            rate_units: units.unwrap_or(if is_transactions {
-                "Trans/s"
-            } else {
-                "10^6bits/s"
-            }),
-            demand_units: of("sd_units").unwrap_or(match is_transactions {
-                true => "usec/Tran",
-                false => "usec/KB",
-            }),
-            has_received: of(&format!("{receiver}_recv_throughput"))
-                .and_then(number)
-                .is_some(),
-            cpu: [sender, receiver].map(|end| of(&format!("{end}_cpu_util"))?.parse().ok()),
-            protocol: of("protocol")
-                .or(tested.filter(|name| *name != "omni"))
-                .map(str::to_ascii_lowercase),
-            rate_mbps: units.and_then(|units| mbps(number(of("throughput")?)?, units)),
-            is_assumed: units.is_none()
-                && row.iter().any(|(name, value)| {
-                    is_throughput(name) && key(name).1.is_none() && number(value).is_some()
-                }),
+            rate_units: units.unwrap_or(assumed),
+            values,
+        }
+    }
+
+    fn get(&self, selector: &str) -> Option<&'a str> {
+        self.values.get(selector).copied()
+    }
+
+    fn number(&self, selector: &str) -> Option<f64> {
+        number(self.get(selector)?)
+    }
+
+    /// netperf's word for the end that sends, or receives.
+    fn end(&self, sends: bool) -> &'static str {
+        match sends == self.is_sending {
+            true => "local",
+            false => "remote",
         }
     }
 

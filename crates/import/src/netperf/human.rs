@@ -5,50 +5,16 @@ use super::banner::{Banner, Kind};
 use super::columns::{Row, is_known, mbps, plain};
 
 /// The classic columns of a stream; the last four with `-c` or `-C`.
-const STREAM: [&str; 9] = [
-    "receiver_recv_socket",
-    "sender_send_socket",
-    "sender_send_size",
-    "elapsed_time",
-    "throughput",
-    "local_cpu_util",
-    "remote_cpu_util",
-    "local_sd",
-    "remote_sd",
-];
-
-const TRANSACTIONS: [&str; 10] = [
-    "lss_size_end",
-    "lsr_size_end",
-    "request_size",
-    "response_size",
-    "elapsed_time",
-    "throughput",
-    "local_cpu_util",
-    "remote_cpu_util",
-    "local_sd",
-    "remote_sd",
-];
+const STREAM: &str = "receiver_recv_socket sender_send_socket sender_send_size elapsed_time \
+    throughput local_cpu_util remote_cpu_util local_sd remote_sd";
+const TRANSACTIONS: &str = "lss_size_end lsr_size_end request_size response_size elapsed_time \
+    throughput local_cpu_util remote_cpu_util local_sd remote_sd";
 
 /// The classic columns of a stream of datagrams: the row of the sender, and that of the receiver.
-const SENT: [&str; 8] = [
-    "sender_send_socket",
-    "sender_send_size",
-    "elapsed_time",
-    "messages_sent",
-    "errors",
-    "local_send_throughput",
-    "local_cpu_util",
-    "local_sd",
-];
-const RECEIVED: [&str; 6] = [
-    "receiver_recv_socket",
-    "remote_elapsed_time",
-    "messages_received",
-    "remote_recv_throughput",
-    "remote_cpu_util",
-    "remote_sd",
-];
+const SENT: &str = "sender_send_socket sender_send_size elapsed_time messages_sent errors \
+    local_send_throughput local_cpu_util local_sd";
+const RECEIVED: &str = "receiver_recv_socket remote_elapsed_time messages_received \
+    remote_recv_throughput remote_cpu_util remote_sd";
 
 /// The rows of the tables below a banner; none where they have another form.
 pub(super) fn rows(banner: &Banner, lines: &[&str]) -> Vec<Row> {
@@ -66,7 +32,7 @@ fn classic(banner: &Banner, lines: &[&str]) -> Option<Row> {
         .map(|line| line.split_whitespace().collect::<Vec<_>>())
         .filter(|words| !words.is_empty() && words.iter().all(|word| is_number(word)))
         .collect();
-    let row = |names: &[&str], counts: [usize; 2]| {
+    let row = |names: &str, counts: [usize; 2]| {
         let values = numbers.iter().find(|row| counts.contains(&row.len()))?;
         Some(named(names, values))
     };
@@ -76,19 +42,22 @@ fn classic(banner: &Banner, lines: &[&str]) -> Option<Row> {
     if let [only] = &numbers[..]
         && only.len() == 1
     {
-        let name = if is_datagrams { SENT[5] } else { STREAM[4] };
-        return Some(named(&[name], only));
+        let name = match is_datagrams {
+            true => "local_send_throughput",
+            false => "throughput",
+        };
+        return Some(named(name, only));
     }
     let mut found = if is_datagrams {
         let is_both = |pair: &&[Vec<&str>]| {
             [6, 8].contains(&pair[0].len()) && [4, 6].contains(&pair[1].len())
         };
         let pair = numbers.windows(2).find(is_both)?;
-        [named(&SENT, &pair[0]), named(&RECEIVED, &pair[1])].concat()
+        [named(SENT, &pair[0]), named(RECEIVED, &pair[1])].concat()
     } else if is_transactions {
-        row(&TRANSACTIONS, [6, 10])?
+        row(TRANSACTIONS, [6, 10])?
     } else {
-        row(&STREAM, [5, 9])?
+        row(STREAM, [5, 9])?
     };
     let units = lines
         .iter()
@@ -104,17 +73,17 @@ fn is_number(word: &str) -> bool {
     word.parse::<f64>().is_ok()
 }
 
-fn named(names: &[&str], values: &[&str]) -> Row {
+fn named(names: &str, values: &[&str]) -> Row {
     let values = values.iter().map(|value| (*value).to_owned());
-    names
-        .iter()
-        .map(|name| (*name).to_owned())
-        .zip(values)
-        .collect()
+    let names = names.split_whitespace().map(str::to_owned);
+    names.zip(values).collect()
 }
 
 /// Lines of heads above a line of values.
 const HEADS: usize = 4;
+
+/// The most columns of a table.
+const MOST_COLUMNS: usize = 1000;
 
 /// The rows of tables with stacked heads: four lines of words, then lines of values. Columns that do
 /// not fit one line follow as another table.
@@ -127,14 +96,15 @@ fn stacked(lines: &[&str]) -> Vec<Row> {
         let heads = rest.iter().take(HEADS).take_while(|line| !is_value(line));
         let heads: Vec<&str> = heads.copied().collect();
         let begins = begins(&heads);
-        let title = |column| {
-            let words: Vec<String> = heads
-                .iter()
-                .map(|line| field(line, &begins, column))
-                .collect();
-            plain(&words.join(" "))
-        };
-        let titles: Vec<String> = (0..begins.len()).map(title).collect();
+        if begins.len() > MOST_COLUMNS {
+            break;
+        }
+        let mut titles = vec![String::new(); begins.len()];
+        for line in &heads {
+            let words = titles.iter_mut().zip(parts(line, &begins));
+            words.for_each(|(title, word)| *title += &format!(" {word}"));
+        }
+        let titles: Vec<String> = titles.iter().map(|title| plain(title)).collect();
         let known = titles.iter().filter(|title| is_known(title)).count();
         rest = &rest[heads.len()..];
         let value = rest.iter().position(|line| !is_blank(line));
@@ -147,8 +117,7 @@ fn stacked(lines: &[&str]) -> Vec<Row> {
             .take_while(|line| !is_blank(line) && is_value(line));
         let (values, after) = rest.split_at(1 + more.count());
         for line in values {
-            let values = (0..begins.len()).map(|column| field(line, &begins, column));
-            let values = titles.iter().cloned().zip(values);
+            let values = titles.iter().cloned().zip(parts(line, &begins));
             match rows.last_mut() {
                 Some(row) if row.iter().all(|(name, _)| !titles.contains(name)) => {
                     row.extend(values);
@@ -166,7 +135,8 @@ fn is_value(line: &str) -> bool {
     line.split_whitespace().any(is_number)
 }
 
-/// The places at which columns start: before them every line has a space, or nothing.
+/// The places at which columns start: before them every line has a space, or nothing. Not
+/// more than one above the most.
 fn begins(heads: &[&str]) -> Vec<usize> {
     let lines: Vec<Vec<char>> = heads.iter().map(|line| line.chars().collect()).collect();
     let width = lines.iter().map(Vec::len).max().unwrap_or(0);
@@ -177,12 +147,18 @@ fn begins(heads: &[&str]) -> Vec<usize> {
     };
     (0..width)
         .filter(|place| !blank(*place) && (*place == 0 || blank(place - 1)))
+        .take(MOST_COLUMNS + 1)
         .collect()
 }
 
-fn field(line: &str, begins: &[usize], column: usize) -> String {
-    let begin = begins[column];
-    let until = begins.get(column + 1).copied().unwrap_or(usize::MAX);
-    let letters: String = line.chars().skip(begin).take(until - begin).collect();
-    letters.trim().to_owned()
+/// What a line has in each column.
+fn parts(line: &str, begins: &[usize]) -> Vec<String> {
+    let letters: Vec<char> = line.chars().collect();
+    let ends = begins.iter().skip(1).copied().chain([letters.len()]);
+    let part = |(begin, end): (&usize, usize)| {
+        let part = letters.get(*begin..end.min(letters.len()));
+        let part: String = part.unwrap_or_default().iter().collect();
+        part.trim().to_owned()
+    };
+    begins.iter().zip(ends).map(part).collect()
 }

@@ -5,9 +5,11 @@ mod banner;
 mod columns;
 mod human;
 
+use std::collections::BTreeMap;
+
 use self::banner::Banner;
 use self::columns::{Row, is_known, is_size, is_throughput, plain, take};
-use crate::run::Run;
+use crate::run::{Run, too_many};
 
 /// Lines of a file in which a table of comma-separated values starts.
 const HEAD_LINES: usize = 50;
@@ -30,68 +32,29 @@ pub(crate) fn is(text: &str) -> bool {
 }
 
 pub(crate) fn read(file: &str, text: &str) -> Result<Vec<Run>, String> {
-    let (runs, strange) = runs(text);
-    crate::run::too_many(runs.len())?;
-    let listed: Vec<String> = strange.iter().take(5).map(u64::to_string).collect();
-    if runs.is_empty() && !strange.is_empty() {
-        return Err(format!(
-            "it has no run: these lines do not have as many values as its header: {}",
-            listed.join(", ")
-        ));
+    let mut reader = Reader {
+        file,
+        is_first: true,
+        ..Reader::default()
+    };
+    for (number, line) in (1..).zip(text.lines()) {
+        reader.line(number, line)?;
     }
-    let found: Result<Vec<Run>, String> = runs.iter().map(|run| run.found(file)).collect();
-    let mut found = found?;
-    if let (Some(last), false) = (found.last_mut(), strange.is_empty()) {
-        last.note(format!(
-            "{file}: lines that are not rows were left out: {}",
-            listed.join(", ")
-        ));
-    }
-    Ok(found)
-}
-
-struct Lines {
-    line: u64,
-    /// The names of its columns with its values; empty where its test did not finish.
-    row: Row,
-    /// True for a row below a header, whose values must have the form that their columns require.
-    is_strict: bool,
-    banner: Option<Banner>,
-    warnings: Vec<String>,
-}
-
-impl Lines {
-    /// The run by our names.
-    fn found(&self, file: &str) -> Result<Run, String> {
-        let mut found = Run::of("netperf", file);
-        found.imported.place = Some(format!("line {}", self.line));
-        let banner = self.banner.as_ref();
-        let wrong = take(&mut found, &self.row, banner).filter(|_| self.is_strict);
-        if let Some(wrong) = wrong {
-            return Err(format!("line {}, {wrong}", self.line));
-        }
-        if let Some(banner) = banner {
-            banner.levels(&mut found);
-        }
-        let widths: Vec<String> = self
-            .warnings
-            .iter()
-            .filter_map(|line| width(line))
-            .collect();
-        if !widths.is_empty() {
-            found.note(format!(
-                "netperf did not reach the requested confidence: widths {}",
-                widths.join(", ")
+    reader.end()?;
+    let strange = reader.strange.iter().take(5).map(u64::to_string);
+    let strange = strange.collect::<Vec<_>>().join(", ");
+    match reader.runs.last_mut() {
+        _ if strange.is_empty() => {}
+        Some(last) => last.note(format!(
+            "{file}: lines that are not rows were left out: {strange}"
+        )),
+        None => {
+            return Err(format!(
+                "it has no run: these lines do not have as many values as its header: {strange}"
             ));
         }
-        if self.row.is_empty() {
-            found.error = Some(
-                "no row of results with known columns: the test did not finish, or netperf's -k names its columns"
-                    .to_owned(),
-            );
-        }
-        Ok(found)
     }
+    Ok(reader.runs)
 }
 
 /// A width in netperf's warning about results that vary by more than was requested; absent for
@@ -143,22 +106,11 @@ fn header(names: &[String], is_first: bool) -> Option<Vec<String>> {
     (known > 0 && (known * 2 >= names.len() || is_table)).then_some(names)
 }
 
-/// The runs of a text, and the lines below a header that are not rows.
-fn runs(text: &str) -> (Vec<Lines>, Vec<u64>) {
-    let mut reader = Reader {
-        is_first: true,
-        ..Reader::default()
-    };
-    for (number, line) in (1..).zip(text.lines()) {
-        reader.line(number, line);
-    }
-    reader.end();
-    (reader.runs, reader.strange)
-}
-
 #[derive(Default)]
 struct Reader<'a> {
-    runs: Vec<Lines>,
+    file: &'a str,
+    runs: Vec<Run>,
+    /// The lines below a header that are not rows.
     strange: Vec<u64>,
     /// The banner above the lines that are being read, with its line.
     banner: Option<(u64, Banner)>,
@@ -167,18 +119,20 @@ struct Reader<'a> {
     has_run: bool,
     names: Vec<String>,
     /// `SELECTOR=value` of one run, and the line of the first.
-    pairs: Row,
+    pairs: BTreeMap<String, String>,
     pairs_line: u64,
     /// Lines of another form below the banner.
     lines: Vec<&'a str>,
-    warnings: Vec<String>,
+    /// The widths in warnings about the next run.
+    widths: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
-    fn line(&mut self, number: u64, line: &'a str) {
+    fn line(&mut self, number: u64, line: &'a str) -> Result<(), String> {
         if let Some(banner) = Banner::of(line) {
-            self.end();
+            self.end()?;
             *self = Reader {
+                file: self.file,
                 runs: std::mem::take(&mut self.runs),
                 strange: std::mem::take(&mut self.strange),
                 banner: Some((number, banner)),
@@ -186,40 +140,41 @@ impl<'a> Reader<'a> {
                 ..Reader::default()
             };
         } else if line.starts_with("!!!") {
-            self.warnings.push(line.to_owned());
+            self.widths.extend(width(line));
         } else if is_interim(line) {
-            self.end_pairs();
+            self.end_pairs()?;
         } else if let Some((name, value)) = pair(line) {
             let name = plain(name);
-            if self.pairs.iter().any(|(known, _)| *known == name) {
-                self.end_pairs();
+            if self.pairs.contains_key(&name) {
+                self.end_pairs()?;
             }
             if self.pairs.is_empty() {
                 self.pairs_line = number;
             }
-            self.pairs
-                .push((name, value.trim().trim_matches('"').to_owned()));
+            let value = value.trim().trim_matches('"');
+            self.pairs.insert(name, value.to_owned());
         } else {
-            self.values(number, line);
+            self.values(number, line)?;
         }
+        Ok(())
     }
 
     /// A header, a row below one, or a line of a table for people. A repeated header, as in
     /// concatenated outputs, starts another table.
-    fn values(&mut self, number: u64, line: &'a str) {
+    fn values(&mut self, number: u64, line: &'a str) -> Result<(), String> {
         let Some(mut values) = fields(line).filter(|_| !line.trim().is_empty()) else {
             self.lines.push(line);
-            return;
+            return Ok(());
         };
         let is_first = std::mem::take(&mut self.is_first);
         if let Some(names) = header(&values, is_first) {
             self.names = names;
-            return;
+            return Ok(());
         }
         // `20826.16,10^6bits/s,1.120,1795275750.660`: an interim result.
         let is_interim = matches!(&values[..], [_, units, _, _] if units.ends_with("/s"));
         if is_interim && self.names.len() != values.len() {
-            return;
+            return Ok(());
         }
         // netperf ends a row with an additional comma where the last value is empty.
         while values.len() > self.names.len() && values.last().is_some_and(String::is_empty) {
@@ -231,40 +186,55 @@ impl<'a> Reader<'a> {
             self.strange.push(number);
         } else {
             let row = self.names.iter().cloned().zip(values).collect();
-            self.push(number, row, true);
+            self.push(number, &row, true)?;
         }
+        Ok(())
     }
 
-    fn push(&mut self, line: u64, row: Row, is_strict: bool) {
+    /// Takes a run. Its row is empty where its test did not finish; `is_strict` for one below a
+    /// header, whose values must have the form that their columns require.
+    fn push(&mut self, line: u64, row: &Row, is_strict: bool) -> Result<(), String> {
         self.has_run = true;
-        self.runs.push(Lines {
-            line,
-            row,
-            is_strict,
-            banner: self.banner.as_ref().map(|(_, banner)| banner.clone()),
-            warnings: std::mem::take(&mut self.warnings),
-        });
-    }
-
-    fn end_pairs(&mut self) {
-        let pairs = std::mem::take(&mut self.pairs);
-        if pairs.iter().any(|(name, _)| is_known(name)) {
-            self.push(self.pairs_line, pairs, false);
+        let mut run = Run::of("netperf", self.file);
+        run.imported.place = Some(format!("line {line}"));
+        let banner = self.banner.as_ref().map(|(_, banner)| banner);
+        let wrong = take(&mut run, row, banner).filter(|_| is_strict);
+        if let Some(wrong) = wrong {
+            return Err(format!("line {line}, {wrong}"));
         }
+        banner.iter().for_each(|banner| banner.levels(&mut run));
+        let widths = std::mem::take(&mut self.widths).join(", ");
+        if !widths.is_empty() {
+            run.note(format!(
+                "netperf did not reach the interval that -I asks for: {widths}"
+            ));
+        }
+        if row.is_empty() {
+            let error = "no row of results with known columns: the test did not finish, or its \
+                columns have no names (netperf -k prints them)";
+            run.error = Some(error.to_owned());
+        }
+        self.runs.push(run);
+        too_many(self.runs.len())
     }
 
-    fn end(&mut self) {
-        self.end_pairs();
-        let Some((line, banner)) = self.banner.take().filter(|_| !self.has_run) else {
-            return;
+    fn end_pairs(&mut self) -> Result<(), String> {
+        let pairs = std::mem::take(&mut self.pairs);
+        if pairs.keys().any(|name| is_known(name)) {
+            self.push(self.pairs_line, &pairs.into_iter().collect(), false)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        self.end_pairs()?;
+        let Some((line, banner)) = self.banner.as_ref().filter(|_| !self.has_run) else {
+            return Ok(());
         };
-        let mut rows = human::rows(&banner, &self.lines);
+        let (line, mut rows) = (*line, human::rows(banner, &self.lines));
         if rows.is_empty() {
             rows.push(Row::new());
         }
-        self.banner = Some((line, banner));
-        for row in rows {
-            self.push(line, row, false);
-        }
+        rows.iter().try_for_each(|row| self.push(line, row, false))
     }
 }
