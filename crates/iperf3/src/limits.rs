@@ -21,7 +21,7 @@ pub struct Limits {
 }
 
 /// The time by which a test may outlast what its client asked for.
-pub const GRACE: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_secs(10);
 
 impl Limits {
     /// Judges a test before it starts.
@@ -31,7 +31,7 @@ impl Limits {
         let is_counted = params.bytes > 0 || params.blocks > 0;
         let refuse = |what: &str| {
             let rule = format!("{what}; --max-duration is {limit}");
-            Err(Refusal::by("max-duration", code::DURATION, rule))
+            Err(Refusal::new(code::DURATION, rule))
         };
         if params.seconds == 0 && !is_counted {
             return refuse("a test without an end");
@@ -52,10 +52,10 @@ impl Limits {
             None => "a test without a rate (-b)".to_owned(),
         };
         let rule = format!("{asked}; --max-rate is {limit} bit/s for all streams of a direction");
-        Err(Refusal::by("max-rate", code::TOTAL_RATE, rule))
+        Err(Refusal::new(code::TOTAL_RATE, rule))
     }
 
-    pub fn time_of(&self, params: &Params) -> Duration {
+    fn time_of(&self, params: &Params) -> Duration {
         match params.seconds {
             0 => self.duration,
             seconds => Duration::from_secs(seconds + params.omit_seconds) + GRACE,
@@ -83,7 +83,7 @@ impl Admission {
             return Ok(());
         }
         let rule = format!("another test; --max-clients is {most}, and that many are served");
-        Err(Refusal::by("max-clients", code::BUSY, rule))
+        Err(Refusal::new(code::BUSY, rule))
     }
 
     pub fn admit(&mut self, flows: usize, limits: &Limits) -> Result<Admitted, Refusal> {
@@ -91,7 +91,7 @@ impl Admission {
         let (present, most) = (Arc::strong_count(&self.flows) - 1, limits.flows);
         if present + flows > most {
             let rule = format!("{flows} flows in addition to {present}; --max-flows is {most}");
-            return Err(Refusal::by("max-flows", code::STREAMS, rule));
+            return Err(Refusal::new(code::STREAMS, rule));
         }
         Ok(Admitted {
             _client: self.clients.clone(),
@@ -144,16 +144,11 @@ impl Meter {
         let most = limits.time_of(&course.params);
         if self.time > most {
             let seconds = most.as_secs();
-            return Err(match course.params.seconds {
-                0 => {
-                    let rule = format!("a test longer than --max-duration, {seconds} s");
-                    Refusal::by("max-duration", code::EXPIRED, rule)
-                }
-                _ => {
-                    let rule = format!("a test longer than requested: {seconds} s have passed");
-                    Refusal::new(code::EXPIRED, rule)
-                }
-            });
+            let rule = match course.params.seconds {
+                0 => format!("a test longer than --max-duration, {seconds} s"),
+                _ => format!("a test longer than requested: {seconds} s have passed"),
+            };
+            return Err(Refusal::new(code::EXPIRED, rule));
         }
         if self.time - self.changed_at > IDLE {
             let rule = format!("a test without any data for {} s", IDLE.as_secs());
@@ -169,7 +164,7 @@ impl Meter {
         };
         if self.above >= TOLERATED_SECONDS {
             let rule = format!("{:.0} bit/s; --max-rate is {limit} bit/s", self.bitrate);
-            return Err(Refusal::by("max-rate", code::TOTAL_RATE, rule));
+            return Err(Refusal::new(code::TOTAL_RATE, rule));
         }
         Ok(())
     }

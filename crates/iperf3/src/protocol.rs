@@ -86,8 +86,6 @@ pub struct Refusal {
     /// The system's error number; 0: none.
     pub errno: i32,
     pub rule: String,
-    /// The option of the server that forbids it, if it is one: `max-rate`.
-    pub limit: Option<&'static str>,
 }
 
 impl Refusal {
@@ -96,7 +94,6 @@ impl Refusal {
             code,
             errno: 0,
             rule,
-            limit: None,
         }
     }
 
@@ -104,14 +101,6 @@ impl Refusal {
         Refusal {
             errno: error.raw_os_error().unwrap_or(0),
             ..Refusal::new(code, format!("{asked}; this host cannot: {error}"))
-        }
-    }
-
-    /// A refusal by an option of the server.
-    pub fn by(limit: &'static str, code: i32, rule: String) -> Refusal {
-        Refusal {
-            limit: Some(limit),
-            ..Refusal::new(code, rule)
         }
     }
 }
