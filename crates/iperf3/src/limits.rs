@@ -55,7 +55,7 @@ impl Limits {
         Err(Refusal::new(code::TOTAL_RATE, rule))
     }
 
-    fn time_of(&self, params: &Params) -> Duration {
+    pub fn time_of(&self, params: &Params) -> Duration {
         match params.seconds {
             0 => self.duration,
             seconds => Duration::from_secs(seconds + params.omit_seconds) + GRACE,
