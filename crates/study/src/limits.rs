@@ -13,15 +13,14 @@ pub const LAB_BYTES: usize = 2 << 20;
 pub const LINE_BYTES: u64 = 1 << 24;
 
 /// Most bytes of a line of a log with what may be long: a plan of [`CELLS`] cells and [`RUNS`] runs.
-pub const LONG_LINE_BYTES: u64 = 1 << 28;
+pub const LONG_LINE_BYTES: u64 = 1 << 27;
 
 pub const BLOCKS: u32 = 100_000;
 
-/// Most combinations of levels: an import of this number of runs, each from a separate file, can
-/// still be read.
-pub const CELLS: u64 = 200_000;
+/// Most combinations of levels.
+pub const CELLS: u64 = 20_000;
 
-pub const RUNS: u64 = 1_000_000;
+pub const RUNS: u64 = 200_000;
 
 pub const MESH_HOSTS: usize = 10_000;
 

@@ -142,6 +142,15 @@ fn open_regular(path: &Path) -> io::Result<File> {
     bitcost_sys::files::open_regular(path, OpenOptions::new().read(true))
 }
 
+/// Reads on to the end of the line, and no further than one byte over `most`.
+fn read_line(file: &mut impl BufRead, text: &mut Vec<u8>, most: u64) -> io::Result<()> {
+    if text.last() != Some(&b'\n') {
+        let room = (most + 1).saturating_sub(text.len() as u64);
+        file.take(room).read_until(b'\n', text)?;
+    }
+    Ok(())
+}
+
 impl LogFile {
     /// Finds the log in `folder`; the path may also be that of the log itself.
     pub fn open(folder: &Path, damaged: Damaged) -> Result<LogFile, StoreError> {
@@ -193,19 +202,16 @@ impl LogFile {
         let mut text = Vec::new();
         loop {
             text.clear();
-            let bytes = file
-                .by_ref()
-                .take(LONG_LINE_BYTES + 1)
-                .read_until(b'\n', &mut text);
-            let bytes = bytes.map_err(fail)? as u64;
-            if bytes == 0 {
+            let mut most = LINE_BYTES;
+            read_line(&mut file, &mut text, most).map_err(fail)?;
+            if is_long(&text) {
+                most = LONG_LINE_BYTES;
+                read_line(&mut file, &mut text, most).map_err(fail)?;
+            }
+            if text.is_empty() {
                 return Ok(());
             }
-            let most = match is_long(&text) {
-                true => LONG_LINE_BYTES,
-                false => LINE_BYTES,
-            };
-            if bytes > most {
+            if text.len() as u64 > most {
                 return Err(fail(io::Error::other(format!(
                     "a line has over {most} bytes, which is the most of such a line of a log"
                 ))));

@@ -96,7 +96,13 @@ fn nothing_is_loaded_and_words_are_no_markup() {
     ] {
         assert!(!html.contains(loads), "{loads}");
     }
-    assert!(html.contains("default-src 'none'"));
+    for policy in [
+        "default-src 'none'; script-src 'sha256-",
+        "; form-action 'none'; base-uri 'none'\"",
+    ] {
+        assert!(html.contains(policy), "{policy}");
+    }
+    assert!(!html.contains("unsafe-inline"));
     let closing = html.matches("</script>").count();
     let opening = html.matches("<script").count();
     assert_eq!(opening, closing, "a script was ended by its data");

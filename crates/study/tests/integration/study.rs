@@ -83,8 +83,7 @@ fn a_plan_over_the_limit_is_named_and_not_expanded() {
             .expect_err("too large")
             .to_string();
         assert!(
-            error
-                .contains("608 cells in 100000 blocks are 60800000 runs; allowed: at most 1000000"),
+            error.contains("608 cells in 100000 blocks are 60800000 runs; allowed: at most 200000"),
             "{error}"
         );
     }
