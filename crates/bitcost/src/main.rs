@@ -50,8 +50,8 @@ fn main() -> ExitCode {
         Some(bitcost_lab::processes::PROCESSES_VERB) => return bitcost_lab::processes::main(),
         Some(bitcost_host::WATCHDOG_VERB) => return verbs::host::watchdog(),
         Some(bitcost_execute::echo::ECHO_VERB) => return bitcost_execute::echo::main(),
-        // What reads the words of foreign hosts has one thread, and parses no command line. The
-        // service is told why it ends, over the socket that it gave.
+        // What reads the words of foreign hosts has one thread, and parses no command line. It tells
+        // the service why it ends.
         Some(bitcost_service::FRONT_VERB) => {
             return bitcost_service::front().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
         }

@@ -9,15 +9,16 @@ use bitcost_sys::process::wait_ready;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::frames::{Frames, frame};
-use crate::front::{Channel, failure};
+use crate::front::failure;
 use crate::link::{Fingerprint, LinkToken};
 use crate::message::{Answer, Hello, Refused};
 use crate::places::{Admitted, OF_NETWORK_MAX, PLACES_MAX};
 use crate::policy::Policy;
 use crate::queue::Ticket;
+use crate::session;
 use crate::shared::{Event, Shared};
+use crate::signing::{self, Front};
 use crate::stream::Stream;
-use crate::{session, signing};
 
 const ANSWER: Duration = Duration::from_secs(5);
 
@@ -34,7 +35,7 @@ pub struct Accepted {
 }
 
 struct Greeted {
-    stream: Channel,
+    front: Front,
     frames: Frames,
 }
 
@@ -86,7 +87,8 @@ pub fn serve(shared: &Shared, accepted: Accepted) {
         local: to,
         device,
     };
-    session::serve(shared, peer, policy, (&mut greeted.stream, greeted.frames));
+    let channel = &mut greeted.front.channel;
+    session::serve(shared, peer, policy, (channel, greeted.frames));
 }
 
 /// Has a process without privileges speak TLS with the client, once that says something.
@@ -102,16 +104,14 @@ fn greet(
     if socket.peek(&mut [0])? == 0 {
         return Err(ErrorKind::UnexpectedEof.into());
     }
-    let (mut stream, other) = Channel::pair()?;
-    stream.set_nonblocking(true)?;
-    (shared.give)(&socket, other.into(), &shared.own.public)?;
+    let mut front = Front::start(&shared.front, socket.try_clone()?.into())?;
     let mut frames = Frames::new(0);
-    let hello = signing::open(&shared.own, &mut stream, &mut frames, until);
+    let hello = signing::open(&shared.own, &mut front.channel, &mut frames, until);
     let hello = hello.inspect_err(|_| {
         // So that the process waits for nothing more.
         let _ = socket.shutdown(Shutdown::Both);
     })?;
-    Ok((Greeted { stream, frames }, hello))
+    Ok((Greeted { front, frames }, hello))
 }
 
 fn shows_link(shared: &Shared, hello: &Hello) -> Result<(), Refused> {
@@ -127,7 +127,9 @@ fn shows_link(shared: &Shared, hello: &Hello) -> Result<(), Refused> {
 
 impl Greeted {
     fn answer(&mut self, answer: &Answer) -> io::Result<()> {
-        self.stream.send(&frame(answer), Instant::now() + ANSWER)
+        self.front
+            .channel
+            .send(&frame(answer), Instant::now() + ANSWER)
     }
 
     fn refuse(mut self, shared: &Shared, peer: SocketAddr, why: Refused) {
@@ -150,7 +152,7 @@ fn wait_for_turn(shared: &Shared, greeted: &mut Greeted, ticket: &Ticket) -> io:
             told = Some(Instant::now());
             greeted.answer(&Answer::Waiting)?;
         }
-        let mut fds = [PollFd::new(&greeted.stream, PollFlags::IN)];
+        let mut fds = [PollFd::new(&greeted.front.channel, PollFlags::IN)];
         // It has ended, or says something before its turn.
         if wait_ready(&mut fds, Some(LOOK))? {
             return Err(ErrorKind::ConnectionAborted.into());

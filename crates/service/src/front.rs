@@ -1,18 +1,15 @@
-//! The process that reads what foreign hosts send, without any privilege. A copy of it for each connection speaks TLS with the
-//! client and reads its first message; the private key, the link's secret and the judgement are the service's.
+//! The process that reads what foreign hosts send, without any privilege. One for each connection speaks TLS with the client and
+//! reads its first message; the private key, the link's secret and the judgement are the service's.
 
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
-use std::os::fd::OwnedFd;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bitcost_sys::copies::{Now, OneThread};
-use bitcost_sys::passing::{receive, take_standard_input};
 use bitcost_sys::privileges::{close_inherited, limit_resources};
-use bitcost_sys::process::{Ignored, die_with_parent, ignore};
-use bitcost_sys::seccomp::{Also, restrict};
+use bitcost_sys::seccomp::Also;
 use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::sign::{Signer, SigningKey};
 use rustls::{Error, ServerConnection, SignatureAlgorithm, SignatureScheme};
@@ -36,14 +33,17 @@ pub const SAID_BYTES_MAX: usize = OPENING_BYTES_MAX + (4 << 10);
 /// The socket between this process and the service.
 pub type Channel = UnixStream;
 
-/// What this process says to the service before the client's own messages begin.
+/// What this process says to the service before the client's own messages begin, in this order.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Said {
+    /// What it may still do; the answer is the service's public key.
+    Confined(String),
     /// This must be signed with the service's key; the answer is the signature's bytes.
     Sign(Vec<u8>),
     /// The client said this first, or something else than a first message, and why.
     Opened(Result<Hello, Refused>),
+    /// Instead of one of these.
     Failed(String),
 }
 
@@ -59,53 +59,36 @@ pub fn failure(error: &io::Error) -> String {
 
 const LAST: Duration = Duration::from_secs(1);
 
-/// The most bytes of private memory of a copy: what waits in both directions, and the library.
+/// The most bytes of private memory: what waits in both directions, and the library.
 const MEMORY_BYTES_MAX: u64 = 64 << 20;
 
-/// The most descriptors of a copy: three standard ones, a connection, a channel, and one for each of its halves.
+/// The most descriptors: three standard ones, and one for each half of the connection and the channel.
 const DESCRIPTORS_MAX: u64 = 16;
 
-/// Gives up all privileges, says so on the socket that is its standard input, and starts a copy for each connection that comes from there, until it ends.
+/// Gives up all privileges, and serves the connection that is its standard input, for the service at its standard output.
 pub fn main() -> io::Result<()> {
-    let one = OneThread::of_process()?;
     // A kernel before Linux 5.9 leaves open what the service was given by what started it.
     let _ = close_inherited();
-    let control = take_standard_input()?;
-    ignore(Ignored::Child);
-    let confined = confine(Also::Copies).map_err(|why| why.0);
-    rustix::io::write(&control, &serde_json::to_vec(&confined)?)?;
-    confined.map_err(io::Error::other)?;
-    let own = std::process::id();
-    let mut key = [0; 256];
-    while let Some((length, files)) = receive(&control, &mut key)? {
-        // At a limit of processes the connection ends here.
-        if let Ok(Now::Copy) = one.copy() {
-            drop(control);
-            return alone(own, &key[..length], files);
-        }
-    }
-    Ok(())
-}
-
-/// The copy for one connection, which starts no other one.
-fn alone(original: u32, key: &[u8], [socket, channel]: [OwnedFd; 2]) -> io::Result<()> {
-    die_with_parent(original)?;
     limit_resources(MEMORY_BYTES_MAX, DESCRIPTORS_MAX)?;
-    // Where the kernel has no filters, the service has said so.
-    let _ = restrict(Also::Nothing);
-    serve(socket.into(), channel.into(), key)
+    let socket = io::stdin().as_fd().try_clone_to_owned()?;
+    let channel = Channel::from(io::stdout().as_fd().try_clone_to_owned()?);
+    match confine(Also::Nothing) {
+        Ok(confined) => serve(socket.into(), channel, confined),
+        Err(why) => (&channel).send(&frame(&Said::Failed(why.0)), Instant::now() + LAST),
+    }
 }
 
-/// Speaks TLS with a client, and passes on what it says; `key` is the public one of the service.
+/// Speaks TLS with a client, and passes on what it says.
 ///
 /// # Errors
 /// When the service is gone.
-pub fn serve(socket: TcpStream, channel: Channel, key: &[u8]) -> io::Result<()> {
+pub fn serve(socket: TcpStream, channel: Channel, confined: String) -> io::Result<()> {
     let until = Instant::now() + OPENING;
     channel.set_nonblocking(true)?;
     let channel = Arc::new(channel);
+    (&*channel).send(&frame(&Said::Confined(confined)), until)?;
     let remote = Remote {
-        public: key.to_vec(),
+        public: heard(&channel, until)?,
         channel: channel.clone(),
         until,
     };
@@ -123,6 +106,12 @@ pub fn serve(socket: TcpStream, channel: Channel, key: &[u8]) -> io::Result<()> 
     };
     relay(&mut secure, &*channel, &*channel, &mut (), queues);
     Ok(())
+}
+
+/// The bytes of an answer of the service.
+fn heard(mut channel: &Channel, until: Instant) -> io::Result<Vec<u8>> {
+    let text = channel.read_frame(&mut Frames::new(SAID_BYTES_MAX), until)?;
+    Ok(serde_json::from_slice(&text)?)
 }
 
 /// The handshake and the first message, and what came after it.
@@ -178,13 +167,10 @@ impl SigningKey for Remote {
 
 impl Signer for Remote {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
-        let mut channel = &*self.channel;
         let said = frame(&Said::Sign(message.to_vec()));
-        let mut frames = Frames::new(SAID_BYTES_MAX);
-        let text = channel
+        (&*self.channel)
             .send(&said, self.until)
-            .and_then(|()| channel.read_frame(&mut frames, self.until));
-        text.and_then(|text| Ok(serde_json::from_slice(&text)?))
+            .and_then(|()| heard(&self.channel, self.until))
             .map_err(|_| Error::General("the service did not sign the handshake".to_owned()))
     }
 

@@ -8,7 +8,7 @@
 //! | frames, message | what both sides say before the control protocol begins |
 //! | stream, tls | connections on which every wait has an end |
 //! | confine, front | the process without privileges that speaks TLS with one client |
-//! | fronts, signing | how the service starts these processes, and what it signs for them |
+//! | signing | how the service starts these processes, and what it signs for them |
 //! | places, queue | which connections may wait without having shown the link, and which tests wait |
 //! | policy, judge | what a client may have its agent do |
 //! | service, connection, session, relay | the service, from its socket to an agent |
@@ -20,7 +20,6 @@ pub mod confine;
 mod connection;
 pub mod frames;
 mod front;
-mod fronts;
 mod judge;
 mod key;
 pub mod link;
@@ -41,7 +40,6 @@ mod tls;
 mod trials;
 
 pub use front::{FRONT_VERB, main as front};
-pub use fronts::{Fronts, Give};
 #[doc(hidden)]
 pub use judge::{Judge, REFUSED_MAX, SESSION_S_MAX};
 pub use key::OwnKey;
@@ -49,3 +47,4 @@ pub use key::OwnKey;
 pub use relay::{End, Queues, WAITING_BYTES_MAX};
 pub use service::Service;
 pub use shared::{AgentCommand, Event};
+pub use signing::{StartFront, confined, front_of};

@@ -58,8 +58,9 @@ pub trait Sides {
         Ok(())
     }
 
-    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) {
+    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
         queues.outward.extend_from_slice(bytes);
+        Ok(())
     }
 
     /// Time has passed.
@@ -172,10 +173,9 @@ fn from_process(
     let mut bytes = [0; PART];
     match input.read(&mut bytes) {
         Ok(length @ 1..) => sides.process_says(&bytes[..length], queues),
-        Err(error) if is_passing(&error) => {}
-        _ => return Err(End::Process),
+        Err(error) if is_passing(&error) => Ok(()),
+        _ => Err(End::Process),
     }
-    Ok(())
 }
 
 /// Writes what is taken; whether there is more.

@@ -14,12 +14,12 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::connection::{self, Accepted};
 use crate::front::OPENING;
-use crate::fronts::Give;
 use crate::key::OwnKey;
 use crate::places::{PLACES_MAX, Places};
 use crate::policy::Rules;
 use crate::queue::Queue;
 use crate::shared::{AgentCommand, Event, Shared};
+use crate::signing::StartFront;
 
 const STACK: usize = 1 << 20;
 
@@ -60,7 +60,7 @@ impl Service {
         self,
         (own, rules): (OwnKey, Rules),
         agent: AgentCommand,
-        give: Give,
+        front: StartFront,
         stop: Arc<AtomicBool>,
         tell: impl FnMut(Event),
     ) {
@@ -69,7 +69,7 @@ impl Service {
             own,
             rules,
             agent,
-            give,
+            front,
             queue: Queue::default(),
             events,
             stop,

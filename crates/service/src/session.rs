@@ -12,6 +12,7 @@ use crate::judge::Judge;
 use crate::policy::Policy;
 use crate::relay::{End, Queues, Sides, relay};
 use crate::shared::{Event, Shared};
+use crate::signing::end;
 
 /// The time in which an agent whose input has ended restores its host and ends.
 const LAST_STEPS: Duration = Duration::from_secs(8);
@@ -41,7 +42,8 @@ pub fn serve(
     let why = match command.spawn() {
         Ok(mut child) => {
             let why = session.talk(stream, &mut child);
-            end(&mut child);
+            // One that is killed has a watchdog, which restores the host.
+            end(&mut child, LAST_STEPS);
             why
         }
         Err(error) => Some(format!("cannot start an agent: {error}")),
@@ -68,21 +70,6 @@ impl Session<'_> {
     }
 }
 
-/// Waits for an agent whose input has ended, and kills it where that takes too long: its watchdog
-/// then restores the host.
-fn end(child: &mut Child) {
-    drop(child.stdin.take());
-    let until = Instant::now() + LAST_STEPS;
-    while matches!(child.try_wait(), Ok(None)) {
-        if Instant::now() >= until {
-            let _ = child.kill();
-            let _ = child.wait();
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 impl Sides for Session<'_> {
     fn peer_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
         let judged = self.judge.client_says(bytes, queues, monotonic_ns());
@@ -93,8 +80,8 @@ impl Sides for Session<'_> {
         judged
     }
 
-    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) {
-        self.judge.agent_says(bytes, queues);
+    fn process_says(&mut self, bytes: &[u8], queues: &mut Queues) -> Result<(), End> {
+        self.judge.agent_says(bytes, queues)
     }
 
     fn look(&mut self, queues: &mut Queues) -> Result<(), End> {

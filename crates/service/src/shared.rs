@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-use crate::fronts::Give;
 use crate::key::OwnKey;
 use crate::message::Refused;
 use crate::policy::Rules;
 use crate::queue::Queue;
+use crate::signing::StartFront;
 
 /// Makes the command that starts an agent on its standard input and output.
 pub type AgentCommand = Box<dyn Fn() -> Command + Send + Sync>;
@@ -44,7 +44,7 @@ pub struct Shared {
     pub own: OwnKey,
     pub rules: Rules,
     pub agent: AgentCommand,
-    pub give: Give,
+    pub front: StartFront,
     pub queue: Queue,
     pub events: SyncSender<Event>,
     pub stop: Arc<AtomicBool>,

@@ -1,12 +1,17 @@
-//! The service's side of a handshake: it signs one for each connection, and hears what the client said first.
+//! The service's side of a connection: it starts the process that speaks with the client, signs one handshake for it, and hears
+//! what the client said first.
 
 use std::io::{self, ErrorKind};
-use std::time::Instant;
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
+use bitcost_model::Unavailable;
 use rustls::SignatureScheme;
 
 use crate::frames::{Frames, frame};
-use crate::front::{Channel, SAID_BYTES_MAX, Said};
+use crate::front::{Channel, OPENING, SAID_BYTES_MAX, Said};
 use crate::key::OwnKey;
 use crate::message::{Hello, Refused, clean_line};
 use crate::stream::Stream;
@@ -19,6 +24,77 @@ const OF_SERVER: &[u8] = b"TLS 1.3, server CertificateVerify\0";
 /// The bytes of that hash: SHA-256 or SHA-384.
 const HASH_BYTES: [usize; 2] = [32, 48];
 
+/// Starts what speaks TLS on a connection, with the channel to it; a process, unless it is a thread of a test.
+pub type StartFront = Box<dyn Fn(OwnedFd, OwnedFd) -> io::Result<Option<Child>> + Send + Sync>;
+
+/// The time in which the process ends when the service has ended the channel: the client may still get an answer.
+const LAST_STEPS: Duration = Duration::from_secs(4);
+
+/// Starts it by this command, which ends in its verb.
+pub fn front_of(command: fn() -> Command) -> StartFront {
+    Box::new(move |socket, channel| {
+        // What it could print would be the words of foreign hosts.
+        command()
+            .stdin(socket)
+            .stdout(channel)
+            .stderr(Stdio::null())
+            .env_clear()
+            .spawn()
+            .map(Some)
+    })
+}
+
+/// What speaks with one client. It is gone when this is dropped.
+pub struct Front {
+    pub channel: Channel,
+    child: Option<Child>,
+}
+
+impl Front {
+    pub fn start(start: &StartFront, socket: OwnedFd) -> io::Result<Front> {
+        let (channel, other) = Channel::pair()?;
+        channel.set_nonblocking(true)?;
+        let child = start(socket, other.into())?;
+        Ok(Front { channel, child })
+    }
+}
+
+impl Drop for Front {
+    fn drop(&mut self) {
+        let _ = self.channel.shutdown(Shutdown::Both);
+        if let Some(child) = &mut self.child {
+            end(child, LAST_STEPS);
+        }
+    }
+}
+
+/// Waits for a process whose input has ended, and kills it where that takes too long.
+pub fn end(child: &mut Child, within: Duration) {
+    let until = Instant::now() + within;
+    while matches!(child.try_wait(), Ok(None)) {
+        if Instant::now() >= until {
+            let _ = child.kill();
+            let _ = child.wait();
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What such a process may still do, in a line for people: one is started to see it.
+pub fn confined(start: &StartFront) -> Result<String, Unavailable> {
+    let report = || {
+        let nothing = std::fs::File::open("/dev/null")?;
+        let mut front = Front::start(start, nothing.into())?;
+        let mut frames = Frames::new(SAID_BYTES_MAX);
+        match said(&mut front.channel, &mut frames, Instant::now() + OPENING)? {
+            Said::Confined(what) => Ok(what),
+            _ => Err(wrong("it does not say what it may still do")),
+        }
+    };
+    report().map_err(|why| Unavailable(format!("cannot start the process for clients: {why}")))
+}
+
 /// Signs for the process at the other end of the channel, and returns the client's first message, or why it is none.
 ///
 /// # Errors
@@ -30,6 +106,10 @@ pub fn open(
     until: Instant,
 ) -> io::Result<Result<Hello, Refused>> {
     frames.allow(SAID_BYTES_MAX);
+    let Said::Confined(_) = said(channel, frames, until)? else {
+        return Err(wrong("its process did not give up its privileges"));
+    };
+    channel.send(&frame(&own.public), until)?;
     let Said::Sign(message) = said(channel, frames, until)? else {
         return Err(wrong("no handshake reached its signature"));
     };
@@ -99,22 +179,25 @@ mod tests {
 
     #[test]
     fn a_process_that_lies_gets_one_signature_of_a_handshake_at_most() {
+        let confined = || Said::Confined(String::new());
         let sign = || Said::Sign(handshake("server"));
         let hello = || Said::Opened(Err(Refused("none\u{1b}".to_owned())));
         let none = Refused("none\u{fffd}".to_owned());
-        assert_eq!(opened(&[sign(), hello()]), Ok(Err(none)));
+        assert_eq!(opened(&[confined(), sign(), hello()]), Ok(Err(none)));
         for message in [
             handshake("client"),
             b"a text".to_vec(),
             handshake("server")[1..].to_vec(),
             [handshake("server"), vec![7]].concat(),
         ] {
-            let error = opened(&[Said::Sign(message)]).expect_err("not signed");
+            let error = opened(&[confined(), Said::Sign(message)]).expect_err("not signed");
             assert!(error.contains("not a handshake"), "{error}");
         }
-        let twice = opened(&[sign(), sign()]).expect_err("one signature");
+        let twice = opened(&[confined(), sign(), sign()]).expect_err("one signature");
         assert!(twice.contains("a second signature"), "{twice}");
-        let early = opened(&[hello()]).expect_err("early");
+        let early = opened(&[confined(), hello()]).expect_err("early");
         assert!(early.contains("no handshake"), "{early}");
+        let unconfined = opened(&[sign(), hello()]).expect_err("privileged");
+        assert!(unconfined.contains("its privileges"), "{unconfined}");
     }
 }

@@ -6,7 +6,7 @@ mod hostile;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -63,7 +63,7 @@ impl Served {
                 events.push(format!("{event:?}"));
             };
             let what = (own, Rules::default());
-            service.serve(what, agent, Box::new(give), stopped, kept);
+            service.serve(what, agent, Box::new(front_in_thread), stopped, kept);
             events
         });
         Served {
@@ -105,10 +105,9 @@ impl Served {
 }
 
 /// Speaks TLS with a client in a thread of the test, which keeps its privileges.
-fn give(socket: &TcpStream, channel: OwnedFd, key: &[u8]) -> io::Result<()> {
-    let (socket, key) = (socket.try_clone()?, key.to_vec());
-    std::thread::spawn(move || front::serve(socket, channel.into(), &key));
-    Ok(())
+fn front_in_thread(socket: OwnedFd, channel: OwnedFd) -> io::Result<Option<Child>> {
+    std::thread::spawn(move || front::serve(socket.into(), channel.into(), String::new()));
+    Ok(None)
 }
 
 fn resolve(host: &str) -> Result<Vec<IpAddr>, Unavailable> {

@@ -6,7 +6,6 @@
 pub mod bpf;
 pub mod clock;
 mod control;
-pub mod copies;
 pub mod datagram;
 pub mod ethtool;
 pub mod files;
@@ -16,7 +15,6 @@ pub mod namespace;
 pub mod netlink;
 mod outcome;
 pub mod packet;
-pub mod passing;
 pub mod perf;
 pub mod privileges;
 pub mod process;

@@ -53,19 +53,11 @@ const BASE: &[c_long] = &[
 /// into the terminal of whoever started the process.
 const REQUESTS: &[libc::Ioctl] = &[libc::FIONBIO, libc::TCGETS, libc::TIOCGWINSZ];
 
-/// The older call of musl's fork, which only x86-64 has.
-#[cfg(target_arch = "x86_64")]
-const FORK: c_long = libc::SYS_fork;
-#[cfg(not(target_arch = "x86_64"))]
-const FORK: c_long = libc::SYS_clone;
-
 /// What a process with a filter may do besides using what it has open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Also {
     /// Nothing.
     Nothing,
-    /// Start copies of itself, and restrict them and itself further.
-    Copies,
     /// Start threads, make sockets of IP and accept connections, and measure CPU time.
     Traffic,
 }
@@ -74,17 +66,6 @@ impl Also {
     fn calls(self) -> &'static [c_long] {
         match self {
             Also::Nothing => &[],
-            Also::Copies => &[
-                libc::SYS_clone,
-                FORK,
-                libc::SYS_set_robust_list,
-                libc::SYS_set_tid_address,
-                libc::SYS_rseq,
-                libc::SYS_prctl,
-                libc::SYS_seccomp,
-                libc::SYS_prlimit64,
-                libc::SYS_getppid,
-            ],
             Also::Traffic => &[
                 libc::SYS_set_robust_list,
                 libc::SYS_rseq,

@@ -40,16 +40,11 @@ fn resident_max(process: u32) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// The processes that read the words of clients.
-fn copies(server: &Service) -> impl Iterator<Item = u32> {
-    let fronts = children(server.id(), "serve-front").into_iter();
-    fronts.flat_map(|front| children(front, "serve-front"))
-}
-
 /// Fails where the service, or what reads the words of its clients, has taken too much memory.
 fn assert_small(server: &Service) {
-    for process in copies(server).chain([server.id()]) {
-        // A copy may have ended.
+    let fronts = children(server.id(), "serve-front").into_iter();
+    for process in fronts.chain([server.id()]) {
+        // One may have ended.
         let resident = resident_max(process).unwrap_or_default();
         assert!(resident < RESIDENT_KIB_MAX, "{process}: {resident} KiB");
     }
@@ -139,9 +134,9 @@ fn eight_clients_that_wait_vanish_at_once() {
     let clients = (0..9).map(|_| quietly(&server.client(), &of_a_minute));
     let mut clients: Vec<Child> = clients.collect();
     let agents = || children(server.id(), "agent").len();
-    let copies = || copies(&server).count();
+    let fronts = || children(server.id(), "serve-front").len();
     wait_until("one has the host and eight wait", || {
-        agents() == 1 && copies() == 9
+        agents() == 1 && fronts() == 9
     });
     // One more is told to come later.
     let refused = server.test("tcp -n 1M");
@@ -150,7 +145,7 @@ fn eight_clients_that_wait_vanish_at_once() {
     for mut client in clients {
         client.wait().unwrap();
     }
-    wait_until("all of them end", || agents() == 0 && copies() == 0);
+    wait_until("all of them end", || agents() == 0 && fronts() == 0);
     server.tested("tcp -n 1M");
     assert_small(&server);
     server.stop();

@@ -13,7 +13,7 @@ use bitcost_service::address::{HostPort, PORT};
 use bitcost_service::confine::give_up_rights;
 use bitcost_service::link::Link;
 use bitcost_service::policy::Rules;
-use bitcost_service::{Event, FRONT_VERB, Fronts, OwnKey, Service};
+use bitcost_service::{Event, FRONT_VERB, OwnKey, Service, confined, front_of};
 
 use super::clients::Clients;
 use super::listening::{self, cannot_listen};
@@ -117,19 +117,19 @@ pub fn run(place: &Place, rules: Rules) -> Result<(), Failure> {
     if place.allow_settings.is_empty() {
         give_up_rights()?;
     }
-    let fronts = Fronts::start(|| of_this_program(&[FRONT_VERB]))?;
+    let front = front_of(|| of_this_program(&[FRONT_VERB]));
+    let confined = confined(&front)?;
     let log = Log::start()?;
     announce(&service, &own, &log)?;
     log.message(&format!(
-        "the process that reads what clients send: {}",
-        fronts.confined()
+        "the process that reads what clients send: {confined}"
     ));
     let mut clients = Clients::new(log);
     let (mut sessions, mut runs_of_all) = (0, 0);
     service.serve(
         (own, rules),
         Box::new(|| of_this_program(&["agent", "--of-service"])),
-        Box::new(move |socket, channel, key| fronts.give(socket, channel, key)),
+        front,
         stop,
         |event| match event {
             Event::Began { peer } => {
