@@ -39,7 +39,7 @@ impl Destination {
                 let mut prepared = named.prepare(&study.base.places, stop)?;
                 let mtu = least_mtu(&prepared.ends);
                 // The limits of the interfaces are known only now.
-                check(study, &|cell| Ok(cell.conditions.check(mtu)?))?;
+                check(study, &|cell| cell.conditions.check(mtu))?;
                 if prepared.is_one_host() {
                     check(study, &|cell| {
                         bitcost_model::one_host::check(&cell.conditions)

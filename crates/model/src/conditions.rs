@@ -14,7 +14,6 @@ use crate::settings::SETTINGS;
 
 pub use crate::settings::Conditions;
 pub use crate::workload::Workload;
-pub use check::Impossible;
 pub use kinds::{
     AUTO_RECEIVE_BYTES, Direction, Mss, Pacing, RateOf, ReceiveSize, STAMPED_BYTES, TCP_TIMESTAMPS,
     TRANSACTION_MAX, TRANSACTION_RATE_MAX, Waiting,

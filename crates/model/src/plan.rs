@@ -17,10 +17,6 @@ pub struct Lengths {
     pub duration_ms: Option<u32>,
     /// Counts after which bounded runs end, in per cent of the study's counts.
     pub counts_pct: Option<u32>,
-    /// Of executions by earlier versions: time from the start of one block to the start of the
-    /// next, in milliseconds. Without a number of blocks they went on until they were stopped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval_ms: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,8 +34,8 @@ pub struct PlannedRun {
 pub struct Plan {
     pub seed: u64,
     pub blocks: u32,
-    /// The changes of the study's lengths by the command line; absent in plans of earlier formats,
-    /// and in plans that no study made.
+    /// The changes of the study's lengths by the command line; absent in
+    /// plans that no study made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lengths: Option<Lengths>,
     /// Whether each run is made once more to be profiled.
@@ -73,13 +69,6 @@ impl Plan {
             cells,
             runs,
         }
-    }
-
-    /// Whether the execution was complete when the user stopped it: it had an interval, and nobody
-    /// asked for a number of blocks.
-    pub fn is_open_ended(&self) -> bool {
-        self.lengths
-            .is_some_and(|lengths| lengths.interval_ms.is_some() && lengths.blocks.is_none())
     }
 
     /// The cell of the run with this number; absent where the plan has none.

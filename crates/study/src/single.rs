@@ -5,12 +5,12 @@ use bitcost_model::conditions::Conditions;
 use bitcost_model::host_settings::SettingRequest;
 use bitcost_model::record::Role;
 use bitcost_model::settings::{Kind, Setting};
-use bitcost_model::study::{LabSpec, Label, UntilInterval};
+use bitcost_model::study::{LabSpec, UntilInterval};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, value};
 
-use crate::definition::{Factor, Level, Study, TableSpec};
+use crate::definition::Study;
 use crate::settings::{background_table, to_value};
-use crate::topology::{Preset, USUAL, preset, to_table};
+use crate::topology::{Preset, USUAL, to_table};
 
 /// The MTU of a study between named hosts, whose own interfaces are checked when they are
 /// connected, in bytes.
@@ -42,58 +42,28 @@ pub struct Single<'a> {
 }
 
 impl Single<'_> {
-    /// The study with one cell.
+    /// The study with one cell, as the text that a log keeps describes it.
     ///
     /// # Errors
-    /// A sentence when the lab that stands for named hosts cannot be made.
+    /// A sentence when the settings are not possible together.
     pub fn study(&self) -> Result<Study, Invalid> {
-        let workload = self.conditions.workload;
-        let test = workload.info().short_name;
-        let metrics = match workload.is_transactional() {
-            true => TRANSACTION_METRICS.map(str::to_owned).to_vec(),
-            false => Vec::new(),
-        };
+        let test = self.conditions.workload.info().short_name;
+        let study = Study::parse(&format!("test-{test}.toml"), &self.text(test))?;
         let lab = match self.lab {
             Some(lab) => lab.clone(),
-            None => {
-                let network = preset(USUAL, ANY_MTU_BYTES, Default::default())?;
-                let lab = LabSpec::new(USUAL, network, None, None)?;
-                LabSpec {
-                    network: None,
-                    ..lab
-                }
-            }
-        };
-        let mut study = Study {
-            title: format!("bitcost test {test}"),
-            question: "What does a run with these settings cost?".to_owned(),
-            base: self.conditions.clone(),
-            factors: vec![Factor {
-                name: FACTOR.to_owned(),
-                levels: vec![Level::named(Label::Text(test.to_owned()))],
-            }],
-            blocks: self.runs,
-            until: self.until.cloned(),
-            table: TableSpec {
-                rows: FACTOR.to_owned(),
-                metrics,
-                ..TableSpec::default()
+            None => LabSpec {
+                network: None,
+                ..study.lab
             },
-            name: format!("test-{test}"),
-            file: format!("test-{test}.toml"),
-            lab,
-            ..Study::default()
         };
-        study.text = self.text(&study);
-        Ok(study)
+        Ok(Study { lab, ..study })
     }
 
-    /// The value as the text of a study file, which a log keeps.
-    fn text(&self, study: &Study) -> String {
+    fn text(&self, test: &str) -> String {
         let mut text = DocumentMut::new();
-        text["title"] = value(&study.title);
-        text["question"] = value(&study.question);
-        text["lab"] = Item::Table(lab_table(&study.lab));
+        text["title"] = value(format!("bitcost test {test}"));
+        text["question"] = value("What does a run with these settings cost?");
+        text["lab"] = Item::Table(lab_table(self.lab));
         text["workload"] = Item::Table(self.workload());
         let run = text["run"].or_insert(toml_edit::table());
         run["blocks"] = value(i64::from(self.runs));
@@ -102,14 +72,13 @@ impl Single<'_> {
             run["until_metric"] = value(&until.metric);
             run["max_blocks"] = value(i64::from(until.max_blocks));
         }
-        if !study.table.metrics.is_empty() {
+        if self.conditions.workload.is_transactional() {
             let table = text["table"].or_insert(toml_edit::table());
-            table["metrics"] = value(Array::from_iter(&study.table.metrics));
+            table["metrics"] = value(Array::from_iter(TRANSACTION_METRICS));
         }
-        let label = study.factors[0].levels[0].label.to_string();
         let mut factor = Table::from_iter([("name", FACTOR)]);
         factor["levels"] = value(Array::from_iter([InlineTable::from_iter([(
-            "label", label,
+            "label", test,
         )])]));
         text["factor"] = Item::ArrayOfTables(ArrayOfTables::from_iter([factor]));
         text.to_string()
@@ -155,15 +124,22 @@ impl Single<'_> {
     }
 }
 
-fn lab_table(lab: &LabSpec) -> Table {
-    match &lab.network {
-        Some(network) if Preset::find(&lab.topology).is_none() => to_table(network),
-        _ => {
-            let mut table = Table::from_iter([("topology", &lab.topology)]);
-            table["mtu_bytes"] = value(i64::from(lab.mtu_bytes));
-            table
-        }
+/// The lab's table; between named hosts one whose MTU any interface has.
+fn lab_table(lab: Option<&LabSpec>) -> Table {
+    if let Some(LabSpec {
+        topology,
+        network: Some(network),
+        ..
+    }) = lab
+        && Preset::find(topology).is_none()
+    {
+        return to_table(network);
     }
+    let (name, mtu_bytes) =
+        lab.map_or((USUAL, ANY_MTU_BYTES), |lab| (&lab.topology, lab.mtu_bytes));
+    let mut table = Table::from_iter([("topology", name)]);
+    table["mtu_bytes"] = value(i64::from(mtu_bytes));
+    table
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! From events to figures per cell: medians with intervals, improvements, and runs that were left
 //! out, with the reason.
 
-use bitcost_model::plan::{Plan, PlannedRun};
+use bitcost_model::plan::Plan;
 
 use super::answered::answered;
 use super::improvement::improvements;
@@ -16,11 +16,7 @@ const NOT_PLACED: &str = "the log does not describe the hosts (no `prepared` eve
 
 /// The figures of the runs. If a run was tried more than once, the last outcome counts.
 pub(crate) fn complete(mut log: Log, plan: Plan) -> Summary {
-    let planned = match plan.is_open_ended() {
-        true => begun_blocks(&plan, &log),
-        false => plan.blocks,
-    };
-    let blocks = log.enough_blocks.unwrap_or(planned);
+    let blocks = log.enough_blocks.unwrap_or(plan.blocks);
     place_rows(&plan, &mut log, blocks);
     let mut summary = log.summary;
     let mut rows = std::mem::take(&mut summary.runs);
@@ -112,14 +108,4 @@ fn place_rows(plan: &Plan, log: &mut Log, blocks: u32) {
         }));
         summary.runs.push(row);
     }
-}
-
-/// Blocks of which a run has an outcome.
-fn begun_blocks(plan: &Plan, log: &Log) -> u32 {
-    let has_outcome = |run: &&PlannedRun| {
-        let row = log.rows.get(&run.index);
-        row.is_some_and(|row| row.event.is_some())
-    };
-    let last = plan.runs.iter().rfind(has_outcome);
-    last.map_or(0, |run| run.block + 1)
 }

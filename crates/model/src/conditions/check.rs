@@ -1,7 +1,5 @@
 //! Checks of conditions that need no host.
 
-use thiserror::Error;
-
 use crate::Invalid;
 use crate::buffers::Buffers;
 use crate::conditions::kinds::{
@@ -12,35 +10,6 @@ use crate::record::Role;
 use crate::search::Goal;
 use crate::settings::{Conditions, SETTINGS, Setting};
 use crate::workload::Workload;
-
-/// Why conditions are not possible, and what is allowed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Impossible {
-    /// A setting does not go with the workload.
-    #[error("{setting} is not for {what}; {allowed}")]
-    NotFor {
-        /// The setting, by its name in a study.
-        setting: String,
-        /// What it does not go with.
-        what: String,
-        allowed: String,
-    },
-    /// Values that do not go together, in a sentence.
-    #[error("{0}")]
-    Values(String),
-}
-
-impl From<Invalid> for Impossible {
-    fn from(invalid: Invalid) -> Impossible {
-        Impossible::Values(invalid.0)
-    }
-}
-
-impl From<Impossible> for Invalid {
-    fn from(impossible: Impossible) -> Invalid {
-        Invalid(impossible.to_string())
-    }
-}
 
 impl Conditions {
     /// Checks the limits of a run in the embedded lab, whose links have this MTU.
@@ -60,31 +29,31 @@ impl Conditions {
     /// Checks everything that needs no host: sizes against the protocol and the link's MTU.
     ///
     /// # Errors
-    /// What was found and what is allowed.
-    pub fn check(&self, mtu_bytes: u32) -> Result<(), Impossible> {
+    /// What was found and what is allowed. A sentence about one setting begins with its name.
+    pub fn check(&self, mtu_bytes: u32) -> Result<(), Invalid> {
         let mtu_bytes = self.asked_mtus().min().unwrap_or(mtu_bytes);
         self.check_part(mtu_bytes)?;
         let own = self.ways().len();
-        for part in self.parts().iter().skip(own) {
-            part.check_part(mtu_bytes)
-                .map_err(|why| Invalid(format!("background, {}: {why}", part.workload.name())))?;
-        }
-        Ok(())
+        self.parts().iter().skip(own).try_for_each(|part| {
+            let name = part.workload.name();
+            let found = part.check_part(mtu_bytes);
+            found.map_err(|why| Invalid(format!("background, {name}: {why}")))
+        })
     }
 
-    fn check_part(&self, mtu_bytes: u32) -> Result<(), Impossible> {
+    fn check_part(&self, mtu_bytes: u32) -> Result<(), Invalid> {
         self.places.check(self.flows, mtu_bytes)?;
         self.check_transactions()?;
         let (version, most) = (self.ip_version(), self.ip_version().udp_payload_max());
         if self.workload.numbers_datagrams() && self.message_size_bytes > most {
-            return Err(Impossible::Values(format!(
+            return Err(Invalid(format!(
                 "message size {} bytes is over the UDP limit; allowed: 1 to {most} (IPv{})",
                 self.message_size_bytes,
                 version.name()
             )));
         }
         if self.workload.numbers_datagrams() && self.receive_bytes() < self.message_size_bytes {
-            return Err(Impossible::Values(format!(
+            return Err(Invalid(format!(
                 "a receive call of {} bytes cuts datagrams of {} bytes; allowed: at least the message size",
                 self.receive_bytes(),
                 self.message_size_bytes
@@ -95,7 +64,7 @@ impl Conditions {
             && self.message_size_bytes >= 8
             && (1..8).contains(&last)
         {
-            return Err(Impossible::Values(format!(
+            return Err(Invalid(format!(
                 "{last} bytes are left for the last datagram, which has no room for its number; allowed: a count of bytes that leaves none, or 8 and more, after messages of {}",
                 self.message_size_bytes
             )));
@@ -109,12 +78,12 @@ impl Conditions {
         let headers = self.header_bytes();
         let room = mtu_bytes.saturating_sub(headers + TCP_TIMESTAMPS);
         if segment > room {
-            return Err(Impossible::Values(format!(
+            return Err(Invalid(format!(
                 "an MSS of {segment} bytes does not fit the MTU of {mtu_bytes}; allowed: 88 to {room} (MTU less {headers} bytes of headers and {TCP_TIMESTAMPS} of timestamps)"
             )));
         }
         if segment < 88 {
-            return Err(Impossible::Values(format!(
+            return Err(Invalid(format!(
                 "an MSS of {segment} bytes is too small; allowed: 88 to {room}"
             )));
         }
@@ -178,29 +147,28 @@ impl Conditions {
     }
 
     /// Refuses settings of transactions for a stream, and settings of streams for transactions.
-    fn check_kind_of_settings(&self) -> Result<(), Impossible> {
-        let refused = |setting: &str, allowed: &dyn Fn(Workload) -> bool| Impossible::NotFor {
-            setting: setting.to_owned(),
-            what: self.workload.name().to_owned(),
-            allowed: format!("allowed with: {}", Workload::names(allowed)),
+    fn check_kind_of_settings(&self) -> Result<(), Invalid> {
+        let refused = |setting: &str, allowed: &dyn Fn(Workload) -> bool| {
+            let (name, allowed) = (self.workload.name(), Workload::names(allowed));
+            Err(Invalid(format!(
+                "{setting} is not for {name}; allowed with: {allowed}"
+            )))
         };
         if self.mss == Some(Mss::Message) && self.workload.is_transactional() {
-            return Err(refused("mss = \"message\"", &|of| !of.is_transactional()));
+            return refused("mss `message`", &|of| !of.is_transactional());
         }
         let is_foreign =
             |setting: &&Setting| (setting.is_set)(self) && !(setting.workloads)(self.workload);
         match SETTINGS.iter().find(is_foreign) {
             // Its other value is for all.
-            Some(setting) if setting.name == "mode" => {
-                Err(refused("mode = \"auto\"", &setting.workloads))
-            }
-            Some(setting) => Err(refused(setting.name, &setting.workloads)),
+            Some(setting) if setting.name == "mode" => refused("mode `auto`", &setting.workloads),
+            Some(setting) => refused(setting.name, &setting.workloads),
             None => Ok(()),
         }
     }
 
     /// Checks the settings of requests and responses, and the settings that only streams have.
-    fn check_transactions(&self) -> Result<(), Impossible> {
+    fn check_transactions(&self) -> Result<(), Invalid> {
         self.check_kind_of_settings()?;
         let name = self.workload.name();
         let sizes = [
@@ -214,13 +182,13 @@ impl Conditions {
                 TRANSACTION_MAX
             };
             if !(1..=most).contains(&size) {
-                return Err(Impossible::Values(format!(
+                return Err(Invalid(format!(
                     "a {what} of {size} bytes is too large or too small for {name}; allowed: 1 to {most}"
                 )));
             }
         }
         if self.transaction_rate == Some(0) {
-            return Err(Impossible::Values(format!(
+            return Err(Invalid(format!(
                 "a transaction rate of 0 per second; allowed: 1 to {TRANSACTION_RATE_MAX}"
             )));
         }

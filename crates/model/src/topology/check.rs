@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
-use super::{End, Link, Node, NodeKind, Topology};
+use super::{End, Node, NodeKind, Route, Topology};
 use crate::Invalid;
 use crate::near::did_you_mean;
 
@@ -32,11 +32,15 @@ pub enum At {
     Whole,
 }
 
-fn problem<T>(at: At, message: impl Into<String>) -> Result<T, Problem> {
-    Err(Problem {
-        at,
-        message: message.into(),
-    })
+/// Keeps this as a problem of that place, unless it holds.
+fn ensure(holds: bool, at: &At, message: impl FnOnce() -> String) -> Result<(), Problem> {
+    match holds {
+        true => Ok(()),
+        false => Err(Problem {
+            at: at.clone(),
+            message: message(),
+        }),
+    }
 }
 
 /// Whether a node may have this name: letters, digits and `-_.`, a letter or digit first.
@@ -66,16 +70,18 @@ impl Topology {
     /// # Errors
     /// The first problem.
     pub fn check(&self) -> Result<(), Problem> {
-        check_count(self.nodes.len(), self.links.len()).or_else(|why| problem(At::Whole, why))?;
-        if self.nodes.is_empty() {
-            return problem(
-                At::Whole,
-                "the lab has no nodes; name at least one, such as hosts = [\"h1\"]",
-            );
-        }
+        check_count(self.nodes.len(), self.links.len()).map_err(|Invalid(message)| Problem {
+            at: At::Whole,
+            message,
+        })?;
+        ensure(!self.nodes.is_empty(), &At::Whole, || {
+            "the lab has no nodes; name at least one, such as hosts = [\"h1\"]".to_owned()
+        })?;
         self.check_names()?;
         self.check_links()?;
-        self.check_nodes()?;
+        self.nodes
+            .iter()
+            .try_for_each(|node| self.check_node(node))?;
         self.check_loops()?;
         self.check_addresses()
     }
@@ -83,22 +89,14 @@ impl Topology {
     fn check_names(&self) -> Result<(), Problem> {
         let mut seen = BTreeSet::new();
         for Node { name, .. } in &self.nodes {
-            let at = || At::Node(name.clone());
-            if !is_node_name(name) {
+            let at = At::Node(name.clone());
+            ensure(is_node_name(name), &at, || {
                 let name = name.escape_debug();
-                return problem(
-                    at(),
-                    format!(
-                        "`{name}` is not a name of a node; allowed: letters, digits, - _ and ."
-                    ),
-                );
-            }
-            if !seen.insert(name) {
-                return problem(
-                    at(),
-                    format!("the name `{name}` is used twice; allowed: each name once"),
-                );
-            }
+                format!("`{name}` is not a name of a node; allowed: letters, digits, - _ and .")
+            })?;
+            ensure(seen.insert(name), &at, || {
+                format!("the name `{name}` is used twice; allowed: each name once")
+            })?;
         }
         Ok(())
     }
@@ -108,81 +106,53 @@ impl Topology {
         for (index, link) in self.links.iter().enumerate() {
             let at = At::Link(index);
             let [near, far] = &link.ends;
-            if near.node == far.node {
-                return problem(
-                    at,
-                    format!(
-                        "a link joins `{}` with itself; allowed: two nodes",
-                        near.node
-                    ),
-                );
-            }
+            ensure(near.node != far.node, &at, || {
+                let node = &near.node;
+                format!("a link joins `{node}` with itself; allowed: two nodes")
+            })?;
             for end in &link.ends {
                 self.check_end(end, &at)?;
-                if !devices.insert((&end.node, &end.device)) {
-                    return problem(
-                        at,
-                        format!("{} has the device `{}` twice", end.node, end.device),
-                    );
-                }
+                let End { node, device, .. } = end;
+                ensure(devices.insert((node, device)), &at, || {
+                    format!("{node} has the device `{device}` twice")
+                })?;
             }
-            check_mtu(link, &at)?;
+            ensure(MTU_BYTES.contains(&link.mtu_bytes), &at, || {
+                let (least, most) = (MTU_BYTES.start(), MTU_BYTES.end());
+                let (mtu, near, far) = (link.mtu_bytes, &near.device, &far.device);
+                format!("the MTU of {near} to {far} is {mtu} bytes; allowed: {least} to {most}")
+            })?;
         }
         Ok(())
     }
 
     fn check_end(&self, End { node, device, .. }: &End, at: &At) -> Result<(), Problem> {
-        if self.node(node).is_none() {
-            let names = self.nodes.iter().map(|node| node.name.as_str());
-            let hint = did_you_mean(node, names.clone());
-            let all: Vec<&str> = names.collect();
-            return problem(
-                at.clone(),
-                format!(
-                    "unknown node `{}`{hint}; there are: {}",
-                    node.escape_debug(),
-                    all.join(", ")
-                ),
-            );
-        }
-        let is_name = !device.is_empty()
-            && device.len() <= DEVICE_NAME_MAX_BYTES
-            && device
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-        if is_name {
-            return Ok(());
-        }
-        let why = format!("letters, digits, - _ and ., at most {DEVICE_NAME_MAX_BYTES} of them");
-        let device = device.escape_debug();
-        problem(
-            at.clone(),
-            format!("`{device}` is not a name of a device; allowed: {why}"),
-        )
+        ensure(self.node(node).is_some(), at, || {
+            let names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
+            let hint = did_you_mean(node, names.iter().copied());
+            let (node, all) = (node.escape_debug(), names.join(", "));
+            format!("unknown node `{node}`{hint}; there are: {all}")
+        })?;
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        let is_length = (1..=DEVICE_NAME_MAX_BYTES).contains(&device.len());
+        ensure(is_length && device.chars().all(is_letter), at, || {
+            let device = device.escape_debug();
+            format!(
+                "`{device}` is not a name of a device; allowed: letters, digits, - _ and ., at most {DEVICE_NAME_MAX_BYTES} of them"
+            )
+        })
     }
 
-    fn check_nodes(&self) -> Result<(), Problem> {
-        for node in &self.nodes {
-            let at = || At::Node(node.name.clone());
-            let ports = self.ends().filter(|end| end.node == node.name).count();
-            let has_address = self.address(&node.name).is_some();
-            match node.kind {
-                NodeKind::Host if !has_address => {
-                    return problem(
-                        at(),
-                        format!("the host {} has no device with an address", node.name),
-                    );
-                }
-                NodeKind::Wire if ports != 2 => {
-                    return problem(
-                        at(),
-                        format!("the wire {} has {ports} ports; allowed: 2", node.name),
-                    );
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+    fn check_node(&self, Node { name, kind, .. }: &Node) -> Result<(), Problem> {
+        let at = At::Node(name.clone());
+        let is_reached = *kind != NodeKind::Host || self.address(name).is_some();
+        ensure(is_reached, &at, || {
+            format!("the host {name} has no device with an address")
+        })?;
+        let ports = self.ends().filter(|end| end.node == *name).count();
+        ensure(*kind != NodeKind::Wire || ports == 2, &at, || {
+            format!("the wire {name} has {ports} ports; allowed: 2")
+        })
     }
 
     /// Refuses loops: bridges without spanning tree forward a broadcast round a loop for ever.
@@ -191,12 +161,13 @@ impl Topology {
             return Ok(());
         };
         let [near, far] = &self.links[index].ends;
-        let message = format!(
-            "the link of {} and {} closes a loop of switches, and spanning tree is off: a broadcast would \
-             circulate for ever; leave this link out, or make one of them a router",
-            near.node, far.node
-        );
-        problem(At::Link(index), message)
+        ensure(false, &At::Link(index), || {
+            format!(
+                "the link of {} and {} closes a loop of switches, and spanning tree is off: a broadcast would \
+                 circulate for ever; leave this link out, or make one of them a router",
+                near.node, far.node
+            )
+        })
     }
 
     /// The links between bridges that are in no spanning tree of the links before them, by their
@@ -229,63 +200,36 @@ impl Topology {
     fn check_addresses(&self) -> Result<(), Problem> {
         let mut owners: BTreeMap<IpAddr, &str> = BTreeMap::new();
         for end in self.ends() {
-            let at = || At::Device(end.device.clone());
-            let is_bridge = self
-                .node(&end.node)
-                .is_some_and(|node| node.kind.is_bridge());
-            if is_bridge && !end.addresses.is_empty() {
-                return problem(
-                    at(),
-                    format!("{} is a port of a switch, which has no address", end.device),
-                );
-            }
+            let (at, device) = (At::Device(end.device.clone()), &end.device);
+            let node = self.node(&end.node);
+            let is_bridge = node.is_some_and(|node| node.kind.is_bridge());
+            ensure(!is_bridge || end.addresses.is_empty(), &at, || {
+                format!("{device} is a port of a switch, which has no address")
+            })?;
             for address in &end.addresses {
                 let most = if address.ip.is_ipv4() { 32 } else { 128 };
-                if address.prefix_length > most {
-                    return problem(at(), format!("{address}: a prefix has at most {most} bits"));
-                }
-                if let Some(owner) = owners.insert(address.ip, &end.device) {
-                    let ip = address.ip;
-                    return problem(
-                        at(),
-                        format!("{} has the address {ip}, which {owner} has too", end.device),
-                    );
-                }
+                ensure(address.prefix_length <= most, &at, || {
+                    format!("{address}: a prefix has at most {most} bits")
+                })?;
+                let owner = owners.insert(address.ip, device);
+                ensure(owner.is_none(), &at, || {
+                    let (ip, owner) = (address.ip, owner.unwrap_or_default());
+                    format!("{device} has the address {ip}, which {owner} has too")
+                })?;
             }
         }
-        self.nodes
-            .iter()
-            .try_for_each(|node| self.check_routes(node))
+        let mut nodes = self.nodes.iter();
+        nodes.try_for_each(|node| self.check_routes(node))
     }
 
-    fn check_routes(&self, node: &Node) -> Result<(), Problem> {
-        let own = || {
-            self.ends()
-                .filter(|end| end.node == node.name)
-                .flat_map(|end| &end.addresses)
-        };
-        for route in &node.routes {
-            if !own().any(|address| address.has(route.via)) {
-                let message = format!(
-                    "{} cannot reach {}, its router to {}",
-                    node.name, route.via, route.to
-                );
-                return problem(At::Node(node.name.clone()), message);
-            }
+    fn check_routes(&self, Node { name, routes, .. }: &Node) -> Result<(), Problem> {
+        for Route { to, via } in routes {
+            let mut own = self.ends().filter(|end| end.node == *name);
+            let is_near = own.any(|end| end.addresses.iter().any(|address| address.has(*via)));
+            ensure(is_near, &At::Node(name.clone()), || {
+                format!("{name} cannot reach {via}, its router to {to}")
+            })?;
         }
         Ok(())
     }
-}
-
-fn check_mtu(link: &Link, at: &At) -> Result<(), Problem> {
-    let [near, far] = &link.ends;
-    if MTU_BYTES.contains(&link.mtu_bytes) {
-        return Ok(());
-    }
-    let (least, most) = (MTU_BYTES.start(), MTU_BYTES.end());
-    let (mtu, near, far) = (link.mtu_bytes, &near.device, &far.device);
-    problem(
-        at.clone(),
-        format!("the MTU of {near} to {far} is {mtu} bytes; allowed: {least} to {most}"),
-    )
 }

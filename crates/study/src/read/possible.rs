@@ -1,6 +1,6 @@
 //! Whether every cell of a study is possible, and the place at fault where one is not.
 
-use crate::definition::{Factor, Level, Study, combine, size_buffers};
+use crate::definition::{Factor, Study, combine, size_buffers};
 use crate::error::StudyError;
 use crate::settings;
 use crate::toml::Node;
@@ -44,7 +44,7 @@ impl Cells<'_> {
             };
             let offset = blamed(self.study.own_factors(), cell, &possible)
                 .or_else(of_workload)
-                .unwrap_or_else(|| blamed_size(self.study.own_factors(), cell));
+                .unwrap_or(0);
             if !places.contains(&offset) {
                 places.push(offset);
                 let message = format!("cell {}: {message}", cell.name());
@@ -94,7 +94,7 @@ pub fn workload(top: &Node, without: Option<&str>) -> Conditions {
 /// Whether a cell is possible in the lab: its sizes, and its request for TCP buffers.
 pub fn fits(cell: &Cell, lab: &LabSpec) -> Result<(), Invalid> {
     size_buffers(&mut cell.clone(), lab)?;
-    Ok(cell.conditions.check(lab.mtu_bytes)?)
+    cell.conditions.check(lab.mtu_bytes)
 }
 
 /// Where the first of the cell's levels is whose replacement by another makes the cell one
@@ -112,25 +112,4 @@ fn blamed(factors: &[Factor], cell: &Cell, possible: &[&Cell]) -> Option<usize> 
         .iter()
         .find(|level| level.label == *label)
         .map(|level| level.offset)
-}
-
-fn blamed_size(factors: &[Factor], cell: &Cell) -> usize {
-    const SIZES: [&str; 3] = ["message_size_bytes", "mss", "receive_size_bytes"];
-    let chosen = factors
-        .iter()
-        .zip(&cell.levels)
-        .filter_map(|(factor, (_, label))| {
-            factor.levels.iter().find(|level| level.label == *label)
-        });
-    let sets_size = |level: &&Level| {
-        level
-            .settings
-            .iter()
-            .any(|(name, _)| SIZES.contains(&name.as_str()))
-    };
-    chosen
-        .filter(sets_size)
-        .map(|level| level.offset)
-        .next()
-        .unwrap_or(0)
 }

@@ -37,7 +37,6 @@ fn length(node: &Node, table: LengthTable) -> Option<Lengths> {
         blocks: Some(table.blocks.0),
         duration_ms: table.duration_s.map(|window| window.0),
         counts_pct: table.counts_pct.map(|percent| percent.0),
-        interval_ms: None,
     })
 }
 

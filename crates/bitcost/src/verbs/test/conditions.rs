@@ -3,7 +3,7 @@
 
 use bitcost_iperf3::client::request;
 use bitcost_model::Invalid;
-use bitcost_model::conditions::{Conditions, Impossible, Workload, size_tcp_buffers};
+use bitcost_model::conditions::{Conditions, Workload, size_tcp_buffers};
 use bitcost_model::modes::Mode;
 use bitcost_model::settings::{Setting, find};
 use bitcost_model::study::LabSpec;
@@ -50,9 +50,7 @@ impl Typed {
         refuse_sizes(arguments, workload)?;
         foreign::netperf_length(&output::command_line()[1..])
             .map_or(Ok(()), |why| Err(Failure::Usage(why)))?;
-        conditions
-            .check(mtu_bytes)
-            .map_err(|why| impossible(&why))?;
+        conditions.check(mtu_bytes).map_err(impossible)?;
         refuse_named_modes(arguments, &conditions)?;
         if arguments.is_with_iperf3() {
             request::check(&conditions)?;
@@ -137,15 +135,15 @@ fn option(setting: &Setting) -> String {
     }
 }
 
-/// Why conditions are not possible, with the option's name instead of the setting's.
-fn impossible(why: &Impossible) -> Failure {
-    let mut said = why.to_string();
-    if let Impossible::NotFor { setting, .. } = why
-        && let Some(found) = find(setting)
-    {
-        said = said.replacen(setting, &option(found), 1);
-    }
-    Failure::Usage(said)
+/// Why conditions are not possible; a sentence that begins with a setting, with its option instead.
+fn impossible(Invalid(why): Invalid) -> Failure {
+    let named = why
+        .split_once(' ')
+        .and_then(|(name, rest)| Some((find(name)?, rest)));
+    Failure::Usage(named.map_or_else(
+        || why.clone(),
+        |(setting, rest)| format!("{} {rest}", option(setting)),
+    ))
 }
 
 /// Refuses fast modes next to `--mode honest`.
