@@ -14,9 +14,9 @@ pub fn describe(device: &str) -> Result<DeviceDescription, HostError> {
     check(device)?;
     let mut rtnl = Rtnl::open()?;
     let link = rtnl.link(device)?;
-    let driver = bitcost_sys::ethtool::driver(device).map_err(|source| HostError::Driver {
-        device: device.to_owned(),
-        source,
+    let driver = bitcost_sys::ethtool::driver(device).map_err(|error| {
+        let why = format!("{error}; check the device's name");
+        HostError::cannot(format!("read the driver of {device}"), why)
     })?;
     let features = Ethtool::open()?.features(device)?.into_iter();
     let qdiscs = rtnl.qdiscs(link.index)?.into_iter();

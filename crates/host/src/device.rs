@@ -16,14 +16,20 @@ pub fn devices() -> Vec<String> {
 /// The longest name of a device, in bytes (`IFNAMSIZ` without its end, netdevice(7)).
 const NAME_MOST: usize = 15;
 
-/// Checks that the kernel accepts this as the name of a device (`dev_valid_name` in
-/// net/core/dev.c).
-pub fn check_name(device: &str) -> Result<(), HostError> {
+/// Whether the kernel accepts this as the name of a device (`dev_valid_name` in net/core/dev.c).
+pub fn is_name(device: &str) -> bool {
     let is_letter = |c: char| !c.is_whitespace() && !c.is_control() && c != '/' && c != ':';
-    if (1..=NAME_MOST).contains(&device.len())
+    (1..=NAME_MOST).contains(&device.len())
         && ![".", ".."].contains(&device)
         && device.chars().all(is_letter)
-    {
+}
+
+/// Checks that it can be the name of a device.
+///
+/// # Errors
+/// A sentence with what is allowed.
+pub fn check_name(device: &str) -> Result<(), HostError> {
+    if is_name(device) {
         return Ok(());
     }
     let why = format!(

@@ -19,12 +19,6 @@ pub enum HostError {
         option: &'static str,
         error: bitcost_sys::netlink::Error,
     },
-    /// The driver's name could not be read.
-    #[error("cannot read the driver of {device}: {source}; check the device's name")]
-    Driver {
-        device: String,
-        source: std::io::Error,
-    },
     /// It does not exist or is not available here.
     #[error("cannot {asked}: {why}")]
     Cannot {

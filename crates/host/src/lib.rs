@@ -44,7 +44,7 @@ pub mod watchdog;
 pub use change::{Change, Outcome, restore};
 pub use change_set::{ChangeSet, InEffect, Journal, NoJournal};
 pub use describe::describe;
-pub use device::check as check_device;
+pub use device::{check as check_device, check_name as check_device_name};
 pub use error::HostError;
 pub use governor::Governor;
 pub use idle::Idle;

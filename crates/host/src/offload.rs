@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use bitcost_model::host_settings::{HostSetting, OFFLOADS, OffloadSet, Offloads as Request};
+use bitcost_model::host_settings::{
+    FEATURE_GROUPS, HostSetting, OFFLOADS, OffloadSet, Offloads as Request,
+};
 use bitcost_model::near::did_you_mean;
 use bitcost_sys::netlink::{Ethtool, Feature};
 
@@ -17,26 +19,6 @@ use crate::values::{FIXED, Values};
 
 /// The knob. A request names bits or groups, or a set of the groups tso, gso, gro and lro.
 pub struct Offloads;
-
-/// ethtool's groups: short name, long name, and the bits, where `*` stands for anything.
-const GROUPS: &[(&str, &str, &str)] = &[
-    ("rx", "rx-checksumming", "rx-checksum"),
-    ("tx", "tx-checksumming", "tx-checksum-*"),
-    ("sg", "scatter-gather", "tx-scatter-gather*"),
-    ("tso", "tcp-segmentation-offload", "tx-tcp*-segmentation"),
-    ("ufo", "udp-fragmentation-offload", "tx-udp-fragmentation"),
-    (
-        "gso",
-        "generic-segmentation-offload",
-        "tx-generic-segmentation",
-    ),
-    ("gro", "generic-receive-offload", "rx-gro"),
-    ("lro", "large-receive-offload", "rx-lro"),
-    ("rxvlan", "rx-vlan-offload", "rx-vlan-hw-parse"),
-    ("txvlan", "tx-vlan-offload", "tx-vlan-hw-insert"),
-    ("ntuple", "ntuple-filters", "rx-ntuple-filter"),
-    ("rxhash", "receive-hashing", "rx-hashing"),
-];
 
 impl Knob for Offloads {
     fn name(&self) -> &'static str {
@@ -116,7 +98,7 @@ fn is_fixed(word: &str) -> bool {
 
 /// The bits of one of ethtool's groups.
 fn members<'a>(now: &'a Values, group: &str) -> Vec<(&'a String, &'a String)> {
-    let pattern = GROUPS
+    let pattern = FEATURE_GROUPS
         .iter()
         .find(|(short, long, _)| *short == group || *long == group)
         .map(|(_, _, bits)| *bits);
@@ -164,7 +146,9 @@ fn named(now: &Values, name: &str) -> Result<Vec<String>, String> {
         return Ok(changeable);
     }
     if members.is_empty() {
-        let shorts = GROUPS.iter().flat_map(|(short, long, _)| [*short, *long]);
+        let shorts = FEATURE_GROUPS
+            .iter()
+            .flat_map(|(short, long, _)| [*short, *long]);
         let hint = did_you_mean(name, shorts.chain(now.keys().map(String::as_str)));
         return Err(format!("this kernel has no such feature{hint}"));
     }

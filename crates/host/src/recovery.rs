@@ -164,25 +164,19 @@ fn try_to_recover(path: PathBuf, problems: &mut Vec<String>) -> Result<Vec<Outco
     let failed = |error: io::Error| format!("cannot be read: {error}");
     let contents = read(&file).map_err(failed)?;
     problems.extend(contents.unread.iter().cloned());
-    if !contents.hides_changes {
-        let network = network_of(contents.header.as_ref())?;
-        let journal = OpenJournal::adopt(file, path, &contents).map_err(failed)?;
-        return at(network, move |gone| settle(journal, gone));
-    }
-    problems.push(KEPT.to_owned());
-    match &contents.header {
-        None => Ok(Vec::new()),
-        Some(header) => {
-            let (network, pending) = (network_of(Some(header))?, contents.pending);
-            at(network, move |gone| {
-                pending
-                    .iter()
-                    .rev()
-                    .map(|change| restore_or_gone(change, gone))
-                    .collect()
-            })
+    let header = contents.header.as_ref();
+    if contents.hides_changes {
+        problems.push(KEPT.to_owned());
+        if header.is_none() {
+            return Ok(Vec::new());
         }
     }
+    let (network, pending) = (network_of(header)?, contents.pending.clone());
+    let journal = match contents.hides_changes {
+        true => None,
+        false => Some(OpenJournal::adopt(file, path, &contents).map_err(failed)?),
+    };
+    at(network, move |gone| settle(&pending, journal, gone))
 }
 
 /// The remedy for a journal that is kept, since it has more than this program can read.
@@ -207,13 +201,9 @@ fn network_of(header: Option<&Header>) -> Result<JournalNetwork, String> {
     if (is_this_boot && is_here) || (!is_this_boot && header.is_first_network) {
         return Ok(JournalNetwork::Callers);
     }
-    match header.network.filter(|_| is_this_boot).map(find_network) {
-        Some(Search::Found(network)) => Ok(JournalNetwork::Other(network)),
-        Some(Search::Hidden) => Err(
-            "its network namespace was not found among those that this user may enter; run bitcost host restore in it, or remove the file once its settings are correct".to_owned(),
-        ),
-        Some(Search::NotThere) | None => Ok(JournalNetwork::Gone),
-    }
+    let network = header.network.filter(|_| is_this_boot);
+    let found = network.map_or(Ok(None), find_network)?;
+    Ok(found.map_or(JournalNetwork::Gone, JournalNetwork::Other))
 }
 
 /// Calls `work` in the network namespace of the changes, with the reason why settings of a
@@ -238,16 +228,11 @@ where
     }
 }
 
-enum Search {
-    Found(fs::File),
-    /// Not among those that could be entered, and there are others.
-    Hidden,
-    NotThere,
-}
-
-/// Searches for the network namespace with this cookie among those of all processes and those with
-/// a name.
-fn find_network(cookie: u64) -> Search {
+/// The network namespace with this cookie among those of all processes and those with a name; absent where it is gone.
+///
+/// # Errors
+/// A sentence, where it may be one that this user may not enter.
+fn find_network(cookie: u64) -> Result<Option<fs::File>, String> {
     let entries = |folder: &str| {
         fs::read_dir(folder)
             .into_iter()
@@ -268,41 +253,44 @@ fn find_network(cookie: u64) -> Search {
             Err(error) => Err(error),
         };
         match found {
-            Ok((found, file)) if found == cookie => return Search::Found(file),
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                is_any_hidden = true
-            }
+            Ok((found, file)) if found == cookie => return Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => is_any_hidden = true,
             _ => {}
         }
     }
     if is_any_hidden {
-        Search::Hidden
-    } else {
-        Search::NotThere
+        return Err(
+            "its network namespace was not found among those that this user may enter; run bitcost host restore in it, or remove the file once its settings are correct".to_owned(),
+        );
     }
+    Ok(None)
 }
 
-fn cookie_of(network: &fs::File) -> std::io::Result<u64> {
+fn cookie_of(network: &fs::File) -> io::Result<u64> {
     let network = network.try_clone()?;
     let look = move || enter(network.as_fd(), Kind::Net).and_then(|()| network_cookie());
     std::thread::spawn(look)
         .join()
-        .unwrap_or(Err(std::io::ErrorKind::Other.into()))
+        .unwrap_or(Err(io::ErrorKind::Other.into()))
 }
 
-/// Restores everything pending, the last change first; removes the journal when everything is
-/// restored.
-pub fn settle(mut journal: OpenJournal, gone: Option<&str>) -> Vec<Outcome> {
+/// Restores these changes, the last one first. The journal that has them is removed when everything is restored; it is
+/// absent where it is kept as it is.
+pub fn settle(
+    pending: &[Change],
+    mut journal: Option<OpenJournal>,
+    gone: Option<&str>,
+) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
-    for change in journal.pending().iter().rev() {
+    for change in pending.iter().rev() {
         let outcome = restore_or_gone(change, gone);
-        if outcome.is_settled() {
+        if let (Some(journal), true) = (&mut journal, outcome.is_settled()) {
             // On a full disk the journal stays unchanged: restoring a second time changes nothing.
             let _ = journal.append(&Entry::Settled(change.number));
         }
         outcomes.push(outcome);
     }
-    if outcomes.iter().all(Outcome::is_settled) {
+    if let Some(journal) = journal.filter(|_| outcomes.iter().all(Outcome::is_settled)) {
         let _ = journal.remove();
     }
     outcomes

@@ -9,6 +9,7 @@ use bitcost_sys::netlink::Link;
 
 use super::facts::{Records, Snapshot, name, parts, unknown};
 use crate::HostError;
+use crate::device::is_name;
 use crate::values::Values;
 
 pub const WORD: &str = "sysctl";
@@ -102,12 +103,7 @@ fn path(fact: &str) -> Option<PathBuf> {
         .into_iter()
         .find(|family| dotted(family, device, file) == dotted_name)?;
     let is_file = !file.is_empty() && file.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    (is_file && is_device(device)).then(|| folder(family, device).join(file))
-}
-
-/// Whether the kernel would take this for a device's name (`dev_valid_name` in net/core/dev.c).
-pub fn is_device(name: &str) -> bool {
-    !name.is_empty() && name.len() < 16 && name != "." && name != ".." && !name.contains(['/', ':'])
+    (is_file && is_name(device)).then(|| folder(family, device).join(file))
 }
 
 fn words(text: &str) -> String {

@@ -8,8 +8,8 @@ use bitcost_sys::namespace::PrivateSysfs;
 use bitcost_sys::netlink::Link;
 
 use super::facts::{Records, Snapshot, parts, unknown};
-use super::parameters::is_device;
 use crate::HostError;
+use crate::device::is_name;
 use crate::values::Values;
 
 pub const WORD: &str = "queue";
@@ -94,7 +94,7 @@ fn path(fact: &str) -> Option<PathBuf> {
         .strip_prefix("rx-")
         .or_else(|| queue.strip_prefix("tx-"))?;
     let is_number = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
-    let is_fact = is_device(device) && is_number && MAPS.contains(&map);
+    let is_fact = is_name(device) && is_number && MAPS.contains(&map);
     is_fact.then(|| queues(device).join(queue).join(map))
 }
 

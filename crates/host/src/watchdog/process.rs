@@ -1,10 +1,10 @@
 //! The watchdog process: holds the journal, and restores the host when its agent is gone or silent.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use bitcost_sys::files::open_regular;
@@ -35,8 +35,8 @@ pub fn main() -> ExitCode {
 }
 
 fn watch() -> io::Result<()> {
-    let mut input = Input::new()?;
-    let setup: Setup = serde_json::from_str(&input.line()?.unwrap_or_default())?;
+    let input = lines();
+    let setup: Setup = serde_json::from_str(&input.recv().unwrap_or_default())?;
     let agent = bitcost_sys::process::watch(setup.agent_pid)?;
     // The agent exited before it was watched: its process id may belong to another process by now.
     if bitcost_sys::process::parent() != setup.agent_pid {
@@ -46,41 +46,35 @@ fn watch() -> io::Result<()> {
         Ok(journal) => journal,
         Err(reason) => return answer(&Answer::Refused(reason)),
     };
-    record(
-        &mut journal,
-        &mut input,
-        &agent,
-        Duration::from_millis(setup.lease_ms),
-    )?;
-    if !journal.pending().is_empty() {
+    let lease = Duration::from_millis(setup.lease_ms);
+    if record(&mut journal, &input, lease) == RecvTimeoutError::Timeout {
+        // This fails only when it has exited since.
+        let _ = bitcost_sys::process::kill(&agent);
+    }
+    let pending = journal.pending();
+    if !pending.is_empty() {
         // Nothing may be restored while the agent may still change it.
         let _ = bitcost_sys::process::wait_readable(&agent, AGENT_ENDS);
     }
-    append_report(&setup.folder, &settle(journal, None))
+    append_report(&setup.folder, &settle(&pending, Some(journal), None))
 }
 
-/// Writes the steps of the agent to the journal until its input ends, or its lease expires: then
-/// the agent is killed.
+/// Writes the steps of the agent to the journal until its input ends, or its lease expires; returns which.
 fn record(
     journal: &mut OpenJournal,
-    input: &mut Input,
-    agent: &OwnedFd,
+    input: &Receiver<String>,
     lease: Duration,
-) -> io::Result<()> {
+) -> RecvTimeoutError {
     // An agent that is gone reads no answer: the step that it wrote last still counts.
     let mut answered = answer(&Answer::Written);
     loop {
-        let step = match input.next(agent, lease)? {
-            Heard::Line(line) => match serde_json::from_str::<Message>(&line) {
-                Ok(Message::Step(step)) => step,
-                Ok(Message::Renewed) | Err(_) => continue,
-            },
-            Heard::End => return Ok(()),
-            Heard::Nothing => {
-                // This fails only when it has exited since.
-                let _ = bitcost_sys::process::kill(agent);
-                return Ok(());
-            }
+        let heard = input.recv_timeout(lease);
+        let line = match heard.or_else(|_| input.recv_timeout(LAST_CHANCE)) {
+            Ok(line) => line,
+            Err(end) => return end,
+        };
+        let Ok(Message::Step(step)) = serde_json::from_str(&line) else {
+            continue;
         };
         if answered.is_err() && matches!(step, Entry::Intent(_)) {
             continue;
@@ -166,63 +160,17 @@ fn answer(answer: &Answer) -> io::Result<()> {
     output.flush()
 }
 
-/// The input that arrived from the agent.
-enum Heard {
-    Line(String),
-    End,
-    /// Nothing arrived in time.
-    Nothing,
-}
-
-/// Standard input, line by line, with the start of a line that is incomplete.
-struct Input {
-    file: File,
-    buffer: Vec<u8>,
-}
-
-impl Input {
-    fn new() -> io::Result<Input> {
-        let file = io::stdin().as_fd().try_clone_to_owned()?.into();
-        Ok(Input {
-            file,
-            buffer: Vec::new(),
-        })
-    }
-
-    /// The next whole line; `None` at the end. A last line without a newline was never answered,
-    /// and is ignored.
-    fn line(&mut self) -> io::Result<Option<String>> {
-        loop {
-            if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.buffer.drain(..=end).collect();
-                return Ok(Some(String::from_utf8_lossy(&line).into_owned()));
-            }
-            let mut bytes = [0; 16 << 10];
-            match self.file.read(&mut bytes) {
-                Ok(0) => return Ok(None),
-                Ok(length) => self.buffer.extend_from_slice(&bytes[..length]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+/// The whole lines of standard input; it is disconnected at their end. A last line without a newline was
+/// never answered, and is ignored.
+fn lines() -> Receiver<String> {
+    let (sender, lines) = mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let (mut input, mut line) = (io::stdin().lock(), String::new());
+        while input.read_line(&mut line).is_ok() && line.ends_with('\n') {
+            if sender.send(std::mem::take(&mut line)).is_err() {
+                return;
             }
         }
-    }
-
-    /// As [`Input::line`]; the input also ends with the agent's process, once it is read to its
-    /// end.
-    fn next(&mut self, agent: &OwnedFd, lease: Duration) -> io::Result<Heard> {
-        while !self.buffer.contains(&b'\n') {
-            let files = [self.file.as_fd(), agent.as_fd()];
-            let wait = |time| bitcost_sys::process::wait_any(&files, Some(time));
-            if !wait(lease)? && !wait(LAST_CHANCE)? {
-                return Ok(Heard::Nothing);
-            }
-            if bitcost_sys::process::wait_readable(&self.file, Duration::ZERO)? {
-                break;
-            }
-            if bitcost_sys::process::wait_readable(agent, Duration::ZERO)? {
-                return Ok(Heard::End);
-            }
-        }
-        Ok(self.line()?.map_or(Heard::End, Heard::Line))
-    }
+    });
+    lines
 }

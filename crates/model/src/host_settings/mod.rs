@@ -22,6 +22,7 @@ use crate::units;
 
 use qdisc::{on_or_off, words};
 
+pub use names::FEATURE_GROUPS;
 pub use qdisc::Qdisc;
 
 /// The word that requests nothing.

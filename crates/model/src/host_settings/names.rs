@@ -5,32 +5,25 @@ use crate::machine::SYSCTLS;
 use crate::near::{did_you_mean, near};
 use crate::shared_sysctls;
 
-/// ethtool's short and long names of groups of features (ethtool(8), `-K`).
-const FEATURE_GROUPS: [&str; 24] = [
-    "rx",
-    "tx",
-    "sg",
-    "tso",
-    "ufo",
-    "gso",
-    "gro",
-    "lro",
-    "rxvlan",
-    "txvlan",
-    "ntuple",
-    "rxhash",
-    "rx-checksumming",
-    "tx-checksumming",
-    "scatter-gather",
-    "tcp-segmentation-offload",
-    "udp-fragmentation-offload",
-    "generic-segmentation-offload",
-    "generic-receive-offload",
-    "large-receive-offload",
-    "rx-vlan-offload",
-    "tx-vlan-offload",
-    "ntuple-filters",
-    "receive-hashing",
+/// ethtool's groups of features (ethtool(8), `-K`): short name, long name, and the kernel's names of the
+/// features, where `*` stands for anything.
+pub const FEATURE_GROUPS: [(&str, &str, &str); 12] = [
+    ("rx", "rx-checksumming", "rx-checksum"),
+    ("tx", "tx-checksumming", "tx-checksum-*"),
+    ("sg", "scatter-gather", "tx-scatter-gather*"),
+    ("tso", "tcp-segmentation-offload", "tx-tcp*-segmentation"),
+    ("ufo", "udp-fragmentation-offload", "tx-udp-fragmentation"),
+    (
+        "gso",
+        "generic-segmentation-offload",
+        "tx-generic-segmentation",
+    ),
+    ("gro", "generic-receive-offload", "rx-gro"),
+    ("lro", "large-receive-offload", "rx-lro"),
+    ("rxvlan", "rx-vlan-offload", "rx-vlan-hw-parse"),
+    ("txvlan", "tx-vlan-offload", "tx-vlan-hw-insert"),
+    ("ntuple", "ntuple-filters", "rx-ntuple-filter"),
+    ("rxhash", "receive-hashing", "rx-hashing"),
 ];
 
 /// The kernel's features whose names have no `-` (net/ethtool/common.c, `netdev_features_strings`).
@@ -47,7 +40,8 @@ fn parameters() -> impl Iterator<Item = &'static str> {
 /// Refuses a name that no kernel has. A name with a `-` may be a feature of the host's kernel, which
 /// only the host knows.
 pub fn check_feature(name: &str) -> Result<(), Invalid> {
-    let known = || FEATURE_GROUPS.into_iter().chain(PLAIN_FEATURES);
+    let groups = FEATURE_GROUPS.map(|(short, long, _)| [short, long]);
+    let known = || groups.into_iter().flatten().chain(PLAIN_FEATURES);
     if name.contains('-') || known().any(|one| one == name) {
         return Ok(());
     }
